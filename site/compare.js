@@ -36,97 +36,36 @@ const pointsFor = (data, series, number) => {
   return [];
 };
 
-// ---- The rule, as src/report/compare/mod.rs says it in words and rule.rs in Rust.
+// ---- The verdicts. src/report/compare/ gives them, for each pair of places that points of a series may lie in; here they are
+// looked up.
 
 const isReached = ([number, ...before], point) =>
   point.number > number || (point.number === number && !before.includes(point.environment));
 
-// A step that is the edge of a drift has 0 in place of a change.
-const isEdge = (step) => step[3] === 0;
-
-const levelsOf = ({ changes }, point) => {
-  const reached = (which) => changes.filter((step) => isReached(step[which], point)).length;
-  const open = changes.find((step) => !isEdge(step) && isReached(step[1], point) && !isReached(step[2], point));
-  return { least: reached(2), likely: reached(0), most: reached(1), open: open ? open[0][0] : null };
+const verdictOf = ({ places, outcomes, table }, a, b) => {
+  const placeOf = (point) => places.filter((spot) => isReached(spot, point)).length;
+  const cell = table[placeOf(a)][placeOf(b)], apart = Math.abs(b.number - a.number);
+  const [kind, mark, reason, before, after, relative, low, high] =
+    outcomes[Array.isArray(cell) ? cell.findLast(([from]) => from <= apart)[1] : cell];
+  return { kind, mark, reason, before, after, relative, interval: low === null ? null : [low, high] };
 };
 
-const turned = ([change, lower, upper]) =>
-  (lower > -1 ? [change, upper, lower].map((one) => 1 / (1 + one) - 1) : null);
-
-// How two levels stand to each other, at commits so many apart; null where one of them drifts (a share of its level a commit, or
-// null), or a drift lies between and comes to nothing that is clear. Where a drift is all that there is, what it moves between them
-// may be less than counts.
-const isLevel = (one) => Array.isArray(one);
-const isOneDrift = ({ levels, changes }, low, high) =>
-  high === low + 2 && !isLevel(levels[low + 1]) && changes.slice(low, high).every(isEdge);
-const between = (series, from, to, apart) => {
-  const low = Math.min(from, to), high = Math.max(from, to), stretches = series.levels.slice(low, high + 1);
-  const isSlow = stretches.every((one) => isLevel(one) || (one !== null && one * apart < series.least));
-  if (isSlow && series.changes.slice(low, high).every(isEdge)) return { sign: 0, relative: null, interval: null };
-  const a = series.levels[from], b = series.levels[to];
-  if (!isLevel(a) || !isLevel(b)) return null;
-  const sign = b[0] > a[0] ? 1 : -1;
-  if (Math.abs(from - to) === 1) {
-    const forth = series.changes[Math.min(from, to)][3];
-    const told = from < to ? forth : forth && turned(forth);
-    return { sign, relative: told ? told[0] : null, interval: told ? [told[1], told[2]] : null };
-  }
-  const relative = a[0] > 0 ? b[0] / a[0] - 1 : null;
-  const counts = relative === null || Math.abs(relative) >= series.least;
-  const clear = b[0] > a[0] ? b[0] - a[0] > Math.hypot(a[2] - a[0], b[0] - b[1])
-    : a[0] - b[0] > Math.hypot(a[0] - a[1], b[2] - b[0]);
-  // What drifts and comes to nothing that is clear, nobody can call unchanged.
-  if (!(clear && counts) && series.changes.slice(low, high).some(isEdge)) return null;
-  let interval = null;
-  if (a[1] > 0 && b[1] > 0) {
-    const ratio = Math.log(b[0] / a[0]);
-    const down = Math.hypot(Math.log(b[0] / b[1]), Math.log(a[2] / a[0]));
-    const up = Math.hypot(Math.log(b[2] / b[0]), Math.log(a[0] / a[1]));
-    interval = [Math.expm1(ratio - down), Math.expm1(ratio + up)];
-  }
-  return { sign: clear && counts ? sign : 0, relative, interval };
-};
-
-// Judges a series between two commits; null where it was measured at neither.
-const judge = (data, series, numberA, numberB) => {
+// What is said of a series between two commits; null where it was measured at neither.
+const outcomeOf = (data, series, numberA, numberB) => {
   const atA = pointsFor(data, series, numberA), atB = pointsFor(data, series, numberB);
   const asOf = [[numberA, atA], [numberB, atB]]
     .map(([number, [first]]) => (first && first.number !== measuredAt(data, number) ? first.number : null));
-  const outcome = { a: atA.at(-1), b: atB.at(-1), asOf, before: null, after: null, relative: null, interval: null };
-  const say = (verdict, more) => Object.assign(outcome, { verdict }, more);
-  if (!outcome.a && !outcome.b) return null;
-  if (!outcome.a) return say("missing", { side: "A" });
-  if (!outcome.b) return say("missing", { side: "B" });
+  const newest = { a: atA.at(-1), b: atB.at(-1), asOf, before: null, after: null, relative: null, interval: null };
+  const missing = (reason) => ({ ...newest, kind: "missing", mark: ["same", "–", "missing"], reason });
+  if (!newest.a && !newest.b) return null;
+  if (!newest.a) return missing("not measured at A");
+  if (!newest.b) return missing("not measured at B");
   const same = (b) => atA.find((a) => a.environment === b.environment);
-  const b = atB.findLast(same);
-  if (!b) return say("environment");
-  Object.assign(outcome, { a: same(b), b });
+  const b = atB.findLast(same), a = b && same(b);
+  if (!b) return { ...newest, kind: "environment", mark: ["env", "≠", "not comparable"], reason: differences(data, newest) };
   // Held against itself a measurement says nothing of two commits.
-  if (numberA !== numberB && outcome.a.number === b.number && outcome.a.environment === b.environment) {
-    return say("missing", { side: null });
-  }
-  if (!series.levels.length) return say("short");
-  const ofA = levelsOf(series, outcome.a), ofB = levelsOf(series, b);
-  const apart = Math.abs(b.number - outcome.a.number), valueOf = (one) => (isLevel(one) ? one[0] : null);
-  const likely = between(series, ofA.likely, ofB.likely, apart);
-  const untold = (...both) => say(both.every((one) => isLevel(series.levels[one])) ? "driftBetween" : "drift");
-  if (!likely) return untold(ofA.likely, ofB.likely);
-  let open = null;
-  for (let from = ofA.least; from <= ofA.most; from += 1) {
-    for (let to = ofB.least; to <= ofB.most; to += 1) {
-      const judged = between(series, from, to, apart);
-      if (!judged) return untold(from, to);
-      if (judged.sign === likely.sign) continue;
-      open ??= ofA.open ?? ofB.open;
-      if (open === null) return say("drift");
-    }
-  }
-  Object.assign(outcome, likely, { before: valueOf(series.levels[ofA.likely]), after: valueOf(series.levels[ofB.likely]) });
-  const low = Math.min(ofA.likely, ofB.likely), high = Math.max(ofA.likely, ofB.likely), steps = series.changes.slice(low, high);
-  if (open !== null) return say("open", { number: open });
-  if (likely.sign === 0) return say("same", { cameBack: !steps.every(isEdge) });
-  const at = (step) => series.changes[step][0][0], end = isOneDrift(series, low, high) ? at(low + 1) : null;
-  return say("changed", { steps: steps.length, number: at(low), end, drifts: !series.levels.slice(low + 1, high).every(isLevel) });
+  const isOne = numberA !== numberB && a.number === b.number && a.environment === b.environment;
+  return isOne ? { ...missing("not measured between the two"), a, b } : { ...newest, a, b, ...verdictOf(series, a, b) };
 };
 
 // ---- The table, as src/report/compare/words.rs and table.rs make it.
@@ -142,27 +81,6 @@ const calledAt = (data, number) => {
 };
 const UNMEASURED = ", not measured: each series as it was measured last before it";
 
-const wordOf = (series, bad) => {
-  if (series.unit === "s" || series.unit === "1/s" || series.metric === "ratio") return bad ? "slower" : "faster";
-  if (series.unit === "B") return bad === series.lower ? "larger" : "smaller";
-  return bad ? "worse" : "better";
-};
-
-const kindOf = (series, outcome) => {
-  const up = (outcome.after ?? -Infinity) > (outcome.before ?? -Infinity);
-  const kinds = { same: "same", short: "doubt", drift: "doubt", driftBetween: "doubt", open: "doubt", environment: "environment", missing: "missing" };
-  return [kinds[outcome.verdict] ?? (up === series.lower ? "worse" : "better"), up];
-};
-
-const markOf = (series, kind, up) => ({
-  worse: ["worse", up ? "▲" : "▼", wordOf(series, true)],
-  better: ["better", up ? "▲" : "▼", wordOf(series, false)],
-  doubt: ["doubt", "?", "inconclusive"],
-  same: ["same", "=", "no change"],
-  environment: ["env", "≠", "not comparable"],
-  missing: ["same", "–", "missing"],
-})[kind];
-
 const differences = (data, { a, b }) => {
   const was = data.environments[a.environment], is = data.environments[b.environment];
   const names = was && is ? [...new Set([...Object.keys(was), ...Object.keys(is)])].sort() : [];
@@ -171,33 +89,15 @@ const differences = (data, { a, b }) => {
   return differ.join("; ") || "the environment differs";
 };
 
-const reasonOf = (data, outcome) => {
-  const asOf = outcome.asOf.map((number, side) => number !== null && `${"AB"[side]} as of ${nameOf(data.commits[number])}`);
-  return [whyOf(data, outcome), ...asOf].filter(Boolean).join("; ");
+const reasonOf = (data, { reason, asOf }) => {
+  const sides = asOf.map((number, side) => number !== null && `${"AB"[side]} as of ${nameOf(data.commits[number])}`);
+  return [reason, ...sides].filter(Boolean).join("; ");
 };
 
-const whyOf = (data, outcome) => {
-  const commit = () => nameOf(data.commits[outcome.number]);
-  switch (outcome.verdict) {
-    case "changed":
-      if (outcome.end !== null) return `a drift from ${commit()}, over at ${nameOf(data.commits[outcome.end])}`;
-      if (outcome.drifts) return "several changes between, a drift among them";
-      return outcome.steps === 1 ? `changed at ${commit()}` : `${count(outcome.steps)} changes between`;
-    case "same": return outcome.cameBack ? "changed between and came back" : "";
-    case "short": return "too few points for a level";
-    case "drift": return "its level drifts";
-    case "driftBetween": return "a drift between may have come to nothing";
-    case "open": return `may lie on either side of the change at ${commit()}`;
-    case "environment": return differences(data, outcome);
-    default: return outcome.side ? `not measured at ${outcome.side}` : "not measured between the two";
-  }
-};
-
-const rowOf = (data, { series, outcome, kind, up }) => {
+const rowOf = (data, { series, outcome, kind }) => {
   const scale = scaleOf(series.unit, outcome.before ?? outcome.after ?? outcome.a?.value ?? outcome.b?.value ?? 0);
   const level = (x) => (x === null ? NONE : quantity(scale, x));
-  const changed = outcome.verdict === "changed" || outcome.verdict === "open" || outcome.cameBack === true;
-  const [low, high] = (changed && outcome.interval) || [0, 0], told = changed ? outcome.relative : null;
+  const [low, high] = outcome.interval ?? [0, 0], { relative } = outcome;
   const measured = (point) => {
     if (!point) return [NONE, ""];
     const spread = point.spread && `${value(scale, point.spread[0])} to ${value(scale, point.spread[1])}`;
@@ -211,19 +111,19 @@ const rowOf = (data, { series, outcome, kind, up }) => {
     metric: series.metric,
     unit: series.unit,
     kind,
-    mark: markOf(series, kind, up),
+    mark: outcome.mark,
     reason: reasonOf(data, outcome),
     before: level(outcome.before),
     after: level(outcome.after),
-    change: told !== null ? percent(told) : NONE,
+    change: relative !== null ? percent(relative) : NONE,
     interval: low < high ? `${signed(low)} to ${signed(high)}` : "",
     shows: series.shows === null ? NONE : percent(Math.abs(series.shows)).replace(/^\+/, ""),
-    times: told !== null && series.shows > 0 ? times(Math.abs(told) / series.shows) : "",
+    times: relative !== null && series.shows > 0 ? times(Math.abs(relative) / series.shows) : "",
     measured_before: measured(outcome.a),
     measured_after: measured(outcome.b),
-    figures: [outcome.before, outcome.after, told, ...(low < high ? [low, high] : [null, null]), outcome.a?.value, outcome.b?.value, series.shows]
+    figures: [outcome.before, outcome.after, relative, ...(low < high ? [low, high] : [null, null]), outcome.a?.value, outcome.b?.value, series.shows]
       .map((figure) => (Number.isFinite(figure) ? power(figure, 4) : "")),
-    drawn: told === null ? null : { ends: [told, ...(outcome.interval ?? [told, told])], shows: Math.abs(series.shows ?? 0) },
+    drawn: relative === null ? null : { ends: [relative, ...(outcome.interval ?? [relative, relative])], shows: Math.abs(series.shows ?? 0) },
     places: null,
   };
 };
@@ -306,15 +206,15 @@ const drawOn = (rows) => {
 
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
-const BESIDE = "Controls and calibration";
+const AUXILIARY = "Controls and calibration";
 
 function table(data, a, b) {
   const all = data.series
-    .map((series) => ({ series, outcome: judge(data, series, a, b) }))
+    .map((series) => ({ series, outcome: outcomeOf(data, series, a, b) }))
     .filter(({ outcome }) => outcome);
-  for (const one of all) [one.kind, one.up] = kindOf(one.series, one.outcome);
-  const kernels = all.filter(({ series }) => !series.beside), beside = all.filter(({ series }) => series.beside);
-  const isSpeed = kernels.every(({ series }) => wordOf(series, true) === "slower");
+  for (const one of all) one.kind = one.outcome.kind;
+  const kernels = all.filter(({ series }) => !series.auxiliary), auxiliary = all.filter(({ series }) => series.auxiliary);
+  const isSpeed = kernels.every(({ series }) => series.worse === "slower");
   const words = isSpeed ? ["slower", "faster"] : ["worse", "better"];
   const size = ({ kind, outcome }) =>
     (kind === "worse" || kind === "better" ? Math.abs(outcome.relative ?? Number.MAX_VALUE) : 0);
@@ -324,7 +224,7 @@ function table(data, a, b) {
     const rows = kernels.filter((one) => one.kind === kind).sort((one, other) => size(other) - size(one));
     return { heading, rows: rows.map((one) => rowOf(data, one)) };
   });
-  groups.push({ heading: BESIDE, rows: beside.map((one) => rowOf(data, one)) });
+  groups.push({ heading: AUXILIARY, rows: auxiliary.map((one) => rowOf(data, one)) });
   const rows = groups.flatMap((group) => group.rows), scale = drawOn(rows.filter((row) => row.drawn));
   for (const row of rows) delete row.drawn;
   return {
@@ -371,7 +271,7 @@ function markdown(data, a, b) {
     for (const one of summary) line([plain(one.suite), plain(one.machine), ...one.counts.map(count), one.mean, one.interval]);
     lines.push("", "Limits are as if all series erred together; one without change counts from none to what was measured at the two.", "");
   }
-  const isTold = ({ heading, rows }) => TOLD.includes(rows[0].kind) && heading !== BESIDE;
+  const isTold = ({ heading, rows }) => TOLD.includes(rows[0].kind) && heading !== AUXILIARY;
   for (const { heading, rows } of groups.filter(isTold)) {
     lines.push(`## ${heading} (${count(rows.length)})`, "");
     head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Could see"], 3);

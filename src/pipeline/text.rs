@@ -2,6 +2,7 @@
 
 pub use sprag_base::text::printable;
 use sprag_report::gate::factor;
+pub use sprag_report::terminal::columns;
 
 /// What stands where there is no number.
 pub const NONE: &str = "–";
@@ -41,35 +42,6 @@ fn signed(change: f64) -> String {
     if text[1..] == *"0.0" { "0.0".to_owned() } else { text }
 }
 
-/// Rows as columns: each as wide as its widest cell, those listed in `right` aligned to the right.
-pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (column, cell) in row.iter().enumerate() {
-            let pad = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
-            if column > 0 {
-                line.push_str("  ");
-            }
-            if right.contains(&column) {
-                line.push_str(&pad);
-                line.push_str(cell);
-            } else {
-                line.push_str(cell);
-                line.push_str(&pad);
-            }
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,11 +66,5 @@ mod tests {
         assert_eq!(percent_interval((-0.0004, 0.086)), "0.0 to +8.6");
         assert_eq!(percent_interval((f64::NEG_INFINITY, 0.0)), "–");
         assert_eq!((percent_size(-0.0), percent_size(0.014)), ("0.0 %".to_owned(), "1.4 %".to_owned()));
-    }
-
-    #[test]
-    fn columns_line_up() {
-        let rows = vec![vec!["a".to_owned(), "10".to_owned()], vec!["bcd".to_owned(), "9".to_owned()]];
-        assert_eq!(columns(&rows, &[1]), "a    10\nbcd   9\n");
     }
 }

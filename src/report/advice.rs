@@ -1,7 +1,7 @@
 //! What to do next: the one step that helps most, from what was found.
 
 use super::phrase::Phrase;
-use super::{link, number, standing};
+use super::{link, number, open_regressions};
 use crate::phrase::Fact;
 use crate::text::short_benchmark;
 use sprag_model::analysis::{Analysis, NoBaseline, SuiteAnalysis};
@@ -72,7 +72,7 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     let page = |id: &str| analysis.series.iter().any(|one| one.series.id == id).then(|| link::series(id));
     let count = |of: fn(&SuiteAnalysis) -> usize| analysis.suites.iter().map(of).sum::<usize>();
     let without = count(|suite| suite.counts.no_baseline);
-    if let Some((answer, mut note)) = standing::next_step(trend, &page) {
+    if let Some((answer, mut note)) = open_regressions::next_step(trend, &page) {
         if without > 0 {
             let metrics = number::counted(without, "metric has", "metrics have");
             let besides = Phrase::plain(format!("Besides, {metrics} no baseline: ")).id("sprag baseline emit");
@@ -141,8 +141,8 @@ mod tests {
             suite.counts = Counts::from_comparisons(&suite.comparisons);
         }
         change(&mut sample.analysis);
-        let told = |trend: &Trend| next_step(&sample.analysis, trend).answer.words();
-        assert_eq!([told(&sample.trend), told(&Trend::default())], expected, "{verdict:?}");
+        let result = |trend: &Trend| next_step(&sample.analysis, trend).answer.words();
+        assert_eq!([result(&sample.trend), result(&Trend::default())], expected, "{verdict:?}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) fn brief(answer: &Answer) -> Phrase {
 }
 
 /// All of it, with why and where the entry stands: `… until 31 Dec 2026. “The layout saves memory.” (ledger/2026.toml:3)`.
-pub(super) fn told(answer: &Answer) -> Phrase {
+pub(super) fn in_words(answer: &Answer) -> Phrase {
     let reason = shortened(&answer.reason, REASON);
     said(answer).text(format!(". “{reason}” (")).id(shortened(&answer.entry, ENTRY)).text(")")
 }

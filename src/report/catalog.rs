@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use super::compare::commits::{self, ComparedCommit};
 use super::fit::Fit;
 use super::link;
-use super::shown::Shown;
+use super::page_selection::PageSelection;
 use crate::input::Input;
 use sprag_model::analysis::{Analysis, SeriesAnalysis};
 use sprag_model::calibration::Reruns;
@@ -58,7 +58,7 @@ pub(super) struct Catalog<'a> {
     /// Made when it is asked for: the pages of runs, of which some are made at a time, do without it.
     positions: OnceLock<HashMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
-    shown: Shown<'a>,
+    shown: PageSelection<'a>,
     compared: OnceLock<Compared>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Catalog<'a> {
             parts,
             positions: OnceLock::new(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
-            shown: Shown::of(input),
+            shown: PageSelection::new(input),
             compared: OnceLock::new(),
         }
     }
@@ -141,7 +141,7 @@ impl<'a> Catalog<'a> {
     /// What was fitted to the series of that id, where it was looked at.
     pub(super) fn fit(&self, id: &str) -> Option<Fit<'a>> {
         let series = self.series_trend(id)?;
-        Some(Fit::of(series, self.parts.get(id).map_or(&[], Vec::as_slice)))
+        Some(Fit::new(series, self.parts.get(id).map_or(&[], Vec::as_slice)))
     }
 
     pub(super) fn event(&self, id: &str) -> Option<&'a Event> {

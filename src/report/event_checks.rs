@@ -117,10 +117,10 @@ fn a_drift_goes_on_in_as_many_series_as_it_does() {
     let mut over = drift.members[0].clone();
     (over.standing, over.points_since) = (true, 9);
     let member = |standing: bool, points_since: usize| Member { standing, points_since, ..over.clone() };
-    let mut check = |members: Vec<Member>, told: &str, end: &str| {
+    let mut check = |members: Vec<Member>, begin: &str, end: &str| {
         drift.members = members;
         let html = event_html(&sample, &drift);
-        assert!(html.contains(told) && html.contains(end), "{told}, {end}: {html}");
+        assert!(html.contains(begin) && html.contains(end), "{begin}, {end}: {html}");
     };
     check(vec![over.clone()], "; 57 commits", "ramp ends");
     check(vec![member(true, 0)], "its newest point, and it goes on; 50+ commits", "newest of the ramp");

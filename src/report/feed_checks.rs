@@ -6,7 +6,7 @@ use super::catalog::Catalog;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, page, text};
 use super::{Settings, feed, link, pages};
-use crate::trend::event as told;
+use crate::trend::event as trend_event;
 use sprag_model::event::EventState;
 use sprag_model::page::Page;
 
@@ -71,11 +71,11 @@ fn an_entry_says_what_its_page_says() {
     assert_eq!(items.len(), sure.len(), "what may be chance is no news");
     let atom = page(&site, link::ATOM_FEED);
     for event in sure {
-        let title = told::title(event).words();
+        let title = trend_event::title(event).words();
         let item = items.iter().find(|item| item["title"] == title.as_str()).expect("an item has its sentence");
         assert_eq!(item["date_published"], event.since.format("%Y-%m-%dT%H:%M:%SZ").to_string());
         assert!(item["content_text"].as_str().is_some_and(|text| text.contains("like it is chance. ")), "{item}");
-        let place = told::place(event).words();
+        let place = trend_event::place(event).words();
         let place = super::text::visible(&place);
         assert!(item["content_text"].as_str().is_some_and(|text| text.starts_with(&*place)), "a name stays as it is");
         assert!(elements(atom, "title").contains(&title.as_str()), "{title}");

@@ -15,6 +15,7 @@ pub mod number;
 pub mod order;
 pub mod phrase;
 pub mod summary;
+pub mod terminal;
 pub mod text;
 pub mod trend;
 
@@ -31,9 +32,9 @@ mod markdown;
 mod pages;
 mod reasons;
 mod sheet;
-mod shown;
+mod page_selection;
 mod site;
-mod standing;
+mod open_regressions;
 mod timeline;
 mod week;
 
@@ -52,7 +53,7 @@ mod sample_data;
 #[cfg(test)]
 mod site_checks;
 #[cfg(test)]
-mod told_checks;
+mod wording_checks;
 
 pub use digest_markdown::digest_markdown;
 pub use input::Input;

@@ -10,7 +10,7 @@ use sprag_model::metric::Metric;
 fn matrix(sample: &Sample, suite: &str) -> String {
     let heads = sample.heads();
     let catalog = Catalog::new(&sample.input(&heads));
-    let page = pages::matrix(&catalog, &Data::of(&catalog), suite).expect("it renders");
+    let page = pages::matrix(&catalog, &Data::new(&catalog), suite).expect("it renders");
     let html = String::from_utf8(page.bytes).expect("every page is UTF-8");
     check_balance(&page.path, &html);
     html

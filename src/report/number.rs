@@ -165,10 +165,10 @@ fn is_zero(digits: &str) -> bool {
 
 fn thousands(digits: &str) -> String {
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    let (whole, rest) = digits.split_at(end);
+    let (overall, rest) = digits.split_at(end);
     let mut text = String::with_capacity(digits.len() + 8);
-    for (position, digit) in whole.chars().enumerate() {
-        if position > 0 && (whole.len() - position) % 3 == 0 {
+    for (position, digit) in overall.chars().enumerate() {
+        if position > 0 && (overall.len() - position) % 3 == 0 {
             text.push(NARROW);
         }
         text.push(digit);

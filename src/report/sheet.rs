@@ -94,9 +94,9 @@ impl Section {
     }
 
     /// The section without those of the named columns that hold the same in all rows: a sentence tells it once.
-    pub(super) fn told_once(mut self, heads: &[&str]) -> Section {
+    pub(super) fn note_equal_columns(mut self, heads: &[&str]) -> Section {
         let Some(table) = self.table.as_mut().filter(|table| table.rows.len() > 1) else { return self };
-        let mut told = Phrase::default();
+        let mut result = Phrase::default();
         for head in heads {
             let Some(place) = table.columns.iter().position(|column| column.head == *head) else { continue };
             let first = table.rows[0].cells[place].clone();
@@ -106,11 +106,11 @@ impl Section {
             }
             let column = table.columns.remove(place);
             table.rows.iter_mut().for_each(|row| drop(row.cells.remove(place)));
-            let before = if told.parts.is_empty() { "In each row: " } else { ", " };
-            told = told.text(format!("{before}{} ", column.head.to_lowercase())).join(words);
+            let before = if result.parts.is_empty() { "In each row: " } else { ", " };
+            result = result.text(format!("{before}{} ", column.head.to_lowercase())).join(words);
         }
-        if !told.parts.is_empty() {
-            self.note = self.note.then(told.text("."));
+        if !result.parts.is_empty() {
+            self.note = self.note.then(result.text("."));
         }
         self
     }
@@ -173,7 +173,7 @@ impl Column {
 
 impl Row {
     /// A row of words.
-    pub(super) fn of(cells: impl IntoIterator<Item = Phrase>) -> Row {
+    pub(super) fn new(cells: impl IntoIterator<Item = Phrase>) -> Row {
         Row { cells: cells.into_iter().map(Cell::Words).collect(), bad: false }
     }
 }
@@ -231,20 +231,20 @@ mod tests {
     use super::*;
 
     fn section(columns: &[(&'static str, &'static str)], rows: &[&[&str]]) -> Section {
-        let rows = rows.iter().map(|cells| Row::of(cells.iter().map(|words| Phrase::plain(*words)))).collect();
+        let rows = rows.iter().map(|cells| Row::new(cells.iter().map(|words| Phrase::plain(*words)))).collect();
         Section::of_table(("id", "Heading", Phrase::plain("Newest first."), ""), ("Rows", columns), rows)
     }
 
     #[test]
-    fn what_all_rows_have_in_common_is_told_once() {
+    fn what_all_rows_have_in_common_is_note_equal_columns() {
         let columns = [("Suite", ""), ("Machine", "place"), ("Runs", "n opt2"), ("Change", "n push")];
-        let told = section(&columns, &[&["a", "bench", "28", "1"], &["b", "bench", "28", "2"]]);
-        let told = told.told_once(&["Machine", "Runs", "Change", "Nothing of it"]);
-        let table = told.table.expect("it has rows");
-        assert_eq!(told.note.words(), "Newest first. In each row: machine bench, runs 28.");
+        let result = section(&columns, &[&["a", "bench", "28", "1"], &["b", "bench", "28", "2"]]);
+        let result = result.note_equal_columns(&["Machine", "Runs", "Change", "Nothing of it"]);
+        let table = result.table.expect("it has rows");
+        assert_eq!(result.note.words(), "Newest first. In each row: machine bench, runs 28.");
         assert_eq!((table.class().as_str(), table.rows[1].cells.len()), ("mid cards n-2 push-2", 2));
         let single = section(&columns, &[&["a", "bench", "28", "1"]]);
-        assert_eq!(single.clone().told_once(&["Machine"]), single);
+        assert_eq!(single.clone().note_equal_columns(&["Machine"]), single);
     }
 
     #[test]
@@ -254,8 +254,8 @@ mod tests {
             [("n", 2..=10), ("push", 2..=8), ("opt", 2..=10), ("opt2", 2..=10), ("nb", 1..=7), ("any", 1..=7)]
         {
             for place in places {
-                let told = format!(".{class}-{place} ");
-                assert!(style.contains(&told), "{told}");
+                let result = format!(".{class}-{place} ");
+                assert!(style.contains(&result), "{result}");
             }
         }
     }

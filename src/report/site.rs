@@ -77,7 +77,7 @@ impl<'a> Site<'a> {
         }
         site.add_all(&analysis.series, |series| pages::series(catalog, series))?;
         {
-            let data = Data::of(catalog);
+            let data = Data::new(catalog);
             for suite in &catalog.matrix_suites {
                 site.add([pages::matrix(catalog, &data, suite)?])?;
             }

@@ -184,8 +184,8 @@ fn every_link_leads_to_a_page_and_a_place() {
             let file = file.split('?').next().unwrap_or_default();
             let file = if file.is_empty() { path.to_owned() } else { resolve(path, file) };
             assert!(paths.contains(file.as_str()), "{path} links to {target}, which is no page");
-            let known = fragment.is_empty() || ids.get(file.as_str()).is_some_and(|ids| ids.contains(fragment));
-            assert!(known, "{path} links to {target}, but there is no such id");
+            let present = fragment.is_empty() || ids.get(file.as_str()).is_some_and(|ids| ids.contains(fragment));
+            assert!(present, "{path} links to {target}, but there is no such id");
             links += 1;
         }
     }
@@ -298,8 +298,8 @@ pub(super) fn check_balance(path: &str, markup: &str) {
     assert!(open.is_empty(), "{path}: {open:?} stay open");
     for entity in markup.split('&').skip(1) {
         let name = entity.split(';').next().unwrap_or_default();
-        let known = ["amp", "lt", "gt", "quot"].contains(&name);
-        assert!(known || name.starts_with('#'), "{path}: &{name} is no entity");
+        let present = ["amp", "lt", "gt", "quot"].contains(&name);
+        assert!(present || name.starts_with('#'), "{path}: &{name} is no entity");
     }
 }
 
@@ -307,7 +307,7 @@ pub(super) fn check_balance(path: &str, markup: &str) {
 fn every_class_has_a_rule() {
     let site = rich();
     let style = page(site, link::STYLE);
-    let known = |class: &str| {
+    let present = |class: &str| {
         style.match_indices(&format!(".{class}")).any(|(at, found)| {
             !style[at + found.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_')
         })
@@ -316,7 +316,7 @@ fn every_class_has_a_rule() {
     for (_, html) in html(site) {
         classes.extend(attributes(html, "class").into_iter().flat_map(str::split_whitespace).map(str::to_owned));
     }
-    let unknown: Vec<String> = classes.into_iter().filter(|class| !known(class)).collect();
+    let unknown: Vec<String> = classes.into_iter().filter(|class| !present(class)).collect();
     assert!(unknown.is_empty(), "classes without a rule: {unknown:?}");
 }
 

@@ -5,7 +5,7 @@
 use super::advice::{largest, page_of};
 use super::mark::{self, Mark, Tone, better_word, worse_word};
 use super::phrase::{Fact, Phrase};
-use super::{advice, date, link, number, standing};
+use super::{advice, date, link, number, open_regressions};
 use crate::text::short_benchmark;
 use sprag_model::analysis::{Analysis, SuiteAnalysis};
 use sprag_model::run::RunStatus;
@@ -27,9 +27,9 @@ pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
     let totals = Totals::of(analysis);
     let what_now = advice::next_step(analysis, trend);
     Summary {
-        headline: standing::headline(headline(&totals), trend),
+        headline: open_regressions::headline(headline(&totals), trend),
         lede: lede(analysis, &totals),
-        facts: standing::complete(
+        facts: open_regressions::complete(
             vec![ran(analysis, &totals), complete(&totals), changed(analysis, &totals), what_now],
             trend,
         ),
@@ -246,14 +246,14 @@ fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
         let words = format!("Half of the comparisons could see {} or less.", number::percent_size(could_see));
         note = note.then(Phrase::plain(words));
     }
-    let known = analysis.suites.iter().filter_map(|suite| Some((suite, suite.environment_changes.as_ref()?)));
+    let present = analysis.suites.iter().filter_map(|suite| Some((suite, suite.environment_changes.as_ref()?)));
     let moved: Vec<&SuiteAnalysis> =
-        known.clone().filter(|(_, changes)| !changes.is_empty()).map(|(suite, _)| suite).collect();
+        present.clone().filter(|(_, changes)| !changes.is_empty()).map(|(suite, _)| suite).collect();
     if let Some(first) = moved.first() {
         let words = format!("{} another environment", number::counted(moved.len(), "suite has", "suites have"));
         let place = format!(" than in the run before, as {} on {}.", first.suite, first.machine_name);
         note = note.then(Phrase::default().mark(Mark::new(Tone::Environment, "◇", words)).text(place));
-    } else if known.count() > 0 {
+    } else if present.count() > 0 {
         note = note.then(Phrase::plain("No environment changed since the run before."));
     } else if totals.suites > 0 {
         note = note.then(Phrase::plain("There is no run before to hold an environment against."));
@@ -333,11 +333,11 @@ mod tests {
     #[test]
     fn without_a_run_before_no_environment_is_called_unchanged() {
         let mut analysis = sample_data::rich().analysis;
-        let told = |analysis: &Analysis| summarise(analysis, &Trend::default()).facts[2].note.words();
+        let result = |analysis: &Analysis| summarise(analysis, &Trend::default()).facts[2].note.words();
         analysis.suites.iter_mut().for_each(|suite| suite.environment_changes = Some(Vec::new()));
-        assert!(told(&analysis).contains("No environment changed since the run before."));
+        assert!(result(&analysis).contains("No environment changed since the run before."));
         analysis.suites.iter_mut().for_each(|suite| suite.environment_changes = None);
-        let words = told(&analysis);
+        let words = result(&analysis);
         assert!(words.contains("There is no run before") && !words.contains("No environment changed"), "{words}");
     }
 

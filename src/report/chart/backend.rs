@@ -257,9 +257,9 @@ fn class_attribute(ink: Ink) -> String {
 
 /// Pixels of plotters as units of the picture.
 pub(super) fn unit(pixels: i32) -> String {
-    let (whole, tenth) = (pixels / SUBPIXELS, (pixels % SUBPIXELS).abs());
-    let sign = if pixels < 0 && whole == 0 { "-" } else { "" };
-    if tenth == 0 { whole.to_string() } else { format!("{sign}{whole}.{tenth}") }
+    let (overall, tenth) = (pixels / SUBPIXELS, (pixels % SUBPIXELS).abs());
+    let sign = if pixels < 0 && overall == 0 { "-" } else { "" };
+    if tenth == 0 { overall.to_string() } else { format!("{sign}{overall}.{tenth}") }
 }
 
 fn move_to(path: &mut String, point: BackendCoord) {

@@ -23,9 +23,9 @@ fn picture(share: f64, stands_out: bool, svg: &mut Svg) -> Drawn {
         let corners = [(0, 3 * SUBPIXELS), (right.round() as i32, 11 * SUBPIXELS)];
         Rectangle::new(corners, ink.shape())
     };
-    let whole = f64::from(WIDTH * SUBPIXELS);
-    page.draw(&bar(whole, Ink::Track))?;
-    page.draw(&bar(whole * share, if stands_out { Ink::BarWorse } else { Ink::Bar }))
+    let overall = f64::from(WIDTH * SUBPIXELS);
+    page.draw(&bar(overall, Ink::Track))?;
+    page.draw(&bar(overall * share, if stands_out { Ink::BarWorse } else { Ink::Bar }))
 }
 
 #[cfg(test)]

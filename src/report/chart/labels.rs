@@ -24,21 +24,21 @@ pub(super) enum Side {
 }
 
 /// The labels placed in a row so far.
-pub(super) struct Row {
+pub(super) struct LabelRow {
     bounds: (f64, f64),
     size: f64,
     taken: Vec<(f64, f64)>,
 }
 
-impl Row {
+impl LabelRow {
     /// An empty row between two bounds, for text of that size.
-    pub(super) fn new(bounds: (f64, f64), size: f64) -> Row {
-        Row { bounds, size, taken: Vec::new() }
+    pub(super) fn new(bounds: (f64, f64), size: f64) -> LabelRow {
+        LabelRow { bounds, size, taken: Vec::new() }
     }
 
     /// Where the label of a line at `x` can stand, right of the line if possible, else left, on the side that none of
     /// `crossed` goes through where there is one; nothing where there is no room.
-    pub(super) fn place_beside(&mut self, x: f64, label: &str, crossed: &[f64]) -> Option<(f64, Side)> {
+    pub(super) fn place_near(&mut self, x: f64, label: &str, crossed: &[f64]) -> Option<(f64, Side)> {
         let width = text_width(label, self.size);
         let mut sides = [(x + DISTANCE, x + DISTANCE, Side::Right), (x - DISTANCE - width, x - DISTANCE, Side::Left)];
         sides.sort_by_key(|(from, ..)| crossed.iter().filter(|line| (*from..from + width).contains(*line)).count());
@@ -152,13 +152,13 @@ mod tests {
 
     #[test]
     fn labels_keep_clear_of_each_other_and_of_the_edge() {
-        let mut row = Row::new((0.0, 200.0), 10.0);
-        assert_eq!(row.place_beside(160.0, "12345678", &[]), Some((155.0, Side::Left)));
-        assert_eq!(row.place_beside(158.0, "12345678", &[]), None);
-        assert_eq!(row.place_beside(20.0, "12345", &[]), Some((25.0, Side::Right)));
-        let mut row = Row::new((0.0, 200.0), 10.0);
-        assert_eq!(row.place_beside(100.0, "12345", &[110.0]), Some((95.0, Side::Left)));
-        assert_eq!(row.place_beside(100.0, "12345", &[80.0, 110.0]), Some((105.0, Side::Right)));
+        let mut row = LabelRow::new((0.0, 200.0), 10.0);
+        assert_eq!(row.place_near(160.0, "12345678", &[]), Some((155.0, Side::Left)));
+        assert_eq!(row.place_near(158.0, "12345678", &[]), None);
+        assert_eq!(row.place_near(20.0, "12345", &[]), Some((25.0, Side::Right)));
+        let mut row = LabelRow::new((0.0, 200.0), 10.0);
+        assert_eq!(row.place_near(100.0, "12345", &[110.0]), Some((95.0, Side::Left)));
+        assert_eq!(row.place_near(100.0, "12345", &[80.0, 110.0]), Some((105.0, Side::Right)));
         let mut boxes = Boxes::default();
         boxes.take((0.0, 0.0, 10.0, 10.0));
         assert!(boxes.is_free((10.0, 0.0, 20.0, 10.0)) && !boxes.is_free((9.0, 9.0, 20.0, 20.0)));

@@ -7,7 +7,7 @@ use super::backend::SUBPIXELS;
 use super::buckets::Shown;
 use super::fitted;
 use super::ink::Ink;
-use super::labels::{Boxes, Field, Row, Side, text_width};
+use super::labels::{Boxes, Field, LabelRow, Side, text_width};
 use super::plot::{Drawn, Plot};
 use super::trend::{Dot, Trend};
 use crate::mark::Tone;
@@ -98,11 +98,11 @@ fn flags(plot: &Plot<'_>, trend: &Trend) -> Drawn {
     for (flags, _, label_ink, base) in &rows {
         // The line of a release goes through the row below its own.
         let crossed = if *base == second_row { &releases[..] } else { &[] };
-        let mut row = Row::new(bounds, frame.text);
+        let mut row = LabelRow::new(bounds, frame.text);
         // The newest come first, for they matter most where there is no room for all.
         for flag in flags.iter().rev().filter(|flag| plot.shows(flag.place)) {
             let x = f64::from(plot.x(flag.place)) / f64::from(SUBPIXELS);
-            let Some((at, side)) = row.place_beside(x, &flag.label, crossed) else { continue };
+            let Some((at, side)) = row.place_near(x, &flag.label, crossed) else { continue };
             let anchor = if side == Side::Right { HPos::Left } else { HPos::Right };
             let position = ((at * f64::from(SUBPIXELS)) as i32, base * SUBPIXELS);
             plot.text(&flag.label, position, anchor, *label_ink)?;

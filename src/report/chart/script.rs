@@ -27,7 +27,7 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
             json!([turn.number, turn.tone.class(), turn.places.0, turn.places.1, values[0], values[1], turn.words])
         })
         .collect();
-    let mut told = json!({
+    let mut result = json!({
         "factor": trend.scale.factor,
         "symbol": trend.scale.symbol,
         "places": places,
@@ -43,13 +43,13 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
     });
     if names_commits {
         let short = |sha: &str| short_commit(sha).to_owned();
-        told["commits"] = trend.dots.iter().map(|dot| json!(short(&dot.commit))).collect();
+        result["commits"] = trend.dots.iter().map(|dot| json!(short(&dot.commit))).collect();
     }
     if let Some(Processes { values: lists, groups, newest, apart }) = &trend.processes {
         let values: Vec<Vec<f64>> = lists.iter().map(|values| values.iter().copied().map(rounded).collect()).collect();
-        told["processes"] = json!({ "values": values, "groups": groups, "newest": newest, "apart": apart });
+        result["processes"] = json!({ "values": values, "groups": groups, "newest": newest, "apart": apart });
     }
-    text::script(&told.to_string())
+    text::script(&result.to_string())
 }
 
 fn flags(flags: &[Flag]) -> Vec<Value> {
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn every_run_is_in_the_data() {
-        let told = data(&trend(&[1e-3, 1.01e-3, 1.01e-3, 9e-3]), false);
-        let value: Value = serde_json::from_str(&told).expect("it is JSON");
+        let result = data(&trend(&[1e-3, 1.01e-3, 1.01e-3, 9e-3]), false);
+        let value: Value = serde_json::from_str(&result).expect("it is JSON");
         assert_eq!(value["places"], json!([0.0, 1.0, 2.0, 8.5]));
         assert_eq!(value["medians"], json!([1e-3, 1.01e-3, 1.01e-3, 9e-3]));
         assert_eq!(value["lines"], json!([[0.0, 1.5, 1e-3, 1e-3]]));
@@ -125,15 +125,15 @@ mod tests {
         let values = vec![vec![1.0, 1.5].into(), vec![2.0].into()];
         trend.processes = Some(Processes { values, groups: vec![0, 1], newest: 1, apart: vec![0] });
         let value: Value = serde_json::from_str(&data(&trend, false)).expect("it is JSON");
-        let told = &value["processes"];
-        assert_eq!(told["values"], json!([[1.0, 1.5], [2.0]]));
-        assert_eq!((&told["groups"], &told["newest"], &told["apart"]), (&json!([0, 1]), &json!(1), &json!([0])));
+        let result = &value["processes"];
+        assert_eq!(result["values"], json!([[1.0, 1.5], [2.0]]));
+        assert_eq!((&result["groups"], &result["newest"], &result["apart"]), (&json!([0, 1]), &json!(1), &json!([0])));
     }
 
     #[test]
     fn labels_of_others_do_nothing() {
-        let told = data(&trend(&[]), false);
-        assert!(told.contains("\\u003c/script\\u003e\\u003c!--\u{fffd}↵"), "{told}");
-        assert!(!told.contains(['<', '>', '&', '\u{202e}']));
+        let result = data(&trend(&[]), false);
+        assert!(result.contains("\\u003c/script\\u003e\\u003c!--\u{fffd}↵"), "{result}");
+        assert!(!result.contains(['<', '>', '&', '\u{202e}']));
     }
 }

@@ -15,7 +15,7 @@ use super::pairs::{Pair, Pairs};
 use super::table::{self, SummaryRow, Table};
 use super::{export, script};
 use crate::catalog::Catalog;
-use crate::compare::stretches::{Spot, Step, Stretch};
+use crate::compare::segments::{Segment, Spot, Step};
 use crate::link;
 use crate::sample_data::{self, Sample};
 use sprag_model::page::Page;
@@ -34,7 +34,7 @@ process.stdout.write(vm.runInThisContext(`JSON.stringify(${pairs}.map(([a, b]) =
 pub(super) fn with<T>(sample: &Sample, of: impl FnOnce(&Data, &Catalog<'_>) -> T) -> T {
     let heads = sample.heads();
     let catalog = Catalog::new(&sample.input(&heads));
-    of(&Data::of(&catalog), &catalog)
+    of(&Data::new(&catalog), &catalog)
 }
 
 /// A folder that is gone after the test.
@@ -145,7 +145,7 @@ fn the_script_agrees_on_odd_numbers() {
             one.metric.unit = [sprag_model::unit::Unit::One, sprag_model::unit::Unit::Byte][place % 2];
             for (step, level) in one.levels.iter_mut().enumerate() {
                 let value = size * (1.0 + step as f64 / 8.0);
-                *level = Stretch::Level([value, value - size.abs() / 64.0, value + size.abs() / 64.0]);
+                *level = Segment::Level([value, value - size.abs() / 64.0, value + size.abs() / 64.0]);
             }
             for step in &mut one.changes {
                 step.relative = [None, Some([0.0625, -1.5, 12.0625]), Some([-0.0625, -0.99, 0.0])][place % 3];
@@ -167,7 +167,7 @@ fn the_script_agrees_on_drifts() {
         let mut data = data.clone();
         for (place, one) in data.series.iter_mut().enumerate() {
             let pace = [None, Some(0.0), Some(one.least / 1.5), Some(one.least), Some(1e9)][place % 5];
-            one.levels.iter_mut().for_each(|stretch| *stretch = Stretch::Drift(pace));
+            one.levels.iter_mut().for_each(|segment| *segment = Segment::Drift(pace));
         }
         let last = data.commits.len() - 1;
         check("drifts", &data, &[(last - 1, last), (last, last - 1), (last - 2, last), (0, last), (last, last)]);
@@ -176,9 +176,9 @@ fn the_script_agrees_on_drifts() {
         let step =
             |number: usize| Step { at: at(number), first: at(number), last: at(number), relative: None, is_edge: true };
         for (place, one) in data.series.iter_mut().enumerate() {
-            let level = |value: f64| Stretch::Level([value, 0.99 * value, 1.01 * value]);
+            let level = |value: f64| Segment::Level([value, 0.99 * value, 1.01 * value]);
             let pace = [None, Some(0.0), Some(one.least / 3.5)][place / 3 % 3];
-            one.levels = vec![level(1.0), Stretch::Drift(pace), level([1.2, 1.001, 0.8][place % 3])];
+            one.levels = vec![level(1.0), Segment::Drift(pace), level([1.2, 1.001, 0.8][place % 3])];
             one.changes = vec![step(last / 4), step(last / 2)];
             if place % 2 == 1 {
                 one.levels.push(level([1.5, 1.0][place / 2 % 2]));
@@ -225,7 +225,7 @@ fn the_script_agrees_on_names_that_mean_something_elsewhere() {
 #[test]
 fn a_page_of_the_newest_commit_keeps_its_name() {
     with(&sample_data::rich(), |data, catalog| {
-        let pairs = Pairs::of(data, catalog);
+        let pairs = Pairs::new(data, catalog);
         let newest = data.commits.len() - 1;
         let all = pairs.all();
         assert!(all.iter().any(|pair| pair.as_newest) && pairs.steps.iter().all(|pair| !pair.as_newest));
@@ -244,7 +244,7 @@ fn a_page_of_the_newest_commit_keeps_its_name() {
 #[test]
 fn a_comparison_can_be_pasted() {
     with(&sample_data::rich(), |data, catalog| {
-        let pairs = Pairs::of(data, catalog);
+        let pairs = Pairs::new(data, catalog);
         let Some(Pair { a, b, .. }) = pairs.releases.last().copied() else { panic!("there are releases") };
         insta::assert_snapshot!(export::markdown(data, [a, b], &table::table(data, a, b)));
     });
@@ -253,7 +253,7 @@ fn a_comparison_can_be_pasted() {
 #[test]
 fn a_comparison_reads_as_it_should() {
     with(&sample_data::rich(), |data, catalog| {
-        let pairs = Pairs::of(data, catalog);
+        let pairs = Pairs::new(data, catalog);
         let release = pairs.releases.last().expect("there are releases");
         let table = table::table(data, release.a, release.b);
         insta::assert_snapshot!(text(&table));
@@ -283,9 +283,9 @@ fn text(table: &Table) -> String {
 
 #[test]
 fn a_new_commit_changes_the_last_chunk_alone() {
-    let whole = with(&sample_data::rich(), |data, _| long(data, 3));
+    let overall = with(&sample_data::rich(), |data, _| long(data, 3));
     let pages = |commits: usize| {
-        let mut data = whole.clone();
+        let mut data = overall.clone();
         data.commits.truncate(commits);
         for one in &mut data.series {
             one.points.retain(|point| point.number < commits);
@@ -295,12 +295,12 @@ fn a_new_commit_changes_the_last_chunk_alone() {
     let values = |pages: &[Page]| -> Vec<Page> {
         pages.iter().filter(|page| page.path.starts_with("data/values-")).cloned().collect()
     };
-    let all = whole.commits.len();
+    let all = overall.commits.len();
     assert!(all > 2 * script::CHUNK, "{all} commits make several chunks");
     let (before, after) = (values(&pages(all - 1)), values(&pages(all)));
-    let kept = before.len() - 1;
-    assert_eq!(before[..kept], after[..kept]);
-    assert_ne!(before[kept], after[kept]);
+    let remaining = before.len() - 1;
+    assert_eq!(before[..remaining], after[..remaining]);
+    assert_ne!(before[remaining], after[remaining]);
     // The first commit of a new chunk changes none.
     let (before, after) = (values(&pages(2 * script::CHUNK)), values(&pages(2 * script::CHUNK + 1)));
     assert_eq!(before[..], after[..before.len()]);

@@ -33,7 +33,7 @@ pub(super) fn columns<'a>(
     for one in series {
         let of_place = first.entry((&one.suite, &one.machine.id)).or_default();
         for point in one.pooled.iter() {
-            let Some(number) = numbers.of(one, point) else { continue };
+            let Some(number) = numbers.number(one, point) else { continue };
             if of_place.len() <= number {
                 of_place.resize(number + 1, Vec::new());
             }
@@ -88,7 +88,7 @@ impl<'a> Numbers<'a> {
         Numbers(commits(series).into_iter().map(of_machine).collect())
     }
 
-    pub(super) fn of(&self, one: &SeriesTrend, point: &PooledPoint) -> Option<usize> {
+    pub(super) fn number(&self, one: &SeriesTrend, point: &PooledPoint) -> Option<usize> {
         self.0.get(one.machine.id.as_str())?.get(point.place).copied().flatten()
     }
 }

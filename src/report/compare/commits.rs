@@ -39,16 +39,16 @@ impl ComparedCommit {
 
 /// The commits of which a series has a point, in the order of the line.
 pub(crate) fn measured(analysis: &Analysis, trend: &Trend, line: &CommitLine) -> Vec<ComparedCommit> {
-    let known: BTreeSet<&str> = columns::commits(&trend.series).into_values().flatten().flatten().collect();
+    let present: BTreeSet<&str> = columns::commits(&trend.series).into_values().flatten().flatten().collect();
     let positions = line.positions();
-    let on_line: BTreeSet<usize> = known.iter().filter_map(|sha| positions.get(sha).copied()).collect();
+    let on_line: BTreeSet<usize> = present.iter().filter_map(|sha| positions.get(sha).copied()).collect();
     if !on_line.is_empty() {
         let commits = on_line.into_iter().filter_map(|place| Some((place, line.commits.get(place)?)));
         return commits.map(|(place, commit)| compared(commit, place, None)).collect();
     }
     let runs = analysis.series.iter().flat_map(|one| &one.series.points);
     let ranked: BTreeMap<(usize, &str), &Point> = runs
-        .filter(|point| known.contains(&*point.commit))
+        .filter(|point| present.contains(&*point.commit))
         .map(|point| ((point.rank, &*point.commit), point))
         .collect();
     let mut seen = BTreeSet::new();
@@ -67,9 +67,9 @@ pub(crate) fn measured(analysis: &Analysis, trend: &Trend, line: &CommitLine) ->
 
 /// The commits with a tag that were not measured, oldest first; those before the first measured one have nothing to stand for them.
 pub(super) fn tagged(line: &CommitLine, measured: &[ComparedCommit]) -> Vec<ComparedCommit> {
-    let known: BTreeSet<&str> = measured.iter().map(|commit| commit.sha.as_str()).collect();
+    let present: BTreeSet<&str> = measured.iter().map(|commit| commit.sha.as_str()).collect();
     let wanted = line.commits.iter().enumerate();
-    let wanted = wanted.filter(|(_, commit)| !commit.tags.is_empty() && !known.contains(commit.sha.as_str()));
+    let wanted = wanted.filter(|(_, commit)| !commit.tags.is_empty() && !present.contains(commit.sha.as_str()));
     let of = |(place, commit)| {
         let before = measured.partition_point(|one| one.place.is_some_and(|at| at < place));
         Some(compared(commit, place, Some(before.checked_sub(1)?)))

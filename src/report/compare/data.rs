@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::columns::{self, Column, Numbers, PointData};
 use super::commits::{self, ComparedCommit, NAME, plain};
 use super::rounding::{measured as measured_value, rounded};
-use super::stretches::{Step, Stretch, stretches};
+use super::segments::{Segment, Step, segments};
 use crate::catalog::Catalog;
 use crate::number;
 use crate::order::{natural, parameters};
@@ -47,7 +47,7 @@ pub(super) struct SeriesData {
     pub(super) metric: Metric,
     pub(super) judged: bool,
     /// Whether kernels are held against it.
-    pub(super) beside: bool,
+    pub(super) auxiliary: bool,
     /// The deviation of a point from its level, a share of it.
     pub(super) deviation: Option<f64>,
     /// The smallest change that shows.
@@ -55,7 +55,7 @@ pub(super) struct SeriesData {
     /// The smallest change that counts.
     pub(super) least: f64,
     /// The stretches at a level and in a drift. Empty where no level was looked for.
-    pub(super) levels: Vec<Stretch>,
+    pub(super) levels: Vec<Segment>,
     pub(super) changes: Vec<Step>,
     /// The values, in the order of the columns.
     pub(super) points: Vec<PointData>,
@@ -63,7 +63,7 @@ pub(super) struct SeriesData {
 
 impl Data {
     /// What the trend holds, for the commits of the line; without a line, for all commits in the order of their runs.
-    pub(crate) fn of(catalog: &Catalog<'_>) -> Data {
+    pub(crate) fn new(catalog: &Catalog<'_>) -> Data {
         let commits = catalog.compared().to_vec();
         let tagged = commits::tagged(catalog.line, &commits);
         let numbers = Numbers::new(&catalog.trend.series, |sha| catalog.compared_number(sha));
@@ -74,8 +74,8 @@ impl Data {
         };
         let mut series: Vec<SeriesData> = catalog.trend.series.par_iter().filter_map(of).collect();
         series.sort_by(|a, b| {
-            (&a.suite, a.beside)
-                .cmp(&(&b.suite, b.beside))
+            (&a.suite, a.auxiliary)
+                .cmp(&(&b.suite, b.auxiliary))
                 .then_with(|| natural(&a.benchmark, &b.benchmark))
                 .then_with(|| (&a.metric.name, &a.machine_name, &a.id).cmp(&(&b.metric.name, &b.machine_name, &b.id)))
         });
@@ -139,9 +139,9 @@ fn series_data(
     // Its page is what a row leads to.
     let listed = catalog.series(&one.series)?;
     let dtype = parameters(&listed.series.params).into_iter().find(|(name, _)| *name == "dtype");
-    let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.of(one, point)).collect();
+    let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.number(one, point)).collect();
     let of_points = of_points.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
-    let (levels, changes) = stretches(one, &of_points);
+    let (levels, changes) = segments(one, &of_points);
     Some(SeriesData {
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
@@ -151,7 +151,7 @@ fn series_data(
         machine_name: plain(&one.machine.name, NAME),
         metric: one.metric.clone(),
         judged: one.judged,
-        beside: one.beside,
+        auxiliary: one.beside,
         deviation: deviation(one, &levels).map(rounded).filter(|deviation| deviation.is_finite()),
         shows: one.detectable.map(|size| rounded(number::step_up(size))).filter(|size| size.is_finite()),
         least: rounded(one.least),
@@ -162,12 +162,12 @@ fn series_data(
 }
 
 /// The deviation of a point from its level, as a share of the newest level of these stretches.
-fn deviation(one: &SeriesTrend, stretches: &[Stretch]) -> Option<f64> {
+fn deviation(one: &SeriesTrend, segments: &[Segment]) -> Option<f64> {
     let Some(noise) = one.noise else { return one.exact.then_some(0.0) };
     if noise.is_relative {
         return Some(noise.deviation);
     }
-    let [newest, ..] = stretches.iter().rev().find_map(|stretch| stretch.level())?;
+    let [newest, ..] = segments.iter().rev().find_map(|segment| segment.level())?;
     Some(noise.deviation / newest.abs())
 }
 
@@ -191,8 +191,9 @@ fn environments(catalog: &Catalog<'_>, series: &[SeriesData]) -> BTreeMap<String
     let used: BTreeSet<&str> = series.iter().flat_map(|one| &one.points).map(|point| &*point.environment).collect();
     let heads = catalog.runs.iter().filter(|head| used.contains(head.environment.key.as_str()));
     let facts = |head: &sprag_model::head::RunHead| -> BTreeMap<&'static str, String> {
-        let known = KEY_FACTS.iter().filter_map(|name| Some((*name, plain(head.environment.facts.get(*name)?, FACT))));
-        known.collect()
+        let present =
+            KEY_FACTS.iter().filter_map(|name| Some((*name, plain(head.environment.facts.get(*name)?, FACT))));
+        present.collect()
     };
     heads.map(|head| (head.environment.key.clone(), facts(head))).collect()
 }

@@ -25,7 +25,7 @@ pub(crate) struct Drawn {
 
 impl Drawn {
     /// What the row of an outcome draws; nothing where it tells no size.
-    pub(super) fn of(series: &SeriesData, outcome: &Outcome<'_>) -> Option<Drawn> {
+    pub(super) fn from_outcome(series: &SeriesData, outcome: &Outcome<'_>) -> Option<Drawn> {
         let change = outcome.relative?;
         let (low, high) = outcome.interval.unwrap_or((change, change));
         Some(Drawn { ends: [change, low, high], shows: series.shows.unwrap_or_default().abs() })

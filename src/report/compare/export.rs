@@ -3,7 +3,7 @@
 use super::commits::ComparedCommit;
 use super::data::Data;
 use super::table::{Group, Table, capital};
-use super::words::{Kind, Row};
+use super::words::{ComparedRow, Kind};
 use crate::markdown::{Lines, code, plain};
 use crate::number;
 
@@ -50,8 +50,8 @@ pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String
         out.blank();
         out.paragraph(OF_MEANS);
     }
-    let (told, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_told(group));
-    for group in told {
+    let (result, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_listed(group));
+    for group in result {
         out.paragraph(&format!("## {} ({})", group.heading, number::count(group.count)));
         out.head(&HEADS, &[false, false, false, true, true, true, true, true]);
         for row in group.rows.iter().take(ROWS) {
@@ -67,7 +67,7 @@ pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String
     out.text
 }
 
-fn is_told(group: &Group) -> bool {
+fn is_listed(group: &Group) -> bool {
     group.rows.first().is_some_and(|row| matches!(row.kind, Kind::Worse | Kind::Better | Kind::Doubt))
         && !group.is_auxiliary()
 }
@@ -80,7 +80,7 @@ fn side(commit: &ComparedCommit) -> String {
     format!("{}{tags}{subject}, {day}{unmeasured}", code(sha.get(..12).unwrap_or(sha)))
 }
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &ComparedRow) -> [String; 8] {
     let [_, glyph, word] = &row.mark;
     let verdict = format!("{glyph} {word}");
     [

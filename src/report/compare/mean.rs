@@ -28,8 +28,8 @@ const QUANTILE: f64 = 1.959_964;
 /// of their lower ends to that of their upper ends: series of one run share what befell it, so their errors are not taken as
 /// independent, which would make it too narrow. What is called unchanged may have changed all the same, as where few points are
 /// measured after it: its change lies between none and what was measured at the two commits, give or take the noise of both.
-pub(super) fn mean<'a>(told: impl Iterator<Item = (&'a SeriesData, &'a Outcome<'a>, Kind)>) -> Option<Mean> {
-    let changes: Vec<Change> = told.filter_map(|(series, outcome, kind)| change(series, outcome, kind)).collect();
+pub(super) fn mean<'a>(judged: impl Iterator<Item = (&'a SeriesData, &'a Outcome<'a>, Kind)>) -> Option<Mean> {
+    let changes: Vec<Change> = judged.filter_map(|(series, outcome, kind)| change(series, outcome, kind)).collect();
     let count = changes.len() as f64;
     if changes.is_empty() {
         return None;
@@ -79,7 +79,7 @@ mod tests {
     use super::super::rule::Verdict;
     use super::*;
     use crate::catalog::Catalog;
-    use crate::compare::stretches::Stretch;
+    use crate::compare::segments::Segment;
     use crate::sample_data;
 
     use super::super::columns::Column;
@@ -90,21 +90,21 @@ mod tests {
     type Told = (Result<(f64, f64, f64), f64>, Option<f64>, bool);
 
     /// The mean of judged series.
-    fn of(told: &[Told]) -> Option<Mean> {
+    fn of(result: &[Told]) -> Option<Mean> {
         let sample = sample_data::rich();
         let heads = sample.heads();
-        let any = Data::of(&Catalog::new(&sample.input(&heads))).series.swap_remove(0);
+        let any = Data::new(&Catalog::new(&sample.input(&heads))).series.swap_remove(0);
         let column = Column { column: 0, number: 0, environment: "e".into() };
         let point = |value: f64| PointData { of: column.clone().into(), value, spread: None };
         let points: Vec<[PointData; 2]> =
-            told.iter().map(|(change, ..)| [point(2.0), point(2.0 * change.err().unwrap_or(1.0))]).collect();
+            result.iter().map(|(change, ..)| [point(2.0), point(2.0 * change.err().unwrap_or(1.0))]).collect();
         let one = |((change, deviation, lower), points): (&Told, &'_ [PointData; 2])| {
             let mut series =
-                SeriesData { judged: true, deviation: *deviation, levels: Vec::<Stretch>::new(), ..any.clone() };
+                SeriesData { judged: true, deviation: *deviation, levels: Vec::<Segment>::new(), ..any.clone() };
             series.metric.better = if *lower { Better::Lower } else { Better::Higher };
             (series, change.ok(), points.clone())
         };
-        let all: Vec<_> = told.iter().zip(&points).map(one).collect();
+        let all: Vec<_> = result.iter().zip(&points).map(one).collect();
         let outcomes: Vec<(&SeriesData, Outcome<'_>, Kind)> = all
             .iter()
             .map(|(series, change, points)| {

@@ -20,19 +20,18 @@
 //! A commit with a tag that was not measured has of each series what was measured last before it, in its last fifty measured
 //! commits; the row says at which one, where that is not the nearest one of all.
 //!
-//! The script of the site holds the same rule over the same rounded numbers, and a test holds the two against each other.
+//! The script of the site looks the verdicts up, lays them out as the pages do, and a test holds the two against each other.
 //!
 //! | Module | What it does |
 //! |---|---|
 //! | [`data`] | the measured commits, their environments, each series with its fit and its values, all rounded |
 //! | [`commits`] | the commits: measured ones, and those with a tag that were not |
-//! | [`numbers`] | the numbers of the commits by the places of points |
-//! | [`columns`] | the columns of values that a suite has on a machine |
+//! | [`columns`] | the columns of values that a suite has on a machine, and the numbers of their commits |
 //! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
-//! | [`stretches`] | what a series does over time: levels, drifts and the steps between |
+//! | [`segments`] | what a series does over time: levels, drifts and the steps between |
 //! | [`rounding`] | how they are rounded |
 //! | [`rule`] | the rule |
-//! | [`between`] | how two levels stand to each other, for the rule |
+//! | [`verdicts`] | the verdicts of all pairs of points of a series, for the script |
 //! | [`words`] | a row in words |
 //! | [`drawn`] | its change as an interval on the scale of the table |
 //! | [`table`] | all rows in order, with counts |
@@ -56,5 +55,6 @@ mod drawn;
 mod mean;
 pub(super) mod rounding;
 mod rule;
-mod stretches;
+mod segments;
 mod tag_checks;
+mod verdicts;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::{Data, SeriesData};
 use super::rule;
-use super::words::{self, Row};
+use super::words::{self, ComparedRow};
 use sprag_model::commit::CommitLine;
 
 /// A suite on a machine at two commits.
@@ -15,7 +15,7 @@ pub(crate) struct Newest {
     /// The release of which the first is the last commit that was measured, where it is not the release itself.
     pub(crate) release: Option<String>,
     /// The rows of its series, by id.
-    pub(crate) rows: BTreeMap<String, Row>,
+    pub(crate) rows: BTreeMap<String, ComparedRow>,
 }
 
 /// Holds the newest commit of a suite on a machine against the last one measured there up to the newest release before it, else

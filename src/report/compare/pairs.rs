@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::data::Data;
 use crate::catalog::Catalog;
 use crate::link;
-use crate::shown::RELEASES;
+use crate::page_selection::RELEASES;
 
 /// A pair of commits, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    pub(crate) fn of(data: &Data, catalog: &Catalog<'_>) -> Pairs {
+    pub(crate) fn new(data: &Data, catalog: &Catalog<'_>) -> Pairs {
         let Some(newest) = data.commits.len().checked_sub(1) else { return Pairs::default() };
         let baselines =
             catalog.analysis.suites.iter().filter_map(|suite| suite.baseline.as_ref().ok()?.commit.as_deref());

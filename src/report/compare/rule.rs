@@ -2,7 +2,7 @@
 
 use super::columns::PointData;
 use super::data::{Data, SeriesData};
-use super::stretches::{Step, Stretch};
+use super::segments::{Segment, Spot, Step};
 
 /// What the rule says.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,22 @@ pub(super) struct Outcome<'a> {
     pub(super) interval: Option<(f64, f64)>,
     /// The numbers of the commits at which the series was measured in place of A and B, where these are others.
     pub(super) as_of: [Option<usize>; 2],
+}
+
+impl Outcome<'_> {
+    /// A verdict without points and levels.
+    fn bare(verdict: Verdict) -> Outcome<'static> {
+        Outcome {
+            verdict,
+            a: None,
+            b: None,
+            before: None,
+            after: None,
+            relative: None,
+            interval: None,
+            as_of: [None; 2],
+        }
+    }
 }
 
 /// How far back of a commit that was not measured a series is looked for, in measured commits; the script has it as the length
@@ -43,7 +59,7 @@ impl From<usize> for Moment {
 }
 
 impl Moment {
-    pub(super) fn of(data: &Data, number: usize) -> Moment {
+    pub(super) fn new(data: &Data, number: usize) -> Moment {
         Moment { number: data.measured(number), asked: number }
     }
 
@@ -99,9 +115,7 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
     let (at_a, at_b) = (a.points(series), b.points(series));
     let as_of = [a.as_of(at_a), b.as_of(at_b)];
     let (last_a, last_b) = (at_a.last(), at_b.last());
-    let bare = |verdict: Verdict, a: Option<_>, b: Option<_>| {
-        Some(Outcome { verdict, a, b, before: None, after: None, relative: None, interval: None, as_of })
-    };
+    let bare = |verdict: Verdict, a: Option<_>, b: Option<_>| Some(Outcome { a, b, as_of, ..Outcome::bare(verdict) });
     let common = at_b.iter().rev().find_map(|b| Some((at_a.iter().find(|a| a.environment == b.environment)?, b)));
     let (a, b) = match (last_a, last_b, common) {
         (None, None, _) => return None,
@@ -114,18 +128,23 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
     if asked[0] != asked[1] && a.column == b.column {
         return bare(Verdict::MissingBetween, Some(a), Some(b));
     }
+    let levels = |point: &PointData| Levels::new(series, |spot| spot.is_reached(point));
+    let judged = judge_levels(series, &levels(a), &levels(b), a.number.abs_diff(b.number));
+    Some(Outcome { a: Some(a), b: Some(b), as_of, ..judged })
+}
+
+/// Judges a series by the levels in which two points may lie, which are so many commits apart.
+pub(super) fn judge_levels<'a>(series: &SeriesData, of_a: &Levels, of_b: &Levels, apart: usize) -> Outcome<'a> {
     if series.levels.is_empty() {
-        return bare(Verdict::Short, Some(a), Some(b));
+        return Outcome::bare(Verdict::Short);
     }
-    let (of_a, of_b) = (Levels::of(series, a), Levels::of(series, b));
     let value = |level: usize| series.levels[level].level().map(|[value, ..]| value);
-    let apart = a.number.abs_diff(b.number);
-    let untold = |from: usize, to: usize| match value(from).is_some() && value(to).is_some() {
-        true => bare(Verdict::DriftBetween, Some(a), Some(b)),
-        false => bare(Verdict::Drift, Some(a), Some(b)),
+    let undecided = |from: usize, to: usize| {
+        let both_are_levels = value(from).is_some() && value(to).is_some();
+        Outcome::bare(if both_are_levels { Verdict::DriftBetween } else { Verdict::Drift })
     };
     let Some(likely) = between(series, of_a.likely, of_b.likely, apart) else {
-        return untold(of_a.likely, of_b.likely);
+        return undecided(of_a.likely, of_b.likely);
     };
     let mut open = None;
     for from in of_a.least..=of_a.most {
@@ -134,9 +153,9 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
                 Some(judged) if judged.sign == likely.sign => (),
                 Some(_) => match of_a.open.or(of_b.open) {
                     Some(number) => open = open.or(Some(number)),
-                    None => return bare(Verdict::Drift, Some(a), Some(b)),
+                    None => return Outcome::bare(Verdict::Drift),
                 },
-                None => return untold(from, to),
+                None => return undecided(from, to),
             }
         }
     }
@@ -146,16 +165,13 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
         (None, 0) => Verdict::Same { came_back: series.changes[low..high].iter().any(|step| !step.is_edge) },
         (None, _) => Verdict::Changed(through(series, low, high)),
     };
-    Some(Outcome {
-        verdict,
-        a: Some(a),
-        b: Some(b),
+    Outcome {
         before: value(of_a.likely),
         after: value(of_b.likely),
         relative: likely.relative,
         interval: likely.interval,
-        as_of,
-    })
+        ..Outcome::bare(verdict)
+    }
 }
 
 /// The place of the first point of that commit or a later one. Mostly every commit was measured once, and then it is as far
@@ -170,7 +186,7 @@ fn first_from(points: &[PointData], number: usize) -> usize {
 }
 
 /// The levels in which a point may lie, by their places.
-struct Levels {
+pub(super) struct Levels {
     least: usize,
     likely: usize,
     most: usize,
@@ -179,14 +195,15 @@ struct Levels {
 }
 
 impl Levels {
-    fn of(series: &SeriesData, point: &PointData) -> Levels {
+    /// Those of a point, of which `is_reached` says whether it is that one or comes after it.
+    pub(super) fn new(series: &SeriesData, is_reached: impl Fn(&Spot) -> bool) -> Levels {
         let changes = &series.changes;
-        let is_open = |step: &&Step| !step.is_edge && step.first.is_reached(point) && !step.last.is_reached(point);
+        let is_open = |step: &&Step| !step.is_edge && is_reached(&step.first) && !is_reached(&step.last);
         let open = changes.iter().find(is_open);
         Levels {
-            least: changes.iter().filter(|step| step.last.is_reached(point)).count(),
-            likely: changes.iter().filter(|step| step.at.is_reached(point)).count(),
-            most: changes.iter().filter(|step| step.first.is_reached(point)).count(),
+            least: changes.iter().filter(|step| is_reached(&step.last)).count(),
+            likely: changes.iter().filter(|step| is_reached(&step.at)).count(),
+            most: changes.iter().filter(|step| is_reached(&step.first)).count(),
             open: open.map(|step| step.at.number),
         }
     }
@@ -218,16 +235,16 @@ pub(super) struct Judged {
 /// to nothing that is clear. Where a drift is all that there is, what it moves between them may be less than counts.
 pub(super) fn between(series: &SeriesData, from: usize, to: usize, apart: usize) -> Option<Judged> {
     let (low, high) = (from.min(to), from.max(to));
-    let stretches = &series.levels[low..=high];
-    if series.changes[low..high].iter().all(|step| step.is_edge) && is_slow(stretches, apart, series.least) {
+    let segments = &series.levels[low..=high];
+    if series.changes[low..high].iter().all(|step| step.is_edge) && is_slow(segments, apart, series.least) {
         return Some(Judged { sign: 0, relative: None, interval: None });
     }
     let (a, b) = (series.levels[from].level()?, series.levels[to].level()?);
     let sign = if b[0] > a[0] { 1 } else { -1 };
     if from.abs_diff(to) == 1 {
-        let told = series.changes[from.min(to)].relative;
-        let told = if from < to { told } else { told.and_then(turned) };
-        return Some(match told {
+        let result = series.changes[from.min(to)].relative;
+        let result = if from < to { result } else { result.and_then(turned) };
+        return Some(match result {
             Some([value, lower, upper]) => Judged { sign, relative: Some(value), interval: Some((lower, upper)) },
             None => Judged { sign, relative: None, interval: None },
         });
@@ -264,7 +281,7 @@ pub(super) fn through(series: &SeriesData, low: usize, high: usize) -> Through {
     match high - low {
         1 => Through::One(at(low)),
         _ if is_one_drift(series, low, high) => Through::Drift(at(low), at(low + 1)),
-        _ if series.levels[low + 1..high].iter().any(|stretch| stretch.level().is_none()) => Through::Drifts,
+        _ if series.levels[low + 1..high].iter().any(|segment| segment.level().is_none()) => Through::Drifts,
         steps => Through::Several(steps),
     }
 }
@@ -278,18 +295,18 @@ fn is_one_drift(series: &SeriesData, low: usize, high: usize) -> bool {
 
 /// Whether nothing that lies in those stretches moves as much as counts between commits so many apart: one level, or drifts by their
 /// pace.
-fn is_slow(stretches: &[Stretch], apart: usize, least: f64) -> bool {
-    stretches.iter().all(|stretch| match stretch {
-        Stretch::Level(_) => true,
-        Stretch::Drift(pace) => pace.is_some_and(|pace| pace * (apart as f64) < least),
+fn is_slow(segments: &[Segment], apart: usize, least: f64) -> bool {
+    segments.iter().all(|segment| match segment {
+        Segment::Level(_) => true,
+        Segment::Drift(pace) => pace.is_some_and(|pace| pace * (apart as f64) < least),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::segments::{Segment, Spot};
     use super::*;
     use crate::compare::columns::Column;
-    use crate::compare::stretches::{Spot, Stretch};
     use sprag_model::metric::Metric;
     use std::sync::Arc;
 
@@ -328,11 +345,11 @@ mod tests {
             machine_name: "m".to_owned(),
             metric: Metric::time(),
             judged: true,
-            beside: false,
+            auxiliary: false,
             deviation: Some(0.01),
             shows: Some(0.02),
             least: 0.004,
-            levels: [[1.0, 0.99, 1.01], [1.1, 1.09, 1.11], [1.001, 0.99, 1.01]].map(Stretch::Level).to_vec(),
+            levels: [[1.0, 0.99, 1.01], [1.1, 1.09, 1.11], [1.001, 0.99, 1.01]].map(Segment::Level).to_vec(),
             changes: vec![step(9, 10, 11, [0.1, 0.08, 0.12]), step(20, 20, 20, [-0.09, -0.1, -0.08])],
             points: (0..30).map(|number| point(number, "old")).collect(),
         }
@@ -361,7 +378,7 @@ mod tests {
     #[test]
     fn doubt_that_changes_nothing_is_none() {
         let mut series = series();
-        series.levels[2] = Stretch::Level([2.0, 1.9, 2.1]);
+        series.levels[2] = Segment::Level([2.0, 1.9, 2.1]);
         let verdict = judge(&series, 10, 25).expect("both are measured").verdict;
         assert_eq!(verdict, Verdict::Changed(Through::One(20)), "the level rose, wherever the first change lies");
         assert_eq!(judge(&series, 8, 25).map(|one| one.verdict), Some(Verdict::Changed(Through::Several(2))));
@@ -384,12 +401,12 @@ mod tests {
         assert_eq!(verdict(&one, 14, 29), Some(Verdict::Changed(Through::One(20))));
         assert_eq!(verdict(&one, 4, 14), Some(Verdict::Changed(Through::One(10))));
         let mut drifts = series();
-        drifts.levels[1] = Stretch::Drift(None);
+        drifts.levels[1] = Segment::Drift(None);
         assert_eq!(verdict(&drifts, 8, 15), Some(Verdict::Drift));
         assert_eq!(verdict(&drifts, 8, 25), Some(Verdict::Same { came_back: true }));
         assert_eq!(verdict(&drifts, 13, 15), Some(Verdict::Drift));
         // In one drift what moves less than counts is no change: 2 and 4 commits of 0.15 % each, where 0.4 % counts.
-        drifts.levels[1] = Stretch::Drift(Some(0.0015));
+        drifts.levels[1] = Segment::Drift(Some(0.0015));
         assert_eq!(verdict(&drifts, 13, 15), Some(Verdict::Same { came_back: false }));
         assert_eq!(verdict(&drifts, 15, 13), Some(Verdict::Same { came_back: false }));
         assert_eq!(verdict(&drifts, 13, 17), Some(Verdict::Drift));
@@ -401,7 +418,7 @@ mod tests {
     #[test]
     fn levels_before_and_after_a_drift_are_held_against_each_other() {
         let mut one = series();
-        one.levels = vec![Stretch::Level([1.0, 0.99, 1.01]), Stretch::Drift(None), Stretch::Level([1.1, 1.09, 1.11])];
+        one.levels = vec![Segment::Level([1.0, 0.99, 1.01]), Segment::Drift(None), Segment::Level([1.1, 1.09, 1.11])];
         (one.changes[0], one.changes[1]) = (
             Step { relative: None, is_edge: true, ..step(10, 10, 10, [0.0; 3]) },
             Step { relative: None, is_edge: true, ..step(20, 20, 20, [0.0; 3]) },
@@ -417,17 +434,17 @@ mod tests {
         for (a, b) in [(3, 15), (15, 25), (12, 15)] {
             assert_eq!(judged(&one, a, b), (Verdict::Drift, None), "{a} {b}");
         }
-        one.levels[2] = Stretch::Level([1.01, 1.0, 1.02]);
+        one.levels[2] = Segment::Level([1.01, 1.0, 1.02]);
         assert_eq!(judged(&one, 3, 25).0, Verdict::DriftBetween);
-        one.levels[2] = Stretch::Level([1.1, 1.09, 1.11]);
-        one.levels.push(Stretch::Level([1.2, 1.19, 1.21]));
+        one.levels[2] = Segment::Level([1.1, 1.09, 1.11]);
+        one.levels.push(Segment::Level([1.2, 1.19, 1.21]));
         one.changes.push(step(25, 25, 25, [0.09, 0.08, 0.1]));
         assert_eq!(judged(&one, 3, 28), (Verdict::Changed(Through::Drifts), Some(200.0)));
         // What comes to nothing clear over a drift and a change is no more unchanged than over the drift alone.
-        (one.levels[2], one.levels[3]) = (Stretch::Level([1.02, 1.0, 1.04]), Stretch::Level([1.01, 1.0, 1.02]));
+        (one.levels[2], one.levels[3]) = (Segment::Level([1.02, 1.0, 1.04]), Segment::Level([1.01, 1.0, 1.02]));
         assert_eq!(judged(&one, 3, 28).0, Verdict::DriftBetween);
         // Beside the edge of a drift as in it: two commits between which it moves less than counts did not change.
-        one.levels[1] = Stretch::Drift(Some(0.0015));
+        one.levels[1] = Segment::Drift(Some(0.0015));
         let verdicts = [(9, 10), (9, 11), (9, 12), (19, 21)].map(|(a, b)| judged(&one, a, b).0);
         let same = Verdict::Same { came_back: false };
         assert_eq!(verdicts, [same.clone(), same.clone(), Verdict::Drift, same]);

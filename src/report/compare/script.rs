@@ -13,9 +13,9 @@ use super::columns::Place;
 use super::commits::ComparedCommit;
 use super::data::{Data, SeriesData};
 use super::rounding::scaled;
+use super::verdicts;
 use crate::compare::columns::PointData;
-use crate::compare::stretches::Spot;
-use crate::{link, text};
+use crate::{link, mark, text};
 use sprag_model::metric::Better;
 use sprag_model::page::Page;
 
@@ -67,19 +67,11 @@ fn commits(data: &Data) -> Value {
 }
 
 fn series(data: &Data) -> Value {
-    data.series.iter().map(one_series).collect()
+    Value::Array(data.series.par_iter().map(|one| one_series(data, one)).collect())
 }
 
-fn one_series(one: &SeriesData) -> Value {
-    let changes: Vec<Value> = one
-        .changes
-        .iter()
-        .map(|step| {
-            let told = if step.is_edge { json!(0) } else { json!(step.relative) };
-            json!([spot(&step.at), spot(&step.first), spot(&step.last), told])
-        })
-        .collect();
-    let mut told = json!({
+fn one_series(data: &Data, one: &SeriesData) -> Value {
+    let mut fields = json!({
         "id": one.id,
         "suite": one.suite,
         "benchmark": one.benchmark,
@@ -88,23 +80,19 @@ fn one_series(one: &SeriesData) -> Value {
         "metric": one.metric.name,
         "unit": one.metric.unit.symbol(),
         "lower": one.metric.better == Better::Lower,
+        "worse": mark::worse_word(&one.metric),
         "judged": one.judged,
-        "beside": one.beside,
+        "auxiliary": one.auxiliary,
         "deviation": one.deviation,
         "shows": one.shows,
-        "least": one.least,
-        "levels": one.levels,
-        "changes": changes,
     });
-    if !one.dtype.is_empty() {
-        told["dtype"] = json!(one.dtype);
+    for (name, value) in verdicts::fields(data, one) {
+        fields[name] = value;
     }
-    told
-}
-
-/// The number of the commit, and the environments of it that come before.
-fn spot(spot: &Spot) -> Value {
-    std::iter::once(json!(spot.number)).chain(spot.before.iter().map(|key| json!(key))).collect()
+    if !one.dtype.is_empty() {
+        fields["dtype"] = json!(one.dtype);
+    }
+    fields
 }
 
 /// A series with its points in a chunk.
@@ -149,7 +137,7 @@ fn group<'a>(
         columns[point.column - first] = Some((point.number - begin, &*point.environment));
     }
     let known_columns = || (first..end).zip(&columns).filter_map(|(number, column)| Some((number, (*column)?)));
-    let mut known = |key: &'a str| match environments.iter().position(|one| *one == key) {
+    let mut present = |key: &'a str| match environments.iter().position(|one| *one == key) {
         Some(place) => place,
         None => {
             environments.push(key);
@@ -157,7 +145,7 @@ fn group<'a>(
         }
     };
     let at: Vec<usize> = known_columns().map(|(_, (number, _))| number).collect();
-    let environment: Vec<usize> = known_columns().map(|(_, (_, key))| known(key)).collect();
+    let environment: Vec<usize> = known_columns().map(|(_, (_, key))| present(key)).collect();
     let mut series = serde_json::Map::new();
     let mut in_order = all;
     in_order.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
@@ -174,16 +162,16 @@ fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value 
         let (low, high) = point.spread.unwrap_or((point.value, point.value));
         [point.value, low, high]
     });
-    let (power, whole) = scaled(&numbers.collect::<Vec<f64>>());
-    let mut rest = points.iter().zip(whole.chunks_exact(3)).peekable();
+    let (power, overall) = scaled(&numbers.collect::<Vec<f64>>());
+    let mut rest = points.iter().zip(overall.chunks_exact(3)).peekable();
     let (mut medians, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new());
     for column in columns {
         // Of several runs of the newest commit the last one counts.
         let here = std::iter::from_fn(|| rest.next_if(|(point, _)| point.column == column)).last();
-        medians.push(here.map(|(_, whole)| whole[0]));
+        medians.push(here.map(|(_, overall)| overall[0]));
         let spread = here.filter(|(point, _)| point.spread.is_some());
-        down.push(spread.map(|(_, whole)| whole[0] - whole[1]));
-        up.push(spread.map(|(_, whole)| whole[2] - whole[0]));
+        down.push(spread.map(|(_, overall)| overall[0] - overall[1]));
+        up.push(spread.map(|(_, overall)| overall[2] - overall[0]));
     }
     match down.iter().any(Option::is_some) {
         true => json!([power, medians, down, up]),
@@ -201,7 +189,7 @@ mod tests {
     fn series_with_the_same_digits_keep_their_ids() {
         let sample = sample_data::rich();
         let heads = sample.heads();
-        let mut series = Data::of(&Catalog::new(&sample.input(&heads))).series;
+        let mut series = Data::new(&Catalog::new(&sample.input(&heads))).series;
         let ids = ["a-01234567", "b-01234567", "c-89abcdef", "x"];
         series.truncate(ids.len());
         series.iter_mut().zip(ids).for_each(|(one, id)| one.id = id.to_owned());

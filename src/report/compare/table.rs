@@ -8,12 +8,12 @@ use super::data::{Data, SeriesData};
 use super::drawn;
 use super::mean;
 use super::rule::{self, Moment, Outcome, Verdict};
-use super::words::{self, Kind, Row};
+use super::words::{self, ComparedRow, Kind};
 use crate::mark;
 use crate::number::{self, NARROW};
 
 /// The heading of what kernels are held against.
-const BESIDE: &str = "Controls and calibration";
+const AUXILIARY: &str = "Controls and calibration";
 
 /// Two commits against each other, ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,7 +55,7 @@ pub(crate) struct Group {
     #[serde(skip)]
     pub(crate) count: usize,
     /// The rows, or the first ones where not all were asked for.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<ComparedRow>,
 }
 
 /// A judged series with what is said of it.
@@ -68,7 +68,7 @@ struct Judged<'a> {
 impl Group {
     /// Whether it is of what kernels are held against, of which anything may be said.
     pub(crate) fn is_auxiliary(&self) -> bool {
-        self.heading == BESIDE
+        self.heading == AUXILIARY
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn table(data: &Data, a: usize, b: usize) -> Table {
 /// The table of the commits of two numbers, with so many rows of a kind of which there are so many: to put a row into words
 /// costs more than to judge it.
 pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize) -> usize) -> Table {
-    let [kernels, beside] = judged(data, a, b);
+    let [kernels, auxiliary] = judged(data, a, b);
     let words = words_of(&kernels);
     let (banners, headline) = (banners(data, &kernels), headline(&kernels, words));
     let summary = summary(&kernels);
@@ -93,7 +93,7 @@ pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize)
         (Kind::Environment, "Not comparable".to_owned()),
         (Kind::Missing, "Missing".to_owned()),
     ];
-    let drawn = kernels.iter().chain(&beside).filter_map(|one| words::drawn(one.series, &one.outcome));
+    let drawn = kernels.iter().chain(&auxiliary).filter_map(|one| words::drawn(one.series, &one.outcome));
     let span = drawn::span(drawn);
     let mut groups: Vec<Group> = headings
         .into_iter()
@@ -102,8 +102,8 @@ pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize)
             Group { heading, count, rows: rows(data, &kernels, kind, most(kind, count)) }
         })
         .collect();
-    let beside: Vec<Row> = beside.iter().map(|one| words::row(data, one.series, &one.outcome)).collect();
-    groups.push(Group { heading: BESIDE.to_owned(), count: beside.len(), rows: beside });
+    let auxiliary: Vec<ComparedRow> = auxiliary.iter().map(|one| words::row(data, one.series, &one.outcome)).collect();
+    groups.push(Group { heading: AUXILIARY.to_owned(), count: auxiliary.len(), rows: auxiliary });
     groups.retain(|group| group.count > 0);
     let scale = span.map_or_else(String::new, |span| draw(&mut groups, span));
     Table { headline, words: words.map(str::to_owned), banners, summary, scale, groups }
@@ -118,7 +118,7 @@ fn draw(groups: &mut [Group], span: f64) -> String {
 }
 
 /// Only what changed between the commits of two numbers: the headline, and the rows of what got worse and better.
-pub(crate) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec<Row>) {
+pub(crate) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec<ComparedRow>) {
     let [kernels, _] = judged(data, a, b);
     let worse_first = [Kind::Worse, Kind::Better].into_iter().flat_map(|kind| rows(data, &kernels, kind, usize::MAX));
     (headline(&kernels, words_of(&kernels)), worse_first.collect())
@@ -127,11 +127,11 @@ pub(crate) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec
 /// The kernels with what is said of each, and what they are held against.
 fn judged(data: &Data, a: usize, b: usize) -> [Vec<Judged<'_>>; 2] {
     let judge = |series| {
-        let outcome = rule::judge(series, Moment::of(data, a), Moment::of(data, b))?;
+        let outcome = rule::judge(series, Moment::new(data, a), Moment::new(data, b))?;
         Some(Judged { series, kind: words::kind(series, &outcome).0, outcome })
     };
-    let (beside, kernels) = data.series.iter().filter_map(judge).partition(|one| one.series.beside);
-    [kernels, beside]
+    let (auxiliary, kernels) = data.series.iter().filter_map(judge).partition(|one| one.series.auxiliary);
+    [kernels, auxiliary]
 }
 
 /// The words for worse and better that fit all of them.
@@ -141,7 +141,7 @@ fn words_of(kernels: &[Judged<'_>]) -> [&'static str; 2] {
 }
 
 /// The rows of which that is said, the largest change first, and at most so many.
-fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind, most: usize) -> Vec<Row> {
+fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind, most: usize) -> Vec<ComparedRow> {
     let mut of_kind: Vec<&Judged<'_>> = kernels.iter().filter(|one| one.kind == kind).collect();
     of_kind.sort_by(|one, other| size(other).total_cmp(&size(one)));
     of_kind.iter().take(most).map(|one| words::row(data, one.series, &one.outcome)).collect()
@@ -218,8 +218,8 @@ fn summary(kernels: &[Judged<'_>]) -> Vec<SummaryRow> {
         places.entry(place).or_default().push(one);
     }
     let row = |([suite, dtype, machine, _], of_place): ([&str; 4], Vec<&Judged<'_>>)| {
-        let told = of_place.iter().map(|one| (one.series, &one.outcome, one.kind));
-        let mean = mean::mean(told);
+        let result = of_place.iter().map(|one| (one.series, &one.outcome, one.kind));
+        let mean = mean::mean(result);
         SummaryRow {
             suite: if dtype.is_empty() { suite.to_owned() } else { format!("{suite}, {dtype}") },
             machine: machine.to_owned(),

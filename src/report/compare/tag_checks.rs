@@ -28,7 +28,7 @@ fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_
         assert_eq!(data.name(number), format!("v9-<a> (as of {})", &data.commits[stands].sha[..7]));
         assert_eq!((data.between(stands, number), data.between(number, stands + 1)), (0, 0));
         assert_eq!(data.between(0, number), stands);
-        let pairs = Pairs::of(data, catalog).releases;
+        let pairs = Pairs::new(data, catalog).releases;
         let with_it: Vec<&Pair> = pairs.iter().filter(|pair| pair.a == number || pair.b == number).collect();
         assert_eq!(with_it.len(), 2, "one before and one after: {pairs:?}");
         assert!(with_it.iter().all(|pair| pair.page(data).contains(&sample.line.commits[place].sha[..12])));
@@ -40,11 +40,11 @@ fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_
         one.points.retain(|point| point.number + 2 < stands || point.number > stands);
         let earlier = one.points.iter().rev().find(|point| point.number < stands).expect("it has some").number;
         let id = one.id.clone();
-        let told = table::table(&data, 0, number);
-        let row = told.groups.iter().flat_map(|group| &group.rows).find(|row| row.id == id).expect("it has a row");
+        let result = table::table(&data, 0, number);
+        let row = result.groups.iter().flat_map(|group| &group.rows).find(|row| row.id == id).expect("it has a row");
         assert!(row.reason.ends_with(&format!("B as of {}", data.name(earlier))), "{}", row.reason);
         // Where nothing was measured between, there is no verdict.
-        let kept = |table: &Table| {
+        let remaining = |table: &Table| {
             let row = table
                 .groups
                 .iter()
@@ -56,7 +56,7 @@ fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_
         };
         let as_of = data.name(earlier);
         let reason = format!("not measured between the two; B as of {as_of}");
-        assert_eq!(kept(&table::table(&data, earlier, number)), (Kind::Missing, reason));
+        assert_eq!(remaining(&table::table(&data, earlier, number)), (Kind::Missing, reason));
         check("between", &data, &[(earlier, number), (number, earlier), (stands, number)]);
         check("as-of", &data, &[(0, number), (number, data.commits.len() - 1)]);
         // Too long ago counts for nothing.
@@ -64,8 +64,8 @@ fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_
         long.tagged = vec![ComparedCommit { stands: Some(long.commits.len() - 1), ..data.tagged[0].clone() }];
         long.series[0].points.retain(|point| point.number < 10);
         let number = long.commits.len();
-        let told = table::table(&long, 0, number);
-        let row = told.groups.iter().flat_map(|group| &group.rows).find(|row| row.id == id).expect("it has a row");
+        let result = table::table(&long, 0, number);
+        let row = result.groups.iter().flat_map(|group| &group.rows).find(|row| row.id == id).expect("it has a row");
         assert_eq!((row.kind, row.reason.as_str()), (Kind::Missing, "not measured at B"));
         check("long-ago", &long, &[(0, number), (number, 1)]);
     });
@@ -86,7 +86,7 @@ fn two_tags_at_which_the_same_was_measured_are_one_release() {
         let names: Vec<String> = data.releases().into_iter().map(|number| data.commit(number).name()).collect();
         let is_tagged = !data.commits[newest].tags.is_empty();
         assert_eq!(names.iter().filter(|name| name.starts_with('w')).count(), usize::from(!is_tagged), "{names:?}");
-        let pairs = Pairs::of(data, catalog).releases;
+        let pairs = Pairs::new(data, catalog).releases;
         assert!(pairs.iter().all(|pair| data.measured(pair.a) < data.measured(pair.b)), "{pairs:?}");
     });
 }

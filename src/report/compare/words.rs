@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct ComparedRow {
     pub(crate) id: String,
     pub(crate) suite: String,
     /// What people call the machine.
@@ -87,7 +87,7 @@ pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
     (kind, up)
 }
 
-pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Row {
+pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> ComparedRow {
     let (kind, up) = kind(series, outcome);
     let mark = mark_of(series, kind, up);
     let measured = |point: Option<&PointData>| point.map(|point| point.value);
@@ -98,7 +98,7 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
     let interval = outcome.interval.filter(|(low, high)| low < high);
     let shows = series.shows.filter(|shows| *shows > 0.0);
     let times = outcome.relative.filter(|_| changed).zip(shows).map(|(change, shows)| change.abs() / shows);
-    Row {
+    ComparedRow {
         id: series.id.clone(),
         suite: series.suite.clone(),
         machine: series.machine_name.clone(),
@@ -136,15 +136,15 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
 }
 
 pub(super) fn drawn(series: &SeriesData, outcome: &Outcome<'_>) -> Option<Drawn> {
-    is_changed(outcome).then(|| Drawn::of(series, outcome))?
+    is_changed(outcome).then(|| Drawn::from_outcome(series, outcome))?
 }
 
 /// Whether there is a change to show, told or not.
-fn is_changed(outcome: &Outcome<'_>) -> bool {
+pub(super) fn is_changed(outcome: &Outcome<'_>) -> bool {
     matches!(outcome.verdict, Verdict::Changed(_) | Verdict::Open(_) | Verdict::Same { came_back: true })
 }
 
-fn mark_of(series: &SeriesData, kind: Kind, up: bool) -> Mark {
+pub(super) fn mark_of(series: &SeriesData, kind: Kind, up: bool) -> Mark {
     let arrow = if up { "▲" } else { "▼" };
     match kind {
         Kind::Worse => Mark::new(Tone::Worse, arrow, mark::worse_word(&series.metric)),
@@ -164,7 +164,7 @@ fn reason(data: &Data, outcome: &Outcome<'_>) -> String {
     why.into_iter().chain([0, 1].into_iter().filter_map(as_of)).collect::<Vec<String>>().join("; ")
 }
 
-fn why(data: &Data, outcome: &Outcome<'_>) -> String {
+pub(super) fn why(data: &Data, outcome: &Outcome<'_>) -> String {
     let commit = |number: usize| data.commit(number).name();
     match &outcome.verdict {
         Verdict::Changed(Through::One(number)) => format!("changed at {}", commit(*number)),

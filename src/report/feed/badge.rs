@@ -6,8 +6,8 @@ use crate::catalog::Catalog;
 use crate::link;
 use crate::mark::Tone;
 use crate::number::counted;
+use crate::open_regressions;
 use crate::phrase::{Part, Phrase};
-use crate::standing;
 use crate::summary;
 use crate::text::{shortened, visible};
 use sprag_model::page::Page;
@@ -17,7 +17,7 @@ const MESSAGE: usize = 60;
 
 /// The badge: the regressions that stand and nobody accepts, else the verdict of the newest runs.
 pub(crate) fn badge(catalog: &Catalog<'_>) -> Page {
-    let standing = standing::open(catalog.trend).count();
+    let standing = open_regressions::open(catalog.trend).count();
     let headline = summary::summarise(catalog.analysis, catalog.trend).headline;
     let (message, color) = match standing {
         0 => (headline.words(), color(&headline)),

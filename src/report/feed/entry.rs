@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::link;
 use crate::phrase::Phrase;
 use crate::text::visible;
-use crate::trend::event as told;
+use crate::trend::event as trend_event;
 use sprag_base::digest::sha256_hex;
 use sprag_model::event::{Event, EventState};
 use sprag_model::ledger::answer::{Answer, Standing};
@@ -54,20 +54,20 @@ pub(super) fn id(catalog: &Catalog<'_>, root: Option<&str>, path: &str) -> Strin
 
 fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
     let path = link::event(&of.id);
-    let mut sentences = vec![told::range(of)];
-    sentences.extend(told::likely(of).map(|(label, words)| Phrase::plain(label).then(words)));
-    sentences.extend([told::chance(of), told::state(of)]);
-    sentences.extend(of.answer.as_ref().map(|said| Phrase::plain("Ledger:").then(answer::told(said))));
+    let mut sentences = vec![trend_event::range(of)];
+    sentences.extend(trend_event::likely(of).map(|(label, words)| Phrase::plain(label).then(words)));
+    sentences.extend([trend_event::chance(of), trend_event::state(of)]);
+    sentences.extend(of.answer.as_ref().map(|said| Phrase::plain("Ledger:").then(answer::in_words(said))));
     let begun = sentences.into_iter().map(Phrase::begun);
     // The first begins with the name of a machine, which stays as it is.
-    let sentences: Vec<String> = std::iter::once(told::place(of)).chain(begun).map(|one| one.words()).collect();
+    let sentences: Vec<String> = std::iter::once(trend_event::place(of)).chain(begun).map(|one| one.words()).collect();
     let taken_back = match &of.state {
         EventState::TakenBack { by } => catalog.trend.events.iter().find(|one| one.id == *by).map(|one| one.since),
         EventState::Standing => None,
     };
     Entry {
         id: id(catalog, root, &path),
-        title: visible(&told::title(of).words()).into_owned(),
+        title: visible(&trend_event::title(of).words()).into_owned(),
         text: visible(&(sentences.join(". ") + ".")).into_owned(),
         published: of.since,
         updated: taken_back.or(of.answer.as_ref().and_then(said_on)).map_or(of.since, |time| time.max(of.since)),

@@ -11,7 +11,7 @@ use sprag_model::trend::{NotJudged, SeriesTrend};
 
 fn said(series: &SeriesTrend, events: &[Event], expected: &str) {
     let parts: Vec<_> = events.iter().map(|event| (event, &event.members[0])).collect();
-    let sentence = Fit::of(series, &parts).sentence().replace(NARROW, " ").replace('\u{2212}', "-");
+    let sentence = Fit::new(series, &parts).sentence().replace(NARROW, " ").replace('\u{2212}', "-");
     assert_eq!(sentence, expected);
 }
 
@@ -131,25 +131,25 @@ fn a_turn_has_the_event_of_its_kind_and_commit() {
     let one = series(1.0, 40, vec![change(20, 1.05, 1.2)], vec![drift(5, 20, 1.0, 1.05)]);
     let (step, ramp) = (event(EventKind::Change, 20), event(EventKind::Drift, 20));
     let parts = [(&step, &step.members[0]), (&ramp, &ramp.members[0])];
-    let fit = Fit::of(&one, &parts);
+    let fit = Fit::new(&one, &parts);
     let kinds: Vec<_> = fit.turns.iter().map(|turn| turn.part.map(|(event, _)| event.kind)).collect();
     assert_eq!(kinds, [Some(EventKind::Drift), Some(EventKind::Change)]);
     let tones: Vec<(Tone, &str)> = fit.turns.iter().map(|turn| (turn.tone(&one.metric), turn.glyph())).collect();
     assert_eq!(tones, [(Tone::Doubt, "↗"), (Tone::Worse, "▲")]);
     let elsewhere = event(EventKind::Change, 21);
-    assert!(Fit::of(&one, &[(&elsewhere, &elsewhere.members[0])]).turns[1].part.is_none());
+    assert!(Fit::new(&one, &[(&elsewhere, &elsewhere.members[0])]).turns[1].part.is_none());
     assert_eq!(fit.commit(20), &commit(20).sha[..7]);
 }
 
 #[test]
 fn the_line_is_made_of_levels_and_ramps() {
     let one = series(1.0, 40, vec![change(20, 1.05, 1.2)], vec![drift(5, 15, 1.0, 1.05)]);
-    let fit = Fit::of(&one, &[]);
+    let fit = Fit::new(&one, &[]);
     let pieces: Vec<_> = fit.pieces().into_iter().map(|p| (p.points, p.from, p.to, p.is_step)).collect();
     assert_eq!(
         pieces,
         [(0..5, 1.0, 1.0, false), (5..15, 1.0, 1.05, false), (15..20, 1.05, 1.05, false), (20..40, 1.2, 1.2, true)]
     );
     assert_eq!(fit.flats(), [0..5, 15..20, 20..40]);
-    assert!(Fit::of(&series(1.0, 5, vec![], vec![]), &[]).pieces().is_empty());
+    assert!(Fit::new(&series(1.0, 5, vec![], vec![]), &[]).pieces().is_empty());
 }

@@ -70,7 +70,7 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
         changes: Changes { points, drifts, levels, noise: None },
     };
     trend.pooled = (0..count).map(pooled).collect();
-    let fitted = Fit::of(&trend, &[]).pieces();
+    let fitted = Fit::new(&trend, &[]).pieces();
     for piece in fitted {
         let steps = (piece.points.len() - 1).max(1) as f64;
         for (step, index) in piece.points.enumerate() {
@@ -79,8 +79,8 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
     }
     let begins: Vec<usize> = trend.changes.points.iter().map(|one| one.index).collect();
     let bounds: Vec<usize> = [0].into_iter().chain(begins).chain([count]).collect();
-    let stretches = bounds.windows(2).zip(&trend.changes.levels);
-    trend.levels = stretches
+    let segments = bounds.windows(2).zip(&trend.changes.levels);
+    trend.levels = segments
         .map(|(pair, level)| {
             let has_ramp = trend.changes.drifts.iter().any(|drift| drift.begin < pair[1] && pair[0] < drift.end);
             Stretch {

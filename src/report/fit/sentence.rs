@@ -128,14 +128,14 @@ impl Fit<'_> {
 
     /// That the environment changed too lately for the level to be judged.
     fn since_environment(&self) -> String {
-        let told = self.series.not_judged.iter().find_map(|why| match why {
+        let result = self.series.not_judged.iter().find_map(|why| match why {
             NotJudged::EnvironmentChanged { points, needed } => {
                 let points = counted(*points, "point", "points");
                 Some(format!(" The environment changed since: {points} in the new one, {needed} are needed."))
             }
             _ => None,
         });
-        told.unwrap_or_default()
+        result.unwrap_or_default()
     }
 }
 

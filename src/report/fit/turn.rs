@@ -42,7 +42,7 @@ pub enum What<'a> {
 
 impl<'a> Fit<'a> {
     /// The fit of a series; `parts` are the events that it is a member of, each with its part.
-    pub fn of(series: &'a SeriesTrend, parts: &[(&'a Event, &'a Member)]) -> Fit<'a> {
+    pub fn new(series: &'a SeriesTrend, parts: &[(&'a Event, &'a Member)]) -> Fit<'a> {
         let changes = series.changes.points.iter().map(What::Change);
         let mut all: Vec<What<'a>> = changes.chain(series.changes.drifts.iter().map(What::Drift)).collect();
         all.sort_by_key(|what| (what.begin(), what.end()));
@@ -54,11 +54,11 @@ impl<'a> Fit<'a> {
     pub fn commit(&self, index: usize) -> String {
         let Some(point) = self.series.pooled.get(index) else { return String::new() };
         let sha = &*point.commit;
-        let stretches = self.series.levels.iter().flat_map(|one| [&one.first, &one.last]);
+        let segments = self.series.levels.iter().flat_map(|one| [&one.first, &one.last]);
         let of_events = self.turns.iter().filter_map(|turn| turn.part).flat_map(|(event, member)| {
             event.suspects.iter().map(|one| &one.commit).chain([&member.at, &event.first_bad]).chain(&event.last_good)
         });
-        let named = stretches.chain(of_events).find(|commit| commit.sha == sha);
+        let named = segments.chain(of_events).find(|commit| commit.sha == sha);
         shortened(named.map_or_else(|| short_commit(sha), NamedCommit::short), NAME)
     }
 
@@ -114,8 +114,8 @@ impl Turn<'_> {
             What::Drift(drift) => {
                 let value = (drift.after / drift.before - 1.0) * drift.before.signum();
                 let bare = Level { value, lower: f64::NAN, upper: f64::NAN };
-                let known = self.part.and_then(|(_, member)| member.relative);
-                known.map_or(bare, |known| Level { value, ..known })
+                let present = self.part.and_then(|(_, member)| member.relative);
+                present.map_or(bare, |present| Level { value, ..present })
             }
         };
         level.value.is_finite().then_some(level)
@@ -219,7 +219,7 @@ impl Fit<'_> {
         let mut pieces = Vec::new();
         for ((begin, end), level) in begins.zip(ends).zip(&changes.levels) {
             let first = pieces.len();
-            stretch(begin..end, level.value, &changes.drifts, &mut pieces);
+            segment(begin..end, level.value, &changes.drifts, &mut pieces);
             if let Some(piece) = pieces.get_mut(first) {
                 piece.is_step = begin > 0;
             }
@@ -237,7 +237,7 @@ impl Fit<'_> {
 }
 
 /// A stretch between changes: its level, or the levels about the drifts in it and their ramps.
-fn stretch(points: Range<usize>, level: f64, drifts: &[Drift], pieces: &mut Vec<Piece>) {
+fn segment(points: Range<usize>, level: f64, drifts: &[Drift], pieces: &mut Vec<Piece>) {
     let mut push = |points: Range<usize>, from: f64, to: f64, is_ramp: bool| {
         if !points.is_empty() {
             pieces.push(Piece { points, from, to, is_step: false, is_ramp });

@@ -258,11 +258,11 @@ mod tests {
     #[test]
     fn each_verdict_has_its_sentence() {
         let gate = example::gate();
-        let told: Vec<String> = all(&gate)
+        let result: Vec<String> = all(&gate)
             .into_iter()
             .map(|one| format!("{:?} {}\n", one.level, visible(&format!("{}: {}", one.title, one.message))))
             .collect();
-        insta::assert_snapshot!(told.concat(), @r#"
+        insta::assert_snapshot!(result.concat(), @r#"
         Error regressed: cpu/ssm_scan{n=512} @fast time: slower: +8.1 % (+7.6 to +8.6), 2.000 → 2.162 ms; 2.040 ms would pass; a change of 2.8 % could have been seen
         Error regressed: cpu/tile_pack{n=512} @fast tiles_per_s: slower: −15.0 % (−15.5 to −14.5), 812.0 → 690.2 k/s; 795.8 k/s would pass; a change of 2.8 % could have been seen
         Error missing: cpu/gone{n=512} @fast time: the baseline has it, the run has not, 2.000 ms → –; it failed: out of memory

@@ -23,13 +23,13 @@ pub fn gate_commands(gate: &Gate) -> String {
     let findings = finding::all(gate);
     let mut text = String::new();
     for (level, command) in [(Level::Error, "error"), (Level::Warning, "warning"), (Level::Note, "notice")] {
-        let told: Vec<&Finding<'_>> = findings.iter().filter(|finding| finding.level == level).collect();
-        let fits = told.len() <= SHOWN;
-        for finding in &told[..if fits { told.len() } else { SHOWN - 1 }] {
+        let result: Vec<&Finding<'_>> = findings.iter().filter(|finding| finding.level == level).collect();
+        let fits = result.len() <= SHOWN;
+        for finding in &result[..if fits { result.len() } else { SHOWN - 1 }] {
             text.push_str(&line(command, &finding.title, &finding.message));
         }
         if !fits {
-            let title = format!("{} more", told.len() + 1 - SHOWN);
+            let title = format!("{} more", result.len() + 1 - SHOWN);
             text.push_str(&line(command, &title, "GitHub shows ten of a kind; another report has them all"));
         }
     }

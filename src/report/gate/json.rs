@@ -215,7 +215,7 @@ fn counts(counts: Counts) -> CountsReport {
 }
 
 fn suite(suite: &SuiteGate, rows: Rows) -> SuiteReport<'_> {
-    let is_told = |one: &&Comparison| rows == Rows::All || one.verdict != Verdict::Unchanged;
+    let is_listed = |one: &&Comparison| rows == Rows::All || one.verdict != Verdict::Unchanged;
     SuiteReport {
         suite: &suite.suite,
         machine: suite.machine.as_deref(),
@@ -230,12 +230,12 @@ fn suite(suite: &SuiteGate, rows: Rows) -> SuiteReport<'_> {
         has_base: suite.has_base,
         base_commit: suite.base_commit.as_deref(),
         counts: counts(suite.counts()),
-        whole: suite.whole.map(|whole| WholeReport {
-            benchmarks: whole.benchmarks,
-            change: finite(whole.change),
-            interval: whole.interval.map(interval),
+        whole: suite.whole.map(|overall| WholeReport {
+            benchmarks: overall.benchmarks,
+            change: finite(overall.change),
+            interval: overall.interval.map(interval),
         }),
-        comparisons: suite.comparisons.iter().filter(is_told).map(comparison).collect(),
+        comparisons: suite.comparisons.iter().filter(is_listed).map(comparison).collect(),
         unchanged_left_out: (rows == Rows::Changed).then(|| suite.counts().unchanged),
     }
 }

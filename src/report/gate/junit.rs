@@ -247,8 +247,8 @@ mod tests {
         assert!(!text.contains("]]>"), "it must not stand in a text");
         for part in parts {
             let (name, rest) = part.split_once(';').expect("an entity ends");
-            let known = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("#39", '\'')];
-            plain.push(known.iter().find(|(known, _)| *known == name).expect("a known entity").1);
+            let present = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("#39", '\'')];
+            plain.push(present.iter().find(|(present, _)| *present == name).expect("a known entity").1);
             plain.push_str(rest);
         }
         plain

@@ -88,8 +88,8 @@ fn suite_section(gate: &Gate, suite: &SuiteGate, rows: Rows, room: &mut Room) ->
     if let Some(finding) = finding::of_suite(gate, suite) {
         out.paragraph(&format!("**{}**: {}.", plain(&finding.title), cut(&finding.message)));
     }
-    if let Some(whole) = &suite.whole {
-        out.paragraph(&whole_words(whole, &suite.comparisons));
+    if let Some(overall) = &suite.whole {
+        out.paragraph(&overall_words(overall, &suite.comparisons));
     }
     let is_quiet = |comparison: &&Comparison| comparison.verdict == Verdict::Unchanged;
     let (quiet, loud): (Vec<&Comparison>, Vec<&Comparison>) = suite.comparisons.iter().partition(is_quiet);
@@ -138,22 +138,22 @@ fn origin(suite: &SuiteGate) -> String {
 }
 
 /// A direction is claimed only where the whole interval lies on one side of zero.
-fn whole_words(whole: &MeanChange, comparisons: &[Comparison]) -> String {
+fn overall_words(overall: &MeanChange, comparisons: &[Comparison]) -> String {
     let (worse, better) = mark::words(comparisons.iter());
     let interval = |bounds: (f64, f64)| {
         let unit = if share::factor(bounds.1).is_some() { "" } else { " %" };
         format!("(interval {}{unit}, positive is {worse})", share::percent_interval(bounds))
     };
-    let words = match whole.interval {
+    let words = match overall.interval {
         // What rounding makes is no change.
         Some((low, high)) if low > 1e-9 || high < -1e-9 => {
             let word = if high < 0.0 { better } else { worse };
-            format!("**{} {word}** {}", share::percent_size(whole.change), interval((low, high)))
+            format!("**{} {word}** {}", share::percent_size(overall.change), interval((low, high)))
         }
-        Some(bounds) => format!("no clear change: {} {}", share::percent(whole.change), interval(bounds)),
-        None => format!("{} (positive is {worse})", share::percent(whole.change)),
+        Some(bounds) => format!("no clear change: {} {}", share::percent(overall.change), interval(bounds)),
+        None => format!("{} (positive is {worse})", share::percent(overall.change)),
     };
-    let benchmarks = number::counted(whole.benchmarks, "benchmark", "benchmarks");
+    let benchmarks = number::counted(overall.benchmarks, "benchmark", "benchmarks");
     format!("As a whole {words}, by the geometric mean over {benchmarks}.")
 }
 
@@ -461,17 +461,17 @@ mod tests {
 
     #[test]
     fn turns_are_advised_only_where_both_sides_can_take_them() {
-        let told = |change: &dyn Fn(&mut SuiteGate)| {
+        let result = |change: &dyn Fn(&mut SuiteGate)| {
             let mut gate = example::passing();
             change(&mut gate.suites[0]);
             !text(&gate).is_empty()
         };
-        assert!(told(&|_| {}));
-        assert!(!told(&|suite| suite.can_take_turns = false));
-        assert!(!told(&|suite| suite.commit.as_mut().expect("it has one").dirty = true));
-        assert!(!told(&|suite| suite.commit = None));
-        assert!(!told(&|suite| suite.base_commit = None));
+        assert!(result(&|_| {}));
+        assert!(!result(&|suite| suite.can_take_turns = false));
+        assert!(!result(&|suite| suite.commit.as_mut().expect("it has one").dirty = true));
+        assert!(!result(&|suite| suite.commit = None));
+        assert!(!result(&|suite| suite.base_commit = None));
         // Of one commit there are no two sides.
-        assert!(!told(&|suite| suite.base_commit = Some("b".repeat(40))));
+        assert!(!result(&|suite| suite.base_commit = Some("b".repeat(40))));
     }
 }

@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn each_finding_is_a_result() {
         let results = valid(&example::gate());
-        let told: Vec<(&str, &str)> = results
+        let levels: Vec<(&str, &str)> = results
             .iter()
             .map(|one| (one["ruleId"].as_str().expect("a text"), one["level"].as_str().expect("a text")))
             .collect();
@@ -293,7 +293,7 @@ mod tests {
             ("not-measured", "note"),
             ("not-measured", "error"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(levels, expected);
         for result in &results {
             let place = result["ruleIndex"].as_u64().expect("a number") as usize;
             assert_eq!(result["ruleId"], Kind::ALL[place].id());

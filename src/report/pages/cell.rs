@@ -49,7 +49,7 @@ impl Change {
 }
 
 impl Judgement {
-    pub(super) fn of(comparison: &Comparison) -> Judgement {
+    pub(super) fn new(comparison: &Comparison) -> Judgement {
         let effect = comparison.effect;
         let mark = Mark::of_comparison(comparison);
         let decided = matches!(comparison.verdict, Verdict::Improved | Verdict::Regressed);
@@ -137,7 +137,7 @@ pub(super) fn metric_words(metric: &Metric, scale: Scale) -> String {
 }
 
 /// What a group of values of controls and calibration kernels is: `control and calibration: time in ms`.
-pub(super) fn beside_words(metric: &Metric, scale: Scale) -> String {
+pub(super) fn auxiliary_words(metric: &Metric, scale: Scale) -> String {
     let unit = if scale.symbol.is_empty() { String::new() } else { format!(" in {}", scale.symbol) };
     format!("control and calibration: {}{unit}", metric.name)
 }

@@ -12,11 +12,11 @@ use crate::compare::words::Kind;
 use crate::compare::{table, words as compared};
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
+use crate::page_selection::{EVENTS, NEWEST, RELEASES};
 use crate::phrase::{Fact, Phrase};
 use crate::sheet::{Row, Section, Sheet};
-use crate::shown::{EVENTS, NEWEST, RELEASES};
 use crate::text::shortened;
-use crate::trend::{event as told, words};
+use crate::trend::{event as trend_event, words};
 use crate::{ReportError, date, link};
 use sprag_model::commit::CommitOnLine;
 use sprag_model::event::{Event, EventKind, Suspect};
@@ -61,7 +61,7 @@ struct Since {
     name: String,
     page: String,
     headline: Vec<[String; 3]>,
-    rows: Vec<compared::Row>,
+    rows: Vec<compared::ComparedRow>,
 }
 
 impl<'c, 'a> Commits<'c, 'a> {
@@ -79,7 +79,7 @@ impl<'c, 'a> Commits<'c, 'a> {
                 suspected.entry(&suspect.commit.sha).or_default().push((event, suspect.probability));
             }
         }
-        let pairs = data.map_or_else(Pairs::default, |data| Pairs::of(data, catalog));
+        let pairs = data.map_or_else(Pairs::default, |data| Pairs::new(data, catalog));
         Commits { catalog, data, pairs, runs, suspected }
     }
 
@@ -276,7 +276,7 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
     let rows = listed.map(|row| {
         let tone = if row.kind == Kind::Worse { Tone::Worse } else { Tone::Better };
         let glyph = if row.mark[1] == "▲" { "▲" } else { "▼" };
-        Row::of([
+        Row::new([
             Phrase::default().link(link::series(&row.id), row.name.clone()).text(format!(" {}", row.metric)),
             Phrase::plain(&*row.machine),
             Phrase::default().mark(Mark::new(tone, glyph, &*row.mark[2])),
@@ -305,7 +305,7 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
         let more = counted(since.rows.len() - listed, "more row is", "more rows are");
         section.rest = Phrase::plain(format!("{more} in the comparison."));
     }
-    Some(section.told_once(&["Machine"]))
+    Some(section.note_equal_columns(&["Machine"]))
 }
 
 fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
@@ -323,7 +323,7 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
             page => Phrase::default().name(page, short),
         };
         let tags = words::name(&commit.tags.join(", "));
-        Row::of([
+        Row::new([
             if tags.is_empty() { name } else { name.text(" ").strong(tags) },
             Phrase::default().mark(mark),
             Phrase::plain(shortened(&commit.subject, SUBJECT)),
@@ -333,14 +333,14 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
     let columns = [("Commit", "nb"), ("State", "push"), ("Subject", "full any"), ("Committed", "nb opt")];
     let texts = ("line", "On the line", Phrase::plain("Newest first."), "");
     Section::of_table(texts, ("Commits around it, newest first", &columns), around.rev().map(row).collect())
-        .told_once(&["State"])
+        .note_equal_columns(&["State"])
 }
 
 /// The suspects of an event on whose pages it stands. A drift, of which no commit is alone to blame, stands at its ends, and while it
 /// goes on where it begins: on every page of its ramp it would change all of them for as long.
 fn told_at(event: &Event) -> impl Iterator<Item = &Suspect> {
     let is_drift = event.kind == EventKind::Drift;
-    let last = if told::goes_on(event) { 0 } else { event.suspects.len().saturating_sub(1) };
+    let last = if trend_event::goes_on(event) { 0 } else { event.suspects.len().saturating_sub(1) };
     let places = event.suspects.iter().enumerate();
     places.filter(move |(place, _)| !is_drift || [0, last].contains(place)).map(|(_, suspect)| suspect)
 }
@@ -354,11 +354,11 @@ fn events_section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Option<
             EventKind::Environment => "not to blame".to_owned(),
         };
         let page = catalog.event_page(&event.id);
-        Row::of([
+        Row::new([
             Phrase::default().name(page, words::name(&event.id)),
-            told::deed(event),
+            trend_event::deed(event),
             Phrase::plain(share),
-            told::state(event),
+            trend_event::state(event),
         ])
     };
     let rows = suspected.iter().map(row).collect();
@@ -381,7 +381,7 @@ fn runs_section(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
     let row = |run: &&RunHead| {
         let [status, measured, numbers] = came_to(run);
         let (machine, time) = (Phrase::plain(&*run.machine.name), Phrase::plain(date::moment(run.timestamp)));
-        Row::of([suite(Phrase::default(), catalog, run), machine, time, status, measured, numbers])
+        Row::new([suite(Phrase::default(), catalog, run), machine, time, status, measured, numbers])
     };
     let columns = [
         ("Suite", ""),
@@ -392,7 +392,7 @@ fn runs_section(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
         ("Numbers", ""),
     ];
     Section::of_table(texts, ("Runs of this commit, newest first", &columns), runs.iter().map(row).collect())
-        .told_once(&["Machine", "Status", "Benchmarks", "Numbers"])
+        .note_equal_columns(&["Machine", "Status", "Benchmarks", "Numbers"])
         .cut(ROWS)
 }
 
@@ -474,7 +474,7 @@ fn list(commits: &Commits<'_, '_>) -> Result<Page, ReportError> {
 
 fn row(of: &Named<'_>) -> Row {
     let (name, tags) = (Phrase::default().link(of.page(), of.short()), of.tags());
-    Row::of([
+    Row::new([
         if tags.is_empty() { name } else { name.text(" ").strong(tags) },
         Phrase::plain(of.subject()),
         Phrase::plain(of.day()),
@@ -514,20 +514,20 @@ mod tests {
         let mut heads = sample.heads();
         let commit = heads[0].commit.clone();
         let machine = heads[0].machine.clone();
-        let told = |heads: &[RunHead]| {
+        let result = |heads: &[RunHead]| {
             let input = sample.input(heads);
             let runs: Vec<&RunHead> = heads.iter().filter(|head| head.commit == commit).collect();
             runs_section(&Catalog::new(&input), &runs)
         };
-        assert!(told(&heads).table.is_some_and(|table| table.rows.len() > 1));
+        assert!(result(&heads).table.is_some_and(|table| table.rows.len() > 1));
         heads.retain(|head| head.commit == commit);
         heads.iter_mut().for_each(|head| head.machine = machine.clone());
-        let alike = told(&heads);
+        let alike = result(&heads);
         assert!(alike.table.is_none() && alike.list.len() == 1, "{alike:?}");
         assert!(alike.note.words().contains("Each on epyc-9354: ran, benchmarks 12, numbers clean."), "{alike:?}");
         heads[0].quality.clean = false;
         heads[0].quality.reasons.push("a reason".to_owned());
-        let table = told(&heads).table.expect("the numbers of one are rough");
+        let table = result(&heads).table.expect("the numbers of one are rough");
         assert_eq!(
             table.columns.iter().map(|column| &*column.head).collect::<Vec<_>>(),
             ["Suite", "Began, UTC", "Numbers"]

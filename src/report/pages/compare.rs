@@ -14,7 +14,7 @@ use crate::compare::data::Data;
 use crate::compare::export;
 use crate::compare::pairs::{Pair, Pairs};
 use crate::compare::table::{self, Group, SummaryRow};
-use crate::compare::words::{Kind, Row};
+use crate::compare::words::{ComparedRow, Kind};
 use crate::trend::words;
 use crate::{ReportError, link, number};
 use sprag_model::page::Page;
@@ -75,7 +75,7 @@ struct Shown {
     /// Some of those that are not listed.
     names: Vec<String>,
     rest: String,
-    rows: Vec<Row>,
+    rows: Vec<ComparedRow>,
 }
 
 /// The pieces of a headline: class, glyph and words of each.
@@ -87,7 +87,7 @@ pub(super) const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes
 /// What a page says about its rows.
 pub(super) const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, as the series stands now and rounded up, and × how many times as large the change is; where changes are drawn, the grey band is as wide.";
 
-impl Row {
+impl ComparedRow {
     /// The colour of its change: there is one only where a verdict stands behind it.
     fn tint(&self) -> &str {
         if matches!(self.kind, Kind::Worse | Kind::Better) { &self.mark[0] } else { "" }
@@ -118,7 +118,7 @@ impl SummaryRow {
 
 /// The pages of all pairs that have one, and the page that leads to them and compares any two.
 pub(crate) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
-    let pairs = Pairs::of(data, catalog);
+    let pairs = Pairs::new(data, catalog);
     let all: Vec<Pair> = pairs.all().into_iter().collect();
     // The others are looked at for what changed, and with every run the fits behind them take another digit.
     let is_present = |pair: &Pair| pair.as_newest || pairs.releases.iter().take(NEWEST_RELEASES).any(|one| one == pair);
@@ -240,7 +240,7 @@ fn shown(group: Group, is_present: bool) -> Shown {
         Some(Kind::Doubt) => {
             // On several machines and by several metrics it has one name.
             let mut seen = BTreeSet::new();
-            let name = |row: Row| words::name(&format!("{}/{}", row.suite, row.name));
+            let name = |row: ComparedRow| words::name(&format!("{}/{}", row.suite, row.name));
             names.extend(rows.drain(..).map(name).filter(|name| seen.insert(name.clone())));
         }
         Some(_) if all > OTHER_ROWS => rows.clear(),
@@ -340,8 +340,8 @@ fn line(data: &Data, pair: Pair, headline: Headline) -> Result<PairLine, ReportE
 mod tests {
     use super::*;
 
-    fn row_of(kind: Kind, name: &str) -> Row {
-        Row {
+    fn row_of(kind: Kind, name: &str) -> ComparedRow {
+        ComparedRow {
             id: String::new(),
             suite: "cpu".to_owned(),
             machine: "m".to_owned(),
@@ -369,7 +369,7 @@ mod tests {
     }
 
     fn group(heading: &str, rows: &[(Kind, &str)]) -> Group {
-        let rows: Vec<Row> = rows.iter().map(|(kind, name)| row_of(*kind, name)).collect();
+        let rows: Vec<ComparedRow> = rows.iter().map(|(kind, name)| row_of(*kind, name)).collect();
         Group { heading: heading.to_owned(), count: rows.len(), rows }
     }
 
@@ -410,8 +410,8 @@ mod tests {
             interval: String::new(),
         };
         let rows = vec![row([3, 1, 0, 2, 0]), row([3, 0, 0, 3, 0]), row([3, 0, 0, 2, 1]), row([3, 0, 0, 3, 0])];
-        let (told, words) = of_change(rows);
-        assert_eq!((told.len(), words.as_str()), (1, " Left out: 3 more rows, where no change is told."));
-        assert_eq!(of_change(told).1, "");
+        let (result, words) = of_change(rows);
+        assert_eq!((result.len(), words.as_str()), (1, " Left out: 3 more rows, where no change is told."));
+        assert_eq!(of_change(result).1, "");
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         headline: summary.headline,
         lede: summary.lede,
         facts: summary.facts,
-        trust: trust::told(catalog),
+        trust: trust::sentence(catalog),
         banners: banners(catalog),
         group: group(catalog),
         suites: SuiteSection::all(catalog),

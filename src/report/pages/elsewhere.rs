@@ -16,7 +16,7 @@ pub(super) struct Elsewhere {
     pub(super) heading: &'static str,
     /// How many there are.
     pub(super) count: String,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<ElsewhereRow>,
 }
 
 impl Elsewhere {
@@ -27,7 +27,7 @@ impl Elsewhere {
 }
 
 /// Another series of the kernel.
-pub(super) struct Row {
+pub(super) struct ElsewhereRow {
     pub(super) benchmark: String,
     pub(super) page: String,
     pub(super) metric: String,
@@ -86,18 +86,18 @@ pub(super) fn groups(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Vec<Elsewher
         .collect()
 }
 
-fn row(catalog: &Catalog<'_>, of: &SeriesAnalysis, other: &SeriesAnalysis) -> Row {
+fn row(catalog: &Catalog<'_>, of: &SeriesAnalysis, other: &SeriesAnalysis) -> ElsewhereRow {
     let series = &other.series;
     let is_drawn = series.benchmark == of.series.benchmark && series.machine != of.series.machine;
     let picture = || cell::fit_sparkline(other, catalog.fit(&series.id).as_ref());
     let scale = series.metric.unit.scale(other.latest.current);
-    let judgement = other.comparison.as_ref().map(Judgement::of);
+    let judgement = other.comparison.as_ref().map(Judgement::new);
     let unjudged = Mark::new(Tone::Plain, "–", "not judged");
     let (change, mark) = match judgement {
         Some(judgement) => (judgement.change, judgement.mark),
         None => (Change::plain(other.latest.change_baseline), unjudged),
     };
-    Row {
+    ElsewhereRow {
         benchmark: short_benchmark(&series.benchmark).to_owned(),
         page: link::series(&series.id),
         metric: series.metric.name.clone(),
@@ -122,10 +122,11 @@ mod tests {
         let of = sample.analysis.series.iter().find(|one| one.series.benchmark == "cpu/infer{n=512} @fast");
         let of = of.expect("the sample has it");
         let groups = groups(&catalog, of);
-        let rows: Vec<&Row> = groups.iter().flat_map(|group| &group.rows).collect();
-        let is_same =
-            |row: &&&Row| row.benchmark == short_benchmark(&of.series.benchmark) && row.metric == of.series.metric.name;
-        let (same, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| is_same(row));
+        let rows: Vec<&ElsewhereRow> = groups.iter().flat_map(|group| &group.rows).collect();
+        let is_same = |row: &&&ElsewhereRow| {
+            row.benchmark == short_benchmark(&of.series.benchmark) && row.metric == of.series.metric.name
+        };
+        let (same, others): (Vec<&ElsewhereRow>, Vec<&ElsewhereRow>) = rows.iter().partition(|row| is_same(row));
         assert!(!same.is_empty() && same.iter().all(|row| row.machine != of.series.machine_name));
         assert!(same.iter().all(|row| row.picture.contains("<svg")), "{}", same[0].picture);
         assert!(!others.is_empty() && others.iter().all(|row| row.picture.is_empty()));

@@ -11,7 +11,7 @@ use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::number::{count, counted, rough_count};
 use crate::phrase::{Fact, Phrase};
-use crate::trend::{event as told, shell, words};
+use crate::trend::{event as trend_event, shell, words};
 use crate::{ReportError, answer, date, link};
 use sprag_model::event::{Event, EventKind};
 use sprag_model::ledger::scope::Scope;
@@ -52,7 +52,7 @@ struct EventPage {
 pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportError> {
     link::file_word("event", &of.id)?;
     let path = link::event(&of.id);
-    let headline = told::title(of);
+    let headline = trend_event::title(of);
     let (multiples, multiples_note) = event_multiples::multiples(catalog, of);
     let (members, members_rest) = event_suspects::groups(catalog, of);
     let more_facts = of.facts.len().saturating_sub(MOST_FACTS);
@@ -64,9 +64,9 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
         lede: lede(of),
         facts: vec![state(catalog, of), commits(of), real(of), machine(of)],
         suspects: event_suspects::suspects(catalog, of),
-        step: of.next.as_ref().map_or_else(Phrase::default, |next| told::step(of, next)),
+        step: of.next.as_ref().map_or_else(Phrase::default, |next| trend_event::step(of, next)),
         step_command: of.next.as_ref().and_then(|next| shell::line(&next.command)).unwrap_or_default(),
-        no_command: of.next.as_ref().map_or("", |next| told::without_command(&next.command)),
+        no_command: of.next.as_ref().map_or("", |next| trend_event::without_command(&next.command)),
         reproduce: reproduce(of),
         series: counted(of.members.len(), "series", "series"),
         multiples,
@@ -83,7 +83,7 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
             0 => String::new(),
             more => format!("{} more are not listed here.", count(more)),
         },
-        accepted: of.answer.as_ref().map(|answer| answer::told(answer).text(".")),
+        accepted: of.answer.as_ref().map(|answer| answer::in_words(answer).text(".")),
         acceptance: acceptance(of),
     };
     page(path, &template)
@@ -91,30 +91,30 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
 
 /// Where, since when, and the commit that is the cause most likely.
 fn lede(of: &Event) -> Phrase {
-    let place = told::place(of).text(".");
-    let Some((_, commit)) = told::likely(of) else { return place };
+    let place = trend_event::place(of).text(".");
+    let Some((_, commit)) = trend_event::likely(of) else { return place };
     let words = if of.suspects.len() == 1 { "One commit can be the cause:" } else { "Most likely:" };
     place.then(Phrase::plain(words).then(commit).text("."))
 }
 
 fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
     let mut note = Phrase::plain(format!("Since {}", date::day(of.since)));
-    if let Some(lead) = told::lead(of).filter(|lead| lead.points_since > 0) {
+    if let Some(lead) = trend_event::lead(of).filter(|lead| lead.points_since > 0) {
         let points = if lead.points_since == 1 { "point" } else { "points" };
         let has = format!("{} {points}", rough_count(lead.points_since));
         note = note.text(format!("; the series it is known by has {has} since"));
     }
-    Fact { question: "State", answer: linked(told::state(of), catalog).begun(), note: note.text(".") }
+    Fact { question: "State", answer: linked(trend_event::state(of), catalog).begun(), note: note.text(".") }
 }
 
 fn commits(of: &Event) -> Fact {
     let unmeasured = of.suspects.iter().filter(|one| !one.measured).count();
     let answer = match of.kind {
         EventKind::Environment => "None".to_owned(),
-        _ if unmeasured == 0 => told::commits(of),
-        _ => format!("{}, {} not measured", told::commits(of), rough_count(unmeasured)),
+        _ if unmeasured == 0 => trend_event::commits(of),
+        _ => format!("{}, {} not measured", trend_event::commits(of), rough_count(unmeasured)),
     };
-    let range = told::range(of).begun();
+    let range = trend_event::range(of).begun();
     Fact { question: "Suspects", answer: Phrase::plain(answer), note: range.text(".") }
 }
 
@@ -161,7 +161,7 @@ fn reproduce(of: &Event) -> Result<Vec<String>, &'static str> {
     let Some(good) = &of.last_good else {
         return Err("No commit measured before it is surely good, so there is nothing to hold it against.");
     };
-    let lead = told::lead(of).ok_or("No series of it is known.")?;
+    let lead = trend_event::lead(of).ok_or("No series of it is known.")?;
     let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
     let mut compare = vec!["sprag".to_owned(), "compare".to_owned(), short(&good.sha), short(&of.first_bad.sha)];
     compare.extend(["--suite".to_owned(), lead.suite.clone()]);
@@ -181,6 +181,6 @@ fn acceptance(of: &Event) -> Result<Vec<String>, &'static str> {
         return Err("A level of it was zero before, so no relative change can be accepted.");
     };
     // The newest commit would be another one with each run, and the page with it: a drift that goes on is named by its first.
-    let begin = of.suspects.first().filter(|_| told::goes_on(of)).map_or(&of.first_bad, |first| &first.commit);
+    let begin = of.suspects.first().filter(|_| trend_event::goes_on(of)).map_or(&of.first_bad, |first| &first.commit);
     Ok(text::acceptance_to_fill(&of.id, Scope::EVENT, text::rounded_up(worst), &begin.sha))
 }

@@ -94,8 +94,8 @@ pub(super) fn figure(relative: Option<&Level>) -> String {
 
 /// Its interval in percent; nothing where that is a point or not known.
 pub(super) fn interval(relative: Option<&Level>) -> String {
-    let known = relative.filter(|one| one.lower.is_finite() && one.upper.is_finite() && one.lower != one.upper);
-    known.map_or_else(String::new, |one| share::percent_interval((one.lower, one.upper)))
+    let present = relative.filter(|one| one.lower.is_finite() && one.upper.is_finite() && one.lower != one.upper);
+    present.map_or_else(String::new, |one| share::percent_interval((one.lower, one.upper)))
 }
 
 /// A sentence in which the ids of other events lead to their pages.

@@ -8,7 +8,7 @@ use crate::mark::{Mark, Tone};
 use crate::number::{self, NONE, count, counted};
 use crate::phrase::Phrase;
 use crate::text::short_benchmark;
-use crate::trend::{event as told, words};
+use crate::trend::{event as trend_event, words};
 use crate::{date, link};
 use sprag_model::event::{Direction, Event, EventKind, Member, NamedCommit, Suspect};
 
@@ -23,14 +23,14 @@ pub(super) struct Suspects {
     pub(super) heading: &'static str,
     pub(super) note: String,
     /// The commits, oldest first.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<SuspectRow>,
     pub(super) has_figures: bool,
     /// How many are left out.
     pub(super) rest: Phrase,
 }
 
 /// A commit of the range.
-pub(super) struct Row {
+pub(super) struct SuspectRow {
     /// What it is in the range.
     pub(super) role: Mark,
     /// Its first digits, or a tag.
@@ -76,7 +76,7 @@ pub(super) fn suspects(catalog: &Catalog<'_>, of: &Event) -> Suspects {
 }
 
 /// The likeliest suspects in their order, and what is left out.
-fn likeliest(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
+fn likeliest(catalog: &Catalog<'_>, of: &Event) -> (Vec<SuspectRow>, Phrase) {
     let mut by_probability: Vec<(usize, &Suspect)> = of.suspects.iter().enumerate().collect();
     by_probability.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
     let left_out: f64 = by_probability.iter().skip(MOST).map(|(_, one)| one.probability).sum();
@@ -92,7 +92,7 @@ fn likeliest(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
         let is_likeliest = likeliest == Some(&one.commit.sha);
         let probability = words::probability(one.probability);
         let is_bad = is_likeliest && tone(of) == Tone::Worse;
-        Row {
+        SuspectRow {
             bar: bar::draw(one.probability, is_bad, &probability),
             probability,
             likeliest: is_likeliest,
@@ -112,7 +112,7 @@ fn likeliest(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
 }
 
 /// The first and the last commit of a range of which none is to blame, and how many lie between.
-fn ends(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
+fn ends(catalog: &Catalog<'_>, of: &Event) -> (Vec<SuspectRow>, Phrase) {
     let role = |drift: &'static str| match of.kind {
         EventKind::Drift => Mark::new(Tone::Doubt, "↗", drift),
         EventKind::Change | EventKind::Environment => Mark::new(Tone::Environment, "◇", "in the range"),
@@ -122,7 +122,7 @@ fn ends(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
         [] => (Vec::new(), [].as_slice()),
         [one] => (vec![row(one, "in the ramp")], [].as_slice()),
         [first, between @ .., last] => {
-            let end = if told::goes_on(of) { "newest of the ramp" } else { "ramp ends" };
+            let end = if trend_event::goes_on(of) { "newest of the ramp" } else { "ramp ends" };
             (vec![row(first, "ramp begins"), row(last, end)], between)
         }
     };
@@ -141,9 +141,9 @@ fn ends(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
     }
 }
 
-fn row(catalog: &Catalog<'_>, commit: &NamedCommit, role: Mark, is_measured: bool) -> Row {
+fn row(catalog: &Catalog<'_>, commit: &NamedCommit, role: Mark, is_measured: bool) -> SuspectRow {
     let on_line = catalog.position(&commit.sha).and_then(|place| catalog.line.commits.get(place));
-    Row {
+    SuspectRow {
         role,
         commit: words::name(commit.short()),
         page: catalog.commit_place(&commit.sha).unwrap_or_default(),
@@ -222,7 +222,7 @@ pub(super) fn groups(catalog: &Catalog<'_>, of: &Event) -> (Vec<MemberGroup>, St
 }
 
 fn member_row(catalog: &Catalog<'_>, of: &Event, member: &Member) -> MemberRow {
-    let known = catalog.series_trend(&member.series);
+    let present = catalog.series_trend(&member.series);
     let tone = match (tone(of), member.worse) {
         (Tone::Worse, Some(worse)) if worse < 0.0 => Tone::Better,
         (tone, _) => tone,
@@ -235,7 +235,7 @@ fn member_row(catalog: &Catalog<'_>, of: &Event, member: &Member) -> MemberRow {
         after: String::new(),
         change: Change { class: class(tone), figure: figure(member.relative.as_ref()) },
         interval: interval(member.relative.as_ref()),
-        could_see: known.and_then(|one| one.detectable).map_or(number::NONE.to_owned(), number::could_see),
+        could_see: present.and_then(|one| one.detectable).map_or(number::NONE.to_owned(), number::could_see),
         points: number::rough_count(member.points_since),
         state: match (member.standing, member.held) {
             (false, _) => Mark::new(Tone::Plain, "=", "gone"),

@@ -138,9 +138,9 @@ fn place(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Phrase {
 
 fn limit_rows(catalog: &Catalog<'_>, recorded: &RecordedRun, id: &'static str) -> Section {
     let run = &recorded.run;
-    let mut known: Vec<(&Measurement, f64)> =
+    let mut present: Vec<(&Measurement, f64)> =
         run.measurements.iter().filter_map(|one| Some((one, limit_share(one)?))).collect();
-    known.sort_by(|(a, x), (b, y)| x.total_cmp(y).then_with(|| natural(&a.benchmark.id(), &b.benchmark.id())));
+    present.sort_by(|(a, x), (b, y)| x.total_cmp(y).then_with(|| natural(&a.benchmark.id(), &b.benchmark.id())));
     let row = |(of, share): &(&Measurement, f64)| {
         let benchmark = of.benchmark.id();
         let page = |metric: &str| {
@@ -183,7 +183,7 @@ fn limit_rows(catalog: &Catalog<'_>, recorded: &RecordedRun, id: &'static str) -
     let heading = format!("{} on {}: against the limits", run.suite, run.machine.name);
     let note = place(catalog, recorded).text(" Those with most room first; a full bar is the limit.");
     let texts = (id, &*heading, note, "No benchmark of it has a known limit.");
-    Section::of_table(texts, ("Benchmarks by the share of their limit", &columns), known.iter().map(row).collect())
+    Section::of_table(texts, ("Benchmarks by the share of their limit", &columns), present.iter().map(row).collect())
         .cut(ROWS)
 }
 
@@ -207,7 +207,7 @@ fn choice_rows(recorded: &RecordedRun, id: &'static str) -> Section {
             _ => text(entry, "source"),
         };
         let benchmark = text(entry, "benchmark");
-        Row::of([
+        Row::new([
             Phrase::default().id(short_benchmark(&benchmark)),
             Phrase::default().id(selected),
             Phrase::plain(why),

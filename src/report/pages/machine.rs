@@ -176,7 +176,7 @@ fn environment_changes(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Vec<Chang
         let Some(before) = before.filter(|before| before.environment.key != run.environment.key) else { continue };
         let facts = before.environment.differences(&run.environment);
         // Suites that meet the same change tell it once.
-        if seen.last().is_none_or(|(_, told): &(&RunHead, Vec<FactChange>)| *told != facts) {
+        if seen.last().is_none_or(|(_, result): &(&RunHead, Vec<FactChange>)| *result != facts) {
             seen.push((run, facts));
         }
     }

@@ -95,7 +95,7 @@ fn noise(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         let mut cells = cells(place, month);
         cells.extend(has_steal.then(|| cell::median_share(month.steal.iter().copied())));
         cells.extend(has_held_back.then(|| held_back(month)));
-        Row::of(cells.into_iter().map(Phrase::plain))
+        Row::new(cells.into_iter().map(Phrase::plain))
     };
     Section::of_table(
         ("noise", "How restless it is, month by month", Phrase::plain(note), "It has no run."),
@@ -103,7 +103,7 @@ fn noise(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         months.iter().take(MONTHS).map(row).collect(),
     )
     .wide()
-    .told_once(&["Suite"])
+    .note_equal_columns(&["Suite"])
 }
 
 /// Adds what a series tells to its months.
@@ -136,8 +136,8 @@ fn cells((Reverse((year, number)), suite): &Place<'_>, month: &Month) -> Vec<Str
 }
 
 fn held_back(month: &Month) -> String {
-    let [told, held] = month.held_back;
-    if told == 0 { number::NONE.to_owned() } else { format!("{} of {}", count(held), count(told)) }
+    let [result, held] = month.held_back;
+    if result == 0 { number::NONE.to_owned() } else { format!("{} of {}", count(held), count(result)) }
 }
 
 fn reruns(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
@@ -152,7 +152,7 @@ fn reruns(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
             count(tally.inconclusive),
             trust::share(tally),
         ];
-        Row::of(cells.map(Phrase::plain))
+        Row::new(cells.map(Phrase::plain))
     });
     let note = Phrase::plain(
         "A commit measured in two sessions of one environment did not change. What the rule of the gate says of its values, \
@@ -197,7 +197,7 @@ fn rough(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
             true => "no reason is recorded".to_owned(),
             false => run.quality.reasons.join("; "),
         };
-        Row::of([
+        Row::new([
             time,
             Phrase::plain(run.suite.clone()),
             Phrase::default().id(commit),
@@ -231,7 +231,7 @@ mod tests {
     use crate::sheet::{Cell, Sheet};
 
     /// What the page of the first machine that has `suite` says, after a change of the heads and of the sample.
-    fn told(number: usize, change: impl FnOnce(&mut Sample), heads: impl FnOnce(&mut Vec<RunHead>)) -> [String; 3] {
+    fn result(number: usize, change: impl FnOnce(&mut Sample), heads: impl FnOnce(&mut Vec<RunHead>)) -> [String; 3] {
         let mut sample = sample_data::rich();
         change(&mut sample);
         let machine = sample.runs[number].run.machine.id.clone();
@@ -253,11 +253,11 @@ mod tests {
                 facts.insert(HELD_BACK.to_owned(), if place % 8 == 0 { "3" } else { "0" }.to_owned());
             }
         };
-        let [noise, ..] = told(0, |_| (), steal);
+        let [noise, ..] = result(0, |_| (), steal);
         let newest = noise.lines().find(|line| line.starts_with("| Nov 2026 | cpu")).expect("it ran then");
         assert_eq!(newest.matches('|').count(), 9, "{newest}");
         assert!(newest.contains("| 5 | 0 |") && newest.contains("| 2.0 % |") && newest.contains(" of 5 |"), "{newest}");
-        let [noise, ..] = told(0, |_| (), |_| ());
+        let [noise, ..] = result(0, |_| (), |_| ());
         assert!(!noise.contains("Host took") && !noise.contains("Held back"), "{noise}");
     }
 
@@ -293,17 +293,17 @@ mod tests {
 
     #[test]
     fn reruns_and_rough_runs_are_told_or_said_to_be_none() {
-        let [_, reruns, rough] = told(0, |_| (), |_| ());
+        let [_, reruns, rough] = result(0, |_| (), |_| ());
         assert!(reruns.contains("| cpu | 240 | 2 | 1 | 12 | 1.2 % |"), "{reruns}");
         assert!(rough.contains("Nothing spoke against any of its runs."), "{rough}");
-        let [_, reruns, rough] = told(1, |_| (), |_| ());
+        let [_, reruns, rough] = result(1, |_| (), |_| ());
         assert!(reruns.contains("It measured no commit in two sessions"), "{reruns}");
         assert!(rough.contains("2 of 74 runs are rough."), "{rough}");
         assert!(rough.contains("the A/A control differed by 0.9 %, more than 0.5 %"), "{rough}");
         let unsaid = |heads: &mut Vec<RunHead>| {
             heads.iter_mut().for_each(|head| head.quality = sprag_model::run::Quality::default());
         };
-        let [_, _, rough] = told(1, |_| (), unsaid);
+        let [_, _, rough] = result(1, |_| (), unsaid);
         assert!(rough.contains("74 of 74 runs are rough; the newest 10 are listed."), "{rough}");
         assert!(rough.contains("no reason is recorded"), "{rough}");
     }

@@ -14,7 +14,7 @@ use crate::chart::roofline::{self, Bar, Roofline};
 use crate::compare::data::Data;
 use crate::compare::newest::{Newest, newest as compared_newest};
 use crate::compare::pairs::Pairs;
-use crate::compare::words::{Kind, Row};
+use crate::compare::words::{ComparedRow, Kind};
 use crate::mark::{self, Mark, Tone};
 use crate::order::{self, natural};
 use crate::phrase::Phrase;
@@ -86,10 +86,10 @@ impl<'a> Place<'a> {
             one.judged && newest.as_ref().is_none_or(|newest| newest.rows.contains_key(&one.series.id))
         };
         let all = || catalog.analysis.series.iter().filter(here);
-        Place { machine, name, series: all().filter(is_shown).collect(), shares: Shares::of(catalog, all()), newest }
+        Place { machine, name, series: all().filter(is_shown).collect(), shares: Shares::new(catalog, all()), newest }
     }
 
-    fn row(&self, series: &Series) -> Option<&Row> {
+    fn row(&self, series: &Series) -> Option<&ComparedRow> {
         self.newest.as_ref()?.rows.get(&series.id)
     }
 
@@ -118,9 +118,9 @@ pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<
         place.series.truncate(left);
         left -= place.series.len();
     }
-    let pairs = Pairs::of(data, catalog);
+    let pairs = Pairs::new(data, catalog);
     let notes = |place: &Place<'_>| notes(catalog, data, &pairs, suite, place);
-    let limits = |place: &Place<'_>, number: usize| Limits::of(&place.shares, place.name, number);
+    let limits = |place: &Place<'_>, number: usize| Limits::new(&place.shares, place.name, number);
     let sections: Vec<Section> = if places.len() > 1 && places.iter().all(Place::has_one_size_each) {
         let mut sections = vec![Section {
             id: "machines".to_owned(),
@@ -322,12 +322,18 @@ pub(super) struct Cell {
 }
 
 /// The value that stands in the cell of a series: its level at the newest commit, else what was measured there, else newest.
-pub(super) fn value(series: &SeriesAnalysis, row: Option<&Row>) -> f64 {
+pub(super) fn value(series: &SeriesAnalysis, row: Option<&ComparedRow>) -> f64 {
     row.and_then(|row| row.levels[1].or(row.measured)).unwrap_or(series.latest.current)
 }
 
 /// The cell of a series; `is_one` where there is no other commit to hold it against.
-pub(super) fn cell(series: &SeriesAnalysis, row: Option<&Row>, scale: Scale, share: Option<f64>, is_one: bool) -> Cell {
+pub(super) fn cell(
+    series: &SeriesAnalysis,
+    row: Option<&ComparedRow>,
+    scale: Scale,
+    share: Option<f64>,
+    is_one: bool,
+) -> Cell {
     let (class, below) = match row {
         Some(row) if !is_one => tint(row),
         _ => ("nc", "not compared".to_owned()),
@@ -354,22 +360,22 @@ pub(super) fn absent() -> Cell {
 }
 
 /// The class of a cell and what stands below its value.
-fn tint(row: &Row) -> (&'static str, String) {
+fn tint(row: &ComparedRow) -> (&'static str, String) {
     let [_, glyph, word] = &row.mark;
     let size = row.relative.unwrap_or(f64::INFINITY).abs();
     let step = STEPS.iter().filter(|step| size >= **step).count();
-    let told = || {
+    let result = || {
         if row.relative.is_some() { format!("{glyph} {}", row.change) } else { format!("{glyph} {word}") }
     };
     match row.kind {
-        Kind::Worse => (["w1", "w2", "w3"][step], told()),
-        Kind::Better => (["b1", "b2", "b3"][step], told()),
+        Kind::Worse => (["w1", "w2", "w3"][step], result()),
+        Kind::Better => (["b1", "b2", "b3"][step], result()),
         Kind::Same => ("", format!("{glyph} {word}")),
         Kind::Doubt | Kind::Environment | Kind::Missing => ("nc", format!("{glyph} {}", row.why())),
     }
 }
 
-impl Row {
+impl ComparedRow {
     /// A few words for a cell without verdict.
     fn why(&self) -> &str {
         match self.kind {
@@ -396,14 +402,14 @@ struct Share<'a> {
 
 impl<'a> Shares<'a> {
     /// Those among some series: their newest levels, else their newest values.
-    pub(super) fn of(catalog: &Catalog<'a>, series: impl Iterator<Item = &'a SeriesAnalysis>) -> Shares<'a> {
-        let told = series.filter(|one| one.series.metric.name == LIMIT_SHARE && !one.series.is_auxiliary());
+    pub(super) fn new(catalog: &Catalog<'a>, series: impl Iterator<Item = &'a SeriesAnalysis>) -> Shares<'a> {
+        let result = series.filter(|one| one.series.metric.name == LIMIT_SHARE && !one.series.is_auxiliary());
         let share = |one: &'a SeriesAnalysis| {
             let level = catalog.fit(&one.series.id).and_then(|fit| fit.newest_level());
             let share = Share { series: &one.series.id, share: level.unwrap_or(one.latest.current) };
             (one.series.benchmark.as_str(), share)
         };
-        Shares { by_benchmark: told.map(share).collect() }
+        Shares { by_benchmark: result.map(share).collect() }
     }
 
     pub(super) fn of_benchmark(&self, benchmark: &str) -> Option<f64> {
@@ -422,7 +428,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// Of a machine, the one of that number in the page; nothing where no share is known.
-    pub(super) fn of(shares: &Shares<'_>, machine: &str, number: usize) -> Option<Limits> {
+    pub(super) fn new(shares: &Shares<'_>, machine: &str, number: usize) -> Option<Limits> {
         let mut all: Vec<(&&str, &Share<'_>)> = shares.by_benchmark.iter().collect();
         all.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
         let (first, last) = (all.first()?.1.share, all.last()?.1.share);
@@ -465,8 +471,8 @@ mod tests {
 
     use super::*;
 
-    fn row(kind: Kind, relative: Option<f64>) -> Row {
-        Row {
+    fn row(kind: Kind, relative: Option<f64>) -> ComparedRow {
+        ComparedRow {
             id: String::new(),
             suite: String::new(),
             machine: String::new(),
@@ -502,7 +508,7 @@ mod tests {
         assert_eq!(of(Kind::Worse, None), ("w3", "▲ slower".to_owned()));
         assert_eq!(of(Kind::Same, None).0, "");
         assert_eq!(of(Kind::Doubt, None).0, "nc");
-        let short = Row { levels: [None; 2], ..row(Kind::Doubt, None) };
+        let short = ComparedRow { levels: [None; 2], ..row(Kind::Doubt, None) };
         assert_eq!(tint(&short).1, "▲ too few points");
     }
 }

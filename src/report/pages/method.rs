@@ -151,7 +151,7 @@ fn verdicts() -> Section {
             "Something speaks against the numbers of a run; what it is stands beside it.",
         ),
     ];
-    let rows = rows.map(|(mark, words)| Row::of([Phrase::default().mark(mark), Phrase::plain(words)]));
+    let rows = rows.map(|(mark, words)| Row::new([Phrase::default().mark(mark), Phrase::plain(words)]));
     let columns = [("Word", "verdict"), ("What it means", "full any")];
     Section::of_table(("words", "What the words mean", Phrase::default(), ""), ("Words", &columns), rows.to_vec())
 }
@@ -159,7 +159,7 @@ fn verdicts() -> Section {
 fn sensitivities(catalog: &Catalog<'_>, limits: &[Limits]) -> Section {
     let row = |one: &Limits| {
         let used = catalog.trend.series.iter().filter(|series| series.sensitivity == one.name).count();
-        Row::of([
+        Row::new([
             Phrase::plain(one.name),
             Phrase::plain(count(used)),
             Phrase::plain(one.budget.to_string()),
@@ -193,7 +193,7 @@ fn constants(groups: &[Constants]) -> Option<Section> {
     };
     let rows = groups.iter().flat_map(|group| {
         let cells = move |(meaning, value): &(&'static str, Figure)| {
-            Row::of([Phrase::plain(*meaning), Phrase::plain(group.of), Phrase::default().strong(figure(*value))])
+            Row::new([Phrase::plain(*meaning), Phrase::plain(group.of), Phrase::default().strong(figure(*value))])
         };
         group.list.iter().map(cells)
     });
@@ -210,7 +210,7 @@ fn measured(of: &MeasuredTable) -> Section {
         .iter()
         .enumerate()
         .map(|(place, head)| Column { head: head.clone().into(), class: if place == 0 { "" } else { "n" } });
-    let rows = of.rows.iter().map(|row| Row::of(row.iter().map(|cell| Phrase::plain(cell.clone()))));
+    let rows = of.rows.iter().map(|row| Row::new(row.iter().map(|cell| Phrase::plain(cell.clone()))));
     let table =
         Table { caption: of.caption.to_owned(), columns: columns.collect(), rows: rows.collect(), is_wide: true };
     Section {

@@ -152,7 +152,7 @@ fn waived(filled: &FilledChecklist) -> Section {
             (true, _) => Mark::new(Tone::Plain, "=", "not needed"),
             (false, _) => Mark::new(Tone::Worse, "●", "expired, or not yet"),
         };
-        Some(Row::of([
+        Some(Row::new([
             Phrase::default().id(item.id.clone()),
             Phrase::default().mark(state),
             Phrase::plain(shortened(&waiver.reason, SENTENCE)),
@@ -218,7 +218,7 @@ fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     files.sort();
     files.dedup();
     let row = |file: &&Rests| {
-        Row::of([
+        Row::new([
             Phrase::default().name(record_place(catalog, &file.path), shortened(&file.path, NAME)),
             Phrase::plain(count(file.bytes as usize)),
             Phrase::default().id(file.sha256.clone()),
@@ -262,7 +262,7 @@ fn tag_before<'a>(catalog: &Catalog<'a>, sha: &str) -> Option<&'a str> {
 fn sign_off(filled: &FilledChecklist) -> Section {
     let row = |one: &Signed| {
         let text = |text: &Option<String>| text.as_ref().map_or_else(|| "–".to_owned(), |text| shortened(text, NAME));
-        Row::of([shortened(&one.role, NAME), text(&one.owner), text(&one.date)].map(Phrase::plain))
+        Row::new([shortened(&one.role, NAME), text(&one.owner), text(&one.date)].map(Phrase::plain))
     };
     Section::of_table(
         (

@@ -60,7 +60,7 @@ pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &Fil
         let or_none = |words: &str| Phrase::plain(if words.is_empty() { number::NONE } else { words });
         Row {
             bad: item.status == Status::Fail,
-            ..Row::of([
+            ..Row::new([
                 Phrase::default().id(item.id.clone()),
                 Phrase::default().mark(mark(item)),
                 Phrase::plain(shortened(&item.title, NAME)),
@@ -106,7 +106,7 @@ pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &Fil
 /// By which rule each status is derived, and what makes the evidence.
 pub(super) fn derived(filled: &FilledChecklist) -> Section {
     let row = |item: &Filled| {
-        Row::of([
+        Row::new([
             Phrase::default().id(item.id.clone()),
             Phrase::plain(item.rule.replace('_', " ")),
             Phrase::default().id(shortened(&item.producer, NAME)),

@@ -73,9 +73,10 @@ fn row(catalog: &Catalog<'_>, release: &ReleaseReport) -> Row {
     let state = Phrase::default().mark(release::verdict(release));
     let none = || Phrase::plain("–");
     match &release.came {
-        Err(_) => {
-            Row { bad: true, ..Row::of([name, state, none(), none(), Phrase::plain("does not hold together"), none()]) }
-        }
+        Err(_) => Row {
+            bad: true,
+            ..Row::new([name, state, none(), none(), Phrase::plain("does not hold together"), none()])
+        },
         Ok(filled) => {
             let counts: Vec<String> = filled.counts().iter().map(|(word, count)| format!("{count} {word}")).collect();
             let commit = Phrase::default().name(catalog.commit_page(&filled.commit), short_commit(&filled.commit));
@@ -83,7 +84,7 @@ fn row(catalog: &Catalog<'_>, release: &ReleaseReport) -> Row {
             let targets = RuntimeTarget::list(&filled.targets);
             let rest = [targets, counts.join(", "), date::day(filled.as_of)].map(Phrase::plain);
             let [targets, counts, as_of] = rest;
-            Row::of([name, state, commit, targets, counts, as_of])
+            Row::new([name, state, commit, targets, counts, as_of])
         }
     }
 }

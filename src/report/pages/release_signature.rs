@@ -75,15 +75,15 @@ mod tests {
         ReleaseReport { name: "v1".to_owned(), came: Err(String::new()), figures: BTreeMap::new(), kept }
     }
 
-    fn kept(keyid: Option<(&str, bool)>) -> Option<Result<PublishedStatement, String>> {
+    fn sealed_by(keyid: Option<(&str, bool)>) -> Option<Result<PublishedStatement, String>> {
         let sealed = keyid.map(|(keyid, checked)| Sealed { bytes: b"{1}".to_vec(), keyid: keyid.to_owned(), checked });
         Some(Ok(PublishedStatement { folder: "release/v1".to_owned(), statement: b"{}".to_vec(), sealed }))
     }
 
     #[test]
     fn a_page_says_whether_it_is_signed_and_by_whom() {
-        let check = |kept, expected: &str, files_there: &[&str]| {
-            let release = release(kept);
+        let check = |remaining, expected: &str, files_there: &[&str]| {
+            let release = release(remaining);
             assert_eq!(signature(&release).words(), expected);
             let paths: Vec<String> = files(&release).into_iter().map(|page| page.path).collect();
             assert_eq!(paths, files_there);
@@ -92,17 +92,17 @@ mod tests {
         let (statement, envelope) = ("release/v1.statement.json", "release/v1.statement.dsse.json");
         check(None, "Not signed: no statement of it is kept in release/v1/.", &[]);
         check(Some(Err("`x` is not about v1".to_owned())), "Not signed: x is not about v1.", &[]);
-        check(kept(None), "Its statement is not signed.", &[statement]);
+        check(sealed_by(None), "Its statement is not signed.", &[statement]);
         check(
-            kept(Some(("ed25519:ab", true))),
+            sealed_by(Some(("ed25519:ab", true))),
             "Its statement is signed by the key ed25519:ab, for which nothing here vouches.",
             &[statement, envelope],
         );
         check(
-            kept(Some(("ssh", false))),
+            sealed_by(Some(("ssh", false))),
             "Its statement is signed with a key of SSH, which is not checked here: sprag release verify --allowed-signers FILE does.",
             &[statement, envelope],
         );
-        assert_eq!(files(&release(kept(None)))[0].bytes, b"{}");
+        assert_eq!(files(&release(sealed_by(None)))[0].bytes, b"{}");
     }
 }

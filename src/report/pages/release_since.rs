@@ -30,7 +30,7 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
         return Some(Section { note: Phrase::plain(note), ..section });
     };
     let names = [a, b].map(|number| data.commit(number).sha.as_str());
-    let page = Pairs::of(data, catalog).page(data, a, b);
+    let page = Pairs::new(data, catalog).page(data, a, b);
     let page = page.unwrap_or_else(|| link::compared(names[0], names[1]));
     let table = table::listed(data, a, b, |_, _| 0);
     let [worse, better] = &table.words;
@@ -70,7 +70,7 @@ fn number_of(catalog: &Catalog<'_>, data: &Data, name: &str) -> Option<usize> {
 
 fn row(of: &SummaryRow) -> Row {
     let [all, worse, better, _, none] = of.counts;
-    Row::of([
+    Row::new([
         Phrase::plain(of.suite.clone()),
         Phrase::plain(of.machine.clone()),
         Phrase::plain(format!("{} of {}", count(all - none), count(all))),
@@ -91,7 +91,7 @@ mod tests {
     use crate::sheet::Sheet;
 
     /// The section of the newest release, whose commit is the newest measured one, after the release of that name.
-    fn told(before: &str) -> Option<String> {
+    fn result(before: &str) -> Option<String> {
         let mut sample = sample_data::rich();
         let newest = sample.line.commits[39].sha.clone();
         let filled = sample.releases.newest.last_mut().and_then(|one| one.came.as_mut().ok()).expect("one came out");
@@ -99,7 +99,7 @@ mod tests {
         filled.previous = (!before.is_empty()).then(|| before.to_owned());
         let heads = sample.heads();
         let catalog = Catalog::new(&sample.input(&heads));
-        let data = Data::of(&catalog);
+        let data = Data::new(&catalog);
         let filled = sample.releases.newest.last().and_then(|one| one.came.as_ref().ok()).expect("one came out");
         let section = since(&catalog, Some(&data), filled)?;
         let page = section.note.parts.iter().find_map(|part| match part {
@@ -111,17 +111,17 @@ mod tests {
 
     #[test]
     fn a_release_is_held_against_the_one_before_suite_by_suite() {
-        assert_eq!(told(""), None, "it names none");
-        let text = told("v0.2.0").expect("it names one");
+        assert_eq!(result(""), None, "it names none");
+        let text = result("v0.2.0").expect("it names one");
         assert!(text.starts_with("compare/index.html?a="), "no page is of these two: {text}");
         assert!(text.contains("## Against v0.2.0") && text.contains("| cpu | epyc-9354 | "), "{text}");
-        let text = told("v0.3.0-<rc>").expect("it names one");
+        let text = result("v0.3.0-<rc>").expect("it names one");
         let page = text.lines().next().unwrap_or_default();
         assert!(
             page.starts_with("compare/") && page.ends_with(".html"),
             "neighbours among the tagged have a page: {page}"
         );
-        let text = told("v9").expect("it names one");
+        let text = result("v9").expect("it names one");
         assert!(text.contains("The history has no two measured commits of them"), "{text}");
     }
 }

@@ -24,13 +24,13 @@ pub(super) struct Surroundings {
     /// What the rows are held against.
     pub(super) note: String,
     /// What differs, or all of it where there was no run before.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<FactRow>,
     /// Whether there was a run before.
     pub(super) has_before: bool,
 }
 
 /// A fact or a setting.
-pub(super) struct Row {
+pub(super) struct FactRow {
     pub(super) name: String,
     /// What it was in the run before.
     pub(super) was: String,
@@ -80,15 +80,18 @@ pub(super) fn before<'a>(
 }
 
 /// The facts that differ, those of the key first.
-fn facts_that_differ(was: &BTreeMap<String, String>, is: &BTreeMap<String, String>) -> Vec<Row> {
-    let row =
-        |row: Row| Row { counts: KEY_FACTS.contains(&row.name.as_str()), name: row.name.replace('_', " "), ..row };
-    let mut rows: Vec<Row> = differing(was, is, String::clone).map(row).collect();
+fn facts_that_differ(was: &BTreeMap<String, String>, is: &BTreeMap<String, String>) -> Vec<FactRow> {
+    let row = |row: FactRow| FactRow {
+        counts: KEY_FACTS.contains(&row.name.as_str()),
+        name: row.name.replace('_', " "),
+        ..row
+    };
+    let mut rows: Vec<FactRow> = differing(was, is, String::clone).map(row).collect();
     rows.sort_by_key(|row| !row.counts);
     rows
 }
 
-fn settings_that_differ(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<Row> {
+fn settings_that_differ(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<FactRow> {
     differing(was, is, json::to_canonical).collect()
 }
 
@@ -97,12 +100,12 @@ fn differing<'a, T: PartialEq>(
     was: &'a BTreeMap<String, T>,
     is: &'a BTreeMap<String, T>,
     text: impl Fn(&T) -> String + 'a,
-) -> impl Iterator<Item = Row> + 'a {
+) -> impl Iterator<Item = FactRow> + 'a {
     let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let differ = names.into_iter().filter(|name| was.get(*name) != is.get(*name));
     differ.map(move |name| {
         let of = |values: &BTreeMap<String, T>| values.get(name).map_or_else(|| number::NONE.to_owned(), &text);
-        Row { name: name.clone(), was: of(was), is: of(is), counts: false }
+        FactRow { name: name.clone(), was: of(was), is: of(is), counts: false }
     })
 }
 

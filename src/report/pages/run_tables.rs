@@ -97,7 +97,9 @@ pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run, is_newest: bool) -> Metr
     };
     let (beside, kernels): (Vec<_>, Vec<_>) = shown.into_iter().partition(|(of, _)| of.is_auxiliary());
     let mut groups = Vec::new();
-    for (part, words) in [(kernels, cell::metric_words as fn(&Metric, Scale) -> String), (beside, cell::beside_words)] {
+    for (part, words) in
+        [(kernels, cell::metric_words as fn(&Metric, Scale) -> String), (beside, cell::auxiliary_words)]
+    {
         let by_metric = cell::by_metric(part, |(_, estimate)| (estimate.metric.clone(), Some(estimate.value)));
         groups.extend(by_metric.into_iter().map(|MetricRows { metric, scale, rows }| MetricGroup {
             heading: words(&metric, scale),
@@ -211,13 +213,13 @@ pub(super) fn farthest<'a>(
         .map(|(place, (of, estimate))| (distance(catalog, run, of, estimate).unwrap_or(0.0), place))
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut kept: Vec<usize> = ranked.into_iter().take(ROWS).map(|(_, place)| place).collect();
-    kept.sort_unstable();
+    let mut remaining: Vec<usize> = ranked.into_iter().take(ROWS).map(|(_, place)| place).collect();
+    remaining.sort_unstable();
     let words = format!(
         "Listed are the {ROWS} of {count} that lie farthest from the median of up to {BEFORE} points before; the others stand on \
          the pages of their series, and where its commit is compared."
     );
-    (kept.into_iter().map(|place| all[place]).collect(), words)
+    (remaining.into_iter().map(|place| all[place]).collect(), words)
 }
 
 /// How far a value lies from the median of the points before in its environment, as a logarithm; none without such a point.

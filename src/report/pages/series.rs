@@ -228,7 +228,7 @@ fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
         // The headline says that there is none.
         Some(comparison) if comparison.verdict == Verdict::NoBaseline => return rows,
         Some(comparison) => {
-            let judgement = Judgement::of(comparison);
+            let judgement = Judgement::new(comparison);
             let rule = Phrase::plain(format!("rule {}", comparison.rule));
             ChangeRow {
                 against: "the baseline".to_owned(),

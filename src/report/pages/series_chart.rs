@@ -62,19 +62,19 @@ fn processes(placed: &[(f64, &Point)], fit: &Fit<'_>) -> Option<Processes> {
     let last = fit.series.pooled.last()?;
     let is_apart = |place: f64, point: &Point| point.dirty || place.fract() != 0.0;
     let newest = &placed[placed.len().saturating_sub(WITH_PROCESSES)..];
-    let mut known: Vec<(&str, &str)> = Vec::new();
+    let mut present: Vec<(&str, &str)> = Vec::new();
     let mut groups = Vec::with_capacity(newest.len());
     for (place, point) in newest {
         let key = if is_apart(*place, point) { (&*point.run, "") } else { (&*point.commit, &*point.environment_key) };
-        let group = known.iter().position(|one| *one == key).unwrap_or(known.len());
-        if group == known.len() {
-            known.push(key);
+        let group = present.iter().position(|one| *one == key).unwrap_or(present.len());
+        if group == present.len() {
+            present.push(key);
         }
         groups.push(group);
     }
     Some(Processes {
         values: newest.iter().map(|(_, point)| point.workers.clone()).collect(),
-        newest: known.iter().position(|one| *one == (&*last.commit, &*last.environment_key))?,
+        newest: present.iter().position(|one| *one == (&*last.commit, &*last.environment_key))?,
         groups,
         apart: (0..placed.len()).filter(|number| is_apart(placed[*number].0, placed[*number].1)).collect(),
     })

@@ -267,7 +267,7 @@ mod tests {
 
     fn state_of(event: &Event) -> (String, String) {
         let one = series(1.0, 40, vec![change(20, 1.0, 1.2)], vec![]);
-        let fit = Fit::of(&one, &[(event, &event.members[0])]).turns[0];
+        let fit = Fit::new(&one, &[(event, &event.members[0])]).turns[0];
         let (mark, note) = state(&fit, &one.metric);
         (format!("{} {}", mark.glyph, mark.word), note)
     }
@@ -304,7 +304,7 @@ mod tests {
         let scale = Metric::time().unit.scale(1.0);
         let of = |count: usize, drifts| {
             let one = series(1.0, count, vec![change(20, 1.0, 1.2)], drifts);
-            before_after(&Fit::of(&one, &[]), scale).map(|shown| (shown.heading, shown.note))
+            before_after(&Fit::new(&one, &[]), scale).map(|shown| (shown.heading, shown.note))
         };
         let (heading, note) = of(32, vec![]).expect("both sides have points");
         assert_eq!(heading, "Before and after change 1");
@@ -334,11 +334,11 @@ mod tests {
         );
         one.not_judged = vec![NotJudged::TooShort { points: 3, needed: 8 }, NotJudged::NoCommit];
         (one.dirty, one.noise, one.detectable) = (2, None, None);
-        let told = of(&one);
-        assert_eq!(told[0], "Noise: – (too few points to tell)");
-        assert!(told[3].ends_with("2 runs of changed files left out)"), "{told:?}");
+        let result = of(&one);
+        assert_eq!(result[0], "Noise: – (too few points to tell)");
+        assert!(result[3].ends_with("2 runs of changed files left out)"), "{result:?}");
         assert_eq!(
-            told[4],
+            result[4],
             "Newest state: not judged (it has 3 points, and 8 are needed; none of its runs is of a commit that is known)"
         );
         (one.exact, one.detectable) = (true, Some(0.01));

@@ -77,7 +77,7 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
                 name: name.to_owned(),
                 matrix: if catalog.matrix_suites.contains(name) { link::matrix(name) } else { String::new() },
                 groups: groups(catalog, kernels, cell::metric_words)
-                    .chain(groups(catalog, beside, cell::beside_words))
+                    .chain(groups(catalog, beside, cell::auxiliary_words))
                     .collect(),
             }
         })
@@ -133,7 +133,7 @@ fn order(a: &SeriesAnalysis, b: &SeriesAnalysis) -> std::cmp::Ordering {
 }
 
 fn row(catalog: &Catalog<'_>, series: &SeriesAnalysis, scale: Scale) -> Row {
-    let judgement = series.comparison.as_ref().map(Judgement::of);
+    let judgement = series.comparison.as_ref().map(Judgement::new);
     let plain = |word: &str| Mark::new(Tone::Plain, "–", word);
     let (change, mark) = match judgement {
         Some(judgement) => (judgement.change, judgement.mark),

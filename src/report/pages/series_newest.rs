@@ -90,7 +90,7 @@ mod tests {
     fn the_newest_commit_stands_beside_its_level() {
         let (series, trend) = of(5);
         let scale = trend.metric.unit.scale(1.0);
-        let newest = at_newest(&series, Some(&Fit::of(&trend, &[])), scale).expect("it has both");
+        let newest = at_newest(&series, Some(&Fit::new(&trend, &[])), scale).expect("it has both");
         assert!(
             newest.note.starts_with("What 5 processes measured at ") && newest.note.contains("and 9 points"),
             "{}",
@@ -107,9 +107,9 @@ mod tests {
     fn one_process_has_no_distribution() {
         let (series, trend) = of(1);
         let scale = trend.metric.unit.scale(1.0);
-        assert!(at_newest(&series, Some(&Fit::of(&trend, &[])), scale).is_none());
+        assert!(at_newest(&series, Some(&Fit::new(&trend, &[])), scale).is_none());
         assert!(at_newest(&series, None, scale).is_none());
         let empty = example::series(1.0, 0, vec![], vec![]);
-        assert!(at_newest(&series, Some(&Fit::of(&empty, &[])), scale).is_none());
+        assert!(at_newest(&series, Some(&Fit::new(&empty, &[])), scale).is_none());
     }
 }

@@ -49,10 +49,10 @@ pub(super) struct Group {
     /// How many rows it has.
     pub(super) count: String,
     /// The rows, worst first.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<JudgedRow>,
 }
 
-pub(super) struct Row {
+pub(super) struct JudgedRow {
     pub(super) benchmark: String,
     /// The page of its series, or nothing.
     pub(super) page: String,
@@ -162,18 +162,21 @@ fn group(metric: &Metric, scale: Scale, rows: Vec<&Comparison>, shared: &[Shared
     }
 }
 
-fn row(comparison: &Comparison, scale: Scale, shared: &[Shared<'_>], catalog: &Catalog<'_>) -> Row {
+fn row(comparison: &Comparison, scale: Scale, shared: &[Shared<'_>], catalog: &Catalog<'_>) -> JudgedRow {
     let series = comparison.series.as_deref().and_then(|id| catalog.series(id));
     let value = comparison.current.map_or(number::NONE.to_owned(), |value| number::value(scale, value));
     // The change against the previous run belongs to the newest value, so a missing one has none.
     let previous = series.filter(|_| comparison.current.is_some()).and_then(|series| series.latest.change_previous);
-    Row {
+    JudgedRow {
         benchmark: short_benchmark(&comparison.benchmark).to_owned(),
         page: series.map_or(String::new(), |series| link::series(&series.series.id)),
         spark: series.map_or(String::new(), cell::sparkline),
         value,
         previous: previous.map_or(number::NONE.to_owned(), number::percent),
-        judgement: Judgement { reason: Phrase::quoted(&reasons::own(comparison, shared)), ..Judgement::of(comparison) },
+        judgement: Judgement {
+            reason: Phrase::quoted(&reasons::own(comparison, shared)),
+            ..Judgement::new(comparison)
+        },
     }
 }
 

@@ -7,7 +7,7 @@ use crate::phrase::Phrase;
 use sprag_model::calibration::{Reruns, Tally};
 
 /// What the rule said over all suites and machines, in a sentence or two.
-pub(super) fn told(catalog: &Catalog<'_>) -> Phrase {
+pub(super) fn sentence(catalog: &Catalog<'_>) -> Phrase {
     let tally = catalog.reruns.iter().fold(Tally::default(), |sum, one: &Reruns| sum.plus(one.tally));
     let sentence = match tally.judged {
         0 => Phrase::plain(
@@ -45,8 +45,8 @@ mod tests {
         let mut sample = sample_data::rich();
         sample.reruns = reruns;
         let heads = sample.heads();
-        let told = told(&Catalog::new(&sample.input(&heads))).words().replace('\u{202f}', " ");
-        assert_eq!(told, format!("{expected} How it is judged."));
+        let result = sentence(&Catalog::new(&sample.input(&heads))).words().replace('\u{202f}', " ");
+        assert_eq!(result, format!("{expected} How it is judged."));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) fn weeks(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
 fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> {
     let row = |of: &Week<'_>| {
         let worst = of.movers.first().and_then(|row| row.worse);
-        Row::of([
+        Row::new([
             Phrase::default().link(link::week(of.monday), date::calendar_day(of.monday)),
             week::headline(of),
             week::range(catalog, of),

@@ -52,10 +52,10 @@ impl Sample {
         let heads = self.heads();
         let input = self.input(&heads);
         let mut site = rendered(&input, &settings())?;
-        let whole = Site::new(&input);
-        let shown = whole.shown_runs();
+        let overall = Site::new(&input);
+        let shown = overall.shown_runs();
         let runs: Vec<RecordedRun> = self.runs.iter().filter(|run| shown.contains(run.id.as_str())).cloned().collect();
-        site.extend(whole.render_runs(&runs)?);
+        site.extend(overall.render_runs(&runs)?);
         site.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(site)
     }

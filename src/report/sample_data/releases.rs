@@ -80,7 +80,7 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         )]),
         kept: None,
     };
-    let kept = PublishedStatement {
+    let remaining = PublishedStatement {
         folder: "release/v1.0".to_owned(),
         statement: b"{}\n".to_vec(),
         sealed: Some(Sealed { bytes: b"{}\n".to_vec(), keyid: HOSTILE.to_owned(), checked: true }),
@@ -90,7 +90,7 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         report("v1.0", Ok(filled("v1.0", true, go))),
         report("v1.1", Ok(filled("v1.1", false, no_go))),
     ];
-    newest[1].kept = Some(Ok(kept));
+    newest[1].kept = Some(Ok(remaining));
     let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 63 };
     let what = format!("`release/checklist.toml` has no item `gone` {HOSTILE}");
     Released { newest, older: 3, astray: BTreeMap::from([(entry, what)]) }

@@ -87,7 +87,7 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
     let changes = changes(series, &pooled, planted);
     let begins = std::iter::once(0).chain(changes.points.iter().map(|change| change.index));
     let ends = changes.points.iter().map(|change| change.index).chain([pooled.len()]);
-    let stretches = begins.zip(ends).zip(&changes.levels).map(|((begin, end), level)| {
+    let segments = begins.zip(ends).zip(&changes.levels).map(|((begin, end), level)| {
         let has_ramp = changes.drifts.iter().any(|drift| drift.begin < end && begin < drift.end);
         Stretch {
             first: named(pooled[begin].place, line),
@@ -112,7 +112,7 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
         points: pooled.len(),
         dirty: series.points.len() - pooled.len(),
         elsewhere: 0,
-        levels: stretches.collect(),
+        levels: segments.collect(),
         not_judged: not_judged(of),
         pooled: pooled.into(),
         changes,

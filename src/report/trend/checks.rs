@@ -1,7 +1,7 @@
 //! Checks of both texts of a trend: that they read well, and that no name harms whoever reads them.
 
 use super::example::{self, commit, event, member};
-use super::{event as told, markdown, table};
+use super::{event as trend_event, markdown, table};
 use crate::number::NARROW;
 use sprag_model::event::{Event, NamedCommit, NextStep, Suspect};
 use sprag_model::metric::Metric;
@@ -40,13 +40,13 @@ fn what_is_in_doubt_is_listed_when_asked_for() {
     let [text, markdown] = texts(&example::trend(), false);
     let hidden = "1 event may be chance, 1 was taken back: --all lists them.";
     assert!(text.contains(hidden) && markdown.replace('`', "").contains(hidden), "{text}{markdown}");
-    for told in texts(&example::trend(), true) {
-        assert!(!told.contains("--all"), "{told}");
+    for result in texts(&example::trend(), true) {
+        assert!(!result.contains("--all"), "{result}");
         assert!(
-            told.contains("? e-d0d0d0 slower") && told.contains("may be chance: 1 of 3 like it is chance"),
-            "{told}"
+            result.contains("? e-d0d0d0 slower") && result.contains("may be chance: 1 of 3 like it is chance"),
+            "{result}"
         );
-        assert!(told.contains("= e-b1b1b1 slower") && told.contains("taken back by"), "{told}");
+        assert!(result.contains("= e-b1b1b1 slower") && result.contains("taken back by"), "{result}");
     }
     let mut trend = example::trend();
     trend.events.retain(|one| one.id == "e-b1b1b1");
@@ -281,7 +281,7 @@ fn commits_that_are_as_likely_are_named_together() {
     };
     let mut said = |suspects: Vec<Suspect>| {
         one.suspects = suspects;
-        told::likely(&one).expect("it has suspects").1.words().replace('\u{202f}', " ")
+        trend_event::likely(&one).expect("it has suspects").1.words().replace('\u{202f}', " ")
     };
     assert_eq!(said(vec![suspect("a", 0.7), suspect("b", 0.3)]), "aaaaaaa with 70 %: s");
     assert_eq!(said(vec![suspect("a", 0.5), suspect("b", 0.5)]), "aaaaaaa or bbbbbbb, with 50 % each");

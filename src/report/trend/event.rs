@@ -26,7 +26,7 @@ pub(super) fn section(event: &Event, room: &Room) -> Section {
     blocks.extend(likely(event).map(|(label, words)| Block::Fact(label, words)));
     blocks.push(Block::Fact("chance", chance(event)));
     blocks.push(Block::Fact("state", state(event)));
-    blocks.extend(event.answer.as_ref().map(|answer| Block::Fact("ledger", answer::told(answer))));
+    blocks.extend(event.answer.as_ref().map(|answer| Block::Fact("ledger", answer::in_words(answer))));
     blocks.extend(environment(event));
     blocks.extend(next(event));
     blocks.extend(suspects(event).map(Block::Grid));
@@ -179,10 +179,10 @@ pub(crate) fn commits(event: &Event) -> String {
 /// By how much ten commits of a drift move the level of the member that it is known by, were they all alike; `None` where
 /// there are not so many.
 fn pace(event: &Event) -> Option<Level> {
-    let whole = lead(event)?.relative.as_ref()?;
+    let overall = lead(event)?.relative.as_ref()?;
     let commits = event.suspects.len();
-    let of_ten = |whole: f64| (whole.ln_1p() * 10.0 / commits as f64).exp_m1();
-    let pace = Level { value: of_ten(whole.value), lower: of_ten(whole.lower), upper: of_ten(whole.upper) };
+    let of_ten = |relative: f64| (relative.ln_1p() * 10.0 / commits as f64).exp_m1();
+    let pace = Level { value: of_ten(overall.value), lower: of_ten(overall.lower), upper: of_ten(overall.upper) };
     (commits >= 10 && pace.value.is_finite()).then_some(pace)
 }
 

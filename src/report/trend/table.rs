@@ -7,6 +7,7 @@ use super::document::{Block, Document, Grid, Room, Section};
 use super::tables;
 use crate::number::NARROW;
 use crate::phrase::{Part, Phrase};
+use crate::terminal;
 use crate::text::visible;
 use sprag_model::trend::Trend;
 
@@ -63,33 +64,16 @@ fn labelled(label: &str) -> String {
     format!("{label:LABEL$}")
 }
 
-/// Columns, each as wide as its widest cell.
 fn grid(text: &mut String, grid: &Grid) {
-    let cells: Vec<Vec<String>> =
-        grid.rows.iter().map(|row| row.iter().map(|cell| words(cell).join(" ")).collect()).collect();
     let is_labelled = !grid.label.is_empty();
-    let head = |column: usize| if is_labelled { 0 } else { grid.heads[column].0.chars().count() };
-    let width = |column: usize| {
-        let widest = cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-        widest.unwrap_or(0).max(head(column))
-    };
-    let widths: Vec<usize> = (0..grid.heads.len()).map(width).collect();
-    let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let padded = cells.zip(&grid.heads).zip(&widths).map(|((cell, (_, is_right)), width)| {
-            let pad = " ".repeat(width.saturating_sub(cell.chars().count()));
-            if *is_right { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
-        });
-        padded.collect::<Vec<String>>().join("  ")
-    };
+    let heads = grid.heads.iter().map(|(head, _)| (*head).to_owned()).collect();
+    let cells = grid.rows.iter().map(|row| row.iter().map(|cell| words(cell).join(" ")).collect());
+    let rows: Vec<Vec<String>> = (!is_labelled).then_some(heads).into_iter().chain(cells).collect();
+    let right: Vec<usize> = (0..grid.heads.len()).filter(|column| grid.heads[*column].1).collect();
     let indent = if is_labelled { LABEL } else { INDENT };
-    if !is_labelled {
-        let heads = line(&mut grid.heads.iter().map(|head| head.0));
-        text.push_str(&format!("{}{}\n", " ".repeat(indent), heads.trim_end()));
-    }
-    for (place, row) in cells.iter().enumerate() {
+    for (place, line) in terminal::columns(&rows, &right).lines().enumerate() {
         let prefix = if place == 0 && is_labelled { labelled(grid.label) } else { " ".repeat(indent) };
-        let row = format!("{prefix}{}", line(&mut row.iter().map(String::as_str)));
-        text.push_str(row.trim_end());
+        text.push_str(format!("{prefix}{line}").trim_end());
         text.push('\n');
     }
     if let Some(more) = &grid.more {

@@ -30,8 +30,8 @@ const REASONS: [(&str, &str, &str); 6] = [
 
 /// What the word of a reason means, and what to do about it.
 pub(crate) fn reason(word: &str) -> (&str, Phrase) {
-    let known = REASONS.iter().find(|(known, _, _)| *known == word);
-    known.map_or((word, Phrase::default()), |(_, why, what)| (*why, sentence(what)))
+    let present = REASONS.iter().find(|(present, _, _)| *present == word);
+    present.map_or((word, Phrase::default()), |(_, why, what)| (*why, sentence(what)))
 }
 
 /// All of them, in their order.
@@ -159,9 +159,9 @@ fn moved(trend: &Trend, rows: &[&MoverRow]) -> Grid {
         ("Series", false),
     ];
     grid(&heads, rows, MOST_MOVERS, |one| {
-        let known = series.get(one.series.as_str());
+        let present = series.get(one.series.as_str());
         let scale = one.unit.scale(if one.before == 0.0 { one.now } else { one.before });
-        let name = known.map_or(&one.series, |known| &known.benchmark);
+        let name = present.map_or(&one.series, |present| &present.benchmark);
         let name = Phrase::default().id(words::name(name));
         let change = one.change.map_or_else(|| number::NONE.to_owned(), share::percent);
         // What rounds to nothing is not slower by nothing.
@@ -171,11 +171,11 @@ fn moved(trend: &Trend, rows: &[&MoverRow]) -> Grid {
             cell(number::quantity(one.unit.scale(one.difference), one.difference)),
             cell(format!("{} → {}", number::value(scale, one.before), number::quantity(scale, one.now))),
             cell(format!("{} → {}", count(one.runs_before), count(one.runs_now))),
-            cell(words::name(known.map_or(&one.machine, |known| &known.machine.name))),
-            match known {
-                Some(known) => {
-                    let way = if is_nothing { "unchanged" } else { words::way(&known.metric, one.worse) };
-                    name.text(format!(" {}, {way}", words::name(&known.metric.name)))
+            cell(words::name(present.map_or(&one.machine, |present| &present.machine.name))),
+            match present {
+                Some(present) => {
+                    let way = if is_nothing { "unchanged" } else { words::way(&present.metric, one.worse) };
+                    name.text(format!(" {}, {way}", words::name(&present.metric.name)))
                 }
                 None => name,
             },
@@ -249,9 +249,9 @@ fn budget(budget: &Budget) -> Section {
     );
     let test = &budget.self_test;
     text += &match test.rate {
-        Some(told) => format!(
+        Some(result) => format!(
             " The noise of this history alone gives {} ({} in {}).",
-            rate(told),
+            rate(result),
             count(test.alarms),
             points(test.points)
         ),

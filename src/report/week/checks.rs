@@ -31,18 +31,18 @@ fn a_suite_that_stopped_on_a_machine_is_named_for_some_weeks() {
     let heads = sample.heads();
     let catalog = Catalog::new(&sample.input(&heads));
     let weeks = weeks(&catalog);
-    let told = |monday: &str| {
+    let result = |monday: &str| {
         let week = weeks.iter().find(|week| week.monday == day(monday)).expect("the week is one of them");
         (week.missing.iter().map(|run| run.suite.as_str()).collect::<Vec<_>>(), super::sheet(&catalog, week).markdown())
     };
     for monday in ["2026-11-02", "2026-11-09"] {
-        let (missing, report) = told(monday);
+        let (missing, report) = result(monday);
         assert!(!missing.is_empty() && missing.iter().all(|suite| *suite == gone), "{monday}: {missing:?}");
         let said = format!("○ {} missing", missing.len());
         assert!(report.contains(&said) && report.contains("did not run") && !report.contains("✓ 2 runs"), "{report}");
     }
     for monday in ["2026-10-26", "2026-11-16"] {
-        assert_eq!(told(monday).0, [""; 0], "{monday}");
+        assert_eq!(result(monday).0, [""; 0], "{monday}");
     }
 }
 
@@ -50,17 +50,17 @@ fn a_suite_that_stopped_on_a_machine_is_named_for_some_weeks() {
 fn what_comes_later_changes_no_figure_of_a_week() {
     let mut sample = sample_data::rich();
     sample.trend.events.clear();
-    let told = |sample: &sample_data::Sample, back: usize| {
+    let result = |sample: &sample_data::Sample, back: usize| {
         let heads = sample.heads();
         let catalog = Catalog::new(&sample.input(&heads));
         let week = &weeks(&catalog)[back];
         let report = super::sheet(&catalog, week);
         (week.monday, report.headline, report.facts, report.sections)
     };
-    let before = told(&sample, 4);
+    let before = result(&sample, 4);
     let newest = sample.runs.iter().map(|run| run.run.timestamp).max().expect("the sample has runs");
     sample.runs.retain(|run| newest - run.run.timestamp > chrono::Duration::days(20));
-    let after = told(&sample, 1);
+    let after = result(&sample, 1);
     assert_eq!(before.0, after.0);
     assert_eq!((before.1, before.2), (after.1, after.2));
     // Links to runs and commits depend on what has a page.

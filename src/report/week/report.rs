@@ -10,7 +10,7 @@ use crate::number::{self, count, counted};
 use crate::phrase::{Fact, Phrase};
 use crate::sheet::{Row, Section, Sheet};
 use crate::text::{short_benchmark, shortened};
-use crate::trend::{event as told, words};
+use crate::trend::{event as trend_event, words};
 use crate::{date, link};
 use sprag_model::event::{Direction, Event, EventKind};
 use sprag_model::head::RunHead;
@@ -187,13 +187,13 @@ const EVENT_COLUMNS: [(&str, &str); 5] = [
 fn event(catalog: &Catalog<'_>, of: &&Event) -> Row {
     let machines: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
     let good = of.last_good.as_ref().map_or(number::NONE, |good| good.short());
-    let range = Phrase::default().id(words::name(good)).text(" ..").then(told::end(of));
-    Row::of([
+    let range = Phrase::default().id(words::name(good)).text(" ..").then(trend_event::end(of));
+    Row::new([
         Phrase::default().name(catalog.event_page(&of.id), words::name(&of.id)),
-        Phrase::default().mark(Mark { word: String::new(), ..told::mark(of) }).then(told::deed(of)),
+        Phrase::default().mark(Mark { word: String::new(), ..trend_event::mark(of) }).then(trend_event::deed(of)),
         Phrase::plain(words::joined(&machines)),
         range,
-        told::state(of),
+        trend_event::state(of),
     ])
 }
 
@@ -202,7 +202,7 @@ fn events(catalog: &Catalog<'_>, (id, heading, note): (&'static str, &str, &str)
     let rows = of.iter().map(|of| event(catalog, of)).collect();
     let caption = format!("{heading} in the week");
     let section = Section::of_table((id, heading, Phrase::plain(note), ""), (&caption, &EVENT_COLUMNS), rows).cut(ROWS);
-    section.table.is_some().then(|| section.told_once(&["Machines"]))
+    section.table.is_some().then(|| section.note_equal_columns(&["Machines"]))
 }
 
 fn began(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
@@ -225,7 +225,7 @@ fn suites(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
                 Phrase::default().name(page, words::name(short_benchmark(&one.series.benchmark)))
             },
         );
-        Row::of([
+        Row::new([
             Phrase::plain(&*row.suite),
             Phrase::plain(&*row.machine_name),
             Phrase::plain(count(row.runs)),
@@ -249,7 +249,7 @@ fn suites(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
     ];
     let texts = ("suites", "Suite by suite", Phrase::plain(note), "No suite measured anything in this week.");
     Section::of_table(texts, ("Suites of the week", &columns), week.suites.iter().map(row).collect())
-        .told_once(&["Machine", "Runs", "Series compared"])
+        .note_equal_columns(&["Machine", "Runs", "Series compared"])
         .cut(ROWS)
 }
 
@@ -257,7 +257,7 @@ fn suites(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
 fn environment(week: &Week<'_>) -> Option<Section> {
     let rows = week.environment.iter().flat_map(|(run, facts)| {
         facts.iter().map(|fact| {
-            Row::of([
+            Row::new([
                 Phrase::plain(format!("{}, {}", run.suite, words::name(&run.machine.name))),
                 Phrase::default().mark(Mark::new(Tone::Environment, "◇", fact.fact.replace('_', " "))),
                 Phrase::default().id(shortened(&fact.was, FACT)),
@@ -282,8 +282,8 @@ fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
             None => Phrase::plain(time),
         }
     };
-    let told = |began: Phrase, run: &RunHead, state: Mark, reason: Option<&str>| {
-        Row::of([
+    let result = |began: Phrase, run: &RunHead, state: Mark, reason: Option<&str>| {
+        Row::new([
             began,
             Phrase::plain(&*run.suite),
             Phrase::plain(&*run.machine.name),
@@ -298,12 +298,12 @@ fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
             }
             status => Mark::of_status(status),
         };
-        told(began(run, ""), run, state, run.reason.as_deref())
+        result(began(run, ""), run, state, run.reason.as_deref())
     };
     let is_not_here = if week.is_newest { "not run yet" } else { "did not run" };
     let missing = |run: &&RunHead| {
         let state = Mark::new(Tone::Doubt, "○", is_not_here);
-        told(began(run, "last "), run, state, Some("It ran in the weeks before."))
+        result(began(run, "last "), run, state, Some("It ran in the weeks before."))
     };
     let columns = [("Began, UTC", "nb"), ("Suite", ""), ("Machine", "place"), ("State", ""), ("Reason", "full any q")];
     let texts = ("failures", "Failures and skips", Phrase::default(), "");
@@ -350,7 +350,7 @@ fn moved_section(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
     ));
     let texts = ("moved", "What moved most", note, "No judged series has a value in this week and in one before.");
     Section::of_table(texts, ("Judged series, those that moved most by their share first", &columns), rows)
-        .told_once(&["Machine", "Runs"])
+        .note_equal_columns(&["Machine", "Runs"])
 }
 
 /// The largest differences: the first of each unit, then the second of each, and so on.
@@ -381,7 +381,7 @@ fn row(catalog: &Catalog<'_>, row: &MoverRow, [by_share, by_size]: [Phrase; 2]) 
             .text(format!(" {}, {}", series.suite, words::name(&series.metric.name))),
         None => Phrase::default().id(row.series.clone()),
     };
-    Row::of([
+    Row::new([
         name,
         Phrase::plain(series.map_or_else(String::new, |series| words::name(&series.machine_name))),
         Phrase::plain(number::quantity(scale, row.before)),

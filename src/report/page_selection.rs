@@ -33,18 +33,18 @@ pub(super) const RELEASES: usize = 30;
 pub(super) const EVENTS: usize = 30;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shown<'a> {
+pub(super) struct PageSelection<'a> {
     commits: BTreeSet<&'a str>,
     /// Those of them that have one for themselves: the newest, and releases.
     of_line: BTreeSet<&'a str>,
     runs: BTreeSet<&'a str>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> PageSelection<'a> {
     /// What has a page in a history.
-    pub(super) fn of(input: &Input<'a>) -> Shown<'a> {
+    pub(super) fn new(input: &Input<'a>) -> PageSelection<'a> {
         let Input { analysis, trend, line, heads, .. } = *input;
-        let whole = of_line(line, heads);
+        let overall = of_line(line, heads);
         let events = of_events(&newest_events(&trend.events));
         let commit = |head: &'a RunHead| head.commit.as_ref().map(|commit| commit.sha.as_str());
         let tips: BTreeSet<&str> = analysis.suites.iter().map(|suite| suite.run.as_str()).collect();
@@ -54,15 +54,16 @@ impl<'a> Shown<'a> {
                 event.members.iter().any(|one| one.suite == head.suite && one.machine.id == head.machine.id)
             })
         };
-        let is_shown = |head: &&RunHead| whole.contains(key(head)) || tips.contains(head.id.as_str()) || is_moved(head);
-        Shown {
+        let is_shown =
+            |head: &&RunHead| overall.contains(key(head)) || tips.contains(head.id.as_str()) || is_moved(head);
+        PageSelection {
             commits: heads
                 .iter()
                 .filter_map(commit)
-                .filter(|sha| whole.contains(sha) || events.contains_key(sha))
+                .filter(|sha| overall.contains(sha) || events.contains_key(sha))
                 .collect(),
             runs: heads.iter().filter(is_shown).map(|head| head.id.as_str()).collect(),
-            of_line: whole,
+            of_line: overall,
         }
     }
 
@@ -187,7 +188,7 @@ mod tests {
         line.commits[40].tags.push("v0.1".to_owned());
         let sample = sample_data::rich();
         let trend = Trend { events: vec![example::event(EventKind::Change, 22)], ..sample.trend.clone() };
-        let shown = Shown::of(&Input { trend: &trend, line: &line, heads: &heads, ..sample.input(&heads) });
+        let shown = PageSelection::new(&Input { trend: &trend, line: &line, heads: &heads, ..sample.input(&heads) });
         let sha = |place: usize| example::commit(place).sha;
         for (place, has_page, is_newest_or_release) in
             [(10, false, false), (22, true, false), (40, true, true), (99, true, true)]
@@ -246,7 +247,7 @@ mod tests {
         sample.trend.events.clear();
         let heads = sample.heads();
         let oldest = heads.iter().min_by_key(|head| head.timestamp).expect("the sample has runs");
-        let shown = Shown::of(&sample.input(&heads));
+        let shown = PageSelection::new(&sample.input(&heads));
         assert!(!shown.runs().contains(oldest.id.as_str()) && shown.runs().len() < heads.len());
         assert!(heads.iter().all(|head| {
             shown.runs().contains(head.id.as_str())
@@ -254,6 +255,6 @@ mod tests {
         }));
         sample.analysis.suites[0].run.clone_from(&oldest.id);
         let heads = sample.heads();
-        assert!(Shown::of(&sample.input(&heads)).runs().contains(oldest.id.as_str()));
+        assert!(PageSelection::new(&sample.input(&heads)).runs().contains(oldest.id.as_str()));
     }
 }

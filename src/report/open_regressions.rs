@@ -28,11 +28,11 @@ pub(super) fn open(trend: &Trend) -> impl Iterator<Item = &Event> {
 
 /// The verdict of the newest runs, with those regressions.
 pub(super) fn headline(newest: Phrase, trend: &Trend) -> Phrase {
-    let standing = open(trend).count();
-    if standing == 0 {
+    let regressions = open(trend).count();
+    if regressions == 0 {
         return newest;
     }
-    let words = counted(standing, "regression stands", "regressions stand");
+    let words = counted(regressions, "regression stands", "regressions stand");
     let is_bad = newest.parts.iter().any(|part| matches!(part, Part::Mark(mark) if mark.tone == Tone::Worse));
     if is_bad {
         return newest.text(format!("; {words}"));
@@ -81,9 +81,9 @@ pub(super) fn next_step(trend: &Trend, page: &dyn Fn(&str) -> Option<String>) ->
     let size = |of: &Event| known_by(of).and_then(|one| one.worse).unwrap_or(0.0);
     let worst = open(trend).reduce(|worst, next| if size(next) > size(worst) { next } else { worst })?;
     let answer = Phrase::plain("Look at ").link(link::event(&worst.id), worst.id.as_str());
-    let Some(known) = known_by(worst) else { return Some((answer, acceptance(worst))) };
-    let answer = answer.text(", ").name(page(&known.series), words::name(short_benchmark(&known.benchmark)));
-    let by = known.relative.as_ref().map_or_else(String::new, |by| share::percent_size(by.value) + " ");
+    let Some(present) = known_by(worst) else { return Some((answer, acceptance(worst))) };
+    let answer = answer.text(", ").name(page(&present.series), words::name(short_benchmark(&present.benchmark)));
+    let by = present.relative.as_ref().map_or_else(String::new, |by| share::percent_size(by.value) + " ");
     let since = match worst.kind {
         EventKind::Drift => worst.suspects.first().map_or(&worst.first_bad, |first| &first.commit),
         EventKind::Change | EventKind::Environment => &worst.first_bad,
@@ -94,9 +94,9 @@ pub(super) fn next_step(trend: &Trend, page: &dyn Fn(&str) -> Option<String>) ->
     };
     let why = Phrase::plain(format!(
         "In {} on {} it is {by}{} since ",
-        words::name(&known.suite),
-        words::name(&known.machine.name),
-        words::way(&known.metric, known.worse)
+        words::name(&present.suite),
+        words::name(&present.machine.name),
+        words::way(&present.metric, present.worse)
     ))
     .id(words::name(since.short()))
     .text(format!(", {rank}."));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     /// What is told of a changed sample: its headline after one of the newest runs, and what is new.
-    fn told(newest: Phrase, change: impl FnOnce(&mut Sample)) -> (String, String) {
+    fn result(newest: Phrase, change: impl FnOnce(&mut Sample)) -> (String, String) {
         let trend = changed(change);
         (headline(newest, &trend).words(), recent(&trend).words().replace('\u{202f}', " "))
     }
@@ -142,22 +142,22 @@ mod tests {
         let bad = || Phrase::default().mark(Mark::new(Tone::Worse, "▲", "Regressed:")).text(" 1 metric");
         let since = "Of the four weeks since 2 Nov 2026 1 event stands: e-7c1f03.";
         assert_eq!(
-            told(calm(), |_| ()),
+            result(calm(), |_| ()),
             ("2 regressions stand; No change in all 24 metrics".to_owned(), since.to_owned())
         );
-        assert_eq!(told(bad(), |_| ()), ("Regressed: 1 metric; 2 regressions stand".to_owned(), since.to_owned()));
+        assert_eq!(result(bad(), |_| ()), ("Regressed: 1 metric; 2 regressions stand".to_owned(), since.to_owned()));
         let all_gone = |sample: &mut Sample| {
             for event in &mut sample.trend.events {
                 event.state = EventState::TakenBack { by: "e-000000".to_owned() };
             }
         };
         let none = "No event of the four weeks since 2 Nov 2026 stands.";
-        assert_eq!(told(calm(), all_gone), ("No change in all 24 metrics".to_owned(), none.to_owned()));
+        assert_eq!(result(calm(), all_gone), ("No change in all 24 metrics".to_owned(), none.to_owned()));
         let many = |sample: &mut Sample| {
             let one = sample.trend.events[0].clone();
             sample.trend.events.extend(std::iter::repeat_n(one, 4));
         };
-        assert!(told(calm(), many).1.ends_with("e-7c1f03, e-7c1f03, e-7c1f03 and 2 more."));
+        assert!(result(calm(), many).1.ends_with("e-7c1f03, e-7c1f03, e-7c1f03 and 2 more."));
     }
 
     /// What to do about a changed trend, in words.

@@ -18,19 +18,19 @@ const OF_ENDS: f64 = 2.0;
 /// What a series does between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(super) enum Stretch {
+pub(super) enum Segment {
     /// It stays at a level: value, lower and upper end.
     Level([f64; 3]),
     /// It drifts: by which share of its level a commit at most; absent where none can be told.
     Drift(Option<f64>),
 }
 
-impl Stretch {
+impl Segment {
     /// Value, lower and upper end; nothing where it drifts.
     pub(super) fn level(self) -> Option<[f64; 3]> {
         match self {
-            Stretch::Level(level) => Some(level),
-            Stretch::Drift(_) => None,
+            Segment::Level(level) => Some(level),
+            Segment::Drift(_) => None,
         }
     }
 }
@@ -66,22 +66,22 @@ impl Spot {
 
 /// The stretches of a series whose points have these numbers of commits, and the steps between them, which are one fewer; nothing
 /// where no level was looked for.
-pub(super) fn stretches(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Stretch>, Vec<Step>) {
+pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, Vec<Step>) {
     let found = &one.changes.points;
-    let is_told = one.levels.len() == found.len() + 1 && one.pooled.len() == numbers.len();
-    if one.changes.levels.is_empty() || !is_told {
+    let is_listed = one.levels.len() == found.len() + 1 && one.pooled.len() == numbers.len();
+    if one.changes.levels.is_empty() || !is_listed {
         return (Vec::new(), Vec::new());
     }
-    let pieces = Fit::of(one, &[]).pieces();
+    let pieces = Fit::new(one, &[]).pieces();
     let doubts: Vec<[usize; 2]> = pieces.windows(2).map(|pair| doubt(one, &pair[0], &pair[1])).collect();
-    let stretch = |(place, piece): (usize, &Piece)| {
+    let segment = |(place, piece): (usize, &Piece)| {
         let before = place.checked_sub(1).map_or(0, |edge| doubts[edge][1]);
         let after = doubts.get(place).map_or(0, |doubt| doubt[0]);
         // Where each of its points may lie in a ramp beside it, it may be a part of that.
         let level = if piece.is_ramp || before + after >= piece.points.len() { None } else { level(one, piece) };
-        level.map_or_else(|| Stretch::Drift(pace(one, numbers, piece)), Stretch::Level)
+        level.map_or_else(|| Segment::Drift(pace(one, numbers, piece)), Segment::Level)
     };
-    let levels = pieces.iter().enumerate().map(stretch).collect();
+    let levels = pieces.iter().enumerate().map(segment).collect();
     let mut steps: Vec<([usize; 3], Option<&ChangePoint>)> = Vec::with_capacity(doubts.len());
     for (piece, [before, after]) in pieces.iter().skip(1).zip(&doubts) {
         let begin = piece.points.start;
@@ -204,19 +204,19 @@ mod tests {
     use crate::fit::example;
     use sprag_model::change_point::SeriesNoise;
 
-    fn told(trend: &SeriesTrend) -> (Vec<Stretch>, Vec<[usize; 3]>) {
+    fn result(trend: &SeriesTrend) -> (Vec<Segment>, Vec<[usize; 3]>) {
         let numbers: Vec<usize> = (0..trend.pooled.len()).collect();
-        let (levels, steps) = stretches(trend, &numbers);
+        let (levels, steps) = segments(trend, &numbers);
         (levels, steps.iter().map(|step| [step.at.number, step.first.number, step.last.number]).collect())
     }
 
     #[test]
     fn there_are_levels_before_a_drift_and_after_it() {
         let trend = example::series(1.0, 60, vec![], vec![example::drift(20, 40, 1.0, 1.2)]);
-        let (levels, steps) = told(&trend);
+        let (levels, steps) = result(&trend);
         // Where lines with that noise meet is known to two points.
         assert_eq!(steps, [[20, 18, 22], [40, 38, 42]]);
-        let [Stretch::Level(before), Stretch::Drift(Some(pace)), Stretch::Level(after)] = levels[..] else {
+        let [Segment::Level(before), Segment::Drift(Some(pace)), Segment::Level(after)] = levels[..] else {
             panic!("{levels:?}")
         };
         // 0.2 over the nineteen commits from the first of the ramp to its last.
@@ -233,10 +233,10 @@ mod tests {
     fn a_drift_that_goes_on_or_ended_a_moment_ago_has_no_level_after_it() {
         for end in [60, 57] {
             let trend = example::series(1.0, 60, vec![], vec![example::drift(20, end, 1.0, 1.2)]);
-            let (levels, _) = told(&trend);
+            let (levels, _) = result(&trend);
             let drifts = &levels[1..];
-            assert!(matches!(levels[0], Stretch::Level(_)), "{levels:?}");
-            assert!(drifts.iter().all(|stretch| matches!(stretch, Stretch::Drift(Some(_)))), "{levels:?}");
+            assert!(matches!(levels[0], Segment::Level(_)), "{levels:?}");
+            assert!(drifts.iter().all(|segment| matches!(segment, Segment::Drift(Some(_)))), "{levels:?}");
         }
     }
 
@@ -244,35 +244,38 @@ mod tests {
     fn steps_keep_their_order_where_each_may_lie_elsewhere() {
         let change = ChangePoint { first: 18, last: 23, ..example::change(20, 1.0, 1.1) };
         let trend = example::series(1.0, 60, vec![change], vec![example::drift(22, 40, 1.1, 1.3)]);
-        let (levels, steps) = told(&trend);
+        let (levels, steps) = result(&trend);
         assert_eq!(steps, [[20, 18, 23], [22, 19, 25], [40, 38, 42]]);
         // Two points right before a ramp may as well be a part of it.
-        let drifts: Vec<bool> = levels.iter().map(|stretch| stretch.level().is_none()).collect();
+        let drifts: Vec<bool> = levels.iter().map(|segment| segment.level().is_none()).collect();
         assert_eq!(drifts, [false, true, true, false]);
         // A change cuts a ramp in two: it is certain between edges that are not.
         let trend =
             example::series(1.0, 60, vec![example::change(30, 1.0, 1.3)], vec![example::drift(20, 40, 1.0, 1.2)]);
-        let (levels, steps) = told(&trend);
+        let (levels, steps) = result(&trend);
         assert_eq!(steps.iter().map(|step| step[0]).collect::<Vec<usize>>(), [20, 30, 40]);
         assert_eq!(steps[1], [30; 3]);
-        let drifts: Vec<bool> = levels.iter().map(|stretch| stretch.level().is_none()).collect();
+        let drifts: Vec<bool> = levels.iter().map(|segment| segment.level().is_none()).collect();
         assert_eq!(drifts, [false, true, true, false]);
     }
 
     #[test]
     fn a_drift_leaves_changes_beside_it_as_sure_as_they_are() {
-        let is_level = |levels: &[Stretch]| levels.iter().map(|one| one.level().is_some()).collect::<Vec<bool>>();
+        let is_level = |levels: &[Segment]| levels.iter().map(|one| one.level().is_some()).collect::<Vec<bool>>();
         // A change at the end of a drift, and few points after it.
         let change = example::change(100, 1.05, 1.26);
-        let (levels, steps) = told(&example::series(1.0, 110, vec![change], vec![example::drift(40, 100, 1.0, 1.05)]));
+        let (levels, steps) =
+            result(&example::series(1.0, 110, vec![change], vec![example::drift(40, 100, 1.0, 1.05)]));
         assert_eq!((is_level(&levels), steps[1]), (vec![true, false, true], [100; 3]));
         // One right before a drift, and one right after it.
         let change = example::change(60, 1.0, 1.2);
-        let (levels, steps) = told(&example::series(1.0, 150, vec![change], vec![example::drift(65, 125, 1.2, 1.26)]));
+        let (levels, steps) =
+            result(&example::series(1.0, 150, vec![change], vec![example::drift(65, 125, 1.2, 1.26)]));
         assert_eq!((levels[0].level().is_some(), steps[0]), (true, [60; 3]));
         assert_eq!(steps[1][1], 60);
         let change = example::change(105, 1.05, 1.26);
-        let (levels, steps) = told(&example::series(1.0, 150, vec![change], vec![example::drift(40, 100, 1.0, 1.05)]));
+        let (levels, steps) =
+            result(&example::series(1.0, 150, vec![change], vec![example::drift(40, 100, 1.0, 1.05)]));
         assert_eq!((is_level(&levels), steps[2]), (vec![true, false, false, true], [105; 3]));
         assert_eq!(steps[1][2], 105);
     }
@@ -282,7 +285,7 @@ mod tests {
         let apart = |noise: f64, after: f64| {
             let mut trend = example::series(1.0, 200, vec![], vec![example::drift(80, 120, 1.0, after)]);
             trend.noise = Some(SeriesNoise { deviation: noise, inflation: 1.0, is_relative: true });
-            let (_, steps) = told(&trend);
+            let (_, steps) = result(&trend);
             steps[0][2] - steps[0][1]
         };
         assert_eq!(apart(0.0, 1.2), 0);
@@ -291,6 +294,6 @@ mod tests {
 
     #[test]
     fn where_no_level_was_looked_for_there_is_nothing() {
-        assert_eq!(told(&example::series(1.0, 5, vec![], vec![])), (Vec::new(), Vec::new()));
+        assert_eq!(result(&example::series(1.0, 5, vec![], vec![])), (Vec::new(), Vec::new()));
     }
 }

@@ -87,10 +87,10 @@ fn a_release_that_names_none_before_it_tells_of_the_tag_before() {
     for commit in &mut sample.line.commits[..10] {
         commit.tags.clear();
     }
-    let told = |sample: &Sample| page(&site(sample, &Settings::default()), &link::release(&name)).to_owned();
-    assert!(told(&sample).contains("It names no release before it. "));
+    let result = |sample: &Sample| page(&site(sample, &Settings::default()), &link::release(&name)).to_owned();
+    assert!(result(&sample).contains("It names no release before it. "));
     sample.line.commits[7].tags = vec!["v0.3.0".to_owned()];
-    assert!(told(&sample).contains("the newest tag before its commit is <span class=\"id\">v0.3.0</span>. "));
+    assert!(result(&sample).contains("the newest tag before its commit is <span class=\"id\">v0.3.0</span>. "));
 }
 
 #[test]
