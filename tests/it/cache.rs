@@ -59,7 +59,7 @@ fn a_site_is_the_same_with_and_without_the_cache() {
     let check = |what: &str| assert!(site(&sandbox, &[]) == expected, "{what}");
     check("cold");
     let (first, all) = (runs(&sandbox), files(&cache(&sandbox)));
-    assert_eq!((first.len(), all.len()), (1, 5), "{all:?}");
+    assert_eq!((first.len(), all.len()), (1, 4), "{all:?}");
     check("warm");
     assert_eq!(files(&cache(&sandbox)), all, "nothing new was kept");
 

@@ -62,7 +62,7 @@ fn all_values_lie_beside_the_pages_where_the_project_wants_that() {
     }
     let method = sandbox.read("shop/_site/about/method.html");
     for file in ["benchmarks.csv", "values.jsonl", "benchmarks.parquet", "samples.parquet"] {
-        assert!(method.contains(&format!("href=../data/{file}>")), "{file} is linked");
+        assert!(method.contains(&format!("href=\"../data/{file}\"")), "{file} is linked");
     }
     sandbox.sprag(&["-C", "shop", "site", "--check"]).expect(0);
     sandbox.write("shop/sprag.toml", &format!("{settings}\n[site]\ndownloads = \"all\"\n"));

@@ -43,7 +43,6 @@
 pub(super) mod commits;
 pub(super) mod data;
 pub(super) mod export;
-pub(super) mod newest;
 pub(super) mod pairs;
 pub(super) mod script;
 pub(super) mod table;

@@ -41,7 +41,7 @@ impl Outcome<'_> {
 
 /// How far back of a commit that was not measured a series is looked for, in measured commits; the script has it as the length
 /// of a chunk.
-pub(super) const LOOK_BACK: usize = super::script::CHUNK;
+pub(super) const LOOK_BACK: usize = 50;
 
 /// A commit at which a series is looked up: a measured one by its number, or one that was not, by that of the nearest before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use super::columns::Place;
 use super::commits::ComparedCommit;
 use super::data::{Data, SeriesData};
 use super::rounding::scaled;
+use super::rule::LOOK_BACK;
 use super::verdicts;
 use crate::compare::columns::PointData;
 use crate::{link, mark, text};
@@ -20,7 +21,7 @@ use sprag_model::metric::Better;
 use sprag_model::page::Page;
 
 /// How many commits a chunk holds.
-pub(super) const CHUNK: usize = 50;
+pub(super) const CHUNK: usize = LOOK_BACK;
 
 /// How many digits at the end of the id of a series tell it from others.
 const KEY: usize = 8;

@@ -1,11 +1,10 @@
 //! What was fitted to a series, as pages, Markdown and feeds tell of it: its levels, its changes and drifts with their
 //! events, and the sentence that sums them up.
 
-mod reasons;
 mod sentence;
 mod turn;
 
-pub use reasons::why_not_judged;
+pub use sentence::why_not_judged;
 pub use turn::Piece;
 pub use turn::{Fit, Turn, What};
 

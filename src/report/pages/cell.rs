@@ -3,9 +3,8 @@
 use crate::chart::spark::{self, Spark};
 use crate::fit::Fit;
 use crate::mark::{Mark, Tone};
-use crate::number;
 use crate::phrase::Phrase;
-use crate::reasons;
+use crate::{number, reasons};
 use sprag_base::stats::describe;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::metric::{Better, Metric};

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 use rayon::prelude::*;
 
-use super::frame::{Frame, Part};
-use super::html::page;
+use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
 use crate::chart::range;
 use crate::compare::commits::ComparedCommit;

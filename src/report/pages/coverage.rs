@@ -5,18 +5,15 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::cell;
-use super::frame::{Frame, Part};
-use super::html::page;
-use crate::ReportError;
+use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
-use crate::date;
 use crate::fit::why_not_judged;
-use crate::link;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::order::natural;
 use crate::phrase::Phrase;
 use crate::trend::reason;
+use crate::{ReportError, date, link};
 use sprag_model::page::Page;
 use sprag_model::trend::{SeriesTrend, Trend};
 

@@ -6,8 +6,7 @@ use askama::Template;
 use chrono::NaiveDate;
 
 use super::event_rows::EventGroup;
-use super::frame::{Frame, Part};
-use super::html::page;
+use super::frame::{Frame, Part, page};
 use super::suite_section::SuiteSection;
 use super::{event_list, trust};
 use crate::catalog::Catalog;

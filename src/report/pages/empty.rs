@@ -2,11 +2,9 @@
 
 use askama::Template;
 
-use super::frame::{Frame, Part};
-use super::html::page;
-use crate::ReportError;
+use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
-use crate::link;
+use crate::{ReportError, Settings, link};
 use sprag_model::page::Page;
 
 #[derive(Template)]
@@ -32,4 +30,17 @@ pub(crate) fn empty(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         warnings: history.warnings.iter().take(50).cloned().collect(),
     };
     page(link::DIGEST.to_owned(), &template)
+}
+
+#[derive(Template)]
+#[template(path = "404.html")]
+struct MissingPage<'a> {
+    project: &'a str,
+    root: String,
+}
+
+/// The page for what is not there.
+pub(crate) fn missing(project: &str, settings: &Settings) -> Result<Page, ReportError> {
+    let root = link::root(settings)?.unwrap_or_default();
+    page(link::MISSING.to_owned(), &MissingPage { project, root })
 }

@@ -5,14 +5,12 @@ use askama::Template;
 
 use super::cell::Change;
 use super::event_rows::EventGroup;
-use super::frame::{Frame, Part};
-use super::html::page;
-use crate::ReportError;
+use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
-use crate::link;
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
 use crate::trend::{shell, summary, tables, words};
+use crate::{ReportError, link};
 use sprag_model::event::{Event, EventKind, EventState};
 use sprag_model::page::Page;
 use sprag_model::trend::{ApartSeries, NewestApart};

@@ -1,11 +1,16 @@
 //! What stands around every page: head, navigation and footer.
 
+use std::fmt;
+
+use askama::Template;
+use askama::filters::{Escaper, Html};
 use chrono::{DateTime, Utc};
 
 use crate::catalog::Catalog;
-use crate::text::short_commit;
-use crate::{date, link, number};
+use crate::text::{self, short_commit};
+use crate::{ReportError, date, link, number};
 use sprag_model::head::RunHead;
+use sprag_model::page::Page;
 
 /// A part of the site, as the navigation names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,4 +167,22 @@ fn source(catalog: &Catalog<'_>) -> String {
         words += &format!(", {} to {}", date::day(first), date::day(last));
     }
     words
+}
+
+/// The escaper of all templates: makes visible what acts unseen, then escapes HTML.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageText;
+
+impl Escaper for PageText {
+    fn write_escaped_str<W: fmt::Write>(&self, destination: W, string: &str) -> fmt::Result {
+        Html.write_escaped_str(destination, &text::visible(string))
+    }
+}
+
+/// The page of a template at a path of the site.
+pub(crate) fn page(path: String, template: &impl Template) -> Result<Page, ReportError> {
+    match template.render() {
+        Ok(html) => Ok(Page { path, bytes: html.into_bytes() }),
+        Err(error) => Err(ReportError::Template { path, reason: error.to_string() }),
+    }
 }

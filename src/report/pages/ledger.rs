@@ -3,8 +3,7 @@
 use askama::Template;
 use chrono::NaiveDate;
 
-use super::frame::{Frame, Part};
-use super::html::page;
+use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};

@@ -7,13 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 
 use super::cell;
-use super::frame::{Frame, Part};
-use super::html::page;
+use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
 use crate::chart::roofline::{self, Bar, Roofline};
 use crate::compare::data::Data;
-use crate::compare::newest::{Newest, newest as compared_newest};
-use crate::compare::pairs::Pairs;
+use crate::compare::pairs::{Newest, Pairs, newest as compared_newest};
 use crate::compare::words::{ComparedRow, Kind};
 use crate::mark::{self, Mark, Tone};
 use crate::order::{self, natural};

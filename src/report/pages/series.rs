@@ -4,8 +4,7 @@ use askama::Template;
 
 use super::cell::{Change, Judgement};
 use super::elsewhere::{self, Elsewhere};
-use super::frame::{Frame, Part};
-use super::html::page;
+use super::frame::{Frame, Part, page};
 use super::points::{self, PointRow};
 use super::series_chart;
 use super::series_fit::{self, BeforeAfter, Fact, TurnRow};

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::cell::{self, Change, Judgement, MetricRows};
-use super::frame::{Frame, Part};
-use super::html::page;
+use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::order::natural;

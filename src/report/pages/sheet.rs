@@ -2,8 +2,7 @@
 
 use askama::Template;
 
-use super::frame::{Frame, Part};
-use super::html::page;
+use super::frame::{Frame, Part, page};
 use crate::ReportError;
 use crate::catalog::Catalog;
 use crate::sheet::{Cell, Sheet};
