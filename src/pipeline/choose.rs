@@ -1,50 +1,17 @@
 //! Which run a gate looks at: the newest run of this machine at HEAD.
 
-use std::path::Path;
-
-use crate::error::Context as _;
-
 use crate::config::{Suite, SuiteKind};
 use crate::gate::Records;
 use crate::notices::warn;
 use crate::project::Project;
 use crate::{Advice, Error};
-use sprag_base::files::read_bounded;
 use sprag_history::{self as history, Entry};
 use sprag_measure::{environment, gpu};
 use sprag_model::commit::NO_COMMIT;
 use sprag_model::environment::Machine;
 use sprag_model::head::RunHead;
-use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{Quarantined, RecordedRun, Run};
 use sprag_model::shard::{self, IncompleteRun};
-
-/// Reads a run file, in any layout of JSON.
-///
-/// # Errors
-/// Names the file and what is wrong with it.
-pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
-    let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
-    match Run::from_json(&bytes) {
-        Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
-        Err(error) => Err(Advice {
-            message: format!("`{}` {error}", path.display()),
-            hint: "a record is as `sprag run --output-run FILE` wrote it: measure again".to_owned(),
-        }
-        .into()),
-    }
-}
-
-/// Fails where a run of a file is of another suite than was asked for.
-///
-/// # Errors
-/// That.
-pub fn refuse_other(recorded: &RecordedRun, suites: &[String]) -> crate::Result<()> {
-    if !suites.is_empty() && !suites.contains(&recorded.run.suite) {
-        return Err(Error::message(format!("`{}` is a run of the suite `{}`", recorded.path, recorded.run.suite)));
-    }
-    Ok(())
-}
 
 /// A suite that a gate was asked about: its run, or that it has none.
 pub enum Chosen {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use crate::error::Context as _;
 use crate::import::foreign;
-use crate::{Advice, Error, choose};
+use crate::{Advice, Error};
 use sprag_base::files::read_bounded;
 use sprag_formats::registry;
 use sprag_model::baseline::{Baseline, BaselineError};
@@ -43,7 +44,7 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
             return Err(Advice { message, hint: baseline_hint(&error).to_owned() }.into());
         }
     }
-    let of_record = match choose::read_run(path) {
+    let of_record = match read_run(path) {
         Ok(run) => return Ok(RunFile::Run(Box::new(run))),
         Err(error) => error,
     };
@@ -58,6 +59,33 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Reads a run file, in any layout of JSON.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
+    match Run::from_json(&bytes) {
+        Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
+        Err(error) => Err(Advice {
+            message: format!("`{}` {error}", path.display()),
+            hint: "a record is as `sprag run --output-run FILE` wrote it: measure again".to_owned(),
+        }
+        .into()),
+    }
+}
+
+/// Fails where a run of a file is of another suite than was asked for.
+///
+/// # Errors
+/// That.
+pub fn refuse_other(recorded: &RecordedRun, suites: &[String]) -> crate::Result<()> {
+    if !suites.is_empty() && !suites.contains(&recorded.run.suite) {
+        return Err(Error::message(format!("`{}` is a run of the suite `{}`", recorded.path, recorded.run.suite)));
+    }
+    Ok(())
 }
 
 /// Whether a file is in no format that is known.

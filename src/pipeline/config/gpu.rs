@@ -1,19 +1,7 @@
 //! The settings of a suite of CUDA kernels, and what holds where they are absent.
 
-use serde::Deserialize;
-
-use super::suite::{Suite, SuiteKind};
+use super::suite::{GpuProfile, Suite, SuiteKind};
 use sprag_measure::gpu::precision::AskedDtype;
-
-/// The sizes that a suite of CUDA kernels measures at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GpuProfile {
-    /// Maps of some mebibytes: launching the kernels shows.
-    Fixed,
-    /// Maps of gibibytes: memory bounds the kernels. The device needs about 60 GB for all element types.
-    Large,
-}
 
 impl Suite {
     /// The sizes that it measures at: both where it says nothing.

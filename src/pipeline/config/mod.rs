@@ -1,5 +1,6 @@
 //! `sprag.toml`: what a project says about itself, and what holds where it says nothing.
 
+mod fault;
 mod settings;
 mod rules;
 mod trend;
@@ -12,11 +13,10 @@ mod suggest;
 
 use std::path::PathBuf;
 
-pub use gpu::GpuProfile;
 pub use rules::{MetricRule, Parameters, Rules};
 pub use settings::{Config, History, MachineName, Project, Schedule, Site};
 pub use suggest::nearest;
-pub use suite::{Suite, SuiteKind};
+pub use suite::{GpuProfile, Suite, SuiteKind};
 pub use trend::{MetricTrend, SensitivityName, Trend};
 
 /// The name of the file at the root of a project.

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::check::Fault;
-use super::nearest;
+use super::fault::Fault;
+use super::suggest::nearest;
 
 /// The rules by name, the default first.
 pub(crate) const RULES: [&str; 4] = ["interval", "tolerance", "bands", "rank"];

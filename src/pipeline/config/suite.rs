@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::check::Fault;
-use super::gpu::GpuProfile;
+use super::fault::Fault;
 use sprag_measure::gpu::precision::AskedDtype;
 use sprag_measure::suite::OutputFormat;
 
@@ -128,6 +127,16 @@ impl SuiteKind {
             SuiteKind::Trt => "trt",
         }
     }
+}
+
+/// The sizes that a suite of CUDA kernels measures at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GpuProfile {
+    /// Maps of some mebibytes: launching the kernels shows.
+    Fixed,
+    /// Maps of gibibytes: memory bounds the kernels. The device needs about 60 GB for all element types.
+    Large,
 }
 
 impl Suite {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::check::Fault;
+use super::fault::Fault;
 
 /// Smaller lasting changes are seldom worth a search, and on shared machines often none: 0.4 %.
 const DEFAULT_LEAST: f64 = 0.004;

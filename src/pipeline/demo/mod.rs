@@ -147,13 +147,13 @@ mod tests {
             assert_eq!((loaded.runs.len(), loaded.tip.as_ref()), (facts.runs, Some(&facts.tip)));
             assert!((150..=195).contains(&facts.runs), "{}", facts.runs);
             let line = history::commit_line(&store, None).unwrap();
-            assert_eq!((line.commits.len(), facts.commits), (project::COMMITS, project::COMMITS));
+            assert_eq!((line.commits.len(), facts.commits), (planted::COMMITS, planted::COMMITS));
             let tags: Vec<&str> = line.commits.iter().flat_map(|commit| &commit.tags).map(String::as_str).collect();
             assert_eq!(tags, ["v0.1.0", "v0.2.0", "v0.3.0", "v0.4.0"]);
             let subjects: BTreeSet<&str> = line.commits.iter().map(|commit| commit.subject.as_str()).collect();
-            assert_eq!(subjects.len(), project::COMMITS);
+            assert_eq!(subjects.len(), planted::COMMITS);
             let measured = history::measured_commit(&store).unwrap().unwrap();
-            assert_eq!((&measured.sha, measured.dirty), (&line.commits[project::COMMITS - 1].sha, false));
+            assert_eq!((&measured.sha, measured.dirty), (&line.commits[planted::COMMITS - 1].sha, false));
             let at_tip: Vec<&Run> =
                 loaded.runs.iter().map(|run| &run.run).filter(|run| run.commit == Some(measured.clone())).collect();
             assert_eq!(at_tip.len(), 3);

@@ -5,8 +5,13 @@ use std::ops::Range;
 use sprag_model::commit::Commit;
 
 use super::kernels::Kernel;
-use super::machines::{AWAY, Bench, UPGRADED, WITH_GPU};
-use super::project::COMMITS;
+use super::machines::{AWAY, Bench, COMPILER, UPGRADED, WITH_GPU};
+
+/// How many weeks the project has been worked on, one commit each working day.
+const WEEKS: usize = 26;
+
+/// How many commits of code there are.
+pub(super) const COMMITS: usize = WEEKS * 5;
 
 /// A change of the time of a kernel's fast variant, for good.
 pub(super) struct Step {
@@ -30,17 +35,6 @@ pub(super) struct Drift {
 }
 
 pub(super) const DRIFT: Drift = Drift { kernel: "infer", from: 30, each: 0.0005 };
-
-/// A change of a machine, and not of the code.
-pub(super) struct Upgrade {
-    /// The first commit measured with the new compiler.
-    pub(super) position: usize,
-    /// The largest change of a kernel's time that comes with it.
-    size: f64,
-}
-
-/// The new compiler, well before the baselines are taken.
-pub(super) const COMPILER: Upgrade = Upgrade { position: 78, size: 0.012 };
 
 /// The commits that one machine did not measure, because it was away.
 pub(super) const GAP: Range<usize> = 58..82;

@@ -4,14 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use sprag_history::Author;
 
-use super::planted::{FASTER, SLOWER};
+use super::planted::{COMMITS, FASTER, SLOWER};
 use super::random::Random;
-
-/// How many weeks the project has been worked on, one commit each working day.
-const WEEKS: usize = 26;
-
-/// How many commits of code there are.
-pub(super) const COMMITS: usize = WEEKS * 5;
 
 /// The commit that adds the baselines, soon after a release and before the planted regression.
 pub(super) const BASELINES: usize = 108;

@@ -13,8 +13,9 @@ use sprag_model::sample::{Estimate, Measurement, Role};
 
 use super::kernels::{self, Kernel};
 use super::machines::{AWAY, BENCHES, Bench, WITH_GPU};
+use super::planted::COMMITS;
 use super::planted::{self, GAP, NO_GPU, NO_GPU_REASON};
-use super::project::{BASELINES, COMMITS};
+use super::project::BASELINES;
 use super::random::Random;
 
 /// Worker processes of a run.

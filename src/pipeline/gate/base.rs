@@ -3,7 +3,8 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use super::{PolicyFile, Records};
+use super::policy_file::PolicyFile;
+use super::records::Records;
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
 use crate::{Advice, policy};

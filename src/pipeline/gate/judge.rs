@@ -1,6 +1,6 @@
 //! A suite held against what it is to be held against.
 
-use super::Base;
+use super::base::Base;
 use sprag_analysis::compare;
 use sprag_analysis::whole::{self, Errors};
 use sprag_model::gate::SuiteGate;

@@ -3,7 +3,7 @@
 
 use crate::error::Context as _;
 
-use super::{Base, Bases};
+use super::base::{Base, Bases};
 use crate::{Advice, Trouble, text};
 use sprag_analysis::reference::{self, Level};
 use sprag_analysis::restless;

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::gpu::GpuBenchArgs;
-use super::report::{ReportArgs, TrtArgs};
+use super::report::{MOST_CALLS, ReportArgs, TrtArgs};
 
 /// How much time measuring may take.
 #[derive(Args, Clone, Debug)]
@@ -165,6 +165,3 @@ pub struct SingleCallArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CALLS))]
     pub micro_iters: Option<u32>,
 }
-
-/// The most calls that can be asked for: all times are held in memory.
-pub(super) const MOST_CALLS: i64 = 1_000_000;

@@ -165,7 +165,7 @@ fn recorded(project: &Project, bases: &Bases<'_>, suites: &[String], is_named: b
 fn named_run(path: &Path, suites: &[String]) -> anyhow::Result<RecordedRun> {
     match run_file::read(path)? {
         RunFile::Run(recorded) => {
-            choose::refuse_other(&recorded, suites)?;
+            run_file::refuse_other(&recorded, suites)?;
             Ok(*recorded)
         }
         RunFile::Baseline(_) => Err(Advice {

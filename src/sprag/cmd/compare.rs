@@ -1,5 +1,6 @@
 //! `sprag compare A B --measure`: two builds measured against each other, and a verdict a benchmark.
 
+mod contest;
 mod commands;
 mod kernels;
 mod newcomers;
@@ -21,7 +22,6 @@ use crate::config::{Suite, SuiteKind};
 use sprag_analysis::paired::judge;
 use sprag_analysis::whole::{self, Errors};
 use sprag_history as history;
-use sprag_measure::paired::PairedResult;
 use sprag_measure::suite::{Effort, Observer as _};
 use sprag_measure::{clock, environment};
 use sprag_model::gate::SuiteGate;
@@ -29,25 +29,8 @@ use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Verdict};
 use sprag_report::gate::{changed_markdown, gate_markdown};
 
+use contest::{Contest, Outcome};
 pub(super) use report::schema;
-
-/// What two builds are compared by.
-struct Contest<'a> {
-    project: &'a Project,
-    /// The folder that paths of programs count from.
-    folder: &'a Path,
-    name: &'a str,
-    suite: &'a Suite,
-    args: &'a CompareArgs,
-    effort: Effort,
-    progress: Progress,
-}
-
-struct Outcome {
-    result: PairedResult,
-    /// The commits that were measured, of the base and of the other; absent where a program was given by its path.
-    commits: [Option<String>; 2],
-}
 
 pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     gate::stop_bisection(args.bisect, compared(folder, args, out))

@@ -6,17 +6,15 @@ use std::path::Path;
 
 use super::distinct::NamedFile;
 use super::gate::{self, Against, Bases, MeasuredSuite, PolicyFile};
-use super::gate_reports::ReportWish;
 use super::project::Project;
 use super::run_file::{self, RunFile};
 use super::{Advice, Exit, foreign_gate, gate_reports, policy, seed_gate, text, verdicts};
 use crate::cli::CompareArgs;
 use sprag_history as history;
-use sprag_model::gate::{Gate, SuiteGate};
+use sprag_model::gate::SuiteGate;
 use sprag_model::metric::Better;
 use sprag_model::run::{RecordedRun, Run};
 use sprag_model::verdict::{Comparison, Verdict};
-use sprag_report::gate::{changed_json, changed_markdown, gate_json, gate_markdown};
 
 pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     if args.effort.is_given() || !args.filters.is_empty() {
@@ -72,32 +70,8 @@ pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> any
     text.push_str(&format!("compare: {}; {}\n", gate.outcome.word(), verdicts::counts(&gate.counts())));
     let file = args.policy.as_deref().zip(policy.as_ref()).map(|(path, file)| (path, &file.policy));
     policy::tell_unfit(&project, file, &policy::judged(&gate.suites));
-    tell(folder, args, (&gate, &wishes), &text, out)?;
+    gate_reports::print_comparison(folder, args, (&gate, &wishes), &text, out)?;
     Ok(if args.bisect { gate::for_bisection(&gate, exit) } else { exit })
-}
-
-/// Prints what was found in the form that was asked for, `text` by default, and writes the reports.
-///
-/// # Errors
-/// When one of them cannot be written.
-pub(super) fn tell(
-    folder: &Path,
-    args: &CompareArgs,
-    (gate, wishes): (&Gate, &[ReportWish]),
-    text: &str,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let printed = match (args.json, args.markdown, args.only_changed) {
-        // A report stands there alone.
-        _ if gate_reports::own_stdout(wishes) => String::new(),
-        (true, _, true) => changed_json(gate),
-        (true, _, false) => gate_json(gate),
-        (false, true, true) => changed_markdown(gate),
-        (false, true, false) => gate_markdown(gate),
-        (false, false, _) => text.to_owned(),
-    };
-    out.write_all(printed.as_bytes())?;
-    gate_reports::write(folder, wishes, gate, out)
 }
 
 /// ` of cpu, gpu`, where suites were named.

@@ -9,7 +9,7 @@ use chrono::Utc;
 
 use super::distinct::{NamedFile, check_distinct};
 use super::{Advice, gate_summary, text};
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, CompareArgs};
 use crate::config::{FILE_NAME, nearest};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_model::gate::Gate;
@@ -18,7 +18,7 @@ use sprag_report::gate;
 const OPTION: &str = "--report";
 
 /// Folders of a project that the gate reads.
-const KEPT: [&str; 3] = ["baselines", "history", "ledger"];
+const READ_BY_GATE: [&str; 3] = ["baselines", "history", "ledger"];
 
 /// The variable with the file to which a job of GitHub adds what its page shows.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -69,13 +69,13 @@ impl ReportFormat {
 
 /// A report that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ReportWish {
+pub(super) struct ReportRequest {
     pub(super) format: ReportFormat,
     /// Where; `-` is standard output.
     pub(super) path: PathBuf,
 }
 
-impl ReportWish {
+impl ReportRequest {
     fn is_stdout(&self) -> bool {
         self.path.as_os_str() == "-"
     }
@@ -85,8 +85,8 @@ impl ReportWish {
 ///
 /// # Errors
 /// When one is not of that form or names no known format, or two go to standard output.
-pub(super) fn parse(texts: &[String]) -> anyhow::Result<Vec<ReportWish>> {
-    let wishes = texts.iter().map(|text| parse_one(text)).collect::<Result<Vec<ReportWish>, Advice>>()?;
+pub(super) fn parse(texts: &[String]) -> anyhow::Result<Vec<ReportRequest>> {
+    let wishes = texts.iter().map(|text| parse_one(text)).collect::<Result<Vec<ReportRequest>, Advice>>()?;
     if wishes.iter().filter(|wish| wish.is_stdout()).count() > 1 {
         let message = format!("two of `{OPTION}` go to standard output");
         return Err(Advice { message, hint: "write all but one to files".to_owned() }.into());
@@ -99,7 +99,7 @@ pub(super) fn parse(texts: &[String]) -> anyhow::Result<Vec<ReportWish>> {
 ///
 /// # Errors
 /// As [`parse`] and [`check`].
-pub(super) fn of_check(folder: &Path, args: &CheckArgs) -> anyhow::Result<Vec<ReportWish>> {
+pub(super) fn of_check(folder: &Path, args: &CheckArgs) -> anyhow::Result<Vec<ReportRequest>> {
     let named = |format: &str, path: &Option<PathBuf>| path.as_ref().map(|path| format!("{format}={}", path.display()));
     let own = [named("summary", &args.summary), named("trend", &args.trend_output)];
     let texts: Vec<String> = args.reports.iter().cloned().chain(own.into_iter().flatten()).collect();
@@ -118,7 +118,7 @@ pub(super) fn read_by_check(args: &CheckArgs) -> Vec<NamedFile<'_>> {
     ]
 }
 
-fn parse_one(asked: &str) -> Result<ReportWish, Advice> {
+fn parse_one(asked: &str) -> Result<ReportRequest, Advice> {
     let words = ReportFormat::ALL.map(|(word, _, _)| word);
     let list = format!("the formats are {}", words.join(", "));
     let shown = text::printable(asked);
@@ -135,7 +135,7 @@ fn parse_one(asked: &str) -> Result<ReportWish, Advice> {
         let near = nearest(word, &words).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         return Err(Advice { message, hint: format!("{near}{list}") });
     };
-    Ok(ReportWish { format: *format, path: PathBuf::from(path) })
+    Ok(ReportRequest { format: *format, path: PathBuf::from(path) })
 }
 
 /// Fails before the work where a report could not be written after it, or would be written over another file. `others`
@@ -143,12 +143,12 @@ fn parse_one(asked: &str) -> Result<ReportWish, Advice> {
 ///
 /// # Errors
 /// Says which file, and why.
-pub(super) fn check(folder: &Path, wishes: &[ReportWish], others: Vec<NamedFile<'_>>) -> anyhow::Result<()> {
+pub(super) fn check(folder: &Path, wishes: &[ReportRequest], others: Vec<NamedFile<'_>>) -> anyhow::Result<()> {
     let files = wishes.iter().filter(|wish| !wish.is_stdout());
     for wish in files.clone() {
         let first = wish.path.components().find(|part| !matches!(part, Component::CurDir)).map(|part| part.as_os_str());
-        let is_kept = first.is_some_and(|first| KEPT.iter().any(|kept| first == *kept));
-        if is_kept || wish.path.file_name().is_some_and(|name| name == FILE_NAME) {
+        let is_read_by_gate = first.is_some_and(|first| READ_BY_GATE.iter().any(|name| first == *name));
+        if is_read_by_gate || wish.path.file_name().is_some_and(|name| name == FILE_NAME) {
             let message = format!("`{OPTION}` would write over what the gate reads: `{}`", wish.path.display());
             return Err(Advice { message, hint: "name a file of its own".to_owned() }.into());
         }
@@ -163,8 +163,32 @@ pub(super) fn check(folder: &Path, wishes: &[ReportWish], others: Vec<NamedFile<
 
 /// Whether standard output belongs to a report, so that nothing else may stand there. Annotations are single lines that
 /// stand among others.
-pub(super) fn own_stdout(wishes: &[ReportWish]) -> bool {
+pub(super) fn own_stdout(wishes: &[ReportRequest]) -> bool {
     wishes.iter().any(|wish| wish.is_stdout() && wish.format != ReportFormat::Github)
+}
+
+/// Prints what was found in the form that was asked for, `text` by default, and writes the reports.
+///
+/// # Errors
+/// When one of them cannot be written.
+pub(super) fn print_comparison(
+    folder: &Path,
+    args: &CompareArgs,
+    (found, wishes): (&Gate, &[ReportRequest]),
+    text: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let printed = match (args.json, args.markdown, args.only_changed) {
+        // A report stands there alone.
+        _ if own_stdout(wishes) => String::new(),
+        (true, _, true) => gate::changed_json(found),
+        (true, _, false) => gate::gate_json(found),
+        (false, true, true) => gate::changed_markdown(found),
+        (false, true, false) => gate::gate_markdown(found),
+        (false, false, _) => text.to_owned(),
+    };
+    out.write_all(printed.as_bytes())?;
+    write(folder, wishes, found, out)
 }
 
 /// Writes every report that is asked for; to the file of `$GITHUB_STEP_SUMMARY` it is added, for that is the page of the
@@ -172,14 +196,14 @@ pub(super) fn own_stdout(wishes: &[ReportWish]) -> bool {
 ///
 /// # Errors
 /// When one cannot be written.
-pub(super) fn write(folder: &Path, wishes: &[ReportWish], gate: &Gate, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn write(folder: &Path, wishes: &[ReportRequest], gate: &Gate, out: &mut dyn Write) -> anyhow::Result<()> {
     let step_summary = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from);
-    write_beside(folder, wishes, gate, step_summary.as_deref(), out)
+    write_reports(folder, wishes, gate, step_summary.as_deref(), out)
 }
 
-fn write_beside(
+fn write_reports(
     folder: &Path,
-    wishes: &[ReportWish],
+    wishes: &[ReportRequest],
     gate: &Gate,
     step_summary: Option<&Path>,
     out: &mut dyn Write,
@@ -212,7 +236,7 @@ mod tests {
     use super::*;
     use sprag_report::gate::example;
 
-    fn wishes(texts: &[&str]) -> anyhow::Result<Vec<ReportWish>> {
+    fn wishes(texts: &[&str]) -> anyhow::Result<Vec<ReportRequest>> {
         parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>())
     }
 
@@ -224,8 +248,8 @@ mod tests {
     #[test]
     fn formats_and_paths_are_read() {
         let read = wishes(&["json=a.json", "md=x=y.md", "github=-"]).expect("all are known");
-        assert_eq!(read[0], ReportWish { format: ReportFormat::Json, path: "a.json".into() });
-        assert_eq!(read[1], ReportWish { format: ReportFormat::Markdown, path: "x=y.md".into() });
+        assert_eq!(read[0], ReportRequest { format: ReportFormat::Json, path: "a.json".into() });
+        assert_eq!(read[1], ReportRequest { format: ReportFormat::Markdown, path: "x=y.md".into() });
         assert!(read[2].is_stdout() && !own_stdout(&read));
         assert!(own_stdout(&wishes(&["json=-"]).expect("it is known")) && !own_stdout(&read[..2]));
         assert_eq!(wishes(&[]).expect("there is none"), []);
@@ -284,7 +308,7 @@ mod tests {
         ];
         let wishes = wishes(&all).expect("all are known");
         let mut out = Vec::new();
-        write_beside(folder.path(), &wishes, &gate, Some(&page), &mut out).expect("all can be written");
+        write_reports(folder.path(), &wishes, &gate, Some(&page), &mut out).expect("all can be written");
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it was written");
         assert_eq!(read("a.json"), gate::gate_json(&gate));
         assert_eq!(read("a.md"), gate::gate_markdown(&gate));
@@ -293,7 +317,7 @@ mod tests {
         assert_eq!(String::from_utf8(out).expect("it is text"), gate::gate_commands(&gate));
         assert_eq!((read("s"), read("t")), (gate_summary::summary(&gate), gate_summary::trend(&gate, Utc::now())));
         assert_eq!(read("step"), format!("before\n{}", gate::gate_markdown(&gate)));
-        write_beside(folder.path(), &wishes[7..], &gate, None, &mut Vec::new()).expect("it can be written");
+        write_reports(folder.path(), &wishes[7..], &gate, None, &mut Vec::new()).expect("it can be written");
         assert_eq!(read("step"), gate::gate_markdown(&gate));
     }
 }

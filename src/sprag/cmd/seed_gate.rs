@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use fitness::{refuse_baseline, refuse_numbers};
 
 use super::distinct::NamedFile;
-use super::{Advice, Exit, compare_stored, gate, gate_reports, text};
+use super::{Advice, Exit, gate, gate_reports, text};
 use crate::cli::{BaselineEmitArgs, CheckArgs, CompareArgs, Inconclusive};
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_formats::compat::apex_x::baseline_template::Template;
@@ -118,7 +118,7 @@ pub(super) fn compare(
     let head = text::printable(&format!("{} against {}, by tolerance", report.shown, baseline.shown));
     let table = gate::table_text(&gate.suites[0], args.only_changed);
     let text = format!("{head}\n{table}{}\n", summary("compare", &comparison, exit));
-    compare_stored::tell(folder, args, (&gate, &wishes), &text, out)?;
+    gate_reports::print_comparison(folder, args, (&gate, &wishes), &text, out)?;
     Ok(Some(if args.bisect { gate::for_bisection(&gate, exit) } else { exit }))
 }
 

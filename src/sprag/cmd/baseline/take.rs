@@ -86,8 +86,8 @@ pub(super) fn take(project: &Project, wanted: &Wanted<'_>) -> anyhow::Result<Vec
     }
     let (records, chosen) = match &wanted.file {
         Some(file) => {
-            let recorded = choose::read_run(file)?;
-            choose::refuse_other(&recorded, wanted.suites)?;
+            let recorded = crate::cmd::run_file::read_run(file)?;
+            crate::cmd::run_file::refuse_other(&recorded, wanted.suites)?;
             (records(project), vec![Chosen::Run(Box::new(recorded))])
         }
         None => {

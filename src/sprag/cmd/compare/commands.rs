@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::{Contest, Outcome};
+use super::contest::{Contest, Outcome};
 use crate::cmd::worktree::Worktree;
 use crate::cmd::{Advice, Trouble, gate, revision, suites, text};
 use crate::config::{Config, FILE_NAME, Suite};

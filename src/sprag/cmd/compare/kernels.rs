@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Contest, Outcome};
+use super::contest::{Contest, Outcome};
 use crate::cmd::commit_program::{self, BUILT_FROM, CommitBuild};
 use crate::cmd::project::Project;
 use crate::cmd::{Advice, gate, revision, suites, text};

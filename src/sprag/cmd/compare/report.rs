@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Contest, Outcome};
+use super::contest::{Contest, Outcome};
 use crate::cmd::{gate, text, verdicts};
 use sprag_analysis::paired::judge;
 use sprag_base::stats::describe;

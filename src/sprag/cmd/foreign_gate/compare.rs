@@ -8,7 +8,7 @@ use super::files;
 use super::rules::FileRules;
 use crate::cli::CompareArgs;
 use crate::cmd::distinct::NamedFile;
-use crate::cmd::{Advice, Exit, compare_stored, gate, gate_reports};
+use crate::cmd::{Advice, Exit, gate, gate_reports};
 
 /// Compares two texts of Criterion or two ground truths of tt-metal; `None` where the two sides are not that.
 ///
@@ -31,6 +31,6 @@ pub(in crate::cmd) fn compare(
     gate_reports::check(folder, &wishes, files)?;
     let asked = Asked { command: "compare", inconclusive: args.inconclusive, only_changed: args.only_changed };
     let judged = judge(&pair, &rules, asked)?;
-    compare_stored::tell(folder, args, (&judged.gate, &wishes), &judged.text, out)?;
+    gate_reports::print_comparison(folder, args, (&judged.gate, &wishes), &judged.text, out)?;
     Ok(Some(if args.bisect { gate::for_bisection(&judged.gate, judged.exit) } else { judged.exit }))
 }

@@ -1,6 +1,6 @@
 //! Two files of another tool as what a gate finds, so that every report can be made of them.
 
-use super::finish;
+use super::outcome::finish;
 use crate::cli::Inconclusive;
 use crate::cmd::Exit;
 use sprag_model::gate::{Gate, SuiteGate};

@@ -1,6 +1,6 @@
 //! `sprag init`: what a project needs for Sprag to work in it, and on GitHub.
 
-mod kept;
+mod existing;
 mod plan;
 mod render;
 mod write;

@@ -1,23 +1,8 @@
 //! Which files a project gets, and what is in them.
 
-use super::kept::{Kept, Values};
-use super::render::{self, Facts};
+use super::existing::{Existing, Values};
+use super::render::{self, ACTION, ACTION_PATH, Facts, WORKFLOWS};
 use crate::config::FILE_NAME;
-
-/// Our own workflows, which are the templates of all others.
-pub(super) const WORKFLOWS: [(&str, &str); 5] = [
-    (".github/workflows/ci.yml", include_str!("../../../../.github/workflows/ci.yml")),
-    (".github/workflows/perf.yml", include_str!("../../../../.github/workflows/perf.yml")),
-    (".github/workflows/perf_gpu.yml", include_str!("../../../../.github/workflows/perf_gpu.yml")),
-    (".github/workflows/perf_trend_weekly.yml", include_str!("../../../../.github/workflows/perf_trend_weekly.yml")),
-    (".github/workflows/release.yml", include_str!("../../../../.github/workflows/release.yml")),
-];
-
-/// Where the action that puts Sprag on the path lies.
-pub(super) const ACTION_PATH: &str = ".github/actions/sprag/action.yml";
-
-/// The action at our root, which the workflows of others have as a file of their own.
-pub(super) const ACTION: &str = include_str!("../../../../action.yml");
 
 const CONFIGURATION: &str = include_str!("../../../../templates/project/sprag.toml");
 const BASELINES: &str = include_str!("../../../../templates/project/baselines/README.md");
@@ -56,7 +41,7 @@ pub(super) fn configuration(name: &str) -> Planned {
 }
 
 /// All other files, with what the project has set in those that are there.
-pub(super) fn files(facts: &Facts, kept: &Kept) -> Vec<Planned> {
+pub(super) fn files(facts: &Facts, kept: &Existing) -> Vec<Planned> {
     let planned = |path, text| Planned { path, text, is_replaceable: true, ..Planned::default() };
     let theirs = |path, text| Planned { path, text, ..Planned::default() };
     let mut all = vec![

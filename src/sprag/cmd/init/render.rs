@@ -5,6 +5,21 @@
 
 use crate::config::{Config, SuiteKind};
 
+/// Our own workflows, which are the templates of all others.
+pub(super) const WORKFLOWS: [(&str, &str); 5] = [
+    (".github/workflows/ci.yml", include_str!("../../../../.github/workflows/ci.yml")),
+    (".github/workflows/perf.yml", include_str!("../../../../.github/workflows/perf.yml")),
+    (".github/workflows/perf_gpu.yml", include_str!("../../../../.github/workflows/perf_gpu.yml")),
+    (".github/workflows/perf_trend_weekly.yml", include_str!("../../../../.github/workflows/perf_trend_weekly.yml")),
+    (".github/workflows/release.yml", include_str!("../../../../.github/workflows/release.yml")),
+];
+
+/// Where the action that puts Sprag on the path lies.
+pub(super) const ACTION_PATH: &str = ".github/actions/sprag/action.yml";
+
+/// The action at our root, which the workflows of others have as a file of their own.
+pub(super) const ACTION: &str = include_str!("../../../../action.yml");
+
 /// Where a part begins that only this project needs; it ends with the same and a closing brace.
 const BEGIN: &str = "# of sprag alone {";
 const END: &str = "# of sprag alone }";
@@ -127,7 +142,6 @@ pub(super) fn action(ours: &str, facts: &Facts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{ACTION, WORKFLOWS};
     use super::*;
 
     fn facts() -> Facts {

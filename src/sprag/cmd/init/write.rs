@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::kept::{Kept, MOST_BYTES};
+use super::existing::{Existing, MOST_BYTES};
 use super::plan::{self, IGNORED, Planned};
 use super::render::Facts;
 use crate::cli::InitArgs;
@@ -22,7 +22,7 @@ enum Fate {
     Written,
     Replaced,
     Same,
-    Kept,
+    Existing,
 }
 
 /// Sets a project up. Where something else is there already nothing is written, unless it is said what to do about it.
@@ -41,7 +41,7 @@ pub(in crate::cmd) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Write) -
         Err(_) => Config::parse(&configuration.text, Path::new(FILE_NAME))?,
     };
     let (mut facts, odd) = Facts::of(&config);
-    let kept = Kept::of(&project.root, args, &mut facts);
+    let kept = Existing::of(&project.root, args, &mut facts);
     for name in odd {
         warn(&format!("the workflows leave out the suite `{name}`: its name could act in a shell"));
     }
@@ -82,13 +82,13 @@ fn word(fate: Fate, is_dry: bool) -> &'static str {
         (Fate::Replaced, false) => "replaced",
         (Fate::Replaced, true) => "would replace",
         (Fate::Same, _) => "is there",
-        (Fate::Kept, _) => "kept",
+        (Fate::Existing, _) => "kept",
     }
 }
 
 /// Refuses where files are there that hold something else; those that are never replaced are no matter.
 fn refuse_others(planned: &[Planned], fates: &[Fate]) -> anyhow::Result<()> {
-    let others = planned.iter().zip(fates).filter(|(one, fate)| **fate == Fate::Kept && one.is_replaceable);
+    let others = planned.iter().zip(fates).filter(|(one, fate)| **fate == Fate::Existing && one.is_replaceable);
     let names: Vec<String> = others.map(|(one, _)| format!("`{}`", one.path)).collect();
     if names.is_empty() {
         return Ok(());
@@ -137,14 +137,14 @@ fn fate(root: &Path, one: &Planned, has_force: bool) -> Fate {
     match there.is_some_and(|text| text.replace("\r\n", "\n") == one.text) {
         true => Fate::Same,
         false if has_force && one.is_replaceable => Fate::Replaced,
-        false => Fate::Kept,
+        false => Fate::Existing,
     }
 }
 
 fn put(root: &Path, one: &Planned, fate: Fate) -> anyhow::Result<()> {
     let path = root.join(one.path);
     match fate {
-        Fate::Same | Fate::Kept => {}
+        Fate::Same | Fate::Existing => {}
         Fate::Replaced => write_atomic(&path, one.text.as_bytes())?,
         Fate::Written => {
             if !write_new(&path, one.text.as_bytes())? {

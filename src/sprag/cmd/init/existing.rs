@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::plan::{ACTION, ACTION_PATH, WORKFLOWS};
-use super::render::Facts;
+use super::render::{ACTION, ACTION_PATH, Facts, WORKFLOWS};
 use crate::cli::{self, InitArgs};
 use sprag_base::files::read_bounded;
 
@@ -16,7 +15,7 @@ const SUITES: &str = "_SUITES";
 
 /// What a project has set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct Existing {
     /// Of the release: inputs of the action whose defaults stay.
     pub(super) pins: Vec<String>,
     /// The workflows that are there, by path.
@@ -36,14 +35,14 @@ pub(super) struct Values {
     pub(super) adds: Vec<String>,
 }
 
-impl Kept {
+impl Existing {
     /// What the files at `root` have, with the release put into `facts` where the user names no other.
-    pub(super) fn of(root: &Path, args: &InitArgs, facts: &mut Facts) -> Kept {
+    pub(super) fn of(root: &Path, args: &InitArgs, facts: &mut Facts) -> Existing {
         let text = |path: &str| String::from_utf8(read_bounded(&root.join(path), MOST_BYTES).ok()?).ok();
-        let mut kept = Kept {
+        let mut kept = Existing {
             workflows: WORKFLOWS.iter().filter_map(|(path, _)| Some((*path, text(path)?))).collect(),
             suites: [&facts.gated, &facts.hosted, &facts.device].into_iter().flatten().cloned().collect(),
-            ..Kept::default()
+            ..Existing::default()
         };
         for (name, lines) in kept.workflows.iter().flat_map(|(_, text)| entries(text)) {
             if name.ends_with(SUITES) {
@@ -178,11 +177,11 @@ mod tests {
         let new = "on: x\nenv:\n  # Why.\n  A_SUITES: \"own new\"\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n  SAME: x\n\njobs:\n  EFFORT: \"\"\n";
         let there = "env:\r\n  A_SUITES: gone own # mine\r\n  PATHS: |\r\n    three\r\n  EFFORT: --quick # fast\r\n  SAME: 'x'\r\n  MORE: 1\r\njobs:\r\n  B: c\r\n";
         let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<String>>();
-        let kept = Kept {
+        let kept = Existing {
             workflows: vec![("w", there.to_owned())],
             known: words(&["gone", "own", "aside"]),
             suites: words(&["own", "new", "aside"]),
-            ..Kept::default()
+            ..Existing::default()
         };
         let Values { text, keeps, adds } = kept.values("w", new);
         assert_eq!((keeps, adds), (vec!["EFFORT".to_owned(), "PATHS".to_owned()], vec!["new to A_SUITES".to_owned()]));
@@ -196,8 +195,8 @@ mod tests {
         assert_eq!(kept.values("other", new), as_is(new));
         for (path, text) in WORKFLOWS {
             let same =
-                Kept { workflows: vec![(path, text.to_owned())], suites: words(&["cpu", "gpu"]), ..kept.clone() };
-            let same = Kept { known: same.suites.clone(), ..same };
+                Existing { workflows: vec![(path, text.to_owned())], suites: words(&["cpu", "gpu"]), ..kept.clone() };
+            let same = Existing { known: same.suites.clone(), ..same };
             assert_eq!(same.values(path, text), as_is(text), "{path}");
         }
     }
