@@ -24,6 +24,7 @@ mod tests {
         check("6a580d", None);
         check("v1.2.3-4", None);
         check("-a580d9da", None);
+        check("unversioned", None);
         check(&"a".repeat(64), Some(&"a".repeat(64)));
         check(&"a".repeat(65), None);
         check("", None);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::peek::string_length;
 use sprag_model::foreign::Output;
 
 /// How many bytes of an output are looked at to recognise it: the headers of all formats are shorter.
@@ -25,12 +26,7 @@ pub(super) fn skip<'a>(text: &'a str, tokens: &str, mut strings: impl FnMut(&'a 
     for token in tokens.chars() {
         rest = rest.strip_prefix(token)?;
         if token == '"' {
-            let mut escaped = false;
-            let end = rest.bytes().position(|byte| {
-                let ends = byte == b'"' && !escaped;
-                escaped = byte == b'\\' && !escaped;
-                ends
-            })?;
+            let end = string_length(rest.as_bytes())?;
             strings(rest.get(..end)?);
             rest = rest.get(end + 1..)?;
         }

@@ -1,5 +1,7 @@
 //! Numbers that JSON cannot hold and programs print nevertheless.
 
+use super::peek::string_length;
+
 /// `text` with every number that is not finite, such as `NaN`, `-inf` or `1e999`, put in quotes, so that one such number
 /// does not make the whole unreadable. Text in quotes stays as it is, and so does what is no number.
 pub(super) fn quote_not_finite(text: &str) -> String {
@@ -7,7 +9,8 @@ pub(super) fn quote_not_finite(text: &str) -> String {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let length = match first {
-            '"' => string_length(rest),
+            // All of it where the string does not end.
+            '"' => string_length(&rest.as_bytes()[1..]).map_or(rest.len(), |length| length + 2),
             c if is_part(c) => rest.find(|c: char| !is_part(c)).unwrap_or(rest.len()),
             c => c.len_utf8(),
         };
@@ -25,17 +28,6 @@ pub(super) fn quote_not_finite(text: &str) -> String {
 /// Whether a number, or a word such as `true`, may hold the character.
 fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')
-}
-
-/// The length of the JSON string that `text` begins with, quotes included; all of it where the string does not end.
-fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    let end = text.bytes().enumerate().skip(1).find(|(_, byte)| {
-        let ends = *byte == b'"' && !escaped;
-        escaped = *byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(text.len(), |(index, _)| index + 1)
 }
 
 #[cfg(test)]

@@ -128,25 +128,6 @@ pub(super) fn newest_of_each(entries: Vec<Entry>, notes: &mut Vec<String>) -> Ve
     kept
 }
 
-/// Fails all entries that bear the same name, in the place of the first: none of them can be told from the other.
-pub(super) fn told_apart(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
-    for found in entries {
-        match places.get(&found.series).and_then(|place| kept.get_mut(*place)) {
-            Some(same) => {
-                let reason = format!("`{}` is reported more than once", found.series.escape_debug());
-                *same = Entry { status: EntryStatus::Failed(reason), observations: Vec::new(), ..found };
-            }
-            None => {
-                places.insert(found.series.clone(), kept.len());
-                kept.push(found);
-            }
-        }
-    }
-    kept
-}
-
 /// An entry of what was found of a benchmark, or of why it has no values. Its name is its series.
 pub(super) fn entry(series: &str, found: Result<Vec<Observation>, String>) -> Entry {
     let (status, observations) = match found {
@@ -251,8 +232,6 @@ mod tests {
         let mut notes = Vec::new();
         let kept = newest_of_each(vec![failed("a", "old"), failed("b", "one"), failed("a", "new")], &mut notes);
         assert_eq!(kept, [failed("a", "new"), failed("b", "one")]);
-        let kept = told_apart(vec![failed("a", "old"), failed("b", "one"), failed("a", "new")]);
-        assert_eq!(kept, [failed("a", "`a` is reported more than once"), failed("b", "one")]);
         assert_eq!(notes, ["`a` comes more than once: the last counts"]);
     }
 

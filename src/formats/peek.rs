@@ -53,7 +53,7 @@ pub(super) fn paths(bytes: &[u8]) -> BTreeSet<String> {
 }
 
 /// The length of a string after its opening quote, where it ends.
-fn string_length(bytes: &[u8]) -> Option<usize> {
+pub(super) fn string_length(bytes: &[u8]) -> Option<usize> {
     let mut escaped = false;
     bytes.iter().position(|byte| {
         let ends = *byte == b'"' && !escaped;

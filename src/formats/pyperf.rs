@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::Format;
 use super::source::{self, Source};
 use super::{FormatError, LONGEST_PREFIX, field, json, peek};
+use crate::outputs;
 use sprag_base::stats::describe;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
@@ -59,10 +60,10 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 fn unpacked(output: &Output) -> Result<Output, FormatError> {
     let mut bytes = Vec::new();
     let read = MultiGzDecoder::new(&output.bytes[..]).take(MOST_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| source::schema(output, format!("cannot be unpacked: {error}")))?;
+    read.map_err(|error| outputs::schema(output, format!("cannot be unpacked: {error}")))?;
     if bytes.len() as u64 > MOST_BYTES {
         let reason = format!("holds more than {} MiB, unpack it and split it", MOST_BYTES >> 20);
-        return Err(source::schema(output, reason));
+        return Err(outputs::schema(output, reason));
     }
     Ok(Output { name: output.name.clone(), bytes })
 }
@@ -70,13 +71,13 @@ fn unpacked(output: &Output) -> Result<Output, FormatError> {
 fn read_one(output: &Output) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
     let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
-        return Err(source::schema(output, "is no file of pyperf: it has no list `benchmarks`"));
+        return Err(outputs::schema(output, "is no file of pyperf: it has no list `benchmarks`"));
     };
     match value.get("version").and_then(Value::as_str) {
         Some(VERSION) | None => {}
         Some(version) => {
             let reason = format!("has version {}, this build reads {VERSION}", field::told(version).escape_debug());
-            return Err(source::schema(output, reason));
+            return Err(outputs::schema(output, reason));
         }
     }
     source::check_count(output, benchmarks.len())?;

@@ -10,6 +10,8 @@ use serde_json::Value;
 use super::Format;
 use super::source::{self, Source};
 use super::{FormatError, field, json, peek};
+use crate::commit_id;
+use crate::outputs;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
 use sprag_model::metric::Metric;
@@ -41,13 +43,13 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 fn read_one(output: &Output) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
     let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
-        return Err(source::schema(output, "is no report of pytest-benchmark: it has no list `benchmarks`"));
+        return Err(outputs::schema(output, "is no report of pytest-benchmark: it has no list `benchmarks`"));
     };
     source::check_count(output, benchmarks.len())?;
     let mut entries = Vec::with_capacity(benchmarks.len());
     for (place, benchmark) in benchmarks.iter().enumerate() {
         let entry = entry(benchmark);
-        entries.push(entry.ok_or_else(|| source::schema(output, format!("has no name at `benchmarks[{place}]`")))?);
+        entries.push(entry.ok_or_else(|| outputs::schema(output, format!("has no name at `benchmarks[{place}]`")))?);
     }
     let info = value.get("commit_info").unwrap_or(&Value::Null);
     let mut notes = Vec::new();
@@ -63,7 +65,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
 }
 
 fn commit(info: &Value) -> Option<ImportedCommit> {
-    let sha = field::text(info, "id").and_then(source::commit_digits)?;
+    let sha = field::text(info, "id").and_then(commit_id::commit_id)?;
     let branch = field::text(info, "branch").map(field::told).filter(|branch| !branch.starts_with('('));
     let time = field::text(info, "time").and_then(source::time);
     Some(ImportedCommit { sha, named_at: None, time, subject: None, branch })

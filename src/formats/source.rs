@@ -91,11 +91,6 @@ pub(super) fn digest(outputs: &[&Output]) -> String {
     hash.hex()
 }
 
-/// A file that is not of the format, and why.
-pub(super) fn schema(output: &Output, reason: impl Into<String>) -> FormatError {
-    FormatError::Schema { name: output.name.clone(), reason: reason.into() }
-}
-
 /// A point in time as programs write it; one without a zone is taken for UTC.
 pub(super) fn time(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
@@ -107,13 +102,6 @@ pub(super) fn time(text: &str) -> Option<DateTime<Utc>> {
     let plain = |form: &str| NaiveDateTime::parse_from_str(text, form).ok();
     let naive = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"].into_iter().find_map(plain)?;
     Some(naive.and_utc())
-}
-
-/// The digits of a commit: seven hexadecimal ones or more, in lower case.
-pub(super) fn commit_digits(text: &str) -> Option<String> {
-    let text = text.trim();
-    let is_commit = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_commit.then(|| text.to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -131,15 +119,6 @@ mod tests {
         check("2026-11-21 01:52:46+01:00", Some("2026-11-21T00:52:46+00:00"));
         check("2016/08/02-21:07:26", None);
         check("999999-11-21T01:53:04Z", None);
-    }
-
-    #[test]
-    fn commits_are_hexadecimal() {
-        let check = |text: &str, expected: Option<&str>| assert_eq!(commit_digits(text).as_deref(), expected);
-        check("DEADBEEF", Some("deadbeef"));
-        check("abcdef", None);
-        check("unversioned", None);
-        check(&"a".repeat(65), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use csv::{ReaderBuilder, StringRecord};
 
-use super::source::schema;
+use super::outputs::schema;
 use super::{FormatError, MOST_BENCHMARKS, json};
 use sprag_model::foreign::Output;
 

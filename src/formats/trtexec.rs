@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::{FormatError, json as strict, number, outputs};
+use crate::unique;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
 use sprag_model::metric::{Better, Metric};
@@ -182,7 +183,7 @@ fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, Forma
         entry.extras.extend(average.map(|average| ("average".to_owned(), average)));
         Some(entry)
     });
-    Ok(outputs::told_apart(entries.collect()))
+    Ok(unique::unique_entries(entries.collect()))
 }
 
 /// The text with what stands in names escaped: a name reaches from `"name" : "` to the next `", "timeMs"`.

@@ -5,8 +5,8 @@
 //! 1. `pv16` and `ff8` are its mean pools over 16 by 16 and 8 by 8 pixels.
 //! 2. `ff8` is cut into tiles of 16; the signal of a tile is its population variance plus its mean absolute value,
 //!    over all channels. A hysteresis mask of the signals is carried from call to call.
-//! 3. The signals are the utilities of a greedy choice with cost 1, budget 16, at most 32 tiles; tile 0 if none.
-//! 4. The chosen tiles are packed in Hilbert order; a token is the mean of a tile a channel; the tokens are scanned
+//! 3. The signals are the utilities of a greedy choice with cost 1, budget 16, at most 32 tiles.
+//! 4. The chosen tiles, or tile 0 if there is none, are packed in Hilbert order; a token is the mean of a tile a channel; the tokens are scanned
 //!    with `s = a s + (1-a) x`, a = 0.85, from zero, giving `m`; a tile becomes `tile * (1 + tanh(m)) + m`; the tiles
 //!    are unpacked over `ff8`.
 //! 5. The score is the largest value of that, clamped to [0, 1].
@@ -27,8 +27,8 @@ const COARSE_POOL: usize = 16;
 const FINE_POOL: usize = 8;
 /// Side of a tile of `ff8`.
 const TILE_SIZE: usize = 16;
-/// What the tiles of a frame may cost, at one each.
-const BUDGET: f64 = 16.0;
+/// What the tiles of a frame may cost, at one each, where no other sum is given.
+pub const BUDGET: f64 = 16.0;
 /// How many tiles may be chosen.
 const KMAX: usize = 32;
 /// How much of the scan's state a token leaves.
@@ -64,6 +64,7 @@ pub struct Model {
     image: MapShape,
     features: MapShape,
     grid: Grid,
+    budget: f64,
     frame: Frame,
     ordered: Vec<u32>,
     packed: Vec<f32>,
@@ -71,11 +72,19 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model for images of this shape, with nothing held on.
+    /// A model for images of this shape, with nothing held on, whose tiles may cost [`BUDGET`].
     ///
     /// # Errors
     /// A batch other than one, a side that is no positive multiple of 128, no channels.
     pub fn new(image: MapShape) -> Result<Self, KernelError> {
+        Model::with_budget(image, BUDGET)
+    }
+
+    /// The same with another sum for the tiles of a frame.
+    ///
+    /// # Errors
+    /// As [`Model::new`].
+    pub fn with_budget(image: MapShape, budget: f64) -> Result<Self, KernelError> {
         image.check()?;
         if image.batch != 1 {
             return Err(KernelError::Batch { what: "image", expected: 1, got: image.batch });
@@ -92,7 +101,7 @@ impl Model {
             ..Frame::default()
         };
         let priority_map = vec![0; features.pixels()];
-        Ok(Model { image, features, grid, frame, ordered: Vec::new(), packed: Vec::new(), priority_map })
+        Ok(Model { image, features, grid, budget, frame, ordered: Vec::new(), packed: Vec::new(), priority_map })
     }
 }
 
@@ -102,7 +111,7 @@ impl Model {
 /// An image of the wrong length or one whose signals are not finite. The mask of the model is then unchanged.
 pub fn reference<'a>(image: &[f32], model: &'a mut Model) -> Result<&'a Frame, KernelError> {
     check_length("image", image.len(), model.image.elements())?;
-    let Model { image: shape, features, grid, frame, ordered, packed, priority_map } = model;
+    let Model { image: shape, features, grid, budget, frame, ordered, packed, priority_map } = model;
     mean_pool(image, *shape, COARSE_POOL, &mut frame.pv16);
     mean_pool(image, *shape, FINE_POOL, &mut frame.ff8);
 
@@ -114,16 +123,16 @@ pub fn reference<'a>(image: &[f32], model: &'a mut Model) -> Result<&'a Frame, K
     frame.signals.extend(packed.chunks_exact(pixels).map(signal));
     let utilities: Vec<f64> = frame.signals.iter().map(|&signal| f64::from(signal)).collect();
     let delta_costs = vec![1.0; utilities.len()];
-    let candidates = Candidates { utilities: &utilities, delta_costs: &delta_costs, budget: BUDGET, kmax: KMAX };
+    let candidates = Candidates { utilities: &utilities, delta_costs: &delta_costs, budget: *budget, kmax: KMAX };
     let selection = select(&candidates)?;
     frame.hysteresis_mask = update(&utilities, &frame.hysteresis_mask, &THRESHOLDS)?;
     frame.spent_budget = selection.spent;
     frame.selected_tiles = selection.selected;
-    if frame.selected_tiles.is_empty() {
-        frame.selected_tiles.push(0);
-    }
 
     ordered.clone_from(&frame.selected_tiles);
+    if ordered.is_empty() {
+        ordered.push(0);
+    }
     order(ordered, *grid, OrderMode::Hilbert)?;
     gather(&frame.ff8, *features, ordered, packed)?;
     frame.ssm_state.fill(0.0);

@@ -6,6 +6,7 @@ use crate::config::ConfigError;
 use sprag_analysis::frame::FrameError;
 use sprag_base::files::WriteError;
 use sprag_base::toml::TomlError;
+use sprag_evidence::play::VerifyError;
 use sprag_history::{HistoryError, SyncError};
 use sprag_measure::suite::SuiteError;
 use sprag_report::ReportError;
@@ -122,7 +123,8 @@ pub fn hint_of(error: &(dyn StdError + 'static)) -> Option<String> {
     let suite = || cause_of::<SuiteError>(error).and_then(SuiteError::hint);
     let history = || cause_of::<HistoryError>(error).and_then(HistoryError::hint);
     let sync = || cause_of::<SyncError>(error).and_then(SyncError::hint);
-    own().or_else(trouble).or_else(suite).or_else(history).or_else(sync)
+    let replay = || cause_of::<VerifyError>(error).and_then(VerifyError::hint).map(str::to_owned);
+    own().or_else(trouble).or_else(suite).or_else(history).or_else(sync).or_else(replay)
 }
 
 /// Says what was being done when something went wrong.

@@ -276,7 +276,8 @@ fn eight_bits_run_where_the_device_has_them() {
             let bucket = entry["shape_bucket"].as_str().expect("it is text");
             assert!(bucket.contains(&format!("|dtype={effective}|")), "{bucket}");
         }
-        assert!(sandbox.read("gpu.md").contains("- fp8_fallback_reason: `"));
+        let fallback = reason.as_str().map(|reason| format!("- fp8: `fallback` reason=`{reason}`\n"));
+        assert!(sandbox.read("gpu.md").contains(&fallback.unwrap_or_else(|| "- fp8: `enabled`\n".to_owned())));
     };
     check("90", "float8_e4m3fn", json!(null));
     check("80", "float16", json!("compute_capability_below_sm90"));

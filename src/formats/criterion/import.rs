@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::folder::{self, Files, Identity, PARAMETER};
+use crate::unique;
 use crate::{FormatError, outputs, quantity};
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
@@ -31,7 +32,7 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let read = |(folder, files): (&&str, &Files<'_>)| {
         benchmark(files).unwrap_or_else(|reason| outputs::entry(folder, Err(reason)))
     };
-    let entries = outputs::told_apart(folders.iter().map(read).collect());
+    let entries = unique::unique_entries(folders.iter().map(read).collect());
     let used: Vec<&Output> = outputs.iter().filter(|output| folder::folder_and_file(output).is_some()).collect();
     let run = ImportedRun { entries, digest: outputs::digest(&used), ..ImportedRun::default() };
     Ok(Imported { tool: "criterion".to_owned(), tool_version: None, runs: vec![run], notes: Vec::new() })

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::repetition::{self, Repetition};
+use crate::commit_id;
+use crate::outputs;
 use crate::source::{self, Source};
 use crate::{FormatError, MOST_BENCHMARKS, field, json};
 use sprag_model::foreign::Output;
@@ -26,23 +28,23 @@ pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let context = value.get("context").unwrap_or(&Value::Null);
     if let Some(version) = field::count(context, "json_schema_version").filter(|version| *version > SCHEMA_VERSION) {
         let reason = format!("has schema version {version}, this build reads {SCHEMA_VERSION}; a newer sprag can");
-        return Err(source::schema(output, reason));
+        return Err(outputs::schema(output, reason));
     }
     let Some(Value::Array(lines)) = value.get("benchmarks") else {
-        return Err(source::schema(output, "is no report of Google Benchmark: it has no list `benchmarks`"));
+        return Err(outputs::schema(output, "is no report of Google Benchmark: it has no list `benchmarks`"));
     };
     if lines.len() > MOST_LINES {
-        return Err(source::schema(output, format!("has {} lines, at most {MOST_LINES} are read", lines.len())));
+        return Err(outputs::schema(output, format!("has {} lines, at most {MOST_LINES} are read", lines.len())));
     }
     let mut repetitions = Vec::with_capacity(lines.len());
     for (place, line) in lines.iter().enumerate() {
         let read = repetition(line);
-        repetitions.push(read.ok_or_else(|| source::schema(output, format!("has no name at `benchmarks[{place}]`")))?);
+        repetitions.push(read.ok_or_else(|| outputs::schema(output, format!("has no name at `benchmarks[{place}]`")))?);
     }
     if lines.iter().all(|line| line.get("run_type").is_none()) {
         repetition::name_aggregates(&mut repetitions);
     }
-    let commit = field::text(context, "git_commit").and_then(source::commit_digits);
+    let commit = field::text(context, "git_commit").and_then(commit_id::commit_id);
     let run = ImportedRun {
         commit: commit.map(|sha| ImportedCommit { sha, named_at: None, time: None, subject: None, branch: None }),
         time: field::text(context, "date").and_then(source::time),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::source::{self, Source};
+use crate::outputs;
+use crate::source::Source;
 use crate::table::{self, Row, Table};
 use crate::{FormatError, field};
 use sprag_model::foreign::Output;
@@ -22,7 +23,7 @@ pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let mut entries = Vec::new();
     for row in table.rows() {
         let command = table.cell(row, "command");
-        let command = command.ok_or_else(|| source::schema(output, format!("has no command in line {}", row.line)))?;
+        let command = command.ok_or_else(|| outputs::schema(output, format!("has no command in line {}", row.line)))?;
         entries.push(entry(&table, row, command));
     }
     Ok(Source { run: ImportedRun { entries, ..ImportedRun::default() }, ..Source::default() })

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::outputs;
 use crate::source::{self, Source};
 use crate::{FormatError, field, json};
 use sprag_base::stats::describe;
@@ -16,14 +17,15 @@ const FIGURES: [&str; 3] = ["stddev", "user", "system"];
 pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
     let Some(Value::Array(results)) = value.get("results") else {
-        return Err(source::schema(output, "is no export of hyperfine: it has no list `results`"));
+        return Err(outputs::schema(output, "is no export of hyperfine: it has no list `results`"));
     };
     source::check_count(output, results.len())?;
     let mut entries = Vec::with_capacity(results.len());
     for (place, result) in results.iter().enumerate() {
         // A command may be empty, so its presence alone counts.
         let command = result.get("command").and_then(Value::as_str);
-        let command = command.ok_or_else(|| source::schema(output, format!("has no command at `results[{place}]`")))?;
+        let command =
+            command.ok_or_else(|| outputs::schema(output, format!("has no command at `results[{place}]`")))?;
         entries.push(entry(command, result));
     }
     Ok(Source { run: ImportedRun { entries, ..ImportedRun::default() }, ..Source::default() })

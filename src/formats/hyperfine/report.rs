@@ -2,6 +2,7 @@
 
 use super::{csv, json};
 use crate::Format;
+use crate::outputs;
 use crate::{FormatError, peek, source, table};
 use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;
@@ -35,7 +36,7 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
         if is_table(output) {
             let reason =
                 "is a table for people, whose numbers are rounded; export with `--export-json` and import that";
-            return Err(source::schema(output, reason));
+            return Err(outputs::schema(output, reason));
         }
         if table::begins(output, csv::HEADER) { csv::read(output) } else { json::read(output) }
     })

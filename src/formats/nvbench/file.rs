@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::state::{self, Times};
+use crate::outputs;
 use crate::source::{self, Source};
 use crate::{FormatError, LONGEST_PREFIX, field, json};
 use sprag_model::foreign::Output;
@@ -19,15 +20,15 @@ pub(super) fn read(output: &Output, outputs: &[Output]) -> Result<Source, Format
     let version = value.pointer("/meta/version/json/major").and_then(Value::as_u64);
     if let Some(version) = version.filter(|version| *version != VERSION) {
         let reason = format!("has version {version}, this build reads {VERSION}; a newer sprag may");
-        return Err(source::schema(output, reason));
+        return Err(outputs::schema(output, reason));
     }
     let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
-        return Err(source::schema(output, "is no report of nvbench: it has no list `benchmarks`"));
+        return Err(outputs::schema(output, "is no report of nvbench: it has no list `benchmarks`"));
     };
     let mut times = Times::new(output, outputs);
     let mut entries = Vec::new();
     for (place, benchmark) in benchmarks.iter().enumerate() {
-        let fault = |what: &str| source::schema(output, format!("has no {what} at `benchmarks[{place}]`"));
+        let fault = |what: &str| outputs::schema(output, format!("has no {what} at `benchmarks[{place}]`"));
         let name = field::text(benchmark, "name").ok_or_else(|| fault("name"))?;
         if name.len() > LONGEST_PREFIX {
             return Err(fault(&format!("name of {LONGEST_PREFIX} bytes or less")));

@@ -129,6 +129,21 @@ impl Registry {
         self.entries.get(&(op_name.to_owned(), shape_bucket.to_owned())).map(|entry| &entry.selected_config)
     }
 
+    /// The configuration of a launch, and where it comes from: what is recorded for the key, an operation at a shape;
+    /// else the best one that a tuner chose; else the fallback. Counts as nothing.
+    pub fn resolve(
+        &self,
+        key: Option<(&str, &str)>,
+        best: Option<&BTreeMap<String, Value>>,
+        fallback: &BTreeMap<String, Value>,
+    ) -> (BTreeMap<String, Value>, Source) {
+        match (key.and_then(|(op_name, shape_bucket)| self.lookup(op_name, shape_bucket)), best) {
+            (Some(recorded), _) => (recorded.clone(), Source::RegistryCache),
+            (None, Some(best)) => (normalised(best), Source::TritonBestConfig),
+            (None, None) => (normalised(fallback), Source::Heuristic),
+        }
+    }
+
     /// Counts a launch. What is recorded stays, unless a tuner chose what was launched now, or nothing was recorded of
     /// the configuration and something is known of it now.
     pub fn record(&mut self, launched: Launched) {

@@ -36,7 +36,6 @@ mod guard;
 mod kernels;
 mod replay;
 mod release;
-pub mod conformance;
 mod demo;
 
 use std::io::Write;
@@ -136,7 +135,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Replay(command) => replay::run(&folder, &command, out),
         Command::Conformance(args) => {
             let folders: Vec<PathBuf> = args.folders.iter().map(|one| folder.join(one)).collect();
-            let tally = conformance::run(&folders, out)?;
+            let tally = sprag_conformance::run(&folders, out)?;
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
         Command::Doctor(args) => doctor::run(&folder, &args, out),

@@ -2,4 +2,5 @@
 
 pub mod import;
 pub mod gate_text;
+pub mod gate;
 pub mod gate_report;

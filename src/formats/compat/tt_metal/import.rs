@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::unique;
 use crate::{FormatError, LONGEST_PREFIX, json, outputs};
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, Imported, ImportedRun};
@@ -79,7 +80,7 @@ fn entries(output: &Output) -> Result<Vec<Entry>, FormatError> {
         }
     }
     // Two names can make one where a section has a `/`.
-    Ok(outputs::told_apart(entries))
+    Ok(unique::unique_entries(entries))
 }
 
 fn entry(series: &str, samples: &[Value]) -> Entry {

@@ -2,4 +2,5 @@
 
 pub mod import;
 pub mod ground_truth;
+pub mod gate;
 pub mod gate_report;

@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use super::files::{Kind, Pair};
-use super::{original_samples, original_text};
 use crate::cmd::{Advice, Exit, text, warn};
+use sprag_analysis::rules::bands;
 use sprag_analysis::rules::rank::Parameters;
-use sprag_formats::compat::trueno::gate_report as text_report;
-use sprag_formats::compat::tt_metal::gate_report as sample_report;
+use sprag_analysis::sample_gate;
+use sprag_formats::compat::trueno::{gate as text_gate, gate_report as text_report};
+use sprag_formats::compat::tt_metal::{gate as samples, gate_report as sample_report};
 use sprag_model::rule::Rule;
 
 /// Prints Trueno's report, or what tt-metal finds with its summary as JSON; control characters of names are escaped.
@@ -18,7 +19,7 @@ pub(super) fn judge(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> anyhow::Re
     let (baseline, current) = (&pair.baseline.bytes[..], &pair.current.bytes[..]);
     let passes = match (pair.kind, rule) {
         (Kind::Text, Rule::Bands { fail, warn }) => {
-            let report = original_text::judge(baseline, current, (*fail, *warn));
+            let report = text_gate::judge(baseline, current, |was, is| bands::report(was, is, (*fail, *warn)));
             let report = report.map_err(|error| ended("Trueno", &error.to_string()))?;
             for line in text_report::text(&report).lines() {
                 writeln!(out, "{}", text::printable(line))?;
@@ -28,7 +29,8 @@ pub(super) fn judge(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> anyhow::Re
         (Kind::GroundTruth, Rule::Rank { noise_threshold, significance, mad_multiplier }) => {
             let parameters = Parameters::of(*noise_threshold, *significance, *mad_multiplier);
             let mut warnings = Vec::new();
-            let results = original_samples::judge(baseline, current, &parameters, &mut warnings);
+            let results =
+                samples::judge(baseline, current, &mut warnings, |was, is| sample_gate::check(was, is, &parameters));
             for warning in &warnings {
                 warn(warning);
             }

@@ -8,8 +8,5 @@ mod compatible;
 mod check;
 mod compare;
 
-pub(super) mod original_samples;
-pub(super) mod original_text;
-
 pub(super) use check::check;
 pub(super) use compare::compare;

@@ -9,10 +9,10 @@ use super::gather::Gathered;
 use crate::cli::Inconclusive;
 use crate::cmd::gate::{self, Against as GateAgainst, Base, Bases};
 use crate::cmd::study::{self, Along, Study};
-use crate::cmd::{Exit, exit_of, replay, text};
+use crate::cmd::{Exit, exit_of, text};
 use sprag_analysis::ledger::{Accepting, Held, tell_events};
 use sprag_evidence::derive::{Checked, Found, FoundFile, Judged, Surroundings};
-use sprag_evidence::figures;
+use sprag_evidence::{figures, play};
 use sprag_history as history;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::benchmark::ParityStatus;
@@ -198,8 +198,8 @@ impl<'g> Look<'g> {
         let rests = artifacts::rests(&files);
         let first = item.files.first().and_then(|needed| self.of.artifacts.get(&needed.key));
         let faults = match first.map(|artifact| (std::fs::read(&artifact.file), &artifact.path)) {
-            Some((Ok(bytes), path)) => replay::faults_of(&bytes, Path::new(path), &|named| digest_in(&files, named))
-                .map_err(|error| format!("{error:#}")),
+            Some((Ok(bytes), path)) => play::faults(&bytes, Path::new(path), &|named| digest_in(&files, named))
+                .map_err(|error| format!("{:#}", anyhow::Error::from(error))),
             // Of what is not there, or is no file, the list of files tells.
             Some((Err(error), _)) => Err(error.to_string()),
             None => Ok(Vec::new()),

@@ -24,12 +24,15 @@ pub fn to_markdown(report: &Value) -> Result<String, String> {
     }
     bullet(&mut text, "timestamp_utc", report.get("timestamp_utc")?.text()?);
     if environment.get("fp8_requested")?.value == true {
-        let reason = environment.find("fp8_fallback_reason").and_then(|reason| reason.value.as_str());
-        bullet(&mut text, "fp8_fallback_reason", reason.unwrap_or("none"));
+        let is_enabled = environment.find("fp8_enabled").is_some_and(|enabled| enabled.value == true);
+        let reason = environment.find("fp8_fallback_reason").map(|reason| reason.value.as_str().unwrap_or("None"));
+        match is_enabled {
+            true => bullet(&mut text, "fp8", "enabled"),
+            false => bullet(&mut text, "fp8", &format!("fallback` reason=`{}", reason.unwrap_or("unknown"))),
+        }
     }
-    text.push_str(&autotune(&report.get("triton_autotune")?)?);
+    text.push_str(&autotune(report.find("triton_autotune"))?);
     if status != "ok" {
-        text.push('\n');
         bullet(&mut text, "reason", report.get("reason")?.text()?);
         // The seed ends so.
         text.push('\n');
@@ -42,13 +45,18 @@ pub fn to_markdown(report: &Value) -> Result<String, String> {
     Ok(text)
 }
 
-fn autotune(autotune: &Node<'_>) -> Result<String, String> {
+/// The registry; a report without one, or without its summary, reads as one of which nothing is counted.
+fn autotune(autotune: Option<Node<'_>>) -> Result<String, String> {
     let mut text = String::from("\n## Triton Autotune Registry\n\n");
-    let summary = autotune.get("summary")?;
-    for name in ["cache_entries", "launches", "cache_hits", "cache_misses", "cache_hit_rate"] {
-        bullet(&mut text, name, &summary.get(name)?.number()?);
+    let find = |name: &str| autotune.as_ref().and_then(|autotune| autotune.find(name));
+    let summary = find("summary");
+    let count = |name: &str| summary.as_ref().and_then(|summary| summary.find(name));
+    for name in ["cache_entries", "launches", "cache_hits", "cache_misses"] {
+        bullet(&mut text, name, &count(name).map_or_else(|| Ok("0".to_owned()), |count| count.number())?);
     }
-    let entries = autotune.get("entries")?.items()?;
+    let rate = count("cache_hit_rate").filter(|rate| rate.value.is_f64());
+    bullet(&mut text, "cache_hit_rate", &rate.map_or_else(|| Ok(NOTHING.to_owned()), |rate| rate.number())?);
+    let entries = find("entries").map_or_else(|| Ok(Vec::new()), |entries| entries.items())?;
     if entries.is_empty() {
         return Ok(text);
     }
@@ -231,10 +239,23 @@ mod tests {
         });
         let expected = "# Apex-X GPU Benchmark Report\n\n- status: `skipped`\n- device: `cpu`\n\
             - requested_dtype: `fp8`\n- effective_dtype: `float32`\n- timestamp_utc: `T`\n\
-            - fp8_fallback_reason: `fp8_requires_cuda`\n\n## Triton Autotune Registry\n\n- cache_entries: `0`\n\
-            - launches: `0`\n- cache_hits: `0`\n- cache_misses: `0`\n- cache_hit_rate: `n/a`\n\n\
+            - fp8: `fallback` reason=`fp8_requires_cuda`\n\n## Triton Autotune Registry\n\n- cache_entries: `0`\n\
+            - launches: `0`\n- cache_hits: `0`\n- cache_misses: `0`\n- cache_hit_rate: `n/a`\n\
             - reason: `cuda_unavailable`\n\n";
         assert_eq!(to_markdown(&report).as_deref(), Ok(expected));
+        for without in [json!({"entries": []}), json!({"summary": {}}), json!({})] {
+            let report = Value::Object(
+                report
+                    .as_object()
+                    .cloned()
+                    .map(|mut fields| {
+                        fields.insert("triton_autotune".to_owned(), without);
+                        fields
+                    })
+                    .expect("an object"),
+            );
+            assert_eq!(to_markdown(&report).as_deref(), Ok(expected));
+        }
     }
 
     #[test]

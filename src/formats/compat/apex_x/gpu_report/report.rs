@@ -175,7 +175,7 @@ mod tests {
         insta::assert_snapshot!(text);
         let markdown = to_markdown(&measured().to_value().expect("nothing is missing")).expect("it can be shown");
         assert!(markdown.contains("| TilePack | cuda | 1.0000 | 0.5000 | 1.0000 | 0.5000 |"), "{markdown}");
-        assert!(markdown.contains("- fp8_fallback_reason: `none`"), "{markdown}");
+        assert!(markdown.contains("- fp8: `enabled`\n"), "{markdown}");
     }
 
     /// The paths that the seed's comparison looks up in a report.

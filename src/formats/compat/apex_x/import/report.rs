@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::figures::{Entries, milliseconds, number, place, seconds};
+use crate::unique;
 use crate::{LONGEST_PREFIX, field, outputs, quantity};
 use sprag_model::imported::{Entry, EntryStatus};
 use sprag_model::metric::{Metric, TIME};
@@ -162,7 +163,7 @@ pub(super) fn trt(report: &Value, cases: &[Value], config: &Value) -> Result<Vec
         }
     }
     all.extend(entries.into_vec());
-    Ok(outputs::told_apart(all))
+    Ok(unique::unique_entries(all))
 }
 
 /// The status of what did not run, with its reason.

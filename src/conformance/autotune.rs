@@ -1,0 +1,106 @@
+//! Cases of `autotune_registry`: what a registry answers to some operations, and what it then holds. All exact.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::case::{Form, judge};
+use crate::expected::exactly;
+use crate::failure::Outcome;
+use sprag_model::autotune::{Launched, Registry, Source, shape_bucket};
+
+type Config = BTreeMap<String, Value>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    ops: Vec<Operation>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
+enum Operation {
+    Bucket {
+        fields: Config,
+    },
+    Lookup {
+        op_name: String,
+        shape_bucket: String,
+    },
+    /// Which configuration a launch takes, and where that is from; without a key the registry is not asked.
+    Resolve {
+        op_name: Option<String>,
+        shape_bucket: Option<String>,
+        best_config: Option<Config>,
+        fallback_config: Config,
+    },
+    Record {
+        op_name: String,
+        kernel_name: String,
+        shape_bucket: String,
+        selected_config: Config,
+        selection_source: Source,
+    },
+}
+
+pub(crate) fn run(case: Value) -> Outcome {
+    judge(case, Form::ONE, |_, case: &Case| {
+        let (results, snapshot) = follow(&case.ops);
+        Ok(vec![("results", exactly(results)), ("snapshot", exactly(snapshot))])
+    })
+}
+
+/// The answers to the operations and what the registry holds in the end.
+fn follow(operations: &[Operation]) -> (Vec<Value>, Value) {
+    let mut registry = Registry::default();
+    let mut answer = |operation: &Operation| match operation {
+        Operation::Bucket { fields } => json!(shape_bucket(fields)),
+        Operation::Lookup { op_name, shape_bucket } => json!(registry.lookup(op_name, shape_bucket)),
+        Operation::Resolve { op_name, shape_bucket, best_config, fallback_config } => {
+            let key = op_name.as_deref().zip(shape_bucket.as_deref());
+            let (config, source) = registry.resolve(key, best_config.as_ref(), fallback_config);
+            json!([config, source])
+        }
+        Operation::Record { op_name, kernel_name, shape_bucket, selected_config, selection_source } => {
+            registry.record(Launched {
+                op_name: op_name.clone(),
+                kernel_name: kernel_name.clone(),
+                shape_bucket: shape_bucket.clone(),
+                selected_config: selected_config.clone(),
+                selection_source: *selection_source,
+            });
+            Value::Null
+        }
+    };
+    let results = operations.iter().map(&mut answer).collect();
+    (results, json!(registry.snapshot()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_resolves_to_its_entry_then_the_tuned_choice_then_the_fallback() {
+        let record = json!({
+            "op": "record", "op_name": "tilepack", "kernel_name": "k", "shape_bucket": "b=1",
+            "selected_config": {"block": 64}, "selection_source": "heuristic",
+        });
+        let resolve = |bucket: &str, best: Value| {
+            json!({
+                "op": "resolve", "op_name": "tilepack", "shape_bucket": bucket, "best_config": best,
+                "fallback_config": {"block": 1},
+            })
+        };
+        let ops = [record, resolve("b=1", json!({"block": 2})), resolve("b=2", json!({"block": 2}))];
+        let ops = [&ops[..], &[resolve("b=2", Value::Null)]].concat();
+        let results = json!([
+            null,
+            [{"block": 64}, "registry_cache"],
+            [{"block": 2}, "triton_best_config"],
+            [{"block": 1}, "heuristic"],
+        ]);
+        run(json!({"ops": ops, "expected": {"results": results}})).expect("it passes");
+    }
+}

@@ -1,0 +1,226 @@
+//! Finding golden cases below a folder and recognising them by what their files hold.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde_json::Value;
+
+/// Family of the files of a statistics oracle, which bear `what`, `library` and `cases`.
+pub(crate) const STATISTICS: &str = "statistics";
+/// Family of recorded timings of identical code, which bear `what` and `kernels`.
+pub(crate) const IDENTICAL_CODE: &str = "identical_code";
+/// Family of runs of a text-comparing gate, which bear `parsed_baseline_ns` and `verdicts`.
+pub(crate) const TEXT_GATE: &str = "trueno";
+/// Family of comparisons by samples, which bear `baseline`, `current`, `results` and `summary`.
+pub(crate) const SAMPLE_GATE: &str = "tt_metal";
+/// Family of files with the canonical rows of a foreign format.
+pub(crate) const FORMATS: &str = "formats";
+
+/// A case as it was found.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundCase {
+    /// Its family, which may be unknown to this build.
+    pub(crate) family: String,
+    /// Its name, or its file and place where it bears none.
+    pub(crate) name: String,
+    pub(crate) file: PathBuf,
+    pub(crate) value: Value,
+}
+
+/// Why golden cases cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ConformanceError {
+    #[error("read {path}")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("parse {path}")]
+    Parse { path: PathBuf, source: serde_json::Error },
+    /// A file of cases that are none.
+    #[error("{path}: {reason}")]
+    Cases { path: PathBuf, reason: String },
+    #[error("{0} holds no golden case")]
+    Nothing(PathBuf),
+    #[error("cannot write the report")]
+    Write(#[from] io::Error),
+}
+
+/// All cases below `folder`, in the order of file names.
+///
+/// # Errors
+/// A folder that does not exist or holds no case, a file that cannot be read, a `.json` file that does not parse, a
+/// file of cases without any.
+pub(crate) fn find(folder: &Path) -> Result<Vec<FoundCase>, ConformanceError> {
+    let mut found = Vec::new();
+    let mut broken = Vec::new();
+    for file in files_below(folder)? {
+        let bytes = fs::read(&file).map_err(|source| ConformanceError::Read { path: file.clone(), source })?;
+        match parse(&file, &bytes) {
+            Ok(None) => {}
+            Ok(Some(value)) => recognise(&file, value, &mut found)
+                .map_err(|reason| ConformanceError::Cases { path: file.clone(), reason: reason.to_owned() })?,
+            Err(error) => broken.push((file, error)),
+        }
+    }
+    // Beside or below the rows of a foreign format lie samples as its tool wrote them, some in a dialect of JSON.
+    let samples: BTreeSet<&Path> =
+        found.iter().filter(|case| case.family == FORMATS).filter_map(|case| case.file.parent()).collect();
+    let is_sample = |file: &Path| samples.iter().any(|folder| file.starts_with(folder));
+    if let Some((_, error)) = broken.into_iter().find(|(file, _)| !is_sample(file)) {
+        return Err(error);
+    }
+    if found.is_empty() { Err(ConformanceError::Nothing(folder.to_owned())) } else { Ok(found) }
+}
+
+/// The files below a path in order, following links but entering each folder once.
+pub(crate) fn files_below(path: &Path) -> Result<BTreeSet<PathBuf>, ConformanceError> {
+    let mut files = BTreeSet::new();
+    walk(path, &mut BTreeSet::new(), &mut files)?;
+    Ok(files)
+}
+
+fn walk(path: &Path, seen: &mut BTreeSet<PathBuf>, files: &mut BTreeSet<PathBuf>) -> Result<(), ConformanceError> {
+    let failed = |source| ConformanceError::Read { path: path.to_owned(), source };
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_file() {
+        files.insert(path.to_owned());
+    } else if metadata.is_dir() && seen.insert(path.canonicalize().map_err(failed)?) {
+        for entry in fs::read_dir(path).map_err(failed)? {
+            walk(&entry.map_err(failed)?.path(), seen, files)?;
+        }
+    }
+    Ok(())
+}
+
+/// The JSON value of a file, if it holds one. A file called `.json` must; others may be anything.
+fn parse(file: &Path, bytes: &[u8]) -> Result<Option<Value>, ConformanceError> {
+    let is_named = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let may_be = matches!(bytes.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'['));
+    if !is_named && !may_be {
+        return Ok(None);
+    }
+    match serde_json::from_slice(bytes) {
+        Ok(value) => Ok(Some(value)),
+        Err(source) if is_named => Err(ConformanceError::Parse { path: file.to_owned(), source }),
+        Err(_) => Ok(None),
+    }
+}
+
+fn recognise(file: &Path, mut value: Value, found: &mut Vec<FoundCase>) -> Result<(), &'static str> {
+    let mut push = |family: &str, name: String, value: Value| {
+        found.push(FoundCase { family: family.to_owned(), name, file: file.to_owned(), value });
+    };
+    let has = |value: &Value, fields: &[&str]| fields.iter().all(|field| value.get(field).is_some());
+    let is_row = |row: &Value| has(row, &["series", "metric", "unit", "better", "n", "status"]);
+    let single = match &value {
+        Value::Array(rows) if !rows.is_empty() && rows.iter().all(is_row) => Some(FORMATS),
+        _ if has(&value, &["argv", "parsed_baseline_ns", "verdicts"]) => Some(TEXT_GATE),
+        _ if has(&value, &["baseline", "current", "results", "summary"]) => Some(SAMPLE_GATE),
+        _ => None,
+    };
+    if let Some(family) = single {
+        let folder = || file.parent().and_then(Path::file_name).unwrap_or(file.as_os_str());
+        push(family, name_of(&value).unwrap_or_else(|| folder().to_string_lossy().into_owned()), value);
+        return Ok(());
+    }
+    let family = match value.get("family").and_then(Value::as_str) {
+        Some(family) => Some(family.to_owned()),
+        None if has(&value, &["what", "library", "cases"]) => Some(STATISTICS.to_owned()),
+        None if has(&value, &["what", "kernels"]) => Some(IDENTICAL_CODE.to_owned()),
+        None => None,
+    };
+    let cases = match (value.get_mut("cases").map(Value::take), &family) {
+        (Some(Value::Array(cases)), _) => cases.into_iter().map(|case| (name_of(&case), case)).collect::<Vec<_>>(),
+        (Some(_), _) => return Err("`cases` is not a list"),
+        (None, Some(family)) if family == IDENTICAL_CODE => {
+            let kernels = value.get_mut("kernels").and_then(Value::as_object_mut).ok_or("`kernels` is no object")?;
+            std::mem::take(kernels).into_iter().map(|(name, kernel)| (Some(name), kernel)).collect()
+        }
+        (None, Some(_)) => return Err("it bears a `family` but no `cases`"),
+        (None, None) => return Ok(()),
+    };
+    let family = family.ok_or("it holds `cases` of no family")?;
+    if cases.is_empty() {
+        return Err("it holds no case");
+    }
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    for (position, (name, value)) in cases.into_iter().enumerate() {
+        push(&family, name.unwrap_or_else(|| format!("{stem}#{position}")), value);
+    }
+    Ok(())
+}
+
+fn name_of(case: &Value) -> Option<String> {
+    case.get("name").and_then(Value::as_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CASES: &str = r#"{"family": "ordering", "cases": [{"name": "a"}]}"#;
+    const ROWS: &str = r#"[{"series": "s", "metric": "time", "unit": "s", "better": "lower", "n": 1, "status": "ok"}]"#;
+
+    /// The families and names found among these files, or the error.
+    fn check(files: &[(&str, &str)], expected: Result<&[(&str, &str)], &str>) {
+        let folder = tempfile::tempdir().expect("it works");
+        for (name, text) in files {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().expect("it works")).expect("it works");
+            fs::write(file, text).expect("it works");
+        }
+        match (find(folder.path()), expected) {
+            (Ok(found), Ok(expected)) => {
+                let found: Vec<_> = found.iter().map(|case| (case.family.as_str(), case.name.as_str())).collect();
+                assert_eq!(found, expected);
+            }
+            (Err(error), Err(says)) => assert!(error.to_string().contains(says), "{error}"),
+            (found, _) => panic!("{files:?} gave {:?}", found.map(|found| found.len())),
+        }
+    }
+
+    #[test]
+    fn files_are_recognised_by_what_they_hold() {
+        check(&[("x/y.json", CASES)], Ok(&[("ordering", "a")]));
+        check(&[("golden.txt", CASES), ("notes.md", "[1] a note")], Ok(&[("ordering", "a")]));
+        check(
+            &[("s.json", r#"{"what": "w", "library": {}, "cases": [{}, {}]}"#)],
+            Ok(&[("statistics", "s#0"), ("statistics", "s#1")]),
+        );
+        check(&[("t.json", r#"{"what": "w", "kernels": {"gemm": [1]}}"#)], Ok(&[("identical_code", "gemm")]));
+        check(
+            &[("e.json", r#"{"name": "n", "argv": [], "parsed_baseline_ns": null, "verdicts": null}"#)],
+            Ok(&[("trueno", "n")]),
+        );
+        check(
+            &[("e.json", r#"{"name": "n", "baseline": "a", "current": "b", "results": {}, "summary": {}}"#)],
+            Ok(&[("tt_metal", "n")]),
+        );
+        check(&[("samples.json", "[3, 4]"), ("y.json", CASES)], Ok(&[("ordering", "a")]));
+    }
+
+    #[test]
+    fn samples_of_foreign_formats_may_be_no_strict_json() {
+        let folder = tempfile::tempdir().expect("it works");
+        fs::create_dir(folder.path().join("results")).expect("it works");
+        fs::write(folder.path().join("rows.json"), ROWS).expect("it works");
+        fs::write(folder.path().join("results/run.json"), "[NaN]").expect("it works");
+        let found = find(folder.path()).expect("it works");
+        assert_eq!((found.len(), found[0].family.as_str()), (1, FORMATS));
+        assert!(find(&folder.path().join("results")).is_err(), "alone it is a broken file");
+        check(&[("a/rows.json", ROWS), ("b/run.json", "[NaN]")], Err("run.json"));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        check(&[], Err("holds no golden case"));
+        check(&[("a.json", "[3]")], Err("holds no golden case"));
+        check(&[("good.json", CASES), ("bad.json", "{\"family\": ")], Err("bad.json"));
+        check(&[("bad.json", "")], Err("bad.json"));
+        check(&[("a.json", r#"{"cases": [1]}"#)], Err("`cases` of no family"));
+        check(&[("a.json", r#"{"family": "ordering", "cases": []}"#)], Err("a.json: it holds no case"));
+        check(&[("a.json", r#"{"family": "ordering", "cases": {}}"#)], Err("`cases` is not a list"));
+        check(&[("a.json", r#"{"family": "ordering"}"#)], Err("no `cases`"));
+        let error = find(Path::new("no/such/folder")).expect_err("there is none");
+        assert!(error.to_string().contains("no/such/folder"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Cases of `perf_compare` and `baseline_template`: the seed's gate. The text of every file and line is exact, and so is
+//! the exit code; that of the original means that it broke down where it is 1, which here is a refusal.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::case::{Form, judge};
+use crate::expected::{exact, exactly};
+use crate::failure::{Outcome, fails, read};
+use sprag_formats::compat::apex_x::baseline_template::Template;
+use sprag_formats::compat::apex_x::compare::{self, CompareError};
+use sprag_formats::compat::apex_x::compare_text;
+use sprag_formats::compat::apex_x::suite::SeedSuite;
+use sprag_formats::compat::json::Json;
+
+/// What stands in golden texts for the time they were written.
+const TIMESTAMP: &str = "__TIMESTAMP__";
+
+/// The exit code of an original that broke down.
+const BROKE_DOWN: i32 = 1;
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Suite {
+    Cpu,
+    Gpu,
+    Trt,
+}
+
+impl Suite {
+    fn of_seed(self) -> SeedSuite {
+        match self {
+            Suite::Cpu => SeedSuite::Cpu,
+            Suite::Gpu => SeedSuite::Gpu,
+            Suite::Trt => SeedSuite::Trt,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CompareCase {
+    suite: Suite,
+    current_json_text: String,
+    baseline_json_text: String,
+}
+
+pub(crate) fn run_compare(case: Value) -> Outcome {
+    judge(case, Form::ONE, |_, case: &CompareCase| {
+        Ok(match compare::compare(case.suite.of_seed(), &case.current_json_text, &case.baseline_json_text) {
+            Ok(comparison) => vec![
+                ("exit_code", exactly(comparison.exit_code())),
+                ("summary_json_text", exactly(compare_text::summary(&comparison))),
+                ("trend_json_text", exactly(compare_text::trend(&comparison, TIMESTAMP))),
+                ("stdout_check_lines", exactly(compare_text::lines(&comparison))),
+            ],
+            Err(error) => vec![
+                ("exit_code", exactly(BROKE_DOWN)),
+                ("error_type", exactly("ValueError")),
+                ("error_message", exactly(wording(&error))),
+            ],
+        })
+    })
+}
+
+/// How the original words a refusal, where it does: of others only that there is one can be compared.
+fn wording(error: &CompareError) -> String {
+    match error {
+        CompareError::Metrics(_) => "baseline/current metrics must be objects".to_owned(),
+        CompareError::NoValue(metric) => format!("baseline metric spec for '{metric}' missing value_ms"),
+        other => other.to_string(),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TemplateCase {
+    #[serde(default, rename = "name")]
+    _name: String,
+    suite: Suite,
+    report_json_text: String,
+    expected_baseline_json_text: String,
+}
+
+pub(crate) fn run_template(case: Value) -> Outcome {
+    let case: TemplateCase = read("the case", case)?;
+    let report = Json::parse(&case.report_json_text).map_err(|error| fails(format!("`report_json_text` {error}")))?;
+    let template = Template::of(case.suite.of_seed(), &report).map_err(|error| fails(error.to_string()))?;
+    exact("expected_baseline_json_text", &case.expected_baseline_json_text, &template.to_json(None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_refusal_meets_a_refusal_only() {
+        let passes = |baseline: &str, expected: Value| {
+            let case = json!({
+                "suite": "cpu", "current_json_text": "{}", "baseline_json_text": baseline, "expected": expected,
+            });
+            run_compare(case).is_ok()
+        };
+        assert!(passes("[]", json!({"exit_code": 1})));
+        assert!(!passes("[]", json!({"exit_code": 0})));
+        assert!(!passes("[]", json!({"summary_json_text": ""})));
+        assert!(!passes("{}", json!({"error_type": "ValueError"})));
+        assert!(!passes("{}", json!({"exit_code": 0, "other": 1})));
+    }
+}

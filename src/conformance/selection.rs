@@ -1,0 +1,202 @@
+//! Cases of `selection`: lists of ids exact, numbers within 1e-12.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::case::{Form, judge, take_kind, unknown_kind};
+use crate::expected::{Results, Tolerance, exactly, near};
+use crate::failure::{Outcome, narrow};
+use crate::tensor::{Number, plain};
+use sprag_kernels::ordering::OrderMode;
+use sprag_kernels::selection::greedy::{self, Candidates, select};
+use sprag_kernels::selection::hysteresis::{Thresholds, update};
+use sprag_kernels::selection::stages::{self, SplitRule, three_stage, two_stage};
+use sprag_kernels::shape::Grid;
+
+/// For budgets and scores.
+const NUMBERS: Tolerance = Tolerance::new(1e-12, 0.0);
+
+pub(crate) fn run(mut case: Value) -> Outcome {
+    match take_kind(&mut case)?.as_str() {
+        "greedy" => judge(case, Form::ONE, |_, case: &Case<Greedy>| case.inputs.run()),
+        "two_stage" => judge(case, Form::ONE, |_, case: &Case<TwoStage>| case.inputs.run()),
+        "three_stage" => judge(case, Form::ONE, |_, case: &Case<ThreeStage>| case.inputs.run()),
+        "hysteresis_budget" => judge(case, Form::ONE, |_, case: &Case<Hysteresis>| case.inputs.run()),
+        kind => Err(unknown_kind(kind)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case<I> {
+    inputs: I,
+}
+
+/// The numbers of one stage, as the kernels take them.
+struct Choice {
+    utilities: Vec<f64>,
+    costs: Vec<f64>,
+    budget: f64,
+    kmax: usize,
+}
+
+impl Choice {
+    fn new(utilities: &[Number], costs: &[Number], budget: Number, kmax: i64) -> Outcome<Choice> {
+        let kmax = narrow("kmax", kmax)?;
+        Ok(Choice { utilities: plain(utilities), costs: plain(costs), budget: budget.0, kmax })
+    }
+
+    fn candidates(&self) -> Candidates<'_> {
+        let Choice { utilities, costs, budget, kmax } = self;
+        Candidates { utilities, delta_costs: costs, budget: *budget, kmax: *kmax }
+    }
+
+    /// The same four numbers are what a split is decided from.
+    fn rule(&self, order: Option<&String>) -> Outcome<SplitRule<'_>> {
+        let order = order.map(|mode| OrderMode::parse(mode)).transpose()?.unwrap_or_default();
+        let Choice { utilities, costs, budget, kmax } = self;
+        Ok(SplitRule { utilities, overheads: costs, budget: *budget, kmax: *kmax, order })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Greedy {
+    utilities: Vec<Number>,
+    delta_costs: Vec<Number>,
+    budget: Number,
+    kmax: i64,
+}
+
+impl Greedy {
+    fn run(&self) -> Outcome<Results> {
+        let choice = Choice::new(&self.utilities, &self.delta_costs, self.budget, self.kmax)?;
+        Ok(vec![("expected", near(selection(&select(&choice.candidates())?), NUMBERS))])
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TwoStage {
+    l0_utilities: Vec<Number>,
+    l0_delta_costs: Vec<Number>,
+    budget_b1: Number,
+    kmax_l0: i64,
+    l0_grid_h: i64,
+    l0_grid_w: i64,
+    split_utilities: Vec<Number>,
+    split_overheads: Vec<Number>,
+    budget_b2: Number,
+    kmax_l1: i64,
+    l1_order_mode: Option<String>,
+}
+
+impl TwoStage {
+    fn run(&self) -> Outcome<Results> {
+        let coarse = Choice::new(&self.l0_utilities, &self.l0_delta_costs, self.budget_b1, self.kmax_l0)?;
+        let split = Choice::new(&self.split_utilities, &self.split_overheads, self.budget_b2, self.kmax_l1)?;
+        let rule = split.rule(self.l1_order_mode.as_ref())?;
+        let found = two_stage(&coarse.candidates(), &rule, grid(self.l0_grid_h, self.l0_grid_w)?)?;
+        Ok(vec![("expected", near(two_stages(&found), NUMBERS))])
+    }
+}
+
+fn grid(height: i64, width: i64) -> Outcome<Grid> {
+    Ok(Grid::new(narrow("l0_grid_h", height)?, narrow("l0_grid_w", width)?)?)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ThreeStage {
+    l0_utilities: Vec<Number>,
+    l0_delta_costs: Vec<Number>,
+    budget_b1: Number,
+    kmax_l0: i64,
+    l0_grid_h: i64,
+    l0_grid_w: i64,
+    split_utilities_l0: Vec<Number>,
+    split_overheads_l0: Vec<Number>,
+    budget_b2: Number,
+    kmax_l1: i64,
+    l1_order_mode: Option<String>,
+    split_utilities_l1: Vec<Number>,
+    split_overheads_l1: Vec<Number>,
+    budget_b3: Number,
+    kmax_l2: i64,
+    l2_order_mode: Option<String>,
+}
+
+impl ThreeStage {
+    fn run(&self) -> Outcome<Results> {
+        let coarse = Choice::new(&self.l0_utilities, &self.l0_delta_costs, self.budget_b1, self.kmax_l0)?;
+        let first = Choice::new(&self.split_utilities_l0, &self.split_overheads_l0, self.budget_b2, self.kmax_l1)?;
+        let second = Choice::new(&self.split_utilities_l1, &self.split_overheads_l1, self.budget_b3, self.kmax_l2)?;
+        let (first, second) = (first.rule(self.l1_order_mode.as_ref())?, second.rule(self.l2_order_mode.as_ref())?);
+        let found = three_stage(&coarse.candidates(), &first, &second, grid(self.l0_grid_h, self.l0_grid_w)?)?;
+        let split = &found.split;
+        let fields = json!({
+            "two_stage": two_stages(&found.two_stage),
+            "split_l1_parent_indices": split.parents,
+            "split_l1_parent_order": split.parent_order,
+            "split_l1_spent_budget": split.spent,
+            "l2_indices": split.children,
+            "l2_ordered_indices": split.ordered,
+            "l2_grid_h": split.grid.height(),
+            "l2_grid_w": split.grid.width(),
+            "l2_kmax_buffer": split.kmax_buffer,
+            "l2_valid_count": split.ordered.len(),
+        });
+        Ok(vec![("expected", near(fields, NUMBERS))])
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hysteresis {
+    utilities: Vec<Number>,
+    prev_mask: Vec<u8>,
+    theta_on: f64,
+    theta_off: f64,
+    max_active: i64,
+}
+
+impl Hysteresis {
+    fn run(&self) -> Outcome<Results> {
+        let thresholds = Thresholds {
+            theta_on: self.theta_on,
+            theta_off: self.theta_off,
+            max_active: narrow("max_active", self.max_active)?,
+        };
+        let previous: Vec<bool> = self.prev_mask.iter().map(|&bit| bit != 0).collect();
+        let mask: Vec<u8> =
+            update(&plain(&self.utilities), &previous, &thresholds)?.into_iter().map(u8::from).collect();
+        Ok(vec![("expected", exactly(mask))])
+    }
+}
+
+fn selection(found: &greedy::Selection) -> Value {
+    json!({
+        "selected_indices": found.selected,
+        "spent_budget": found.spent,
+        "ordered_candidates": found.ordered_candidates,
+        "scores": found.scores,
+        "kmax_buffer": found.kmax_buffer,
+        "valid_count": found.selected.len(),
+    })
+}
+
+fn two_stages(found: &stages::TwoStage) -> Value {
+    let split = &found.split;
+    json!({
+        "l0": selection(&found.coarse),
+        "split_parent_indices": split.parents,
+        "split_parent_order": split.parent_order,
+        "split_spent_budget": split.spent,
+        "l1_indices": split.children,
+        "l1_ordered_indices": split.ordered,
+        "l1_grid_h": split.grid.height(),
+        "l1_grid_w": split.grid.width(),
+        "l1_kmax_buffer": split.kmax_buffer,
+        "l1_valid_count": split.ordered.len(),
+    })
+}

@@ -1,0 +1,210 @@
+//! Every golden case passes, and fails whatever is changed in what it records: nothing goes uncompared.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::folder::{FoundCase, find};
+use crate::run::{Tally, run};
+
+/// The families of this build, how many of their golden cases pass, and the fields of a case that record a result: one
+/// field, or for a family whose inputs and results stand side by side all but the inputs.
+const FAMILIES: [(&str, usize, Results); 22] = [
+    ("attestation", 6, Results::In("expected")),
+    ("autotune_registry", 4, Results::In("expected")),
+    ("baseline_template", 3, Results::In("expected_baseline_json_text")),
+    ("formats", 15, Results::AllBut(&[])),
+    ("fused_pack_op_unpack", 3, Results::In("expected")),
+    ("fusion_gate", 6, Results::In("expected")),
+    ("identical_code", 4, Results::AllBut(&[])),
+    ("infer", 3, Results::In("expected")),
+    ("ordering", 13, Results::In("expected")),
+    ("perf_compare", 19, Results::In("expected")),
+    ("replay_golden", 2, Results::In("expected")),
+    ("replay_manifest", 6, Results::In("expected")),
+    ("report_markdown", 2, Results::In("expected_markdown")),
+    ("selection", 7, Results::In("expected")),
+    ("statistics", 473, Results::AllBut(STATISTICS_INPUTS)),
+    ("stats", 5, Results::In("expected")),
+    ("tile_pack", 10, Results::In("expected")),
+    ("tile_ssm_scan", 9, Results::In("expected")),
+    ("tile_unpack", 9, Results::In("expected")),
+    ("trt_sweep", 3, Results::In("expected")),
+    ("trueno", 31, Results::AllBut(&["name", "note", "argv", "current_on_stdin"])),
+    ("tt_metal", 0, Results::AllBut(&["baseline", "current"])),
+];
+
+const STATISTICS_INPUTS: &[&str] = &[
+    "name",
+    "note",
+    "options",
+    "baseline_json",
+    "current_json",
+    "x",
+    "index_x",
+    "index_y",
+    "percentile_q",
+    "a",
+    "b",
+    "confidence",
+    "cost_levels",
+    "p",
+    "f",
+    "df",
+];
+
+#[derive(Clone, Copy)]
+enum Results {
+    In(&'static str),
+    AllBut(&'static [&'static str]),
+}
+
+pub(crate) fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden")
+}
+
+fn report(folder: &Path) -> (Tally, String) {
+    let mut out = Vec::new();
+    let tally = run(&[folder.to_owned()], &mut out).expect("there are cases");
+    (tally, String::from_utf8(out).expect("it is text"))
+}
+
+#[test]
+fn every_golden_case_passes() {
+    let (tally, text) = report(&golden());
+    assert_eq!(tally, Tally { passed: 633, failed: 0 }, "{text}");
+    for (family, passed, _) in FAMILIES.into_iter().filter(|(_, passed, _)| *passed > 0) {
+        let line = format!("{family}: {passed} passed, 0 failed, 0 skipped\n");
+        assert!(text.contains(&line), "no line `{line}` in\n{text}");
+    }
+    assert!(text.ends_with("\n633 passed, 0 failed, 0 skipped\n"), "{text}");
+}
+
+/// The recordings of tt-metal are too large for the repository.
+#[test]
+fn every_recorded_value_is_compared() {
+    let mut cases = find(&golden()).expect("there are cases");
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/tt-metal");
+    match find(&recordings) {
+        Ok(found) => cases.extend(found),
+        Err(_) => eprintln!("skipped: there is no folder of recordings beside the project"),
+    }
+    let mut compared = 0;
+    for case in &cases {
+        let results = FAMILIES.iter().find(|(family, ..)| *family == case.family).map(|(_, _, results)| *results);
+        // Rows and recordings without results have tests of their own; profiles are of the same kinds, only large.
+        if ["formats", "identical_code"].contains(&case.family.as_str()) || case.name.contains("profile") {
+            continue;
+        }
+        compared += check(case, results.expect("the family is one of this build"));
+    }
+    assert!(compared > 3000, "only {compared} values were tried");
+}
+
+/// Tampers with every result of a case; how many there are.
+fn check(case: &FoundCase, results: Results) -> usize {
+    let passes = |value: &Value| FoundCase { value: value.clone(), ..case.clone() }.run().is_ok();
+    let fails =
+        |value: &Value, what: &str| assert!(!passes(value), "{} {}: {what} is not compared", case.family, case.name);
+    let fields = case.value.as_object().expect("a case is an object");
+    let mut recorded: Vec<&str> = match results {
+        Results::In(field) => vec![field],
+        Results::AllBut(inputs) => fields.keys().map(String::as_str).filter(|name| !inputs.contains(name)).collect(),
+    };
+    // In some files of statistics `y` is an input.
+    let is_input = fields.contains_key("x") && !fields.contains_key("f") || fields.contains_key("var_s");
+    recorded.retain(|name| *name != "y" || !is_input);
+    let mut compared = 0;
+    for name in recorded {
+        let mut less = case.value.clone();
+        less.as_object_mut().expect("an object").shift_remove(name);
+        if matches!(results, Results::AllBut(_)) && name != "y_hp" {
+            fails(&less, &format!("the absence of `{name}`"));
+        }
+        if let (Results::In(_), Some(_)) = (results, fields.get(name)) {
+            less["expected_error"] = json!({"type": "ValueError", "message": "none"});
+            fails(&less, "a refusal");
+        }
+        for leaf in leaves(fields.get(name).unwrap_or(&Value::Null), &format!("/{name}")) {
+            let mut other = case.value.clone();
+            let Some(place) = other.pointer_mut(&leaf) else { continue };
+            // What may be absent is not compared where it is null.
+            if place.is_null() && matches!(results, Results::In(_)) {
+                continue;
+            }
+            *place = tampered(place, matches!(results, Results::In(_)));
+            fails(&other, &leaf);
+            compared += 1;
+        }
+    }
+    let mut more = case.value.clone();
+    more["one_more"] = json!(1);
+    fails(&more, "one more field");
+    compared
+}
+
+/// Pointers to the values inside: all fields of objects, the first and the last element of lists.
+fn leaves(value: &Value, path: &str) -> Vec<String> {
+    let escaped = |name: &str| name.replace('~', "~0").replace('/', "~1");
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            fields.iter().flat_map(|(name, value)| leaves(value, &format!("{path}/{}", escaped(name)))).collect()
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let mut ends = vec![0, items.len() - 1];
+            ends.dedup();
+            ends.into_iter().flat_map(|place| leaves(&items[place], &format!("{path}/{place}"))).collect()
+        }
+        _ => vec![path.to_owned()],
+    }
+}
+
+/// Another value: a number of a kernel by one, one of a library of statistics by little more than its tolerance.
+fn tampered(value: &Value, is_loose: bool) -> Value {
+    match value {
+        Value::Null => json!({"more": 1}),
+        Value::Bool(flag) => json!(!flag),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(integer), _) => json!(integer + 1),
+            (None, float) if is_loose => json!(float.expect("a float") + 1.0),
+            (None, float) => {
+                json!(float.expect("a float") * (1.0 + 1e-8) + if float == Some(0.0) { 1e-12 } else { 0.0 })
+            }
+        },
+        Value::String(text) => json!(format!("{text}0")),
+        Value::Array(_) => json!(["more"]),
+        Value::Object(_) => json!({"more": {}}),
+    }
+}
+
+#[test]
+fn a_tampered_copy_fails_by_name_in_any_folder() {
+    let text = std::fs::read_to_string(golden().join("apex-x/stats.json")).expect("the golden cases are there");
+    let mut file: Value = serde_json::from_str(&text).expect("they are JSON");
+    let place = file.pointer_mut("/cases/0/expected/p50_ms").expect("it is recorded");
+    *place = tampered(place, true);
+    let name = file["cases"][0]["name"].as_str().expect("a name").to_owned();
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(folder.path().join("a/b")).expect("a folder");
+    std::fs::write(folder.path().join("a/b/renamed.dat"), file.to_string()).expect("it is written");
+    let (tally, text) = report(folder.path());
+    assert_eq!((tally.passed, tally.failed), (4, 1), "{text}");
+    assert!(text.contains(&format!("  FAILED stats/{name} (")), "{text}");
+    assert!(text.contains("expected ") && text.contains(" got "), "{text}");
+}
+
+#[test]
+fn unknown_families_and_kinds_fail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, value: Value| {
+        std::fs::write(folder.path().join(name), value.to_string()).expect("it is written");
+    };
+    write("1.json", json!({"family": "tile_turn", "cases": [{"name": "quarter", "expected": 1}]}));
+    write("2.json", json!({"family": "ordering", "cases": [{"kind": "spiral", "expected": []}, 7]}));
+    let (tally, text) = report(folder.path());
+    assert_eq!(tally, Tally { passed: 0, failed: 3 });
+    assert!(text.contains("FAILED tile_turn/quarter (") && text.contains("family `tile_turn` is unknown"));
+    assert!(text.contains("FAILED ordering/2#0 (") && text.contains("kind `spiral` is unknown"));
+    assert!(text.contains("FAILED ordering/2#1 (") && text.contains("the case is not an object"));
+    assert!(text.ends_with("\n0 passed, 3 failed, 0 skipped\n"));
+}
