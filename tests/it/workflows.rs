@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::workflow_files::Workflows;
-use crate::workflow_rules::complaints;
+use crate::workflow_rules::{NIGHTLY, complaints};
 
 fn ours() -> Workflows {
     Workflows::of(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
@@ -12,6 +12,7 @@ fn ours() -> Workflows {
 #[test]
 fn every_rule_holds() {
     assert_eq!(complaints(&ours()), Vec::<String>::new());
+    assert_eq!(ours().workflow(NIGHTLY)["jobs"]["long"]["steps"][1]["env"]["SPRAG_LONG_TESTS"].as_str(), Some("1"));
 }
 
 #[test]

@@ -4,10 +4,10 @@
 //! nearer to it than to any other change, where the points do not speak against it (`position.rs`); and a ramp across a
 //! border is a step there where that explains the points as well, at the same price in favour of the border.
 
-use super::detect::OF_BORDER;
 use super::noise::Noise;
-use super::position;
-use super::ramps::{Levelled, Ramp};
+use super::position::{self, OF_BORDER};
+use super::ramp::Ramp;
+use super::ramps::Levelled;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::trimmed_mean;
@@ -138,7 +138,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::changes::detect::{Known, changes, changes_known};
+    use crate::changes::context::Context;
+    use crate::changes::detect::{changes, changes_known};
     use sprag_base::stats::random::SplitMix64;
     use sprag_model::change_point::Changes;
 
@@ -160,7 +161,7 @@ mod tests {
     }
 
     fn with_border(values: &[f64]) -> Changes {
-        changes_known(values, &Sensitivity::BALANCED, &Known { borders: &[BORDER], ..Known::default() })
+        changes_known(values, &Sensitivity::BALANCED, &Context { borders: &[BORDER], ..Context::default() })
     }
 
     /// Of a hundred series with a step at that place: in how many one change is told, in how many at that place without the
@@ -238,7 +239,7 @@ mod tests {
             };
             let values = points(course, 0.2, seed);
             let borders: Vec<usize> = borders.into_iter().collect();
-            let with = changes_known(&values, &Sensitivity::LOOSE, &Known { borders: &borders, ..Known::default() });
+            let with = changes_known(&values, &Sensitivity::LOOSE, &Context { borders: &borders, ..Context::default() });
             let without = changes(&values, &Sensitivity::LOOSE);
             prop_assert_eq!(with.points.len() + with.drifts.len(), without.points.len() + without.drifts.len());
             prop_assert!(with.points.windows(2).all(|pair| pair[0].index < pair[1].index));

@@ -4,7 +4,7 @@
 //! direction are held against lines, each at the price of a ramp, and each joint at that of a step. Lines that follow one another
 //! are one ramp, which bends. A step at a joint stays where it stands out of the slope of the points on both sides of it.
 
-use super::ramps::{Knot, NARROWEST, OVER, Ramp};
+use super::ramp::{Knot, NARROWEST, OVER, Ramp};
 use sprag_base::stats::lines::{self, Piece, Prices};
 
 /// The most points on either side of a step by which it stands out of their slope: farther away a climb may bend.

@@ -1,6 +1,6 @@
 //! The constants of change points, each with what it is.
 
-use super::{detect, detectable, drifts, eliminate, position, short_run, side};
+use super::{context, detect, detectable, drifts, eliminate, position, short_run, side};
 use sprag_model::method::{Constants, Figure};
 
 /// What everybody may want to know of them.
@@ -17,10 +17,10 @@ pub(crate) fn constants() -> Constants {
             ),
             ("points from which on a ramp is a drift", Figure::Count(drifts::WIDE)),
             ("deviance within which a place is in the range of a change", Figure::Number(position::NEARLY)),
-            ("deviance that a border of environments is likelier by, 100 to 1", Figure::Number(detect::OF_BORDER)),
+            ("deviance that a border of environments is likelier by, 100 to 1", Figure::Number(position::OF_BORDER)),
             (
                 "score below which a change that was told before is taken back; 1 tells it anew",
-                Figure::Number(detect::HELD),
+                Figure::Number(context::RETAINED),
             ),
             ("points after a change for which “could see” is told", Figure::Count(detectable::POINTS_AFTER)),
         ],

@@ -3,11 +3,13 @@
 use std::ops::RangeInclusive;
 
 use super::borders;
+use super::context::{Context, RETAINED};
 use super::eliminate::{self, Elimination, around};
 use super::estimate::{self, Estimate};
 use super::held::Holding;
 use super::noise::{self, Noise};
-use super::ramps::{Levelled, Ramp};
+use super::ramp::Ramp;
+use super::ramps::Levelled;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::{chance, drifts, position, ramps, standing};
@@ -16,39 +18,15 @@ use sprag_model::change_point::{ChangePoint, Changes, SeriesNoise};
 /// The fewest points in which anything is looked for.
 pub const FEWEST_POINTS: usize = 8;
 
-/// The score below which a change that was told before is taken back.
-pub const HELD: f64 = 0.7;
-
-/// How much likelier a change lies at a border of environments than at any other place, as a deviance, twice the logarithm of
-/// the odds: they are 100 to 1.
-pub const OF_BORDER: f64 = 9.21;
-
-/// What is known of a series besides its points.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
-    /// The ranges of the changes that were told before.
-    pub told: &'a [RangeInclusive<usize>],
-    /// The points of the ramps of the drifts that were told before.
-    pub drifts: &'a [RangeInclusive<usize>],
-    /// The first point of each new environment, in order: a likelier place for a change than any other. They decide where a
-    /// change is and whether it is a drift, never that there is one.
-    pub borders: &'a [usize],
-    /// Whether more is better, as of rates. What interferes with a run makes it worse, so that strays lie above the other
-    /// points of times, and below those of rates; few points together on that side say less.
-    pub more_is_better: bool,
-    /// Of how many runs each point is the middle, where not all are of one: what more runs tell says more of where a change is.
-    pub runs: &'a [usize],
-}
-
 /// What changed in a series, which holds one number a point in the order of commits, of which less is better; what is no finite
 /// number is left out by the caller. Equal series give equal answers, and what lies far back decides nothing about what is new.
 pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
-    changes_known(values, sensitivity, &Known::default())
+    changes_known(values, sensitivity, &Context::default())
 }
 
 /// Likewise, where more is known: of the changes and drifts told before whose range holds none now, one stays whose score is
-/// [`HELD`] or more; a drift as long as no steps explain it better.
-pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_>) -> Changes {
+/// [`RETAINED`] or more; a drift as long as no steps explain it better.
+pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Context<'_>) -> Changes {
     if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return Changes::default();
     }
@@ -112,7 +90,7 @@ fn cuts(
     scaled: &Scaled,
     noise: &Noise,
     sensitivity: &Sensitivity,
-    known: &Known<'_>,
+    known: &Context<'_>,
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let proven = eliminate::proven(scaled, noise, sensitivity, known.runs);
     let (mut steps, ramps) = ramps::told_apart(scaled, &proven, noise, sensitivity);
@@ -130,7 +108,7 @@ fn newest_stands(
     (steps, ramps): (&[usize], &[Ramp]),
     noise: &Noise,
     sensitivity: &Sensitivity,
-    known: &Known<'_>,
+    known: &Context<'_>,
 ) -> bool {
     let [before @ .., cut] = steps else { return true };
     if proven.last() != Some(cut) || ramps.iter().any(|ramp| *cut < ramp.around.1) {
@@ -154,7 +132,7 @@ fn with_drifts(
     (steps, ramps): (Vec<usize>, Vec<Ramp>),
     noise: &Noise,
     sensitivity: &Sensitivity,
-    known: &Known<'_>,
+    known: &Context<'_>,
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let count = scaled.values.len();
     let scores =
@@ -172,7 +150,7 @@ fn with_drifts(
         let held = || {
             let is_within = |range: &&RangeInclusive<usize>| 2 * shared(range, stretch) > range.end() - range.start();
             let before = known.drifts.iter().find(is_within)?;
-            of_least(HELD).filter(|(ramp, _)| shared(before, [ramp.begin, ramp.end]) > 0)
+            of_least(RETAINED).filter(|(ramp, _)| shared(before, [ramp.begin, ramp.end]) > 0)
         };
         of_least(1.0).or_else(held)
     };
@@ -314,7 +292,7 @@ mod tests {
             prop_assert_eq!(found(&values), found(&scaled));
             // A time and the rate that it means change at the same points.
             let rates: Vec<f64> = values.iter().map(|value| 1.0 / value).collect();
-            let known = Known { more_is_better: true, ..Known::default() };
+            let known = Context { more_is_better: true, ..Context::default() };
             prop_assert_eq!(found(&values), places(&changes_known(&rates, &Sensitivity::BALANCED, &known)));
         }
 
@@ -334,7 +312,7 @@ mod tests {
             ),
             border in 1..8_usize,
         ) {
-            let known = Known { borders: &[border, 40], drifts: &[2..=30], ..Known::default() };
+            let known = Context { borders: &[border, 40], drifts: &[2..=30], ..Context::default() };
             let found = changes_known(&values, &Sensitivity::LOOSE, &known);
             prop_assert!(found.levels.iter().all(|level| level.value.is_finite()), "{:?}", found.levels);
         }

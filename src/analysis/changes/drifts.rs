@@ -7,7 +7,7 @@
 
 use super::climbs::Climb;
 use super::noise::{self, Noise};
-use super::ramps::Ramp;
+use super::ramp::Ramp;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::{Side, trimmed_mean};
@@ -193,7 +193,8 @@ fn steady(drawn: &[f64], course: &Course) -> f64 {
 mod tests {
     use std::ops::RangeInclusive;
 
-    use crate::changes::detect::{self, Known};
+    use crate::changes::context::Context;
+    use crate::changes::detect::{self};
     use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
 
@@ -331,7 +332,7 @@ mod tests {
                 let values = climb(140, 0.12, noise, rho, seed);
                 let mut known: Vec<RangeInclusive<usize>> = Vec::new();
                 for count in (30..=140).step_by(2) {
-                    let held = Known { drifts: if holds { &known } else { &[] }, ..Known::default() };
+                    let held = Context { drifts: if holds { &known } else { &[] }, ..Context::default() };
                     let found = detect::changes_known(&values[..count], &Sensitivity::BALANCED, &held);
                     told += found.drifts.len();
                     match found.drifts.first() {
@@ -351,7 +352,7 @@ mod tests {
     #[test]
     fn what_was_told_of_a_drift_holds_none_that_is_not_there() {
         let told = 20..=59;
-        let held = Known { drifts: std::slice::from_ref(&told), ..Known::default() };
+        let held = Context { drifts: std::slice::from_ref(&told), ..Context::default() };
         let found = |values: &[f64]| detect::changes_known(values, &Sensitivity::BALANCED, &held).drifts.len();
         let flat = (0..100).filter(|seed| found(&climb(80, 0.0, 0.01, 0.0, *seed)) > 0).count();
         assert!(flat <= 2, "{flat} of 100 series hold nothing and keep a drift");

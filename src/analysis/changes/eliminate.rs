@@ -273,7 +273,7 @@ impl<'a> Elimination<'a> {
     }
 }
 
-/// The changes that prove themselves, each where it is likeliest; `runs` as of `Known`.
+/// The changes that prove themselves, each where it is likeliest; `runs` as of `Context`.
 pub(super) fn proven(scaled: &Scaled, noise: &Noise, sensitivity: &Sensitivity, runs: &[usize]) -> Vec<usize> {
     let count = scaled.values.len();
     let found = Elimination::of(scaled, &noise.cuts, noise, sensitivity).proven();

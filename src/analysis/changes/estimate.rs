@@ -5,7 +5,7 @@
 //! points hang together; the quantile is Student's. That the change was found, and where, is taken for given.
 
 use super::noise::Noise;
-use super::ramps::Ramp;
+use super::ramp::Ramp;
 use super::scale::Scaled;
 use super::side::Side;
 use sprag_base::stats::student;

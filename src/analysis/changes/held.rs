@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use super::borders::{self, Step};
-use super::detect::{HELD, Known};
+use super::context::{Context, RETAINED};
 use super::eliminate::{Elimination, around};
 use super::noise::Noise;
 use super::position;
-use super::ramps::Ramp;
+use super::ramp::Ramp;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::Side;
@@ -59,7 +59,7 @@ impl<'a> Holding<'a> {
     }
 
     /// Puts back the changes that were told before, are not found now, and are not unlikely enough to be taken back.
-    pub(super) fn hold_told<'k>(&self, steps: &mut Vec<Step<'k>>, known: &Known<'k>) {
+    pub(super) fn hold_told<'k>(&self, steps: &mut Vec<Step<'k>>, known: &Context<'k>) {
         let count = self.scaled.values.len();
         for range in known.told {
             let (first, last) = ((*range.start()).max(1), (*range.end()).min(count - 1));
@@ -76,7 +76,7 @@ impl<'a> Holding<'a> {
             };
             let cut = locate(&with, &[]);
             with[place] = cut;
-            if self.score(&with, place) >= HELD && (self.ramps.is_empty() || self.differs(&with, place)) {
+            if self.score(&with, place) >= RETAINED && (self.ramps.is_empty() || self.differs(&with, place)) {
                 let borders = borders::within(known.borders, first, last);
                 let likely = locate(&with, borders);
                 let place = if borders.contains(&likely) { likely } else { cut };
@@ -112,7 +112,8 @@ fn proven_cuts(steps: &[Step<'_>]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::changes::detect::{Known, changes, changes_known};
+    use crate::changes::context::Context;
+    use crate::changes::detect::{changes, changes_known};
     use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
     use sprag_model::change_point::Changes;
@@ -125,7 +126,7 @@ mod tests {
     }
 
     fn told(values: &[f64], range: std::ops::RangeInclusive<usize>) -> Changes {
-        let known = Known { told: &[range], ..Known::default() };
+        let known = Context { told: &[range], ..Context::default() };
         changes_known(values, &Sensitivity::BALANCED, &known)
     }
 

@@ -11,6 +11,7 @@
 //! (`held.rs`).
 
 pub mod sensitivity;
+pub mod context;
 pub mod detect;
 pub mod exact;
 pub mod chance;
@@ -24,10 +25,11 @@ mod long_sides;
 mod short_run;
 mod drifts;
 mod eliminate;
+mod ramp;
 mod ramps;
 mod climbs;
 mod standing;
-mod position;
+pub mod position;
 mod borders;
 mod held;
 mod estimate;

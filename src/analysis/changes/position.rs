@@ -9,9 +9,12 @@
 
 use std::ops::RangeInclusive;
 
-use super::detect::OF_BORDER;
 use super::noise::Noise;
 use super::side::trimmed_mean;
+
+/// How much likelier a change lies at a border of environments than at any other place, as a deviance, twice the logarithm of
+/// the odds: they are 100 to 1.
+pub const OF_BORDER: f64 = 9.21;
 
 /// The most points on either side that count.
 const LOOKED_AT: usize = 150;

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::climbs::{Climb, Explained};
 use super::drifts;
 use super::noise::Noise;
+use super::ramp::{NARROWEST, OVER, Ramp};
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::trimmed_mean;
@@ -19,10 +20,6 @@ use sprag_base::stats::ramp::{Course, Sums};
 const AS_DEAR: f64 = 46.0;
 const CHEAPENS: f64 = 12.0;
 
-/// How many points a ramp has been over from which on it costs what a step does at least: it goes on no more, and what has
-/// been a level for so long was no beginning of a drift.
-pub(super) const OVER: usize = 50;
-
 /// What a ramp beside a step costs more than that step at least: the step has explained most by then.
 const DEARER: f64 = 4.5;
 
@@ -30,48 +27,8 @@ const DEARER: f64 = 4.5;
 /// not, the ramp is one of several of a climb that bends.
 const APPARENT: f64 = 0.5;
 
-/// The narrowest ramp, in points: what is steeper is a step that a few points blur.
-pub(super) const NARROWEST: usize = 10;
-
 /// How many deviations from its step a point counts at most.
 const DRAWN_IN: f64 = 4.0;
-
-/// A ramp, even or bent.
-pub(super) struct Ramp {
-    pub(super) begin: usize,
-    /// The first point after it.
-    pub(super) end: usize,
-    /// The points between which it lies: the changes, or the ends, before and after the steps that it explains.
-    pub(super) around: (usize, usize),
-    /// How far it leads, on the scale of the values.
-    pub(super) size: f64,
-    /// Whether it is there only because it was told before.
-    pub(super) held: bool,
-    /// Where it bends, with its beginning and its end; none of an even one.
-    pub(super) knots: Vec<Knot>,
-}
-
-/// A place of a ramp that bends.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Knot {
-    /// The first point after it.
-    pub(super) place: usize,
-    /// The share of the ramp that lies behind there.
-    pub(super) share: f64,
-}
-
-impl Ramp {
-    /// The share of it that lies behind at a point.
-    pub(super) fn behind(&self, place: usize) -> f64 {
-        let even =
-            |begin: usize, end: usize| ((place as f64 - begin as f64 + 0.5) / (end - begin) as f64).clamp(0.0, 1.0);
-        let next = self.knots.partition_point(|knot| knot.place <= place);
-        match (next.checked_sub(1).and_then(|before| self.knots.get(before)), self.knots.get(next)) {
-            (Some(one), Some(other)) => one.share + even(one.place, other.place) * (other.share - one.share),
-            _ => even(self.begin, self.end),
-        }
-    }
-}
 
 /// A series, and what it is without its ramps: a change within a ramp is what is left there without it.
 pub(super) struct Levelled<'a> {

@@ -259,7 +259,8 @@ fn at_least(trials: usize, successes: usize, chance: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changes::detect::{Known, changes_known};
+    use crate::changes::context::Context;
+    use crate::changes::detect::changes_known;
     use sprag_base::stats::random::SplitMix64;
 
     #[test]
@@ -293,7 +294,7 @@ mod tests {
 
     /// Of a hundred series of thirty points in how many both ends of such a run are told.
     fn told(run: &[f64], noise: impl Fn(&mut SplitMix64) -> f64, more_is_better: bool) -> usize {
-        let known = Known { more_is_better, ..Known::default() };
+        let known = Context { more_is_better, ..Context::default() };
         let is_told = |seed: &u64| {
             let mut random = SplitMix64::new(*seed);
             let mut values: Vec<f64> = (0..30).map(|_| 100.0 + noise(&mut random)).collect();
@@ -326,7 +327,7 @@ mod tests {
                 let level = |place: usize| 100.0 + if place < 240 { 0.0 } else { step };
                 let mut values: Vec<f64> = (0..count).map(|place| level(place) + random.normal()).collect();
                 (values[60], values[150], values[151]) = (100.0 + stray, 108.0, 112.0);
-                let found = changes_known(&values, &Sensitivity::BALANCED, &Known::default()).points;
+                let found = changes_known(&values, &Sensitivity::BALANCED, &Context::default()).points;
                 [150, 152].iter().all(|place| found.iter().any(|point| point.index == *place))
             };
             (0..40).filter(is_told).count()

@@ -2,7 +2,8 @@
 //! as the step. It is told once it stands, which is once it was there without its newest points, too.
 
 use super::noise::{self, Noise};
-use super::ramps::{self, NARROWEST, OVER};
+use super::ramp::{NARROWEST, OVER};
+use super::ramps;
 use super::side::trimmed_mean;
 
 /// How much less than such a ramp a step must leave to be plain, in squares of the deviation.

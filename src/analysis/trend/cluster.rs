@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::Found;
-use crate::changes::detect::OF_BORDER;
+use crate::changes::position::OF_BORDER;
 use sprag_model::change_point::ChangePoint;
 
 /// What the deviances of the members of a cluster at one commit may add up to: that of one member's range, and for each

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::axis::{Axis, Pooled, pooled};
 use super::memory::{Asked, Look, Memory};
 use super::steady;
-use crate::changes::detect::{Known, changes_known};
+use crate::changes::context::Context;
+use crate::changes::detect::changes_known;
 use crate::changes::detectable::detectable;
 use crate::changes::exact;
 use crate::changes::newest::{self, Apart};
@@ -78,8 +79,8 @@ impl<'a> Found<'a> {
         let (told, drifts) = (told(false), told(true));
         let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
-        let known = Known { told: &told, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
-        let look_at = |values: &[f64], known: &Known<'_>| {
+        let known = Context { told: &told, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
+        let look_at = |values: &[f64], known: &Context<'_>| {
             let of_all = values.len() == points.len();
             let asked = Asked { values, is_exact, sensitivity: &setting.sensitivity, known, apart: of_all };
             let name = asked.name();
@@ -95,7 +96,7 @@ impl<'a> Found<'a> {
             };
             let (told, drifts) = (before(&told), before(&drifts));
             let borders = &borders[..borders.partition_point(|border| *border < until)];
-            let known = Known { told: &told, drifts: &drifts, borders, runs: &runs[..until], more_is_better };
+            let known = Context { told: &told, drifts: &drifts, borders, runs: &runs[..until], more_is_better };
             let (name, steady) = look_at(&values[..until], &known);
             let is_alike = steady::are_alike(&steady.changes, until, &changes);
             if is_alike {
@@ -173,12 +174,12 @@ impl<'a> Found<'a> {
 
 fn look(asked: &Asked<'_>) -> Look {
     let Asked { values, is_exact, sensitivity, known, apart } = *asked;
-    let look = |values: &[f64], known: &Known<'_>| match is_exact {
+    let look = |values: &[f64], known: &Context<'_>| match is_exact {
         true => exact::changes(values, sensitivity),
         false => changes_known(values, sensitivity, known),
     };
     let changes = look(values, known);
-    let again = |values: &[f64]| look(values, &Known { more_is_better: known.more_is_better, ..Known::default() });
+    let again = |values: &[f64]| look(values, &Context { more_is_better: known.more_is_better, ..Context::default() });
     let apart = apart.then(|| newest::apart(values, &changes, sensitivity, again)).flatten();
     Look { changes, apart }
 }

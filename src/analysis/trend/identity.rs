@@ -3,8 +3,8 @@
 //! What was told of events lies in append-only records. An event of the present data is the one of a record if it has a series
 //! in common with it and their suspects overlap; it may then only have suspects that the record has, too: later data narrow it.
 //! A drift is never taken for a change. One that nothing in the present data is like stays as long as it scores
-//! [`HELD`](crate::changes::detect::HELD) or more in one of its series (`found.rs`), and is retracted then; so is an
-//! event of which more is likely to be chance than [`HELD`](super::discovery::HELD), as it is no longer called sure. Without
+//! [`RETAINED`](crate::changes::context::RETAINED) or more in one of its series (`found.rs`), and is retracted then; so is an
+//! event of which more is likely to be chance than [`RETAINED`](super::discovery::HELD), as it is no longer called sure. Without
 //! records ids come from the present data: the machines, the kind, and the first commit that surely has it; of a drift, whose last commit
 //! is another one as long as it goes on, that where it begins.
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use crate::changes::detect::Known;
+use crate::changes::context::Context;
 use crate::changes::newest::Apart;
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::digest::Digest;
@@ -32,14 +32,14 @@ pub(super) struct Asked<'a> {
     pub(super) values: &'a [f64],
     pub(super) is_exact: bool,
     pub(super) sensitivity: &'a Sensitivity,
-    pub(super) known: &'a Known<'a>,
+    pub(super) known: &'a Context<'a>,
     /// Whether newest points that lie apart are looked for.
     pub(super) apart: bool,
 }
 
 impl Asked<'_> {
     pub(super) fn name(&self) -> Digest {
-        let Known { told, drifts, borders, more_is_better, runs } = *self.known;
+        let Context { told, drifts, borders, more_is_better, runs } = *self.known;
         let mut words = Words::default();
         words.list(self.values, |words, value| words.number(*value));
         words.flag(self.is_exact);
@@ -281,10 +281,10 @@ mod tests {
     fn whatever_a_look_hangs_on_gives_it_another_name() {
         let (values, more) = ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]);
         let (one, other) = ([1..=2], [1..=3]);
-        let known = Known::default();
+        let known = Context::default();
         let balanced = Sensitivity::BALANCED;
         let plain = Asked { values: &values, is_exact: false, sensitivity: &balanced, known: &known, apart: true };
-        let of_known = |known: Known<'_>| Asked { known: &known, ..plain }.name();
+        let of_known = |known: Context<'_>| Asked { known: &known, ..plain }.name();
         let names = [
             plain.name(),
             Asked { values: &more, ..plain }.name(),
@@ -293,12 +293,12 @@ mod tests {
             Asked { apart: false, ..plain }.name(),
             Asked { sensitivity: &Sensitivity::STRICT, ..plain }.name(),
             Asked { sensitivity: &balanced.at_least(0.5), ..plain }.name(),
-            of_known(Known { told: &one, ..known }),
-            of_known(Known { told: &other, ..known }),
-            of_known(Known { drifts: &one, ..known }),
-            of_known(Known { borders: &[1], ..known }),
-            of_known(Known { runs: &[1], ..known }),
-            of_known(Known { more_is_better: true, ..known }),
+            of_known(Context { told: &one, ..known }),
+            of_known(Context { told: &other, ..known }),
+            of_known(Context { drifts: &one, ..known }),
+            of_known(Context { borders: &[1], ..known }),
+            of_known(Context { runs: &[1], ..known }),
+            of_known(Context { more_is_better: true, ..known }),
         ];
         for (place, name) in names.iter().enumerate() {
             assert!(!names[..place].contains(name), "{place}");

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use super::found::Found;
 use super::memory::Memory;
-use crate::changes::detect::{Known, changes_known};
+use crate::changes::context::Context;
+use crate::changes::detect::changes_known;
 use sprag_base::digest::{self, Digest};
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
@@ -84,7 +85,7 @@ fn alarms(found: &Found<'_>, times: usize) -> Vec<usize> {
     let level = found.changes.points.last().map_or(found.points[0].value, |point| point.after.value);
     let seed = digest::sha256_hex(found.series.id.as_bytes());
     let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
-    let known = Known { more_is_better: found.series.metric.better == Better::Higher, ..Known::default() };
+    let known = Context { more_is_better: found.series.metric.better == Better::Higher, ..Context::default() };
     let mut blocks: Vec<&[f64]> = residues.chunks(BLOCK).collect();
     (0..times)
         .map(|_| {

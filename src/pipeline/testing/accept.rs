@@ -3,10 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::report::ACCEPT_VARIABLE;
 use super::{PerformanceData, Report, Rule, TestingError, compare};
-
-/// The variable that makes [`compare_with_file`] write the ground truth in place of comparing: `1` where it is to.
-pub const ACCEPT_VARIABLE: &str = "SPRAG_ACCEPT";
 
 /// The variable that build servers set, which accept nothing.
 const CI_VARIABLE: &str = "CI";

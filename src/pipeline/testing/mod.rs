@@ -37,12 +37,12 @@ pub use sprag_model::rule::Rule;
 pub use sprag_model::unit::Unit;
 pub use sprag_model::verdict::{Comparison, Effect, Verdict};
 
-pub use accept::{ACCEPT_VARIABLE, compare_with_file};
+pub use accept::compare_with_file;
 pub use compare::{INTERVAL, Judge, compare, compare_sections};
 pub use data::PerformanceData;
 pub use measurer::{Cases, Measurer};
 pub use processes::in_processes;
-pub use report::Report;
+pub use report::{ACCEPT_VARIABLE, Report};
 
 /// Why nothing could be measured, read, written or held against anything.
 ///

@@ -11,7 +11,8 @@ use serde::Serialize;
 use super::distinct::{NamedFile, check_distinct};
 use super::{Advice, Exit, text};
 use crate::cli::{DetectArgs, SensitivityArg};
-use sprag_analysis::changes::detect::{FEWEST_POINTS, Known, changes_known};
+use sprag_analysis::changes::context::Context;
+use sprag_analysis::changes::detect::{FEWEST_POINTS, changes_known};
 use sprag_analysis::changes::exact;
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
@@ -56,7 +57,7 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
     }
     tell(&table);
     let sensitivity = sensitivity(args);
-    let known = Known { more_is_better: args.more_is_better, ..Known::default() };
+    let known = Context { more_is_better: args.more_is_better, ..Context::default() };
     let of = |series: &TableSeries, count: usize| changes(series, count, &sensitivity, &known);
     let json = if args.stream {
         serde_json::to_vec(&each(&table, |series| growing(series, |count| of(series, count))))
@@ -125,7 +126,7 @@ fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> 
 }
 
 /// What changed in the first points of a series.
-fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, known: &Known<'_>) -> Changes {
+fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, known: &Context<'_>) -> Changes {
     let values = &series.values[..count];
     let is_exact = series.exact.contains(&count) && exact::is_steady(values);
     if is_exact { exact::changes(values, sensitivity) } else { changes_known(values, sensitivity, known) }

@@ -82,7 +82,7 @@ pub(in crate::cmd) fn stop_bisection(bisects: bool, result: anyhow::Result<Exit>
                 crate::cmd::say(&format!("hint: {hint}"));
             }
             let is_of_commit =
-                matches!(crate::cmd::cause(&error), Some(Trouble::CannotBuild(_) | Trouble::Unmeasured(_)));
+                matches!(crate::cmd::exit::cause(&error), Some(Trouble::CannotBuild(_) | Trouble::Unmeasured(_)));
             Ok(if is_of_commit { Exit::CannotTell } else { Exit::Abort })
         }
         result => result,

@@ -1,6 +1,7 @@
 //! A checklist derived again from the records, and what of the recorded one is not the same.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -8,8 +9,8 @@ use chrono::TimeDelta;
 
 use super::artifacts::Artifact;
 use super::fault::Fault;
-use super::gather::{self, Gathered, Stated};
-use super::verify::bytes_of;
+use super::gather::{self, Gathered};
+use super::stated::{self, Stated};
 use super::{branch, fill, identity, reviewed};
 use crate::cmd::project::Project;
 use crate::config::FILE_NAME;
@@ -115,7 +116,7 @@ pub(super) fn of_history(
 pub(super) fn derive(project: Project, then: &Entries, of: &Recorded<'_>) -> anyhow::Result<Vec<Fault>> {
     let recorded = of.checklist;
     let stated = Stated::read(&project)?;
-    let release = gather::find(&stated.releases, &recorded.release)?.clone();
+    let release = stated::find(&stated.releases, &recorded.release)?.clone();
     gather::check_roles(&release, &stated.checklist)?;
     identity::check_all(&project, &stated.releases)?;
     identity::check_history(&project, &stated.releases, then)?;
@@ -321,4 +322,9 @@ fn stated(bytes: &[u8], again: &FilledChecklist) -> String {
 fn algorithms<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.map(String::as_str).collect();
     if names.is_empty() { "no digest".to_owned() } else { names.join(" and ") }
+}
+
+pub(super) fn bytes_of(folder: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
+    let path = folder.join(name);
+    fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
 }

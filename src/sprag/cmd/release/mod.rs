@@ -8,6 +8,7 @@ mod checklist;
 mod fault;
 mod fill;
 mod found;
+mod stated;
 mod gather;
 mod identity;
 mod kept;

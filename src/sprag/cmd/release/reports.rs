@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 
 use super::found::Look;
-use super::gather::{self, Gathered, Stated};
+use super::gather::{self, Gathered};
+use super::stated::{self, Stated};
 use super::{artifacts, branch, fill, identity, kept, waivers};
 use crate::cmd::project::Project;
 use crate::cmd::study::{self, Along, Loaded};
@@ -41,7 +42,7 @@ fn read_reports(project: &Project) -> anyhow::Result<Released> {
     if project.is_bare || !project.root.join(RELEASES_PATH).is_file() {
         return Ok(Released::default());
     }
-    let releases = gather::releases(&project.root)?;
+    let releases = stated::releases(&project.root)?;
     // A ledger that cannot be read is nobody's alone.
     ledger::read(project)?;
     let all = &releases.0;

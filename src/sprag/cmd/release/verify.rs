@@ -1,12 +1,9 @@
 //! `sprag release verify`: everything that an attestation wrote, held against the records again.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context as _;
-
-use super::again::{self, Recorded};
+use super::again::{self, Recorded, bytes_of};
 use super::checklist::{exit_of, table};
 use super::fault::Fault;
 use super::sign::{self, Trusted};
@@ -161,11 +158,6 @@ fn check(folder: &Path, repository: &Path, trusted: &Trusted<'_>) -> anyhow::Res
     }
     let signature = signature(folder, trusted, &mut faults)?;
     Ok(if faults.is_empty() { Ok(Verified { checklist: recorded, files, signature, notes }) } else { Err(faults) })
-}
-
-pub(super) fn bytes_of(folder: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
-    let path = folder.join(name);
-    fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
 /// What a file with that digest holds, as git or the checklist know it.

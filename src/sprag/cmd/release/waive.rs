@@ -5,7 +5,7 @@ use std::path::Path;
 
 use chrono::{DateTime, Days, Utc};
 
-use super::gather::Stated;
+use super::stated::Stated;
 use super::waivers::check_known;
 use crate::cli::WaiveArgs;
 use crate::cmd::project::Project;

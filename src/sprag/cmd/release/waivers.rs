@@ -1,6 +1,6 @@
 //! Waivers of what there is not: of another release, item or target than the files of the project state.
 
-use super::gather::{self, Stated};
+use super::stated::{self, Stated};
 use crate::cmd::{Advice, text, warn};
 use crate::config::nearest;
 use sprag_evidence::checklist::CHECKLIST_PATH;
@@ -12,7 +12,7 @@ use sprag_model::release::Release;
 /// # Errors
 /// What there is not, with what was likely meant.
 pub(super) fn check_known(stated: &Stated, of: &Waiver) -> Result<(), Advice> {
-    let release = gather::find(&stated.releases, &of.release)?;
+    let release = stated::find(&stated.releases, &of.release)?;
     let unknown = |what: String, word: &str, known: &[&str]| {
         let near = nearest(word, known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
