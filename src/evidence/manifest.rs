@@ -1,6 +1,6 @@
 //! A replay manifest: the seed, the configuration and the files that a deterministic run is known by, each with its digest.
 //!
-//! The digests are those of Apex-X: SHA-256 of canonical JSON ([`canonical`]) and of the bytes of files. That of the manifest
+//! The digests are those of Apex-X: SHA-256 of canonical JSON (`canonical`) and of the bytes of files. That of the manifest
 //! covers the seed, the digest of the configuration and those of the files by name; neither their paths nor the state of the
 //! machine are part of it, so that a run which is repeated elsewhere has the same.
 

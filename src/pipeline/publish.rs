@@ -43,7 +43,7 @@ pub fn publish(
     put(project, study, trend, &movers, releases, out)
 }
 
-/// Likewise, with its trend as of [`present`], which is known already.
+/// Likewise, with its trend as of `present`, which is known already.
 ///
 /// # Errors
 /// As [`publish`].

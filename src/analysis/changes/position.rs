@@ -1,7 +1,7 @@
 //! Where a change is: the most likely place, and all places that are nearly as likely.
 //!
 //! With the levels of both sides known, the squares about them are least at the most likely place. Places whose deviance is
-//! within [`NEARLY`] of it make the range. A point that lies beyond both levels hardly tells of which side it is: of a stray
+//! within `NEARLY` of it make the range. A point that lies beyond both levels hardly tells of which side it is: of a stray
 //! the squares would outweigh those of all other points.
 //!
 //! Where the environment changed within reach, what is known before any point was measured counts as well: such a border is

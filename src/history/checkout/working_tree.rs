@@ -30,8 +30,8 @@ pub struct Healed {
 
 /// Lets working trees catch up with records whose append was cut short after the branch had moved.
 ///
-/// Does nothing where no append was cut short, and while another one is under way. [`super::append`] and
-/// [`super::load`] call it first.
+/// Does nothing where no append was cut short, and while another one is under way. `super::append` and
+/// `super::load` call it first.
 ///
 /// # Errors
 /// When the folder `sprag/` inside the git folder cannot be read or written.

@@ -33,7 +33,7 @@ pub struct Listing {
 }
 
 /// Lists the records of the history. What is misnamed, or no plain file, is quarantined with the reason; whether the
-/// content is a record is seen by [`crate::git::read`].
+/// content is a record is seen by `crate::git::read`.
 ///
 /// Reads trees alone, never the working tree. TreeLookup below `history/v1/` that begin with an underscore hold no runs,
 /// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.

@@ -28,7 +28,7 @@ pub struct CargoBuild<'a> {
     pub time_out: Duration,
     /// Variables of this process that it does not get by itself.
     pub without: &'a [&'a str],
-    /// How to start a guard, which ends the build where this process dies; see [`super::guard`].
+    /// How to start a guard, which ends the build where this process dies; see `super::guard`.
     pub guard: Option<&'a WorkerCommand>,
 }
 

@@ -48,7 +48,7 @@ pub struct CommandSuite {
     pub most_bytes: u64,
     /// Where the command leaves its results; absent for its standard output.
     pub results: Option<ResultPlace>,
-    /// How to start a guard, which ends the command where this process dies; see [`super::guard`].
+    /// How to start a guard, which ends the command where this process dies; see `super::guard`.
     pub guard: Option<WorkerCommand>,
 }
 

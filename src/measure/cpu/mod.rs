@@ -4,7 +4,7 @@
 //! `wide` profile is one map of 128 channels with 32 tiles of 8 pixels, a scan of 256 steps, and the feature-fusion
 //! module end to end. Sizes are part of each benchmark's identity.
 //!
-//! A kernel is declared once, as a [`CpuKernel`](check::CpuKernel): from that its workloads, its parity checks on poisoned
+//! A kernel is declared once, as a `CpuKernel`: from that its workloads, its parity checks on poisoned
 //! outputs, tuning, the control and instruction counts follow.
 
 mod check;

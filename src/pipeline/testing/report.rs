@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sprag_model::rule::Rule;
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// The variable that makes [`compare_with_file`] write the ground truth in place of comparing: `1` where it is to.
+/// The variable that makes `compare_with_file` write the ground truth in place of comparing: `1` where it is to.
 pub const ACCEPT_VARIABLE: &str = "SPRAG_ACCEPT";
 
 /// What a comparison found, one entry a subsection.
