@@ -46,8 +46,8 @@ function drawSpread(namespace, { factor, symbol }, sides) {
   sides.forEach(([name, values], i) => {
     const row = rows[i], { first, median, third } = quartersOf(values), inside = values.filter((one) => one >= low && one <= high);
     words(name, 0, row + 4, "", "halo strong");
-    draw("path", "band", { d: `M${Math.round(x(first))} ${row - 15}H${Math.round(x(third))}V${row + 15}H${Math.round(x(first))}Z` });
-    draw("path", "dots many", { d: swarmOf(inside.map(across)).map(([at, up]) => `M${Math.round(at)} ${row + up}h0`).join("") });
+    draw("path", "band", { d: `M${tenth(x(first))} ${row - 15}H${tenth(x(third))}V${row + 15}H${tenth(x(first))}Z` });
+    draw("path", "dots many", { d: swarmOf(inside.map(across)).map(([at, up]) => `M${tenth(at)} ${row + up}h0`).join("") });
     for (const [edge, way, outside] of [[left - 4, -1, values.filter((one) => one < low)], [right + 4, 1, values.filter((one) => one > high)]]) {
       if (!outside.length) continue;
       const farthest = quantity([factor, symbol], extentOf(outside)[way > 0 ? 1 : 0]);

@@ -51,8 +51,8 @@ export async function browser() {
 export const text = (page) => readFileSync(path.join(folder, page), "utf8");
 
 /** The data that the page of a series holds for its chart. */
-export const told = (page) => JSON.parse(text(page).match(/<script type=application\/json>(.*?)<\/script>/)[1]);
-export const runs = ({ places }) => places.split(" ").reduce((sum, word) => sum + Number(word.split("x")[1] ?? 1), 0);
+export const told = (page) => JSON.parse(text(page).match(/<script type="application\/json">(.*?)<\/script>/s)[1]);
+export const runs = ({ places }) => places.length;
 
 /** The series with the most runs. */
 export const longest = () => pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"))
