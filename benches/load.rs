@@ -47,14 +47,14 @@ fn cold(bencher: Bencher<'_, '_>) {
 #[divan::bench(max_time = 10)]
 fn keep(bencher: Bencher<'_, '_>) {
     let runs = decoded(&store());
-    bencher.bench_local(|| kept(&runs));
+    bencher.bench_local(|| decoded_bytes(&runs));
 }
 
 /// The frame made of what was kept.
 #[divan::bench(max_time = 10)]
 fn warm(bencher: Bencher<'_, '_>) {
     let store = store();
-    let bytes = kept(&decoded(&store));
+    let bytes = decoded_bytes(&decoded(&store));
     bencher.bench_local(|| {
         let listing = listed(&store);
         let runs = DecodedRuns::from_bytes(&bytes).expect("it is what was written");
@@ -63,7 +63,7 @@ fn warm(bencher: Bencher<'_, '_>) {
     });
 }
 
-fn kept(runs: &DecodedRuns) -> Vec<u8> {
+fn decoded_bytes(runs: &DecodedRuns) -> Vec<u8> {
     let mut bytes = Vec::new();
     runs.write(&mut bytes).expect("the tables can be written");
     bytes

@@ -147,7 +147,7 @@ mod tests {
     use sprag_model::change_point::Changes;
 
     /// So many points on a course over the share of them that lies behind, with noise that is a share of it.
-    fn told(points: usize, course: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Changes {
+    fn detected_changes(points: usize, course: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Changes {
         let mut random = SplitMix64::new(seed);
         let mut value = |place: usize| course(place as f64 / (points - 1) as f64) * (1.0 + noise * random.normal());
         let values: Vec<f64> = (0..points).map(&mut value).collect();
@@ -172,7 +172,7 @@ mod tests {
         for (name, points, course, noise) in courses {
             let (mut changes, mut drifts, mut covered) = (0, 0, 0);
             for seed in 0..10 {
-                let found = told(points, course, noise, seed);
+                let found = detected_changes(points, course, noise, seed);
                 changes += found.points.len();
                 drifts += found.drifts.len();
                 let width: usize = found.drifts.iter().map(|drift| drift.end - drift.begin).sum();
@@ -194,7 +194,7 @@ mod tests {
         for (climb, step) in [(0.1, 0.012), (0.04, 0.01), (0.15, 0.02)] {
             let course = |share: f64| (1.0 + climb * share * share) * if share < 0.6 { 1.0 } else { 1.0 + step };
             let found = (0..20).filter(|seed| {
-                let changes = told(1000, course, 0.002, *seed);
+                let changes = detected_changes(1000, course, 0.002, *seed);
                 let is_step = |at: usize, size: f64| at.abs_diff(600) <= 2 && (size / step - 1.0).abs() < 0.4;
                 changes.points.iter().any(|point| is_step(point.index, point.relative()))
             });

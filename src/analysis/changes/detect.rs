@@ -93,7 +93,7 @@ fn cuts(
     known: &Context<'_>,
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let proven = eliminate::proven(scaled, noise, sensitivity, known.runs);
-    let (mut steps, ramps) = ramps::told_apart(scaled, &proven, noise, sensitivity);
+    let (mut steps, ramps) = ramps::steps_and_ramps(scaled, &proven, noise, sensitivity);
     if !newest_stands(scaled, &proven, (&steps, &ramps), noise, sensitivity, known) {
         steps.pop();
     }
@@ -120,7 +120,7 @@ fn newest_stands(
         let first = scaled.first(scaled.values.len() - without);
         let noise = Noise { strays: noise.strays, ..Noise::of(&first, sensitivity.penalty) };
         let proven = eliminate::proven(&first, &noise, sensitivity, known.runs);
-        standing::is_among(*cut, &ramps::told_apart(&first, &proven, &noise, sensitivity).0)
+        standing::is_among(*cut, &ramps::steps_and_ramps(&first, &proven, &noise, sensitivity).0)
     };
     standing::asked(&scaled.values, begin, *cut, noise).is_none_or(|without| without.into_iter().all(stood))
 }

@@ -125,7 +125,7 @@ mod tests {
         (0..200).map(|place| course(place).exp() * (1.0 + 0.008 * random.normal())).collect()
     }
 
-    fn told(values: &[f64], range: std::ops::RangeInclusive<usize>) -> Changes {
+    fn detected_changes(values: &[f64], range: std::ops::RangeInclusive<usize>) -> Changes {
         let known = Context { told: &[range], ..Context::default() };
         changes_known(values, &Sensitivity::BALANCED, &known)
     }
@@ -141,7 +141,7 @@ mod tests {
             }
             for place in [50, 62, 70, 100, 130, 138, 150] {
                 drifts += 1;
-                held += told(&values, place - 4..=place + 4).points.len();
+                held += detected_changes(&values, place - 4..=place + 4).points.len();
             }
         }
         assert!(drifts >= 140 && held * 50 <= drifts, "{held} steps are held in {drifts} drifts");

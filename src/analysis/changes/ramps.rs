@@ -75,7 +75,7 @@ impl<'a> Levelled<'a> {
 }
 
 /// The changes among `cuts` that are steps, and the ramps that explain the others.
-pub(super) fn told_apart(
+pub(super) fn steps_and_ramps(
     scaled: &Scaled,
     cuts: &[usize],
     noise: &Noise,
