@@ -7,4 +7,4 @@
 pub use sprag_pipeline::{config, testing};
 
 pub mod cli;
-pub mod cmd;
+pub mod commands;

@@ -3,28 +3,28 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use sprag::{cli, cmd};
+use sprag::{cli, commands};
 
 /// Counts what is held, so that the peak memory of a benchmark is known.
 #[global_allocator]
-static ALLOCATOR: cmd::CountingAllocator = cmd::CountingAllocator;
+static ALLOCATOR: commands::CountingAllocator = commands::CountingAllocator;
 
 fn main() -> ExitCode {
     let mut out = std::io::stdout().lock();
-    let result = cmd::run(cli::parse(), &mut out).and_then(|exit| {
+    let result = commands::run(cli::parse(), &mut out).and_then(|exit| {
         out.flush()?;
         Ok(exit)
     });
     match result {
         Ok(exit) => ExitCode::from(exit as u8),
         // Whoever read our output has seen enough.
-        Err(error) if cmd::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if commands::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            cmd::say(&format!("error: {error:#}"));
-            if let Some(hint) = cmd::hint(&error) {
-                cmd::say(&format!("hint: {hint}"));
+            commands::say(&format!("error: {error:#}"));
+            if let Some(hint) = commands::hint(&error) {
+                commands::say(&format!("hint: {hint}"));
             }
-            ExitCode::from(cmd::exit_of(&error) as u8)
+            ExitCode::from(commands::exit_of(&error) as u8)
         }
     }
 }

@@ -18,7 +18,7 @@ const DOORS: [(&str, &[&str]); 12] = [
     ("plotters", &["src/report/chart/"]),
     ("plotters_backend", &["src/report/chart/"]),
     ("clap", &["src/sprag/cli/"]),
-    ("anyhow", &["src/sprag/cmd/", "src/sprag/main.rs"]),
+    ("anyhow", &["src/sprag/commands/", "src/sprag/main.rs"]),
     ("toml", &["src/base/toml.rs", "src/pipeline/config/", "src/evidence/"]),
     ("statrs", &["src/base/stats/"]),
 ];
@@ -38,7 +38,7 @@ const FILES: [&str; 7] = [
 const UNSAFE: [&str; 2] = ["src/measure/", "src/kernels/"];
 
 /// Where the wall clock may be read.
-const CLOCK: [&str; 2] = ["src/measure/", "src/sprag/cmd/"];
+const CLOCK: [&str; 2] = ["src/measure/", "src/sprag/commands/"];
 
 /// Ways to read the wall clock.
 const CLOCK_WORDS: [&str; 3] = ["Utc::now", "Local::now", "SystemTime::now"];
@@ -101,7 +101,7 @@ fn the_checks_above_can_fail() {
     assert!(!names_crate("let polars_rows = 3;", "polars"));
     assert!(!names_crate("use plotters_backend::X;", "plotters"));
     assert_eq!(
-        code_lines("// use crate::cmd\nlet a = 1; // crate::cmd").map(|(_, line)| line).collect::<Vec<_>>(),
+        code_lines("// use crate::commands\nlet a = 1; // crate::commands").map(|(_, line)| line).collect::<Vec<_>>(),
         ["let a = 1; "]
     );
 }

@@ -1,0 +1,361 @@
+//! The findings as text for a terminal.
+
+use std::collections::BTreeMap;
+
+use crate::commands::text::{columns, printable};
+use sprag_measure::doctor::findings::{ClassFitness, Clock, Findings, KernelFindings, MachineFindings, Pressures};
+use sprag_model::unit::Unit;
+
+/// What stands where a figure is not known.
+const UNKNOWN: &str = "–";
+
+pub(super) fn text(findings: &Findings) -> String {
+    let mut text = format!("{}\n", verdict(findings));
+    section(&mut text, "Machine", &columns(&machine(&findings.machine), &[]));
+    section(&mut text, "What can be measured", &columns(&abilities(findings), &[]));
+    section(&mut text, "Clocks", &columns(&clocks(findings), &[]));
+    section(&mut text, "Pressure meanwhile", &pressure(&findings.pressure));
+    let plural = if findings.noise.processes == 1 { "process" } else { "processes" };
+    section(&mut text, &format!("Noise in {} fresh worker {plural}", findings.noise.processes), &noise(findings));
+    section(&mut text, "What to change", &advice(findings));
+    text
+}
+
+/// Adds a headline and the lines below it, set in by two.
+fn section(text: &mut String, headline: &str, lines: &str) {
+    text.push_str(&format!("\n{headline}\n"));
+    for line in lines.lines() {
+        text.push_str(format!("  {line}").trim_end());
+        text.push('\n');
+    }
+}
+
+/// One line: how fit for which class.
+fn verdict(findings: &Findings) -> String {
+    let fit = |one: &ClassFitness| format!("{} for {}", one.fitness.word(), class_name(&one.class));
+    let classes: Vec<String> = findings.noise.classes.iter().map(fit).collect();
+    match classes.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("This machine is {} and {last} kernels.", others.join(", "))
+        }
+        _ => format!("This machine is {} kernels.", classes.concat()),
+    }
+}
+
+/// The class as sentences write it.
+fn class_name(class: &str) -> &str {
+    if class == "dram" { "DRAM" } else { class }
+}
+
+fn machine(machine: &MachineFindings) -> Vec<Vec<String>> {
+    let facts = &machine.facts;
+    let named = match machine.named_by.as_str() {
+        "hardware" => {
+            "a digest of the hardware; `[machine] name` in sprag.toml or SPRAG_MACHINE gives it a name".to_owned()
+        }
+        by => format!("by {by}"),
+    };
+    let mut rows = vec![
+        row("name", &machine.name),
+        row("id", &format!("{} ({named})", machine.id)),
+        row("class", &machine.class),
+        row("environment", &format!("key {}", machine.environment_key)),
+    ];
+    let lines = [
+        ("processors", processors(facts)),
+        ("caches", caches(facts)),
+        ("memory", memory(facts)),
+        ("clock rate", listed(facts, &[("governor", "governor "), ("boost", "boost ")])),
+        ("system", listed(facts, &[("os", ""), ("os_release", "kernel "), ("libc", "")])),
+        ("around it", listed(facts, &[("hypervisor", "hypervisor "), ("container", "container ")])),
+    ];
+    rows.extend(lines.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| row(name, &text)));
+    rows
+}
+
+fn row(name: &str, text: &str) -> Vec<String> {
+    vec![name.to_owned(), printable(text)]
+}
+
+/// The facts that are known, each after its word.
+fn listed(facts: &BTreeMap<String, String>, names: &[(&str, &str)]) -> String {
+    let known = names.iter().filter_map(|(name, word)| Some(format!("{word}{}", facts.get(*name)?)));
+    known.collect::<Vec<String>>().join(", ")
+}
+
+fn processors(facts: &BTreeMap<String, String>) -> String {
+    let number = |name: &str| facts.get(name).and_then(|value| value.parse::<u64>().ok());
+    let counted = |name: &str, one: &str, many: &str| {
+        number(name).map(|count| format!("{count} {}", if count == 1 { one } else { many }))
+    };
+    let parts = [
+        counted("cores", "may be used at once", "may be used at once"),
+        counted("threads_per_core", "thread a core", "threads a core"),
+        counted("sockets", "socket", "sockets"),
+        counted("numa_nodes", "NUMA node", "NUMA nodes"),
+        facts.get("cpu_quota_cores").map(|quota| format!("limited to the time of {quota}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
+}
+
+fn caches(facts: &BTreeMap<String, String>) -> String {
+    let levels =
+        [("cache_l1d_bytes", "L1d"), ("cache_l2_bytes", "L2"), ("cache_l3_bytes", "L3"), ("cache_l4_bytes", "L4")];
+    let size = |name: &str| facts.get(name)?.parse::<f64>().ok().map(|bytes| scaled(Unit::Byte, bytes));
+    levels
+        .iter()
+        .filter_map(|(name, level)| Some(format!("{level} {}", size(name)?)))
+        .collect::<Vec<String>>()
+        .join(", ")
+}
+
+fn memory(facts: &BTreeMap<String, String>) -> String {
+    let page = facts.get("page_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    let parts = [
+        facts.get("memory_gib").map(|size| format!("{size} GiB")),
+        page.map(|bytes| format!("pages of {}", scaled(Unit::Byte, bytes))),
+        facts.get("huge_pages").map(|setting| format!("huge pages: {setting}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
+}
+
+fn abilities(findings: &Findings) -> Vec<Vec<String>> {
+    let mark = |able: bool| if able { "yes" } else { "no" }.to_owned();
+    findings.abilities.iter().map(|one| vec![mark(one.able), printable(&one.name), printable(&one.detail)]).collect()
+}
+
+fn clocks(findings: &Findings) -> Vec<Vec<String>> {
+    let clock = |name: &str, clock: Option<Clock>| {
+        let said = match clock {
+            None => "there is none, so preempted samples cannot be told".to_owned(),
+            Some(clock) => {
+                let step = clock
+                    .resolution
+                    .map_or("it does not move".to_owned(), |step| format!("steps of {}", seconds(step)));
+                format!("{step}, {} a reading", seconds(clock.cost))
+            }
+        };
+        vec![name.to_owned(), said]
+    };
+    vec![clock("wall", Some(findings.clocks.wall)), clock("thread", findings.clocks.thread)]
+}
+
+fn pressure(pressure: &Pressures) -> String {
+    let load = |load: Option<f64>| load.map_or(UNKNOWN.to_owned(), |load| format!("{load:.2}"));
+    let mut parts = vec![format!("load {} before and {} after", load(pressure.load_before), load(pressure.load_after))];
+    parts.extend(pressure.steal_share.map(|share| format!("{} taken by the host", percent(Some(share)))));
+    parts.extend(pressure.throttled_periods.map(|periods| match periods {
+        0 => "not held back".to_owned(),
+        1 => "held back once".to_owned(),
+        periods => format!("held back {periods} times"),
+    }));
+    parts.extend(pressure.waiting_share.map(|share| format!("some task waiting {} of the time", percent(Some(share)))));
+    let mut text = parts.join(", ");
+    for reason in &pressure.reasons {
+        text.push_str(&format!("\nnot clean: {}", printable(reason)));
+    }
+    text
+}
+
+fn noise(findings: &Findings) -> String {
+    let head = [
+        "class",
+        "kernel",
+        "time",
+        "within",
+        "between",
+        "preempted",
+        "timed beside",
+        "ratio",
+        "least change in time",
+        "in ratio",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(findings.noise.kernels.iter().map(kernel));
+    let mut text =
+        if rows.len() > 1 { columns(&rows, &[2, 3, 4, 5, 8, 9]) } else { "no kernel could be timed\n".to_owned() };
+    for class in &findings.noise.classes {
+        for reason in &class.reasons {
+            text.push_str(&format!("not good for {}: {}\n", class_name(&class.class), printable(reason)));
+        }
+    }
+    for fault in &findings.noise.faults {
+        text.push_str(&format!("failed: {}\n", printable(fault)));
+    }
+    text
+}
+
+fn kernel(kernel: &KernelFindings) -> Vec<String> {
+    let digits = |ratio: f64| if ratio < 10.0 { format!("{ratio:.4}") } else { format!("{ratio:.1}") };
+    let ratio = match (kernel.ratio, kernel.ratio_interval) {
+        (Some(_), Some([low, high])) => format!("{} to {}", digits(low), digits(high)),
+        (Some(ratio), None) => digits(ratio),
+        (None, _) => UNKNOWN.to_owned(),
+    };
+    vec![
+        kernel.class.clone(),
+        kernel.kernel.clone(),
+        seconds(kernel.time),
+        percent(kernel.within),
+        percent(kernel.between),
+        percent(kernel.preempted_share),
+        kernel.beside.clone(),
+        ratio,
+        percent(kernel.detectable_time),
+        percent(kernel.detectable_ratio),
+    ]
+}
+
+fn advice(findings: &Findings) -> String {
+    if findings.advice.is_empty() {
+        return "nothing".to_owned();
+    }
+    let mut text = String::new();
+    for (number, advice) in findings.advice.iter().enumerate() {
+        text.push_str(&format!("{}. {}: {}\n", number + 1, advice.about, printable(&advice.why)));
+        text.push_str(&format!("   {}\n", advice.how));
+        if let Some(command) = &advice.command {
+            text.push_str(&format!("     {command}\n"));
+        }
+    }
+    text
+}
+
+/// A duration as a reader wants it, such as `290 ns`.
+fn seconds(seconds: f64) -> String {
+    scaled(Unit::Second, seconds)
+}
+
+/// A value with its prefix, without zeros that say nothing: `32 KiB`.
+fn scaled(unit: Unit, value: f64) -> String {
+    let scale = unit.scale(value);
+    let number = scale.number(value);
+    let short = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { &number };
+    format!("{short} {}", scale.symbol)
+}
+
+/// A share as a percentage, with the digits that matter.
+fn percent(share: Option<f64>) -> String {
+    match share.map(|share| 100.0 * share) {
+        None => UNKNOWN.to_owned(),
+        Some(percent) if percent >= 9.95 => format!("{percent:.0} %"),
+        Some(percent) if percent >= 0.995 => format!("{percent:.1} %"),
+        Some(percent) => format!("{percent:.2} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sprag_measure::doctor::findings::{Ability, ClassFitness, Clocks, Fitness, NoiseFindings, Recommendation};
+
+    fn findings() -> Findings {
+        let facts = [
+            ("cores", "2"),
+            ("threads_per_core", "1"),
+            ("cache_l1d_bytes", "49152"),
+            ("memory_gib", "24"),
+            ("page_bytes", "4096"),
+            ("governor", "powersave"),
+        ];
+        let kernel = KernelFindings {
+            class: "dram".to_owned(),
+            kernel: "triad 8 MiB".to_owned(),
+            time: 215e-6,
+            within: Some(0.0042),
+            between: Some(0.0123),
+            preempted_share: None,
+            beside: "copy 8 MiB".to_owned(),
+            is_control: false,
+            ratio: Some(1.7),
+            ratio_interval: Some([1.65, 1.75]),
+            detectable_time: Some(0.12),
+            detectable_ratio: Some(0.031),
+        };
+        let reasons = vec!["triad 8 MiB: a change of its ratio shows from 3.1 % on".to_owned()];
+        Findings {
+            schema_version: 1,
+            sprag: "0.1.0".to_owned(),
+            seconds: 5.0,
+            machine: MachineFindings {
+                id: "0123456789abcdef".to_owned(),
+                name: "bench\u{1b}[31m".to_owned(),
+                class: "Example CPU".to_owned(),
+                named_by: "sprag.toml".to_owned(),
+                environment_key: "fedcba9876543210".to_owned(),
+                facts: facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            },
+            abilities: vec![Ability { name: "suite gpu".to_owned(), able: false, detail: "no device".to_owned() }],
+            clocks: Clocks { wall: Clock { resolution: Some(20e-9), cost: 25.4e-9 }, thread: None },
+            pressure: Pressures {
+                load_before: Some(3.0),
+                load_after: None,
+                steal_share: Some(0.002),
+                throttled_periods: Some(1),
+                throttled_seconds: Some(0.1),
+                waiting_share: None,
+                reasons: vec!["load 3.00 on 2 cores before the run".to_owned()],
+            },
+            noise: NoiseFindings {
+                processes: 5,
+                faults: vec!["worker 6: it ended with exit code 3".to_owned()],
+                classes: vec![
+                    ClassFitness { class: "cache".to_owned(), fitness: Fitness::Unknown, reasons: Vec::new() },
+                    ClassFitness { class: "dram".to_owned(), fitness: Fitness::Usable, reasons },
+                ],
+                kernels: vec![kernel],
+            },
+            advice: vec![Recommendation {
+                about: "governor".to_owned(),
+                why: "it moves".to_owned(),
+                how: "keep it".to_owned(),
+                command: Some("sudo cpupower".to_owned()),
+            }],
+        }
+    }
+
+    #[test]
+    fn the_text_is_aligned_and_safe() {
+        insta::assert_snapshot!(text(&findings()), @r"
+        This machine is unknown for cache and usable for DRAM kernels.
+
+        Machine
+          name         bench\u{1b}[31m
+          id           0123456789abcdef (by sprag.toml)
+          class        Example CPU
+          environment  key fedcba9876543210
+          processors   2 may be used at once, 1 thread a core
+          caches       L1d 48 KiB
+          memory       24 GiB, pages of 4 KiB
+          clock rate   governor powersave
+
+        What can be measured
+          no  suite gpu  no device
+
+        Clocks
+          wall    steps of 20 ns, 25.4 ns a reading
+          thread  there is none, so preempted samples cannot be told
+
+        Pressure meanwhile
+          load 3.00 before and – after, 0.20 % taken by the host, held back once
+          not clean: load 3.00 on 2 cores before the run
+
+        Noise in 5 fresh worker processes
+          class  kernel         time  within  between  preempted  timed beside  ratio             least change in time  in ratio
+          dram   triad 8 MiB  215 µs  0.42 %    1.2 %          –  copy 8 MiB    1.6500 to 1.7500                  12 %     3.1 %
+          not good for DRAM: triad 8 MiB: a change of its ratio shows from 3.1 % on
+          failed: worker 6: it ended with exit code 3
+
+        What to change
+          1. governor: it moves
+             keep it
+               sudo cpupower
+        ");
+    }
+
+    #[test]
+    fn shares_keep_the_digits_that_matter() {
+        let shares = [None, Some(0.000_12), Some(0.0123), Some(0.0999), Some(0.5)];
+        assert_eq!(shares.map(percent), ["–", "0.01 %", "1.2 %", "10 %", "50 %"]);
+    }
+}

@@ -1,0 +1,75 @@
+//! `sprag history add`: finished run files, recorded in one commit.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+use super::incoming::{self, Bad, Incoming, files};
+use crate::cli::HistoryAddArgs;
+use crate::commands::pending::{self, Origin};
+use crate::commands::project::Project;
+use crate::commands::{Advice, Exit, say, text, warn};
+use sprag_history::{self as history, HistoryError, Record, Store};
+
+pub(in crate::commands) fn run(folder: &Path, args: &HistoryAddArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let project = Project::open(folder)?;
+    let store = project.store()?;
+    let (mut good, mut bad) = incoming::read(folder, &args.files, &mut std::io::stdin().lock())?;
+    bad.iter().for_each(tell);
+    while !good.is_empty() && (bad.is_empty() || args.skip_bad) {
+        let records: Vec<Record> = good.iter().map(|one| one.record.clone()).collect();
+        match pending::record(&project, &records, Origin::Files) {
+            Ok(appended) => {
+                warn_of_absent_commits(store, &good);
+                for path in &appended.added {
+                    writeln!(out, "{path}")?;
+                }
+                break;
+            }
+            // The history refuses one of the files, which no check of the file alone could tell.
+            Err(error) => bad.push(refused(&mut good, error)?),
+        }
+    }
+    Ok(match (bad.is_empty(), bad.iter().any(|one| one.is_damaged), args.skip_bad) {
+        (true, ..) => Exit::Done,
+        (false, true, _) => Exit::Integrity,
+        (false, false, true) => Exit::Failed,
+        (false, false, false) => {
+            let message = format!("nothing was recorded: {} of {} cannot be", bad.len(), files(good.len() + bad.len()));
+            let hint = "mend or leave out what is named above, or record the others with `--skip-bad`".to_owned();
+            return Err(Advice { message, hint }.into());
+        }
+    })
+}
+
+/// Takes the file that the history refuses out of the good ones.
+///
+/// # Errors
+/// Gives the error back where it blames none of them.
+fn refused(good: &mut Vec<Incoming>, error: sprag_pipeline::Error) -> anyhow::Result<Bad> {
+    let history_error = error.cause::<HistoryError>();
+    let place = history_error.and_then(|error| good.iter().position(|one| error.blames(&one.record.path)));
+    let Some(place) = place else { return Err(error.into()) };
+    let bad = Bad::new(&good.remove(place).name, format!("is refused by the history: {error}"));
+    tell(&bad);
+    if let Some(hint) = history_error.and_then(HistoryError::hint) {
+        say(&format!("hint: {}", text::printable(&hint)));
+    }
+    Ok(bad)
+}
+
+fn tell(bad: &Bad) {
+    say(&format!("error: {}", text::printable(&format!("`{}` {}", bad.name, bad.reason))));
+    if let Some(hint) = bad.hint {
+        say(&format!("hint: {hint}"));
+    }
+}
+
+/// A run may be of a commit that was squashed since, or that a shallow clone leaves out: its numbers stand all the same.
+fn warn_of_absent_commits(store: &Store, recorded: &[Incoming]) {
+    let commits: BTreeSet<&str> = recorded.iter().filter_map(|one| one.commit.as_deref()).collect();
+    let absent: Vec<&str> = commits.into_iter().filter(|commit| !history::has_commit(store, commit)).collect();
+    let Some(first) = absent.first() else { return };
+    let commits = text::count(absent.len(), "commit");
+    warn(&format!("this repository does not hold {commits} that the runs measured, such as {first}"));
+}

@@ -1,0 +1,278 @@
+//! Run files that came in from elsewhere: data that anyone may have written.
+//!
+//! Nothing of a file is believed before it is checked: what kind of file it is, how large, whether it follows the schema,
+//! and whether the id that its name bears is that of its content. Files are only read, never moved, changed or removed.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::commands::{Advice, text, warn};
+use sprag_history::Record;
+use sprag_model::commit::Commit;
+use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
+use sprag_model::run::Run;
+
+/// The most files that one call takes.
+const MOST_FILES: usize = 10_000;
+
+/// The most bytes that the files of one call may have together: their records are held in memory.
+const MOST_BYTES: usize = 256 << 20;
+
+/// The most entries of folders that are looked at, so that a wrong folder ends soon.
+const MOST_ENTRIES: usize = 100_000;
+
+/// How deep folders are looked into.
+const MOST_DEPTH: usize = 16;
+
+const STANDARD_INPUT: &str = "-";
+
+/// A file that holds a run.
+pub(super) struct Incoming {
+    /// The file as the user knows it.
+    pub(super) name: String,
+    pub(super) record: Record,
+    pub(super) commit: Option<String>,
+}
+
+/// A file that cannot be recorded.
+#[derive(Debug)]
+pub(super) struct Bad {
+    /// The file as the user knows it.
+    pub(super) name: String,
+    /// Why not, as a fragment that reads after the name.
+    pub(super) reason: String,
+    /// What to do about it.
+    pub(super) hint: Option<&'static str>,
+    /// Whether the content contradicts the name: then it is damaged, or forged.
+    pub(super) is_damaged: bool,
+}
+
+impl Bad {
+    /// A file that cannot be recorded, for a reason that no hint helps with.
+    pub(super) fn new(name: &str, reason: String) -> Bad {
+        Bad { name: name.to_owned(), reason, hint: None, is_damaged: false }
+    }
+}
+
+/// Reads files and folders, in their order; relative ones count from `folder`.
+///
+/// # Errors
+/// When there are more files or bytes than one call takes, or a folder holds none or cannot be listed.
+pub(super) fn read(
+    folder: &Path,
+    paths: &[PathBuf],
+    input: &mut dyn Read,
+) -> anyhow::Result<(Vec<Incoming>, Vec<Bad>)> {
+    let mut reader = Reader { good: Vec::new(), bad: Vec::new(), bytes: 0, entries: 0 };
+    let mut has_input = false;
+    for path in paths {
+        if path.as_os_str() == STANDARD_INPUT {
+            anyhow::ensure!(!has_input, "`-` can be given once: standard input holds one run");
+            has_input = true;
+            reader.take("standard input", None, input)?;
+            continue;
+        }
+        let full = folder.join(path);
+        let before = reader.good.len() + reader.bad.len();
+        match fs::symlink_metadata(&full) {
+            Ok(found) if found.is_dir() => {
+                reader.walk(&full, path, 0)?;
+                if reader.good.len() + reader.bad.len() == before {
+                    let message = format!("`{}` holds no file whose name ends with `.json`", path.display());
+                    let hint = "name the files, or the folder that they lie in".to_owned();
+                    return Err(Advice { message, hint }.into());
+                }
+            }
+            _ => reader.file(&full, &path.to_string_lossy())?,
+        }
+    }
+    Ok((reader.good, reader.bad))
+}
+
+struct Reader {
+    good: Vec<Incoming>,
+    bad: Vec<Bad>,
+    /// How many bytes the records have so far.
+    bytes: usize,
+    /// How many entries of folders were looked at.
+    entries: usize,
+}
+
+impl Reader {
+    /// Takes every `*.json` below a folder, in order of name. What else lies there is passed over.
+    fn walk(&mut self, folder: &Path, shown: &Path, depth: usize) -> anyhow::Result<()> {
+        let unlisted = || format!("cannot list `{}`", shown.display());
+        if depth > MOST_DEPTH {
+            let message = format!("`{}` lies more than {MOST_DEPTH} folders deep", shown.display());
+            return Err(Advice { message, hint: "name the folders that hold the files".to_owned() }.into());
+        }
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder).with_context(unlisted)? {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                let message = format!("`{}` holds more than {MOST_ENTRIES} files and folders", shown.display());
+                return Err(Advice { message, hint: "name the folders that hold the files".to_owned() }.into());
+            }
+            names.push(entry.with_context(unlisted)?.file_name());
+        }
+        names.sort();
+        for name in names {
+            let (path, shown) = (folder.join(&name), shown.join(&name));
+            let found = fs::symlink_metadata(&path).with_context(|| format!("cannot look at `{}`", shown.display()))?;
+            if found.is_dir() {
+                self.walk(&path, &shown, depth + 1)?;
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                self.file(&path, &shown.to_string_lossy())?;
+            } else if found.is_symlink() {
+                warn(&format!("`{}` is a symbolic link and was not followed", shown.display()));
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, shown: &str) -> anyhow::Result<()> {
+        match open(path) {
+            Ok(mut file) => self.take(shown, path.file_name().and_then(|name| name.to_str()), &mut file),
+            Err(mut bad) => {
+                bad.name = shown.to_owned();
+                self.bad.push(bad);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads to the end, or as far as a record may go, and checks what is there.
+    fn take(&mut self, shown: &str, file_name: Option<&str>, source: &mut dyn Read) -> anyhow::Result<()> {
+        if self.good.len() + self.bad.len() == MOST_FILES {
+            return Err(too_much(format!("there are more than the {MOST_FILES} files that one call takes")));
+        }
+        let mut bytes = Vec::new();
+        let most = u64::try_from(MAX_RECORD_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+        if let Err(error) = source.take(most).read_to_end(&mut bytes) {
+            self.bad.push(Bad::new(shown, format!("cannot be read: {error}")));
+            return Ok(());
+        }
+        match check(shown, file_name, &bytes) {
+            Ok(incoming) => {
+                self.bytes += incoming.record.bytes.len();
+                if self.bytes > MOST_BYTES {
+                    let most = MOST_BYTES >> 20;
+                    return Err(too_much(format!("the files have more than the {most} MiB that one call takes")));
+                }
+                self.good.push(incoming);
+            }
+            Err(bad) => self.bad.push(bad),
+        }
+        Ok(())
+    }
+}
+
+fn too_much(message: String) -> anyhow::Error {
+    Advice { message, hint: "add them in several calls".to_owned() }.into()
+}
+
+/// Opens a plain file, and nothing else: no link is followed, and nothing is waited for.
+fn open(path: &Path) -> Result<File, Bad> {
+    let refuse = |reason: &str, hint: Option<&'static str>| Bad { hint, ..Bad::new("", reason.to_owned()) };
+    let unread = |error: std::io::Error| refuse(&format!("cannot be read: {error}"), None);
+    let found = fs::symlink_metadata(path).map_err(unread)?;
+    if found.is_symlink() {
+        return Err(refuse("is a symbolic link, which is not followed", Some("give the file that it points to")));
+    }
+    let odd = || refuse("is no plain file", Some("`-` reads a run from standard input"));
+    if !found.is_file() {
+        return Err(odd());
+    }
+    let mut options = File::options();
+    options.read(true);
+    // Whatever has taken the place of the file since is not followed and not waited for either.
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(unread)?;
+    if file.metadata().map_err(unread)?.is_file() { Ok(file) } else { Err(odd()) }
+}
+
+/// Reads a run, and holds it against the name of its file.
+fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming, Bad> {
+    let (id, run) = Run::from_json(bytes).map_err(|error| {
+        let hint = match error {
+            RecordError::Newer(_) => Some("install a newer sprag; the file was left as it is"),
+            RecordError::Foreign => Some("`history add` takes what `run --output-run` writes"),
+            _ => None,
+        };
+        // The limit was read up to, and no further.
+        let reason = match error {
+            RecordError::Large(_) => format!("holds more than the {MAX_RECORD_BYTES} bytes that a record may have"),
+            other => other.to_string(),
+        };
+        Bad { hint, ..Bad::new(shown, reason) }
+    })?;
+    let record = Record::from_run(&run);
+    if let Some(reason) = file_name.and_then(|name| contradiction(name, &id, &record.path)) {
+        let hint = Some("it was changed after it was written, or renamed; fetch it again from where it was written");
+        return Err(Bad { hint, is_damaged: true, ..Bad::new(shown, reason) });
+    }
+    Ok(Incoming {
+        name: shown.to_owned(),
+        record,
+        commit: run.commit.as_ref().map(|commit: &Commit| commit.sha.clone()),
+    })
+}
+
+/// What the name of a file claims that its content contradicts.
+///
+/// A name claims an id where it ends as the names of records do: `-`, sixteen hexadecimal digits, `.json`. Sixteen decimal
+/// digits alone are somebody's count or time, unless the name has the other parts of a record's, too.
+fn contradiction(name: &str, id: &str, path: &str) -> Option<String> {
+    let own = path.rsplit('/').next().unwrap_or(path);
+    let parts: Vec<&str> = name.strip_suffix(".json")?.split('-').collect();
+    let hex = |text: &str, length: usize| {
+        text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let [before @ .., run] = &parts[..] else { return None };
+    let is_whole = matches!(before, [.., commit, machine] if hex(commit, 12) && hex(machine, 8));
+    let claims = !before.is_empty() && hex(run, 16) && (is_whole || run.bytes().any(|byte| byte.is_ascii_lowercase()));
+    if !claims {
+        return None;
+    }
+    if *run != id {
+        return Some(format!("bears the id `{run}` in its name, but its content has `{id}`"));
+    }
+    let differs = is_whole && !name.ends_with(own);
+    differs.then(|| format!("bears a name that its content contradicts: it should end with `{own}`"))
+}
+
+/// How many files there are, for a sentence.
+pub(super) fn files(count: usize) -> String {
+    text::count(count, "file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_claims_an_id_or_does_not() {
+        let path = "history/v1/cpu/2026/11/0123456789ab-01234567-00000000deadbeef.json";
+        let check = |name: &str, fine: bool| {
+            assert_eq!(contradiction(name, "00000000deadbeef", path).is_none(), fine, "{name}");
+        };
+        check("0123456789ab-01234567-00000000deadbeef.json", true);
+        check("artifact-7-0123456789ab-01234567-00000000deadbeef.json", true);
+        check("cpu-00000000deadbeef.json", true);
+        check("run.json", true);
+        check("run-1763730000000000.json", true);
+        check("00000000deadbeee.json", true);
+        check("cpu-00000000deadbeee.json", false);
+        check("0123456789ab-01234567-0000000000000000.json", false);
+        check("0123456789ac-01234567-00000000deadbeef.json", false);
+        check("0123456789ab-01234568-00000000deadbeef.json", false);
+    }
+}
