@@ -88,7 +88,6 @@ const BIAS_FACTOR: f32 = f32::from_bits((120 + 127) << 23);
 const SUBNORMAL_GUIDE: f32 = 16_384.0;
 
 impl E4m3 {
-    /// The number of these bits.
     pub fn from_bits(bits: u8) -> Self {
         E4m3(bits)
     }
@@ -150,7 +149,6 @@ mod tests {
         assert_eq!(<f32 as Element>::from_f32(0.1), 0.1);
     }
 
-    /// The value straight from the format.
     fn value(bits: u8) -> f64 {
         let (exponent, mantissa) = (i32::from(bits >> 3 & 15), f64::from(bits & 7));
         let magnitude = match exponent {

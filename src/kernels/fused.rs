@@ -36,12 +36,10 @@ impl Default for Affine {
     }
 }
 
-/// Which tiles are touched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice<'a> {
     /// Tile ids, `[B,K]`.
     pub indices: &'a [u32],
-    /// Side of a tile in pixels, t.
     pub tile_size: usize,
     /// Refuse an id that occurs twice in a row. A repeated tile is computed from the input each time, so the result is
     /// the same; implementations that work in place would not say so.
@@ -86,9 +84,6 @@ pub fn reference<T: Element>(
 }
 
 /// The same, tuned as is usual. Bit-equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn fast<T: Element>(
     map: &[T],
     shape: MapShape,
@@ -102,9 +97,6 @@ pub fn fast<T: Element>(
 
 /// The same, a row of pixels at a time, cut as the configuration says: a block of planes is copied, and the chosen tiles
 /// are operated on where they were copied to, each once, while the block is in the cache. Bit-equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn tuned<T: Element>(
     config: Config,
     map: &[T],
@@ -128,9 +120,6 @@ pub fn tuned<T: Element>(
 }
 
 /// As [`tuned()`], with the blocks of channels shared out among the threads of the current rayon pool.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn parallel<T: Element>(
     config: Config,
     map: &[T],

@@ -38,7 +38,6 @@ impl Default for Gate {
     }
 }
 
-/// What the gate computes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a, T> {
     /// `[B,C,H,W]`.
@@ -52,9 +51,6 @@ pub struct Inputs<'a, T> {
 }
 
 /// Computes pixel by pixel. `alpha` is `[B,1,H,W]`, `fused` is `[B,C,H,W]`.
-///
-/// # Errors
-/// An empty shape, slices of the wrong length.
 pub fn reference<T: Element>(
     inputs: &Inputs<'_, T>,
     shape: MapShape,
@@ -83,10 +79,6 @@ pub fn reference<T: Element>(
     Ok(())
 }
 
-/// The same, tuned as is usual.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn fast<T: Element>(
     inputs: &Inputs<'_, T>,
     shape: MapShape,
@@ -99,9 +91,6 @@ pub fn fast<T: Element>(
 
 /// The same: first the plane of alpha, then channel by channel along it, as the configuration says. Every configuration
 /// gives the same bits.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn tuned<T: Element>(
     config: Config,
     inputs: &Inputs<'_, T>,
@@ -132,9 +121,6 @@ fn tuned_at<T: Element>(
 }
 
 /// As [`tuned()`], with pixels and planes shared out among the threads of the current rayon pool.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn parallel<T: Element>(
     config: Config,
     inputs: &Inputs<'_, T>,
@@ -186,10 +172,8 @@ fn check<T>(inputs: &Inputs<'_, T>, shape: MapShape, alpha: &[T], fused: &[T]) -
     check_length("fused", fused.len(), shape.elements())
 }
 
-/// How the mixing is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How the mixed map is stored.
     pub stores: Stores,
 }
 
@@ -253,7 +237,6 @@ impl<T: Element> Work for Alphas<'_, T> {
     }
 }
 
-/// Some planes of one sample.
 struct Planes<'a, T> {
     config: Config,
     base: &'a [T],

@@ -29,14 +29,12 @@ const FINE_POOL: usize = 8;
 const TILE_SIZE: usize = 16;
 /// What the tiles of a frame may cost, at one each, where no other sum is given.
 pub const BUDGET: f64 = 16.0;
-/// How many tiles may be chosen.
 const KMAX: usize = 32;
 /// How much of the scan's state a token leaves.
 const DECAY: f32 = 0.85;
 /// The thresholds of the mask carried between frames.
 const THRESHOLDS: Thresholds = Thresholds { theta_on: 0.6, theta_off: 0.45, max_active: KMAX };
 
-/// What one call computes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     /// Variance plus mean absolute value of each tile.
@@ -73,17 +71,11 @@ pub struct Model {
 
 impl Model {
     /// A model for images of this shape, with nothing held on, whose tiles may cost [`BUDGET`].
-    ///
-    /// # Errors
-    /// A batch other than one, a side that is no positive multiple of 128, no channels.
     pub fn new(image: MapShape) -> Result<Self, KernelError> {
         Model::with_budget(image, BUDGET)
     }
 
     /// The same with another sum for the tiles of a frame.
-    ///
-    /// # Errors
-    /// As [`Model::new`].
     pub fn with_budget(image: MapShape, budget: f64) -> Result<Self, KernelError> {
         image.check()?;
         if image.batch != 1 {
@@ -106,9 +98,6 @@ impl Model {
 }
 
 /// Runs the model on one image, `[1,C,H,W]`.
-///
-/// # Errors
-/// An image of the wrong length or one whose signals are not finite. The mask of the model is then unchanged.
 pub fn reference<'a>(image: &[f32], model: &'a mut Model) -> Result<&'a Frame, KernelError> {
     check_length("image", image.len(), model.image.elements())?;
     let Model { image: shape, features, grid, budget, frame, ordered, packed, priority_map } = model;

@@ -38,38 +38,20 @@ pub enum KernelError {
         what: &'static str,
         /// Elements that the shape asks for.
         expected: usize,
-        /// Elements that it holds.
         got: usize,
     },
     /// A per-sample list cannot be cut into one row a sample.
     #[error("`{what}` holds {got} elements, which {batch} samples cannot share equally")]
-    Rows {
-        what: &'static str,
-        batch: usize,
-        /// Elements that it holds.
-        got: usize,
-    },
+    Rows { what: &'static str, batch: usize, got: usize },
     /// A shape has an axis of length zero, or a grid more tiles than 32 bits count.
     #[error("`{what}` has an axis of length zero or too many elements")]
     Empty { what: &'static str },
     /// A batch has another size than the kernel handles.
     #[error("`{what}` has a batch of {got}, only {expected} is handled")]
-    Batch {
-        what: &'static str,
-        /// The batch that is handled.
-        expected: usize,
-        got: usize,
-    },
+    Batch { what: &'static str, expected: usize, got: usize },
     /// The side of a tile is zero or does not divide the map.
     #[error("tile size {tile_size} does not divide a map of {height} by {width}")]
-    TileSize {
-        /// The side in pixels.
-        tile_size: usize,
-        /// Rows of the map.
-        height: usize,
-        /// Columns of the map.
-        width: usize,
-    },
+    TileSize { tile_size: usize, height: usize, width: usize },
     /// The tile sizes of two levels of the quadtree do not halve.
     #[error("tile size {child} is not half of tile size {parent}")]
     TileHalving {
@@ -88,11 +70,8 @@ pub enum KernelError {
         y: u32,
         /// Column of the upper left pixel.
         x: u32,
-        /// The side in pixels.
         tile_size: usize,
-        /// Rows of the map.
         height: usize,
-        /// Columns of the map.
         width: usize,
     },
     /// A tile is named twice in a row that must name each once.
@@ -120,14 +99,12 @@ pub enum KernelError {
         spread: i64,
         tiles: usize,
     },
-    /// A number that must be finite is not.
     #[error("`{what}` is not finite at position {position}")]
     NotFinite {
         what: &'static str,
         /// Linear position, 0 for a scalar.
         position: usize,
     },
-    /// A budget is negative or not finite.
     #[error("`{what}` is {value}, a budget is finite and not negative")]
     Budget { what: &'static str, value: f64 },
     /// A point lies outside the square of a Hilbert curve, or its side is no power of two.
@@ -142,7 +119,6 @@ pub enum KernelError {
         name: String,
         /// Elements that its shape asks for.
         expected: usize,
-        /// Elements that it holds.
         got: usize,
     },
 }

@@ -15,14 +15,11 @@ use super::shape::Grid;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OrderMode {
-    /// Along the Hilbert curve.
     #[default]
     Hilbert,
     /// By the sum of the ranks of the four scans.
     MultiDirection,
-    /// Row by row, left to right.
     LeftToRight,
-    /// Row by row, right to left.
     RightToLeft,
     /// Column by column, top to bottom.
     UpToDown,
@@ -32,9 +29,6 @@ pub enum OrderMode {
 
 impl OrderMode {
     /// The order of that name or alias, white space and case set aside.
-    ///
-    /// # Errors
-    /// An unknown name.
     pub fn parse(name: &str) -> Result<Self, KernelError> {
         match name.trim().to_lowercase().as_str() {
             "hilbert" => Ok(OrderMode::Hilbert),
@@ -49,9 +43,6 @@ impl OrderMode {
 }
 
 /// Sorts tile ids in place into the order `mode`.
-///
-/// # Errors
-/// An id outside `grid`.
 pub fn order(indices: &mut [u32], grid: Grid, mode: OrderMode) -> Result<(), KernelError> {
     grid.check(indices)?;
     indices.sort_by_key(|&index| rank(index, grid, mode));
@@ -59,9 +50,6 @@ pub fn order(indices: &mut [u32], grid: Grid, mode: OrderMode) -> Result<(), Ker
 }
 
 /// Sorts each of the `batch` rows of `indices` (`[B,K]`) in place into the order `mode`.
-///
-/// # Errors
-/// An id outside `grid`; a list that `batch` rows cannot share equally.
 pub fn order_rows(indices: &mut [u32], batch: usize, grid: Grid, mode: OrderMode) -> Result<(), KernelError> {
     let tiles = super::shape::per_sample("indices", indices.len(), batch)?;
     grid.check(indices)?;
@@ -72,9 +60,6 @@ pub fn order_rows(indices: &mut [u32], batch: usize, grid: Grid, mode: OrderMode
 }
 
 /// Distance of column `x`, row `y` along the Hilbert curve of a square of `side` by `side`.
-///
-/// # Errors
-/// A side that is no power of two, a point outside the square.
 pub fn hilbert_distance(side: u32, x: u32, y: u32) -> Result<u64, KernelError> {
     if !side.is_power_of_two() || x >= side || y >= side {
         return Err(KernelError::HilbertPoint { side, x, y });

@@ -9,10 +9,6 @@ use super::shape::Grid;
 /// Tiles of the next level that one tile covers.
 pub const CHILDREN: usize = 4;
 
-/// The grid of the next finer level.
-///
-/// # Errors
-/// More tiles than `u32` counts.
 pub fn finer(grid: Grid) -> Result<Grid, KernelError> {
     match (grid.height().checked_mul(2), grid.width().checked_mul(2)) {
         (Some(height), Some(width)) => Grid::new(height, width),
@@ -21,9 +17,6 @@ pub fn finer(grid: Grid) -> Result<Grid, KernelError> {
 }
 
 /// Ids, on the finer grid, of the four children of `parent`, a tile of `grid`.
-///
-/// # Errors
-/// A parent outside `grid`; a finer grid too large.
 pub fn children(parent: u32, grid: Grid) -> Result<[u32; CHILDREN], KernelError> {
     grid.check(&[parent])?;
     let width = finer(grid)?.width();
@@ -33,9 +26,6 @@ pub fn children(parent: u32, grid: Grid) -> Result<[u32; CHILDREN], KernelError>
 }
 
 /// Ids, two levels down, of the sixteen grandchildren of `parent`: the children of its children in their order.
-///
-/// # Errors
-/// A parent outside `grid`; a finest grid too large.
 pub fn descendants(parent: u32, grid: Grid) -> Result<[u32; CHILDREN * CHILDREN], KernelError> {
     let next = finer(grid)?;
     let mut ids = [0; CHILDREN * CHILDREN];
@@ -46,9 +36,6 @@ pub fn descendants(parent: u32, grid: Grid) -> Result<[u32; CHILDREN * CHILDREN]
 }
 
 /// Id, on `grid`, of the tile that covers `child`, a tile of the grid one level finer.
-///
-/// # Errors
-/// A child outside the finer grid.
 pub fn parent(child: u32, grid: Grid) -> Result<u32, KernelError> {
     let next = finer(grid)?;
     next.check(&[child])?;
@@ -57,9 +44,6 @@ pub fn parent(child: u32, grid: Grid) -> Result<u32, KernelError> {
 }
 
 /// Refuses two levels whose tiles do not halve: each child has half the side of its parent.
-///
-/// # Errors
-/// A child size of zero or other than half.
 pub fn check_halving(parent_size: usize, child_size: usize) -> Result<(), KernelError> {
     if child_size > 0 && parent_size == child_size * 2 {
         return Ok(());

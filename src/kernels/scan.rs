@@ -23,21 +23,17 @@ pub const DECAY_MARGIN: f64 = 1e-6;
 /// The shape of tokens: `[B,K,C]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanShape {
-    /// Samples, B.
     pub batch: usize,
     /// Tokens a sample, K; may be zero.
     pub steps: usize,
-    /// Channels, C.
     pub channels: usize,
 }
 
 impl ScanShape {
-    /// Elements of the tokens, B * K * C.
     pub fn elements(self) -> usize {
         self.states().saturating_mul(self.steps)
     }
 
-    /// Elements of a state in one direction, B * C.
     pub fn states(self) -> usize {
         self.batch.saturating_mul(self.channels)
     }
@@ -48,9 +44,7 @@ impl ScanShape {
 pub struct Parameters<'a> {
     /// How much of the state a step keeps.
     pub decay: &'a [f32],
-    /// Factor of a token.
     pub input_gain: &'a [f32],
-    /// Factor of the state.
     pub output_gain: &'a [f32],
     /// Added to a token after its gain.
     pub state_bias: &'a [f32],
@@ -69,9 +63,6 @@ pub enum Merge<'a> {
 
 impl<'a> Merge<'a> {
     /// The merge named `sum`, `avg` or `gated`.
-    ///
-    /// # Errors
-    /// An unknown name.
     pub fn parse(name: &str, gate: Option<&'a [f32]>) -> Result<Self, KernelError> {
         match name {
             "sum" => Ok(Merge::Sum),
@@ -87,14 +78,7 @@ impl<'a> Merge<'a> {
 pub enum Direction<'a> {
     Forward(Parameters<'a>),
     Backward(Parameters<'a>),
-    Bidirectional {
-        /// Parameters of the first-to-last scan.
-        forward: Parameters<'a>,
-        /// Parameters of the last-to-first scan.
-        backward: Parameters<'a>,
-        /// How the two become one.
-        merge: Merge<'a>,
-    },
+    Bidirectional { forward: Parameters<'a>, backward: Parameters<'a>, merge: Merge<'a> },
 }
 
 impl Direction<'_> {
@@ -107,7 +91,6 @@ impl Direction<'_> {
     }
 }
 
-/// What a scan reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a, T> {
     /// `[B,K,C]`.
@@ -165,9 +148,6 @@ fn check<T>(inputs: &Inputs<'_, T>, direction: &Direction<'_>, y: &[T], final_st
 
 /// Scans stream by stream: for each sample and channel, token after token. `y` is `[B,K,C]`; `final_state` is
 /// `[B,C]`, or `[B,2,C]` with the forward state first for both directions.
-///
-/// # Errors
-/// No samples or channels, a limit that is not finite, slices of the wrong length.
 pub fn reference<T: Element>(
     inputs: &Inputs<'_, T>,
     direction: &Direction<'_>,
@@ -179,9 +159,6 @@ pub fn reference<T: Element>(
 }
 
 /// The same, tuned as is usual. Equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn fast<T: Element>(
     inputs: &Inputs<'_, T>,
     direction: &Direction<'_>,
@@ -193,9 +170,6 @@ pub fn fast<T: Element>(
 }
 
 /// The same, a block of channels at a time, whose state stays in registers. Equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn tuned<T: Element>(
     config: Config,
     inputs: &Inputs<'_, T>,
@@ -209,9 +183,6 @@ pub fn tuned<T: Element>(
 
 /// As [`tuned()`], with samples, or the channels of each where there are fewer samples than threads, shared out among
 /// the threads of the current rayon pool.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn parallel<T: Element>(
     config: Config,
     inputs: &Inputs<'_, T>,
@@ -223,7 +194,6 @@ pub fn parallel<T: Element>(
     run(inputs, direction, y, final_state, scratch, Form::Pool(config, Width::widest()))
 }
 
-/// How the passes of a call are done.
 #[derive(Clone, Copy)]
 enum Form {
     Streams,
@@ -410,7 +380,6 @@ fn merge_into<T: Element>(y: &mut [T], backward: &[T], first: usize, shape: Scan
     }
 }
 
-/// How the channels are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Channels whose state and parameters are kept at hand from the first token to the last: 16, 32, 64 or 128. Any

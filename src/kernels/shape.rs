@@ -5,23 +5,17 @@ use super::KernelError;
 /// The shape of a map: `[B,C,H,W]`, row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapShape {
-    /// Samples, B.
     pub batch: usize,
-    /// Channels, C.
     pub channels: usize,
-    /// Rows of pixels, H.
     pub height: usize,
-    /// Columns of pixels, W.
     pub width: usize,
 }
 
 impl MapShape {
-    /// Pixels of one plane, H * W.
     pub fn plane(self) -> usize {
         self.height.saturating_mul(self.width)
     }
 
-    /// Elements of the map, B * C * H * W.
     pub fn elements(self) -> usize {
         self.pixels().saturating_mul(self.channels)
     }
@@ -53,9 +47,6 @@ pub struct Grid {
 
 impl Grid {
     /// A grid of `height` rows and `width` columns of tiles.
-    ///
-    /// # Errors
-    /// An axis of length zero, or more than `u32::MAX` tiles.
     pub fn new(height: u32, width: u32) -> Result<Self, KernelError> {
         match height.checked_mul(width) {
             None | Some(0) => Err(KernelError::Empty { what: "grid" }),
@@ -64,9 +55,6 @@ impl Grid {
     }
 
     /// The grid of a map cut into square tiles of `tile_size` pixels a side.
-    ///
-    /// # Errors
-    /// A tile size that is zero or does not divide both sides of the map, an empty map.
     pub fn of_map(shape: MapShape, tile_size: usize) -> Result<Self, KernelError> {
         let MapShape { height, width, .. } = shape;
         if tile_size == 0 || !height.is_multiple_of(tile_size) || !width.is_multiple_of(tile_size) {
@@ -96,9 +84,6 @@ impl Grid {
     }
 
     /// Refuses ids outside the grid.
-    ///
-    /// # Errors
-    /// The first id that is not below `tiles()`.
     pub fn check(self, indices: &[u32]) -> Result<(), KernelError> {
         let tiles = self.tiles();
         match indices.iter().find(|&&index| index >= tiles) {

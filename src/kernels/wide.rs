@@ -62,7 +62,6 @@ impl Width {
             && std::is_x86_feature_detected!("avx512vl")
     }
 
-    /// All that this CPU has, the plain one first.
     #[cfg(test)]
     pub(super) fn all() -> Vec<Self> {
         #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "only x86-64 adds to it"))]
@@ -76,7 +75,6 @@ impl Width {
     }
 }
 
-/// Does the work at the width given, which the work gets as a constant.
 #[inline]
 pub(super) fn run<W: Work>(width: Width, work: W) -> W::Output {
     match width.0 {

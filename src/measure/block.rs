@@ -35,12 +35,10 @@ const WARMED_UP: usize = 6;
 
 /// Work that is being timed, and how many samples make a block.
 pub struct Subject {
-    /// What takes the samples.
     pub timer: Timer,
     pub samples: usize,
 }
 
-/// What takes the samples.
 pub enum Timer {
     Host {
         call: Box<dyn FnMut()>,

@@ -17,10 +17,6 @@ use crate::parity;
 use crate::workload::Prepared;
 use sprag_base::stats::random::SplitMix64;
 
-/// Makes the kernel ready, on memory of its own.
-///
-/// # Errors
-/// Why the device cannot run it. Those of the host cannot fail.
 pub fn prepare(kernel: Calibration, seed: u64) -> Result<Prepared, String> {
     if kernel.is_on_device() {
         return prepare_on_device(kernel, seed).map_err(|error| error.reason());
@@ -71,9 +67,6 @@ fn triad(a: &mut [f32], b: &[f32], c: &[f32]) {
 const SET: u32 = 1 << 16;
 
 /// Makes a calibration kernel ready on the device that this thread has opened.
-///
-/// # Errors
-/// When there is no device, or it cannot run the kernel.
 fn prepare_on_device(calibration: Calibration, seed: u64) -> Result<Prepared, DeviceError> {
     let (program, track) = match calibration {
         Calibration::DeviceCopy { bytes, track } => (copying(bytes), track),

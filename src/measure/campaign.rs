@@ -33,11 +33,9 @@ pub struct Campaign {
     /// Whether each worker stayed where it was told to; empty where it was told nothing.
     pub pinned: Vec<bool>,
     pub stop: StopReason,
-    /// How long it took.
     pub seconds: f64,
 }
 
-/// What a campaign is about.
 pub struct Brief<'a> {
     /// The suite that the benchmarks are named under.
     pub suite: &'a str,
@@ -47,7 +45,6 @@ pub struct Brief<'a> {
 }
 
 impl StopReason {
-    /// The word that records bear.
     pub fn word(self) -> &'static str {
         match self {
             StopReason::Processes => "processes",
@@ -60,9 +57,6 @@ impl StopReason {
 
 /// Runs workers until as many as asked for have run, the time is spent, or `is_precise` says that it is enough;
 /// `progress` hears how many have ended.
-///
-/// # Errors
-/// When a worker cannot be started, or none gave a report and no benchmark is to blame.
 pub fn run(
     brief: &Brief<'_>,
     is_precise: &dyn Fn(&Campaign) -> bool,

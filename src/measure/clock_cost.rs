@@ -11,7 +11,6 @@ const READINGS: usize = 1_000;
 /// Batches, so that one of them is left alone by others.
 const BATCHES: usize = 20;
 
-/// What a clock can tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockCost {
     /// The smallest step seen, in seconds; absent where the clock did not move.

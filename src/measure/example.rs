@@ -11,7 +11,6 @@ pub(super) fn suite() -> Vec<Workload> {
     vec![workload("right", right), workload("wrong", wrong), workload("broken", broken), control]
 }
 
-/// A tracked benchmark of that name.
 pub(super) fn workload(name: &str, prepare: fn(&Order<'_>) -> Result<Prepared, String>) -> Workload {
     Workload {
         benchmark: Benchmark::new("cpu", name, &[], "fast").expect("the name is a word"),
@@ -27,7 +26,6 @@ pub(super) fn workload(name: &str, prepare: fn(&Order<'_>) -> Result<Prepared, S
     }
 }
 
-/// A benchmark that is right.
 pub(super) fn right(_: &Order<'_>) -> Result<Prepared, String> {
     let mut sum = 0_u64;
     let call = move || sum = std::hint::black_box(sum.wrapping_mul(3).wrapping_add(1));

@@ -97,9 +97,6 @@ const TRIGGER: &str = "desc: Trigger: Client Request:";
 const EVENT: &str = "Ir";
 
 /// The instructions of each dump that the program itself asked for, by the name it gave, in the order of the file.
-///
-/// # Errors
-/// Names the line that cannot be, or what the file ends without.
 fn requested(text: &str) -> Result<Vec<(String, u64)>, String> {
     let mut found = Vec::new();
     let (mut name, mut column): (Option<String>, Option<usize>) = (None, None);
@@ -143,7 +140,6 @@ pub struct CountPlan {
     pub benchmark: String,
     /// The configuration to use; its first where absent.
     pub configuration: Option<String>,
-    /// What its inputs follow from.
     pub seed: u64,
 }
 
@@ -153,16 +149,12 @@ pub struct CountPlan {
 pub struct CountReport {
     /// Must be [`COUNT_VERSION`].
     pub version: u32,
-    /// Why nothing was counted.
     pub failure: Option<String>,
     /// The widest instructions that a kernel could choose at run time, such as `avx2`.
     pub isa: String,
 }
 
 /// Counts in this process, which Valgrind must run. What cannot be counted is a failure in the report.
-///
-/// # Errors
-/// When the plan is of another version, or asks for a benchmark that is unknown.
 pub fn follow(plan: &CountPlan, workloads: &[Workload]) -> Result<CountReport, MeasureError> {
     if plan.version != COUNT_VERSION {
         return Err(MeasureError::Plan(format!("it has version {}, this build follows {COUNT_VERSION}", plan.version)));
@@ -187,7 +179,6 @@ fn count(workload: &Workload, plan: &CountPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// The widest instructions that this process is told of.
 #[cfg(target_arch = "x86_64")]
 fn isa() -> &'static str {
     if std::arch::is_x86_feature_detected!("avx512f") {
@@ -204,7 +195,6 @@ fn isa() -> &'static str {
     std::env::consts::ARCH
 }
 
-/// What the program is called.
 const NAME: &str = "valgrind";
 
 /// The oldest Valgrind that is asked: before it, some instructions of AVX2 code are unknown.
@@ -223,7 +213,6 @@ const COUNTS: &str = "counts";
 /// The name of the file for what Valgrind says.
 const LOG: &str = "log";
 
-/// A Valgrind that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Valgrind {
     pub program: PathBuf,
@@ -231,7 +220,6 @@ pub struct Valgrind {
     pub version: String,
 }
 
-/// The instructions of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
     /// The first counted call, after one that was not counted.
@@ -242,7 +230,6 @@ pub struct Count {
     pub isa: String,
 }
 
-/// Why a benchmark was not counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncounted {
     /// One sentence, beginning with a code that programs can read.
@@ -253,9 +240,6 @@ pub struct Uncounted {
 
 impl Valgrind {
     /// Asks the `valgrind` of the search path for its version.
-    ///
-    /// # Errors
-    /// Why it cannot be used, beginning with a code that programs can read.
     pub fn find() -> Result<Valgrind, String> {
         Valgrind::on(&std::env::var_os("PATH").unwrap_or_default())
     }
@@ -290,9 +274,6 @@ impl Valgrind {
     }
 
     /// Counts one benchmark in a fresh process; `command` starts a worker that counts.
-    ///
-    /// # Errors
-    /// Why it was not counted; other benchmarks may be.
     pub fn count(&self, command: &WorkerCommand, plan: &CountPlan, limit: Duration) -> Result<Count, Uncounted> {
         let failed = |reason: String| Uncounted { reason: format!("callgrind_failed: {reason}"), time_is_up: false };
         let folder = tempfile::Builder::new().prefix("sprag-count-").tempdir();

@@ -70,7 +70,6 @@ pub enum MeasureError {
     /// Single calls, as the seed's report needs them, could not be timed.
     #[error("cannot time single calls: {0}")]
     SingleCalls(String),
-    /// A benchmark that cannot be named.
     #[error(transparent)]
     Benchmark(#[from] sprag_model::benchmark::BenchmarkError),
 }

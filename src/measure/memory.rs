@@ -81,7 +81,6 @@ const SILENT: u8 = 0;
 /// There is an allocator that counts, and nothing to be counted.
 const IDLE: u8 = 1;
 
-/// A stretch is watched.
 const WATCHING: u8 = 2;
 
 impl Tally {

@@ -45,7 +45,6 @@ pub(crate) fn last_lines(bytes: &[u8], count: usize) -> Vec<String> {
     lines.split_off(lines.len().saturating_sub(count))
 }
 
-/// An exit status in words, with the signal where there was one.
 pub(crate) fn exit_text(status: ExitStatus) -> String {
     format!("it {}", describe_exit(status))
 }

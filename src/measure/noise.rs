@@ -76,7 +76,6 @@ pub struct KernelNoise {
     pub detectable_ratio: Option<f64>,
 }
 
-/// The kernels as workloads of a worker.
 pub fn workloads() -> Vec<Workload> {
     KERNELS.map(|(class, kernel, companion)| workload(class, kernel, companion)).into()
 }
@@ -110,9 +109,6 @@ pub fn protocol(quick: bool) -> Protocol {
 }
 
 /// Times the kernels in fresh processes; `progress` hears how many have ended.
-///
-/// # Errors
-/// When a worker cannot be started. One that crashes or hangs is a fault in the result.
 pub fn measure(
     protocol: &Protocol,
     command: &WorkerCommand,

@@ -11,7 +11,6 @@ const VARIABLE: &str = "SPRAG_PADDING";
 /// The most padding, in bytes.
 const MOST: usize = 4096;
 
-/// The variable and its value for the process of that number.
 pub(super) fn variable(seed: u64, process: u32) -> (&'static str, String) {
     let seed = seed.wrapping_add(u64::from(process)) ^ u64::from(std::process::id());
     (VARIABLE, "x".repeat(SplitMix64::new(seed).below(MOST)))

@@ -23,9 +23,7 @@ use sprag_model::paired::{CONFIDENCE, New, Pair, Paired};
 /// The two builds: the base, and the other that is held against it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
-    /// How to start a worker of the base.
     pub base: &'a WorkerCommand,
-    /// How to start a worker of the other.
     pub other: &'a WorkerCommand,
 }
 
@@ -47,9 +45,6 @@ pub struct PairedResult {
 }
 
 /// Times every workload of two builds; `progress` hears how many pairs of processes have ended.
-///
-/// # Errors
-/// When a worker cannot be started, or no pair of processes came to a result and no benchmark is to blame.
 pub fn measure(
     suite: &str,
     workloads: &[&Workload],
@@ -147,7 +142,6 @@ struct MatchUp<'a> {
     configurations: &'a Configurations,
 }
 
-/// A worker of one side, and which it is.
 struct Player {
     name: &'static str,
     process: WorkerProcess,
@@ -158,7 +152,6 @@ struct Player {
 /// Seconds of the base's block and the other's; absent where no sample is a time.
 type Seconds = (Option<f64>, Option<f64>);
 
-/// Which side failed, and how.
 type Blame = (&'static str, Fault);
 
 /// What one pair of processes showed, by benchmark, or what went wrong with the pair.

@@ -2,7 +2,6 @@
 
 use sprag_model::benchmark::{Parity, ParityStatus};
 
-/// The parity of what nobody compared.
 pub fn unchecked() -> Parity {
     Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None }
 }

@@ -26,7 +26,6 @@ pub struct Protocol {
     pub sample_seconds: f64,
     /// The time one worker may spend timing one benchmark, in seconds; slow calls get fewer samples.
     pub series_seconds: f64,
-    /// The seed of inputs and order.
     pub seed: u64,
     /// The time that all workers together may take, in seconds.
     pub budget_seconds: Option<f64>,
@@ -91,7 +90,6 @@ pub struct Planned {
     pub configuration: Option<String>,
 }
 
-/// What a worker is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -106,7 +104,6 @@ pub struct Plan {
     pub worker: u32,
 }
 
-/// One line from a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Message {
@@ -116,7 +113,6 @@ pub enum Message {
     Begin(usize),
     /// All benchmarks are ready, or have failed; blocks can be asked for.
     Ready(Vec<Readiness>),
-    /// A block that was asked for.
     Block {
         block: Block,
         /// Whether the system permitted the processor that was asked for; absent where none was.
@@ -141,7 +137,6 @@ pub struct Readiness {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The benchmark's number in the plan.
     pub benchmark: usize,
     /// The processor to run on; where the system chooses, absent.
     pub processor: Option<u32>,
@@ -156,14 +151,11 @@ pub struct WorkerReport {
     pub pinned: Option<bool>,
 }
 
-/// What a worker found for one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerSeries {
     pub id: String,
-    /// Whether its result was right.
     pub parity: Parity,
-    /// Why it was not timed.
     pub failure: Option<String>,
     pub calls: u32,
     /// The most bytes that it held at one time.

@@ -14,7 +14,6 @@ use sprag_model::benchmark::{Benchmark, BenchmarkError};
 use sprag_model::metric::Metric;
 use sprag_model::sample::{CALIBRATION, Estimate, Measurement, Role};
 
-/// One measurement a workload, in their order.
 pub fn measurements(workloads: &[&Workload], planned: &[Planned], campaign: &Campaign, seed: u64) -> Vec<Measurement> {
     workloads
         .iter()
@@ -29,9 +28,6 @@ pub fn measurements(workloads: &[&Workload], planned: &[Planned], campaign: &Cam
 }
 
 /// One measurement a calibration kernel that was timed beside any benchmark.
-///
-/// # Errors
-/// When `suite` cannot be part of a benchmark's name.
 pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<Measurement>, BenchmarkError> {
     let mut found = Vec::new();
     for (kernel, workers) in calibration_blocks(campaign, &|_, _| true) {

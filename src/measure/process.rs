@@ -33,19 +33,12 @@ pub struct WorkerCommand {
 }
 
 impl WorkerCommand {
-    /// How this program starts itself with those arguments.
-    ///
-    /// # Errors
-    /// When the system does not tell which program this is.
     pub fn for_this_program(arguments: &[&str]) -> Result<WorkerCommand, MeasureError> {
         let program = std::env::current_exe().map_err(MeasureError::OwnProgram)?;
         Ok(WorkerCommand { program, arguments: arguments.iter().map(|one| (*one).to_owned()).collect() })
     }
 
     /// How this program starts itself as a worker for a task, as `--task` names it.
-    ///
-    /// # Errors
-    /// As [`WorkerCommand::for_this_program`].
     pub fn for_task(task: &str) -> Result<WorkerCommand, MeasureError> {
         WorkerCommand::for_this_program(&["worker", "--task", task])
     }
@@ -57,7 +50,6 @@ impl WorkerCommand {
     }
 }
 
-/// What went wrong with one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub reason: String,
@@ -77,9 +69,6 @@ pub struct WorkerProcess {
 
 impl WorkerProcess {
     /// Starts a worker and hands it the plan as one line.
-    ///
-    /// # Errors
-    /// When the program cannot be started.
     pub fn spawn(command: &WorkerCommand, plan: &Plan) -> Result<WorkerProcess, MeasureError> {
         let (padding, value) = padding::variable(plan.protocol.seed, plan.worker);
         let mut prepared = command.command();
@@ -124,10 +113,6 @@ impl WorkerProcess {
         Ok(process)
     }
 
-    /// Writes one line to the worker.
-    ///
-    /// # Errors
-    /// When it does not listen any more.
     pub fn send(&mut self, line: &str) -> std::io::Result<()> {
         let Some(stdin) = &mut self.stdin else { return Ok(()) };
         stdin.write_all(line.as_bytes())?;
@@ -135,15 +120,11 @@ impl WorkerProcess {
         stdin.flush()
     }
 
-    /// Tells the worker that nothing more will be said.
     pub fn hang_up(&mut self) {
         self.stdin = None;
     }
 
     /// The next message that is no note of progress.
-    ///
-    /// # Errors
-    /// When it says nothing for too long, ends, or says what cannot be understood; it is then ended.
     pub fn hear(&mut self) -> Result<Message, Fault> {
         loop {
             let line = match self.lines.recv_timeout(self.patience) {
@@ -208,7 +189,6 @@ impl WorkerProcess {
 /// Why there is no answer, as the start or all of a sentence.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AskError {
-    /// The time was up, and the process was ended.
     #[error("{0}")]
     TimeOut(String),
     /// It cannot be started, ended otherwise than well, or answered with what is no answer.
@@ -217,9 +197,6 @@ pub(crate) enum AskError {
 }
 
 /// Starts `command`, hands it the question as JSON, and reads its answer, within the limit.
-///
-/// # Errors
-/// It cannot be started, ends otherwise than well, outlives the limit, or answers with what is no answer.
 pub(crate) fn ask<A: DeserializeOwned>(
     command: &mut Command,
     question: &impl Serialize,

@@ -30,7 +30,6 @@ pub struct SuiteResult {
     pub reasons: Vec<String>,
     /// Why no further worker was started.
     pub stop: StopReason,
-    /// Workers that gave a report.
     pub workers: usize,
 }
 
@@ -38,9 +37,6 @@ pub struct SuiteResult {
 pub type Configurations = BTreeMap<String, String>;
 
 /// Measures workloads in fresh worker processes; `progress` hears how many have ended.
-///
-/// # Errors
-/// When a worker cannot be started, or none gave a report and no benchmark is to blame.
 pub fn measure(
     suite: &str,
     workloads: &[&Workload],

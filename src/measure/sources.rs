@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 pub const PARTS: [&str; 3] = ["src", "Cargo.toml", "Cargo.lock"];
 
 /// Sixteen hexadecimal digits over names and contents of all [`PARTS`] under `root`.
-///
-/// # Errors
-/// When one of them cannot be read.
 pub fn digest(root: &Path) -> io::Result<String> {
     let mut files = Vec::new();
     for part in PARTS {

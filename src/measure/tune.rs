@@ -24,7 +24,6 @@ const ROUNDS: u32 = 6;
 /// By how much a challenger must be faster, as a share, beside being faster in every process.
 const MARGIN: f64 = 0.02;
 
-/// What was chosen for one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub benchmark: String,
@@ -43,12 +42,10 @@ pub enum Source {
     Default,
     /// It was in use in the newest run, and nothing beat it.
     Incumbent,
-    /// It beat the one in use.
     Tuned,
 }
 
 impl Source {
-    /// The word that records bear.
     pub fn word(self) -> &'static str {
         match self {
             Source::Default => "default",
@@ -101,9 +98,6 @@ pub fn untried(workload: &Workload, incumbents: &Configurations) -> Option<Choic
 }
 
 /// Times every candidate of every workload that has several and chooses; `incumbents` are those in use.
-///
-/// # Errors
-/// As [`campaign::run`].
 pub fn tune(
     suite: &str,
     workloads: &[&Workload],

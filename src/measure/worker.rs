@@ -26,7 +26,6 @@ const FEWEST_SAMPLES: usize = 3;
 /// what stands beside it.
 const FEWEST_ROUNDS: u32 = 4;
 
-/// What a worker tells as it goes.
 pub type Tell<'a> = &'a mut dyn FnMut(Message) -> Result<(), MeasureError>;
 
 /// Follows a plan from preparation to report.
@@ -53,9 +52,6 @@ pub fn follow(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<Wor
 }
 
 /// Prepares the benchmarks of a plan, then takes blocks as they are asked for until `requests` ends.
-///
-/// # Errors
-/// As [`follow`], and when a request cannot be read or asks for what is not there.
 pub fn serve(
     plan: &Plan,
     workloads: &[Workload],
@@ -90,13 +86,11 @@ pub fn teller(out: &mut dyn Write) -> impl FnMut(Message) -> Result<(), MeasureE
     }
 }
 
-/// All that a worker times.
 struct Bench {
     series: Vec<Timed>,
     calibrations: BTreeMap<Calibration, Subject>,
 }
 
-/// A benchmark that is being timed.
 struct Timed {
     subject: Option<Subject>,
     twin: Option<Subject>,
@@ -208,7 +202,6 @@ impl Timed {
     }
 }
 
-/// The same work once more, timed exactly as the first.
 fn twin(workload: &Workload, order: &Order<'_>, first: &Subject) -> Option<Subject> {
     let prepared = (workload.prepare)(&Order { is_twin: true, ..*order }).ok()?;
     let timer = match (&first.timer, prepared.meter) {

@@ -8,7 +8,6 @@ use super::parity;
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag_model::sample::Role;
 
-/// One benchmark of a suite.
 pub struct Workload {
     pub benchmark: Benchmark,
     pub role: Role,
@@ -49,7 +48,6 @@ pub enum Class {
 /// What is timed beside a benchmark, in the same rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Companion {
-    /// A calibration kernel of the same class.
     Calibration(Calibration),
     /// The same work once more, on memory of its own: the true ratio is one.
     Twin,
@@ -66,10 +64,8 @@ pub struct Limit {
     pub bytes: f64,
 }
 
-/// How to make a workload ready.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// What its inputs follow from.
     pub seed: u64,
     /// The configuration to use; the first of [`Workload::configurations`] where absent.
     pub configuration: Option<&'a str>,
@@ -112,7 +108,6 @@ pub struct Meter {
 }
 
 impl Class {
-    /// The word that records bear.
     pub fn word(self) -> &'static str {
         match self {
             Class::Compute => "compute",

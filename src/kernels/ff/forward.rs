@@ -29,9 +29,6 @@ pub fn reference(
 }
 
 /// Computes with the fast forms of the kernels.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn fast(
     inputs: &Inputs<'_>,
     config: &Config,
@@ -80,9 +77,6 @@ fn run(
 }
 
 /// Chooses the tiles of each sample alone. Since all tiles cost the same, and all splits, every sample gets as many.
-///
-/// # Errors
-/// Tile sizes that do not divide the map, lists of the wrong length, utilities that are not finite, negative budgets.
 pub fn choose(
     shape: MapShape,
     utilities: &[f32],

@@ -23,7 +23,6 @@ pub use resize::Proxy;
 
 use super::shape::MapShape;
 
-/// What is chosen, and at which price.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Side of a coarse tile in pixels.
@@ -38,14 +37,12 @@ pub struct Config {
     pub budget_b1: f64,
     /// What the splits of a sample may cost.
     pub budget_b2: f64,
-    /// Cost of a tile on the heavy path.
     pub cost_heavy: f64,
     /// Cost of a tile that is left alone.
     pub cost_cheap: f64,
     pub split_overhead: f64,
 }
 
-/// What a call reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     /// Dense features, `[B,C,H,W]`.
@@ -61,7 +58,6 @@ pub struct Inputs<'a> {
     pub uncertainty: Option<Proxy<'a>>,
 }
 
-/// What was chosen in one sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
     /// Coarse tiles, best first.
@@ -74,7 +70,6 @@ pub struct Chosen {
     pub l1_kmax_buffer: Vec<i64>,
     /// What the coarse tiles cost.
     pub spent_b1: f64,
-    /// What the splits cost.
     pub spent_b2: f64,
 }
 
@@ -87,7 +82,6 @@ pub struct Outputs {
     pub alpha: Vec<f32>,
     /// The fused features of the last path less the input of that path, `[B,C,H,W]`.
     pub detail_map: Vec<f32>,
-    /// What was chosen, a sample each.
     pub chosen: Vec<Chosen>,
 }
 

@@ -16,7 +16,6 @@ const DECAY_SPAN: f32 = 0.998;
 /// The smallest gain of a scan.
 const GAIN_FLOOR: f32 = 1e-6;
 
-/// The name and the shape of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorShape {
     pub name: String,
@@ -48,7 +47,6 @@ pub struct PathParameters {
     pub merge_gate: Vec<f32>,
     /// Of the modulation of each tile by its token.
     pub film: Film,
-    /// Of the refinement of each tile.
     pub refine: Refine,
     /// Of the gate between the map and what was computed.
     pub gate: Gate,
@@ -59,9 +57,7 @@ pub struct PathParameters {
 pub struct ScanParameters {
     /// How much of the state a step keeps.
     pub decay: Vec<f32>,
-    /// Factor of a token.
     pub input_gain: Vec<f32>,
-    /// Factor of the state.
     pub output_gain: Vec<f32>,
     /// Added to a token after its gain.
     pub state_bias: Vec<f32>,
@@ -148,9 +144,6 @@ pub fn tensors(channels: usize) -> Vec<TensorShape> {
 
 impl Parameters {
     /// Reads the parameters of a module with this many channels; `tensor` gives the elements of a name, row-major.
-    ///
-    /// # Errors
-    /// No channels, a name that `tensor` does not know, a tensor with the wrong number of elements.
     pub fn read(channels: usize, tensor: impl Fn(&str) -> Option<Vec<f32>>) -> Result<Self, KernelError> {
         if channels == 0 {
             return Err(KernelError::Empty { what: "parameters" });

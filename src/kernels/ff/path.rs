@@ -10,7 +10,6 @@ use super::super::tile::{Overlap, Placement, Tiles, pack};
 use super::parameters::PathParameters;
 use super::{film, refine};
 
-/// Which forms of the kernels are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Reference,
@@ -28,7 +27,6 @@ pub(super) struct Path<'a> {
     pub(super) form: Form,
 }
 
-/// Where a path writes.
 pub(super) struct Results<'a> {
     /// `[B,C,H,W]`.
     pub(super) fused: &'a mut [f32],
@@ -38,7 +36,6 @@ pub(super) struct Results<'a> {
     pub(super) detail: &'a mut [f32],
 }
 
-/// Room to work in.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workspace {
     heavy: Vec<f32>,

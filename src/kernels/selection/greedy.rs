@@ -8,27 +8,21 @@ use super::super::KernelError;
 use super::super::shape::check_length;
 use super::{BUDGET_SLACK, check_budget, check_finite, kmax_buffer, rank, score};
 
-/// What a greedy choice is made from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidates<'a> {
-    /// Utility of each candidate, finite.
     pub utilities: &'a [f64],
-    /// Cost of each candidate, finite.
     pub delta_costs: &'a [f64],
     /// What may be spent, finite and not negative.
     pub budget: f64,
-    /// How many may be taken.
     pub kmax: usize,
 }
 
-/// What was chosen, and why.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Ids taken, by score. Their number is the `valid_count` of the buffer.
     pub selected: Vec<u32>,
     /// The running sum of their costs, in the order taken.
     pub spent: f64,
-    /// All ids by score.
     pub ordered_candidates: Vec<u32>,
     pub scores: Vec<f64>,
     /// `selected`, padded with -1 to `kmax`.
@@ -36,9 +30,6 @@ pub struct Selection {
 }
 
 /// Chooses among `candidates`.
-///
-/// # Errors
-/// Lists of different lengths, a utility or cost that is not finite, a budget that is negative or not finite.
 pub fn select(candidates: &Candidates<'_>) -> Result<Selection, KernelError> {
     let Candidates { utilities, delta_costs, budget, kmax } = *candidates;
     check_length("delta_costs", delta_costs.len(), utilities.len())?;

@@ -7,21 +7,16 @@ use super::super::KernelError;
 use super::super::shape::check_length;
 use super::check_finite;
 
-/// The two thresholds and the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// A utility above this switches a tile on.
     pub theta_on: f64,
     /// A utility above this keeps a tile on.
     pub theta_off: f64,
-    /// How many may be on.
     pub max_active: usize,
 }
 
 /// The masks after one step.
-///
-/// # Errors
-/// Lists of different lengths, a utility that is not finite.
 pub fn update(utilities: &[f64], previous: &[bool], thresholds: &Thresholds) -> Result<Vec<bool>, KernelError> {
     check_length("previous_mask", previous.len(), utilities.len())?;
     check_finite("utilities", utilities)?;

@@ -21,16 +21,12 @@ pub struct SplitRule<'a> {
     pub overheads: &'a [f64],
     /// What may be spent, finite and not negative.
     pub budget: f64,
-    /// How many children there may be.
     pub kmax: usize,
-    /// The order that children are put in.
     pub order: OrderMode,
 }
 
-/// Which tiles were split, and into which.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// Parents that were split, in the order taken.
     pub parents: Vec<u32>,
     /// All candidates by score; empty where nothing could be split from the outset.
     pub parent_order: Vec<u32>,
@@ -47,7 +43,6 @@ pub struct Split {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoStage {
-    /// The choice on the coarse level.
     pub coarse: Selection,
     pub split: Split,
 }
@@ -60,9 +55,6 @@ pub struct ThreeStage {
 }
 
 /// Greedy choice on the tiles of `grid`, then a split of the chosen.
-///
-/// # Errors
-/// What [`select`] and [`split`] refuse, and lists that do not cover the grid.
 pub fn two_stage(candidates: &Candidates<'_>, rule: &SplitRule<'_>, grid: Grid) -> Result<TwoStage, KernelError> {
     check_length("utilities", candidates.utilities.len(), grid.tiles() as usize)?;
     let coarse = select(candidates)?;
@@ -71,9 +63,6 @@ pub fn two_stage(candidates: &Candidates<'_>, rule: &SplitRule<'_>, grid: Grid) 
 }
 
 /// Two stages, then a split of the children. `second.utilities` and `second.overheads` cover the finer grid.
-///
-/// # Errors
-/// What [`two_stage`] and [`split`] refuse.
 pub fn three_stage(
     candidates: &Candidates<'_>,
     first: &SplitRule<'_>,

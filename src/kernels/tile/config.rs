@@ -20,7 +20,6 @@ impl Config {
         }
     }
 
-    /// Channels a block of a map that has so many.
     pub(crate) fn block(self, channels: usize) -> usize {
         if self.channel_block == 0 { channels } else { self.channel_block.min(channels) }
     }

@@ -21,9 +21,6 @@ pub const CANDIDATES: &[Config] =
 const GROUP: usize = 64;
 
 /// Gathers tile by tile, pixel by pixel. `indices` is `[B,K]`, `packed` is `[B,K,C,t,t]`.
-///
-/// # Errors
-/// An empty shape, a tile size that does not divide the map, an id outside the grid, slices of the wrong length.
 pub fn reference<T: Element>(
     map: &[T],
     shape: MapShape,
@@ -50,9 +47,6 @@ pub fn reference<T: Element>(
 }
 
 /// The same, tuned as is usual. Bit-equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn fast<T: Element>(
     map: &[T],
     shape: MapShape,
@@ -64,9 +58,6 @@ pub fn fast<T: Element>(
 }
 
 /// The same, a row of pixels at a time, cut as the configuration says. Bit-equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn tuned<T: Element>(
     config: Config,
     map: &[T],
@@ -81,9 +72,6 @@ pub fn tuned<T: Element>(
 }
 
 /// As [`tuned()`], with the tiles shared out among the threads of the current rayon pool.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn parallel<T: Element>(
     config: Config,
     map: &[T],

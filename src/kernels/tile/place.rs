@@ -20,18 +20,15 @@ pub enum Placement<'a> {
     Origins(&'a [Origin]),
 }
 
-/// Packed tiles and where they belong.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiles<'a, T> {
     /// `[B,K,C,t,t]`.
     pub packed: &'a [T],
     /// `[B,K]`.
     pub placement: Placement<'a>,
-    /// Side of a tile in pixels, t.
     pub tile_size: usize,
 }
 
-/// What a tile does to the pixels it covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Overlap {
     Override,
@@ -45,9 +42,6 @@ pub struct BlendFactor(f64);
 
 impl Overlap {
     /// The mode named `override` or `blend`; the factor is checked for both.
-    ///
-    /// # Errors
-    /// An unknown name, a factor outside [0, 1].
     pub fn parse(name: &str, factor: f64) -> Result<Self, KernelError> {
         let blend = Overlap::blend(factor)?;
         match name {
@@ -57,10 +51,6 @@ impl Overlap {
         }
     }
 
-    /// Blending with this factor of the new tile.
-    ///
-    /// # Errors
-    /// A factor outside [0, 1].
     pub fn blend(factor: f64) -> Result<Self, KernelError> {
         if (0.0..=1.0).contains(&factor) {
             Ok(Overlap::Blend(BlendFactor(factor)))
@@ -99,7 +89,6 @@ impl<T: Element> Blend<T> {
 }
 
 impl Placement<'_> {
-    /// Tiles of all samples.
     pub fn count(&self) -> usize {
         match self {
             Placement::Indices(indices) => indices.len(),
@@ -165,10 +154,6 @@ impl<T> Tiles<'_, T> {
     }
 }
 
-/// The origins of tiles given by id.
-///
-/// # Errors
-/// A tile size that does not divide the map, an id outside the grid.
 pub fn origins(indices: &[u32], shape: MapShape, tile_size: usize) -> Result<Vec<Origin>, KernelError> {
     let grid = Grid::of_map(shape, tile_size)?;
     grid.check(indices)?;

@@ -23,7 +23,6 @@ pub use super::config::Config;
 pub const CANDIDATES: &[Config] =
     &[Config { channel_block: 0 }, Config { channel_block: 32 }, Config { channel_block: 4 }];
 
-/// How a call writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule<'a> {
     /// A level a tile, `[B,K]`, of any sign.
@@ -55,9 +54,6 @@ pub fn reference<T: Element>(
 }
 
 /// As [`reference()`] over what `merged` holds.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn reference_in_place<T: Element>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
@@ -72,9 +68,6 @@ pub fn reference_in_place<T: Element>(
 }
 
 /// The same, tuned as is usual. Bit-equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn fast<T: Element>(
     base: &[T],
     shape: MapShape,
@@ -87,9 +80,6 @@ pub fn fast<T: Element>(
 }
 
 /// The same, a row of pixels at a time, cut as the configuration says. Bit-equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn tuned<T: Element>(
     config: Config,
     base: &[T],
@@ -106,9 +96,6 @@ pub fn tuned<T: Element>(
 }
 
 /// As [`tuned()`] over what `merged` holds.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn tuned_in_place<T: Element>(
     config: Config,
     shape: MapShape,
@@ -124,9 +111,6 @@ pub fn tuned_in_place<T: Element>(
 }
 
 /// As [`tuned()`], with the blocks of channels shared out among the threads of the current rayon pool.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn parallel<T: Element>(
     config: Config,
     base: &[T],
@@ -143,9 +127,6 @@ pub fn parallel<T: Element>(
 }
 
 /// As [`parallel()`] over what `merged` holds.
-///
-/// # Errors
-/// As [`reference()`].
 pub fn parallel_in_place<T: Element>(
     config: Config,
     shape: MapShape,
@@ -167,7 +148,6 @@ pub struct Scratch {
     applied: Vec<Applied>,
 }
 
-/// A tile on its turn.
 #[derive(Clone, Copy, Debug)]
 struct Applied {
     /// Which row of `[B,K]` it is.
@@ -252,7 +232,6 @@ fn lowest_level(levels: &[i32], per_sample: usize, bits: u32) -> Result<i32, Ker
     Ok(lowest)
 }
 
-/// Applies tiles pixel by pixel.
 fn scatter_pixels<T: Element>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
@@ -338,7 +317,6 @@ impl<'a, T: Element> Scatter<'a, T> {
         });
     }
 
-    /// The tiles of a sample, in their order.
     fn turns(self, sample: usize) -> &'a [Applied] {
         let per_sample = self.applied.len() / self.shape.batch;
         &self.applied[sample * per_sample..][..per_sample]

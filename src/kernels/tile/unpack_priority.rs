@@ -13,19 +13,14 @@ use super::place::Blend;
 use super::rows::copy_block;
 use super::{Overlap, Tiles};
 
-/// How a call writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// The priority of all tiles of the call.
     pub level_priority: i8,
     /// What an allowed pixel becomes.
     pub overlap: Overlap,
 }
 
 /// Scatters tile by tile, pixel by pixel.
-///
-/// # Errors
-/// An empty shape, a tile that leaves the map, slices of the wrong length.
 pub fn reference<T: Element>(
     base: &[T],
     shape: MapShape,
@@ -45,9 +40,6 @@ pub fn reference<T: Element>(
 }
 
 /// The same, a row of pixels at a time where a whole tile is allowed and overrides. Bit-equal to [`reference()`].
-///
-/// # Errors
-/// As [`reference()`].
 pub fn fast<T: Element>(
     base: &[T],
     shape: MapShape,

@@ -17,14 +17,11 @@ use crate::process::WorkerCommand;
 /// The most that Cargo may write: a message a package and file, far below this.
 const MOST_MESSAGES: u64 = 256 << 20;
 
-/// A program of a package, and how to build it.
 pub struct CargoBuild<'a> {
     pub folder: &'a Path,
-    /// The name of the program and of its package.
     pub program: &'a str,
     /// The folder that Cargo builds in; what lies there already need not be built again.
     pub target: &'a Path,
-    /// How long it may take.
     pub time_out: Duration,
     /// Variables of this process that it does not get by itself.
     pub without: &'a [&'a str],
@@ -41,9 +38,6 @@ pub struct Built {
 }
 
 /// Builds the program as users do: optimized, and with the dependencies of `Cargo.lock`.
-///
-/// # Errors
-/// When Cargo cannot be started, takes too long, fails, or tells of no such program.
 pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
     forget(build.target, build.program);
     let target = build.target.to_string_lossy();

@@ -34,9 +34,6 @@ pub struct GuardedFolder {
 
 impl GuardedFolder {
     /// Makes a folder in `parent` that only this user may enter; `command` starts the keeper.
-    ///
-    /// # Errors
-    /// When the file system refuses. A keeper that cannot be started is done without.
     pub fn new(parent: &Path, command: &WorkerCommand) -> io::Result<GuardedFolder> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).rand_bytes(10);
@@ -66,9 +63,6 @@ impl Drop for GuardedFolder {
 }
 
 /// Waits for the end of `input`, then removes the folder: the hidden entry of Sprag that keeps one.
-///
-/// # Errors
-/// When the folder is none of those that [`GuardedFolder`] makes, or it cannot be removed.
 pub fn keep(mut input: impl Read, folder: &Path) -> io::Result<()> {
     if !is_ours(folder) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "that is no folder of ours"));

@@ -14,13 +14,11 @@ pub(super) struct ReportPair {
     pub(super) other: Vec<Reported>,
 }
 
-/// All pairs put together.
 pub(super) struct Pooled {
     /// The judged metric of each benchmark that the base has.
     pub(super) judged: Vec<Paired>,
     /// Other metrics, of those benchmarks that both sides measured.
     pub(super) shown: Vec<Paired>,
-    /// Benchmarks that only the other has.
     pub(super) new: Vec<New>,
 }
 
@@ -28,7 +26,6 @@ pub(super) struct Pooled {
 enum Obstacle {
     /// It was not measured on both sides, in every pair.
     Failure(String),
-    /// It was, and is not the same work.
     OtherWork(String),
 }
 
@@ -39,7 +36,6 @@ struct Both<'a> {
     other: Option<&'a Reported>,
 }
 
-/// The metrics of both processes of a pair.
 struct Measured<'a> {
     number: u32,
     base: &'a [ReportedMetric],
@@ -141,7 +137,6 @@ fn restated(measured: &[Measured<'_>], metric: &Metric) -> Option<String> {
     Some(metric.redefined(&other.metric))
 }
 
-/// What both sides measured in every pair, the same work on both.
 fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
     if both.iter().all(|one| one.other.is_none()) {
         return Err(Obstacle::Failure("the other does not have it".to_owned()));

@@ -23,9 +23,6 @@ pub struct CommandSides<'a> {
 
 /// Runs the command of both sides in turn, as the protocol of pairs says, and reads what each process wrote;
 /// `progress` hears how many pairs have ended.
-///
-/// # Errors
-/// When one side cannot be started or hangs at once, and when no pair of processes came to a result.
 pub fn measure(
     sides: CommandSides<'_>,
     read: &Reader<'_>,
@@ -76,11 +73,9 @@ pub fn measure(
     Ok(PairedResult { benchmarks: judged, shown, new, pairs: pairs.len(), faults, processors })
 }
 
-/// The sides, as faults call them.
 const BASE: &str = "base";
 const OTHER: &str = "other";
 
-/// Which side came to nothing, and how.
 type Blame = (&'static str, Fault);
 
 /// One process of each side, the base first in every other pair.

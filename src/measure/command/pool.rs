@@ -88,7 +88,6 @@ fn estimates(reports: &[Report], series: &[(u32, &Reported)], seed: u64) -> Resu
     Ok(estimates)
 }
 
-/// The metric at that place of every process.
 fn one_metric(processes: &[&[ReportedMetric]], place: usize, seed: u64) -> Option<Estimate> {
     let metric = &processes.first()?[place].metric;
     let values: Vec<f64> = processes.iter().filter_map(|metrics| describe::median(&metrics[place].samples)).collect();

@@ -15,15 +15,11 @@ use sprag_base::process::{Captured, End, Guard, Limits, OutputLimit, ProcessGrou
 pub(crate) struct Program<'a> {
     /// The program and its arguments; never empty.
     pub(crate) command: &'a [String],
-    /// The folder that it runs in.
     pub(crate) folder: &'a Path,
     /// Variables on top of those of this process.
     pub(crate) variables: &'a BTreeMap<String, String>,
-    /// Variables of this process that it does not get by itself.
     pub(crate) without: &'a [&'a str],
-    /// How long it may take.
     pub(crate) time_out: Duration,
-    /// Bytes that it may write to each of its outputs.
     pub(crate) most_bytes: u64,
     /// Whether what it writes to its standard output is wanted.
     pub(crate) keep_output: bool,
@@ -31,7 +27,6 @@ pub(crate) struct Program<'a> {
     pub(crate) keep_error: usize,
     /// The processor that it is kept on; where the system chooses, absent.
     pub(crate) pin: Option<u32>,
-    /// How to start a guard of its group.
     pub(crate) guard: Option<&'a WorkerCommand>,
 }
 
@@ -47,7 +42,6 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// What happened, in words.
     pub(crate) fn text(&self) -> &str {
         match self {
             Fault::Start(text) | Fault::TimeOut(text) | Fault::Failed(text) => text,
@@ -90,9 +84,6 @@ pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault>
 }
 
 /// Runs the program to its end, whatever that is.
-///
-/// # Errors
-/// When it cannot be started or waited for.
 pub(crate) fn observe(program: &Program<'_>) -> Result<Captured, Fault> {
     let mut command = Command::new(resolve(&program.command[0], program.folder));
     command.args(&program.command[1..]).current_dir(program.folder);

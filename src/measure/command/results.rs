@@ -12,10 +12,8 @@ use std::time::{Duration, SystemTime};
 
 use sprag_model::foreign::Output;
 
-/// Where a command leaves its results.
 #[derive(Clone, Debug)]
 pub struct ResultPlace {
-    /// A file, or a folder.
     pub path: PathBuf,
     /// The ends of the names of those files of a folder that are read.
     pub names: &'static [&'static str],
@@ -47,7 +45,6 @@ pub(super) struct Before {
 }
 
 impl Before {
-    /// Notes the state of the results as they are.
     pub(super) fn note(place: &ResultPlace) -> Result<Before, String> {
         let states: BTreeMap<PathBuf, State> = list(place)?.into_iter().collect();
         let now = SystemTime::now();

@@ -19,18 +19,15 @@ use sprag_model::foreign::{Output, Reported};
 /// Reads what one process wrote; the fault reads after "process 1:".
 pub type Reader<'a> = dyn Fn(&[Output]) -> Result<Vec<Reported>, String> + 'a;
 
-/// What standard output is called in messages.
 const STANDARD_OUTPUT: &str = "standard output";
 
 /// Lines of standard error that the reason of a failed build quotes.
 pub(super) const BUILD_LINES: usize = 5;
 
-/// A program to measure, and how.
 #[derive(Clone, Debug)]
 pub struct CommandSuite {
     /// The program and its arguments; not empty.
     pub command: Vec<String>,
-    /// The folder that it runs in.
     pub folder: PathBuf,
     /// Variables on top of those of this process.
     pub variables: BTreeMap<String, String>,
@@ -40,9 +37,7 @@ pub struct CommandSuite {
     pub build: Vec<String>,
     /// How often the command is run, and within which time all in all.
     pub protocol: Protocol,
-    /// How long one process may take.
     pub time_out: Duration,
-    /// How long the build step may take.
     pub build_time_out: Duration,
     /// Bytes that one process may write to each of its outputs, and to its results.
     pub most_bytes: u64,
@@ -52,10 +47,6 @@ pub struct CommandSuite {
     pub guard: Option<WorkerCommand>,
 }
 
-/// Runs the build step, where there is one.
-///
-/// # Errors
-/// When it cannot be started, takes too long or fails; with the last lines of its standard error.
 pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
     if suite.build.is_empty() {
         return Ok(());
@@ -81,9 +72,6 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
 
 /// Runs the command again and again, reads what each process wrote, and takes the median over processes; `progress`
 /// hears how many have ended.
-///
-/// # Errors
-/// When no process gave a result. A benchmark that failed is part of the result.
 pub fn measure(
     suite: &CommandSuite,
     read: &Reader<'_>,

@@ -13,9 +13,7 @@ use sprag_model::sample::Role;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Reference,
-    /// The quick one, on one thread.
     Fast,
-    /// The quick one, on two threads.
     TwoThreads,
 }
 
@@ -27,7 +25,6 @@ impl Form {
         }
     }
 
-    /// The threads that work in a call.
     pub(super) fn threads(self) -> u32 {
         match self {
             Form::Reference | Form::Fast => 1,
@@ -36,11 +33,9 @@ impl Form {
     }
 }
 
-/// How a kernel is to be made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Make<'a> {
     pub(super) form: Form,
-    /// What its inputs follow from.
     pub(super) seed: u64,
     /// The configuration of the fast form; its first where absent.
     pub(super) configuration: Option<&'a str>,
@@ -49,13 +44,10 @@ pub(super) struct Make<'a> {
 /// Why a kernel cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MakeError {
-    /// It refused its input.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// No configuration of it bears that name.
     #[error("it has no configuration `{0}`")]
     Configuration(String),
-    /// Its threads cannot be started.
     #[error("its threads cannot be started: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
@@ -87,7 +79,6 @@ pub(super) type Call = Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError>>;
 
 /// A kernel ready to be run.
 pub(super) struct Runnable {
-    /// How many elements it writes.
     pub(super) length: usize,
     /// What the slice must hold before the first call, for a kernel that changes a part of it in place.
     pub(super) before: Option<Buffer>,
@@ -112,7 +103,6 @@ impl Runnable {
     }
 }
 
-/// A kernel at one size.
 pub(super) struct CpuKernel {
     pub(super) name: &'static str,
     pub(super) params: Vec<(&'static str, String)>,
@@ -122,9 +112,7 @@ pub(super) struct CpuKernel {
     pub(super) tolerance: f64,
     pub(super) forms: &'static [Form],
     pub(super) class: Class,
-    /// The kernel that it is timed beside.
     pub(super) companion: Calibration,
-    /// The least it could take.
     pub(super) limit: Option<Limit>,
     /// The configurations of the fast form.
     pub(super) configurations: Vec<String>,

@@ -9,7 +9,6 @@ use sprag_kernels::fusion::{self, Gate};
 use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, Parameters, ScanShape};
 use sprag_kernels::shape::MapShape;
 
-/// The scan of the wide profile.
 const SCAN: ScanShape = ScanShape { batch: 1, steps: 256, channels: 128 };
 
 const SCAN_BYTES: usize = SCAN.batch * SCAN.steps * SCAN.channels * size_of::<f32>();

@@ -21,9 +21,6 @@ use super::workload::{Class, Workload};
 const KERNELS: [fn() -> Vec<CpuKernel>; 3] = [tiles::kernels, maps::kernels, models::kernels];
 
 /// All workloads of the suite, named under `suite`, in the order in which tables list them.
-///
-/// # Errors
-/// When `suite` cannot be part of a benchmark's name.
 pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
     let kernels: Vec<CpuKernel> = KERNELS.iter().flat_map(|kernels| kernels()).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

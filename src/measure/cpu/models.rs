@@ -10,7 +10,6 @@ use sprag_kernels::ff::{self, Config, Outputs, Parameters, Proxy, Workspace};
 use sprag_kernels::infer::{self, Model};
 use sprag_kernels::shape::{Grid, MapShape};
 
-/// The image of the inference model.
 const IMAGE: MapShape = MapShape { batch: 1, channels: 3, height: 128, width: 128 };
 
 /// What the feature-fusion module chooses, and at which price.

@@ -11,9 +11,7 @@ use sprag_kernels::ordering::{self, OrderMode};
 use sprag_kernels::shape::{Grid, MapShape};
 use sprag_kernels::tile::{self, Config, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
 
-/// The map of the small profile.
 pub(super) const SMALL: MapShape = MapShape { batch: 1, channels: 64, height: 128, width: 128 };
-/// The map of the wide profile.
 pub(super) const WIDE: MapShape = MapShape { batch: 1, channels: 128, height: 128, width: 128 };
 /// Side of a tile of the small profile.
 const SMALL_TILE: usize = 16;
@@ -21,13 +19,11 @@ const SMALL_TILE: usize = 16;
 const WIDE_TILE: usize = 8;
 /// The tiles of the small profile, in the order in which they are given.
 const SMALL_IDS: [u32; 10] = [0, 5, 9, 12, 18, 27, 33, 40, 50, 63];
-/// How many tiles the wide profile takes.
 const WIDE_TILES: usize = 32;
 
 /// Up to this size of what is moved, the caches of a core hold both sides of it.
 const CACHED_BYTES: usize = 2 << 20;
 
-/// All kernels of this file, at both profiles.
 pub(super) fn kernels() -> Vec<CpuKernel> {
     // Packing moves the bytes of the tiles, unpacking into a copy those of the map.
     let kernel = |name, shape, tile: usize, count: usize, extra: &[(&'static str, &str)], bytes: usize, make| {
@@ -78,7 +74,6 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
     ]
 }
 
-/// The shape of a map as parameters.
 pub(super) fn map_params(shape: MapShape) -> Vec<(&'static str, String)> {
     vec![
         ("b", shape.batch.to_string()),

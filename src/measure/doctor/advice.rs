@@ -15,7 +15,6 @@ const SLOW_CLOCK: f64 = 1e-6;
 /// The host may take this share of the processor time; a run with more is no clean run.
 const MOST_STEAL: f64 = 0.01;
 
-/// All that the rules look at.
 struct Seen<'a> {
     facts: &'a BTreeMap<String, String>,
     clocks: &'a Clocks,

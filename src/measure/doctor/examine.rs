@@ -20,9 +20,6 @@ pub struct MachineName<'a> {
 }
 
 /// Examines this machine, for the version of this program. `abilities` tells what can be measured, by the facts.
-///
-/// # Errors
-/// When no worker process gives figures.
 pub fn examine(
     version: &str,
     name: MachineName<'_>,

@@ -61,7 +61,6 @@ fn fitness(class: Class, kernels: &[KernelNoise]) -> ClassFitness {
     }
 }
 
-/// What each figure of a kernel says of the machine.
 fn judge(kernel: &KernelNoise) -> Vec<(Fitness, Option<String>)> {
     let name = &kernel.kernel;
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
@@ -97,7 +96,6 @@ fn half_width(kernel: &KernelNoise) -> Option<f64> {
 pub(super) mod tests {
     use super::*;
 
-    /// A quiet control.
     pub(super) fn quiet(class: Class) -> KernelNoise {
         KernelNoise {
             class,

@@ -4,14 +4,12 @@ use std::path::Path;
 
 use super::text;
 
-/// The signs of a container, as they lie about.
 #[derive(Clone, Debug, Default)]
 struct Signs {
     /// `/.dockerenv` is there.
     docker_file: bool,
     /// `/run/.containerenv` is there.
     podman_file: bool,
-    /// The variable that Kubernetes gives every pod is set.
     kubernetes_variable: bool,
     /// The variable `container`, which systemd's container interface asks managers to set.
     container_variable: Option<String>,

@@ -4,14 +4,11 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 
-/// What became of the attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counters {
-    /// They can be read.
     Available,
     /// The machine has none, or its hypervisor hides them.
     None,
-    /// They are there and closed to us.
     NotPermitted,
 }
 

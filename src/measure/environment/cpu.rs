@@ -12,7 +12,6 @@ const MOST_CACHES: usize = 16;
 /// Identity and instruction sets.
 pub(super) struct Cpu {
     pub(super) vendor: String,
-    /// The name it gives itself.
     pub(super) brand: String,
     /// Family and model, in brackets.
     pub(super) signature: String,
@@ -140,12 +139,10 @@ pub(super) fn sockets(cpuinfo: &str) -> Option<usize> {
     (!ids.is_empty()).then_some(ids.len())
 }
 
-/// What the scheduler allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placement {
     /// How many processors this process may run on.
     pub(super) allowed: u32,
-    /// Whether it may pin itself to some of them.
     pub(super) may_pin: bool,
 }
 
@@ -161,7 +158,6 @@ pub(super) fn placement() -> Option<Placement> {
     asked.join().ok().flatten()
 }
 
-/// Only Linux is asked.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn placement() -> Option<Placement> {
     None

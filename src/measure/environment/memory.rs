@@ -36,7 +36,6 @@ fn setting(path: &str) -> Option<String> {
     text::read(path).and_then(|text| text::bracketed(&text).map(str::to_owned))
 }
 
-/// How many nodes the memory is spread over.
 pub(super) fn numa_nodes() -> Option<usize> {
     text::list_length(&text::read("/sys/devices/system/node/online")?)
 }

@@ -32,7 +32,6 @@ pub struct Pressure {
 /// Processor time since the start, in ticks of the kernel's clock, all processors together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ticks {
-    /// Work of every kind.
     busy: u64,
     /// Work that had to wait while the host ran somebody else.
     stolen: u64,
@@ -80,7 +79,6 @@ pub struct PressureChange {
     pub steal_share: Option<f64>,
     /// Scheduler periods in which our control group, or one above it, had used up its processor time.
     pub throttled_periods: Option<u64>,
-    /// Seconds that it was held back for.
     pub throttled_seconds: Option<f64>,
     /// The share of the time in which some task of this machine waited for a processor, 0 to 1.
     pub waiting_share: Option<f64>,

@@ -1,7 +1,6 @@
 //! The last net under the facts and reasons of a record: what looks like a path or a secret does not get out, whoever
 //! wrote it.
 
-/// What stands where a path stood.
 const PATH: &str = "<path>";
 
 /// What stands where a secret may have stood.

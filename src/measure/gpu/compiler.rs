@@ -18,7 +18,6 @@ use super::program::Kernel;
 pub struct Compiled {
     /// A cubin, or PTX as text.
     pub image: Vec<u8>,
-    /// What the compiler said.
     pub log: String,
 }
 
@@ -36,9 +35,6 @@ pub struct Usage {
 pub type Architecture = u32;
 
 /// The version of NVRTC, such as `13.0`.
-///
-/// # Errors
-/// When it does not tell.
 #[expect(unsafe_code, reason = "the version has no safe wrapper")]
 pub fn version() -> Result<String, DeviceError> {
     let (mut major, mut minor) = (0, 0);
@@ -51,10 +47,6 @@ pub fn version() -> Result<String, DeviceError> {
     }
 }
 
-/// The architectures that NVRTC compiles for, ascending.
-///
-/// # Errors
-/// When it does not tell.
 #[expect(unsafe_code, reason = "the list has no safe wrapper")]
 pub fn architectures() -> Result<Vec<Architecture>, DeviceError> {
     let fault = |answer: sys::nvrtcResult| DeviceError::Compiler(format!("{answer:?}"));
@@ -76,9 +68,6 @@ pub fn architectures() -> Result<Vec<Architecture>, DeviceError> {
 }
 
 /// The options that a kernel is compiled with for an architecture, of those that the compiler knows.
-///
-/// # Errors
-/// When it knows none that old.
 pub fn options(
     kernel: &Kernel,
     architecture: Architecture,
@@ -101,10 +90,6 @@ pub fn options(
     Ok(options)
 }
 
-/// Compiles a file of kernels.
-///
-/// # Errors
-/// [`DeviceError::Compile`] with what the compiler said, where it refuses the code.
 #[expect(unsafe_code, reason = "the compiler's functions take handles that only the caller can vouch for")]
 pub fn compile(kernel: &Kernel, options: &[String]) -> Result<Compiled, DeviceError> {
     let source = operation::source(kernel.file)

@@ -26,26 +26,21 @@ pub struct Description {
     pub l2_bytes: Option<u64>,
     /// Whether memory corrects errors, which costs bandwidth on some models.
     pub ecc: Option<bool>,
-    /// Whether it is divided into instances.
     pub mig: Option<bool>,
     /// Whether the driver keeps it initialised.
     pub persistence: Option<bool>,
     /// Who may use it at once, such as `default` or `exclusive process`.
     pub compute_mode: Option<String>,
-    /// The power that it may draw, in watts.
     pub power_limit_watts: Option<f64>,
     /// The highest clock of its multiprocessors, in megahertz.
     pub clock_max_sm_mhz: Option<u32>,
-    /// The highest clock of its memory, in megahertz.
     pub clock_max_memory_mhz: Option<u32>,
-    /// The version of its firmware.
     pub vbios: Option<String>,
     /// Generation and lanes of its connection.
     pub pcie: Option<(u32, u32)>,
 }
 
 impl Description {
-    /// The facts, by the names of the environment.
     pub fn facts(&self) -> BTreeMap<String, String> {
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         let switch = |value: Option<bool>| value.map(|is| if is { "on" } else { "off" }.to_owned());

@@ -19,7 +19,6 @@ use sprag_base::digest;
 use sprag_base::files::write_cache;
 use sprag_model::benchmark::Parity;
 
-/// An open device and its compiler.
 pub struct Device {
     pub context: Rc<Context>,
     pub architecture: Architecture,
@@ -38,7 +37,6 @@ pub type Checked = (Parity, Option<String>);
 /// What is compiled together: a file with its macros.
 type Unit = (&'static str, Vec<String>);
 
-/// The compiler, and the folder that keeps what it made.
 struct Compiler {
     version: String,
     architectures: Vec<Architecture>,
@@ -52,9 +50,6 @@ thread_local! {
 
 impl Device {
     /// The device of this thread, opened at the first call. Compiled kernels are kept in `folder` where one is given.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub fn of_this_thread(folder: Option<&Path>) -> Result<Rc<Device>, DeviceError> {
         DEVICE.with(|device| {
             if let Some(open) = device.borrow().as_ref() {
@@ -67,9 +62,6 @@ impl Device {
     }
 
     /// Opens the device for whoever wants it for a moment; compiled kernels are kept in `folder` where one is given.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub fn open(folder: Option<&Path>) -> Result<Device, DeviceError> {
         probe::device()?;
         let version = probe::nvrtc()?;
@@ -91,9 +83,6 @@ impl Device {
     }
 
     /// A kernel, compiled and loaded at its first use.
-    ///
-    /// # Errors
-    /// When it cannot be compiled or loaded.
     pub fn function(&self, kernel: &Kernel) -> Result<Function, DeviceError> {
         let options = compiler::options(kernel, self.architecture, &self.compiler.architectures)?;
         let unit = (kernel.file, options);
@@ -127,9 +116,6 @@ impl Device {
     }
 
     /// A buffer that all who ask under the same name share while one of them lives; `make` makes it at first.
-    ///
-    /// # Errors
-    /// As `make`.
     pub fn shared(
         &self,
         name: &str,
@@ -144,9 +130,6 @@ impl Device {
     }
 
     /// The outcome of a check of that name, which is made once a process.
-    ///
-    /// # Errors
-    /// As `check`.
     pub fn checked_once(
         &self,
         name: &str,
@@ -161,9 +144,6 @@ impl Device {
     }
 
     /// What watches the device, made by whoever needs it first.
-    ///
-    /// # Errors
-    /// As `make`.
     pub fn watch_or(&self, make: impl FnOnce() -> Result<Watch, DeviceError>) -> Result<Rc<Watch>, DeviceError> {
         if let Some(watch) = self.watch.borrow().as_ref() {
             return Ok(watch.clone());

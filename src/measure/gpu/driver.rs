@@ -21,9 +21,6 @@ pub struct Context {
 
 impl Context {
     /// Opens a device by its number and makes its context that of this thread.
-    ///
-    /// # Errors
-    /// When the driver refuses. The library must be there: [`crate::gpu::probe::device`] says whether it is.
     #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
     pub fn open(ordinal: i32) -> Result<Rc<Context>, DeviceError> {
         checked("cuInit", result::init())?;
@@ -36,45 +33,28 @@ impl Context {
         Ok(Rc::new(Context { device, stream, allocated: Cell::new(0), highest: Cell::new(0) }))
     }
 
-    /// An attribute of the device.
-    ///
-    /// # Errors
-    /// When the driver does not know it.
     #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32, DeviceError> {
         // SAFETY: the device was given by the driver.
         checked("cuDeviceGetAttribute", unsafe { result::device::get_attribute(self.device, attribute) })
     }
 
-    /// The model of the device.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     pub fn name(&self) -> Result<String, DeviceError> {
         checked("cuDeviceGetName", result::device::get_name(self.device))
     }
 
     /// The 16 bytes that tell this device from every other.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     pub fn uuid(&self) -> Result<[u8; 16], DeviceError> {
         let uuid = checked("cuDeviceGetUuid", result::device::get_uuid(self.device))?;
         Ok(uuid.bytes.map(|byte| byte as u8))
     }
 
     /// Bytes of device memory that are free and that there are.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     pub fn memory(&self) -> Result<(usize, usize), DeviceError> {
         checked("cuMemGetInfo", result::mem_get_info())
     }
 
     /// Waits until the stream is empty.
-    ///
-    /// # Errors
-    /// What went wrong on the device since the last wait.
     #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn wait(&self) -> Result<(), DeviceError> {
         // SAFETY: the stream lives as long as the context.
@@ -116,9 +96,6 @@ pub struct Flag {
 
 impl Context {
     /// Device memory of at least one byte.
-    ///
-    /// # Errors
-    /// [`DeviceError::Memory`] where there is too little.
     #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn allocate(self: &Rc<Context>, bytes: usize) -> Result<Buffer, DeviceError> {
         // SAFETY: the stream lives as long as the context; the memory is freed on it when the buffer is dropped.
@@ -172,9 +149,6 @@ impl Context {
     }
 
     /// A flag that kernels can read, not set.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     #[expect(unsafe_code, reason = "the driver hands out host memory through a pointer")]
     pub fn flag(self: &Rc<Context>) -> Result<Flag, DeviceError> {
         let mut device = 0;
@@ -201,9 +175,6 @@ impl Buffer {
     }
 
     /// Sets every byte, in the order of the stream.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     #[expect(unsafe_code, reason = "the driver writes through an address")]
     pub fn set(&self, byte: u8) -> Result<(), DeviceError> {
         if self.bytes == 0 {
@@ -215,9 +186,6 @@ impl Buffer {
     }
 
     /// Copies from the host, in the order of the stream. The bytes are taken before this returns.
-    ///
-    /// # Errors
-    /// When there are not as many bytes, or the driver refuses.
     #[expect(unsafe_code, reason = "the driver writes through an address")]
     pub fn upload(&self, bytes: &[u8]) -> Result<(), DeviceError> {
         if bytes.len() != self.bytes {
@@ -234,9 +202,6 @@ impl Buffer {
     }
 
     /// Waits and copies to the host.
-    ///
-    /// # Errors
-    /// What went wrong on the device, or when the driver refuses.
     #[expect(unsafe_code, reason = "the driver reads through an address")]
     pub fn download(&self) -> Result<Vec<u8>, DeviceError> {
         self.context.wait()?;
@@ -250,7 +215,6 @@ impl Buffer {
 }
 
 impl Flag {
-    /// The address that kernels read it at.
     pub fn address(&self) -> u64 {
         self.device
     }
@@ -289,7 +253,6 @@ pub struct Module {
     raw: sys::CUmodule,
 }
 
-/// A kernel of a module.
 #[derive(Clone)]
 pub struct Function {
     module: Rc<Module>,
@@ -297,10 +260,6 @@ pub struct Function {
 }
 
 impl Context {
-    /// Loads a compiled image.
-    ///
-    /// # Errors
-    /// When the driver does not take it, as one of a newer compiler.
     #[expect(unsafe_code, reason = "the driver reads an image through a pointer")]
     pub fn load(self: &Rc<Context>, image: &[u8]) -> Result<Rc<Module>, DeviceError> {
         // PTX is text, and the driver reads it up to a zero byte.
@@ -312,9 +271,6 @@ impl Context {
     }
 
     /// Puts a kernel on the stream. Each argument lies in the low bytes of its word.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     #[expect(unsafe_code, reason = "a launch hands untyped arguments to a kernel")]
     pub fn launch(
         &self,
@@ -336,10 +292,6 @@ impl Context {
 }
 
 impl Module {
-    /// A kernel by its name.
-    ///
-    /// # Errors
-    /// When the module has none.
     #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn function(self: &Rc<Module>, name: &str) -> Result<Function, DeviceError> {
         let text = CString::new(name).map_err(|_| DeviceError::Program(format!("`{name}` is no name of a kernel")))?;
@@ -351,9 +303,6 @@ impl Module {
 
 impl Function {
     /// Permits launches with that much dynamic shared memory, which beyond 48 KiB must be asked for.
-    ///
-    /// # Errors
-    /// When the device has less.
     #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn permit_shared(&self, bytes: u32) -> Result<(), DeviceError> {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -389,9 +338,6 @@ pub struct Event {
 
 impl Context {
     /// Records what `work` puts on the stream, without running it.
-    ///
-    /// # Errors
-    /// As `work`, or when the driver refuses.
     #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
     pub fn capture(self: &Rc<Context>, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -411,10 +357,6 @@ impl Context {
         Ok(Graph { context: self.clone(), raw })
     }
 
-    /// An event that takes the time.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     pub fn event(self: &Rc<Context>) -> Result<Event, DeviceError> {
         // The default flags: others switch timing off.
         let raw = checked("cuEventCreate", result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT))?;
@@ -423,10 +365,6 @@ impl Context {
 }
 
 impl Graph {
-    /// Puts all its launches on the stream.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
     pub fn launch(&self) -> Result<(), DeviceError> {
         // SAFETY: both are alive.
@@ -434,9 +372,6 @@ impl Graph {
     }
 
     /// Hands it to the device ahead of its first launch.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
     pub fn upload(&self) -> Result<(), DeviceError> {
         // SAFETY: both are alive.
@@ -445,10 +380,6 @@ impl Graph {
 }
 
 impl Event {
-    /// Takes the time when the stream gets here.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
     pub fn record(&self) -> Result<(), DeviceError> {
         // SAFETY: both are alive.
@@ -456,9 +387,6 @@ impl Event {
     }
 
     /// Seconds from this point to a later one, after waiting for both. They are told to about half a microsecond.
-    ///
-    /// # Errors
-    /// What went wrong on the device, or when the driver refuses.
     #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
     pub fn seconds_to(&self, later: &Event) -> Result<f64, DeviceError> {
         // SAFETY: both were made to take the time, and are alive.

@@ -24,18 +24,15 @@ const LASTING: [&str; 14] = [
 /// Why there is no usable device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GpuError {
-    /// The driver's library is not installed.
     #[error("cuda_driver_not_found: no CUDA driver library (libcuda) on this machine")]
     NoDriver,
     /// The driver lacks a function that we need.
     #[error("cuda_driver_too_old: the CUDA driver library has no `{0}`")]
     OldDriver(&'static str),
-    /// The driver finds no device.
     #[error("cuda_no_device: the CUDA driver finds no device")]
     NoDevice,
     #[error("cuda_init_failed: {0}")]
     Init(String),
-    /// The compiler's library is not installed.
     #[error("nvrtc_not_found: no CUDA compiler library (libnvrtc) on this machine")]
     NoCompiler,
     /// The compiler lacks a function that we need.
@@ -46,35 +43,21 @@ pub enum GpuError {
 /// Why something could not be done on the device.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DeviceError {
-    /// There is no usable device.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// The driver refused a call.
     #[error("cuda_call_failed: {what} gave {code}")]
     Driver { what: &'static str, code: String },
     /// The driver is older than the code of the compiler.
     #[error("cuda_driver_too_old: it speaks CUDA {driver} and does not take what NVRTC {nvrtc} compiles")]
-    NewCompiler {
-        /// The CUDA that the driver speaks.
-        driver: String,
-        /// The version of the compiler.
-        nvrtc: String,
-    },
-    /// The device has too little memory.
+    NewCompiler { driver: String, nvrtc: String },
     #[error("insufficient_memory: {needed} bytes are needed at once, {free} are free on the device")]
     Memory {
         /// Bytes of the buffer that could not be had.
         needed: usize,
         free: usize,
     },
-    /// The compiler refused a kernel.
     #[error("nvrtc_compile_failed: {file}: {log}")]
-    Compile {
-        file: &'static str,
-        /// What the compiler said.
-        log: String,
-    },
-    /// The compiler cannot be used.
+    Compile { file: &'static str, log: String },
     #[error("nvrtc_failed: {0}")]
     Compiler(String),
     /// A kernel computes something else than its reference.
@@ -84,7 +67,6 @@ pub enum DeviceError {
         /// By how much; absent where parts of it are no numbers.
         error: Option<f64>,
     },
-    /// A program that cannot be: an error of ours.
     #[error("the program is wrong: {0}")]
     Program(String),
 }

@@ -15,26 +15,19 @@ use super::operation::copy;
 use super::probe::{self, GpuError};
 use super::program::Dtype;
 
-/// The device that a suite is measured on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFacts {
     /// Its model, such as `NVIDIA H200`.
     pub model: String,
-    /// Its compute capability, major and minor.
     pub compute_capability: (u32, u32),
     /// The version of its driver, or of CUDA that the driver knows where the driver does not tell its own.
     pub driver: String,
-    /// The version of NVRTC.
     pub nvrtc: String,
-    /// All that an environment records.
     pub facts: BTreeMap<String, String>,
 }
 
 /// Reads what there is to know, after an empty kernel was compiled and run: a device that cannot do that is none. It is
 /// closed again, since an owner may permit one process at a time to have it open.
-///
-/// # Errors
-/// Why there is no device that can be used.
 pub fn read() -> Result<DeviceFacts, DeviceError> {
     let device = probe::device()?;
     let nvrtc = probe::nvrtc()?;
@@ -52,9 +45,6 @@ pub fn read() -> Result<DeviceFacts, DeviceError> {
 }
 
 /// What driver and management library tell of the device. Nothing is compiled, so no compiler is needed.
-///
-/// # Errors
-/// When the driver does not open it.
 pub fn describe(device: &probe::DeviceInfo) -> Result<Description, DeviceError> {
     let context = Context::open(0)?;
     described(device, &context)

@@ -45,7 +45,6 @@ pub struct Supply {
 }
 
 impl Supply {
-    /// Inputs and outputs of one set.
     pub fn of_set(seed: u64, set: u32) -> Supply {
         Supply { seed, inputs: set, outputs: set }
     }
@@ -53,9 +52,6 @@ impl Supply {
 
 impl Instance {
     /// Compiles the program's kernels, takes memory and fills the inputs.
-    ///
-    /// # Errors
-    /// When a kernel cannot be compiled, memory is short, or the driver refuses.
     pub fn new(device: &Rc<Device>, program: Program, supply: Supply) -> Result<Instance, DeviceError> {
         if let Some(fault) = program.fault() {
             return Err(DeviceError::Program(fault));
@@ -70,10 +66,6 @@ impl Instance {
         &self.program
     }
 
-    /// Puts one call on the stream.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     pub fn call(&self) -> Result<(), DeviceError> {
         self.steps.iter().try_for_each(|step| match step {
             Ready::Zero(buffer) => buffer.set(0),
@@ -84,27 +76,18 @@ impl Instance {
     }
 
     /// Overwrites all that a call writes, so that what it leaves out shows.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     pub fn poison(&self) -> Result<(), DeviceError> {
         let written = self.program.buffers.iter().zip(&self.buffers).filter(|(spec, _)| is_written(spec));
         written.into_iter().try_for_each(|(_, buffer)| buffer.set(POISON))
     }
 
     /// The bytes of the inputs, which stand before all other buffers.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     pub fn inputs(&self) -> Result<Inputs, DeviceError> {
         let count = self.program.buffers.iter().take_while(|spec| !is_written(spec)).count();
         Ok(Inputs::new(self.buffers[..count].iter().map(|buffer| buffer.download()).collect::<Result<_, _>>()?))
     }
 
     /// The values of a buffer as 32-bit floats.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     pub fn values(&self, place: usize) -> Result<Vec<f32>, DeviceError> {
         let held = Inputs::new(vec![self.buffers[place].download()?]);
         let values = match self.program.buffers[place].data {
@@ -122,7 +105,6 @@ impl Instance {
     }
 }
 
-/// Whether a call writes the buffer.
 fn is_written(spec: &BufferSpec) -> bool {
     matches!(spec.content, Content::Output | Content::Scratch)
 }

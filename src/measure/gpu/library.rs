@@ -12,7 +12,6 @@ use super::error::GpuError;
 /// The names under which the binding asks for NVRTC, newest first.
 const COMPILER_FILES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11"];
 
-/// Functions that tell whether there is a device.
 const COUNTING: [&str; 2] = ["cuInit", "cuDeviceGetCount"];
 
 /// Functions that a device is opened, fed, timed and asked with. The binding panics where one is missing.

@@ -29,9 +29,6 @@ const STEADY_CLOCK: f64 = 0.01;
 const WARMING_SET: u32 = 1 << 17;
 
 /// A benchmark that the device times. `bytes` is what its buffers hold.
-///
-/// # Errors
-/// When the driver refuses, or the calls fail on the device.
 pub fn prepared(
     device: &Rc<Device>,
     instances: Vec<Rc<Instance>>,

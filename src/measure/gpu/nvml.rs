@@ -17,9 +17,6 @@ pub struct Monitor {
 
 impl Monitor {
     /// Opens the library and finds the device by its UUID, since the library counts devices in another order.
-    ///
-    /// # Errors
-    /// Why nothing will be told, beginning with the code `nvml_unavailable`.
     pub fn open(uuid: [u8; 16]) -> Result<Monitor, String> {
         let fault = |error: nvml_wrapper::error::NvmlError| format!("nvml_unavailable: {error}");
         let nvml = Nvml::init().map_err(fault)?;

@@ -31,9 +31,6 @@ const COMPARE_BLOCKS: u32 = 1024;
 const MOST_MEAN_SHARE: f64 = 0.25;
 
 /// The parity of a form at the uneven shapes of its operation, checked once a process.
-///
-/// # Errors
-/// [`DeviceError::Wrong`] where it is wrong, and as [`check_uneven`].
 pub fn uneven(
     device: &Rc<Device>,
     operation: &Operation,
@@ -51,9 +48,6 @@ pub fn uneven(
 }
 
 /// Checks a form at every uneven shape of its operation.
-///
-/// # Errors
-/// When it cannot be compiled or run. A result that is wrong is a parity of that kind, at the shape that is named.
 pub fn check_uneven(
     device: &Rc<Device>,
     operation: &Operation,
@@ -76,9 +70,6 @@ pub fn check_uneven(
 }
 
 /// Runs the instance on poisoned outputs and compares them with what the CPU computes.
-///
-/// # Errors
-/// When the device fails, or the reference refuses the inputs.
 pub fn against_cpu(instance: &Instance, operation: &Operation, dtype: Dtype) -> Result<Parity, DeviceError> {
     // Read before the call, so that a kernel which writes to its inputs is not judged by what it left there.
     let inputs = instance.inputs()?;
@@ -121,10 +112,6 @@ pub fn is_beyond_cpu(program: &Program) -> bool {
     program.bytes() > MOST_CPU_BYTES
 }
 
-/// The parity of an instance at the shape that is timed.
-///
-/// # Errors
-/// When the device fails, or the reference refuses the inputs.
 pub fn at_shape(
     device: &Rc<Device>,
     instance: &Instance,

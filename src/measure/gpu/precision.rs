@@ -28,7 +28,6 @@ pub struct EffectiveDtype {
 }
 
 impl AskedDtype {
-    /// The word of reports and options.
     pub fn word(self) -> &'static str {
         match self {
             AskedDtype::Fp16 => "fp16",

@@ -7,10 +7,8 @@ use super::library;
 
 pub use super::error::GpuError;
 
-/// The first CUDA device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// How many there are.
     pub count: u64,
     /// Its model, such as `NVIDIA H200`.
     pub name: String,
@@ -20,10 +18,6 @@ pub struct DeviceInfo {
     pub driver_cuda: String,
 }
 
-/// Finds the first device.
-///
-/// # Errors
-/// The reason why a GPU suite is skipped here, beginning with a code that programs can read.
 pub fn device() -> Result<DeviceInfo, GpuError> {
     // The binding panics where a function is missing, so each is looked up before it is called.
     library::driver_counts()?;
@@ -41,9 +35,6 @@ pub fn device() -> Result<DeviceInfo, GpuError> {
 }
 
 /// Loads NVRTC, which compiles the kernels, and gives its version, such as `13.0`.
-///
-/// # Errors
-/// The reason why nothing can be compiled here, beginning with a code that programs can read.
 #[expect(unsafe_code, reason = "the compiler's version has no safe wrapper")]
 pub fn nvrtc() -> Result<String, GpuError> {
     library::compiler_has_functions()?;

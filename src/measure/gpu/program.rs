@@ -23,25 +23,20 @@ pub enum Dtype {
 /// The buffers of a call and its steps, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// The buffers, referred to by their place.
     pub buffers: Vec<BufferSpec>,
     /// What is done, in order, on one stream.
     pub steps: Vec<Step>,
 }
 
-/// A buffer in device memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BufferSpec {
     /// What it holds, such as `map`, for messages.
     pub name: &'static str,
-    /// The type of what it holds.
     pub data: Data,
     pub count: usize,
-    /// Where what it holds comes from.
     pub content: Content,
 }
 
-/// The type of what a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
     /// Elements of maps, tiles or tokens.
@@ -65,7 +60,6 @@ pub enum Content {
     Scratch,
 }
 
-/// Random values of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Random {
     pub distribution: Distribution,
@@ -73,7 +67,6 @@ pub struct Random {
     pub stream: u64,
 }
 
-/// How random values are distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     /// Uniform from the first value up to the second.
@@ -84,7 +77,6 @@ pub enum Distribution {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// A kernel.
     Launch(Launch),
     /// Sets all bytes of a buffer to zero.
     Zero(usize),
@@ -118,7 +110,6 @@ pub struct Kernel {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument {
-    /// The address of a buffer of the program.
     Buffer(usize),
     /// No buffer: a null pointer.
     Null,

@@ -24,7 +24,6 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The settings that a run records.
     pub fn recorded(&self) -> BTreeMap<String, Value> {
         let profiles = serde_json::to_value(&self.profiles).expect("sizes are numbers");
         let dtypes: Vec<&str> = self.dtypes.iter().map(|dtype| dtype.word()).collect();

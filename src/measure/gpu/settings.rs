@@ -15,16 +15,12 @@ const MOST_ELEMENTS: u64 = i32::MAX as u64;
 /// The most calls that can be asked for: all times are held in memory.
 pub const MOST_CALLS: u32 = 1_000_000;
 
-/// The sizes of what is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Images of a call.
     pub batch: u32,
     pub channels: u32,
-    /// Rows of a map.
     pub height: u32,
-    /// Columns of a map.
     pub width: u32,
     /// The side of a tile, in pixels.
     pub tile_size: u32,
@@ -36,7 +32,6 @@ pub struct Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scan {
-    /// Sequences of a call.
     pub batch: u32,
     pub steps: u32,
     pub channels: u32,
@@ -47,15 +42,12 @@ pub struct Scan {
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     pub profile: Profile,
-    /// The element type asked for.
     pub dtype: AskedDtype,
     /// Calls of each kernel before those that count.
     pub warmup: u32,
     /// Calls of each kernel that count.
     pub iters: u32,
-    /// What the inputs follow from.
     pub seed: u64,
-    /// What the model may spend.
     pub budgets: Budgets,
 }
 
@@ -83,29 +75,17 @@ pub enum SettingsError {
         value: u32,
         tile: u32,
     },
-    /// More tiles than the map has.
     #[error("`kmax` is {kmax}, and an image has {tiles} tiles of {tile} pixels")]
-    Tiles {
-        /// How many are to be taken.
-        kmax: u32,
-        /// How many there are.
-        tiles: u64,
-        tile: u32,
-    },
+    Tiles { kmax: u32, tiles: u64, tile: u32 },
     /// Maps or tokens beyond what kernels can address.
     #[error("a call has {elements} {of}, at most {MOST_ELEMENTS} are allowed")]
-    Large {
-        /// How many there are.
-        elements: u128,
-        of: &'static str,
-    },
+    Large { elements: u128, of: &'static str },
     /// A budget that nothing can be held against.
     #[error("`{name}` is {value}, zero or more is allowed")]
     Budget { name: &'static str, value: f64 },
 }
 
 impl SettingsError {
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             SettingsError::Range { name, .. } => format!("leave `{name}` out for that of the fixed profile"),
@@ -148,9 +128,6 @@ impl Profile {
     }
 
     /// Whether kernels can run at these sizes.
-    ///
-    /// # Errors
-    /// The first size that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
         let sizes = [
             ("batch", self.batch),
@@ -191,9 +168,6 @@ impl Settings {
     };
 
     /// Whether kernels and model can run with them.
-    ///
-    /// # Errors
-    /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.profile.check()?;
         check_tiles(&self.profile, MODEL_TILE)?;

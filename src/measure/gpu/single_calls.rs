@@ -35,11 +35,9 @@ use sprag_model::benchmark::{Parity, ParityStatus};
 const PACK_IDS_SEED: u64 = 1;
 const UNPACK_IDS_SEED: u64 = 2;
 
-/// An operation of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// Takes tiles out of maps.
     TilePack,
     /// Puts tiles with levels back into a copy of maps; of two the later one wins.
     TileUnpack,
@@ -52,7 +50,6 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// All of them, in the order in which they are timed.
     pub const ALL: [Subject; 5] =
         [Subject::TilePack, Subject::TileUnpack, Subject::FusionGate, Subject::Scan, Subject::EndToEnd];
 
@@ -67,10 +64,6 @@ impl Subject {
         }
     }
 
-    /// The operation at the sizes of the settings.
-    ///
-    /// # Errors
-    /// Sizes that the operation cannot have.
     pub fn operation(self, settings: &Settings) -> Result<Operation, String> {
         let Settings { profile, seed, budgets, .. } = settings;
         let size = |value: u32| value as usize;
@@ -121,17 +114,14 @@ const BASE_LIMIT: Duration = Duration::from_secs(600);
 /// What each call adds to the limit: far more than any takes.
 const CALL_LIMIT: Duration = Duration::from_secs(1);
 
-/// What to call, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallsPlan {
     /// Must be [`CALLS_VERSION`].
     pub version: u32,
-    /// Sizes, calls and seed.
     pub settings: Settings,
     /// The element type that runs.
     pub dtype: Dtype,
-    /// The folder that keeps what was compiled.
     pub compiled: Option<PathBuf>,
     /// The configurations of the tuned forms, by name; the one used untuned where there is none.
     pub configurations: BTreeMap<Subject, String>,
@@ -150,12 +140,10 @@ pub struct CallsAnswer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The times of every operation.
     Timed(Box<CallsTimes>),
     Failed(String),
 }
 
-/// The times of every operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallsTimes {
@@ -164,7 +152,6 @@ pub struct CallsTimes {
     pub selected: Selected,
 }
 
-/// The calls of an operation in both forms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperationCalls {
@@ -175,7 +162,6 @@ pub struct OperationCalls {
     pub tuned: Result<Tuned, String>,
 }
 
-/// Calls of one form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
@@ -185,13 +171,10 @@ pub struct Series {
     pub peak_bytes: u64,
 }
 
-/// A tuned form as it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tuned {
-    /// Its kernels in the order of their launches, each once.
     pub kernels: Vec<String>,
-    /// What is set of its configuration, by macro.
     pub configuration: BTreeMap<String, u32>,
     /// How often it was called at these sizes: once to be checked, to warm up, and to be timed.
     pub calls: u64,
@@ -201,7 +184,6 @@ pub struct Tuned {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Selected {
-    /// Tiles of the first level.
     pub level_0: u64,
     /// Tiles of the second level.
     pub level_1: u64,
@@ -211,10 +193,6 @@ pub struct Selected {
     pub budget_b2_spent: f64,
 }
 
-/// Times in a fresh worker process.
-///
-/// # Errors
-/// [`MeasureError::SingleCalls`] where the process fails, or not even a plain form is right.
 pub fn measure(command: &WorkerCommand, plan: &CallsPlan) -> Result<CallsTimes, MeasureError> {
     let calls = plan.settings.warmup.saturating_add(plan.settings.iters);
     // Two forms of each, and a third series where a tuned one breaks midway.
@@ -238,7 +216,6 @@ pub fn measure(command: &WorkerCommand, plan: &CallsPlan) -> Result<CallsTimes, 
 /// The choice of tiles, and where their ids go.
 struct Choosing<'a> {
     shape: &'a ff_path::FfPath,
-    /// The places of the ids of each level that has any.
     places: Vec<usize>,
 }
 
@@ -252,9 +229,6 @@ impl<'a> Choosing<'a> {
 
     /// Chooses, and hands the ids to the device. They are handed over in each call: that they are the same as in the last
     /// one is chance, and no caller can count on it.
-    ///
-    /// # Errors
-    /// When the driver refuses.
     fn choose(&self, instance: &Instance) -> Result<(), DeviceError> {
         let selection = self.shape.select().map_err(DeviceError::Program)?;
         let lists = [selection.l0, selection.l1];
@@ -282,9 +256,6 @@ fn selected(operation: &Operation) -> Selected {
 const MOST_REASON: usize = 300;
 
 /// Times in this process. What cannot be timed is a failure in the answer, without any times.
-///
-/// # Errors
-/// When the plan is of another version.
 pub fn follow(plan: &CallsPlan) -> Result<CallsAnswer, MeasureError> {
     if plan.version != CALLS_VERSION {
         return Err(MeasureError::Plan(format!("it has version {}, this build follows {CALLS_VERSION}", plan.version)));
@@ -392,7 +363,6 @@ fn config(operation: &Operation, name: Option<&String>) -> Result<Config, String
     found.ok_or_else(|| format!("it has no configuration `{name}`"))
 }
 
-/// The kernels of a program in the order of their launches, each once.
 fn kernels(program: &Program) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for kernel in program.kernels() {
@@ -403,7 +373,6 @@ fn kernels(program: &Program) -> Vec<String> {
     names
 }
 
-/// What a configuration sets, by macro.
 fn macros(config: Config) -> BTreeMap<String, u32> {
     let Config { block, vector, unroll, chunk } = config;
     let all = [("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)];

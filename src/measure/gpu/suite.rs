@@ -34,9 +34,6 @@ pub const REFERENCE: &str = "reference";
 const TWIN_SET: u32 = 1 << 19;
 
 /// All workloads of the suite, named under `suite`, in the order in which tables list them.
-///
-/// # Errors
-/// When `suite` cannot be part of a benchmark's name.
 pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureError> {
     let mut workloads = Vec::new();
     for one in timed(scope) {
@@ -52,9 +49,6 @@ pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureErr
 }
 
 /// What the choice of a configuration holds for, by the id of the benchmark that it is made for.
-///
-/// # Errors
-/// When `suite` cannot be part of a benchmark's name.
 pub fn keys(suite: &str, scope: &Scope, device: &DeviceFacts) -> Result<BTreeMap<String, Key>, MeasureError> {
     let (major, minor) = device.compute_capability;
     let key = |one: &Timed| Key {
@@ -71,9 +65,6 @@ pub fn keys(suite: &str, scope: &Scope, device: &DeviceFacts) -> Result<BTreeMap
 }
 
 /// The id of the benchmark that the configuration of an operation is chosen for.
-///
-/// # Errors
-/// When `suite` cannot be part of a benchmark's name.
 pub fn tuned_id(suite: &str, operation: &Operation, dtype: Dtype) -> Result<String, MeasureError> {
     let one = Timed { operation: operation.clone(), dtype, is_large: false };
     Ok(one.benchmark(suite, TUNED, Track::Hot)?.id())
@@ -158,7 +149,6 @@ impl Timed {
         Benchmark::new(suite, self.operation.name(), &params, variant)
     }
 
-    /// The digest of all sources that the operation is made of.
     fn source_digest(&self) -> String {
         let candidates = self.operation.candidates().into_iter().map(Form::Tuned);
         let programs = candidates.map(|form| self.operation.program(self.dtype, form));

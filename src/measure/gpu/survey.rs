@@ -69,9 +69,6 @@ pub struct Checked {
 }
 
 /// Compiles every kernel in every variant for the architectures that NVRTC knows of those asked for.
-///
-/// # Errors
-/// When there is no NVRTC that can be used.
 pub fn compile(architectures: &[Architecture]) -> Result<Vec<CompiledKernel>, DeviceError> {
     probe::nvrtc()?;
     let known = compiler::architectures()?;
@@ -202,9 +199,6 @@ pub fn checks(filters: &[String], capability: (u32, u32)) -> Vec<Check> {
 
 /// Makes the checks on the device, after their kernels were compiled; `progress` hears how many are done. A kernel that
 /// breaks the device is the last of those that come back: nothing more can be checked on it.
-///
-/// # Errors
-/// When there is no device that can be used.
 pub fn check(checks: &[Check], seed: u64, progress: &mut dyn FnMut(usize)) -> Result<Vec<Checked>, DeviceError> {
     let device = Device::of_this_thread(None)?;
     let programs = checks.iter().map(Check::program);

@@ -43,7 +43,6 @@ pub struct DeviceState {
     pub throttled_nanos: Option<u64>,
     /// The clock of its multiprocessors as the driver tells, in MHz.
     pub clock: Option<u32>,
-    /// The clock of its memory, in MHz.
     pub memory_clock: Option<u32>,
     /// Its temperature, in degrees Celsius.
     pub temperature: Option<u32>,
@@ -55,19 +54,15 @@ pub struct DeviceState {
     pub seen_clock: Option<f64>,
 }
 
-/// How a device was while a block was timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockState {
-    /// Whether it was held back.
     pub throttled: bool,
-    /// How often the block was taken again for it.
     pub retries: u32,
     /// The reasons at either end, as the driver's bits.
     pub reasons: u64,
     /// The clock of the multiprocessors after the block, in MHz: as a kernel saw it, else as the driver tells.
     pub clock: Option<f64>,
-    /// The clock of the memory, in MHz.
     pub memory_clock: Option<u32>,
     /// The temperature after the block, in degrees Celsius.
     pub temperature: Option<u32>,
@@ -152,7 +147,6 @@ impl Watch {
     }
 }
 
-/// The words of the reasons, for readers.
 pub fn reason_words(reasons: u64) -> Vec<&'static str> {
     let words = [
         (0x1, "idle"),

@@ -39,7 +39,6 @@ const FLUSHED_CACHES: usize = 2;
 /// What the kernel that holds the stream waits at most, in nanoseconds: a host that dies must not hang the device.
 const LONGEST_WAIT: u64 = 2_000_000_000;
 
-/// Takes samples of a call.
 pub struct Timer {
     device: Rc<Device>,
     gate: Gate,
@@ -62,9 +61,6 @@ enum Way {
 
 impl Timer {
     /// Gets a track ready, on one instance a set of buffers.
-    ///
-    /// # Errors
-    /// When the driver refuses, or the calls fail on the device.
     pub fn new(device: &Rc<Device>, instances: Vec<Rc<Instance>>, track: Track) -> Result<Timer, DeviceError> {
         let context = &device.context;
         let first = instances.first().cloned();
@@ -96,9 +92,6 @@ impl Timer {
     }
 
     /// Takes one sample: seconds of one call.
-    ///
-    /// # Errors
-    /// When the driver refuses, or the calls fail on the device.
     pub fn sample(&self) -> Result<f64, DeviceError> {
         match &self.way {
             Way::Replay { graph, calls, .. } => {

@@ -8,7 +8,6 @@ const MOST_SETS: usize = 2000;
 /// How many times the second-level cache the buffers of a rotating track exceed it.
 const CACHES: usize = 3;
 
-/// How a call is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Track {
@@ -25,7 +24,6 @@ pub enum Track {
 impl Track {
     pub const ALL: [Track; 4] = [Track::Hot, Track::Rotating, Track::Cold, Track::Host];
 
-    /// The word of benchmark parameters.
     pub fn word(self) -> &'static str {
         match self {
             Track::Hot => "hot",

@@ -29,7 +29,6 @@ const CALL_LIMIT: Duration = Duration::from_secs(1);
 pub struct SeedPlan {
     /// Must be [`SEED_VERSION`].
     pub version: u32,
-    /// The suite whose workloads are timed.
     pub suite: String,
     /// Calls of `infer` before those that count.
     pub infer_warmup: u32,
@@ -48,22 +47,14 @@ pub struct SeedPlan {
 pub struct SeedTimes {
     /// Must be [`SEED_VERSION`].
     pub version: u32,
-    /// Why no times can be given.
     pub failure: Option<String>,
     /// The small inference model.
     pub infer: Vec<u64>,
-    /// TilePack at the small profile.
     pub tile_pack: Vec<u64>,
-    /// TileUnpack at the small profile.
     pub tile_unpack: Vec<u64>,
-    /// FusionGate at the small profile.
     pub fusion_gate: Vec<u64>,
 }
 
-/// Times in a fresh worker process.
-///
-/// # Errors
-/// [`MeasureError::SingleCalls`] where the process fails, or a kernel is wrong.
 pub fn measure(command: &WorkerCommand, plan: &SeedPlan) -> Result<SeedTimes, MeasureError> {
     let calls = [plan.infer_warmup, plan.infer_iters, plan.micro_warmup, plan.micro_iters];
     let calls = calls.iter().fold(0_u32, |sum, calls| sum.saturating_add(calls.saturating_mul(3)));
@@ -81,9 +72,6 @@ pub fn measure(command: &WorkerCommand, plan: &SeedPlan) -> Result<SeedTimes, Me
 }
 
 /// Times in this process. A kernel that is missing or wrong is a failure in the answer, without any times.
-///
-/// # Errors
-/// When the plan is of another version.
 pub fn follow(plan: &SeedPlan, workloads: &[Workload]) -> Result<SeedTimes, MeasureError> {
     if plan.version != SEED_VERSION {
         return Err(MeasureError::Plan(format!("it has version {}, this build follows {SEED_VERSION}", plan.version)));
@@ -130,9 +118,6 @@ fn find<'a>(workloads: &'a [Workload], name: &str) -> Option<&'a Workload> {
 }
 
 /// Times the kernels; the text of the report, or why there is none.
-///
-/// # Errors
-/// When this program cannot be found to run again.
 pub fn cpu_report(suite: &str, settings: &Settings) -> Result<Result<String, String>, MeasureError> {
     let plan = SeedPlan {
         version: SEED_VERSION,

@@ -24,12 +24,10 @@ const NO_LAYER: &str = "plugin_is_timed_within_an_engine";
 /// How long `trtexec` may take, as long as in a suite of its own.
 const TIME_OUT: Duration = Duration::from_secs(600);
 
-/// An engine that is to be timed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AskedEngine {
     /// Its file, and how the user wrote it.
     pub(super) engine: Option<(PathBuf, String)>,
-    /// A library of plugins, if it is there.
     pub(super) plugin: Option<PathBuf>,
     /// Shapes of its inputs, each `name=AxB`.
     pub(super) shapes: Vec<String>,
@@ -53,7 +51,6 @@ impl AskedEngine {
         }
     }
 
-    /// What is said of the scan as a plugin.
     pub(super) fn plugin(&self) -> TensorRt {
         TensorRt::Skipped(if self.plugin.is_some() { NO_LAYER } else { NO_LIBRARY }.to_owned())
     }
@@ -93,7 +90,6 @@ impl AskedEngine {
     }
 }
 
-/// A reason in the word that the seed has for it, where it has one.
 fn word(reason: &Reason) -> String {
     match reason.code {
         Code::EngineIncompatible => "engine_deserialize_failed".to_owned(),

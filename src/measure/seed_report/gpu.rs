@@ -23,7 +23,6 @@ use sprag_formats::compat::apex_x::gpu_report::{
 use sprag_model::autotune::Snapshot;
 use sprag_model::run::{Run, RunStatus};
 
-/// What the report of a GPU suite is timed on.
 #[derive(Clone, Debug)]
 pub struct GpuReportOptions {
     pub settings: Settings,
@@ -76,9 +75,6 @@ impl GpuReportOptions {
 }
 
 /// The report of a run; or why there is none. Compiled kernels lie in `compiled`.
-///
-/// # Errors
-/// When this program cannot be found to run again.
 pub fn gpu_report(
     options: &GpuReportOptions,
     run: &Run,
@@ -176,7 +172,6 @@ fn operation(calls: &OperationCalls) -> Operation {
     }
 }
 
-/// The report, with the device that it is of.
 fn assembled(
     options: &GpuReportOptions,
     run: &Run,
@@ -212,7 +207,6 @@ fn capability_of(device: &probe::DeviceInfo) -> Option<(u32, u32)> {
     capability(&device.compute_capability)
 }
 
-/// The word that the seed has for the absence of a device.
 fn seed_word(error: &GpuError) -> &'static str {
     match error {
         GpuError::NoDriver => "cuda_unavailable",
@@ -223,7 +217,6 @@ fn seed_word(error: &GpuError) -> &'static str {
     }
 }
 
-/// The code that a reason begins with.
 fn code(reason: &str) -> &str {
     reason.split(':').next().unwrap_or(reason)
 }

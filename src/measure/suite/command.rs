@@ -27,9 +27,6 @@ use sprag_model::sample::Measurement;
 type Read = fn(&str, &[Output]) -> Result<Vec<Reported>, FormatError>;
 
 /// Measures the suite. A command cannot be divided, so one of several shards measures all of it.
-///
-/// # Errors
-/// When this program cannot tell where it lies. A command that cannot be run gives a run that says so.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
@@ -119,9 +116,6 @@ fn format(format: OutputFormat) -> (Read, &'static [&'static str]) {
 }
 
 /// The suite in the tree of files at `root`.
-///
-/// # Errors
-/// When this program cannot tell where it lies.
 pub fn command_suite(
     root: &Path,
     settings: &CommandSettings,

@@ -17,7 +17,6 @@ use sprag_model::commit::Commit;
 use sprag_model::run::Run;
 use sprag_model::shard::Shard;
 
-/// One suite of the configuration.
 #[derive(Clone, Debug)]
 pub struct Suite {
     pub name: String,
@@ -28,16 +27,12 @@ pub struct Suite {
     pub work: Work,
 }
 
-/// What a suite measures.
 #[derive(Clone, Debug)]
 pub enum Work {
-    /// The built-in CPU kernels.
     Cpu,
-    /// The built-in CUDA kernels.
     Gpu(GpuSuite),
     /// A program that measures itself.
     Command(CommandSettings),
-    /// An engine of TensorRT.
     Trt(Box<TrtSuite>),
 }
 
@@ -68,11 +63,9 @@ pub struct CommandSettings {
     pub output: Option<PathBuf>,
 }
 
-/// How the output of a command is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
-    /// Sprag's own JSON of metrics.
     Custom,
     /// The folder that a Criterion bench leaves.
     Criterion,
@@ -90,11 +83,9 @@ impl OutputFormat {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrtSuite {
     pub engine: PathBuf,
-    /// The engine as the user wrote it.
     pub engine_text: String,
     pub plugin: Option<PathBuf>,
     pub trtexec: Option<PathBuf>,
-    /// The cases as the user wrote them.
     pub shape_cases: Vec<String>,
     pub cases: Vec<NumberedCase>,
     pub settings: sweep::TimingSettings,
@@ -104,13 +95,11 @@ pub struct TrtSuite {
     pub layers_folder: Option<PathBuf>,
 }
 
-/// How the suites of one command are measured.
 #[derive(Clone, Debug)]
 pub struct MeasureOptions<'a> {
     pub effort: Effort,
     /// Only benchmarks whose id contains one of these texts; all where empty.
     pub filters: &'a [String],
-    /// Only the benchmarks of this part.
     pub shard: Option<Shard>,
     pub count_instructions: bool,
     /// Whether the configurations of CUDA kernels are chosen anew.
@@ -124,7 +113,6 @@ impl MeasureOptions<'_> {
     }
 }
 
-/// How much effort to make.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
     pub extent: Extent,
@@ -132,7 +120,6 @@ pub struct Effort {
     pub pin: Option<u32>,
 }
 
-/// How many worker processes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
     /// As many as the suite says.
@@ -145,7 +132,6 @@ pub enum Extent {
 }
 
 impl Effort {
-    /// The protocol, for a suite that wants that many processes.
     pub fn protocol(&self, processes: u32) -> Protocol {
         let protocol = match self.extent {
             Extent::Ordinary => Protocol::ordinary(processes),
@@ -177,7 +163,6 @@ impl Effort {
         Protocol::rigorous().processes.max(2 * processes)
     }
 
-    /// The word that records bear.
     pub fn word(&self) -> &'static str {
         match self.extent {
             Extent::Ordinary => "ordinary",
@@ -197,12 +182,9 @@ impl Effort {
     }
 }
 
-/// Which code is measured.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject<'a> {
-    /// This program, or the command in the working tree.
     WorkingTree,
-    /// A program that was built from a commit.
     Program(&'a CommitProgram),
     /// The root of a checkout, in which the command is built already.
     Checkout(&'a Path),
@@ -212,17 +194,14 @@ pub enum Subject<'a> {
 #[derive(Clone, Debug)]
 pub struct CommitProgram {
     pub path: PathBuf,
-    /// The facts of the environment that are its own and not those of this program.
     pub facts: BTreeMap<String, String>,
 }
 
 /// The configurations that the newest run of a suite used on a machine in an environment, by the key of that.
 pub type Incumbents<'a> = dyn Fn(&str, &str, &str) -> Configurations + 'a;
 
-/// Where suites are measured.
 pub struct ProjectContext<'a> {
     pub root: &'a Path,
-    /// What this computer is called, where it was given a name.
     pub machine_name: Option<String>,
     pub commit: Option<Commit>,
     /// The digest of the sources that this program was built from; empty where they were not at hand.
@@ -230,20 +209,15 @@ pub struct ProjectContext<'a> {
     pub incumbents: &'a Incumbents<'a>,
 }
 
-/// What a suite came to.
 #[derive(Debug)]
 pub enum SuiteOutcome {
     /// A run, if only one that says why nothing could be measured.
     Run(Box<Run>),
-    /// A run, and the report of the sweep that it was.
     Sweep(Box<Run>, Box<SweepReport>),
-    /// No benchmark was asked for.
     Nothing,
-    /// Other shards hold what was asked for.
     EmptyShard(Shard),
 }
 
-/// Why a suite gives no run at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     #[error("`suites.{suite}.include` in sprag.toml leaves no benchmark: none contains `{}`", .include.join("` or `"))]
@@ -257,7 +231,6 @@ pub enum SuiteError {
 }
 
 impl SuiteError {
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
             SuiteError::CommitProgram(_) => Some("this program and that one must understand the same plans".to_owned()),

@@ -32,7 +32,6 @@ pub(super) fn settings(protocol: &Protocol, options: &MeasureOptions<'_>) -> BTr
     settings
 }
 
-/// The machine of a run, by its GPU where one is measured.
 pub(super) fn machine(context: &ProjectContext<'_>, gpu: Option<&str>) -> Machine {
     environment::machine(context.machine_name.as_deref(), gpu)
 }
@@ -68,7 +67,6 @@ pub(super) fn is_selected(id: &str, texts: &[String]) -> bool {
     texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()))
 }
 
-/// A number and its noun, in the plural where there is not one.
 pub(super) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -51,17 +51,11 @@ impl GpuSuite {
 }
 
 /// Every benchmark that there is without a device, to name them by.
-///
-/// # Errors
-/// When `name` cannot be part of a benchmark's name.
 pub(super) fn workloads(name: &str, gpu: &GpuSuite) -> Result<Vec<Workload>, MeasureError> {
     catalogue::workloads(name, &gpu.scope(None, None))
 }
 
 /// Measures the suite, or this shard's part of it. Without a device that can be used, the run is skipped and says why.
-///
-/// # Errors
-/// When the configuration leaves no benchmark at all.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,

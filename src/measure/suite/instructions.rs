@@ -32,9 +32,6 @@ const FAILURE: &str = "instructions_failure";
 const MOST_TIME_OUTS: usize = 2;
 
 /// Counts the benchmarks of a run that were timed on one thread. What cannot be counted is told in the run.
-///
-/// # Errors
-/// When the system does not tell which program this is.
 pub(super) fn count(
     run: &mut Run,
     workloads: &[&Workload],

@@ -25,9 +25,7 @@ use sprag_model::shard::Shard;
 /// How long a worker on a device may say nothing, in seconds.
 const DEVICE_PATIENCE: f64 = 600.0;
 
-/// The kernels of a suite and where they run.
 pub(super) struct KernelBench<'a> {
-    /// Every benchmark of the suite.
     pub(super) workloads: Vec<Workload>,
     /// The device that runs them; absent for the CPU.
     pub(super) device: Option<BenchDevice>,
@@ -41,16 +39,12 @@ pub(super) struct BenchDevice {
     pub(super) facts: BTreeMap<String, String>,
     /// What the run records of how the suite was set.
     pub(super) settings: BTreeMap<String, Value>,
-    /// The scope that workers take, as one argument.
     pub(super) scope: String,
     /// The configurations that were chosen before.
     pub(super) tuned: TunedConfigurations,
 }
 
 /// Measures the suite, or this shard's part of it.
-///
-/// # Errors
-/// When the configuration leaves no benchmark at all. A suite that cannot run gives a run that says so.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
@@ -142,9 +136,6 @@ pub(super) fn measure(
 }
 
 /// Takes out what the program of a commit does not have: it is no failure of a commit that a later one added something.
-///
-/// # Errors
-/// When nothing is left.
 fn leave_out_unknown(run: &mut Run, observer: &dyn Observer) -> Result<(), SuiteError> {
     let all = run.measurements.len();
     run.measurements.retain(|one| one.failure.as_deref() != Some(NO_SUCH_BENCHMARK));
@@ -160,9 +151,6 @@ fn leave_out_unknown(run: &mut Run, observer: &dyn Observer) -> Result<(), Suite
 }
 
 /// The benchmarks that the configuration and the user's filters leave, which may be none.
-///
-/// # Errors
-/// When the configuration leaves none.
 pub fn select<'a>(
     name: &str,
     include: &[String],

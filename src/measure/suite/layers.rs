@@ -38,7 +38,6 @@ pub(super) fn time_layers(sweep: &Sweep, result: &SweepResult, folder: &Path, ru
     }
 }
 
-/// A layer as its benchmark names it.
 fn layer_text(layer: &Layer) -> String {
     let mut name: String = layer.name.chars().take(MOST_NAME).collect();
     if name.len() < layer.name.len() {

@@ -14,9 +14,6 @@ use sprag_model::environment::Environment;
 use sprag_model::run::{Run, RunStatus};
 
 /// Measures a suite. What cannot be measured gives a run that says so.
-///
-/// # Errors
-/// When the configuration leaves no benchmark, or the program of a commit cannot be measured.
 pub fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
@@ -47,9 +44,6 @@ pub fn measure(
 }
 
 /// The names of the built-in benchmarks of a suite, whatever is selected of them.
-///
-/// # Errors
-/// When the name of the suite cannot be part of a benchmark's name.
 pub fn benchmark_names(suite: &Suite) -> Result<Vec<String>, MeasureError> {
     let workloads = match &suite.work {
         Work::Cpu => cpu::workloads(&suite.name)?,

@@ -53,7 +53,6 @@ impl TunedConfigurations {
         TunedConfigurations { store, file, keys, is_retuning, date: clock::now() }
     }
 
-    /// The configuration in use, by benchmark.
     pub(super) fn in_use(&self) -> Configurations {
         let stored = |(id, key): (&String, &Key)| Some((id.clone(), self.store.get(key)?.selected.clone()));
         self.keys.iter().filter_map(stored).collect()
@@ -92,7 +91,6 @@ impl TunedConfigurations {
         }
     }
 
-    /// The entry of a run's record: the choice, and what it was made for.
     pub(super) fn entry(&self, choice: &Choice) -> Value {
         let mut entry = choice.to_json();
         if let (Some(fields), Some(key)) = (entry.as_object_mut(), self.keys.get(&choice.benchmark)) {

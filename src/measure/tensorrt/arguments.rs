@@ -5,7 +5,6 @@ use std::path::Path;
 use super::transcript::Version;
 use sprag_model::shape_case::ShapeCase;
 
-/// How an engine is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimingSettings {
     /// Milliseconds that it is called before times count.
@@ -18,7 +17,6 @@ pub struct TimingSettings {
     pub duration_seconds: u32,
 }
 
-/// The engine and what it needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loaded<'a> {
     pub(super) engine: &'a Path,

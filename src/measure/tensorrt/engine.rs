@@ -7,7 +7,6 @@ use std::path::Path;
 use super::reason::{Code, Reason};
 use sprag_base::digest::RunningHash;
 
-/// What tells an engine from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineFile {
     pub name: String,
@@ -16,9 +15,6 @@ pub struct EngineFile {
 }
 
 /// Reads the file through, piece by piece: engines may be larger than the memory.
-///
-/// # Errors
-/// When it is not there, no file, empty, or cannot be read.
 pub fn identify(path: &Path) -> Result<EngineFile, Reason> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let fault = |why: &str| Reason::new(Code::EngineMissing, format!("the engine `{name}` {why}"));

@@ -18,9 +18,6 @@ const USUAL_FOLDER: &str = "/usr/src/tensorrt/bin";
 
 /// Finds the program: the given one, else that of a variable of the environment, else in the usual places. One that was
 /// named and is not there is never replaced by another.
-///
-/// # Errors
-/// Where it was looked for.
 pub fn find(given: Option<&Path>) -> Result<PathBuf, Reason> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     find_in(given, &variable, Path::new(USUAL_FOLDER))

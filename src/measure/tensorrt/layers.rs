@@ -7,32 +7,25 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// How long a layer took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Layer {
-    /// Its name, as the engine has it.
     pub name: String,
     /// The mean time of a call, in seconds.
     pub mean_s: f64,
     /// The median, in seconds; absent where the version does not tell it.
     pub median_s: Option<f64>,
-    /// Its share of the time of all layers.
     pub share: f64,
 }
 
-/// The layers of an engine in one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Calls behind the times.
     pub calls: u64,
-    /// The layers, in the order of the engine.
     pub layers: Vec<Layer>,
     /// What else `trtexec` tells of the layers, as it wrote it; absent where it wrote nothing.
     pub information: Option<Vec<u8>>,
 }
 
 impl Profile {
-    /// The layer that takes the largest share.
     pub fn slowest(&self) -> Option<&Layer> {
         self.layers.iter().max_by(|a, b| a.share.total_cmp(&b.share))
     }
@@ -54,10 +47,6 @@ struct Entry {
     percentage: Option<f64>,
 }
 
-/// Reads the file.
-///
-/// # Errors
-/// When it cannot be read, mended or not; to be read after "its profile".
 pub(super) fn read(bytes: &[u8]) -> Result<Profile, String> {
     let text = String::from_utf8_lossy(bytes);
     let strict = serde_json::from_str::<Vec<Entry>>(&text);

@@ -28,7 +28,6 @@ const MOST_ERROR: usize = 256 << 10;
 /// Bytes that a file may have which a process leaves: the times of a million calls take 0.4 GB.
 const MOST_FILE: u64 = 1 << 30;
 
-/// How long it may take to say which version it is.
 const LONGEST_HELP: Duration = Duration::from_secs(60);
 
 /// What the files of a process are called, in a folder of its own.
@@ -45,9 +44,6 @@ pub(super) struct Turn<'a> {
 }
 
 /// Which version of TensorRT the program is of: it says so before its help, for which it needs no device.
-///
-/// # Errors
-/// When it does not start, or is another program.
 pub(super) fn version(sweep: &Sweep) -> Result<Version, Reason> {
     let folder = folder()?;
     let ended = run(sweep, vec!["--help".to_owned()], folder.path(), 0, LONGEST_HELP.min(sweep.time_out))?;
@@ -69,16 +65,10 @@ pub(super) fn version(sweep: &Sweep) -> Result<Version, Reason> {
 
 pub(super) struct Timed {
     pub(super) seconds: Vec<f64>,
-    /// How many images each took, where it tells that.
     pub(super) batch: Option<u64>,
-    /// What it says against them, one sentence each.
     pub(super) remarks: Vec<&'static str>,
 }
 
-/// The times of the calls of one process.
-///
-/// # Errors
-/// Why it timed none.
 pub(super) fn time(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Timed, Reason> {
     let folder = folder()?;
     let options = arguments::timing(loaded(sweep, version), turn.case, sweep.settings, TIMES);
@@ -90,9 +80,6 @@ pub(super) fn time(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Ti
 }
 
 /// How long each layer takes, in a process of its own.
-///
-/// # Errors
-/// Why that cannot be told.
 pub(super) fn profile(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Profile, Reason> {
     let folder = folder()?;
     let options = arguments::profile(loaded(sweep, version), turn.case, sweep.settings, [PROFILE, LAYERS]);

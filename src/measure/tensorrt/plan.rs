@@ -30,13 +30,11 @@ pub struct NumberedCase {
 }
 
 impl NumberedCase {
-    /// What the case is called in reports.
     pub fn label(&self) -> String {
         self.shapes.label(self.number)
     }
 }
 
-/// A shape case that cannot be, and why.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}`: {why}", .text.escape_debug())]
 pub struct ShapeCaseFault {
@@ -45,9 +43,6 @@ pub struct ShapeCaseFault {
 }
 
 /// The cases of a sweep: first the one that gives no shapes, then those of the texts.
-///
-/// # Errors
-/// When a text cannot be read, gives a shape twice, or is the same as an earlier one.
 pub fn number_cases(texts: &[String]) -> Result<Vec<NumberedCase>, ShapeCaseFault> {
     let mut cases = vec![NumberedCase { number: 0, shapes: ShapeCase::default() }];
     // Each is a series of its own, so no two may be called the same.
@@ -77,12 +72,9 @@ pub struct Sweep {
     pub suite: String,
     pub trtexec: PathBuf,
     pub engine: PathBuf,
-    /// A library with plugins of it.
     pub plugin: Option<PathBuf>,
     pub cases: Vec<NumberedCase>,
-    /// How each process times.
     pub settings: TimingSettings,
-    /// How long a process may take.
     pub time_out: Duration,
     /// How many processes each case gets, and within which time all in all.
     pub protocol: Protocol,

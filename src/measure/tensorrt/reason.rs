@@ -2,28 +2,22 @@
 
 use std::fmt;
 
-/// What kind of reason it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// There is no `trtexec`, or it does not start.
     TrtexecNotFound,
-    /// There is no engine.
     EngineMissing,
     /// The engine was built for another version, or for another device.
     EngineIncompatible,
-    /// The engine does not take the shapes.
     ShapeOutsideProfile,
-    /// A plugin of the engine, or its library, is not there.
     PluginMissing,
     /// A process took too long.
     TimeOut,
-    /// There is no CUDA device that can be used.
     CudaUnavailable,
     Failed,
 }
 
 impl Code {
-    /// The word that reasons begin with.
     pub fn word(self) -> &'static str {
         match self {
             Code::TrtexecNotFound => "tensorrt_trtexec_not_found",
@@ -49,7 +43,6 @@ impl Code {
         }
     }
 
-    /// Whether trying once more would only take time.
     pub fn is_final(self) -> bool {
         self.is_of_all() || self == Code::ShapeOutsideProfile
     }
@@ -63,7 +56,6 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// A reason of that kind.
     pub fn new(code: Code, text: impl Into<String>) -> Reason {
         Reason { code, text: text.into() }
     }

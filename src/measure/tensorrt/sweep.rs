@@ -18,9 +18,7 @@ pub use super::plan::{CaseResult, NumberedCase, ShapeCaseFault, Sweep, number_ca
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepResult {
-    /// The version of TensorRT.
     pub version: Version,
-    /// One entry a case, in their order.
     pub cases: Vec<CaseResult>,
     /// What speaks against the numbers, one sentence each.
     pub reasons: Vec<String>,
@@ -35,7 +33,6 @@ impl SweepResult {
         self.cases.iter().filter(|case| case.left_out().is_none())
     }
 
-    /// One measurement for each case that is recorded.
     pub fn measurements(&self, sweep: &Sweep) -> Vec<Measurement> {
         self.recorded().map(|case| measurements::measurement(sweep, case)).collect()
     }
@@ -52,9 +49,6 @@ struct Course {
 }
 
 /// Times the engine; `progress` hears how many processes have ended.
-///
-/// # Errors
-/// Why nothing can be measured here at all. A case that broke is part of the result.
 pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResult, Reason> {
     let protocol = &sweep.protocol;
     check_paths(sweep)?;
@@ -123,10 +117,6 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
     })
 }
 
-/// Times each layer of a case.
-///
-/// # Errors
-/// Why that cannot be told.
 pub fn profile(sweep: &Sweep, version: Version, case: &NumberedCase) -> Result<Profile, Reason> {
     once::profile(sweep, version, Turn { case: &case.shapes, number: case.number, process: 0 })
 }

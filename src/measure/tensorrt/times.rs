@@ -13,7 +13,6 @@ struct Entry {
     /// When its work on the device began.
     #[serde(rename = "startComputeMs")]
     start: f64,
-    /// How long that took.
     #[serde(rename = "computeMs")]
     compute: f64,
 }
@@ -22,9 +21,6 @@ struct Entry {
 const LONGEST_MILLISECONDS: f64 = 1e8;
 
 /// The seconds of the calls that count.
-///
-/// # Errors
-/// When the file is no such list, a time is none, or no call is left after the warm-up; to be read after "its times".
 pub(super) fn seconds(bytes: &[u8], settings: TimingSettings) -> Result<Vec<f64>, String> {
     let entries: Vec<Entry> = serde_json::from_slice(bytes).map_err(|error| format!("cannot be read: {error}"))?;
     let counts = |entry: &&Entry| entry.start >= f64::from(settings.warmup_milliseconds);

@@ -92,7 +92,6 @@ const REMARKS: [(&str, &str); 6] = [
     ("may be bound by enqueue time", "`trtexec` finds that the host may not keep up with the device"),
 ];
 
-/// A version of TensorRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     pub major: u32,
@@ -121,7 +120,6 @@ impl fmt::Display for Version {
     }
 }
 
-/// What a run says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transcript {
     pub(super) version: Option<Version>,
@@ -136,7 +134,6 @@ pub(super) struct Transcript {
 }
 
 impl Transcript {
-    /// Reads both outputs of a run.
     pub(super) fn read(output: &[u8], error: &[u8]) -> Transcript {
         let texts = [String::from_utf8_lossy(output), String::from_utf8_lossy(error)];
         let lines = || texts.iter().flat_map(|text| text.lines()).map(str::trim);
@@ -180,14 +177,12 @@ impl Transcript {
     }
 }
 
-/// The message of a line that tells of an error.
 fn error_of(line: &str) -> Option<String> {
     let marked = ERROR_MARKS.iter().find_map(|mark| line.split_once(mark)).map(|(_, message)| message);
     let unmarked = || UNMARKED.iter().find_map(|start| line.find(start)).map(|at| &line[at..]);
     marked.or_else(unmarked).map(quoted)
 }
 
-/// What a line says against the times.
 fn remark(line: &str) -> Option<&'static str> {
     let line = line.to_lowercase();
     REMARKS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, remark)| *remark)
@@ -209,7 +204,6 @@ fn version(word: &str) -> Option<Version> {
     number.parse().ok().filter(|number| (1_000..10_000_000).contains(number)).map(Version::from_number)
 }
 
-/// A message in one short line.
 fn quoted(message: &str) -> String {
     let clean: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     clean.trim().chars().take(MOST_QUOTED).collect()

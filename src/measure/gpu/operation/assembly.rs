@@ -6,11 +6,9 @@ use super::super::program::{
     Argument, BufferSpec, Content, Data, Distribution, Dtype, Kernel, Launch, Program, Random, Step,
 };
 
-/// A program on its way.
 #[derive(Debug)]
 pub(super) struct Assembly {
     program: Program,
-    /// Streams of random values that are taken.
     streams: u64,
 }
 
@@ -28,7 +26,6 @@ impl Assembly {
         Assembly { program: Program { buffers: Vec::new(), steps: Vec::new() }, streams: 0 }
     }
 
-    /// Adds a buffer and gives its place.
     pub(super) fn buffer(&mut self, name: &'static str, data: Data, count: usize, content: Content) -> usize {
         self.program.buffers.push(BufferSpec { name, data, count, content });
         self.program.buffers.len() - 1
@@ -59,7 +56,6 @@ impl Assembly {
     }
 }
 
-/// A kernel, with the macros of its variant.
 pub(super) fn kernel(file: &'static str, entry: &'static str, dtype: Dtype, defines: &[(&'static str, u32)]) -> Kernel {
     Kernel { file, entry, dtype, defines: defines.iter().copied().collect::<BTreeMap<_, _>>() }
 }

@@ -11,11 +11,9 @@ use super::{copy, ff_path, fused, fusion_gate, scan, tile_pack, tile_unpack, til
 const TIMED: [fn(&Profile) -> Vec<Operation>; 6] =
     [tile_pack::timed, tile_unpack::timed, fused::timed, fusion_gate::timed, scan::timed, ff_path::timed];
 
-/// Operations that are checked and not timed.
 const CHECKED: [fn() -> Vec<Operation>; 2] = [tile_unpack_anywhere::checked, copy::checked];
 
 impl Operation {
-    /// The operations that a suite measures at a profile.
     pub fn all(profile: &Profile) -> Vec<Operation> {
         TIMED.iter().flat_map(|timed| timed(profile)).collect()
     }
@@ -47,7 +45,6 @@ const FILES: [(&str, &str); 13] = [
     ("tile_unpack.cu", include_str!("../../../../kernels/tile_unpack.cu")),
 ];
 
-/// The names of all kernel files.
 pub fn files() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }

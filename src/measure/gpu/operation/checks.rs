@@ -25,7 +25,6 @@ pub(super) fn tiled_shapes() -> Vec<Tiled> {
     shapes
 }
 
-/// No two configurations may have one name.
 pub(super) fn names_are_distinct(candidates: &[Config]) {
     let names: BTreeSet<String> = candidates.iter().map(|config| config.name()).collect();
     assert_eq!(names.len(), candidates.len());
@@ -58,7 +57,6 @@ pub(super) fn programs(
     }
 }
 
-/// Inputs for a program, made on the host.
 pub(in crate::gpu) fn inputs(program: &Program) -> Inputs {
     let given = |spec: &&BufferSpec| !matches!(spec.content, Content::Output | Content::Scratch);
     Inputs::new(program.buffers.iter().take_while(given).map(bytes).collect())

@@ -28,7 +28,6 @@ const AFFINE: Affine = Affine { value_scale: 1.25, value_bias: 0.1, gate_scale: 
 
 const FILE: &str = "fused.cu";
 
-/// The places of the buffers.
 const MAP: usize = 0;
 const INDICES: usize = 1;
 const MERGED: usize = 2;
@@ -37,11 +36,9 @@ const MERGED: usize = 2;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
     pub tiles: Tiled,
-    /// What becomes of a pixel.
     pub affine: Affine,
 }
 
-/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     shapes::tiles(profile).into_iter().map(|tiles| Operation::new(Fused { tiles, affine: AFFINE })).collect()
 }

@@ -26,11 +26,9 @@ const CANDIDATES: &[Config] = &[
 
 const FILE: &str = "fusion_gate.cu";
 
-/// The places of the outputs.
 const FUSED: usize = 4;
 const ALPHA: usize = 5;
 
-/// A map and the parameters of its gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FusionGate {
     /// The shape of the map; no axis is zero, and its planes fit 31 bits.
@@ -38,7 +36,6 @@ pub struct FusionGate {
     pub gate: Gate,
 }
 
-/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     vec![Operation::new(FusionGate { map: shapes::map(profile), gate: Gate::default() })]
 }

@@ -58,35 +58,22 @@ impl Inputs {
         Inputs { buffers }
     }
 
-    /// The elements of a buffer.
-    ///
-    /// # Errors
-    /// There is no such buffer, or its bytes are no whole elements.
     pub fn elements<T: Stored>(&self, place: usize) -> Result<Vec<T>, String> {
         self.values(place, T::BYTES, T::from_bytes)
     }
 
     /// The 32-bit floats of a buffer.
-    ///
-    /// # Errors
-    /// As [`Self::elements`].
     pub fn floats(&self, place: usize) -> Result<Vec<f32>, String> {
         self.elements(place)
     }
 
     /// The 32-bit integers of a buffer.
-    ///
-    /// # Errors
-    /// As [`Self::elements`].
     pub fn integers(&self, place: usize) -> Result<Vec<i32>, String> {
         let integer = |bytes: &[u8]| i32::from_le_bytes(bytes.try_into().expect("four bytes were asked for"));
         self.values(place, 4, integer)
     }
 
     /// The integers of a buffer that are ids or places, so not negative.
-    ///
-    /// # Errors
-    /// As [`Self::elements`], and a negative integer.
     pub fn ids(&self, place: usize) -> Result<Vec<u32>, String> {
         let unsigned = |value: i32| u32::try_from(value).map_err(|_| format!("input {place} holds {value}"));
         self.integers(place)?.into_iter().map(unsigned).collect()
@@ -102,7 +89,6 @@ impl Inputs {
 }
 
 impl Expected {
-    /// What a buffer of elements must hold.
     pub fn new<T: Element>(buffer: usize, values: &[T], tolerance: f64) -> Self {
         Expected { buffer, values: values.iter().map(|value| value.to_f32()).collect(), tolerance }
     }

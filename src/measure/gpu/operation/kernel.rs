@@ -11,7 +11,6 @@ use std::rc::Rc;
 
 /// A CUDA kernel, or several that make one operation, at one shape.
 pub trait CudaKernel: Debug {
-    /// Its name, as benchmarks bear it.
     fn name(&self) -> &'static str;
 
     /// Its sizes, as parameters of a benchmark.
@@ -26,13 +25,9 @@ pub trait CudaKernel: Debug {
     /// The configurations of the tuned form, the one used untuned first.
     fn candidates(&self) -> Vec<Config>;
 
-    /// What a call does on the device.
     fn program(&self, dtype: Dtype, form: Form) -> Program;
 
     /// What its outputs must come to, by the CPU reference.
-    ///
-    /// # Errors
-    /// Inputs that do not fit the shape.
     fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String>;
 
     /// How far the two forms may be from each other, absolute and relative alike: what moves and mixes elements rounds at
@@ -56,7 +51,6 @@ pub trait CudaKernel: Debug {
     }
 }
 
-/// Any kernel of the catalogue at one shape.
 #[derive(Clone, Debug)]
 pub struct Operation(Rc<dyn CudaKernel>);
 
@@ -104,7 +98,6 @@ pub(super) fn overlap_word(overlap: Overlap) -> &'static str {
 pub enum Form {
     /// Plain code, one thread an output.
     Reference,
-    /// The fast form, so configured.
     Tuned(Config),
 }
 

@@ -49,7 +49,6 @@ pub(super) fn uniform(name: &'static str, dtype: Dtype, count: usize, stream: u6
     BufferSpec { name, data: Data::Element(dtype), count, content }
 }
 
-/// An input of given integers.
 pub(super) fn integers(name: &'static str, values: Vec<i32>) -> BufferSpec {
     BufferSpec { name, data: Data::I32, count: values.len(), content: Content::Integers(values) }
 }

@@ -28,7 +28,6 @@ impl Rule {
         Rule { levels: Some((0..tiles).map(|_| random.below(3) as i32).collect()), overlap }
     }
 
-    /// Refuses levels that are not as many as the tiles.
     pub(super) fn check(&self, tiles: usize) -> Result<(), KernelError> {
         match &self.levels {
             Some(levels) if levels.len() != tiles => {
@@ -38,12 +37,10 @@ impl Rule {
         }
     }
 
-    /// Whether tiles are mixed in.
     pub(super) fn blends(&self) -> bool {
         matches!(self.overlap, Overlap::Blend(_))
     }
 
-    /// The levels as an input, where there are any.
     pub(super) fn buffer(&self) -> Option<BufferSpec> {
         self.levels.clone().map(|levels| launch::integers("levels", levels))
     }

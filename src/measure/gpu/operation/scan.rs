@@ -46,13 +46,11 @@ const CANDIDATES: &[Config] = &[
 pub struct ScanOperation {
     /// Samples, steps and channels.
     pub tokens: ScanShape,
-    /// Which way the tokens are read.
     pub way: Way,
     /// The state before the first step.
     pub initial: Initial,
 }
 
-/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     let [batch, steps, channels] =
         [profile.scan.batch, profile.scan.steps, profile.scan.channels].map(|size| size as usize);
@@ -322,7 +320,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// The word of benchmark parameters.
     pub fn word(self) -> &'static str {
         match self {
             Way::Forward => "forward",
@@ -337,7 +334,6 @@ impl Way {
 }
 
 impl Initial {
-    /// The word of benchmark parameters.
     pub fn word(self) -> &'static str {
         match self {
             Initial::Zero => "zero",

@@ -8,7 +8,6 @@ use sprag_kernels::tile::Overlap;
 /// What the ids of the timed shapes follow from, as the seed has it: the suite's seed and one more.
 pub(super) const IDS_SEED: u64 = 124;
 
-/// How much of a tile is mixed in.
 const BLEND: f64 = 0.35;
 
 /// Maps that nothing divides evenly: batch, channels, rows and columns of tiles, side of a tile, tiles taken.
@@ -22,14 +21,12 @@ pub(super) const UNEVEN_MAPS: [[usize; 6]; 7] = [
     [2, 3, 1, 1, 6, 1],
 ];
 
-/// The map of a profile.
 pub(super) fn map(profile: &Profile) -> MapShape {
     let [batch, channels, height, width] =
         [profile.batch, profile.channels, profile.height, profile.width].map(|size| size as usize);
     MapShape { batch, channels, height, width }
 }
 
-/// The tiles of a profile, where its map has such.
 pub(super) fn tiles(profile: &Profile) -> Option<Tiled> {
     Tiled::drawn(map(profile), profile.tile_size as usize, profile.kmax as usize, Draw::Distinct, IDS_SEED).ok()
 }

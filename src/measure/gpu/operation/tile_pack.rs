@@ -25,16 +25,13 @@ const CANDIDATES: &[Config] = &[
 
 const FILE: &str = "tile_pack.cu";
 
-/// The places of the buffers.
 const MAP: usize = 0;
 const INDICES: usize = 1;
 const PACKED: usize = 2;
 
-/// Tiles on the grid that are gathered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TilePack(pub Tiled);
 
-/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     shapes::tiles(profile).into_iter().map(|tiles| Operation::new(TilePack(tiles))).collect()
 }

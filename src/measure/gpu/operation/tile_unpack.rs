@@ -24,7 +24,6 @@ const CANDIDATES: &[Config] = &[
     Config { block: 256, vector: 8, unroll: 4, chunk: 4 },
 ];
 
-/// Tiles on the grid and how they are applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TileUnpack {
     tiles: Tiled,
@@ -32,10 +31,6 @@ pub struct TileUnpack {
 }
 
 impl TileUnpack {
-    /// These tiles, applied by this rule.
-    ///
-    /// # Errors
-    /// Levels that are not as many as the tiles.
     pub fn new(tiles: Tiled, rule: Rule) -> Result<Self, KernelError> {
         rule.check(tiles.ids().len())?;
         Ok(TileUnpack { tiles, rule })

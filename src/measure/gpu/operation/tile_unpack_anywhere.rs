@@ -79,7 +79,6 @@ impl TileUnpackAnywhere {
         self.tile_size
     }
 
-    /// How tiles are applied.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }

@@ -14,7 +14,6 @@ pub struct Tiled {
     ids: Vec<u32>,
 }
 
-/// How ids are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
     /// Each at most once, in ascending order: what a selection gives. No more than there are tiles.
@@ -28,7 +27,6 @@ pub enum Draw {
 pub(super) struct Bands {
     /// Columns of tiles that a block takes; the last part of a row may have fewer.
     pub(super) cells: usize,
-    /// Parts of a row of tiles.
     pub(super) parts: usize,
     /// Channels that a block takes; the last group may have fewer.
     pub(super) group: usize,
@@ -59,9 +57,6 @@ impl Tiled {
     }
 
     /// So many tiles a sample, drawn at random; what follows from equal seeds is equal.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
     pub fn drawn(map: MapShape, tile_size: usize, count: usize, draw: Draw, seed: u64) -> Result<Self, KernelError> {
         let tiles = Grid::of_map(map, tile_size)?.tiles();
         let ids = (0..map.batch as u64).flat_map(|sample| ids(tiles, count, draw, seed.wrapping_add(sample)));
@@ -72,7 +67,6 @@ impl Tiled {
         self.map
     }
 
-    /// Side of a tile in pixels, t.
     pub fn tile_size(&self) -> usize {
         self.tile_size
     }
@@ -82,17 +76,14 @@ impl Tiled {
         &self.ids
     }
 
-    /// Tiles a sample, K.
     pub fn per_sample(&self) -> usize {
         self.ids.len() / self.map.batch
     }
 
-    /// Elements of all tiles, B * K * C * t * t.
     pub fn packed_elements(&self) -> usize {
         self.ids.len() * self.map.channels * self.tile_size * self.tile_size
     }
 
-    /// The ids as an input.
     pub(super) fn indices(&self) -> BufferSpec {
         launch::integers("indices", self.ids.iter().map(|id| id.cast_signed()).collect())
     }

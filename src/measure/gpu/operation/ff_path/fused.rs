@@ -13,7 +13,6 @@ const FILM_BLOCK: u32 = 512;
 const VALUES_A_THREAD: usize = 32;
 /// The fewest pixels that a block of the convolution computes: those of a thread.
 const FEWEST_PIXELS: usize = 4;
-/// The most elements of an access.
 const MOST_AT_ONCE: usize = 8;
 /// Bytes of shared memory that every device gives a block unasked, less what the kernels name themselves.
 const SHARED_BYTES: usize = 48 * 1024 - 128;
@@ -51,7 +50,6 @@ impl Plan {
     }
 }
 
-/// Adds the steps of a path.
 pub(super) fn add(
     assembly: &mut Assembly,
     map: MapShape,

@@ -72,7 +72,6 @@ impl Layout {
         }
     }
 
-    /// The levels in the order in which they run, each with its ends.
     pub(super) fn levels(&self, assembly: &mut Assembly, map: MapShape, dtype: Dtype) -> Vec<(&Level, Ends)> {
         let last =
             Ends { input: self.dense, features: self.features, alpha: Some(self.alpha), detail: Some(self.detail) };

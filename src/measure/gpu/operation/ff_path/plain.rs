@@ -8,13 +8,11 @@ use sprag_kernels::shape::MapShape;
 
 const BLOCK: u32 = 256;
 
-/// A path on its way.
 struct Path<'a> {
     assembly: &'a mut Assembly,
     dtype: Dtype,
 }
 
-/// Adds the steps of a path.
 pub(super) fn add(
     assembly: &mut Assembly,
     map: MapShape,
@@ -131,7 +129,6 @@ impl Path<'_> {
         self.assembly.buffer(name, data, count, Content::Scratch)
     }
 
-    /// A thread a value.
     fn each(&mut self, file: &'static str, entry: &'static str, values: usize, arguments: Vec<Argument>) {
         let grid = [values.div_ceil(BLOCK as usize), 1, 1];
         let kernel = kernel(file, entry, self.dtype, &[]);

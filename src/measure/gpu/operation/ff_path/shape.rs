@@ -38,7 +38,6 @@ pub struct Selection {
     pub l1: Vec<i32>,
     /// What the coarse tiles cost.
     pub spent_b1: f64,
-    /// What the splits cost.
     pub spent_b2: f64,
 }
 
@@ -59,9 +58,6 @@ pub fn config(kmax: usize, budget_b1: f64, budget_b2: f64) -> Config {
 
 impl FfPath {
     /// A call whose utilities and parameters follow from `seed`.
-    ///
-    /// # Errors
-    /// Tile sizes that do not halve or do not divide the map, an empty map, negative budgets, too many channels.
     pub fn new(map: MapShape, config: Config, seed: u64) -> Result<Self, String> {
         if !(1..=MOST_CHANNELS).contains(&map.channels) {
             return Err(format!("a map has {} channels, from 1 to {MOST_CHANNELS} can be computed", map.channels));
@@ -87,9 +83,6 @@ impl FfPath {
     }
 
     /// Chooses the tiles, as each call of the whole module does on the host before the device can begin.
-    ///
-    /// # Errors
-    /// What [`FfPath::new`] refuses, so none.
     pub fn select(&self) -> Result<Selection, String> {
         let mut chosen = Vec::new();
         ff::choose(self.map, &self.utilities, Some(&self.split_utilities), &self.config, &mut chosen)
@@ -104,7 +97,6 @@ impl FfPath {
         })
     }
 
-    /// The tiles of every sample, in the order in which a path takes them.
     fn ordered(&self, chosen: &[Chosen], side: usize, tiles: fn(&Chosen) -> &Vec<u32>) -> Result<Vec<i32>, String> {
         let grid = Grid::of_map(self.map, side).map_err(|error| error.to_string())?;
         let mut all = Vec::new();
@@ -121,12 +113,10 @@ impl FfPath {
         self.map
     }
 
-    /// What is chosen, and at which price.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What was chosen when this was made.
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
