@@ -22,6 +22,11 @@ impl Nanos {
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-9
     }
+
+    /// The same duration in milliseconds, as the reports of the seed hold it.
+    pub fn milliseconds(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
 }
 
 /// Times one call of `work` on the monotonic clock.

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::MeasureError;
-use crate::process::{self, WorkerCommand};
+use crate::process::WorkerCommand;
+use crate::task::{self, TaskError};
 use crate::workload::{Order, Workload};
 
 /// Tells 1 or more where Valgrind runs the program.
@@ -124,17 +124,12 @@ fn requested(text: &str) -> Result<Vec<(String, u64)>, String> {
     }
 }
 
-/// The version of plan and report; parent and worker are the same binary.
-pub const COUNT_VERSION: u32 = 1;
-
 /// The names of the two counted calls: equal work gives equal counts.
 const CALLS: [&std::ffi::CStr; 2] = [c"first", c"second"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountPlan {
-    /// Must be [`COUNT_VERSION`].
-    pub version: u32,
     /// The suite that the benchmark is named under.
     pub suite: String,
     pub benchmark: String,
@@ -143,26 +138,15 @@ pub struct CountPlan {
     pub seed: u64,
 }
 
-/// How the counting went; the counts themselves are in the file that Valgrind writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CountReport {
-    /// Must be [`COUNT_VERSION`].
-    pub version: u32,
-    pub failure: Option<String>,
-    /// The widest instructions that a kernel could choose at run time, such as `avx2`.
-    pub isa: String,
-}
-
-/// Counts in this process, which Valgrind must run. What cannot be counted is a failure in the report.
-pub fn follow(plan: &CountPlan, workloads: &[Workload]) -> Result<CountReport, MeasureError> {
-    if plan.version != COUNT_VERSION {
-        return Err(MeasureError::Plan(format!("it has version {}, this build follows {COUNT_VERSION}", plan.version)));
-    }
+/// Counts in this process, which Valgrind must run, and gives the widest instructions that a kernel could choose at run
+/// time, such as `avx2`. The counts themselves are in the file that Valgrind writes.
+///
+/// # Errors
+/// Why nothing was counted.
+pub fn follow(plan: &CountPlan, workloads: &[Workload]) -> Result<String, String> {
     let workload = workloads.iter().find(|workload| workload.benchmark.id() == plan.benchmark);
-    let workload =
-        workload.ok_or_else(|| MeasureError::Plan(format!("it asks for `{}`, which is unknown", plan.benchmark)))?;
-    Ok(CountReport { version: COUNT_VERSION, failure: count(workload, plan).err(), isa: isa().to_owned() })
+    count(workload.ok_or_else(|| format!("the plan asks for `{}`, which is unknown", plan.benchmark))?, plan)?;
+    Ok(isa().to_owned())
 }
 
 fn count(workload: &Workload, plan: &CountPlan) -> Result<(), String> {
@@ -290,20 +274,14 @@ impl Valgrind {
         valgrind.arg(option("--callgrind-out-file=", &folder.path().join(COUNTS)));
         valgrind.arg(option("--log-file=", &folder.path().join(LOG)));
         valgrind.arg("--").arg(&command.program).args(&command.arguments);
-        let report: CountReport = process::ask(&mut valgrind, plan, limit).map_err(|fault| {
-            let time_is_up = matches!(fault, process::AskError::TimeOut(_));
+        let isa = task::ask(&mut valgrind, plan, limit).map_err(|fault| {
+            let time_is_up = matches!(fault, TaskError::TimeOut(_));
             let log = fs::read(folder.path().join(LOG)).unwrap_or_default();
             match cause(&String::from_utf8_lossy(&log)) {
                 Some(cause) if !time_is_up => failed(format!("{cause} ({fault})")),
                 _ => Uncounted { time_is_up, ..failed(fault.to_string()) },
             }
         })?;
-        if report.version != COUNT_VERSION {
-            return Err(failed(format!("its report has version {}, {COUNT_VERSION} is needed", report.version)));
-        }
-        if let Some(failure) = report.failure {
-            return Err(failed(failure));
-        }
         let counts =
             fs::read(folder.path().join(COUNTS)).map_err(|error| failed(format!("it left no counts: {error}")))?;
         let found = requested(&String::from_utf8_lossy(&counts)).map_err(failed)?;
@@ -317,7 +295,7 @@ impl Valgrind {
                 start(second_name)
             )));
         }
-        Ok(Count { first: *first, second: *second, isa: report.isa })
+        Ok(Count { first: *first, second: *second, isa })
     }
 }
 
@@ -391,24 +369,18 @@ mod tests {
         check(&TWO_PARTS.replace("events: Ir", "events: Dr"), "totals without the event `Ir`");
     }
 
+    fn plan(benchmark: &str) -> CountPlan {
+        CountPlan { suite: "cpu".into(), benchmark: benchmark.to_owned(), configuration: None, seed: 1 }
+    }
+
     #[test]
     fn without_valgrind_nothing_is_made_up() {
         let workloads = cpu::workloads("cpu").expect("`cpu` is a word");
-        let plan = CountPlan {
-            version: COUNT_VERSION,
-            suite: "cpu".into(),
-            benchmark: workloads[0].benchmark.id(),
-            configuration: None,
-            seed: 1,
-        };
+        let reason = |benchmark: &str| follow(&plan(benchmark), &workloads).expect_err("nothing is counted");
         if !can_count() {
-            let report = follow(&plan, &workloads).expect("the plan can be followed");
-            assert!(report.failure.is_some_and(|reason| reason.starts_with("valgrind_absent: ")));
+            assert!(reason(&workloads[0].benchmark.id()).starts_with("valgrind_absent: "));
         }
-        let old = CountPlan { version: 0, ..plan.clone() };
-        assert!(matches!(follow(&old, &workloads), Err(MeasureError::Plan(_))));
-        let unknown = CountPlan { benchmark: "cpu/nothing @fast".into(), ..plan };
-        assert!(matches!(follow(&unknown, &workloads), Err(MeasureError::Plan(_))));
+        assert!(reason("cpu/nothing @fast").contains("`cpu/nothing @fast`, which is unknown"));
     }
 
     /// Writes a script and waits until it can be run: a process that another test has just forked may hold it open.
@@ -437,16 +409,9 @@ mod tests {
 
     fn count(script: &str, limit: Duration) -> Result<Count, Uncounted> {
         let (_folder, valgrind) = fake(script);
-        let plan = CountPlan {
-            version: 1,
-            suite: "cpu".into(),
-            benchmark: "cpu/x @fast".into(),
-            configuration: None,
-            seed: 1,
-        };
-        let answer = "cat >/dev/null; echo '{\"version\":1,\"failure\":null,\"isa\":\"avx2\"}'";
+        let answer = "cat >/dev/null; echo '{\"version\":1,\"outcome\":{\"Ok\":\"avx2\"}}'";
         let arguments = vec!["-c".to_owned(), answer.to_owned()];
-        valgrind.count(&WorkerCommand { program: "/bin/sh".into(), arguments }, &plan, limit)
+        valgrind.count(&WorkerCommand { program: "/bin/sh".into(), arguments }, &plan("cpu/x @fast"), limit)
     }
 
     const LONG: Duration = Duration::from_secs(60);
@@ -474,8 +439,7 @@ mod tests {
         check(&format!("{}{}exec \"$@\"", part("first", "0"), part("second", "0")), "it counted `first` 0");
         check(&format!("{}exec \"$@\"", part("first", "many")), "no number of instructions");
         check("echo no luck >&2; exit 3", "exit status: 3 (no luck)");
-        check("echo '{\"version\":7,\"failure\":null,\"isa\":\"\"}'", "version 7");
-        check("echo '{\"version\":1,\"failure\":\"nobody counts\",\"isa\":\"\"}'", "nobody counts");
+        check("echo '{\"version\":1,\"outcome\":{\"Err\":\"nobody counts\"}}'", "nobody counts");
         let unknown = "echo 'vex amd64->IR: unhandled instruction bytes: 0x62 0xF1 0x7C' >\"$log\"; kill -4 $$";
         check(unknown, "unknown_instruction: this valgrind does not know the instruction 0x62 0xF1 0x7C (signal: 4");
     }

@@ -17,6 +17,7 @@ pub mod worker;
 mod padding;
 mod messages;
 pub mod process;
+pub mod task;
 pub mod campaign;
 pub mod estimate;
 pub mod pool;

@@ -6,12 +6,10 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use super::messages::{self, TAIL};
+use super::messages;
 use super::plan::{Message, PLAN_VERSION, Plan};
 use super::{MeasureError, padding};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use sprag_base::process::{self, End, Limits, OutputLimit, ProcessGroup};
+use sprag_base::process::ProcessGroup;
 
 /// How much of a worker's standard error is kept, in bytes from its end.
 const STDERR_TAIL: usize = 64 << 10;
@@ -21,9 +19,6 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The longest message, in bytes: a report of a thousand benchmarks takes tens of megabytes.
 const LONGEST_MESSAGE: u64 = 256 << 20;
-
-/// The longest answer that is read, in bytes: the times of ten series of a million calls.
-const MOST_ANSWER_BYTES: u64 = 128 << 20;
 
 /// How to start a worker process: it reads a plan from standard input and writes messages to standard output.
 #[derive(Clone, Debug)]
@@ -186,41 +181,6 @@ impl WorkerProcess {
     }
 }
 
-/// Why there is no answer, as the start or all of a sentence.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum AskError {
-    #[error("{0}")]
-    TimeOut(String),
-    /// It cannot be started, ended otherwise than well, or answered with what is no answer.
-    #[error("{0}")]
-    NoAnswer(String),
-}
-
-/// Starts `command`, hands it the question as JSON, and reads its answer, within the limit.
-pub(crate) fn ask<A: DeserializeOwned>(
-    command: &mut Command,
-    question: &impl Serialize,
-    limit: Duration,
-) -> Result<A, AskError> {
-    let question = serde_json::to_vec(question).expect("a plan holds nothing that JSON cannot");
-    let name = command.get_program().to_string_lossy().into_owned();
-    let limits = Limits::new(limit, OutputLimit::all(MOST_ANSWER_BYTES), OutputLimit::tail(TAIL));
-    let captured = process::capture(command, question, &limits)
-        .map_err(|error| AskError::NoAnswer(format!("cannot start `{name}`: {error}")))?;
-    match captured.end {
-        End::TimeOut => {
-            Err(AskError::TimeOut(format!("it gave no report within {} s and was ended", limit.as_secs_f64())))
-        }
-        End::Overflow => Err(AskError::NoAnswer(format!("its report is longer than {MOST_ANSWER_BYTES} bytes"))),
-        End::Exited(status) if !status.success() => {
-            let said = messages::last_words(&String::from_utf8_lossy(&captured.stderr));
-            Err(AskError::NoAnswer(format!("{status} ({})", said.as_deref().unwrap_or("no message"))))
-        }
-        End::Exited(_) => serde_json::from_slice(&captured.stdout)
-            .map_err(|error| AskError::NoAnswer(format!("its report cannot be read: {error}"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,31 +213,5 @@ mod tests {
         check(panic, "it ended with exit code 101 (no such tile)", None);
         let long = fault(60.0, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1");
         assert!(long.reason.starts_with("it ended with exit code 1 (xxx"), "{}", &long.reason[..40]);
-    }
-
-    fn script(text: &str) -> Command {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", text]);
-        command
-    }
-
-    #[test]
-    fn a_question_gets_its_answer_or_a_reason() {
-        let ask = |text: &str| ask::<Vec<u32>>(&mut script(text), &[1, 2], Duration::from_secs(60));
-        let reason = |text: &str| ask(text).map_err(|fault| fault.to_string());
-        assert_eq!(ask("cat"), Ok(vec![1, 2]));
-        assert_eq!(reason("echo out of luck >&2; exit 3"), Err("exit status: 3 (out of luck)".to_owned()));
-        assert!(reason("echo hello").is_err_and(|error| error.contains("its report cannot be read")));
-        assert!(reason("kill -9 $$").is_err_and(|error| error.contains("signal: 9")));
-        let noise = "yes noise | head -n 200000 >&2; echo last words >&2; exit 1";
-        assert_eq!(reason(noise), Err("exit status: 1 (last words)".to_owned()));
-    }
-
-    #[test]
-    fn a_process_that_hangs_is_ended() {
-        let ended = ask::<Vec<u32>>(&mut script("exec sleep 600"), &[1], Duration::from_millis(50));
-        assert_eq!(ended, Err(AskError::TimeOut("it gave no report within 0.05 s and was ended".to_owned())));
-        let missing = ask::<Vec<u32>>(&mut Command::new("/nonexistent/sprag"), &[1], Duration::from_secs(1));
-        assert!(missing.is_err_and(|fault| fault.to_string().contains("cannot start `/nonexistent/sprag`")));
     }
 }

@@ -23,6 +23,5 @@ pub mod parity;
 pub mod scope;
 pub mod suite;
 pub mod survey;
-pub mod single_calls;
 
 pub use self::error::DeviceError;

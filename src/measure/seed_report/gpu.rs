@@ -4,21 +4,20 @@ use std::path::PathBuf;
 
 use chrono::Utc;
 
+use super::calls::{self, BothForms, GpuCalls, GpuCallsPlan};
 use super::engine::AskedEngine;
-use super::launches::{self, Chosen};
 use crate::MeasureError;
 use crate::environment::{platform, redact::redacted};
 use crate::gpu::precision::fp8_unavailable;
 use crate::gpu::probe::{self, GpuError};
 use crate::gpu::program::Dtype;
 use crate::gpu::settings::Settings;
-use crate::gpu::single_calls::{self, CALLS_VERSION, CallsPlan, CallsTimes, OperationCalls, Series, Subject};
 use crate::gpu::suite;
 use crate::process::WorkerCommand;
 use crate::suite::observer::Observer;
 use sprag_formats::compat::apex_x::gpu_report::{
-    self, Backend, Benchmarks, Calls, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
-    Selection,
+    self, Backend, Benchmarks, Chosen, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
+    TimedOperation,
 };
 use sprag_model::autotune::Snapshot;
 use sprag_model::run::{Run, RunStatus};
@@ -104,31 +103,31 @@ fn measured(
     observer: &dyn Observer,
 ) -> Result<Result<GpuReport, String>, MeasureError> {
     let effective = options.settings.dtype.effective(device.as_ref().ok().and_then(capability_of));
-    let chosen = Chosen::from_run(run, |subject| tuned_id(run, subject, &options.settings, effective.dtype));
-    let plan = CallsPlan {
-        version: CALLS_VERSION,
+    let chosen = Chosen::from_run(run, |timed| tuned_id(run, timed, &options.settings, effective.dtype));
+    let plan = GpuCallsPlan {
         settings: options.settings,
         dtype: effective.dtype,
         compiled,
         configurations: chosen.configurations.clone(),
     };
-    let times = match single_calls::measure(&WorkerCommand::for_task("gpu-calls")?, &plan) {
+    let times = match calls::measure(&WorkerCommand::for_task("gpu-calls")?, &plan) {
         Ok(times) => times,
         Err(error) => return Ok(Err(redacted(&error.to_string()))),
     };
-    let autotune = launches::snapshot(&times, &options.settings, effective.word(), &chosen);
+    let tuned = times.operations.iter().filter_map(|(timed, calls)| Some((*timed, calls.tuned.as_ref().ok()?)));
+    let autotune = chosen.snapshot(tuned, &options.config(), effective.word());
     let benchmarks = benchmarks(&times, &options.engine(), observer);
     let outcome = benchmarks.map(|benchmarks| Outcome::Measured(Box::new(benchmarks)));
     Ok(outcome.map(|outcome| assembled(options, run, device, outcome, autotune)))
 }
 
 /// The id of the benchmark whose configuration an operation runs with.
-fn tuned_id(run: &Run, subject: Subject, settings: &Settings, dtype: Dtype) -> Option<String> {
-    suite::tuned_id(&run.suite, &subject.operation(settings).ok()?, dtype).ok()
+fn tuned_id(run: &Run, timed: TimedOperation, settings: &Settings, dtype: Dtype) -> Option<String> {
+    suite::tuned_id(&run.suite, &calls::operation(timed, settings).ok()?, dtype).ok()
 }
 
-fn benchmarks(times: &CallsTimes, engine: &AskedEngine, observer: &dyn Observer) -> Result<Benchmarks, String> {
-    let timed = |subject: Subject| {
+fn benchmarks(times: &GpuCalls, engine: &AskedEngine, observer: &dyn Observer) -> Result<Benchmarks, String> {
+    let timed = |subject: TimedOperation| {
         let calls =
             times.operations.get(&subject).ok_or_else(|| format!("there are no times of `{}`", subject.word()))?;
         let operation = operation(calls);
@@ -137,18 +136,13 @@ fn benchmarks(times: &CallsTimes, engine: &AskedEngine, observer: &dyn Observer)
         }
         Ok::<Operation, String>(operation)
     };
-    let path = timed(Subject::EndToEnd)?;
-    let selection = Selection {
-        level_0: times.selected.level_0,
-        level_1: times.selected.level_1,
-        budget_b1_spent: times.selected.budget_b1_spent,
-        budget_b2_spent: times.selected.budget_b2_spent,
-    };
+    let path = timed(TimedOperation::EndToEnd)?;
+    let selection = times.selection;
     Ok(Benchmarks {
-        tilepack: timed(Subject::TilePack)?,
-        tileunpack: timed(Subject::TileUnpack)?,
-        fusion_gate: timed(Subject::FusionGate)?,
-        tilessm: timed(Subject::Scan)?,
+        tilepack: timed(TimedOperation::TilePack)?,
+        tileunpack: timed(TimedOperation::TileUnpack)?,
+        fusion_gate: timed(TimedOperation::FusionGate)?,
+        tilessm: timed(TimedOperation::Scan)?,
         tilessm_plugin: engine.plugin(),
         end_to_end: EndToEnd {
             reference: gpu_report::Path { calls: path.reference, selection, fallback_reason: None },
@@ -158,15 +152,11 @@ fn benchmarks(times: &CallsTimes, engine: &AskedEngine, observer: &dyn Observer)
     })
 }
 
-fn operation(calls: &OperationCalls) -> Operation {
-    let series = |series: &Series| Calls {
-        milliseconds: series.nanos.iter().map(|nanos| *nanos as f64 / 1e6).collect(),
-        peak_bytes: Some(series.peak_bytes),
-    };
+fn operation(calls: &BothForms) -> Operation {
     let fallback_reason = calls.tuned.as_ref().err().map(|reason| redacted(reason));
     Operation {
-        reference: series(&calls.reference),
-        dispatch: series(&calls.dispatch),
+        reference: calls.reference.clone(),
+        dispatch: calls.dispatch.clone(),
         backend: if fallback_reason.is_none() { Backend::Cuda } else { Backend::Reference },
         fallback_reason,
     }

@@ -2,7 +2,7 @@
 
 pub mod cpu;
 mod engine;
-mod launches;
+pub mod calls;
 mod gpu;
 
 pub use cpu::cpu_report;

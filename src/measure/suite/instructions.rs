@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::draft;
 use super::observer::Observer;
 use crate::MeasureError;
-use crate::instructions::{COUNT_VERSION, Count, CountPlan, LIMIT, Uncounted, Valgrind};
+use crate::instructions::{Count, CountPlan, LIMIT, Uncounted, Valgrind};
 use crate::process::WorkerCommand;
 use crate::protocol::Configurations;
 use crate::workload::Workload;
@@ -63,7 +63,6 @@ pub(super) fn count(
         if let Some(measurement) = run.measurements.iter_mut().find(fits) {
             let id = workload.benchmark.id();
             let plan = CountPlan {
-                version: COUNT_VERSION,
                 suite: run.suite.clone(),
                 configuration: configurations.get(&id).cloned(),
                 benchmark: id,

@@ -9,10 +9,11 @@ use serde::de::DeserializeOwned;
 use super::Exit;
 use crate::cli::{Task, WorkerArgs};
 use sprag_measure::gpu::scope::Scope;
-use sprag_measure::gpu::single_calls::{self, CallsPlan};
 use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
-use sprag_measure::seed_report::cpu::{self as seed, SeedPlan};
+use sprag_measure::seed_report::calls::{self as gpu_calls, GpuCallsPlan};
+use sprag_measure::seed_report::cpu::{self as cpu_calls, CpuCallsPlan};
+use sprag_measure::task::{self, Question};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, gpu, noise, worker};
 
@@ -37,16 +38,18 @@ pub(super) fn run(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn Writ
             worker::serve(&plan, &workloads, input, &mut worker::teller(out))?;
         }
         Task::Seed => {
-            let plan: SeedPlan = read(input)?;
-            answer(&seed::follow(&plan, &workloads(&plan.suite)?)?, out)?;
+            let question: Question<CpuCallsPlan> = read(input)?;
+            let workloads = workloads(&question.plan.suite)?;
+            answer(&task::follow(&question, |plan| cpu_calls::follow(plan, &workloads))?, out)?;
         }
         Task::GpuCalls => {
-            let plan: CallsPlan = read(input)?;
-            answer(&single_calls::follow(&plan)?, out)?;
+            let question: Question<GpuCallsPlan> = read(input)?;
+            answer(&task::follow(&question, gpu_calls::follow)?, out)?;
         }
         Task::Count => {
-            let plan: CountPlan = read(input)?;
-            answer(&count::follow(&plan, &cpu::workloads(&plan.suite)?)?, out)?;
+            let question: Question<CountPlan> = read(input)?;
+            let workloads = cpu::workloads(&question.plan.suite)?;
+            answer(&task::follow(&question, |plan| count::follow(plan, &workloads))?, out)?;
         }
     }
     Ok(Exit::Done)

@@ -4,6 +4,7 @@
 //! and the 95th percentile of `infer`, of however few samples, never null. Where a field names what we have not (Python,
 //! torch) it holds `none`.
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::single_calls::summarise;
@@ -24,7 +25,7 @@ pub const INPUT_SHAPE: [u64; 4] = [1, 3, 128, 128];
 pub const TILE_SHAPE: [u64; 4] = [1, 64, 128, 128];
 
 /// How often each kernel was called, and what its inputs follow from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Calls of `infer` before those that count.
     pub infer_warmup: u32,
@@ -46,7 +47,7 @@ pub struct Place {
 }
 
 /// Milliseconds of the single calls of each kernel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timings {
     /// The small inference model.
     pub infer: Vec<f64>,

@@ -1,5 +1,6 @@
 //! What was measured: the block `benchmarks`, out of the times of single calls.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::config::GpuConfig;
@@ -9,7 +10,7 @@ use crate::compat::apex_x::single_calls::summarise;
 const MEBIBYTE: f64 = 1_048_576.0;
 
 /// Single calls of one kernel or path.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calls {
     pub milliseconds: Vec<f64>,
     /// The most device memory held meanwhile, inputs included; absent where it is not known.
@@ -61,7 +62,7 @@ pub struct Path {
 }
 
 /// What a call of the path selected.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     /// Tiles of the first level, of all images.
     pub level_0: u64,

@@ -7,6 +7,7 @@
 
 mod environment;
 mod config;
+mod launches;
 mod benchmarks;
 mod report;
 mod markdown;
@@ -14,5 +15,6 @@ mod markdown;
 pub use benchmarks::{Backend, Benchmarks, Calls, EndToEnd, Operation, Path, Selection, TensorRt};
 pub use config::GpuConfig;
 pub use environment::{Device, Environment};
+pub use launches::{Chosen, TimedOperation, TunedForm};
 pub use markdown::to_markdown;
 pub use report::{GpuReport, Outcome, SCHEMA_VERSION, SUITE};

@@ -1,0 +1,412 @@
+//! Single calls on the device, timed as the seed, Apex-X, does: some to warm up and then those that count, each launched
+//! and waited for inside of its time, by the host's clock, one operation after the other in one fresh process.
+//!
+//! It serves the seed's own report and nothing else. Of a kernel that takes microseconds such a call shows the launch and
+//! the wait more than the kernel; the tracks of the suite tell them apart. Each form is checked on poisoned outputs before
+//! it is timed. Where the tuned form cannot run or is wrong, the plain one is timed in its place, and the answer says so.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gpu::DeviceError;
+use crate::gpu::device::Device;
+use crate::gpu::instance::{Instance, Supply};
+use crate::gpu::operation::fusion_gate::FusionGate;
+use crate::gpu::operation::scan::ScanOperation;
+use crate::gpu::operation::tile_pack::TilePack;
+use crate::gpu::operation::tile_unpack::TileUnpack;
+use crate::gpu::operation::{Config, Draw, Form, Initial, Operation, Rule, Tiled, Way, ff_path};
+use crate::gpu::parity;
+use crate::gpu::program::{Content, Dtype, Program};
+use crate::gpu::settings::Settings;
+use crate::process::WorkerCommand;
+use crate::{MeasureError, clock, task};
+use sprag_formats::compat::apex_x::gpu_report::{Calls, Selection, TimedOperation, TunedForm};
+use sprag_kernels::fusion::Gate;
+use sprag_kernels::scan::ScanShape;
+use sprag_kernels::shape::MapShape;
+use sprag_kernels::tile::Overlap;
+use sprag_model::benchmark::{Parity, ParityStatus};
+
+/// What the seeds of the ids lie above that of the report, as the seed has it.
+const PACK_IDS_SEED: u64 = 1;
+const UNPACK_IDS_SEED: u64 = 2;
+
+/// What a process has for everything but the calls that count: start, compiling, inputs, checks.
+const BASE_LIMIT: Duration = Duration::from_secs(600);
+
+/// What each call adds to the limit: far more than any takes.
+const CALL_LIMIT: Duration = Duration::from_secs(1);
+
+/// The most characters of a reason that stands in a report.
+const MOST_REASON: usize = 300;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GpuCallsPlan {
+    pub settings: Settings,
+    /// The element type that runs.
+    pub dtype: Dtype,
+    /// The folder that keeps what was compiled.
+    pub compiled: Option<PathBuf>,
+    /// The configurations of the tuned forms, by name; the one used untuned where there is none.
+    pub configurations: BTreeMap<TimedOperation, String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GpuCalls {
+    pub operations: BTreeMap<TimedOperation, BothForms>,
+    /// What each call of the whole path chose.
+    pub selection: Selection,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BothForms {
+    pub reference: Calls,
+    /// What is used: the tuned form, or where it cannot be the plain one once more.
+    pub dispatch: Calls,
+    /// What ran tuned, or why nothing did.
+    pub tuned: Result<TunedForm, String>,
+}
+
+/// Times in a fresh worker process.
+///
+/// # Errors
+/// [`MeasureError::SingleCalls`] where the process fails, or not even a plain form is right.
+pub(super) fn measure(command: &WorkerCommand, plan: &GpuCallsPlan) -> Result<GpuCalls, MeasureError> {
+    let calls = plan.settings.warmup.saturating_add(plan.settings.iters);
+    // Two forms of each, and a third series where a tuned one breaks midway.
+    let calls = calls.saturating_mul(3 * TimedOperation::ALL.len() as u32);
+    let limit = BASE_LIMIT + CALL_LIMIT.saturating_mul(calls);
+    let answer = task::ask(&mut command.command(), plan, limit);
+    let times: GpuCalls = answer.map_err(|fault| MeasureError::SingleCalls(fault.to_string()))?;
+    match TimedOperation::ALL.iter().find(|one| !times.operations.contains_key(one)) {
+        Some(one) => Err(MeasureError::SingleCalls(format!("its report has no times of `{}`", one.word()))),
+        None => Ok(times),
+    }
+}
+
+/// Times in this process.
+///
+/// # Errors
+/// Why there are no times at all.
+pub fn follow(plan: &GpuCallsPlan) -> Result<GpuCalls, String> {
+    let device = Device::of_this_thread(plan.compiled.as_deref()).map_err(|error| error.to_string())?;
+    let mut times = GpuCalls::default();
+    for timed in TimedOperation::ALL {
+        let operation = operation(timed, &plan.settings)?;
+        let calls = both_forms(&device, plan, timed, &operation);
+        times.operations.insert(timed, calls.map_err(|reason| format!("`{}`: {reason}", timed.word()))?);
+        if timed == TimedOperation::EndToEnd {
+            times.selection = selection(&operation);
+        }
+    }
+    Ok(times)
+}
+
+/// The operation at the sizes of the settings.
+///
+/// # Errors
+/// Sizes that the operation cannot have.
+pub(super) fn operation(timed: TimedOperation, settings: &Settings) -> Result<Operation, String> {
+    let Settings { profile, seed, budgets, .. } = settings;
+    let size = |value: u32| value as usize;
+    let map = MapShape {
+        batch: size(profile.batch),
+        channels: size(profile.channels),
+        height: size(profile.height),
+        width: size(profile.width),
+    };
+    let tiled = |offset: u64| {
+        let (side, count) = (size(profile.tile_size), size(profile.kmax));
+        Tiled::drawn(map, side, count, Draw::Distinct, seed.wrapping_add(offset)).map_err(|error| error.to_string())
+    };
+    match timed {
+        TimedOperation::TilePack => Ok(Operation::new(TilePack(tiled(PACK_IDS_SEED)?))),
+        TimedOperation::TileUnpack => {
+            let tiles = tiled(UNPACK_IDS_SEED)?;
+            let rule = Rule::drawn(tiles.ids().len(), Overlap::Override, seed.wrapping_add(UNPACK_IDS_SEED));
+            TileUnpack::new(tiles, rule).map(Operation::new).map_err(|error| error.to_string())
+        }
+        TimedOperation::FusionGate => Ok(Operation::new(FusionGate { map, gate: Gate::default() })),
+        TimedOperation::Scan => {
+            let tokens = ScanShape {
+                batch: size(profile.scan.batch),
+                steps: size(profile.scan.steps),
+                channels: size(profile.scan.channels),
+            };
+            Ok(Operation::new(ScanOperation { tokens, way: Way::Forward, initial: Initial::Zero }))
+        }
+        TimedOperation::EndToEnd => {
+            let module = ff_path::config(size(profile.kmax), budgets.b1, budgets.b2);
+            ff_path::FfPath::new(map, module, *seed).map(Operation::new)
+        }
+    }
+}
+
+/// The choice of tiles, and where their ids go.
+struct Choosing<'a> {
+    shape: &'a ff_path::FfPath,
+    /// The places of the ids of each level that has any.
+    places: Vec<usize>,
+}
+
+impl<'a> Choosing<'a> {
+    /// The choice of an operation; `None` where it makes none.
+    fn from_operation(operation: &'a Operation, program: &Program) -> Option<Choosing<'a>> {
+        let shape = operation.selection()?;
+        let holds_ids = |place: &usize| matches!(program.buffers[*place].content, Content::Integers(_));
+        Some(Choosing { shape, places: (0..program.buffers.len()).filter(holds_ids).collect() })
+    }
+
+    /// Chooses, and hands the ids to the device. They are handed over in each call: that they are the same as in the last
+    /// one is chance, and no caller can count on it.
+    fn choose(&self, instance: &Instance) -> Result<(), DeviceError> {
+        let selection = self.shape.select().map_err(DeviceError::Program)?;
+        let lists = [selection.l0, selection.l1];
+        for (place, ids) in self.places.iter().zip(lists.iter().filter(|ids| !ids.is_empty())) {
+            let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+            instance.buffer(*place).upload(&bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// What each call of the operation chooses; nothing where it makes no choice.
+fn selection(operation: &Operation) -> Selection {
+    let Some(shape) = operation.selection() else { return Selection::default() };
+    let selection = shape.selection();
+    Selection {
+        level_0: selection.l0.len() as u64,
+        level_1: selection.l1.len() as u64,
+        budget_b1_spent: selection.spent_b1,
+        budget_b2_spent: selection.spent_b2,
+    }
+}
+
+/// The plain form, then the tuned one. Where the tuned one fails, the plain one is what a caller gets.
+fn both_forms(
+    device: &Rc<Device>,
+    plan: &GpuCallsPlan,
+    timed: TimedOperation,
+    operation: &Operation,
+) -> Result<BothForms, String> {
+    let plain =
+        || series(device, plan, operation, Form::Reference).map(|(series, _)| series).map_err(|fault| reason(&fault));
+    let config = config(operation, plan.configurations.get(&timed))?;
+    let reference = plain()?;
+    let (dispatch, tuned) = match series(device, plan, operation, Form::Tuned(config)) {
+        Ok((series, calls)) => {
+            let program = operation.program(plan.dtype, Form::Tuned(config));
+            (series, Ok(TunedForm { kernels: kernels(&program), configuration: macros(config), calls }))
+        }
+        // A device that is broken fails here once more, and then there are no times at all.
+        Err(fault) => (plain()?, Err(reason(&fault))),
+    };
+    Ok(BothForms { reference, dispatch, tuned })
+}
+
+/// Checks a form and times its calls; gives the times and how often it was called.
+fn series(
+    device: &Rc<Device>,
+    plan: &GpuCallsPlan,
+    operation: &Operation,
+    form: Form,
+) -> Result<(Calls, u64), DeviceError> {
+    let GpuCallsPlan { settings, dtype, .. } = plan;
+    let program = operation.program(*dtype, form);
+    let supply = Supply::of_set(settings.seed, 0);
+    let is_beyond_cpu = parity::is_beyond_cpu(&program);
+    if is_beyond_cpu {
+        // There the tuned form is held against the plain one, which small shapes must vouch for.
+        let (parity, shape) = parity::check_uneven(device, operation, *dtype, form, settings.seed)?;
+        right(&parity, &shape.unwrap_or_default())?;
+    }
+    let instance = Instance::new(device, program, supply)?;
+    if !is_beyond_cpu || form != Form::Reference {
+        right(&parity::at_shape(device, &instance, operation, (*dtype, form), supply)?, &operation.label())?;
+    }
+    let context = &device.context;
+    let choosing = Choosing::from_operation(operation, instance.program());
+    let mut calls = 1;
+    let mut call = || -> Result<(), DeviceError> {
+        calls += 1;
+        if let Some(choosing) = &choosing {
+            choosing.choose(&instance)?;
+        }
+        instance.call()?;
+        context.wait()
+    };
+    // What the check freed is given back by then.
+    context.wait()?;
+    context.reset_highest();
+    for _ in 0..settings.warmup {
+        call()?;
+    }
+    let mut timed = |_| {
+        let mut done = Ok(());
+        let nanos = clock::time(|| done = call());
+        done.map(|()| nanos.milliseconds())
+    };
+    let milliseconds = (0..settings.iters).map(&mut timed).collect::<Result<Vec<f64>, DeviceError>>()?;
+    // The pool may hand out more than was asked for.
+    let peak_bytes = context.pool_high_water().unwrap_or(0).max(context.highest() as u64);
+    Ok((Calls { milliseconds, peak_bytes: Some(peak_bytes) }, calls))
+}
+
+fn right(parity: &Parity, shape: &str) -> Result<(), DeviceError> {
+    if parity.status == ParityStatus::Mismatch {
+        return Err(DeviceError::Wrong { shape: shape.to_owned(), error: parity.max_abs_error });
+    }
+    Ok(())
+}
+
+/// The configuration of that name, the first where none is named.
+fn config(operation: &Operation, name: Option<&String>) -> Result<Config, String> {
+    let candidates = operation.candidates();
+    let Some(name) = name else { return Ok(candidates[0]) };
+    let found = candidates.into_iter().find(|candidate| candidate.name() == *name);
+    found.ok_or_else(|| format!("it has no configuration `{name}`"))
+}
+
+/// The kernels of a program in the order of their launches, each once.
+fn kernels(program: &Program) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for kernel in program.kernels() {
+        if !names.iter().any(|name| name == kernel.entry) {
+            names.push(kernel.entry.to_owned());
+        }
+    }
+    names
+}
+
+/// What a configuration sets, by macro.
+fn macros(config: Config) -> BTreeMap<String, u32> {
+    let Config { block, vector, unroll, chunk } = config;
+    let all = [("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)];
+    all.into_iter().filter(|(_, value)| *value > 0).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// An error as it stands in a report: one line, and not the whole log of a compiler.
+fn reason(error: &DeviceError) -> String {
+    let text = error.to_string();
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(MOST_REASON).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::settings::Budgets;
+
+    fn fixed(timed: TimedOperation) -> Operation {
+        operation(timed, &Settings::FIXED).expect("the fixed profile can be")
+    }
+
+    #[test]
+    fn the_operations_have_the_sizes_that_are_asked_for() {
+        let check = |timed: TimedOperation, expected: &str| {
+            let operation = fixed(timed);
+            assert_eq!(format!("{} {}", operation.name(), operation.label()), expected);
+            assert_eq!(timed.word(), operation.name());
+        };
+        check(TimedOperation::TilePack, "tile_pack b=1 c=128 h=128 w=128 t=8 k=32");
+        check(TimedOperation::TileUnpack, "tile_unpack b=1 c=128 h=128 w=128 t=8 k=32 overlap=override");
+        check(TimedOperation::FusionGate, "fusion_gate b=1 c=128 h=128 w=128");
+        check(TimedOperation::Scan, "tile_ssm_scan b=1 steps=256 c=128 way=forward initial=zero");
+        check(TimedOperation::EndToEnd, "ff_path b=1 c=128 h=128 w=128 l0=20 l1=32");
+    }
+
+    #[test]
+    fn what_is_drawn_follows_from_the_seed() {
+        let program = |timed: TimedOperation, seed: u64| {
+            let operation = operation(timed, &Settings { seed, ..Settings::FIXED }).expect("the sizes can be");
+            operation.program(Dtype::F16, Form::Reference)
+        };
+        for timed in [TimedOperation::TilePack, TimedOperation::TileUnpack, TimedOperation::EndToEnd] {
+            assert_eq!(program(timed, 1), program(timed, 1));
+            assert_ne!(program(timed, 1), program(timed, 2), "{timed:?}");
+        }
+        let mut settings = Settings::FIXED;
+        settings.profile.height = 100;
+        assert!(operation(TimedOperation::TilePack, &settings).is_err(), "tiles do not fill the map");
+    }
+
+    #[test]
+    fn an_answer_without_an_operation_is_refused() {
+        let plan = GpuCallsPlan {
+            settings: Settings { iters: 2, ..Settings::FIXED },
+            dtype: Dtype::F16,
+            compiled: None,
+            configurations: BTreeMap::from([(TimedOperation::TilePack, "block128".to_owned())]),
+        };
+        let text = serde_json::to_string(&plan).expect("a plan is JSON");
+        assert!(text.contains(r#""configurations":{"tile_pack":"block128"}"#), "{text}");
+        let outcome = serde_json::to_string(&GpuCalls::default()).expect("times are JSON");
+        let script = format!(r#"cat >/dev/null; echo '{{"version":1,"outcome":{{"Ok":{outcome}}}}}'"#);
+        let command = WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".to_owned(), script] };
+        let error = measure(&command, &plan).expect_err("there are no times").to_string();
+        assert_eq!(error, "cannot time single calls: its report has no times of `tile_pack`");
+    }
+
+    #[test]
+    fn the_ids_of_both_levels_have_their_places() {
+        let check = |b1: f64, b2: f64, expected: &[usize], tiles: [u64; 2]| {
+            let settings = Settings { budgets: Budgets { b1, b2, total: 32.0 }, ..Settings::FIXED };
+            let operation = operation(TimedOperation::EndToEnd, &settings).expect("the sizes can be");
+            let program = operation.program(Dtype::F16, Form::Reference);
+            let choosing = Choosing::from_operation(&operation, &program).expect("the path chooses");
+            let lengths: Vec<usize> = choosing.places.iter().map(|place| program.buffers[*place].count).collect();
+            assert_eq!(lengths, expected, "{b1} {b2}");
+            let selection = selection(&operation);
+            assert_eq!([selection.level_0, selection.level_1], tiles);
+        };
+        check(16.0, 8.0, &[20, 32], [20, 32]);
+        check(16.0, 0.0, &[20], [20, 0]);
+        check(0.0, 8.0, &[], [0, 0]);
+    }
+
+    #[test]
+    fn the_published_profile_spends_what_the_seed_spends() {
+        let selection = selection(&fixed(TimedOperation::EndToEnd));
+        assert_eq!((selection.budget_b1_spent, selection.budget_b2_spent), (16.000000000000004, 8.0));
+        let pack = fixed(TimedOperation::TilePack);
+        let program = pack.program(Dtype::F16, Form::Reference);
+        assert!(Choosing::from_operation(&pack, &program).is_none(), "its ids are given");
+    }
+
+    #[test]
+    fn a_configuration_is_taken_by_its_name() {
+        let pack = fixed(TimedOperation::TilePack);
+        let candidates = pack.candidates();
+        assert_eq!(config(&pack, None), Ok(candidates[0]));
+        assert_eq!(config(&pack, Some(&candidates[1].name())), Ok(candidates[1]));
+        assert_eq!(config(&pack, Some(&"fast".to_owned())), Err("it has no configuration `fast`".to_owned()));
+        let macros = macros(Config { block: 128, vector: 16, unroll: 2, chunk: 0 });
+        let expected = [("BLOCK", 128), ("UNROLL", 2), ("VECTOR", 16)].map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(macros, BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn each_kernel_is_named_once() {
+        let path = fixed(TimedOperation::EndToEnd);
+        let program = path.program(Dtype::F16, Form::Tuned(path.candidates()[0]));
+        assert_eq!(kernels(&program), ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"]);
+    }
+
+    #[test]
+    fn a_reason_is_one_line() {
+        let log = "tile_pack.cu(3): error: no\n1 error\n".to_owned();
+        let error = DeviceError::Compile { file: "tile_pack.cu", log };
+        assert_eq!(reason(&error), "nvrtc_compile_failed: tile_pack.cu: tile_pack.cu(3): error: no");
+        let wrong = DeviceError::Wrong { shape: "b=1".to_owned(), error: None };
+        assert!(reason(&wrong).starts_with("parity: the result at b=1 "), "{}", reason(&wrong));
+        assert_eq!(reason(&DeviceError::Compiler("x".repeat(1000))).len(), MOST_REASON);
+    }
+}
