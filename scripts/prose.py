@@ -125,6 +125,7 @@ def slugs(page):
 
 def faults(page, name):
     text = page.read_text(encoding="utf-8")
+    written = set(re.findall(r"`([^`\s]+)`:$", text, re.MULTILINE))  # files that the reader of a tutorial writes
     for number, kind, line in classified(text):
         if kind == "code":
             continue
@@ -139,7 +140,7 @@ def faults(page, name):
             elif anchor and other.suffix == ".md" and anchor not in slugs(other):
                 yield number, f"no such heading: {target}"
         for path in PATH.findall(line):
-            if not (ROOT / path).exists():
+            if path not in written and not (ROOT / path).exists():
                 yield number, f"no such file: {path}"
         if name in NOT_YET or any(name == file and line.startswith(start) for file, start in PINNED):
             continue
@@ -157,12 +158,22 @@ def faults(page, name):
                 yield number, f"{count} words in a sentence, at most {LONGEST}: {' '.join(sentence.split()[:6])} ..."
 
 
+def absent_messages(page):
+    """Headings in backticks quote a message of the program; its source must hold the words."""
+    sources = "\n".join(file.read_text(encoding="utf-8") for file in sorted((ROOT / "src").rglob("*.rs")))
+    for number, kind, line in classified(page.read_text(encoding="utf-8")):
+        quoted = re.match(r"^### `(.+)`$", line)
+        if kind == "heading" and quoted and quoted[1] not in sources:
+            yield number, f"no message of the program says: {quoted[1]}"
+
+
 def main():
     pages = [ROOT / name for name in PAGES] + sorted((ROOT / "docs").rglob("*.md"))
     count = 0
     for page in pages:
         name = page.relative_to(ROOT).as_posix()
-        for number, message in sorted(faults(page, name)):
+        found = [*faults(page, name), *(absent_messages(page) if page.name == "TROUBLESHOOTING.md" else ())]
+        for number, message in sorted(found):
             print(f"{name}:{number}: {message}")
             count += 1
     print(f"{len(pages)} pages, {count} faults", file=sys.stderr)

@@ -45,6 +45,8 @@ def follow(sprag, page):
         tools.mkdir()
         (tools / "sprag").symlink_to(sprag)
         environment = {**os.environ, "HOME": folder, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+        for variable, name in (("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")):  # the toolchain of whoever runs this
+            environment.setdefault(variable, str(pathlib.Path.home() / name))
         subprocess.run(["git", "init", "--quiet", "--initial-branch=main"], cwd=project, check=True)
         for setting in ("user.name=Ada", "user.email=ada@example.com"):
             subprocess.run(["git", "config", *setting.split("=")], cwd=project, check=True)
