@@ -123,6 +123,8 @@ pub use transport::answer::RemoteFault;
 pub use transport::call::CallError;
 
 #[cfg(test)]
+mod sample_run;
+#[cfg(test)]
 mod testing;
 
 /// What takes more than one file: appending, loading back, being cut short, findings and repairs.

@@ -4,16 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use tempfile::TempDir;
 
 use crate::{Appended, Loaded, Record, Store, append, load, open, target};
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag_model::commit::Commit;
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::metric::Metric;
-use sprag_model::run::{Quality, Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::run::Run;
+
+pub(crate) use crate::sample_run::{minute, rounds, run};
 
 /// A repository in a folder that goes with it.
 pub(crate) struct Fixture {
@@ -143,55 +141,7 @@ pub(crate) fn try_git_in(folder: &Path, arguments: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&text).trim_end().to_owned())
 }
 
-/// A fixed time, that many minutes later.
-pub(crate) fn minute(number: i64) -> DateTime<Utc> {
-    DateTime::from_timestamp(1_767_600_000, 0).unwrap() + TimeDelta::minutes(number)
-}
-
-/// A run of the suite `cpu` that differs with `number` in time and value.
-pub(crate) fn run(number: i64) -> Run {
-    let value = 1e-3 * (1.0 + number as f64 / 100.0);
-    let estimate = Estimate {
-        metric: Metric::time(),
-        value,
-        workers: vec![value, value * 1.01],
-        p50: Some(value),
-        p95: None,
-        min: None,
-        interval: None,
-        detectable: None,
-        n: 20,
-    };
-    let benchmark = Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").unwrap();
-    let measurement = Measurement {
-        benchmark: benchmark.into(),
-        role: Default::default(),
-        attributes: Default::default(),
-        parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
-        estimates: vec![estimate],
-        failure: None,
-    };
-    Run {
-        suite: "cpu".to_owned(),
-        timestamp: minute(number),
-        commit: None,
-        machine: Machine::named("bench-1", "Example CPU"),
-        environment: Environment::from_facts([("cpu_model".to_owned(), "Example".to_owned())].into()),
-        config: Default::default(),
-        status: RunStatus::Ok,
-        reason: None,
-        quality: Quality { clean: true, reasons: Vec::new() },
-        measurements: vec![measurement],
-        autotune: Vec::new(),
-    }
-}
-
 /// As [`run`], of that commit.
 pub(crate) fn run_of(number: i64, commit: Commit) -> Run {
     Run { commit: Some(commit), ..run(number) }
-}
-
-/// How many rounds a loop of faults runs: few for each change, all of them where `SPRAG_LONG_TESTS=1` is set.
-pub(crate) fn rounds(few: u64, all: u64) -> u64 {
-    if std::env::var_os("SPRAG_LONG_TESTS").is_some_and(|value| value == "1") { all } else { few }
 }

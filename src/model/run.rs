@@ -29,15 +29,21 @@ pub const IMPORT: &str = "import";
 pub struct Run {
     /// The suite, such as `cpu`.
     pub suite: String,
+    /// When the run began, to the second.
     pub timestamp: DateTime<Utc>,
     /// What was measured; absent outside a repository or before the first commit.
     pub commit: Option<Commit>,
     /// Where.
     pub machine: Machine,
+    /// Under which circumstances.
     pub environment: Environment,
+    /// The settings of the protocol, by name.
     pub config: BTreeMap<String, Value>,
+    /// Whether the suite ran.
     pub status: RunStatus,
+    /// Why it was skipped or failed.
     pub reason: Option<String>,
+    /// Whether its numbers can be trusted.
     pub quality: Quality,
     /// The benchmarks, in the order in which the suite lists them.
     pub measurements: Vec<Measurement>,
@@ -85,6 +91,7 @@ pub struct RecordedRun {
     pub path: String,
     /// The sixteen digits of its content that the name bears.
     pub id: String,
+    /// What it says.
     pub run: Run,
 }
 
@@ -93,16 +100,35 @@ pub struct RecordedRun {
 pub struct Quarantined {
     /// Its path in the history's tree.
     pub path: String,
+    /// What is wrong with it.
     pub reason: String,
 }
 
 impl Run {
+    /// A clean run of no commit that measured nothing yet, in an environment without facts.
+    pub fn new(suite: &str, timestamp: DateTime<Utc>, machine: Machine) -> Run {
+        Run {
+            suite: suite.to_owned(),
+            timestamp,
+            commit: None,
+            machine,
+            environment: Environment::from_facts(BTreeMap::new()),
+            config: BTreeMap::new(),
+            status: RunStatus::Ok,
+            reason: None,
+            quality: Quality { clean: true, reasons: Vec::new() },
+            measurements: Vec::new(),
+            autotune: Vec::new(),
+        }
+    }
+
     /// Whether the run is of some of its suite's benchmarks only, so that others are not missing: it was filtered, or is
     /// one of several shards.
     pub fn is_partial(&self) -> bool {
         is_partial(&self.config)
     }
 
+    /// Whether another tool measured it.
     pub fn is_imported(&self) -> bool {
         self.config.contains_key(IMPORT)
     }

@@ -1,18 +1,16 @@
 //! The cache of decoded runs: the same site with it, without it, with half of it, and after it was damaged.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::Sandbox;
+use crate::demo::repository;
+use crate::sandbox::{Sandbox, files as all_files};
 
-/// Months of records that the demo has more than these tests need: each takes time, and shows nothing new.
-const MONTHS_TOO_MANY: usize = 4;
-
-/// A project with two months of runs, made by the demo.
+/// The first two months of the demo: more take time, and show nothing new.
 fn project() -> Sandbox {
-    let sandbox = Sandbox::empty();
-    sprag_pipeline::demo::generate(&sandbox.project, 1).expect("the demo is generated");
-    sandbox.git(&["reset", "-q", "--hard", &format!("HEAD~{MONTHS_TOO_MANY}")]);
+    let sandbox = repository();
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~4"]);
     sandbox
 }
 
@@ -33,20 +31,10 @@ fn runs(sandbox: &Sandbox) -> Vec<PathBuf> {
     files(&cache(sandbox)).into_iter().filter(of_runs).collect()
 }
 
-/// The bytes of a whole site, made with these variables.
-fn site(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = sandbox.project.join("site");
+/// The bytes of a site, made with these variables.
+fn site(sandbox: &Sandbox, variables: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     sandbox.sprag_with(variables, &["site", "--out", "site"]).expect(0);
-    let mut pages = Vec::new();
-    let mut folders = vec![folder];
-    while let Some(folder) = folders.pop() {
-        for path in files(&folder) {
-            match fs::read(&path) {
-                Ok(bytes) => pages.push((path, bytes)),
-                Err(_) => folders.push(path),
-            }
-        }
-    }
+    let pages = all_files(&sandbox.project.join("site"));
     assert!(pages.len() > 20, "{}", pages.len());
     pages
 }

@@ -1,6 +1,7 @@
 //! Projects whose runs are written down, not measured: every value, session, machine and environment is known.
 
 use chrono::{TimeDelta, TimeZone as _, Utc};
+use sprag_history as history;
 use sprag_model::benchmark::Benchmark;
 use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
@@ -26,14 +27,19 @@ impl Crafted {
         Crafted { sandbox: Sandbox::new() }
     }
 
-    /// One whose only commit has so many sessions, a day apart: `pack` takes 1 ms and `scan` 2 ms, give or take a thousandth.
+    /// One whose only commit has so many sessions, as [`Crafted::sessions`] records them.
     pub(crate) fn with_sessions(count: i64) -> Crafted {
         let crafted = Crafted::new();
-        for day in 1..=count {
-            let wobble = 1.0 + 0.001 * ((day % 3) - 1) as f64;
-            crafted.record(&crafted.run(day, &[("pack", 1e-3 * wobble), ("scan", 2e-3 * wobble)]));
-        }
+        crafted.sessions(1..=count);
         crafted
+    }
+
+    /// A session on each of those days: `pack` takes 1 ms and `scan` 2 ms, give or take a thousandth.
+    pub(crate) fn sessions(&self, days: std::ops::RangeInclusive<i64>) {
+        for day in days {
+            let wobble = 1.0 + 0.001 * ((day % 3) - 1) as f64;
+            self.record(&self.run(day, &[("pack", 1e-3 * wobble), ("scan", 2e-3 * wobble)]));
+        }
     }
 
     /// A run of that day of January at the commit that is checked out, of benchmarks and their seconds.
@@ -77,10 +83,24 @@ impl Crafted {
         Run { environment: Environment::from_facts(facts), ..run }
     }
 
+    /// The run, as one of another suite.
+    pub(crate) fn of_suite(suite: &str, run: Run) -> Run {
+        let mut measurements = run.measurements;
+        for one in &mut measurements {
+            std::sync::Arc::make_mut(&mut one.benchmark).suite = suite.to_owned();
+        }
+        Run { suite: suite.to_owned(), measurements, ..run }
+    }
+
+    /// Records the run, which `../run.json` holds afterwards.
     #[track_caller]
     pub(crate) fn record(&self, run: &Run) {
         self.sandbox.write("../run.json", &run_files::text(run));
-        self.sandbox.sprag(&["history", "add", "../run.json"]).expect(0);
+        let store = history::open(&self.sandbox.project).expect("there is a repository");
+        let target = history::target(&store, None).expect("it has a branch");
+        let record = history::Record::from_run(run);
+        let appended = history::append(&store, &target, &[record], run.timestamp).expect("it can be recorded");
+        assert_eq!(appended.warnings, [""; 0]);
     }
 
     /// A new commit of code, and a run at it.

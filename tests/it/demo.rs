@@ -1,12 +1,41 @@
 //! The demo: a rich site in seconds, and a gate that sees what was planted.
 
+use std::fs;
+use std::sync::OnceLock;
+
 use crate::sandbox::Sandbox;
+
+/// The file with what `sprag demo` printed, beside the folder `shop`.
+pub(crate) const PRINTED: &str = "planted.txt";
+
+/// The demo and its site in the folder `shop`. It is generated once a process and copied.
+pub(crate) fn shop() -> Sandbox {
+    static DEMO: OnceLock<Sandbox> = OnceLock::new();
+    Sandbox::copy_of(&DEMO, || {
+        let sandbox = Sandbox::empty();
+        let ended = sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+        sandbox.write(PRINTED, &ended.out);
+        sandbox
+    })
+}
+
+/// The repository of the demo alone, without site and caches, as the project.
+pub(crate) fn repository() -> Sandbox {
+    static DEMO: OnceLock<Sandbox> = OnceLock::new();
+    Sandbox::copy_of(&DEMO, || {
+        let sandbox = shop().below("shop");
+        for folder in ["_site", ".sprag"] {
+            fs::remove_dir_all(sandbox.project.join(folder)).unwrap_or_default();
+        }
+        sandbox
+    })
+}
 
 #[test]
 fn the_demo_shows_what_it_planted() {
-    let sandbox = Sandbox::empty();
-    let ended = sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
-    assert!(ended.out.contains("Planted") && ended.out.contains("tile_pack"), "{}", ended.out);
+    let sandbox = shop();
+    let printed = sandbox.read(PRINTED);
+    assert!(printed.contains("Planted") && printed.contains("tile_pack"), "{printed}");
     let page = sandbox.read("shop/_site/index.html");
     assert!(page.contains("slower") && page.contains("tile_pack"), "the digest does not show the planted step");
     let events = sandbox.read("shop/_site/events/index.html");

@@ -65,14 +65,6 @@ fn the_text_has_its_sections_also_outside_a_repository() {
 }
 
 #[test]
-fn what_hinders_recording_is_told_and_no_error() {
-    let sandbox = Sandbox::new();
-    sandbox.git(&["checkout", "-q", "--detach"]);
-    let ended = sandbox.sprag(&["doctor", "--quick"]).expect(0);
-    assert!(ended.out.contains("HEAD is detached") && ended.out.contains("recording: "), "{}", ended.out);
-}
-
-#[test]
 fn faults_of_the_user_are_the_usual_ones() {
     let sandbox = Sandbox::new();
     sandbox.sprag(&["doctor", "--jason"]).expect(2).says(&["--jason", "--json"]);

@@ -8,6 +8,7 @@ use sprag_model::event_record::{EventMember, EventRecord, EventStep};
 use sprag_model::series::Series;
 
 use crate::clones::Clones;
+use crate::demo::repository;
 use crate::sandbox::Sandbox;
 use crate::schemas::follows;
 
@@ -79,8 +80,7 @@ fn an_event_record_follows_its_schema() {
 
 #[test]
 fn runs_are_listed_proven_and_exported_as_without_events() {
-    let sandbox = Sandbox::empty();
-    sprag_pipeline::demo::generate(&sandbox.project, 1).expect("an empty folder takes the demo");
+    let sandbox = repository();
     let last = sandbox.records("HEAD").pop().expect("the demo has records");
     let proven = ["history", "prove", last.as_str()];
     let commands: [&[&str]; 5] = [

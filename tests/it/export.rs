@@ -6,37 +6,18 @@ use std::process::Stdio;
 use serde_json::Value;
 use sprag_model::flat::{BENCHMARKS, Kind, SAMPLES, Table};
 
-use crate::sandbox::Sandbox;
+use crate::demo::shop;
+use crate::sandbox::{Sandbox, files};
 use crate::schemas::follows;
 
 fn export(sandbox: &Sandbox, arguments: &[&str]) -> String {
     sandbox.sprag(&[&["-C", "shop", "export"][..], arguments].concat()).expect(0).out
 }
 
-/// Every file below a folder of the sandbox, with its bytes.
-fn files(sandbox: &Sandbox, folder: &str) -> Vec<(String, Vec<u8>)> {
-    let (mut found, mut folders) = (Vec::new(), vec![sandbox.project.join(folder)]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("the folder can be listed") {
-            let path = entry.expect("the folder can be listed").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(&sandbox.project).expect("it lies below").to_string_lossy().into_owned();
-                let name = name.split_once('/').map(|(_, rest)| rest.to_owned()).expect("it lies in the folder");
-                found.push((name, std::fs::read(&path).expect("a file can be read")));
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
 /// In the folder `shop` lies the history of the demo, which takes its time.
 #[test]
 fn the_history_of_the_demo_is_exported() {
-    let sandbox = Sandbox::empty();
-    sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+    let sandbox = shop();
     every_form_tells_the_same(&sandbox);
     a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(&sandbox);
     a_reader_that_has_seen_enough_is_no_error(&sandbox);
@@ -74,8 +55,8 @@ fn every_form_tells_the_same(sandbox: &Sandbox) {
     assert_eq!(sandbox.read("shop/values.jsonl"), lines);
     export(sandbox, &["parquet", "--out", "../first"]);
     export(sandbox, &["parquet", "--out", "../second"]);
-    let first = files(sandbox, "first");
-    assert!(first == files(sandbox, "second"), "equal input gives other bytes");
+    let first = files(&sandbox.project.join("first"));
+    assert!(first == files(&sandbox.project.join("second")), "equal input gives other bytes");
     let has = |start: &str| first.iter().any(|(name, bytes)| name.starts_with(start) && bytes.starts_with(b"PAR1"));
     assert!(has("benchmarks/suite=cpu/year=2026/month=") && has("samples/suite=cpu/year=2026/month="));
 }
@@ -86,9 +67,9 @@ fn a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(sandbox: &S
     refused.says(&["holds files that are no export of sprag", "hint: name an empty folder"]);
     sandbox.sprag(&["-C", "shop", "export", "parquet", "--out", "_site"]).expect(2).says(&["no export of sprag"]);
     export(sandbox, &["parquet", "--out", "../out"]);
-    let whole = files(sandbox, "out").len();
+    let before = files(&sandbox.project.join("out")).len();
     export(sandbox, &["parquet", "--out", "../out", "--until", "2026-08-31"]);
-    assert!(files(sandbox, "out").len() < whole, "months that were not asked for stay");
+    assert!(files(&sandbox.project.join("out")).len() < before, "months that were not asked for stay");
     sandbox.sprag(&["-C", "shop", "export", "parquet"]).expect(2).says(&["--out"]);
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::clones::Clones;
 use crate::crafted::{BASELINE, Crafted};
-use crate::run_files::{run, text};
+use crate::run_files::{rounds, run, text};
 use crate::sandbox::{Ended, Sandbox};
 
 /// More calls than any command here makes.
@@ -53,7 +53,7 @@ struct Faulty<'f> {
     sandbox: &'f Sandbox,
     ended: Ended,
     /// The call, for messages.
-    told: String,
+    call: String,
 }
 
 /// Lets the n-th call inside `folder` fail, for every n of `numbers` that the command makes, each time in a copy of the
@@ -62,7 +62,7 @@ fn sweep(
     template: &Sandbox,
     (folder, arguments): (&str, &[&str]),
     (how, numbers): (&str, impl Iterator<Item = usize>),
-    mut look: impl FnMut(Faulty<'_>),
+    mut check: impl FnMut(Faulty<'_>),
 ) {
     let (_folder, library) = match shim() {
         Ok(shim) => shim,
@@ -93,8 +93,8 @@ fn sweep(
             break;
         }
         tried += 1;
-        let told = format!("{how} at {number}: {fault}{}", ended.err);
-        look(Faulty { sandbox: &sandbox, ended, told });
+        let call = format!("{how} at {number}: {fault}{}", ended.err);
+        check(Faulty { sandbox: &sandbox, ended, call });
     }
     assert!(tried > 0, "no call was tried");
 }
@@ -108,23 +108,23 @@ fn recording(template: &Sandbox, how: &str, numbers: impl Iterator<Item = usize>
 fn adding(template: &Sandbox, (path, new): (&str, usize), faults: (&str, impl Iterator<Item = usize>)) {
     let before = template.records("main").len();
     let add = ["history", "add", path];
-    sweep(template, ("", &add), faults, |Faulty { sandbox, ended, told }| {
+    sweep(template, ("", &add), faults, |Faulty { sandbox, ended, call }| {
         let now = sandbox.records("main").len();
         match ended.code {
-            0 => assert_eq!(now, before + new, "it succeeded, and the record is not there: {told}"),
+            0 => assert_eq!(now, before + new, "it succeeded, and the record is not there: {call}"),
             2 => {
-                assert_eq!(now, before, "it failed, and the history has changed: {told}");
-                assert!(ended.err.contains("cannot "), "the step is not named: {told}");
+                assert_eq!(now, before, "it failed, and the history has changed: {call}");
+                assert!(ended.err.contains("cannot "), "the step is not named: {call}");
             }
-            code => panic!("it ended with {code}: {told}"),
+            code => panic!("it ended with {code}: {call}"),
         }
         let next = sandbox.sprag(&add);
-        assert_eq!(next.code, 0, "the next command failed: {}\nafter {told}", next.err);
-        assert_eq!(sandbox.records("main").len(), before + new, "after {told}");
-        assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "after {told}");
+        assert_eq!(next.code, 0, "the next command failed: {}\nafter {call}", next.err);
+        assert_eq!(sandbox.records("main").len(), before + new, "after {call}");
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "after {call}");
         sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
         let left = sandbox.project.join(".sprag/pending").read_dir().map_or(0, Iterator::count);
-        assert_eq!(left, 0, "a record that was kept was not recorded: {told}");
+        assert_eq!(left, 0, "a record that was kept was not recorded: {call}");
     });
 }
 
@@ -138,19 +138,19 @@ fn syncing(how: &str, numbers: impl Iterator<Item = usize>) {
     // A copy must not reach the remote of the template.
     clones.git("a", &["remote", "set-url", "origin", "../remote.git"]);
     clones.git("b", &["remote", "set-url", "origin", "../remote.git"]);
-    sweep(&clones.sandbox, ("a", &sync), (how, numbers), |Faulty { sandbox, ended, told }| {
+    sweep(&clones.sandbox, ("a", &sync), (how, numbers), |Faulty { sandbox, ended, call }| {
         let clones = Clones { sandbox: sandbox.copied() };
-        let (held, shared) = (clones.records("a"), clones.records("remote.git"));
-        assert!(held.contains(&own), "a record is gone: {told}");
-        assert!((1..=2).contains(&shared.len()), "the remote has {shared:?}: {told}");
+        let (local, shared) = (clones.records("a"), clones.records("remote.git"));
+        assert!(local.contains(&own), "a record is gone: {call}");
+        assert!((1..=2).contains(&shared.len()), "the remote has {shared:?}: {call}");
         match ended.code {
-            0 => assert_eq!((held.len(), shared.len()), (2, 2), "it succeeded, and not all is shared: {told}"),
-            2 => assert!(STEPS.iter().any(|step| ended.err.contains(step)), "the step is not named: {told}"),
-            code => panic!("it ended with {code}: {told}"),
+            0 => assert_eq!((local.len(), shared.len()), (2, 2), "it succeeded, and not all is shared: {call}"),
+            2 => assert!(STEPS.iter().any(|step| ended.err.contains(step)), "the step is not named: {call}"),
+            code => panic!("it ended with {code}: {call}"),
         }
         for clone in ["a", "b"] {
             let next = clones.sync(clone, &[]);
-            assert_eq!(next.code, 0, "the next sync failed: {}\nafter {told}", next.err);
+            assert_eq!(next.code, 0, "the next sync failed: {}\nafter {call}", next.err);
         }
         clones.agree(&["a", "b"], 2);
     });
@@ -165,7 +165,7 @@ fn accepting(how: &str, numbers: impl Iterator<Item = usize>) {
     std::fs::remove_dir_all(crafted.sandbox.project.join(".sprag")).expect("it is there");
     let old = crafted.sandbox.read(BASELINE);
     let accept = ["baseline", "accept", "p.json", "--why", "It is worth it."];
-    sweep(&crafted.sandbox, ("", &accept), (how, numbers), |Faulty { sandbox, ended, told }| {
+    sweep(&crafted.sandbox, ("", &accept), (how, numbers), |Faulty { sandbox, ended, call }| {
         let archived = || {
             let entries = sandbox.project.join("baselines/archive").read_dir().into_iter().flatten().flatten();
             let files =
@@ -174,45 +174,42 @@ fn accepting(how: &str, numbers: impl Iterator<Item = usize>) {
         };
         let now = sandbox.read(BASELINE);
         match ended.code {
-            0 => assert!(now.contains("It is worth it.") && archived() == [old.clone()], "it is not all there: {told}"),
+            0 => assert!(now.contains("It is worth it.") && archived() == [old.clone()], "it is not all there: {call}"),
             2 => {
-                assert_eq!(now, old, "it failed, and the baseline has changed: {told}");
-                assert!(ended.err.contains("cannot "), "the step is not named: {told}");
-                assert!(archived().iter().all(|text| *text == old), "the archive holds part of it: {told}");
+                assert_eq!(now, old, "it failed, and the baseline has changed: {call}");
+                assert!(ended.err.contains("cannot "), "the step is not named: {call}");
+                assert!(archived().iter().all(|text| *text == old), "the archive holds part of it: {call}");
             }
-            code => panic!("it ended with {code}: {told}"),
+            code => panic!("it ended with {code}: {call}"),
         }
-        assert_eq!(sandbox.sprag(&accept).code, 0, "the next one failed after {told}");
-        assert_eq!(archived(), std::slice::from_ref(&old), "after {told}");
+        assert_eq!(sandbox.sprag(&accept).code, 0, "the next one failed after {call}");
+        assert_eq!(archived(), std::slice::from_ref(&old), "after {call}");
     });
 }
 
-/// One call in so many; all of them where the variable `SPRAG_ALL_FAULTS` is set.
-fn some(step: usize) -> impl Iterator<Item = usize> {
-    match std::env::var_os("SPRAG_ALL_FAULTS") {
-        Some(_) => (1..).step_by(1),
-        None => (1..).step_by(step),
-    }
+/// One call in so many, which makes about ten a test; every one in the long tests.
+fn some(step: u64) -> impl Iterator<Item = usize> {
+    (1..).step_by(rounds(step, 1) as usize)
 }
 
 #[test]
 fn a_failing_disk_leaves_before_or_after() {
-    recording(&template(false), "EIO", some(3));
-    syncing("EIO", some(12));
-    accepting("EIO", some(1));
+    recording(&template(false), "EIO", some(9));
+    syncing("EIO", some(40));
+    accepting("EIO", some(4));
 }
 
 #[test]
 fn a_full_disk_leaves_before_or_after() {
-    recording(&template(true), "ENOSPC", some(3));
-    syncing("ENOSPC", some(12));
-    accepting("ENOSPC", some(1));
+    recording(&template(true), "ENOSPC", some(9));
+    syncing("ENOSPC", some(40));
+    accepting("ENOSPC", some(4));
 }
 
 #[test]
 fn what_may_not_be_written_leaves_before_or_after() {
-    recording(&template(true), "EACCES", some(10));
-    syncing("EACCES", some(30));
+    recording(&template(true), "EACCES", some(12));
+    syncing("EACCES", some(60));
 }
 
 /// So many records are written as a pack.
@@ -223,17 +220,17 @@ fn a_fault_in_a_batch_leaves_before_or_after() {
         template.write(&format!("in/{number}.json"), &text(&run(number)));
     }
     // The pack comes first, then trees, commit, staged files, journal, ref, placed files and the index.
-    let first = 2;
-    let early = (first..24).step_by(4);
-    adding(&template, ("in", 79), ("EIO", early.chain((24 + first..MANY).step_by(31))));
-    adding(&template, ("in", 79), ("ENOSPC", (first..MANY).step_by(43)));
+    let step = |few| rounds(few, 4) as usize;
+    let early = (2..24).step_by(step(8));
+    adding(&template, ("in", 79), ("EIO", early.chain((26..MANY).step_by(step(90)))));
+    adding(&template, ("in", 79), ("ENOSPC", (2..MANY).step_by(step(120))));
 }
 
 #[test]
 fn interruptions_and_short_writes_leave_before_or_after() {
     let template = template(true);
     for how in ["EINTR", "short"] {
-        recording(&template, how, some(10));
-        syncing(how, some(40));
+        recording(&template, how, some(20));
+        syncing(how, some(90));
     }
 }

@@ -4,15 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::demo::repository;
 use crate::sandbox::{Ended, Sandbox};
 use crate::schemas::follows;
-
-/// The demo's repository: many runs of two machines, without its site.
-fn history() -> Sandbox {
-    let sandbox = Sandbox::empty();
-    sprag_pipeline::demo::generate(&sandbox.project, 1).expect("an empty folder takes the demo");
-    sandbox
-}
 
 /// What a command printed, which must follow the published schema of that name.
 fn json(schema: &str, ended: &Ended) -> Value {
@@ -30,7 +24,7 @@ fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Vec<Value> {
 
 #[test]
 fn the_log_lists_filters_and_advises() {
-    let sandbox = history();
+    let sandbox = repository();
     let all = runs(&sandbox, &[]);
     assert_eq!(all.len(), sandbox.records("HEAD").len());
     let time = |run: &Value| run["timestamp_utc"].as_str().expect("a time").to_owned();
@@ -90,7 +84,7 @@ fn a_history_of_which_no_run_can_be_read_is_not_called_empty() {
 
 #[test]
 fn damage_is_found_repaired_and_proven_not_to_have_been_there() {
-    let sandbox = history();
+    let sandbox = repository();
     let fsck = |arguments: &[&str], code| sandbox.sprag(&[&["history", "fsck"], arguments].concat()).expect(code);
     let before = json("history-fsck-1", &fsck(&["--json"], 0));
     let root = before["root"].as_str().expect("a root").to_owned();
@@ -124,7 +118,7 @@ fn damage_is_found_repaired_and_proven_not_to_have_been_there() {
 
 #[test]
 fn a_rewritten_history_and_a_busy_one() {
-    let sandbox = history();
+    let sandbox = repository();
     let root = json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["root"]
         .as_str()
         .expect("a root")
@@ -142,7 +136,7 @@ fn a_rewritten_history_and_a_busy_one() {
 
 #[test]
 fn proofs_are_made_here_and_checked_anywhere() {
-    let sandbox = history();
+    let sandbox = repository();
     let root = |sandbox: &Sandbox| {
         json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["root"]
             .as_str()

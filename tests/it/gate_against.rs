@@ -1,6 +1,6 @@
 //! What a run is held against: commits, releases, the sessions before, under rules of a file of their own.
 
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::benchmark::{Parity, ParityStatus};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::run::{Run, RunStatus};
 use sprag_model::unit::Unit;
@@ -215,12 +215,7 @@ fn a_file_of_one_suite_judges_that_suite() {
 
 /// A run of the suite `more`.
 fn of_other_suite(crafted: &Crafted) -> Run {
-    let mut run = crafted.run(10, &[("pack", 1e-3)]);
-    run.suite = "more".to_owned();
-    for one in &mut run.measurements {
-        one.benchmark = Benchmark::new("more", "pack", &[], "fast").expect("plain words").into();
-    }
-    run
+    Crafted::of_suite("more", crafted.run(10, &[("pack", 1e-3)]))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use sprag_model::run::{Quality, Run};
 
-use crate::crafted::{BASELINE, Crafted};
+use crate::crafted::Crafted;
 
 /// Six sessions, and a run after them of which `pack` is half as slow again and `new` is new.
 fn doubtful_and_regressed() -> Crafted {
@@ -95,23 +95,4 @@ fn a_value_without_an_interval_is_none() {
         serde_json::from_str(&crafted.sandbox.sprag(&["check", "--report", "json=-"]).out).expect("it is JSON");
     let suite = &json["suites"][0];
     assert!(suite["whole"]["interval"].is_null() && suite["comparisons"][0]["effect"]["interval"].is_null(), "{json}");
-}
-
-#[test]
-fn a_bad_baseline_that_is_named_comes_with_a_hint() {
-    let crafted = Crafted::with_sessions(6);
-    crafted.ends(0, &["baseline", "emit"]);
-    let check = |from: &str, to: &str, words: &[&str]| {
-        crafted.sandbox.write("bad.json", &crafted.altered(BASELINE, from, to));
-        let hint = "hint: mend the file, or take a new one with `sprag baseline emit`";
-        crafted.ends(2, &["check", "--baseline", "bad.json"]).says(words).says(&["bad.json", hint]);
-    };
-    check("\"tolerance\": 0.02", "\"tolerance\": -0.02", &["`rule.tolerance` = -0.02 for `cpu/pack @fast time`"]);
-    check("\"value\": ", "\"value\": -", &["`value` = -0.000999", "a number above zero"]);
-    let rule = "in the metric `cpu/pack @fast time`: unknown variant `magic`, expected one of";
-    check("\"name\": \"interval\"", "\"name\": \"magic\"", &[rule]);
-    let mut empty: serde_json::Value = serde_json::from_str(&crafted.sandbox.read(BASELINE)).expect("it is JSON");
-    empty["metrics"] = serde_json::json!({});
-    crafted.sandbox.write("bad.json", &empty.to_string());
-    crafted.ends(2, &["check", "--baseline", "bad.json"]).says(&["has empty `metrics`", "hint: mend the file"]);
 }

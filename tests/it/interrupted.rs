@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bad_input::QUARANTINED;
-use crate::run_files::{run, text};
+use crate::run_files::{rounds, run, text};
 use crate::sandbox::Sandbox;
 
 /// What must hold after whatever happened: git is whole, every record can be read, the tree heals, work goes on.
@@ -24,8 +24,9 @@ fn a_kill_at_any_moment_loses_nothing_recorded() {
     let sandbox = Sandbox::new();
     sandbox.sprag(&["weekly", "--quick"]).expect(0);
     let mut recorded = 1;
-    // Spread over the whole run, which takes some tenths of a second; where each falls is up to the machine.
-    for millis in (0..600).step_by(40) {
+    // Spread over a run, which takes some tenths of a second; where each falls is up to the machine.
+    let kills = rounds(10, 100);
+    for millis in (0..kills).map(|kill| 600 * kill / kills) {
         let mut child = sandbox.start(&["weekly", "--quick"]);
         std::thread::sleep(Duration::from_millis(millis));
         child.kill().expect("our own child can be killed");
@@ -42,7 +43,7 @@ fn a_kill_at_any_moment_loses_nothing_recorded() {
 #[test]
 #[cfg(unix)]
 fn a_kill_at_any_moment_of_adding_loses_no_record_that_was_acknowledged() {
-    const KILLS: u32 = 100;
+    let kills = rounds(10, 100) as u32;
     let sandbox = Sandbox::new();
     sandbox.write(".gitignore", "/in\n");
     sandbox.commit("Ignore what comes in");
@@ -56,10 +57,10 @@ fn a_kill_at_any_moment_of_adding_loses_no_record_that_was_acknowledged() {
     assert!(ended.success());
     let takes = begun.elapsed();
     let mut acknowledged = vec![0];
-    for kill in 0..KILLS {
+    for kill in 0..kills {
         let number = i64::from(kill) + 1;
         let mut child = add(number);
-        std::thread::sleep(takes * kill / KILLS);
+        std::thread::sleep(takes * kill / kills);
         child.kill().expect("our own child can be killed");
         if child.wait().expect("a killed child ends").success() {
             acknowledged.push(number);

@@ -3,17 +3,11 @@
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use serde_json::Value;
 
+use crate::demo::shop;
 use crate::sandbox::{Ended, Sandbox};
 use crate::schemas::follows;
 
 const FILE: &str = "shop/ledger/2026.toml";
-
-/// The demo, in which tile_pack became slower by 15 % on two machines.
-fn shop() -> Sandbox {
-    let sandbox = Sandbox::empty();
-    sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
-    sandbox
-}
 
 /// The present as the program takes it.
 fn today() -> NaiveDate {

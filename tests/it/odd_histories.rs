@@ -1,14 +1,12 @@
 //! Sites of histories that hold little, or text that would harm a page that believed it.
 
-use std::fs;
-use std::path::Path;
-
 use sprag_model::benchmark::Benchmark;
 use sprag_model::environment::Machine;
 use sprag_model::run::{Run, RunStatus};
 
 use crate::crafted::{CLASS, Crafted};
 use crate::run_files;
+use crate::sandbox::files;
 
 /// What a name of others may hold, and more than 500 characters of it.
 fn hostile() -> String {
@@ -16,27 +14,17 @@ fn hostile() -> String {
     piece.repeat(8)
 }
 
-/// All files below a folder, with their texts.
-fn files(folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            files(&path, found);
-        } else {
-            let text = fs::read_to_string(&path).expect("every file of these sites is text");
-            found.push((path.display().to_string(), text));
-        }
-    }
-}
-
 /// The site of the history, after what holds of every page was held against it.
 #[track_caller]
 fn site(of: &Crafted) -> Vec<(String, String)> {
     of.ends(0, &["site"]);
     of.ends(0, &["site", "--check"]);
-    let mut found = Vec::new();
-    files(&of.sandbox.project.join("_site"), &mut found);
-    for (path, text) in found.iter().filter(|(path, _)| path.ends_with(".html")) {
+    let text = |bytes| String::from_utf8(bytes).expect("every file of these sites is text");
+    let pages: Vec<(String, String)> = files(&of.sandbox.project.join("_site"))
+        .into_iter()
+        .map(|(path, bytes)| (format!("/{path}"), text(bytes)))
+        .collect();
+    for (path, text) in pages.iter().filter(|(path, _)| path.ends_with(".html")) {
         let lower = text.to_lowercase();
         assert_eq!(text.matches("<h1").count(), 1, "{path} has one headline");
         assert!(!lower.contains("<script>") && !lower.contains(">nan"), "{path}");
@@ -44,24 +32,24 @@ fn site(of: &Crafted) -> Vec<(String, String)> {
         assert!(text.len() < 1 << 20, "{path} has {} bytes", text.len());
         assert!(!path.contains("..") && !path.contains('<'), "{path}");
     }
-    for (path, text) in found.iter().filter(|(path, _)| path.ends_with(".js") && path.contains("/data/")) {
+    for (path, text) in pages.iter().filter(|(path, _)| path.ends_with(".js") && path.contains("/data/")) {
         assert!(!text.contains(['<', '>', '&', '\u{2028}', '\u{202e}']), "{path} ends its script");
     }
-    found
+    pages
 }
 
-fn page<'a>(site: &'a [(String, String)], end: &str) -> &'a str {
-    let found = site.iter().find(|(path, _)| path.ends_with(end));
-    &found.unwrap_or_else(|| panic!("there is no {end}")).1
+fn page<'a>(site: &'a [(String, String)], name: &str) -> &'a str {
+    let page = site.iter().find(|(path, _)| path[1..] == *name);
+    &page.unwrap_or_else(|| panic!("there is no {name}")).1
 }
 
 #[test]
 fn one_run_gives_every_kind_of_page() {
     let history = Crafted::with_sessions(1);
     let site = site(&history);
-    assert!(page(&site, "/_site/index.html").contains("pack"));
-    assert!(page(&site, "/matrix/cpu.html").contains("the only commit that was measured"));
-    assert!(page(&site, "/compare/index.html").contains("1 measured commit"));
+    assert!(page(&site, "index.html").contains("pack"));
+    assert!(page(&site, "matrix/cpu.html").contains("the only commit that was measured"));
+    assert!(page(&site, "compare/index.html").contains("1 measured commit"));
     let series = site.iter().find(|(path, _)| path.contains("/series/cpu-pack")).expect("it has a page");
     assert!(series.1.contains("Too few points to tell a change") && series.1.contains("<svg"), "{}", series.0);
 }
@@ -75,8 +63,8 @@ fn a_history_of_skipped_runs_says_why() {
         history.record(&run);
     }
     let site = site(&history);
-    assert!(page(&site, "/_site/index.html").contains("no such device"));
-    assert!(page(&site, "/runs/index.html").contains("skipped"));
+    assert!(page(&site, "index.html").contains("no such device"));
+    assert!(page(&site, "runs/index.html").contains("skipped"));
     assert!(
         !site.iter().any(|(path, _)| path.contains("/matrix/") || path.contains("/series/")),
         "nothing was measured"
@@ -90,7 +78,7 @@ fn a_series_with_one_point_stands_beside_long_ones() {
     let site = site(&history);
     let one = site.iter().find(|(path, _)| path.contains("/series/cpu-new-one")).expect("it has a page");
     assert!(one.1.contains("1 run, newest commit first"), "{}", one.0);
-    assert!(page(&site, "/matrix/cpu.html").contains("<span>– new</span>"));
+    assert!(page(&site, "matrix/cpu.html").contains("<span>– new</span>"));
 }
 
 #[test]

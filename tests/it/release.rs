@@ -5,8 +5,8 @@ use std::process::Command;
 
 use sprag_base::digest::sha256_hex as sha256;
 
-use crate::released::{Project, files, waiver};
-use crate::sandbox::Sandbox;
+use crate::released::{Project, waiver};
+use crate::sandbox::{Sandbox, files};
 use crate::schemas::follows;
 
 #[test]

@@ -4,8 +4,11 @@ use std::fs;
 use std::process::Command;
 
 use sprag_base::digest::sha256_hex as sha256;
+use sprag_base::stats::random::SplitMix64;
 
-use crate::released::{Project, files, forge};
+use crate::released::{Project, forge};
+use crate::run_files::rounds;
+use crate::sandbox::files;
 
 /// The example of RFC 8410, section 10.3: a key that everybody knows.
 pub(crate) const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
@@ -214,19 +217,6 @@ fn the_form_of_apex_x_has_derived_statuses() {
     assert!(project.sandbox().read(&format!("evidence/{page}")).contains("# Apex-X Release Evidence"));
 }
 
-/// Numbers that look random, from a seed (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-}
-
 #[test]
 fn any_flipped_bit_is_found_and_its_file_named() {
     let project = Project::new();
@@ -234,7 +224,7 @@ fn any_flipped_bit_is_found_and_its_file_named() {
     project.attest(&["--key", "../key.pem"]);
     let all = files(&project.evidence(""));
     let of_kind = |begin: &str| all.keys().filter(|path| path.starts_with(begin)).cloned().collect::<Vec<_>>();
-    let mut random = Random(9);
+    let mut random = SplitMix64::new(9);
     // As often in each kind of file, since records are most of the bytes.
     let kinds = [
         "history/",
@@ -252,7 +242,7 @@ fn any_flipped_bit_is_found_and_its_file_named() {
     for kind in kinds {
         let paths = of_kind(kind);
         assert!(!paths.is_empty(), "{kind}");
-        for _ in 0..4 {
+        for _ in 0..rounds(1, 10) {
             let path = &paths[random.below(paths.len())];
             let mut bytes = all[path].clone();
             let (byte, bit) = (random.below(bytes.len()), random.below(8));

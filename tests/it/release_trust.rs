@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::released::{Project, files, forge, waiver};
-use crate::sandbox::Sandbox;
+use crate::released::{Project, forge, waiver};
+use crate::sandbox::{Sandbox, files};
 
 /// A project whose README is part of its release and of its commits.
 fn with_readme() -> Project {

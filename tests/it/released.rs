@@ -1,14 +1,14 @@
 //! A project with a release that may go, for the tests of releases.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use sprag_base::digest::sha256_hex as sha256;
 
 use crate::crafted::Crafted;
-use crate::sandbox::{Ended, Sandbox};
+use crate::sandbox::{Ended, Sandbox, files};
 
 const CHECKLIST: &str = r#"schema_version = 1
 [[item]]
@@ -74,7 +74,13 @@ role = "Release owner"
 pub(crate) struct Project(pub(crate) Crafted);
 
 impl Project {
+    /// A copy of one that is made once a process.
     pub(crate) fn new() -> Project {
+        static MADE: OnceLock<Sandbox> = OnceLock::new();
+        Project(Crafted { sandbox: Sandbox::copy_of(&MADE, || Project::make().0.sandbox) })
+    }
+
+    fn make() -> Project {
         let crafted = Crafted::with_sessions(8);
         let Crafted { sandbox } = &crafted;
         let first = crafted.commit().sha;
@@ -82,10 +88,7 @@ impl Project {
         sandbox.write(".gitignore", "/_site\n/out\n/evidence*\n");
         sandbox.write("code.rs", "// 2");
         sandbox.commit("Change the code");
-        for day in 9..=16 {
-            let wobble = 1.0 + 0.001 * ((day % 3) - 1) as f64;
-            crafted.record(&crafted.run(day, &[("pack", 1e-3 * wobble), ("scan", 2e-3 * wobble)]));
-        }
+        crafted.sessions(9..=16);
         let second = crafted.commit().sha;
         sandbox.git(&["tag", "v2", &second]);
         crafted.ends(0, &["baseline", "emit"]);
@@ -147,24 +150,6 @@ pub(crate) fn waiver(commit: &str, expires: &str) -> String {
         "[[waive]]\nrelease = \"v2\"\nitem = \"coverage\"\nreason = \"The project is young\"\nauthor = \"Ada\"\n\
          date = \"2026-01-01\"\ncommit = \"{commit}\"\nexpires = \"{expires}\"\n"
     )
-}
-
-/// All files below a folder, by path.
-pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(below) = folders.pop() {
-        for entry in fs::read_dir(below).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).expect("it lies below").to_string_lossy().replace('\\', "/");
-                found.insert(name, fs::read(&path).expect("a file"));
-            }
-        }
-    }
-    found
 }
 
 /// Writes sums and statement anew, as somebody would who forges what they are about.

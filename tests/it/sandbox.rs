@@ -1,8 +1,11 @@
 //! A temporary project with its own git and its own home, in which the binary runs as a user would run it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
 
 /// A suite that is quick also in a build without optimisation.
 const SMALL_SUITE: &str =
@@ -65,10 +68,37 @@ impl Sandbox {
 
     /// The same project, home and all, in another place.
     pub(crate) fn copied(&self) -> Sandbox {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        self.copied_to(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn copied_to(&self, folder: tempfile::TempDir) -> Sandbox {
         copy(self.folder.path(), folder.path());
-        let project = folder.path().join("project");
-        Sandbox { folder, project }
+        let project = self.project.strip_prefix(self.folder.path()).expect("the project lies below");
+        Sandbox { project: folder.path().join(project), folder }
+    }
+
+    /// A copy of the sandbox that `make` gives, which is called once a process.
+    pub(crate) fn copy_of(template: &'static OnceLock<Sandbox>, make: impl FnOnce() -> Sandbox) -> Sandbox {
+        const PREFIX: &str = "sprag-template-";
+        let made = template.get_or_init(|| {
+            // No destructor runs for a static: what earlier processes left is removed here.
+            let old = |entry: &fs::DirEntry| {
+                let modified = entry.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+                let is_old = modified.elapsed().is_ok_and(|age| age > Duration::from_secs(3600));
+                is_old && entry.file_name().to_string_lossy().starts_with(PREFIX)
+            };
+            for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten().filter(old) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+            make().copied_to(tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary folder"))
+        });
+        made.copied()
+    }
+
+    /// The sandbox with a repository below its project as its project.
+    pub(crate) fn below(mut self, path: &str) -> Sandbox {
+        self.project.push(path);
+        self
     }
 
     /// Takes the git user away.
@@ -223,6 +253,24 @@ impl Sandbox {
         };
         Ended { code: output.status.code().unwrap_or(-1), out: redact(&output.stdout), err: redact(&output.stderr) }
     }
+}
+
+/// All files below a folder, by path.
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(below) = folders.pop() {
+        for entry in fs::read_dir(below).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("it lies below").to_string_lossy().replace('\\', "/");
+                files.insert(name, fs::read(&path).expect("a file"));
+            }
+        }
+    }
+    files
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -2,12 +2,12 @@
 
 use std::fs;
 
+use crate::demo::shop;
 use crate::sandbox::Sandbox;
 
 #[test]
 fn a_site_is_proven_or_named_where_it_differs() {
-    let sandbox = Sandbox::empty();
-    sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+    let sandbox = shop();
     let check = || sandbox.sprag(&["-C", "shop", "site", "--check"]);
     assert!(check().expect(0).out.contains("is what a clean rebuild gives"));
     let site = sandbox.project.join("shop/_site");
@@ -45,8 +45,7 @@ fn what_is_no_site_is_not_checked() {
 
 #[test]
 fn all_values_lie_beside_the_pages_where_the_project_wants_that() {
-    let sandbox = Sandbox::empty();
-    sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+    let sandbox = shop();
     let site = sandbox.project.join("shop/_site");
     assert!(!site.join("data/benchmarks.csv").exists() && site.join("data/commits.js").exists());
     assert!(!sandbox.read("shop/_site/about/method.html").contains("benchmarks.csv"));

@@ -3,55 +3,45 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 
-use crate::sandbox::Sandbox;
+use crate::crafted::{BASELINE, Crafted};
+use crate::demo::repository;
+use crate::sandbox::{Sandbox, files};
 
-/// The files below a folder, by path: what identifies the file on the disk, and its bytes.
-fn files(folder: &Path) -> BTreeMap<String, (u64, Vec<u8>)> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(&next).expect("a folder of the site") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let name = path.strip_prefix(folder).expect("it lies below").to_string_lossy().into_owned();
-            let inode = fs::metadata(&path).expect("a file").ino();
-            files.insert(name, (inode, fs::read(&path).expect("a file of the site")));
-        }
-    }
-    files
-}
+/// The files of a site, by path: what identifies the file on the disk, and its bytes.
+type Files = BTreeMap<String, (u64, Vec<u8>)>;
 
 /// Renders the site over what is there and gives its files, after it was held against a clean build in another place.
-fn rendered(sandbox: &Sandbox, what: &str) -> BTreeMap<String, (u64, Vec<u8>)> {
+fn rendered(sandbox: &Sandbox, what: &str) -> Files {
     sandbox.sprag(&["site"]).expect(0);
     let clean = sandbox.project.with_file_name("clean");
     let _ = fs::remove_dir_all(&clean);
     let there = clean.to_string_lossy().into_owned();
     sandbox.sprag_with(&[("SPRAG_CACHE", "off")], &["site", "--out", &there]).expect(0);
-    let (grown, clean) = (files(&sandbox.project.join("_site")), files(&clean));
+    let site = sandbox.project.join("_site");
+    let (grown, clean) = (files(&site), files(&clean));
     assert!(grown.keys().eq(clean.keys()), "{what}: other pages");
-    for (path, (_, bytes)) in &clean {
-        assert!(grown[path].1 == *bytes, "{what}: {path} is not what a clean build gives");
+    for (path, bytes) in &clean {
+        assert!(grown[path] == *bytes, "{what}: {path} is not what a clean build gives");
     }
-    grown
+    let with_inode = |(path, bytes)| {
+        let inode = fs::metadata(site.join(&path)).expect("a file").ino();
+        (path, (inode, bytes))
+    };
+    grown.into_iter().map(with_inode).collect()
 }
 
 /// The paths of which the bytes differ.
-fn changed(before: &BTreeMap<String, (u64, Vec<u8>)>, after: &BTreeMap<String, (u64, Vec<u8>)>) -> Vec<String> {
+fn changed(before: &Files, after: &Files) -> Vec<String> {
     let differs =
         |path: &&String| before.get(*path).map(|(_, bytes)| bytes) != after.get(*path).map(|(_, bytes)| bytes);
     after.keys().filter(differs).cloned().collect()
 }
 
 /// Fails where a file that is as it was is another one on the disk.
-fn nothing_was_written_twice(before: &BTreeMap<String, (u64, Vec<u8>)>, after: &BTreeMap<String, (u64, Vec<u8>)>) {
+fn nothing_was_written_twice(before: &Files, after: &Files) {
     for (path, (inode, bytes)) in after {
-        if before.get(path).is_some_and(|(_, known)| known == bytes) && path != ".sprag-site" {
+        if before.get(path).is_some_and(|(_, earlier)| earlier == bytes) && path != ".sprag-site" {
             assert_eq!(before[path].0, *inode, "{path} was written though it did not change");
         }
     }
@@ -59,52 +49,55 @@ fn nothing_was_written_twice(before: &BTreeMap<String, (u64, Vec<u8>)>, after: &
 
 #[test]
 fn a_grown_site_is_what_a_clean_build_gives() {
-    let sandbox = Sandbox::empty();
-    sprag_pipeline::demo::generate(&sandbox.project, 2).expect("the demo is generated");
+    let sandbox = repository();
     let newest = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.git(&["reset", "-q", "--hard", "HEAD~3"]);
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~5"]);
     let mut before = rendered(&sandbox, "the first months");
-    for back in [2, 1, 0] {
+    for back in [4, 3] {
         sandbox.git(&["reset", "-q", "--hard", &format!("{newest}~{back}")]);
         let after = rendered(&sandbox, "a month more");
         assert!(!changed(&before, &after).is_empty(), "a month changed nothing");
         nothing_was_written_twice(&before, &after);
         before = after;
     }
-    let again = rendered(&sandbox, "nothing new");
-    assert_eq!(changed(&before, &again), Vec::<String>::new());
-    nothing_was_written_twice(&before, &again);
+    let after = rendered(&sandbox, "nothing new");
+    assert_eq!(changed(&before, &after), Vec::<String>::new());
+    nothing_was_written_twice(&before, &after);
 }
 
 #[test]
 fn whatever_a_site_is_made_of_changes_it() {
-    let sandbox = Sandbox::empty();
-    sprag_pipeline::demo::generate(&sandbox.project, 2).expect("the demo is generated");
-    let mut before = rendered(&sandbox, "as it is");
+    let crafted = Crafted::new();
+    let Crafted { sandbox } = &crafted;
+    for day in 1..=24 {
+        let wobble = 1.0 + 0.001 * (day * 7 % 5) as f64;
+        let pack = if day <= 12 { 1e-3 } else { 1.5e-3 };
+        crafted.change(day, &[("pack", pack * wobble), ("scan", 2e-3 * wobble)]);
+    }
+    let newest = crafted.commit().sha;
+    crafted.ends(0, &["baseline", "emit"]);
+    let mut before = rendered(sandbox, "as it is");
     let mut expect = |what: &str, page: &str| {
-        let after = rendered(&sandbox, what);
+        let after = rendered(sandbox, what);
         let changed = changed(&before, &after);
         assert!(changed.iter().any(|path| path.starts_with(page)), "{what} changed {changed:?} and not {page}");
         nothing_was_written_twice(&before, &after);
         before = after;
-        changed.len()
     };
-    let newest = sandbox.git(&["rev-parse", "HEAD"]);
     let toml = sandbox.read("sprag.toml");
     sandbox.write("sprag.toml", &format!("{toml}\n[schedule]\nevery_days = 3\n"));
     expect("the configuration", "index.html");
-    let baseline = fs::read_dir(sandbox.project.join("baselines")).expect("there are baselines").next();
-    fs::remove_file(baseline.expect("there is one").expect("an entry").path()).expect("a baseline");
+    fs::remove_file(sandbox.project.join(BASELINE)).expect("a baseline");
     expect("a baseline that is gone", "index.html");
     sandbox.git(&["tag", "v9.9.9"]);
     expect("a tag", "compare/");
     let old = sandbox.git(&["rev-list", "--max-parents=0", "HEAD"]);
     sandbox.git(&["tag", "v0.0.0", &old]);
     expect("a tag of an old commit", "");
-    sandbox.sprag(&["trend", "--record"]).expect(0);
-    expect("records of events", "index.html");
+    sandbox.sprag(&["trend", "--record"]).expect(0).says(&["recorded 1 change"]);
+    rendered(sandbox, "records of events");
     let events = files(&sandbox.project.join("_site/events"));
-    let open = events.iter().find(|(_, (_, bytes))| String::from_utf8_lossy(bytes).contains("[[accept]]"));
+    let open = events.iter().find(|(_, bytes)| String::from_utf8_lossy(bytes).contains("[[accept]]"));
     let event = open.expect("an event is open").0.trim_end_matches(".html");
     sandbox.write(
         "ledger/accepted.toml",
@@ -119,7 +112,7 @@ fn whatever_a_site_is_made_of_changes_it() {
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "Say nothing"]);
     fs::write(sandbox.project.join("code.rs"), "// code\n").expect("a file");
     sandbox.commit("Begin to say something");
-    rendered(&sandbox, "a commit");
+    rendered(sandbox, "a commit");
     sandbox.git(&["commit", "-q", "--amend", "-m", "Say something else"]);
-    rendered(&sandbox, "another subject of a commit");
+    rendered(sandbox, "another subject of a commit");
 }

@@ -3,9 +3,7 @@
 use std::process::Child;
 
 use crate::clones::{Clones, record_in};
-
-/// How often a sync is killed; `scripts/sync-figures.py` does it a thousand times.
-const KILLS: u64 = 100;
+use crate::run_files::rounds;
 
 /// How many clones push at the same time; the script has fifty.
 const RIVALS: usize = 6;
@@ -18,31 +16,33 @@ fn a_kill_at_any_moment_loses_nothing() {
     let begun = std::time::Instant::now();
     clones.sync("a", &[]).expect(0);
     let span = begun.elapsed();
-    for kill in 1..=KILLS {
+    // `scripts/sync-figures.py` does it a thousand times.
+    let kills = rounds(10, 100);
+    for kill in 1..=kills {
         clones.record("a", kill as i64);
         clones.record("b", 100 + kill as i64);
         clones.sync("b", &[]).expect(0);
         let mut child = clones.sandbox.start(&["-C", "a", "history", "sync"]);
         // Spread over the time that a whole one takes; where each falls is up to the machine.
-        std::thread::sleep(span.mul_f64(kill as f64 / KILLS as f64));
+        std::thread::sleep(span.mul_f64(kill as f64 / kills as f64));
         child.kill().expect("our own child can be killed");
         child.wait().expect("a killed child ends");
         assert!(clones.records("a").len() > kill as usize, "a record is gone");
         // A git that a killed sync had called may live on for a moment, and move a ref while git looks.
-        let is_whole = || clones.sandbox.try_git(&["-C", "a", "fsck", "--no-progress", "--no-dangling"]);
-        let mut found = is_whole();
+        let fsck = || clones.sandbox.try_git(&["-C", "a", "fsck", "--no-progress", "--no-dangling"]);
+        let mut outcome = fsck();
         for _ in 0..50 {
-            if found.is_ok() {
+            if outcome.is_ok() {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(100));
-            found = is_whole();
+            outcome = fsck();
         }
-        assert_eq!(found, Ok(()), "after kill {kill}");
+        assert_eq!(outcome, Ok(()), "after kill {kill}");
     }
     clones.sync("a", &[]).expect(0);
     clones.sync("b", &[]).expect(0);
-    clones.agree(&["a", "b"], 1 + 2 * KILLS as usize);
+    clones.agree(&["a", "b"], 1 + 2 * kills as usize);
     let left: Vec<_> = std::fs::read_dir(clones.path("a/.git/sprag")).expect("it is there").flatten().collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::emulator::{Machine, Part};
+use crate::gpu::{measure, one};
 use crate::trt::{GOLDEN, run, sandbox};
 
 #[test]
@@ -10,41 +11,19 @@ fn the_driver_is_told_as_a_gpu_suite_tells_it() {
     // No compiler is needed to know the driver.
     let Some(machine) = Machine::with(&[Part::Driver, Part::Management]) else { return };
     let sandbox = sandbox("fine", "[suites.gpu]\nkind = \"gpu\"");
-    let facts = |machine: &Machine, suite: &str, code: i32| {
-        let arguments = ["run", "--quick", "--suite", suite, "--output-run", "out/run.json"];
-        let filter: &[&str] =
-            if suite == "gpu" { &["--filter", "fusion_gate{b=1,c=8", "--channels", "8"] } else { &[] };
-        let size: &[&str] = if suite == "gpu" { &["--height", "32", "--width", "32", "--kmax", "4"] } else { &[] };
-        sandbox.sprag_with(&machine.variables(), &[&arguments[..], filter, size].concat()).expect(code);
-        let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
-        run["environment"]["facts"].clone()
-    };
-    let trt = facts(&machine, "trt", 0);
+    sandbox
+        .sprag_with(&machine.variables(), &["run", "--quick", "--suite", "trt", "--output-run", "run.json"])
+        .expect(0);
+    let trt: Value = serde_json::from_str(&sandbox.read("run.json")).expect("a record is JSON");
+    let trt = &trt["environment"]["facts"];
     assert!(trt["nvrtc"].is_null() && trt["tensorrt"] == "10.3.0", "{trt}");
     let Some(whole) = Machine::whole() else { return };
-    let gpu = facts(&whole, "gpu", 0);
+    let filter = ["--quick", "--dtype", "fp16", "--filter", &one("fusion_gate", "hot")];
+    let gpu = &measure(&sandbox, &whole, &filter, 0).record["environment"]["facts"];
     for name in ["gpu_driver", "nvml", "gpu_uuid_hash", "gpu_compute_capability", "gpu_memory_bytes"] {
         assert!(gpu[name].is_string() && gpu[name] == trt[name], "{name}: {} and {}", gpu[name], trt[name]);
     }
     assert!(!trt["gpu_driver"].as_str().is_some_and(|driver| driver.starts_with("CUDA")), "{trt}");
-}
-
-#[test]
-fn the_doctor_looks_for_a_device() {
-    let sandbox = sandbox("fine", "");
-    let ability = |machine: Machine| {
-        let ended = sandbox.sprag_with(&machine.variables(), &["doctor", "--quick", "--json"]).expect(0);
-        let found: Value = serde_json::from_str(&ended.out).expect("standard output is one JSON document");
-        let abilities = found["abilities"].as_array().expect("a list").clone();
-        abilities.into_iter().find(|one| one["name"] == "suite trt").expect("the suite is there")
-    };
-    let Some(machine) = Machine::with(&[]) else { return };
-    let without = ability(machine);
-    let detail = without["detail"].as_str().expect("text");
-    assert!(without["able"] == false && detail.starts_with("cuda_driver_not_found: "), "{without}");
-    let Some(machine) = Machine::with(&[Part::Driver]) else { return };
-    let with = ability(machine);
-    assert!(with["able"] == true && with["detail"].as_str().is_some_and(|text| text.starts_with("with `trtexec` on")));
 }
 
 #[test]

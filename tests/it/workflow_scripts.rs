@@ -6,6 +6,7 @@ use std::path::Path;
 
 use yaml_rust2::Yaml;
 
+use crate::run_files::rounds;
 use crate::sandbox::{Ended, Sandbox};
 use crate::workflow_files::{Workflows, heard, pairs};
 use crate::workflow_rules::FINAL;
@@ -48,7 +49,12 @@ fn a_final_job_passes_only_where_all_is_well() {
         assert_eq!(names, of.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "{file}");
         // One shell for all ways, each in a subshell of its own with the options that a step has.
         let script = step["run"].as_str().expect("a script");
-        let ways = all_ways(of);
+        // What differs from a good way in one place; all ways in the long tests.
+        let is_near = |way: &Vec<(&str, &str)>| {
+            let differing = |good: &&[&str]| way.iter().zip(*good).filter(|((_, value), good)| value != *good).count();
+            good.iter().any(|good| differing(good) <= rounds(1, u64::MAX) as usize)
+        };
+        let ways: Vec<_> = all_ways(of).into_iter().filter(is_near).collect();
         let quoted =
             |way: &[(&str, &str)]| way.iter().map(|(name, value)| format!("{name}='{value}' ")).collect::<String>();
         let calls: String = ways.iter().map(|way| format!("each {}\n", quoted(way))).collect();
