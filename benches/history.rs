@@ -1,25 +1,37 @@
-//! How long appending one run takes, from a history of ten thousand on: `cargo bench --bench history`.
+//! How long a history of a hundred series takes to append to, to load and to compute over: `cargo bench --bench history`.
+//!
+//! `scripts/load-figures.py` measures loading as a command, with ten thousand runs and its memory.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use divan::Bencher;
+use sprag_analysis::frame::{DecodedRuns, Decoder, Frame};
 use sprag_history::{self as history, Author, NewCommit, Record, Store};
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::benchmark::Benchmark;
+use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::metric::Metric;
-use sprag_model::run::{Quality, Run, RunStatus};
+use sprag_model::run::{RecordedRun, Run};
 use sprag_model::sample::{Estimate, Measurement};
 
-/// Runs that the history has already.
-const RUNS: usize = 10_000;
+/// Numbers of runs in memory; the last makes a million values.
+const RUNS: [usize; 3] = [100, 1_000, 10_000];
 
-const BENCHMARKS: usize = 100;
+/// Runs of the repository that is loaded.
+const LOADED: usize = 500;
 
-/// Where the number of the next new run stands.
-static NEXT: AtomicUsize = AtomicUsize::new(RUNS);
+/// Runs of the repository that is appended to.
+const APPENDED_TO: usize = 10_000;
+
+/// Benchmarks a run, with two metrics each.
+const BENCHMARKS: usize = 50;
+
+/// Days of a window of movers: the smallest history, of twelve and a half days, begins within the second.
+const DAYS: u32 = 7;
 
 fn main() {
     divan::main();
@@ -28,27 +40,175 @@ fn main() {
 /// One run, to a branch that is checked out: objects, journal, ref, file and index entry, all flushed to the disk.
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn append_one_of_ten_thousand(bencher: Bencher<'_, '_>) {
-    let folder = repository();
+    static NEXT: AtomicUsize = AtomicUsize::new(APPENDED_TO);
+    let folder = repository(APPENDED_TO);
     bencher
         .with_inputs(|| (open(folder), record(NEXT.fetch_add(1, Ordering::Relaxed))))
         .bench_local_values(|(store, record)| append(&store, &[record]));
 }
 
-/// A repository with a working tree and a history, made once.
-fn repository() -> &'static Path {
-    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+/// The records of the tip, none of them read.
+#[divan::bench]
+fn list(bencher: Bencher<'_, '_>) {
+    let store = open(repository(LOADED));
+    bencher.bench_local(|| listed(&store));
+}
+
+/// All records read, checked and decoded, and the frame made.
+#[divan::bench(max_time = 10)]
+fn cold(bencher: Bencher<'_, '_>) {
+    let store = open(repository(LOADED));
+    bencher.bench_local(|| {
+        let runs = decoded(&store);
+        Frame::from_decoded(&runs, &CommitLine::default()).expect("all numbers are finite")
+    });
+}
+
+/// What is cached of them.
+#[divan::bench(max_time = 10)]
+fn write_cache(bencher: Bencher<'_, '_>) {
+    let runs = decoded(&open(repository(LOADED)));
+    bencher.bench_local(|| decoded_bytes(&runs));
+}
+
+/// The frame made of what was cached.
+#[divan::bench(max_time = 10)]
+fn warm(bencher: Bencher<'_, '_>) {
+    let store = open(repository(LOADED));
+    let bytes = decoded_bytes(&decoded(&store));
+    bencher.bench_local(|| {
+        let listing = listed(&store);
+        let runs = DecodedRuns::from_bytes(&bytes).expect("it is what was written");
+        assert_eq!(listing.entries.len(), runs.heads().len());
+        Frame::from_decoded(&runs, &CommitLine::default()).expect("all numbers are finite")
+    });
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn from_runs(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let (runs, line) = in_memory(n_runs);
+    bencher.bench(|| Frame::from_runs(runs, line).expect("all numbers are finite"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn series(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.series().expect("the frame can be read"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn latest(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.latest(&[]).expect("the frame can be read"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn weeks(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.weeks().expect("the frame can be read"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn suites(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.suites(&[]).expect("the frame can be read"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn movers(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.movers(DAYS).expect("the frame can be read"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn geomeans(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.geomeans(DAYS).expect("the frame can be read"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn suite_noise(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.suite_noise().expect("the frame can be read"));
+}
+
+fn frame(n_runs: usize) -> Frame {
+    let (runs, line) = in_memory(n_runs);
+    Frame::from_runs(runs, line).expect("all numbers are finite")
+}
+
+/// The newest runs of one history, two of each commit.
+fn in_memory(n_runs: usize) -> (&'static [RecordedRun], &'static CommitLine) {
+    static HISTORY: OnceLock<(Vec<RecordedRun>, CommitLine)> = OnceLock::new();
+    let (runs, line) = HISTORY.get_or_init(|| {
+        let recorded = |number: usize| {
+            let id = format!("{number:016x}");
+            let (first, time) = (number / 2 * 2, run(number / 2 * 2).timestamp);
+            let commit = Commit {
+                sha: format!("{first:040x}"),
+                parents: Vec::new(),
+                author_time: time,
+                commit_time: time,
+                subject: format!("Change {first}"),
+                branch: Some("main".to_owned()),
+                dirty: false,
+            };
+            let run = Run { commit: Some(commit), ..run(number) };
+            RecordedRun { path: run.path(&id), id, run }
+        };
+        let runs: Vec<RecordedRun> = (0..RUNS[RUNS.len() - 1]).map(recorded).collect();
+        let commits = runs.iter().step_by(2).filter_map(|run| run.run.commit.as_ref());
+        let commits = commits.map(|commit| CommitOnLine {
+            sha: commit.sha.clone(),
+            commit_time: commit.commit_time,
+            subject: commit.subject.clone(),
+            tags: Vec::new(),
+        });
+        let commits = commits.collect();
+        (runs, CommitLine { commits, shallow: false, named: false })
+    });
+    (&runs[runs.len() - n_runs..], line)
+}
+
+fn decoded_bytes(runs: &DecodedRuns) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    runs.write(&mut bytes).expect("the tables can be written");
+    bytes
+}
+
+fn listed(store: &Store) -> history::Listing {
+    let target = history::source(store, None).expect("the branch is there");
+    history::list(store, &target).expect("the history can be listed")
+}
+
+fn decoded(store: &Store) -> DecodedRuns {
+    let entries = listed(store).entries;
+    let take = |decoder: &mut Decoder, place: usize, record: Result<RecordedRun, _>| {
+        decoder.add(&entries[place].blob, &record.expect("the record is good")).expect("all numbers are finite");
+    };
+    let shares = history::fold(store, &entries, Decoder::default, take).expect("the repository opens");
+    let mut runs = DecodedRuns::none();
+    for share in shares {
+        runs.append(share.finish()).expect("the columns are the same");
+    }
+    runs.by_time().expect("the runs can be sorted")
+}
+
+/// A repository with a working tree and so many runs, made once.
+fn repository(n_runs: usize) -> &'static Path {
+    static FOLDERS: Mutex<Option<HashMap<usize, &'static Path>>> = Mutex::new(None);
+    let mut folders = FOLDERS.lock().expect("no benchmark panics");
+    folders.get_or_insert_default().entry(n_runs).or_insert_with(|| {
+        let folder: &'static tempfile::TempDir = Box::leak(Box::new(tempfile::tempdir().expect("a temporary folder")));
         let author = Author { name: "Bench".to_owned(), email: "bench@example.org".to_owned() };
         let store = history::create(folder.path(), &author).expect("an empty folder takes a repository");
         let files = vec![("README".to_owned(), "Bench\n".to_owned())];
-        let first = NewCommit { files, author, time: minute(0), message: "Begin\n".to_owned() };
+        let first = NewCommit { files, author, time: run(0).timestamp, message: "Begin\n".to_owned() };
         history::commit_files(&store, &first).expect("a commit");
         history::check_out(&store).expect("a working tree");
-        append(&store, &(0..RUNS).map(record).collect::<Vec<_>>());
-        folder
-    });
-    folder.path()
+        append(&store, &(0..n_runs).map(record).collect::<Vec<_>>());
+        folder.path()
+    })
 }
 
 fn open(folder: &Path) -> Store {
@@ -57,50 +217,44 @@ fn open(folder: &Path) -> Store {
 
 fn append(store: &Store, records: &[Record]) {
     let target = history::target(store, None).expect("a branch is checked out");
-    let appended = history::append(store, &target, records, minute(0)).expect("the records are good");
+    let appended = history::append(store, &target, records, run(0).timestamp).expect("the records are good");
     assert_eq!((appended.added.len(), appended.warnings.len()), (records.len(), 0));
 }
 
-fn minute(number: usize) -> DateTime<Utc> {
-    let minutes = i64::try_from(number).expect("a small number");
-    DateTime::UNIX_EPOCH + TimeDelta::days(365 * 50) + TimeDelta::minutes(minutes)
-}
-
-/// A run every hour, so that a folder of a month holds several hundred.
 fn record(number: usize) -> Record {
-    Record::from_run(&Run {
-        suite: "cpu".to_owned(),
-        timestamp: minute(number * 60),
-        commit: None,
-        machine: Machine::named("bench", "EPYC"),
-        environment: Environment::from_facts([("cpu_model".to_owned(), "EPYC".to_owned())].into()),
-        config: Default::default(),
-        status: RunStatus::Ok,
-        reason: None,
-        quality: Quality { clean: true, reasons: Vec::new() },
-        measurements: (0..BENCHMARKS).map(|benchmark| measurement(benchmark, number)).collect(),
-        autotune: Vec::new(),
-    })
+    Record::from_run(&run(number))
 }
 
-fn measurement(benchmark: usize, number: usize) -> Measurement {
-    let value = 1e-3 + (benchmark * RUNS + number) as f64 * 1e-12;
-    Measurement {
-        role: Default::default(),
-        benchmark: Benchmark::new("cpu", &format!("kernel_{benchmark}"), &[], "fast").expect("plain words").into(),
-        attributes: Default::default(),
-        parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
-        failure: None,
-        estimates: vec![Estimate {
-            metric: Metric::time(),
-            value,
-            workers: vec![value; 5],
-            p50: Some(value),
-            p95: Some(value),
-            min: None,
-            interval: Some((value * 0.99, value * 1.01)),
-            detectable: None,
-            n: 150,
-        }],
+/// A run every three hours.
+fn run(number: usize) -> Run {
+    let hours = 3 * i64::try_from(number).expect("a small number");
+    let time = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(365 * 50) + TimeDelta::hours(hours);
+    let facts = [("cpu_model".to_owned(), format!("model {}", number / 3_000))].into();
+    Run {
+        environment: Environment::from_facts(facts),
+        measurements: (0..BENCHMARKS).map(|benchmark| measurement(benchmark, number)).collect(),
+        ..Run::new("cpu", time, Machine::named("bench", "EPYC"))
     }
+}
+
+fn measurement(number: usize, run: usize) -> Measurement {
+    let params = [("n", (1 << (number % 10)).to_string()), ("dtype", "f32".to_owned())];
+    let benchmark = Benchmark::new("cpu", &format!("kernel_{}", number / 10), &params, "fast").expect("plain words");
+    let estimate = |metric: Metric, typical: f64| {
+        // Seven digits, as records have them.
+        let value = |part: usize| {
+            let digits = u32::try_from((run * 7919 + number * 104_729 + part * 1_299_709) % 90_000).unwrap_or(0);
+            typical * f64::from(1_000_000 + digits) / 1e6
+        };
+        Estimate {
+            workers: (0..5).map(value).collect(),
+            p50: Some(value(5)),
+            p95: Some(value(6)),
+            min: Some(value(7)),
+            interval: Some((typical, typical * 2.0)),
+            detectable: Some(0.01),
+            ..Estimate::new(metric, value(2), 360)
+        }
+    };
+    Measurement::new(benchmark, vec![estimate(Metric::time(), 1e-3), estimate(Metric::ratio(), 2.0)])
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use crate::trend;
 use sprag_model::analysis::{NoBaseline, SuiteAnalysis};
 use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::benchmark::Benchmark;
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::metric::Metric;
 use sprag_model::rule::Rule;
@@ -18,41 +18,23 @@ use sprag_model::verdict::Counts;
 
 /// A run with one `time` in seconds a benchmark.
 pub(super) fn run(suite: &str, machine: &str, day: u32, times: &[(&str, f64)]) -> Run {
+    let time = Utc.with_ymd_and_hms(2026, 11, day, 4, 0, 0).single().expect("a day of November");
     Run {
-        suite: suite.to_owned(),
-        timestamp: Utc.with_ymd_and_hms(2026, 11, day, 4, 0, 0).single().expect("a day of November"),
-        commit: None,
-        machine: Machine::named(machine, "CPU"),
         environment: Environment::from_facts(BTreeMap::from([("compiler".to_owned(), "rustc 1.95".to_owned())])),
-        config: BTreeMap::new(),
-        status: RunStatus::Ok,
-        reason: None,
-        quality: Quality { clean: true, reasons: Vec::new() },
         measurements: times.iter().map(|(name, seconds)| measurement(suite, name, *seconds)).collect(),
-        autotune: Vec::new(),
+        ..Run::new(suite, time, Machine::named(machine, "CPU"))
     }
 }
 
 /// A benchmark that took `seconds`.
 pub(super) fn measurement(suite: &str, name: &str, seconds: f64) -> Measurement {
-    Measurement {
-        benchmark: Benchmark::new(suite, name, &[], "fast").expect("the name is a word").into(),
-        role: Default::default(),
-        attributes: BTreeMap::new(),
-        parity: Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: None },
-        estimates: vec![Estimate {
-            metric: Metric::time(),
-            value: seconds,
-            workers: vec![seconds],
-            p50: None,
-            p95: None,
-            min: None,
-            interval: Some((seconds * 0.99, seconds * 1.01)),
-            detectable: None,
-            n: 100,
-        }],
-        failure: None,
-    }
+    let benchmark = Benchmark::new(suite, name, &[], "fast").expect("the name is a word");
+    let estimate = Estimate {
+        workers: vec![seconds],
+        interval: Some((seconds * 0.99, seconds * 1.01)),
+        ..Estimate::new(Metric::time(), seconds, 100)
+    };
+    Measurement::new(benchmark, vec![estimate])
 }
 
 /// A baseline of the times of a run.

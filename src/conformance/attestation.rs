@@ -97,6 +97,7 @@ impl Case {
     }
 }
 
+/// What the arguments say.
 #[derive(Default)]
 struct Options {
     single: Texts,

@@ -111,6 +111,7 @@ pub struct BaselineMetric {
     pub rule: Rule,
 }
 
+/// Why a file is no usable baseline.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// Not JSON; NaN and infinities are no JSON either.
@@ -119,14 +120,17 @@ pub enum BaselineError {
     /// Without `schema_version`.
     #[error("is not a baseline: it has no `schema_version` from 1 on")]
     Foreign,
+    /// Written by a newer Sprag.
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
     /// A field is missing, unknown or of the wrong kind.
     #[error("does not follow schema version {version}{place}: {error}")]
     Schema {
+        /// Which version it says it has.
         version: u64,
         /// Of which metric, such as ` in the metric `cpu/x @fast time``; empty where it is of none.
         place: String,
+        /// What is wrong.
         error: serde_json::Error,
     },
     /// The suite cannot name a file, so it is none.
@@ -135,11 +139,21 @@ pub enum BaselineError {
     /// It asks for a run that has no values.
     #[error("has `required_status` = \"{}\", and only a run that is `ok` has values to be held against it", .0.word())]
     Status(RunStatus),
+    /// It would pass anything.
     #[error("has empty `metrics`, so it would pass anything")]
     Empty,
     /// A value that no measurement can be held against.
     #[error("has `{field}` = {value} for `{metric}`: {wanted}")]
-    Value { metric: String, field: String, value: f64, wanted: &'static str },
+    Value {
+        /// The metric's key.
+        metric: String,
+        /// Which field.
+        field: String,
+        /// What it says.
+        value: f64,
+        /// What it should be.
+        wanted: &'static str,
+    },
     /// The environment key does not follow from the facts.
     #[error("has an `environment.key` that does not follow from its facts")]
     Key,
@@ -155,13 +169,14 @@ pub struct BaselineFile {
 }
 
 impl Baseline {
+    /// The schema of the file.
     pub fn schema() -> Value {
         schema::for_type::<Baseline>()
     }
 
     /// The schema of the files of version 1, which are read for ever.
     pub fn schema_1() -> Value {
-        schema::frozen(include_str!("../../schemas/baseline-1.json"))
+        schema::for_type::<version_1::Baseline>()
     }
 
     /// Where the baseline of a suite for a class of machine lies in a project.

@@ -64,6 +64,7 @@ pub struct LoggedRun {
 }
 
 impl LoggedRun {
+    /// The run in short.
     pub fn new(head: RunHead) -> LoggedRun {
         LoggedRun {
             id: head.id,

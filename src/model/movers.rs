@@ -1,4 +1,4 @@
-//! Rows of the tables that say what moved lately, and how restless what did not move is.
+//! Rows of the tables that say what moved lately, and how noisy the rest is.
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
@@ -36,6 +36,7 @@ pub struct MoverRow {
     pub rank_in_unit: usize,
 }
 
+/// What moved in one week.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeekMovers {
     /// The Monday the week begins with (ISO 8601), in UTC.
@@ -68,28 +69,7 @@ pub struct GeomeanRow {
     pub worst_series: String,
 }
 
-/// How restless a judged series is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct NoiseRow {
-    /// The series.
-    pub series: String,
-    /// Its suite.
-    pub suite: String,
-    /// The machine's id.
-    pub machine: String,
-    /// How many runs have a value.
-    pub runs: usize,
-    /// The newest value, in base units.
-    pub newest: f64,
-    /// How much worker processes of one run differ, as a share of the level: a robust standard deviation, the median
-    /// over the runs; absent where no run has two workers.
-    pub between_workers: Option<f64>,
-    /// How much runs differ from one to the next, as a share of the level: a robust standard deviation; absent where
-    /// there is one run.
-    pub between_runs: Option<f64>,
-}
-
-/// How restless the judged series of a suite on a machine are.
+/// How noisy the judged series of a suite on a machine are.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SuiteNoiseRow {
     /// The suite.

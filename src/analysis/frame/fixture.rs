@@ -6,13 +6,14 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
+use super::Frame;
 use sprag_model::baseline::{self, Baseline, BaselineMetric};
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::benchmark::{Benchmark, ParityStatus};
 use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::metric::Metric;
 use sprag_model::rule::Rule;
-use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
+use sprag_model::run::{RecordedRun, Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement, Role};
 
 /// So many hours after Monday, 6 January 2025, 00:00 UTC.
@@ -43,19 +44,8 @@ pub(super) fn run_of(id: &str, commit: &str, commit_hours: i64, run_hours: i64) 
         branch: None,
         dirty: false,
     };
-    let run = Run {
-        suite: "cpu".to_owned(),
-        timestamp: time(run_hours),
-        commit: (commit.sha != "-").then_some(commit),
-        machine: Machine::named("m", "EPYC"),
-        environment: Environment::from_facts(BTreeMap::new()),
-        config: BTreeMap::new(),
-        status: RunStatus::Ok,
-        reason: None,
-        quality: Quality { clean: true, reasons: Vec::new() },
-        measurements: Vec::new(),
-        autotune: Vec::new(),
-    };
+    let mut run = Run::new("cpu", time(run_hours), Machine::named("m", "EPYC"));
+    run.commit = (commit.sha != "-").then_some(commit);
     RecordedRun { path: run.path(id), id: id.to_owned(), run }
 }
 
@@ -68,13 +58,23 @@ pub(super) fn run(id: &str, hours: i64, measurements: &[Measurement]) -> Recorde
 
 /// The benchmark `cpu/<name> @fast` with a value of each metric named.
 pub(super) fn measurement(name: &str, metrics: &[(&str, f64)]) -> Measurement {
-    Measurement {
-        benchmark: Benchmark::new("cpu", name, &[], "fast").expect("a plain name").into(),
-        role: Default::default(),
-        attributes: BTreeMap::new(),
-        parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
-        failure: None,
-        estimates: metrics.iter().map(|&(metric, value)| estimate(metric, value)).collect(),
+    let benchmark = Benchmark::new("cpu", name, &[], "fast").expect("a plain name");
+    Measurement::new(benchmark, metrics.iter().map(|&(metric, value)| estimate(metric, value)).collect())
+}
+
+/// One run a benchmark and value: benchmark, metric, hours, value.
+pub(super) fn frame_of(values: &[(&str, &str, i64, f64)]) -> Frame {
+    let runs = values.iter().enumerate().map(|(number, &(name, metric, hours, value))| {
+        run(&format!("r{number}"), hours, &[measurement(name, &[(metric, value)])])
+    });
+    Frame::from_runs(&runs.collect::<Vec<RecordedRun>>(), &CommitLine::default()).expect("all numbers are finite")
+}
+
+/// Whether two changes are the same but for rounding.
+pub(super) fn close(a: Option<f64>, b: Option<f64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * (1.0 + a.abs()),
+        (a, b) => a == b,
     }
 }
 
@@ -85,17 +85,7 @@ fn estimate(metric: &str, value: f64) -> Estimate {
         "ratio" => Metric::ratio(),
         throughput => Metric::throughput(throughput),
     };
-    Estimate {
-        metric,
-        value,
-        workers: Vec::new(),
-        p50: None,
-        p95: None,
-        min: None,
-        interval: None,
-        detectable: None,
-        n: 30,
-    }
+    Estimate::new(metric, value, 30)
 }
 
 /// A baseline of the suite `cpu` for the class `EPYC`: benchmark name, metric, value.
@@ -197,7 +187,7 @@ pub(super) fn histories() -> impl Strategy<Value = History> {
                     _ => {}
                 }
                 // A record lists a benchmark once.
-                if run.run.measurements.iter().all(|known| known.benchmark != measurement.benchmark) {
+                if run.run.measurements.iter().all(|listed| listed.benchmark != measurement.benchmark) {
                     run.run.measurements.push(measurement);
                 }
             }

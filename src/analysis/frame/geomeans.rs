@@ -83,15 +83,10 @@ fn half_width(deviation: f64, count: usize) -> f64 {
 mod tests {
     use std::sync::Arc;
 
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::frame::fixture::{History, histories, measurement, run};
-    use crate::frame::plain::close;
-    use crate::frame::plain_movers as plain;
+    use crate::frame::fixture::{close, measurement, run};
     use sprag_model::commit::CommitLine;
     use sprag_model::run::RecordedRun;
-    use sprag_model::sample::Measurement;
 
     /// Name, parameters, metric, value before and value now.
     type Given<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, f64, f64);
@@ -170,45 +165,5 @@ mod tests {
     fn nothing_before_is_no_row() {
         assert_eq!(frame(&[run("1", 1, &[measurement("a", &[("time", 1.0)])])]).geomeans(7).unwrap(), []);
         assert_eq!(geomeans(&[("a", &[], "time", 0.0, 1.0), ("b", &[], "time", 1.0, -1.0)]), []);
-    }
-
-    /// The same with two more benchmarks beside each, which move otherwise: so many that there are intervals.
-    fn crowded(mut history: History) -> History {
-        for (number, run) in history.runs.iter_mut().enumerate() {
-            let measurements = &mut run.run.measurements;
-            let twins = measurements.iter().flat_map(|measurement| [1, 2].map(|twin| (twin, measurement.clone())));
-            let twins: Vec<Measurement> = twins
-                .map(|(twin, mut measurement)| {
-                    Arc::make_mut(&mut measurement.benchmark).name += &format!("_{twin}");
-                    let factor = [1.0, 4.0, 0.5, 2.0, 0.25][number * twin % 5];
-                    measurement.estimates.iter_mut().for_each(|estimate| estimate.value *= factor);
-                    measurement
-                })
-                .collect();
-            measurements.extend(twins);
-        }
-        history
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn the_rows_are_those_of_plain_loops(history in histories().prop_map(crowded), days in 0..25_u32) {
-            let rows = Frame::from_runs(&history.runs, &history.line).unwrap().geomeans(days).unwrap();
-            let expected = plain::geomeans(&history, days);
-            prop_assert_eq!(rows.len(), expected.len());
-            for (row, expected) in rows.into_iter().zip(expected) {
-                let pairs = [
-                    (Some(row.change), Some(expected.change)),
-                    (Some(row.worst), Some(expected.worst)),
-                    (row.interval.map(|ends| ends.0), expected.interval.map(|ends| ends.0)),
-                    (row.interval.map(|ends| ends.1), expected.interval.map(|ends| ends.1)),
-                ];
-                prop_assert!(pairs.iter().all(|(a, b)| close(*a, *b)), "{:?} {:?}", row, expected);
-                let GeomeanRow { change, worst, interval, .. } = expected;
-                prop_assert_eq!(GeomeanRow { change, worst, interval, ..row }, expected);
-            }
-        }
     }
 }

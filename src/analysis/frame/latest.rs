@@ -90,11 +90,8 @@ fn baseline_frame(baselines: &[Baseline]) -> PolarsResult<DataFrame> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::frame::fixture::{baseline, histories, measurement, run, time};
-    use crate::frame::plain;
+    use crate::frame::fixture::{baseline, measurement, run, time};
     use sprag_model::commit::CommitLine;
     use sprag_model::unit::Unit;
 
@@ -171,16 +168,6 @@ mod tests {
         }
         for series in frame.series().unwrap() {
             assert!(series.points.iter().map(|point| point.value).eq((0..700_i32).map(f64::from)));
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn the_rows_are_those_of_plain_loops(history in histories()) {
-            let frame = Frame::from_runs(&history.runs, &history.line).unwrap();
-            prop_assert_eq!(frame.latest(&history.baselines).unwrap(), plain::latest(&history));
         }
     }
 }

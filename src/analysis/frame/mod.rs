@@ -3,8 +3,7 @@
 //! Runs go in once ([`Frame::from_runs`]); out come the series in commit order ([`Frame::series`]) and the tables
 //! of the digest: the newest values ([`Frame::latest`]), the weeks ([`Frame::weeks`]) and the suites
 //! ([`Frame::suites`]); and those of what moved lately: single series ([`Frame::movers`], week by week
-//! [`Frame::week_movers`]), suites by element type ([`Frame::geomeans`]) and how restless all are ([`Frame::noise`],
-//! [`Frame::suite_noise`]). All are dataframe operations over one row a run, benchmark and metric. Equal runs in any order
+//! [`Frame::week_movers`]), suites by element type ([`Frame::geomeans`]) and their noise ([`Frame::suite_noise`]). All are dataframe operations over one row a run, benchmark and metric. Equal runs in any order
 //! give equal output. Beside it stands [`ParquetFile`], which writes flat rows.
 
 mod order;
@@ -34,10 +33,6 @@ mod cache;
 
 #[cfg(test)]
 mod fixture;
-#[cfg(test)]
-mod plain;
-#[cfg(test)]
-mod plain_movers;
 
 pub use cells::FrameError;
 pub use decoded::{DecodedRuns, Decoder};

@@ -108,31 +108,18 @@ pub(super) fn read(rows: &DataFrame) -> Result<Vec<MoverRow>, FrameError> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::frame::fixture::{histories, line, measurement, run, run_of};
-    use crate::frame::plain::close;
-    use crate::frame::plain_movers as plain;
-    use sprag_model::commit::CommitLine;
+    use crate::frame::fixture::{close, frame_of, line, measurement, run_of};
     use sprag_model::run::RecordedRun;
 
     /// Hours of seven days.
     const WEEK: i64 = 7 * 24;
 
-    /// One run a benchmark and value: benchmark, metric, hours, value.
-    fn frame(values: &[(&str, &str, i64, f64)]) -> Frame {
-        let runs = values.iter().enumerate().map(|(number, &(name, metric, hours, value))| {
-            run(&format!("r{number}"), hours, &[measurement(name, &[(metric, value)])])
-        });
-        Frame::from_runs(&runs.collect::<Vec<RecordedRun>>(), &CommitLine::default()).unwrap()
-    }
-
     /// The benchmark's name; before and now; runs before and now; change, worse; difference; rank.
     type Figures = (&'static str, [f64; 2], [usize; 2], [Option<f64>; 2], f64, usize);
 
     fn check(values: &[(&str, &str, i64, f64)], expected: &[Figures]) {
-        let rows = frame(values).movers(7).unwrap();
+        let rows = frame_of(values).movers(7).unwrap();
         assert_eq!(rows.len(), expected.len(), "{rows:?}");
         for (row, (name, levels, runs, changes, difference, rank)) in rows.iter().zip(expected) {
             assert!(row.series.starts_with(&format!("cpu-{name}-")), "{row:?}");
@@ -183,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_window_may_have_any_length() {
-        let frame = frame(&[("pack", "time", 0, 2.0), ("pack", "time", 24, 3.0)]);
+        let frame = frame_of(&[("pack", "time", 0, 2.0), ("pack", "time", 24, 3.0)]);
         let rows = |days: u32| frame.movers(days).unwrap().len();
         assert_eq!([rows(0), rows(1), rows(2), rows(u32::MAX)], [0, 1, 0, 0]);
     }
@@ -242,25 +229,8 @@ mod tests {
         check(&values, &[("a", levels, [1, 1], [None; 2], f64::MAX, 1)]);
         // The median of the two ends of the range is their middle.
         let values = [("a", "time", 0, -f64::MAX), ("a", "time", 1, f64::MAX), ("a", "time", WEEK + 1, 1.0)];
-        let frame = frame(&values);
+        let frame = frame_of(&values);
         let row = frame.movers(7).unwrap().remove(0);
         assert_eq!((row.before, row.runs_before, row.now, row.change), (0.0, 2, 1.0, None));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn the_rows_are_those_of_plain_loops(history in histories(), days in 0..25_u32) {
-            let rows = Frame::from_runs(&history.runs, &history.line).unwrap().movers(days).unwrap();
-            let expected = plain::movers(&history, days);
-            prop_assert_eq!(rows.len(), expected.len());
-            for (row, expected) in rows.into_iter().zip(expected) {
-                prop_assert!(close(row.change, expected.change), "{:?} {:?}", row, expected);
-                prop_assert!(close(row.worse, expected.worse), "{:?} {:?}", row, expected);
-                let MoverRow { change, worse, .. } = expected;
-                prop_assert_eq!(MoverRow { change, worse, ..row }, expected);
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! How restless the judged series are: between the worker processes of a run, and from run to run.
+//! How noisy the judged series are: between the worker processes of a run, and from run to run.
 //!
 //! Both are robust standard deviations as shares of a level, which single strays do not move. Between the workers of a
 //! run it is the scaled median distance from their median, over that median; of a series it is the median over its
@@ -15,36 +15,10 @@ use super::cells::{Cells, FrameError};
 use super::change::{distance, median_of, share};
 use super::table::Frame;
 use sprag_base::stats::describe::OF_NORMAL;
-use sprag_model::movers::{NoiseRow, SuiteNoiseRow};
+use sprag_model::movers::SuiteNoiseRow;
 
 impl Frame {
-    /// How restless each judged series is, by the id of the series.
-    ///
-    /// # Errors
-    /// When a dataframe operation fails.
-    pub fn noise(&self) -> Result<Vec<NoiseRow>, FrameError> {
-        let rows = self.spreads().sort(["series"], SortMultipleOptions::default()).collect()?;
-        let cells = Cells(&rows);
-        let series = cells.texts("series_id")?;
-        let suites = cells.texts("suite")?;
-        let machines = cells.texts("machine")?;
-        let runs = cells.counts("runs")?;
-        let newest = cells.numbers("newest")?;
-        let between_workers = cells.optional_numbers("between_workers")?;
-        let between_runs = cells.optional_numbers("between_runs")?;
-        let rows = (0..series.len()).map(|row| NoiseRow {
-            series: series[row].to_owned(),
-            suite: suites[row].to_owned(),
-            machine: machines[row].to_owned(),
-            runs: runs[row],
-            newest: newest[row],
-            between_workers: between_workers[row],
-            between_runs: between_runs[row],
-        });
-        Ok(rows.collect())
-    }
-
-    /// How restless the judged series of every suite and machine are, by suite and machine name.
+    /// How noisy the judged series of every suite and machine are, by suite and machine name.
     ///
     /// # Errors
     /// When a dataframe operation fails.
@@ -85,7 +59,7 @@ impl Frame {
         Ok(rows.collect())
     }
 
-    /// One row a judged series: what is known of it, its `runs`, its `newest` value, and both spreads.
+    /// One row a judged series: what is known of it, and both spreads.
     fn spreads(&self) -> LazyFrame {
         let judged = self.values.clone().lazy().filter(col("judged"));
         // Halves, since two numbers may differ by more than one can hold.
@@ -94,12 +68,7 @@ impl Frame {
         let between_runs = judged
             .clone()
             .group_by_stable([col("series")])
-            .agg([
-                len().alias("runs"),
-                col("value").last().alias("newest"),
-                median_of(col("value")).alias("level"),
-                steps.alias("step"),
-            ])
+            .agg([median_of(col("value")).alias("level"), steps.alias("step")])
             .with_column(share("step", "level", 2.0 * OF_NORMAL / SQRT_2).alias("between_runs"))
             .drop(cols(["level", "step"]));
         let of_workers = ExplodeOptions { empty_as_null: false, keep_nulls: false };
@@ -128,12 +97,8 @@ impl Frame {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::frame::fixture::{histories, measurement, run};
-    use crate::frame::plain::close;
-    use crate::frame::plain_movers as plain;
+    use crate::frame::fixture::{close, measurement, run};
     use sprag_model::commit::CommitLine;
     use sprag_model::run::RecordedRun;
 
@@ -156,12 +121,17 @@ mod tests {
     }
 
     fn check(runs: &[Given<'_>], between_workers: Option<f64>, between_runs: Option<f64>) {
-        let rows = frame(&[("pack", runs)]).noise().unwrap();
+        let rows = frame(&[("pack", runs)]).suite_noise().unwrap();
         let [row] = rows.as_slice() else { panic!("{rows:?}") };
-        assert_eq!((row.runs, row.newest, row.suite.as_str()), (runs.len(), runs[runs.len() - 1].0, "cpu"));
-        assert!(row.series.starts_with("cpu-pack-"), "{row:?}");
-        assert!(close(row.between_workers, between_workers), "{row:?} {between_workers:?}");
-        assert!(close(row.between_runs, between_runs), "{row:?} {between_runs:?}");
+        assert_eq!((row.suite.as_str(), row.series), ("cpu", 1));
+        for (found, expected) in [
+            (row.between_workers_median, between_workers),
+            (row.between_workers_p90, between_workers),
+            (row.between_runs_median, between_runs),
+            (row.between_runs_p90, between_runs),
+        ] {
+            assert!(close(found, expected), "{row:?} {expected:?}");
+        }
     }
 
     /// So many median distances from the median, as a standard deviation of normal values.
@@ -224,35 +194,5 @@ mod tests {
         assert!(close(row.between_workers_median, scaled(0.1)), "{row:?}");
         assert!(close(row.between_workers_p90, scaled(0.18)), "{row:?}");
         assert_eq!((row.between_runs_median, row.between_runs_p90), (None, None));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn the_rows_are_those_of_plain_loops(history in histories()) {
-            let frame = Frame::from_runs(&history.runs, &history.line).unwrap();
-            let (rows, expected) = (frame.noise().unwrap(), plain::noise(&history));
-            prop_assert_eq!(rows.len(), expected.len());
-            for (row, expected) in rows.into_iter().zip(expected) {
-                prop_assert!(close(row.between_workers, expected.between_workers), "{:?} {:?}", row, expected);
-                prop_assert!(close(row.between_runs, expected.between_runs), "{:?} {:?}", row, expected);
-                let NoiseRow { between_workers, between_runs, .. } = expected;
-                prop_assert_eq!(NoiseRow { between_workers, between_runs, ..row }, expected);
-            }
-            let (rows, expected) = (frame.suite_noise().unwrap(), plain::suite_noise(&history));
-            prop_assert_eq!(rows.len(), expected.len());
-            let figures = |row: &SuiteNoiseRow| {
-                [row.between_workers_median, row.between_workers_p90, row.between_runs_median, row.between_runs_p90]
-            };
-            for (row, expected) in rows.iter().zip(&expected) {
-                let same = figures(row).into_iter().zip(figures(expected)).all(|(a, b)| close(a, b));
-                prop_assert!(same, "{:?} {:?}", row, expected);
-                let key = |row: &SuiteNoiseRow| {
-                    (row.suite.clone(), row.machine.clone(), row.machine_name.clone(), row.series)
-                };
-                prop_assert_eq!(key(row), key(expected));
-            }
-        }
     }
 }

@@ -61,11 +61,8 @@ impl Frame {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::frame::fixture::{baseline, histories, measurement, run, time};
-    use crate::frame::plain::{self, close};
+    use crate::frame::fixture::{baseline, close, measurement, run, time};
     use sprag_model::commit::CommitLine;
 
     #[test]
@@ -120,23 +117,5 @@ mod tests {
         let frame = Frame::from_runs(&[run("1", 20, &[measurement("a", &[("time", 1.0)])])], &CommitLine::default());
         let row = frame.unwrap().suites(&[]).unwrap().remove(0);
         assert_eq!((row.runs, row.change_previous, row.change_baseline), (1, None, None));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn the_rows_are_those_of_plain_loops(history in histories()) {
-            let frame = Frame::from_runs(&history.runs, &history.line).unwrap();
-            let rows = frame.suites(&history.baselines).unwrap();
-            let expected = plain::suites(&history);
-            prop_assert_eq!(rows.len(), expected.len());
-            for (row, expected) in rows.into_iter().zip(expected) {
-                prop_assert!(close(row.change_previous, expected.change_previous), "{:?} {:?}", row, expected);
-                prop_assert!(close(row.change_baseline, expected.change_baseline), "{:?} {:?}", row, expected);
-                let SuiteRow { change_previous, change_baseline, .. } = expected;
-                prop_assert_eq!(SuiteRow { change_previous, change_baseline, ..row }, expected);
-            }
-        }
     }
 }

@@ -226,7 +226,6 @@ mod tests {
             assert_eq!(frame.suites(&[]).unwrap(), []);
             assert_eq!(frame.movers(7).unwrap(), []);
             assert_eq!(frame.geomeans(7).unwrap(), []);
-            assert_eq!(frame.noise().unwrap(), []);
             assert_eq!(frame.suite_noise().unwrap(), []);
             assert!(frame.judged().unwrap().is_empty());
         };

@@ -65,24 +65,16 @@ impl Frame {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::frame::fixture::{histories, measurement, run};
-    use crate::frame::plain::close;
-    use crate::frame::plain_movers as plain;
-    use sprag_model::commit::CommitLine;
+    use crate::frame::fixture::frame_of;
     use sprag_model::movers::MoverRow;
-    use sprag_model::run::RecordedRun;
 
     const WEEK: i64 = 7 * 24;
 
-    /// One run a benchmark and value: benchmark, hours after a Monday, value.
-    fn frame(values: &[(&str, i64, f64)]) -> Frame {
-        let runs = values.iter().enumerate().map(|(number, &(name, hours, value))| {
-            run(&format!("r{number}"), hours, &[measurement(name, &[("time", value)])])
-        });
-        Frame::from_runs(&runs.collect::<Vec<RecordedRun>>(), &CommitLine::default()).unwrap()
+    /// The weeks of values given as benchmark, hours after a Monday, value.
+    fn week_movers(values: &[(&str, i64, f64)], most: usize) -> Vec<WeekMovers> {
+        let values: Vec<_> = values.iter().map(|&(name, hours, value)| (name, "time", hours, value)).collect();
+        frame_of(&values).week_movers(most).unwrap()
     }
 
     #[test]
@@ -97,8 +89,8 @@ mod tests {
             ("scan", 2 * WEEK, 5.0),
             ("scan", 3 * WEEK, 5.0),
         ];
-        let weeks = frame(&values).week_movers(9).unwrap();
-        let found: Vec<String> = weeks
+        let weeks = week_movers(&values, 9);
+        let rows: Vec<String> = weeks
             .iter()
             .flat_map(|week| week.movers.iter().map(move |row| (week.week, row)))
             .map(|(week, row)| {
@@ -107,43 +99,19 @@ mod tests {
             })
             .collect();
         let expected = ["2025-01-27 scan 5 5 1 1 0 1", "2025-01-20 pack 2 3 1 3 1 1", "2025-01-20 scan 8 5 1 1 -3 2"];
-        assert_eq!(found, expected);
-        assert_eq!(frame(&values).week_movers(1).unwrap().len(), 1);
-        assert_eq!(
-            (frame(&values).week_movers(0).unwrap().len(), frame(&values[..1]).week_movers(3).unwrap().len()),
-            (0, 0)
-        );
+        assert_eq!(rows, expected);
+        assert_eq!(week_movers(&values, 1).len(), 1);
+        assert_eq!((week_movers(&values, 0).len(), week_movers(&values[..1], 3).len()), (0, 0));
     }
 
     #[test]
     fn later_runs_change_nothing() {
         let values: Vec<(&str, i64, f64)> =
             (0..40).map(|i| (["pack", "scan"][i % 2], 40 * i as i64, 1.0 + (i * 7 % 11) as f64)).collect();
-        let whole = frame(&values).week_movers(9).unwrap();
+        let all = week_movers(&values, 9);
         let until = 6 * WEEK;
         let early: Vec<_> = values.iter().copied().filter(|(_, hours, _)| *hours < until).collect();
-        let early = frame(&early).week_movers(9).unwrap();
-        assert!(early.len() > 3 && whole.ends_with(&early), "{whole:?} {early:?}");
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn the_rows_are_those_of_plain_loops(history in histories(), most in 0..8_usize) {
-            let weeks = Frame::from_runs(&history.runs, &history.line).unwrap().week_movers(most).unwrap();
-            let expected = plain::week_movers(&history, most);
-            prop_assert_eq!(weeks.len(), expected.len());
-            for (week, expected) in weeks.into_iter().zip(expected) {
-                prop_assert_eq!(week.week, expected.week);
-                prop_assert_eq!(week.movers.len(), expected.movers.len());
-                for (row, expected) in week.movers.into_iter().zip(expected.movers) {
-                    prop_assert!(close(row.change, expected.change), "{:?} {:?}", row, expected);
-                    prop_assert!(close(row.worse, expected.worse), "{:?} {:?}", row, expected);
-                    let MoverRow { change, worse, .. } = expected;
-                    prop_assert_eq!(MoverRow { change, worse, ..row }, expected);
-                }
-            }
-        }
+        let early = week_movers(&early, 9);
+        assert!(early.len() > 3 && all.ends_with(&early), "{all:?} {early:?}");
     }
 }

@@ -122,11 +122,8 @@ fn read(rows: &DataFrame) -> Result<Vec<WeekRow>, FrameError> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::frame::fixture::{histories, measurement, run};
-    use crate::frame::plain::{self, close};
+    use crate::frame::fixture::{close, measurement, run};
     use sprag_model::commit::CommitLine;
     use sprag_model::run::RecordedRun;
 
@@ -276,23 +273,5 @@ mod tests {
         let found: Vec<String> =
             rows.iter().map(|row| format!("{} {} {}", row.week, row.suite, row.machine_name)).collect();
         assert_eq!(found, ["2025-01-13 cpu m", "2025-01-06 abc m", "2025-01-06 cpu b", "2025-01-06 cpu m"]);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn the_rows_are_those_of_plain_loops(history in histories()) {
-            let rows = Frame::from_runs(&history.runs, &history.line).unwrap().weeks().unwrap();
-            let expected = plain::weeks(&history);
-            prop_assert_eq!(rows.len(), expected.len());
-            for (row, expected) in rows.into_iter().zip(expected) {
-                prop_assert!(close(row.change, expected.change), "{:?} {:?}", row, expected);
-                prop_assert!(close(row.worst, expected.worst), "{:?} {:?}", row, expected);
-                prop_assert!(close(row.best, expected.best), "{:?} {:?}", row, expected);
-                let WeekRow { change, worst, best, .. } = expected;
-                prop_assert_eq!(WeekRow { change, worst, best, ..row }, expected);
-            }
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! numbers that JSON lacks, its ways of writing floats.
 
 pub mod json;
+pub mod json_fault;
 mod python;
 
 pub mod apex_x;

@@ -64,6 +64,7 @@ impl Answer {
         }
     }
 
+    /// Whether the regression is accepted.
     pub fn is_accepted(&self) -> bool {
         self.standing == Standing::Accepted
     }

@@ -3,3 +3,4 @@
 pub mod import;
 pub mod ground_truth;
 pub mod gate;
+pub mod gate_report;

@@ -7,8 +7,8 @@ use crate::commands::{Advice, Exit, text, warn};
 use sprag_analysis::rules::bands;
 use sprag_analysis::rules::rank::Parameters;
 use sprag_analysis::sample_gate;
-use sprag_formats::compat::trueno::gate as text_gate;
-use sprag_formats::compat::tt_metal::gate as samples;
+use sprag_formats::compat::trueno::{gate as text_gate, gate_report as text_report};
+use sprag_formats::compat::tt_metal::{gate as samples, gate_report as sample_report};
 use sprag_model::rule::Rule;
 
 /// Prints Trueno's report, or what tt-metal finds with its summary as JSON; control characters of names are escaped.
@@ -21,7 +21,7 @@ pub(super) fn judge(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> anyhow::Re
         (Kind::Text, Rule::Bands { fail, warn }) => {
             let report = text_gate::judge(baseline, current, |was, is| bands::report(was, is, (*fail, *warn)));
             let report = report.map_err(|error| ended("Trueno", &error.to_string()))?;
-            for line in text_gate::report_text(&report).lines() {
+            for line in text_report::text(&report).lines() {
                 writeln!(out, "{}", text::printable(line))?;
             }
             report.passes()
@@ -35,8 +35,8 @@ pub(super) fn judge(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> anyhow::Re
                 warn(warning);
             }
             let results = results.map_err(|error| ended("tt-metal", &format!("{}: {error}", error.kind())))?;
-            writeln!(out, "{}", samples::json(&results))?;
-            samples::summary(&results).regressions == 0
+            writeln!(out, "{}", sample_report::json(&results))?;
+            sample_report::summary(&results).regressions == 0
         }
         (_, rule) => {
             let message = format!("no original judges such files by the rule `{}`", rule.name());
