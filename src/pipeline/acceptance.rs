@@ -37,7 +37,7 @@ pub fn tell_runs<'a>(
 ///
 /// # Errors
 /// When the history is needed and cannot be read.
-pub fn tell_gate(
+pub fn apply_to_gate(
     project: &Project,
     ledger: &Ledger,
     suites: &mut [SuiteGate],

@@ -8,6 +8,7 @@ use sprag_base::files::WriteError;
 use sprag_base::toml::TomlError;
 use sprag_evidence::play::VerifyError;
 use sprag_history::{HistoryError, SyncError};
+use sprag_measure::MeasureError;
 use sprag_measure::suite::SuiteError;
 use sprag_report::ReportError;
 
@@ -66,6 +67,12 @@ pub enum Error {
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error(transparent)]
+    Measure(#[from] MeasureError),
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error("{0}")]
     Message(String),
@@ -105,6 +112,7 @@ pub fn cause_of<'e, E: StdError + 'static>(error: &'e (dyn StdError + 'static)) 
             Some(Error::Trouble(error)) => error,
             Some(Error::History(error)) => error,
             Some(Error::Sync(error)) => error,
+            Some(Error::Suite(error)) => error,
             Some(Error::Io(error)) => error,
             _ => cause,
         };

@@ -2,6 +2,7 @@
 //! long is cached. Commands parse their arguments, call this crate and print.
 
 pub mod error;
+pub mod exit;
 pub mod text;
 pub mod notices;
 pub mod config;
@@ -19,12 +20,16 @@ pub mod ledger;
 pub mod study;
 pub mod trend;
 pub mod acceptance;
+pub mod shard;
+pub mod measuring;
 pub mod pending;
 pub mod export;
 mod swap;
 pub mod atomic_folder;
 pub mod method;
 pub mod publish;
+pub mod compare;
+pub mod baseline;
 pub mod demo;
 pub mod testing;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::config::{FILE_NAME, Parameters, Rules};
+use crate::config::{Config, FILE_NAME, Parameters, Rules};
 use crate::notices::{note, warn};
 use crate::project::Project;
 use sprag_model::baseline::Baseline;
@@ -13,7 +13,7 @@ use sprag_model::rule::{Choice, Exception, Policy, Rule};
 pub type Judged<'a> = (&'a str, Vec<String>);
 
 /// The policy that the section `[rules]` of a configuration states.
-pub fn of(rules: &Rules) -> Policy {
+pub fn from_rules(rules: &Rules) -> Policy {
     let exception = |one: &crate::config::MetricRule| Exception {
         part: one.part.clone(),
         choice: choice(&one.rule, one.with.or(rules.parameters(&one.rule))),
@@ -23,6 +23,11 @@ pub fn of(rules: &Rules) -> Policy {
         exceptions: rules.metric.iter().map(exception).collect(),
         default: choice(default, rules.parameters(default)),
     }
+}
+
+/// The rules of a file that holds the section `[rules]` as `sprag.toml` does.
+pub fn read(path: &Path) -> crate::Result<Policy> {
+    Ok(from_rules(&Config::load_rules(path)?))
 }
 
 /// The rule `bands` with the parameters of a configuration.
@@ -56,13 +61,13 @@ pub fn judged(suites: &[SuiteGate]) -> Vec<Judged<'_>> {
 
 /// Tells of entries of `[[rules.metric]]` that fit no metric: after a slip in `match` another rule judges, and nobody would
 /// know. `file` is the policy file with its rules, where one goes before the configuration.
-pub fn tell_unfit(project: &Project, file: Option<(&Path, &Policy)>, judged: &[Judged<'_>]) {
-    let own = of(&project.config.rules);
+pub fn warn_unmatched(project: &Project, file: Option<(&Path, &Policy)>, judged: &[Judged<'_>]) {
+    let own = from_rules(&project.config.rules);
     let (shown, policy) =
         file.map_or_else(|| (FILE_NAME.to_owned(), &own), |(path, policy)| (path.display().to_string(), policy));
     let is_judged = |name: &str| judged.iter().any(|(suite, _)| *suite == name);
     let others: Vec<&str> = project.config.suites.keys().map(String::as_str).filter(|name| !is_judged(name)).collect();
-    for part in unfit(policy, judged, &others) {
+    for part in unmatched(policy, judged, &others) {
         let suites: Vec<&str> = judged.iter().map(|(suite, _)| *suite).collect();
         let message = format!("`match = \"{part}\"` in `{shown}` fits no metric of {}", suites.join(", "));
         // It may be meant for what was not judged this time.
@@ -75,7 +80,7 @@ pub fn tell_unfit(project: &Project, file: Option<(&Path, &Policy)>, judged: &[J
 }
 
 /// The texts that stand in no key of what was judged; not those that name one of the `others`.
-fn unfit<'p>(policy: &'p Policy, judged: &[Judged<'_>], others: &[&str]) -> Vec<&'p str> {
+fn unmatched<'p>(policy: &'p Policy, judged: &[Judged<'_>], others: &[&str]) -> Vec<&'p str> {
     let fits = |part: &str| judged.iter().flat_map(|(_, keys)| keys).any(|key| key.contains(part));
     let is_of_another = |part: &str| others.iter().any(|suite| part.starts_with(&format!("{suite}/")));
     let parts = policy.exceptions.iter().map(|one| one.part.as_str());
@@ -104,7 +109,6 @@ fn choice(rule: &str, parameters: Parameters) -> Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
     #[test]
     fn a_text_that_fits_nothing_is_found() {
@@ -112,20 +116,20 @@ mod tests {
         let parts = ["infer", "infr", "@fast time", "gpu/scan", "cpu/scan"];
         let policy = Policy { exceptions: parts.map(entry).to_vec(), default: Choice::Learnt };
         let cpu = || ("cpu", vec!["cpu/infer @fast time".to_owned()]);
-        assert_eq!(unfit(&policy, &[cpu()], &[]), ["infr", "gpu/scan", "cpu/scan"]);
-        assert_eq!(unfit(&policy, &[cpu()], &["gpu"]), ["infr", "cpu/scan"]);
+        assert_eq!(unmatched(&policy, &[cpu()], &[]), ["infr", "gpu/scan", "cpu/scan"]);
+        assert_eq!(unmatched(&policy, &[cpu()], &["gpu"]), ["infr", "cpu/scan"]);
         assert_eq!(
-            unfit(&policy, &[cpu(), ("gpu", vec!["gpu/scan @cuda time".to_owned()])], &[]),
+            unmatched(&policy, &[cpu(), ("gpu", vec!["gpu/scan @cuda time".to_owned()])], &[]),
             ["infr", "cpu/scan"]
         );
-        assert_eq!(unfit(&policy, &[], &["cpu", "gpu"]), Vec::<&str>::new());
+        assert_eq!(unmatched(&policy, &[], &["cpu", "gpu"]), Vec::<&str>::new());
     }
 
     #[test]
     fn words_become_rules() {
         let check = |text: &str, key: &str, expected: Choice| {
             let config = Config::parse(text, Path::new("sprag.toml")).expect("all is known");
-            assert_eq!(of(&config.rules).choice(key), expected, "{text}");
+            assert_eq!(from_rules(&config.rules).choice(key), expected, "{text}");
         };
         check("", "cpu/x @fast time", Choice::Learnt);
         let interval = |tolerance: f64| Choice::Fixed(Rule::Interval { tolerance });

@@ -136,7 +136,7 @@ fn each_page(
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
     let releases = releases(project)?;
-    let reruns = reruns(&analysis.series, heads, &policy::of(&project.config.rules));
+    let reruns = reruns(&analysis.series, heads, &policy::from_rules(&project.config.rules));
     let input = report::Input {
         analysis,
         trend,

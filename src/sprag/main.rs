@@ -20,10 +20,7 @@ fn main() -> ExitCode {
         // Whoever read our output has seen enough.
         Err(error) if commands::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            commands::say(&format!("error: {error:#}"));
-            if let Some(hint) = commands::hint(&error) {
-                commands::say(&format!("hint: {hint}"));
-            }
+            commands::error(error.as_ref());
             ExitCode::from(commands::exit_of(&error) as u8)
         }
     }

@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use super::policy_file::PolicyFile;
 use super::records::Records;
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
@@ -96,7 +95,7 @@ impl<'p> Bases<'p> {
     ///
     /// # Errors
     /// When they cannot be listed, or the file that is named is no baseline.
-    pub fn open(project: &'p Project, against: Against, policy_file: Option<&PolicyFile>) -> crate::Result<Bases<'p>> {
+    pub fn open(project: &'p Project, against: Against, policy_file: Option<&Policy>) -> crate::Result<Bases<'p>> {
         let (mut files, mut given) = (Vec::new(), None);
         match &against {
             Against::File(path) => {
@@ -109,7 +108,7 @@ impl<'p> Bases<'p> {
             }
             _ => files = project.baselines()?,
         }
-        let policy = policy_file.map_or_else(|| policy::of(&project.config.rules), |file| file.policy.clone());
+        let policy = policy_file.map_or_else(|| policy::from_rules(&project.config.rules), Policy::clone);
         Ok(Bases {
             project,
             against,

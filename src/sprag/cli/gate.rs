@@ -6,6 +6,8 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 use super::run::{EffortArgs, PairEffortArgs};
+use super::words::{Word, words};
+use sprag_pipeline::gate::Inconclusive;
 
 /// What the exit codes of the commands that judge mean.
 const EXITS: &str = "Exit codes: 0 pass; 1 something is worse or missing; 2 used wrongly; 3 inconclusive, not comparable or \
@@ -63,20 +65,16 @@ pub struct CheckArgs {
     #[arg(long)]
     pub bisect: bool,
     /// The exit code of a check that comes out inconclusive, not comparable or without a baseline.
-    #[arg(long, value_enum, default_value_t = Inconclusive::Report)]
+    #[arg(long, value_parser = words(&INCONCLUSIVE), default_value = "report")]
     pub inconclusive: Inconclusive,
 }
 
-/// What an inconclusive check counts as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Inconclusive {
-    /// Exit with 3.
-    Report,
-    /// Exit with 0.
-    Ok,
-    /// Exit with 1.
-    Fail,
-}
+/// What an inconclusive outcome is taken for.
+const INCONCLUSIVE: [Word<Inconclusive>; 3] = [
+    ("report", "Exit with 3", Inconclusive::Report),
+    ("ok", "Exit with 0", Inconclusive::Ok),
+    ("fail", "Exit with 1", Inconclusive::Fail),
+];
 
 /// Options of `compare`.
 #[derive(Args, Debug)]
@@ -123,7 +121,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub bisect: bool,
     /// The exit code of a comparison that comes out inconclusive, not comparable or without a baseline.
-    #[arg(long, value_enum, default_value_t = Inconclusive::Report)]
+    #[arg(long, value_parser = words(&INCONCLUSIVE), default_value = "report")]
     pub inconclusive: Inconclusive,
 }
 

@@ -1,5 +1,6 @@
 //! The command line: what can be typed, and its help. No logic.
 
+mod words;
 mod command;
 mod run;
 mod report;
@@ -25,10 +26,7 @@ pub(crate) use command::{digest, repository};
 pub use detect::{DetectArgs, SensitivityArg};
 pub use evidence::{AttestArgs, AttestFormat, ChecklistArgs, LookArgs, VerifyReleaseArgs};
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
-pub use gate::{
-    BaselineAcceptArgs, BaselineCommand, BaselineDiffArgs, BaselineEmitArgs, BaselineListArgs, CheckArgs, CompareArgs,
-    Inconclusive,
-};
+pub use gate::{BaselineCommand, CheckArgs, CompareArgs};
 pub use gpu::{Dtype, GpuBenchArgs};
 pub use history::{
     AfterRewriteArg, FsckArgs, HistoryAddArgs, HistoryCommand, HistorySyncArgs, LogArgs, ProveArgs, RootArgs, Status,

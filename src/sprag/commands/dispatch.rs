@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::exit::Exit;
+use super::Exit;
 use super::{
     baseline, check, compare, demo, detect, doctor, export, guard, history, import, init, kernels, release, replay,
     schema, shells, site, trend, weekly, worker,
 };
-use crate::cli::{BaselineCommand, Cli, Command};
+use crate::cli::{Cli, Command};
 
 /// Does what the command line says; data goes to `out`, progress and warnings to standard error.
 ///
@@ -28,12 +28,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Run(args) => super::run::run(&folder, &args, out),
         Command::Check(args) => check::run(&folder, &args, out),
         Command::Compare(args) => compare::run(&folder, &args, out),
-        Command::Baseline(command) => match command {
-            BaselineCommand::Emit(args) => baseline::emit(&folder, &args, out),
-            BaselineCommand::Accept(args) => baseline::accept(&folder, &args, out),
-            BaselineCommand::List(args) => baseline::list(&folder, &args, out),
-            BaselineCommand::Diff(args) => baseline::diff(&folder, &args, out),
-        },
+        Command::Baseline(command) => baseline::run(&folder, &command, out),
         Command::Detect(args) => detect::run(&folder, &args, out),
         Command::Trend(args) => trend::run(&folder, &args, out),
         Command::Import(args) => import::run(&folder, &args, out),

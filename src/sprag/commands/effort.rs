@@ -15,7 +15,7 @@ const LONGEST_BUDGET: f64 = 86_400.0;
 ///
 /// # Errors
 /// A time that is none, or so short or long that it cannot be meant; a processor that this machine lacks.
-pub(super) fn from_args(args: &EffortArgs) -> anyhow::Result<Effort> {
+pub(super) fn from_args(args: &EffortArgs) -> Result<Effort, Advice> {
     let extent = match (args.quick, args.rigorous, &args.budget) {
         (true, _, _) => Extent::Quick,
         (_, true, _) => Extent::Rigorous,
@@ -29,15 +29,14 @@ pub(super) fn from_args(args: &EffortArgs) -> anyhow::Result<Effort> {
             return Err(Advice {
                 message: format!("there is no processor {pin} to keep workers on"),
                 hint: format!("this process may run on {}", list.join(", ")),
-            }
-            .into());
+            });
         }
     }
     Ok(Effort { extent, pin: args.pin })
 }
 
 /// Seconds from a text such as `60s`, `10m`, `1h` or `90`.
-fn budget(text: &str) -> anyhow::Result<f64> {
+fn budget(text: &str) -> Result<f64, Advice> {
     let refuse = |why: String| Advice {
         message: format!("`--budget {}` {why}", text.escape_debug()),
         hint: "give seconds, minutes or hours, such as `60s`, `10m` or `1h`".to_owned(),
@@ -52,7 +51,7 @@ fn budget(text: &str) -> anyhow::Result<f64> {
     let seconds = number.trim().parse::<f64>().map_err(|_| refuse("is no time".to_owned()))? * factor;
     if !(SHORTEST_BUDGET..=LONGEST_BUDGET).contains(&seconds) {
         let range = format!("from {SHORTEST_BUDGET} s to {} h", LONGEST_BUDGET / 3600.0);
-        return Err(refuse(format!("is out of range: {range} is allowed")).into());
+        return Err(refuse(format!("is out of range: {range} is allowed")));
     }
     Ok(seconds)
 }

@@ -7,9 +7,7 @@ use super::distinct::{NamedFile, check_distinct};
 use super::pending::Origin;
 use super::progress::Progress;
 use super::project::Project;
-use super::suites::{self, SuiteRequest};
-use super::trt_options::TrtOptions;
-use super::{Advice, Exit, effort, pending, revision, seed_report, shard, text};
+use super::{Advice, BUILT_FROM, Exit, effort, pending, report_options, revision, text};
 use crate::cli::RunArgs;
 use crate::config::SuiteKind;
 use sprag_base::files::{check_writable, write_atomic};
@@ -20,6 +18,8 @@ use sprag_model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use sprag_model::run::Run;
 use sprag_model::sample::{CALIBRATION, Estimate, Measurement};
 use sprag_model::unit::Unit;
+use sprag_pipeline::measuring::suites::{self, SuiteRequest};
+use sprag_pipeline::measuring::{MeasureHost, apex_x_report};
 
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let effort = effort::from_args(&args.effort)?;
@@ -54,9 +54,11 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         }
         .into());
     }
-    let shard = shard::wanted(args.shard.as_deref())?;
-    let trt = TrtOptions::from_args(folder, args, &project, &asked)?;
-    let report = seed_report::wanted(folder, args, &asked)?;
+    let shard = sprag_pipeline::shard::wanted(args.shard.as_deref())?;
+    let trt = report_options::trt(folder, args);
+    trt.check_given(&project, &asked)?;
+    report_options::check(args, &asked)?;
+    let report = report_options::report(folder, args, &asked)?;
     if args.record {
         pending::foretell(&project, commit.as_ref())?;
     }
@@ -68,8 +70,10 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         count_instructions: args.count_instructions,
         retune: args.retune,
     };
-    let request = SuiteRequest { options, gpu: seed_report::gpu_override(args)?, trt: &trt, commit: commit.as_ref() };
-    let measured = suites::measure(&project, &asked, &request, &progress)?;
+    let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
+    let request =
+        SuiteRequest { options, gpu: report_options::gpu_override(args)?, trt: &trt, commit: commit.as_ref() };
+    let measured = suites::measure(&project, &asked, &request, host)?;
     let runs = &measured.runs;
     progress.end();
     for run in runs {
@@ -84,7 +88,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     }
     let exit = suites::exit(runs);
     match report {
-        Some(report) if !seed_report::write(&report, &measured, &project, &progress, out)? => Ok(Exit::Failed),
+        Some(report) if !apex_x_report::write(&report, &measured, &project, &progress, out)? => Ok(Exit::Failed),
         _ => Ok(exit),
     }
 }

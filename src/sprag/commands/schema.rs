@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::{Advice, Exit, compare, doctor, kernels, text};
+use super::{Advice, Exit, doctor, kernels, text};
 use crate::cli::SchemaArgs;
 use sprag_base::json;
 use sprag_evidence::fixture::Fixture;
@@ -23,6 +23,7 @@ use sprag_model::history_log::{HistoryLog, HistoryRoot};
 use sprag_model::proof::Proof;
 use sprag_model::statement::{Envelope, Statement};
 use sprag_model::{record, schema};
+use sprag_pipeline::compare;
 use sprag_report::{gate, trend};
 
 /// A file that is described.

@@ -6,8 +6,6 @@ use std::path::Path;
 
 use super::artifacts;
 use super::gather::Gathered;
-use crate::cli::Inconclusive;
-use crate::commands::gate::{self, Against as GateAgainst, Base, Bases};
 use crate::commands::study::{self, Along, Study};
 use crate::commands::{Exit, exit_of, text};
 use sprag_analysis::ledger::{Accepting, Held, tell_events};
@@ -24,6 +22,7 @@ use sprag_model::run::{RecordedRun, Run};
 use sprag_model::sample::Measurement;
 use sprag_model::trend::Trend;
 use sprag_model::verdict::{Comparison, Verdict};
+use sprag_pipeline::gate::{self, Against as GateAgainst, Base, Bases, Inconclusive};
 use sprag_pipeline::trend::{self, TrendOptions};
 
 /// What there is to look at for a release.

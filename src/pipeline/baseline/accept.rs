@@ -1,0 +1,335 @@
+//! Makes a proposed baseline, or what the newest run comes to, the one in use.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::place::Place;
+use super::take::{RunSelection, TakeOutcome, Taken};
+use super::{place, source, take, words};
+use crate::exit::Exit;
+use crate::notices::warn;
+use crate::project::Project;
+use crate::{Advice, text};
+use sprag_analysis::baseline_diff;
+use sprag_analysis::compare::describe_differences;
+use sprag_model::baseline::Baseline;
+use sprag_model::baseline::diff::DiffKind;
+
+/// What is to become the baseline in use.
+struct Proposal {
+    /// What it is, as messages call it.
+    shown: String,
+    baseline: Baseline,
+    /// The run that it was just taken from.
+    taken: Option<Box<Taken>>,
+}
+
+/// What is to be done about one proposal.
+struct Step<'p> {
+    shown: String,
+    place: Place<'p>,
+    taken_over: TakenOver,
+}
+
+/// What the user says about a proposal.
+pub struct AcceptOptions<'a> {
+    /// The folder that paths count from.
+    pub folder: &'a Path,
+    pub file: Option<&'a Path>,
+    pub why: &'a str,
+    pub suites: &'a [String],
+    /// Only metrics whose key contains one of these texts; all where empty.
+    pub metrics: &'a [String],
+    /// Whether a proposal of some benchmarks only is taken.
+    pub partial: bool,
+    /// Whether what no commit holds is taken.
+    pub dirty: bool,
+}
+
+pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
+    let why = options.why.trim();
+    refuse_blank(options)?;
+    let project = take::open(options.folder)?;
+    let proposals = match options.file {
+        Some(path) => vec![from_file(path, options)?],
+        None => from_runs(&project, options)?,
+    };
+    let _lock = place::lock(&project)?;
+    // All that may refuse comes before the first is written.
+    let mut steps = Vec::new();
+    for Proposal { shown, baseline, taken } in proposals {
+        if let Some(taken) = &taken {
+            taken.warn();
+        }
+        let place = Place::open(&project, &baseline.suite, &baseline.machine_class)?;
+        let taken_over = take_over(&baseline, &shown, place.present(), &place.path, options)?;
+        steps.push(Step { shown, place, taken_over });
+    }
+    for Step { shown, place, taken_over } in &steps {
+        let TakenOver { baseline, keys } = taken_over;
+        if place.present().is_some_and(|present| present.is_same(baseline)) {
+            // Who accepts some metrics that are as they are accepts nothing new.
+            let is_signed = keys.is_none() && place.sign(why)?;
+            let more = if is_signed { " but to write who accepts it, and why" } else { "" };
+            writeln!(out, "{} holds just what {shown} does: nothing to do{more}", place.path)?;
+            if is_signed {
+                writeln!(out, "{}", words::to_commit(&place.path, None))?;
+            }
+            continue;
+        }
+        let what = changes(place.present(), baseline);
+        let archived = place.put(baseline.clone(), why, keys.clone())?;
+        if let Some(archived) = &archived {
+            writeln!(out, "archived {archived}")?;
+        }
+        writeln!(out, "wrote {}: {}{what}, from {shown}", place.path, words::count(baseline))?;
+        writeln!(out, "{}", words::to_commit(&place.path, archived.as_deref()))?;
+    }
+    Ok(if steps.is_empty() { Exit::NotMeasured } else { Exit::Done })
+}
+
+fn refuse_blank(options: &AcceptOptions<'_>) -> Result<(), Advice> {
+    if options.why.trim().is_empty() {
+        return Err(Advice {
+            message: "`--why` says nothing".to_owned(),
+            hint: "say why the numbers may be what they are: whoever is held to them will ask".to_owned(),
+        });
+    }
+    if options.metrics.iter().any(|text| text.trim().is_empty()) {
+        let message = "`--metric` is blank, which every metric contains".to_owned();
+        return Err(Advice { message, hint: "leave it out to take over all".to_owned() });
+    }
+    Ok(())
+}
+
+fn from_file(path: &Path, options: &AcceptOptions<'_>) -> crate::Result<Proposal> {
+    let baseline = source::read(&options.folder.join(path))?;
+    let shown = format!("`{}`", text::printable(&path.display().to_string()));
+    if !options.suites.is_empty() && !options.suites.contains(&baseline.suite) {
+        let message = format!("{shown} is of the suite `{}`", baseline.suite);
+        return Err(Advice { message, hint: "leave out `--suite`: the file says which it is of".to_owned() }.into());
+    }
+    Ok(Proposal { shown, baseline, taken: None })
+}
+
+/// What the newest runs of this machine at HEAD come to.
+fn from_runs(project: &Project, options: &AcceptOptions<'_>) -> crate::Result<Vec<Proposal>> {
+    let wanted = RunSelection { suites: options.suites, file: None, revision: None };
+    let mut proposals = Vec::new();
+    for outcome in take::take(project, &wanted)? {
+        match outcome {
+            TakeOutcome::Taken(taken) => {
+                let shown = format!("the run {}", taken.recorded.id.get(..8).unwrap_or(&taken.recorded.id));
+                proposals.push(Proposal { shown, baseline: taken.baseline.clone(), taken: Some(taken) });
+            }
+            // A suite that broke, or that was asked for, is not passed over.
+            TakeOutcome::Nothing { why, failed } if failed || !options.suites.is_empty() => {
+                let hint = "measure it with `sprag run --record`, or name the others with `--suite`".to_owned();
+                return Err(Advice { message: format!("{why}: there is nothing to accept"), hint }.into());
+            }
+            TakeOutcome::Nothing { why, .. } => warn(&format!("{why}: no baseline of it")),
+        }
+    }
+    Ok(proposals)
+}
+
+/// ` (2 changed by up to +12.5 %, 1 new)`; nothing where there was no baseline.
+fn changes(present: Option<&Baseline>, baseline: &Baseline) -> String {
+    let Some(present) = present else { return String::new() };
+    let metrics = baseline_diff::metrics(present, baseline);
+    let count = |kinds: &[DiffKind]| metrics.iter().filter(|one| kinds.contains(&one.kind)).count();
+    let mut parts = Vec::new();
+    let moved = count(&[DiffKind::Worse, DiffKind::Better, DiffKind::Moved]);
+    if let Some(change) = metrics.iter().find_map(|one| one.change).filter(|_| moved > 0) {
+        parts.push(format!("{moved} changed by up to {}", text::percent(change)));
+    }
+    let kinds =
+        [(DiffKind::Rule, "with another rule"), (DiffKind::Added, "new"), (DiffKind::Removed, "no longer there")];
+    let others = kinds.map(|(kind, word)| (count(&[kind]), word));
+    parts.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")));
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+/// How many metrics an error names.
+const MOST_NAMED: usize = 5;
+
+/// A baseline to put in place of the one in use.
+#[derive(Debug, PartialEq)]
+pub(super) struct TakenOver {
+    pub baseline: Baseline,
+    /// The keys that were taken over, where the others stay.
+    pub keys: Option<Vec<String>>,
+}
+
+/// What comes of a proposal, `shown` to the user so; `path` is where the one in use lies, if there is one.
+///
+/// # Errors
+/// Where the proposal is not what the terms say, or does not fit the one in use.
+pub(super) fn take_over(
+    proposal: &Baseline,
+    shown: &str,
+    present: Option<&Baseline>,
+    path: &str,
+    terms: &AcceptOptions<'_>,
+) -> Result<TakenOver, Advice> {
+    if proposal.dirty && !terms.dirty {
+        return Err(Advice {
+            message: format!("{shown} measured files that no commit holds, so nobody can measure it again"),
+            hint: "commit and measure again, or take it as it is with `--dirty`".to_owned(),
+        });
+    }
+    if proposal.partial && terms.metrics.is_empty() && !terms.partial {
+        return Err(Advice {
+            message: format!("{shown} has some benchmarks only: others were not asked for, or failed"),
+            hint: "measure the whole suite, or take over what it has with `--partial`".to_owned(),
+        });
+    }
+    let keys = wanted(proposal, shown, terms)?;
+    let Some(present) = present else {
+        if !terms.metrics.is_empty() {
+            return Err(Advice {
+                message: format!("there is no `{path}` whose other metrics could stay as they are"),
+                hint: "leave out `--metric`".to_owned(),
+            });
+        }
+        return Ok(TakenOver { baseline: proposal.clone(), keys: None });
+    };
+    refuse_redefined(proposal, shown, present, path, keys.as_deref())?;
+    let Some(keys) = keys else { return Ok(TakenOver { baseline: proposal.clone(), keys: None }) };
+    let differences = present.environment.differences(&proposal.environment);
+    if !differences.is_empty() {
+        return Err(Advice {
+            message: format!(
+                "`{path}` and {shown} are of two environments ({}), and a baseline is of one",
+                describe_differences(&differences)
+            ),
+            hint: "take all of it: leave out `--metric` and `--partial`".to_owned(),
+        });
+    }
+    let mut metrics = present.metrics.clone();
+    metrics.extend(keys.iter().map(|key| (key.clone(), proposal.metrics[key].clone())));
+    let baseline = Baseline {
+        dirty: proposal.dirty || present.dirty,
+        partial: proposal.partial && present.partial,
+        metrics,
+        ..proposal.clone()
+    };
+    Ok(TakenOver { baseline, keys: Some(keys) })
+}
+
+/// The keys to take over; nothing where it is all of them and no other stays.
+fn wanted(proposal: &Baseline, shown: &str, terms: &AcceptOptions<'_>) -> Result<Option<Vec<String>>, Advice> {
+    if terms.metrics.is_empty() {
+        return Ok(terms.partial.then(|| proposal.metrics.keys().cloned().collect()));
+    }
+    let has = |text: &str| proposal.metrics.keys().any(|key| key.contains(text));
+    if let Some(text) = terms.metrics.iter().find(|text| !has(text)) {
+        let example = proposal.metrics.keys().next().map_or("", String::as_str);
+        return Err(Advice {
+            message: format!("no metric of {shown} contains `{}`", text.escape_debug()),
+            hint: format!("the key of a metric is like `{example}`"),
+        });
+    }
+    let is_wanted = |key: &&String| terms.metrics.iter().any(|text| key.contains(text.as_str()));
+    Ok(Some(proposal.metrics.keys().filter(is_wanted).cloned().collect()))
+}
+
+/// Fails where a metric that is taken over is in the one in use of another unit or direction.
+fn refuse_redefined(
+    proposal: &Baseline,
+    shown: &str,
+    present: &Baseline,
+    path: &str,
+    keys: Option<&[String]>,
+) -> Result<(), Advice> {
+    let is_taken = |key: &String| keys.is_none_or(|keys| keys.contains(key));
+    let is_other = |key: &&String| {
+        let (Some(before), Some(after)) = (present.metrics.get(*key), proposal.metrics.get(*key)) else { return false };
+        is_taken(key) && (before.unit, before.better) != (after.unit, after.better)
+    };
+    let redefined: Vec<&str> = proposal.metrics.keys().filter(is_other).map(String::as_str).collect();
+    if redefined.is_empty() {
+        return Ok(());
+    }
+    let more = redefined.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = redefined[..redefined.len().min(MOST_NAMED)].join("`, `");
+    Err(Advice {
+        message: format!("`{path}` has `{named}`{more} in another unit or direction than {shown}"),
+        hint: "that is another metric: give it another name, or move the file away and take a new baseline".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sprag_model::environment::Environment;
+    use sprag_model::metric::Better;
+
+    const FROZEN: &str = include_str!("../../../fixtures/records/baseline-2.json");
+
+    /// The frozen baseline with every value times `factor`.
+    fn baseline(factor: f64) -> Baseline {
+        let mut baseline = Baseline::from_json(FROZEN.as_bytes()).expect("it is frozen");
+        baseline.metrics.values_mut().for_each(|metric| metric.value *= factor);
+        baseline
+    }
+
+    fn terms(metrics: &[String]) -> AcceptOptions<'_> {
+        let folder = Path::new("");
+        AcceptOptions { folder, file: None, why: "", suites: &[], metrics, partial: false, dirty: false }
+    }
+
+    fn refused(proposal: &Baseline, present: Option<&Baseline>, terms: &AcceptOptions<'_>, words: &str) {
+        let error = take_over(proposal, "the run", present, "baselines/x.json", terms).expect_err("it is refused");
+        assert!(error.message.contains(words), "{}", error.message);
+        assert!(!error.hint.is_empty());
+    }
+
+    #[test]
+    fn all_is_taken_over_or_what_is_named() {
+        let (old, new) = (baseline(1.0), baseline(2.0));
+        let all = take_over(&new, "the run", Some(&old), "x", &terms(&[])).expect("it fits");
+        assert_eq!((all.baseline, all.keys), (new.clone(), None));
+        let text = ["@reference".to_owned()];
+        let some = take_over(&new, "the run", Some(&old), "x", &terms(&text)).expect("it fits");
+        let keys = some.keys.expect("some are taken over");
+        assert!(!keys.is_empty() && keys.len() < old.metrics.len(), "{keys:?}");
+        for (key, metric) in &some.baseline.metrics {
+            let expected = if keys.contains(key) { &new } else { &old };
+            assert_eq!(metric, &expected.metrics[key]);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let (old, new) = (baseline(1.0), baseline(2.0));
+        let none: [String; 0] = [];
+        let dirty = Baseline { dirty: true, ..new.clone() };
+        refused(&dirty, Some(&old), &terms(&none), "no commit holds");
+        let partial = Baseline { partial: true, ..new.clone() };
+        refused(&partial, Some(&old), &terms(&none), "some benchmarks only");
+        let texts = ["@reference".to_owned(), "absent".to_owned()];
+        refused(&new, Some(&old), &terms(&texts), "no metric of the run contains `absent`");
+        refused(&new, None, &terms(&texts[..1]), "there is no `baselines/x.json`");
+        let mut turned = new.clone();
+        turned.metrics.values_mut().for_each(|metric| metric.better = Better::Higher);
+        refused(&turned, Some(&old), &terms(&none), "in another unit or direction than the run");
+        let mut moved = new.clone();
+        moved.environment = Environment::from_facts([("compiler".to_owned(), "rustc 9".to_owned())].into());
+        refused(&moved, Some(&old), &terms(&texts[..1]), "two environments (");
+        assert!(take_over(&moved, "the run", Some(&old), "x", &terms(&none)).is_ok());
+        assert!(take_over(&dirty, "the run", Some(&old), "x", &AcceptOptions { dirty: true, ..terms(&none) }).is_ok());
+    }
+
+    #[test]
+    fn a_partial_one_leaves_what_it_lacks() {
+        let old = baseline(1.0);
+        let mut new = Baseline { partial: true, ..baseline(2.0) };
+        let lost = new.metrics.pop_first().expect("there is one").0;
+        let terms = AcceptOptions { partial: true, ..terms(&[]) };
+        let taken = take_over(&new, "the run", Some(&old), "x", &terms).expect("it fits");
+        assert_eq!(taken.baseline.metrics[&lost], old.metrics[&lost]);
+        assert_eq!((taken.baseline.metrics.len(), taken.baseline.partial), (old.metrics.len(), false));
+    }
+}

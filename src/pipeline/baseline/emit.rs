@@ -1,0 +1,227 @@
+//! Takes the values of runs as what later runs are compared with, or as a proposal for that.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use super::place::Place;
+use super::take::{RunSelection, TakeOutcome, Taken};
+use super::words::percent;
+use super::{place, take, words};
+use crate::distinct::{NamedFile, check_distinct};
+use crate::exit::Exit;
+use crate::gate::apex_x;
+use crate::notices::warn;
+use crate::project::Project;
+use crate::{Advice, policy, text};
+use sprag_analysis::restless::{self, FEWEST_SESSIONS, MOST_SESSIONS};
+use sprag_analysis::rules::interval;
+use sprag_base::files::{check_writable, write_new};
+use sprag_model::baseline::{Baseline, BaselineMetric};
+use sprag_model::evidence::SessionNoise;
+use sprag_model::rule::{Choice, Policy, Rule};
+
+pub struct EmitOptions<'a> {
+    /// The folder that paths count from.
+    pub folder: &'a Path,
+    pub suites: &'a [String],
+    pub run: Option<&'a Path>,
+    /// The recorded runs of this commit or tag.
+    pub from: Option<&'a str>,
+    pub output: Option<&'a Path>,
+    pub notes: Option<&'a str>,
+}
+
+pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
+    let &EmitOptions { folder, suites, run, from, output, notes } = options;
+    if notes.is_some_and(|notes| notes.trim().is_empty()) {
+        return Err(Advice {
+            message: "`--notes` says nothing".to_owned(),
+            hint: "say why the numbers may be what they are, or leave it out".to_owned(),
+        }
+        .into());
+    }
+    if let Some(exit) = apex_x::emit(folder, run, suites, output, notes, out)? {
+        return Ok(exit);
+    }
+    let project = take::open(folder)?;
+    let files = [
+        NamedFile::read("--run", run, "the run that is taken"),
+        NamedFile::written("--output", output, "the baseline"),
+    ];
+    check_distinct(folder, &files)?;
+    let file = output.map(|path| folder.join(path));
+    if let Some(path) = &file {
+        refuse_to_replace(path)?;
+        check_writable(path)?;
+    }
+    let wanted = RunSelection { suites, file: run.map(|path| folder.join(path)), revision: from };
+    let mut all = Vec::new();
+    for outcome in take::take(&project, &wanted)? {
+        match outcome {
+            TakeOutcome::Taken(taken) => all.push(*taken),
+            TakeOutcome::Nothing { why, .. } => warn(&format!("{why}: no baseline of it")),
+        }
+    }
+    if output.is_some() && all.len() > 1 {
+        let suites: Vec<&str> = all.iter().map(|one| one.baseline.suite.as_str()).collect();
+        let message = format!("`--output` is for one baseline, and there are those of `{}`", suites.join("`, `"));
+        return Err(Advice { message, hint: "choose one of them with `--suite`".to_owned() }.into());
+    }
+    let _lock = place::lock(&project)?;
+    // All that may refuse comes before the first is written.
+    let places = match &file {
+        Some(_) => Vec::new(),
+        None => all.iter().map(|taken| place_of(&project, taken)).collect::<crate::Result<Vec<Place<'_>>>>()?,
+    };
+    for (number, taken) in all.iter().enumerate() {
+        taken.warn();
+        if taken.baseline.dirty {
+            warn("the run measured files that no commit holds; nobody can build this baseline again");
+        }
+        let mut archived = None;
+        match &file {
+            Some(path) => propose(path, taken, notes, out)?,
+            None => archived = replace(&places[number], taken, notes, out)?,
+        }
+        let policy = policy::from_rules(&project.config.rules);
+        writeln!(out, "{}", learnt(&taken.baseline, &policy, &taken.sessions))?;
+        match output {
+            Some(path) => {
+                let shown = text::printable(&path.display().to_string());
+                writeln!(out, "to make it the one in use: sprag baseline accept {shown} --why TEXT")?;
+            }
+            None => writeln!(out, "{}", words::to_commit(&places[number].path, archived.as_deref()))?,
+        }
+    }
+    let keys = |taken: &Taken| taken.baseline.metrics.keys().cloned().collect();
+    let judged: Vec<_> = all.iter().map(|taken| (taken.baseline.suite.as_str(), keys(taken))).collect();
+    policy::warn_unmatched(&project, None, &judged);
+    Ok(if all.is_empty() { Exit::NotMeasured } else { Exit::Done })
+}
+
+/// Writes the baseline to a file of its own, accepted by nobody.
+fn propose(path: &Path, taken: &Taken, notes: Option<&str>, out: &mut dyn Write) -> crate::Result<()> {
+    if taken.baseline.partial {
+        warn("the run has some benchmarks only; the baseline holds no others");
+    }
+    let baseline = Baseline { notes: notes.unwrap_or_default().to_owned(), ..taken.baseline.clone() };
+    if !write_new(path, baseline.to_json().as_bytes())? {
+        refuse_to_replace(path)?;
+    }
+    let shown = text::printable(&path.display().to_string());
+    writeln!(
+        out,
+        "wrote {shown}: {} on {}",
+        words::count(&baseline),
+        text::printable(&taken.recorded.run.machine.name)
+    )?;
+    Ok(())
+}
+
+/// Where the baseline goes.
+fn place_of<'p>(project: &'p Project, taken: &Taken) -> crate::Result<Place<'p>> {
+    let place = Place::open(project, &taken.baseline.suite, &taken.baseline.machine_class)?;
+    if taken.baseline.partial {
+        refuse_to_shrink(&place, &taken.baseline)?;
+    }
+    Ok(place)
+}
+
+/// Puts the baseline in its place, and gives the path of the one that lay there.
+fn replace(
+    place: &Place<'_>,
+    taken: &Taken,
+    notes: Option<&str>,
+    out: &mut dyn Write,
+) -> crate::Result<Option<String>> {
+    if taken.baseline.partial {
+        warn("the run has some benchmarks only; the baseline holds no others");
+    }
+    let baseline = Baseline { notes: notes.unwrap_or_default().to_owned(), ..taken.baseline.clone() };
+    let words = words::count(&baseline);
+    let archived = place.put(baseline, notes.unwrap_or_default(), None)?;
+    if let Some(archived) = &archived {
+        writeln!(out, "archived {archived}")?;
+    }
+    writeln!(out, "wrote {}: {words} on {}", place.path, text::printable(&taken.recorded.run.machine.name))?;
+    Ok(archived)
+}
+
+fn refuse_to_replace(path: &Path) -> Result<(), Advice> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
+    Err(Advice { message, hint: "name another file, or move this one away".to_owned() })
+}
+
+/// Fails where a run of some benchmarks only would take metrics out of the baseline that lies there.
+fn refuse_to_shrink(place: &Place<'_>, new: &Baseline) -> crate::Result<()> {
+    let Some(old) = place.present() else { return Ok(()) };
+    let lost = old.metrics.keys().filter(|key| !new.metrics.contains_key(*key)).count();
+    if lost == 0 {
+        return Ok(());
+    }
+    Err(Advice {
+        message: format!(
+            "the run is of some benchmarks only, and `{}` holds {} that it did not measure",
+            place.path,
+            text::count(lost, "metric")
+        ),
+        hint: "take the baseline from a run of the whole suite, or take over what it has: `sprag baseline accept --partial`"
+            .to_owned(),
+    }
+    .into())
+}
+
+/// `learnt from 5 sessions: tolerances from 2 % to 7 %; as restless as now, 8 sessions allow 2 % to 5 %`; `sessions` are
+/// those that hold a metric, by its key.
+fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usize>) -> String {
+    let is_by_noise = |key: &str| policy.choice(key) == Choice::Learnt;
+    let metrics: Vec<(&BaselineMetric, usize)> = baseline
+        .metrics
+        .iter()
+        .filter(|(key, _)| is_by_noise(key))
+        .map(|(key, metric)| (metric, sessions.get(key).copied().unwrap_or(1)))
+        .collect();
+    if metrics.is_empty() {
+        return "the rules of the configuration judge it, whatever its noise".to_owned();
+    }
+    let seen = |reduce: fn(usize, usize) -> usize| metrics.iter().map(|(_, seen)| *seen).reduce(reduce).unwrap_or(1);
+    let (fewest, most) = (seen(usize::min), seen(usize::max));
+    let seen = if fewest == most { text::count(most, "session") } else { format!("{fewest} to {most} sessions") };
+    let tolerances = span(metrics.iter().filter_map(|(metric, _)| match metric.rule {
+        Rule::Interval { tolerance } => Some(tolerance),
+        _ => None,
+    }));
+    let taught = |metric: &BaselineMetric| metric.restlessness.filter(|one| one.sessions > 0);
+    let assumed = metrics.iter().filter(|(metric, _)| taught(metric).is_none()).count();
+    if assumed == metrics.len() {
+        let more = text::count(FEWEST_SESSIONS.saturating_sub(most).max(1), "more session");
+        return format!(
+            "{seen} of it: how much it moves from session to session is assumed, tolerances {tolerances}; with {more}, an \
+             hour apart or more, it is learnt"
+        );
+    }
+    let mut words = format!("learnt from {seen}: tolerances {tolerances}");
+    if assumed > 0 {
+        let metrics = text::count(assumed, "metric");
+        words.push_str(&format!("; assumed of {metrics} that fewer than {FEWEST_SESSIONS} sessions hold"));
+    }
+    if fewest < MOST_SESSIONS {
+        let with_all = |(metric, _): &(&BaselineMetric, usize)| {
+            let noise = SessionNoise { freedom: (MOST_SESSIONS - 1) as f64, ..taught(metric)? };
+            Some(restless::tolerance(&noise, MOST_SESSIONS, interval::CONFIDENCE))
+        };
+        let then = span(metrics.iter().filter_map(with_all));
+        words.push_str(&format!("; as restless as now, {MOST_SESSIONS} sessions allow {then}"));
+    }
+    words
+}
+
+/// `2 %` or `from 2 % to 7 %`.
+fn span(values: impl Iterator<Item = f64> + Clone) -> String {
+    let (low, high) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
+    if low >= high { percent(high) } else { format!("from {} to {}", percent(low), percent(high)) }
+}

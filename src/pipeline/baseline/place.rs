@@ -1,0 +1,168 @@
+//! The place of a baseline: what lies there, and how it is replaced without losing anything.
+//!
+//! The old file is copied to the archive before the new one takes its place, so that whatever cuts the work short leaves the
+//! old one where it was, or both. A name in the archive tells suite, class, time and run; where it is taken by other
+//! content, a number follows. Nothing of the archive is ever written over.
+
+use std::fs::{self, File, TryLockError};
+use std::path::Path;
+
+use crate::error::Context as _;
+use crate::notices::warn;
+use crate::project::{BASELINE_ARCHIVE, Project};
+use crate::{Advice, text};
+use sprag_base::files::{read_bounded, write_atomic, write_new};
+use sprag_history as history;
+use sprag_measure::clock;
+use sprag_model::baseline::{Acceptance, Baseline, BaselineError};
+use sprag_model::record::MAX_RECORD_BYTES;
+
+/// The file, in the folder of what is not for git, that is locked while baselines are replaced.
+const LOCK: &str = "baselines.lock";
+
+/// Where the baseline of a suite and a class of machine lies.
+pub(super) struct Place<'p> {
+    project: &'p Project,
+    pub path: String,
+    present: Option<(Vec<u8>, Baseline)>,
+}
+
+/// Keeps others from replacing baselines of the project; they wait until it goes.
+///
+/// # Errors
+/// When the lock cannot be had.
+pub(super) fn lock(project: &Project) -> crate::Result<File> {
+    let path = project.private_folder()?.join(LOCK);
+    let failed = || format!("cannot lock `{}`", path.display());
+    let file = File::options().create(true).append(true).open(&path).with_context(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => file.lock().with_context(failed)?,
+        // A file system without locks is no reason to do nothing.
+        Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {}
+        Err(TryLockError::Error(error)) => return Err(error).with_context(failed),
+    }
+    Ok(file)
+}
+
+impl<'p> Place<'p> {
+    /// Reads what is there.
+    ///
+    /// # Errors
+    /// When that is something which is not to be replaced: no baseline of ours, or one of another suite or class.
+    pub(super) fn open(project: &'p Project, suite: &str, class: &str) -> crate::Result<Place<'p>> {
+        let path = Baseline::path(suite, class);
+        let file = project.root.join(&path);
+        if fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(move_away(format!("`{path}` is no file, so it is not replaced")).into());
+        }
+        let bytes = match read_bounded(&file, MAX_RECORD_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Place { project, path, present: None });
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", file.display())),
+        };
+        let present = match Baseline::from_json(&bytes) {
+            Ok(present) => present,
+            Err(error @ BaselineError::Newer(_)) => {
+                let message = format!("`{path}` {error}, so it is not replaced");
+                return Err(Advice { message, hint: "use the newer sprag, or move the file away".to_owned() }.into());
+            }
+            Err(_) => return Err(move_away(format!("`{path}` is no baseline of ours, so it is not replaced")).into()),
+        };
+        if present.suite != suite {
+            let message =
+                format!("`{path}` is of the suite `{}`, not of `{suite}`, so it is not replaced", present.suite);
+            return Err(move_away(message).into());
+        }
+        if present.machine_class != class {
+            let is = text::printable(&present.machine_class);
+            let message =
+                format!("`{path}` is of the class `{is}`, not of `{}`, so it is not replaced", text::printable(class));
+            return Err(move_away(message).into());
+        }
+        Ok(Place { project, path, present: Some((bytes, present)) })
+    }
+
+    /// The baseline that lies there.
+    pub(super) fn present(&self) -> Option<&Baseline> {
+        self.present.as_ref().map(|(_, present)| present)
+    }
+
+    /// Puts a baseline there, with who did it when and why; gives the path in the archive of the one that lay there.
+    /// `metrics` are the keys that were taken over, where not all were.
+    ///
+    /// # Errors
+    /// When it cannot be archived or written; the old one then lies where it lay.
+    pub(super) fn put(
+        &self,
+        baseline: Baseline,
+        why: &str,
+        metrics: Option<Vec<String>>,
+    ) -> crate::Result<Option<String>> {
+        let replaces = self.archive()?;
+        let by = self.author();
+        let accepted =
+            Acceptance { by, at_utc: clock::now(), why: why.to_owned(), replaces: replaces.clone(), metrics };
+        self.write(baseline, accepted)?;
+        Ok(replaces)
+    }
+
+    /// Writes into a baseline that was emitted and that nobody accepted who does so now, and why; gives whether it did. Its
+    /// values stay, so that nothing is archived. What was accepted once stays as it was accepted.
+    ///
+    /// # Errors
+    /// When it cannot be written; it then lies there as it was.
+    pub(super) fn sign(&self, why: &str) -> crate::Result<bool> {
+        let Some(present) = self.present() else { return Ok(false) };
+        let before = present.accepted.clone();
+        if before.as_ref().is_some_and(|accepted| !accepted.why.is_empty()) {
+            return Ok(false);
+        }
+        let replaces = before.and_then(|accepted| accepted.replaces);
+        let (by, at_utc) = (self.author(), clock::now());
+        self.write(present.clone(), Acceptance { by, at_utc, why: why.to_owned(), replaces, metrics: None })?;
+        Ok(true)
+    }
+
+    /// Who is at work, as git knows them.
+    fn author(&self) -> String {
+        let (author, is_named) = history::author(self.project.find_store());
+        if !is_named {
+            warn("git's configuration names nobody (`user.name`, `user.email`), so the baseline bears a stand-in");
+        }
+        format!("{} <{}>", author.name, author.email)
+    }
+
+    fn write(&self, baseline: Baseline, accepted: Acceptance) -> crate::Result<()> {
+        let baseline = Baseline { accepted: Some(accepted), ..baseline };
+        Ok(write_atomic(&self.project.root.join(&self.path), baseline.to_json().as_bytes())?)
+    }
+
+    fn archive(&self) -> crate::Result<Option<String>> {
+        let Some((bytes, present)) = &self.present else { return Ok(None) };
+        let stem = self.path.trim_start_matches("baselines/").trim_end_matches(".json");
+        let taken = present.timestamp_utc.format("%Y%m%dT%H%M%SZ");
+        // A file may say anything; what is no letter or digit could lead elsewhere.
+        let run: String = present.run.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+        let mut number = 1;
+        loop {
+            let counter = if number == 1 { String::new() } else { format!("-{number}") };
+            let path = format!("{BASELINE_ARCHIVE}/{stem}.{taken}-{run}{counter}.json");
+            let file = self.project.root.join(&path);
+            if write_new(&file, bytes)? || holds(&file, bytes) {
+                return Ok(Some(path));
+            }
+            number += 1;
+        }
+    }
+}
+
+fn move_away(message: String) -> Advice {
+    Advice { message, hint: "move it away or remove it".to_owned() }
+}
+
+fn holds(file: &Path, bytes: &[u8]) -> bool {
+    read_bounded(file, MAX_RECORD_BYTES).is_ok_and(|content| content == bytes)
+}

@@ -1,0 +1,73 @@
+//! Files that should be baselines of ours: read, or named for what they are.
+
+use std::path::Path;
+
+use crate::gate::apex_x;
+use crate::run_file::baseline_hint;
+use crate::{Advice, text};
+use sprag_base::files::read_bounded;
+use sprag_formats::registry;
+use sprag_model::baseline::Baseline;
+use sprag_model::foreign::Output;
+use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::run::Run;
+
+/// Reads a baseline that the user names.
+///
+/// # Errors
+/// Says what the file is where it is no baseline of ours, and what to do about it.
+pub(super) fn read(path: &Path) -> Result<Baseline, Advice> {
+    let shown = text::printable(&path.display().to_string());
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| Advice {
+        message: format!("`{shown}` cannot be read: {error}"),
+        hint: "`sprag baseline list --archive` tells which files there are".to_owned(),
+    })?;
+    Baseline::from_json(&bytes).map_err(|error| {
+        let (message, hint) = match other(&bytes) {
+            Some(Other { is, hint }) => (format!("`{shown}` is {is}, not a baseline of Sprag"), hint),
+            None => (format!("`{shown}` {error}"), baseline_hint(&error).to_owned()),
+        };
+        Advice { message, hint }
+    })
+}
+
+/// What a file of the project is that is no baseline of ours: `is a baseline of Apex-X, not one of Sprag`.
+pub(super) fn fault(path: &Path) -> Option<(String, String)> {
+    let Other { is, hint } = other(&read_bounded(path, MAX_RECORD_BYTES).ok()?)?;
+    Some((format!("is {is}, not a baseline of Sprag"), hint))
+}
+
+/// A file of others, or one of ours of another kind.
+struct Other {
+    is: String,
+    hint: String,
+}
+
+fn other(bytes: &[u8]) -> Option<Other> {
+    let judged = |is: &str| Other {
+        is: is.to_owned(),
+        hint: "it is judged by as it is: `sprag check --run CURRENT --baseline FILE`, with a file of its own kind"
+            .to_owned(),
+    };
+    if Run::from_json(bytes).is_ok() {
+        return Some(Other {
+            is: "the record of a run".to_owned(),
+            hint: "take a baseline from it: `sprag baseline emit --run FILE --output BASELINE.json`".to_owned(),
+        });
+    }
+    if apex_x::is_apex_x_baseline(bytes) {
+        return Some(judged("a baseline of Apex-X"));
+    }
+    let output = Output { name: "file".to_owned(), bytes: bytes.to_vec() };
+    let formats = registry::recognise(&[output]);
+    // A baseline of Trueno has a head of its own, and what follows is a text of Criterion.
+    let format = formats.iter().find(|one| one.name == "trueno").or(formats.first())?;
+    Some(match format.name {
+        "trueno" => judged("a baseline of Trueno"),
+        "tt-metal" => judged("ground truth of tt-metal"),
+        name => Other {
+            is: format!("of the format `{name}`"),
+            hint: "`sprag import FILE` makes records of it, of which a baseline can be taken".to_owned(),
+        },
+    })
+}

@@ -1,0 +1,218 @@
+//! From runs to baselines: of a file, of HEAD, or of a commit that is named. The sessions before teach how noisy each
+//! metric is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+
+use crate::error::Context as _;
+use crate::gate::Records;
+use crate::notices::warn;
+use crate::project::Project;
+use crate::{
+    Advice, Error, Trouble,
+    choose::{self, Chosen},
+    policy, run_file, text,
+};
+use sprag_analysis::reference::{self, Level};
+use sprag_analysis::restless;
+use sprag_history as history;
+use sprag_model::baseline::Baseline;
+use sprag_model::rule::Policy;
+use sprag_model::run::{RecordedRun, Run, RunStatus};
+
+/// Which runs to take.
+pub(super) struct RunSelection<'a> {
+    /// Only these suites; all where empty.
+    pub suites: &'a [String],
+    pub file: Option<PathBuf>,
+    /// The recorded runs of this commit or tag.
+    pub revision: Option<&'a str>,
+}
+
+/// What came of a suite.
+pub(super) enum TakeOutcome {
+    /// A baseline.
+    Taken(Box<Taken>),
+    Nothing {
+        why: String,
+        /// Whether the suite broke, which is worse than that it is not there.
+        failed: bool,
+    },
+}
+
+/// A baseline, and what it was taken from.
+pub(super) struct Taken {
+    pub recorded: RecordedRun,
+    /// What they come to, accepted by nobody yet.
+    pub baseline: Baseline,
+    /// How many sessions hold each metric, by its key: that of the run included, and no more than are looked at.
+    pub sessions: BTreeMap<String, usize>,
+}
+
+impl Taken {
+    /// Tells what speaks against it, but that it may be partial or dirty.
+    pub(super) fn warn(&self) {
+        for measurement in self.recorded.run.measurements.iter().filter(|one| one.failed().is_some()) {
+            warn(&format!("`{}` failed and is left out", measurement.benchmark));
+        }
+        for reason in &self.recorded.run.quality.reasons {
+            warn(&format!("the run is rough: {reason}"));
+        }
+    }
+}
+
+/// The project at or above a folder, which must have a place for baselines.
+///
+/// # Errors
+/// When it has none, or cannot be opened.
+pub(super) fn open(folder: &Path) -> crate::Result<Project> {
+    let project = Project::open(folder)?;
+    if project.is_bare {
+        return Err(Advice {
+            message: "a bare repository has no working tree to put a baseline in".to_owned(),
+            hint: "take the baseline in a clone, and push it".to_owned(),
+        }
+        .into());
+    }
+    Ok(project)
+}
+
+/// What the wanted runs come to, one entry a suite.
+///
+/// # Errors
+/// When no suite has a run, or one cannot be read.
+pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Result<Vec<TakeOutcome>> {
+    let policy = policy::from_rules(&project.config.rules);
+    if let Some(revision) = wanted.revision {
+        return from_revision(project, wanted.suites, revision, &policy);
+    }
+    let (records, chosen) = match &wanted.file {
+        Some(file) => {
+            let recorded = run_file::read_run(file)?;
+            run_file::refuse_other(&recorded, wanted.suites)?;
+            (records(project), vec![Chosen::Run(Box::new(recorded))])
+        }
+        None => {
+            let records = Records::open(project)?;
+            match choose::choose(project, &records, wanted.suites)? {
+                (_, Some(nothing)) => return Err(Trouble::Unmeasured(nothing).into()),
+                (chosen, None) => (Some(records), chosen),
+            }
+        }
+    };
+    let found = chosen.into_iter().map(|one| match one {
+        Chosen::Nothing { suite, .. } => {
+            nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false)
+        }
+        Chosen::Run(recorded) if recorded.run.status != RunStatus::Ok => {
+            let run = &recorded.run;
+            let reason = run.reason.as_deref().unwrap_or("no reason given");
+            let why = format!("the suite `{}` was {} ({reason})", run.suite, run.status.word());
+            nothing(why, run.status == RunStatus::Failed)
+        }
+        Chosen::Run(recorded) => {
+            let time = recorded.run.timestamp;
+            from_runs(records.as_ref(), vec![*recorded], time, &policy)
+        }
+    });
+    Ok(found.collect())
+}
+
+fn nothing(why: String, failed: bool) -> TakeOutcome {
+    TakeOutcome::Nothing { why, failed }
+}
+
+/// The history, where there is one. What is learnt from it makes a baseline better; without it the noise is assumed.
+fn records(project: &Project) -> Option<Records<'_>> {
+    project.find_store()?;
+    match Records::open(project) {
+        Ok(records) => Some(records),
+        Err(error) => {
+            warn(&format!("nothing can be learnt from the history: {error}"));
+            None
+        }
+    }
+}
+
+/// What runs of one suite, machine and environment come to; the last is the newest. `time` is when they begin.
+fn from_runs(
+    records: Option<&Records<'_>>,
+    runs: Vec<RecordedRun>,
+    time: DateTime<Utc>,
+    policy: &Policy,
+) -> TakeOutcome {
+    let newest = runs.last().expect("whoever calls has a run");
+    let before = records.map_or_else(Vec::new, |records| before(records, &newest.run, time));
+    let (base, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
+    let taken = reference::baseline(&base, &past, Level::Joined, policy).map(without_zeros);
+    let Some(baseline) = taken.filter(|baseline| !baseline.metrics.is_empty()) else {
+        return nothing(format!("the run of `{}` has nothing to judge", newest.run.suite), false);
+    };
+    let mut sessions = reference::sessions(&before.iter().chain(&runs).collect::<Vec<_>>());
+    sessions.values_mut().for_each(|count| *count = (*count).min(restless::MOST_SESSIONS));
+    TakeOutcome::Taken(Box::new(Taken { recorded: newest.clone(), baseline, sessions }))
+}
+
+/// The baseline without values of zero, which are told of: nothing can be held against them by a share.
+fn without_zeros(mut baseline: Baseline) -> Baseline {
+    let (kept, zeros): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        std::mem::take(&mut baseline.metrics).into_iter().partition(|(_, metric)| metric.value > 0.0);
+    if !zeros.is_empty() {
+        let keys: Vec<&str> = zeros.keys().map(String::as_str).collect();
+        warn(&format!("left out, as their value is zero, of which no share can be taken: {}", keys.join(", ")));
+    }
+    Baseline { metrics: kept, ..baseline }
+}
+
+/// The sessions before, of the same machine and environment. What measured changed files teaches nothing: nobody knows
+/// what was changed.
+fn before(records: &Records<'_>, run: &Run, time: DateTime<Utc>) -> Vec<RecordedRun> {
+    let alike = |one: &Run| {
+        one.environment.key == run.environment.key && one.commit.as_ref().is_none_or(|commit| !commit.dirty)
+    };
+    records.before(run, time, &alike).unwrap_or_else(|error| {
+        warn(&format!("nothing can be learnt from the history: {error}"));
+        Vec::new()
+    })
+}
+
+/// The recorded runs of a commit on this machine, in the environment of the newest.
+fn from_revision(
+    project: &Project,
+    suites: &[String],
+    revision: &str,
+    policy: &Policy,
+) -> crate::Result<Vec<TakeOutcome>> {
+    let store = project.store()?;
+    let commit = history::commit_at(store, revision)?;
+    let sha = commit.as_ref().map(|commit| commit.sha.as_str());
+    let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
+    let records = Records::open(project).context("cannot look for the runs of that commit")?;
+    let name = project.machine_name();
+    let mut found = Vec::new();
+    for (suite, settings) in project.config.select(suites).map_err(Error::message)? {
+        let machine = choose::machine_of(name.as_deref(), settings);
+        let mut runs = records.at(Some(suite), sha)?;
+        runs.retain(|one| one.run.machine.id == machine.id);
+        let is_clean = |one: &RecordedRun| one.run.commit.as_ref().is_none_or(|commit| !commit.dirty);
+        if runs.iter().any(is_clean) {
+            runs.retain(is_clean);
+        }
+        let key = runs.last().map(|one| one.run.environment.key.clone());
+        runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
+        let first = runs.first().map(|one| one.run.timestamp);
+        found.push(match first {
+            Some(first) => from_runs(Some(&records), runs, first, policy),
+            None => nothing(format!("the suite `{suite}` has no whole run of this machine at {short}"), false),
+        });
+    }
+    if found.iter().all(|one| matches!(one, TakeOutcome::Nothing { .. })) {
+        let message =
+            format!("the history has no whole run of this machine at {} ({short})", text::printable(revision));
+        let hint = "`sprag history log` lists the runs there are; SPRAG_MACHINE names another machine".to_owned();
+        return Err(Advice { message, hint }.into());
+    }
+    Ok(found)
+}

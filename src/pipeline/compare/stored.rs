@@ -1,0 +1,153 @@
+//! Two commits, tags or files compared by what was measured of them.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use crate::exit::Exit;
+use crate::gate::{
+    Against, Bases, CompareRequest, MeasuredSuite, apex_x, base_error, exit_code, finish, fit_advice, foreign, judge,
+    not_run, reports, suite_text,
+};
+use crate::project::Project;
+use crate::run_file::{self, RunFile};
+use crate::{Advice, policy, text};
+use sprag_history as history;
+use sprag_model::gate::SuiteGate;
+use sprag_model::metric::Better;
+use sprag_model::run::{RecordedRun, Run};
+use sprag_model::verdict::{Comparison, Verdict};
+
+/// Compares them, prints what was found and writes the reports.
+pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Exit> {
+    if let Some(exit) = foreign::compare(request, out)? {
+        return Ok(exit);
+    }
+    if let Some(exit) = apex_x::compare(request, out)? {
+        return Ok(exit);
+    }
+    let folder = &request.gate.folder;
+    let project = Project::open(folder)?;
+    let policy = request.gate.policy.as_ref().map(|path| policy::read(&folder.join(path))).transpose()?;
+    let reports = reports::parse(&request.gate.reports)?;
+    reports::check(folder, &reports, request.inputs())?;
+    let base = Against::parse(&project, folder, Some(&request.base))?;
+    let other = Against::parse(&project, folder, Some(&request.other))?;
+    let bases = Bases::open(&project, base.clone(), policy.as_ref())?;
+    let are_commits = [&base, &other].iter().all(|side| matches!(side, Against::Revision(_)));
+    let otherwise = if are_commits { "both now with `--measure`" } else { "name another commit" };
+    let refuse = |side: &Against| match side {
+        Against::Revision(revision) => bases.refuse_unmeasured(revision, otherwise),
+        _ => Ok(()),
+    };
+    refuse(&base).map_err(base_error)?;
+    refuse(&other)?;
+    let currents = currents(&project, &bases, &other, request)?;
+    let mut suites = Vec::new();
+    for (newest, further) in &currents {
+        let mut suite = judge(newest, further, bases.for_run(&newest.run)?, None);
+        fit_advice(&project, &mut suite, &newest.run, matches!(other, Against::File(_)));
+        suites.push(suite);
+    }
+    suites.extend(only_in_base(&bases, &currents, request)?);
+    if suites.is_empty() {
+        return Err(Advice {
+            message: format!("`{}` has no whole recorded run{}", text::printable(&request.other), of_suites(request)),
+            hint: "measure it with `sprag run --record`, or time both now with `--measure`".to_owned(),
+        }
+        .into());
+    }
+    for suite in &mut suites {
+        suite.quality.extend(bases.faults(&suite.suite));
+        by_effect(&mut suite.comparisons);
+    }
+    let exit = exit_code(&suites, false, request.gate.inconclusive);
+    let gate = finish("compare", suites, exit, (false, request.gate.inconclusive));
+    let mut text: String = gate.suites.iter().map(|suite| suite_text(suite, request.gate.only_changed)).collect();
+    text.push_str(&format!("compare: {}; {}\n", gate.outcome.word(), gate.counts().words()));
+    let file = request.gate.policy.as_deref().zip(policy.as_ref());
+    policy::warn_unmatched(&project, file, &policy::judged(&gate.suites));
+    reports::conclude(&request.gate, &reports, (&gate, exit), &text, out)
+}
+
+/// ` of cpu, gpu`, where suites were named.
+fn of_suites(request: &CompareRequest) -> String {
+    if request.gate.suites.is_empty() { String::new() } else { format!(" of {}", request.gate.suites.join(", ")) }
+}
+
+/// What is compared: of each suite and machine the newest run, and the other runs of the same commit.
+fn currents(
+    project: &Project,
+    bases: &Bases<'_>,
+    other: &Against,
+    request: &CompareRequest,
+) -> crate::Result<Vec<(RecordedRun, Vec<RecordedRun>)>> {
+    let runs = match other {
+        Against::File(path) => match run_file::read(path)? {
+            RunFile::Run(run) => vec![*run],
+            RunFile::Baseline(_) => {
+                return Err(Advice {
+                    message: format!("`{}` is a baseline, and what is held against something is a run", path.display()),
+                    hint: "turn the two sides around, or name a run".to_owned(),
+                }
+                .into());
+            }
+        },
+        Against::Revision(revision) => {
+            let commit = history::commit_at(project.store()?, revision)?;
+            let mut runs = bases.records()?.at(None, commit.as_ref().map(|commit| commit.sha.as_str()))?;
+            // A file has numbers of one suite.
+            runs.retain(|one| bases.suite().is_none_or(|suite| one.run.suite == suite));
+            runs
+        }
+        Against::Usual | Against::Baseline | Against::History => {
+            return Err(Advice {
+                message: format!("`{}` names what a run is held against, not a run", text::printable(&request.other)),
+                hint: "name a commit, a tag or a run file as the second side".to_owned(),
+            }
+            .into());
+        }
+    };
+    let mut groups: BTreeMap<(String, String), Vec<RecordedRun>> = BTreeMap::new();
+    for one in runs {
+        if request.gate.suites.is_empty() || request.gate.suites.contains(&one.run.suite) {
+            groups.entry((one.run.suite.clone(), one.run.machine.id.clone())).or_default().push(one);
+        }
+    }
+    Ok(groups.into_values().filter_map(|mut group| Some((group.pop()?, group))).collect())
+}
+
+/// Suites that the base has numbers of and the other side has no run of: all of them is missing.
+fn only_in_base(
+    bases: &Bases<'_>,
+    currents: &[(RecordedRun, Vec<RecordedRun>)],
+    request: &CompareRequest,
+) -> crate::Result<Vec<SuiteGate>> {
+    let mut in_base = bases.measured_suites()?;
+    in_base.retain(|one| request.gate.suites.is_empty() || request.gate.suites.contains(&one.suite));
+    let is_there = |base: &MeasuredSuite, run: &Run| {
+        run.suite == base.suite && (base.for_any_class || run.machine.class == base.class)
+    };
+    in_base.retain(|suite| !currents.iter().any(|(one, _)| is_there(suite, &one.run)));
+    let missing = |MeasuredSuite { suite, class, for_any_class }: &MeasuredSuite| {
+        let on = if *for_any_class { String::new() } else { format!(" on {class}") };
+        let why = format!("`{}` has no run of it{on}", text::printable(&request.other));
+        Ok(not_run(suite, class, &why, bases.of_absent(suite, class, "")?))
+    };
+    in_base.iter().map(missing).collect()
+}
+
+/// What is missing first, then from the worst change to the best, then what has none.
+fn by_effect(comparisons: &mut [Comparison]) {
+    let rank = |one: &Comparison| match (&one.verdict, one.effect) {
+        (Verdict::Missing, _) => 0,
+        (_, Some(_)) => 1,
+        (_, None) => 2,
+    };
+    let worse = |one: &Comparison| {
+        let change = one.effect.map_or(0.0, |effect| effect.change);
+        if one.metric.better == Better::Lower { change } else { -change }
+    };
+    comparisons.sort_by(|a, b| {
+        rank(a).cmp(&rank(b)).then_with(|| worse(b).total_cmp(&worse(a))).then_with(|| a.benchmark.cmp(&b.benchmark))
+    });
+}

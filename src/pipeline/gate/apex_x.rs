@@ -1,0 +1,430 @@
+//! Reports and baselines of Apex-X, judged by its own rules.
+//!
+//! A file is known by what it holds. Apex-X lets an empty baseline pass everything, compares a report with the baseline of
+//! another suite, and overwrites baselines; here each of these is refused. Exit codes are Sprag's own.
+
+use std::io::Write;
+use std::path::Path;
+
+use chrono::SecondsFormat;
+
+use super::outcome::gate_of_files;
+use super::reports;
+use super::request::{CheckRequest, CompareRequest, GateRequest, Inconclusive};
+use super::text::table_text;
+use crate::distinct::NamedFile;
+use crate::error::Context as _;
+use crate::exit::Exit;
+use crate::{Advice, text};
+use sprag_base::files::{check_writable, read_bounded, write_atomic};
+use sprag_formats::compat::apex_x::baseline_template::Template;
+use sprag_formats::compat::apex_x::compare::{self as rules, CheckStatus, Comparison};
+use sprag_formats::compat::apex_x::compare_text;
+use sprag_formats::compat::apex_x::suite::SeedSuite;
+use sprag_formats::compat::json::Json;
+use sprag_measure::clock;
+use sprag_model::gate::Gate;
+use sprag_model::metric::{LARGEST, Metric};
+use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::rule::{MOST_FACTOR, Rule};
+use sprag_model::verdict::{Effect, Verdict};
+
+/// The status of a report of which nothing was measured.
+const SKIPPED: &str = "skipped";
+
+/// A file as it was read.
+struct File {
+    shown: String,
+    value: Json,
+}
+
+/// Judges a report of Apex-X, where that is what `--run` names; `None` where it is not.
+pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
+    let folder = &request.gate.folder;
+    let report = request.run.as_ref().and_then(|path| read_apex_x(&folder.join(path)));
+    let baseline = request.baseline.as_ref().and_then(|path| read_apex_x(&folder.join(path)));
+    let usage = "--run REPORT.json --baseline BASELINE.json, both of Apex-X";
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        // A missing file is reported by its other reader.
+        let is_there = request.run.as_ref().is_none_or(|path| folder.join(path).is_file());
+        if let Some(file) = baseline.filter(|file| is_there && is_baseline(&file.value)) {
+            return Err(no_report(&file, usage).into());
+        }
+        return Ok(None);
+    };
+    let Some(path) = request.baseline.as_ref().map(|path| folder.join(path)) else {
+        refuse_suites(&request.gate.suites, &report)?;
+        let message = format!("`{}` is a report of Apex-X, which a baseline of Apex-X judges", report.shown);
+        return Err(Advice { message, hint: format!("name one: `{usage}`") }.into());
+    };
+    let baseline = read(&path)?;
+    refuse_mismatch(&request.gate, suite, &report, &baseline)?;
+    let reports = reports::parse(&request.gate.reports)?;
+    let mut files = request.inputs();
+    files.extend([
+        NamedFile::written("--summary", request.summary.as_deref(), "the summary"),
+        NamedFile::written("--trend-output", request.trend_output.as_deref(), "the trend"),
+    ]);
+    reports::check(folder, &reports, files)?;
+    for path in request.summary.iter().chain(&request.trend_output) {
+        check_writable(&folder.join(path))?;
+    }
+    let Judged { comparison, exit, gate } = judge(("check", request.gate.inconclusive), suite, &report, &baseline)?;
+    let mut text = write_files(request, &comparison)?;
+    for line in compare_text::lines(&comparison) {
+        text.push_str(&format!("{}\n", text::printable(&line)));
+    }
+    text.push_str(&format!("{}\n", summary("check", &comparison, exit)));
+    reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
+}
+
+/// Compares a baseline of Apex-X with a report of it; `None` where the two sides are not files of which the base is such a
+/// baseline, or what is held against it would be one.
+pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
+    let folder = &request.gate.folder;
+    let [base, other] = [&request.base, &request.other].map(|named| folder.join(named));
+    if !base.is_file() || !other.is_file() {
+        return Ok(None);
+    }
+    let [baseline, report] = [base, other].map(|path| read_apex_x(&path));
+    let usage = "sprag compare BASELINE.json REPORT.json";
+    // Without a metric it could be a baseline as well as a report.
+    let metrics = |file: &File| file.value.get("metrics").and_then(Json::fields).map_or(0, <[_]>::len);
+    if let Some(file) = report.as_ref().filter(|file| holds_baseline(&file.value) && metrics(file) > 0) {
+        let message =
+            format!("`{}` is a baseline of Apex-X, and what is held against something is a report", file.shown);
+        return Err(Advice { message, hint: format!("turn the two sides around, as in `{usage}`") }.into());
+    }
+    let Some(baseline) = baseline.filter(|file| holds_baseline(&file.value)) else { return Ok(None) };
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        return Err(no_report(&baseline, usage).into());
+    };
+    refuse_mismatch(&request.gate, suite, &report, &baseline)?;
+    let reports = reports::parse(&request.gate.reports)?;
+    reports::check(folder, &reports, request.inputs())?;
+    let Judged { comparison, exit, gate } = judge(("compare", request.gate.inconclusive), suite, &report, &baseline)?;
+    let head = text::printable(&format!("{} against {}, by tolerance", report.shown, baseline.shown));
+    let table = table_text(&gate.suites[0], request.gate.only_changed);
+    let text = format!("{head}\n{table}{}\n", summary("compare", &comparison, exit));
+    reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
+}
+
+/// What a report and a baseline come to.
+struct Judged {
+    comparison: Comparison,
+    exit: Exit,
+    gate: Gate,
+}
+
+fn judge(
+    (command, inconclusive): (&'static str, Inconclusive),
+    suite: SeedSuite,
+    report: &File,
+    baseline: &File,
+) -> crate::Result<Judged> {
+    let comparison = rules::compare_values(suite, &report.value, &baseline.value).map_err(|error| Advice {
+        message: format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
+        hint: "mend the file, or take a baseline anew from a report with `sprag baseline emit --run REPORT.json`"
+            .to_owned(),
+    })?;
+    refuse_numbers(report, baseline, &comparison)?;
+    let exit = exit(&comparison);
+    let disagree = |statuses: &rules::Statuses| {
+        let rules::Statuses { current, required } = statuses;
+        (!statuses.agree()).then(|| format!("its status is {current} where {required} is required"))
+    };
+    let reason = comparison.statuses.as_ref().and_then(disagree);
+    let found = comparison.checks.iter().map(verdict).collect();
+    let outcome = (exit, reason, inconclusive);
+    let gate = gate_of_files(command, suite.name(), [&report.shown, &baseline.shown], found, outcome);
+    Ok(Judged { comparison, exit, gate })
+}
+
+/// One check of Apex-X as a verdict of its rule, in seconds.
+fn verdict(check: &rules::Check) -> sprag_model::verdict::Comparison {
+    let seconds = |milliseconds: Option<f64>| milliseconds.map(|value| value * 1e-3).filter(|value| value.is_finite());
+    let change = check.regression_ratio.filter(|change| change.is_finite());
+    sprag_model::verdict::Comparison {
+        benchmark: check.metric.clone(),
+        metric: Metric::time(),
+        series: None,
+        baseline: seconds(check.baseline),
+        allowed: seconds(check.allowed),
+        current: seconds(check.current),
+        effect: change.map(|change| Effect { change, interval: None, detectable: None }),
+        p_value: None,
+        rule: "tolerance",
+        verdict: match check.status {
+            CheckStatus::Pass => Verdict::Unchanged,
+            CheckStatus::Fail => Verdict::Regressed,
+            CheckStatus::Missing => Verdict::Missing,
+        },
+        note: None,
+        answer: None,
+    }
+}
+
+/// Writes the baseline, in the format of Apex-X, of a report of Apex-X; `None` where the run is none.
+pub fn emit(
+    folder: &Path,
+    run: Option<&Path>,
+    suites: &[String],
+    output: Option<&Path>,
+    notes: Option<&str>,
+    out: &mut dyn Write,
+) -> crate::Result<Option<Exit>> {
+    let report = run.and_then(|path| read_apex_x(&folder.join(path)));
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        return Ok(None);
+    };
+    refuse_suites(suites, &report)?;
+    let Some(path) = output.map(|path| folder.join(path)) else {
+        let message = format!("`{}` is a report of Apex-X, whose baseline has no usual place", report.shown);
+        return Err(Advice { message, hint: "name the file: `--output BASELINE.json`".to_owned() }.into());
+    };
+    let status = report.value.get("status").and_then(Json::text);
+    if suite.has_status() && status != Some("ok") {
+        let status = status.unwrap_or("unknown");
+        let message = format!("`{}` has the status `{}`", report.shown, status.escape_debug());
+        let hint = "take a baseline from a report that is `ok`: of another one it would let pass what was not measured";
+        return Err(Advice { message, hint: hint.to_owned() }.into());
+    }
+    let template = Template::of(suite, &report.value)
+        .with_context(|| format!("cannot take a baseline from `{}`", report.shown))?;
+    if template.metrics.is_empty() {
+        let message = format!("`{}` holds no figure that a baseline takes", report.shown);
+        return Err(Advice { message, hint: "an empty baseline would let anything pass".to_owned() }.into());
+    }
+    if path.exists() {
+        let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
+        return Err(Advice { message, hint: "name another file, or move this one away".to_owned() }.into());
+    }
+    write_atomic(&path, template.to_json(notes).as_bytes())?;
+    let count = text::count(template.metrics.len(), "metric");
+    writeln!(out, "wrote {}: {count} of {}", text::printable(&path.display().to_string()), suite.name())?;
+    Ok(Some(Exit::Done))
+}
+
+/// A file that may be Apex-X's; nothing where it cannot be read as such, which its other reader explains.
+fn read_apex_x(path: &Path) -> Option<File> {
+    let shown = path.display().to_string();
+    let text = read_text(path, &shown).ok()?;
+    // Our own files can be large, and need not be parsed to see that they are not Apex-X's.
+    let has = |word: &str| text.contains(word);
+    let is_ours = has("\"machine_class\"") || (has("\"machine\"") && has("\"benchmarks\""));
+    if is_ours && !SeedSuite::ALL.iter().any(|suite| has(suite.name())) {
+        return None;
+    }
+    parse(shown, &text).ok().filter(|file| file.value.fields().is_some())
+}
+
+fn read(path: &Path) -> crate::Result<File> {
+    let shown = path.display().to_string();
+    let text = read_text(path, &shown)?;
+    parse(shown, &text)
+}
+
+fn read_text(path: &Path, shown: &str) -> crate::Result<String> {
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{shown}`"))?;
+    String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))
+}
+
+fn parse(shown: String, text: &str) -> crate::Result<File> {
+    let value = Json::parse(text).with_context(|| format!("`{shown}`"))?;
+    Ok(File { shown, value })
+}
+
+fn report_suite(report: &Json) -> Option<SeedSuite> {
+    report.get("suite").and_then(Json::text).and_then(SeedSuite::from_name)
+}
+
+/// Whether a file that is no baseline of ours is one of Apex-X.
+pub fn is_apex_x_baseline(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).ok().and_then(|text| Json::parse(text).ok()).is_some_and(|value| holds_baseline(&value))
+}
+
+fn holds_baseline(value: &Json) -> bool {
+    // A report of it may have metrics, too, but plain numbers.
+    let metrics = value.get("metrics").and_then(Json::fields);
+    let of_suite = report_suite(value).is_some();
+    let is_meant = |all: &[(String, Json)]| match of_suite {
+        true => all.is_empty() || all.iter().any(|(_, one)| one.fields().is_some()),
+        false => all.iter().all(|(_, one)| one.get("value_ms").is_some()),
+    };
+    is_baseline(value) && metrics.is_some_and(is_meant)
+}
+
+/// Whether this is a baseline of Apex-X: its suite is, or it has metrics and is of no class of machine, as ours are.
+fn is_baseline(value: &Json) -> bool {
+    let named = value.get("suite").map(|suite| suite.text().and_then(SeedSuite::from_name));
+    let bare = named.is_none() && value.get("metrics").is_some() && value.get("machine_class").is_none();
+    named.flatten().is_some() || bare
+}
+
+fn refuse_suites(suites: &[String], report: &File) -> Result<(), Advice> {
+    if suites.is_empty() {
+        return Ok(());
+    }
+    let message = format!("`--suite` names suites of Sprag, and `{}` is a report of Apex-X", report.shown);
+    Err(Advice { message, hint: "leave it out: the report says which suite it is of".to_owned() })
+}
+
+fn refuse_policy(policy: Option<&Path>) -> Result<(), Advice> {
+    if policy.is_none() {
+        return Ok(());
+    }
+    let message = "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline".to_owned();
+    Err(Advice { message, hint: "leave it out, and change the tolerances in the baseline".to_owned() })
+}
+
+/// That a baseline is to judge what is no report; `usage` is how it is done.
+fn no_report(baseline: &File, usage: &str) -> Advice {
+    let message = format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", baseline.shown);
+    Advice { message, hint: format!("give two files of one kind, as in `{usage}`") }
+}
+
+/// Fails where the request or the baseline does not go with the report.
+fn refuse_mismatch(request: &GateRequest, suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
+    refuse_suites(&request.suites, report)?;
+    refuse_baseline(suite, report, baseline)?;
+    refuse_policy(request.policy.as_deref())
+}
+
+/// Writes the files that were asked for, and says so in the words of Apex-X.
+fn write_files(request: &CheckRequest, comparison: &Comparison) -> crate::Result<String> {
+    let (prefix, status) = (comparison.suite.prefix(), compare_text::overall(comparison));
+    let shown = |path: &Path| text::printable(&path.display().to_string());
+    let mut text = String::new();
+    if let Some(path) = &request.trend_output {
+        let timestamp = clock::now().to_rfc3339_opts(SecondsFormat::Micros, true);
+        write_atomic(&request.gate.folder.join(path), compare_text::trend(comparison, &timestamp).as_bytes())?;
+        let failed = compare_text::failed(comparison);
+        text.push_str(&format!("{prefix}_trend status={status} failed_metrics={failed} output={}\n", shown(path)));
+    }
+    if let Some(path) = &request.summary {
+        write_atomic(&request.gate.folder.join(path), compare_text::summary(comparison).as_bytes())?;
+        text.push_str(&format!("{prefix}_compare status={status} summary={}\n", shown(path)));
+    }
+    Ok(text)
+}
+
+/// Nothing measured is no failure of what was to be measured.
+fn exit(comparison: &Comparison) -> Exit {
+    let skipped = |statuses: &rules::Statuses| !statuses.agree() && statuses.current == SKIPPED;
+    if comparison.statuses.as_ref().is_some_and(skipped) {
+        Exit::NotMeasured
+    } else if comparison.passes() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    }
+}
+
+fn summary(command: &str, comparison: &Comparison, exit: Exit) -> String {
+    let count = |status: CheckStatus| comparison.checks.iter().filter(|check| check.status == status).count();
+    let mut words = vec![format!("{} passed", count(CheckStatus::Pass))];
+    for (number, word) in [(count(CheckStatus::Fail), "failed"), (count(CheckStatus::Missing), "missing")] {
+        if number > 0 {
+            words.push(format!("{number} {word}"));
+        }
+    }
+    if let Some(statuses) = comparison.statuses.as_ref().filter(|statuses| !statuses.agree()) {
+        let (current, required) = (text::printable(&statuses.current), text::printable(&statuses.required));
+        words.push(format!("the status is {current} where {required} is required"));
+    }
+    let word = match exit {
+        Exit::Done => "pass",
+        Exit::NotMeasured => "not measured",
+        _ => "fail",
+    };
+    format!("{command}: {word}; {}", words.join(", "))
+}
+
+/// The only schema of Apex-X's files.
+const SCHEMA: f64 = 1.0;
+
+/// Fails where the baseline is no baseline for this report.
+///
+/// # Errors
+/// That.
+fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
+    let shown = &baseline.shown;
+    if !is_baseline(&baseline.value) {
+        let message = format!("`{shown}` is no baseline of Apex-X, and `{}` is a report of it", report.shown);
+        let hint = format!("make one: `sprag baseline emit --run {} --output BASELINE.json`", report.shown);
+        return Err(Advice { message, hint });
+    }
+    if let Some(other) = report_suite(&baseline.value).filter(|other| *other != suite) {
+        let message = format!("`{shown}` is of `{}`, and `{}` of `{}`", other.name(), report.shown, suite.name());
+        return Err(Advice { message, hint: "a report is held against a baseline of its own suite".to_owned() });
+    }
+    for file in [report, baseline] {
+        if let Some(version) = file.value.get("schema_version").filter(|version| version.plain_number() != Some(SCHEMA))
+        {
+            let message = format!("`{}` has the schema {}, and {SCHEMA} is known", file.shown, words(version));
+            return Err(Advice { message, hint: "write it anew with the Apex-X that made the other one".to_owned() });
+        }
+    }
+    let status = baseline.value.get("required_status").and_then(Json::text);
+    if let Some(status) = status.filter(|status| suite.has_status() && *status != "ok") {
+        let message = format!(
+            "`{shown}` has `required_status` = \"{status}\", and only a report that is `ok` has values to judge"
+        );
+        return Err(Advice { message, hint: "take one from a report that is `ok`".to_owned() });
+    }
+    let metrics = baseline.value.get("metrics").and_then(Json::fields);
+    // What is no object is told by the comparison.
+    if metrics.is_some_and(<[_]>::is_empty) || baseline.value.get("metrics").is_none() {
+        let message = format!("`{shown}` has no metrics, so it would let anything pass");
+        return Err(Advice { message, hint: "take one from a report with `sprag baseline emit`".to_owned() });
+    }
+    Ok(())
+}
+
+/// Fails where a number of either file is none that a verdict can be reached by.
+///
+/// # Errors
+/// Names the file, the metric and what is allowed.
+fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Result<(), Advice> {
+    let is_time = |value: f64| value > 0.0 && value <= LARGEST;
+    for check in &comparison.checks {
+        let fault = |file: &File, words: String, hint: &str| {
+            let message = format!("`{}`: {words} of `{}`", file.shown, check.metric);
+            Err(Advice { message: text::printable(&message), hint: hint.to_owned() })
+        };
+        if let Some(current) = check.current.filter(|value| !is_time(*value)) {
+            return fault(report, format!("a time of {current}"), "times are above zero: measure again");
+        }
+        let spec = baseline.value.get("metrics").and_then(|metrics| metrics.get(&check.metric));
+        let number = |field: &str| spec.and_then(|spec| spec.get(field));
+        for field in ["value_ms", "max_regression_ratio", "max_regression_abs_ms"] {
+            if let Some(other) = number(field).filter(|value| value.plain_number().is_none()) {
+                return fault(baseline, format!("`{field}` is {}, no number,", words(other)), "write it as a number");
+            }
+        }
+        let Some(value) = check.baseline.filter(|value| is_time(*value)) else {
+            let words = format!("a `value_ms` of {}", check.baseline.unwrap_or(f64::NAN));
+            return fault(baseline, words, "times are above zero: take a baseline anew with `sprag baseline emit`");
+        };
+        let plain = |field: &str| number(field).and_then(Json::plain_number).unwrap_or(0.0);
+        let (ratio, abs) = (plain("max_regression_ratio"), plain("max_regression_abs_ms"));
+        if let Some((name, value, allowed)) = (Rule::Tolerance { ratio, abs }).fault() {
+            let field = if name == "abs" { "max_regression_abs_ms" } else { "max_regression_ratio" };
+            return fault(baseline, format!("a `{field}` of {value}"), allowed);
+        }
+        if abs > MOST_FACTOR * value {
+            let words = format!("a `max_regression_abs_ms` of {abs}, where the time is {value} ms,");
+            return fault(baseline, words, "at most a hundred times the time is allowed");
+        }
+    }
+    Ok(())
+}
+
+/// A value as its file has it, as far as it is short.
+fn words(value: &Json) -> String {
+    match (value.plain_number(), value.text()) {
+        (Some(number), _) => number.to_string(),
+        (None, Some(text)) => format!("\"{}\"", text.escape_debug()),
+        (None, None) => "something else".to_owned(),
+    }
+}

@@ -1,0 +1,175 @@
+//! How often the rules of the gate are wrong on the history of a project.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::config::{Config, Rules};
+use crate::error::Context as _;
+use crate::notices::note;
+use crate::project::Project;
+use crate::{Error, policy, study, text};
+use sprag_analysis::calibrate::{Candidate, calibrate};
+use sprag_analysis::frame::Frame;
+use sprag_history as history;
+use sprag_measure::environment;
+use sprag_model::calibration::{Base, Calibration, RuleCalibration, Share, Tally};
+use sprag_model::head::RunHead;
+use sprag_model::rule::{Choice, Policy, Rule};
+use sprag_model::run;
+use sprag_model::series::Series;
+
+/// What draws begin with, so that the same history gives the same figures.
+const SEED: u64 = 1;
+
+/// Replays the history through the rules.
+pub fn calibration(project: &Project, suites: &[String], policy: Option<&Path>) -> crate::Result<Calibration> {
+    let rules = match policy {
+        Some(path) => Config::load_rules(path)?,
+        None => project.config.rules.clone(),
+    };
+    if !suites.is_empty() {
+        project.config.select(suites).map_err(Error::message)?;
+    }
+    let all = judged_series(project, suites)?;
+    let machine = environment::machine(project.machine_name().as_deref(), None).id;
+    let mut series: Vec<&Series> = all.iter().filter(|series| series.machine == machine).collect();
+    if series.is_empty() && !all.is_empty() {
+        note("this machine has no run in the history; the figures are of all machines");
+        series = all.iter().collect();
+    }
+    Ok(calibrate(&series, &candidates(&rules), SEED))
+}
+
+/// The series that a gate looks at, made of the runs that it looks at.
+fn judged_series(project: &Project, suites: &[String]) -> crate::Result<Vec<Series>> {
+    let store = project.store()?;
+    let study::Loaded { runs, .. } = study::load(project, store)?;
+    let is_asked = |head: &RunHead| suites.is_empty() || suites.contains(&head.suite);
+    let runs = runs.select(|head, _| is_asked(head) && !run::is_filtered(&head.config));
+    let line = history::commit_line(store, None).context("cannot read the commits")?;
+    let frame =
+        Frame::from_decoded(&runs.context("cannot choose the runs")?, &line).context("cannot build the frame")?;
+    let judged = frame.judged().context("cannot tell which series are judged")?;
+    let mut series = frame.series().context("cannot make the series")?;
+    series.retain(|series| judged.contains(&series.id));
+    Ok(series)
+}
+
+/// The rules as they are configured, and each rule for all metrics.
+fn candidates(rules: &Rules) -> Vec<Candidate> {
+    let named = |name: String, policy: Policy| Candidate { name, policy };
+    let strict = Policy { exceptions: Vec::new(), default: Choice::Fixed(Rule::Interval { tolerance: 0.0 }) };
+    let mut all = vec![
+        named(format!("as configured ({})", rules.default_rule()), policy::from_rules(rules)),
+        named("interval, tolerance 0 %".to_owned(), strict),
+    ];
+    for rule in ["tolerance", "bands", "rank"] {
+        let policy = policy::always(rules, rule);
+        all.push(named(words(&policy.default), policy));
+    }
+    all
+}
+
+fn words(choice: &Choice) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    match choice {
+        Choice::Learnt => "interval, tolerance learnt".to_owned(),
+        Choice::Fixed(Rule::Interval { tolerance }) => format!("interval, tolerance {}", percent(*tolerance)),
+        Choice::Fixed(Rule::Tolerance { ratio, abs }) => format!("tolerance, {} and {abs}", percent(*ratio)),
+        Choice::Fixed(Rule::Bands { fail, .. }) => format!("bands, {}", percent(*fail)),
+        Choice::Fixed(Rule::Rank { .. }) => "rank".to_owned(),
+    }
+}
+
+/// The figures for a terminal.
+pub fn terminal(found: &Calibration) -> String {
+    let of = |names: &[String]| text::printable(&names.join(", "));
+    if found.series == 0 {
+        return "there is no series to replay: nothing that a gate looks at has been recorded\n".to_owned();
+    }
+    let pairs = found.pairs;
+    let mut text = format!(
+        "{} series of {} on {}: {} pairs of sessions of one commit, {} of neighbouring commits without a step between; left out: \
+         {} at a step, {} too near an end to tell\n",
+        found.series,
+        of(&found.suites),
+        of(&found.machines),
+        pairs.reruns,
+        pairs.neighbours,
+        pairs.steps,
+        pairs.unknown
+    );
+    text.push_str("\ncalled slower though nothing changed\n");
+    let head = ["rule", "against", "one commit", "neighbours", "whole checks", "in doubt", "drawn"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for rule in found.rules.iter().filter(|rule| rule.silent.is_none()) {
+        let mut row = vec![rule.rule.clone(), base(rule.base).to_owned()];
+        row.extend([&rule.reruns, &rule.neighbours, &rule.checks].map(alarms));
+        row.push(doubt(rule));
+        row.push(rule.resampled.first().map_or("–".to_owned(), |drawn| alarms(&drawn.tally)));
+        rows.push(row);
+    }
+    text.push_str(&text::columns(&rows, &[]));
+    let silent: BTreeSet<(&str, &str)> =
+        found.rules.iter().filter_map(|rule| Some((rule.rule.as_str(), rule.silent.as_deref()?))).collect();
+    for (rule, reason) in silent {
+        text.push_str(&format!("nothing can be said of {rule}: {reason}\n"));
+    }
+    if found.resampled_series > 0 {
+        text.push_str(&format!(
+            "\nfound of a change for the worse, one metric alone, drawn from what {} series moved by\n",
+            found.resampled_series
+        ));
+        text.push_str(&power(found));
+    }
+    if let Some(more) = found.more_sessions {
+        let short = found.series - found.resampled_series;
+        let more = text::count(more, "more session");
+        text.push_str(&format!("\n{short} of {} series too short to draw from; {more} would do\n", found.series));
+    }
+    text
+}
+
+/// The shares that are found, a column a size.
+fn power(found: &Calibration) -> String {
+    let sizes =
+        found.rules.iter().flat_map(|rule| &rule.resampled).map(|drawn| drawn.change).filter(|size| *size > 0.0);
+    let mut head = vec!["rule".to_owned(), "against".to_owned()];
+    let mut known: Vec<f64> = sizes.collect();
+    known.sort_by(f64::total_cmp);
+    known.dedup();
+    head.extend(known.iter().map(|size| format!("{:+.0} %", size * 100.0)));
+    let mut rows = vec![head];
+    for rule in found.rules.iter().filter(|rule| rule.silent.is_none()) {
+        let mut row = vec![rule.rule.clone(), base(rule.base).to_owned()];
+        let found = rule.resampled.iter().filter(|drawn| drawn.change > 0.0);
+        row.extend(found.map(|drawn| drawn.tally.share.map_or("–".to_owned(), |share| percent(share.value))));
+        rows.push(row);
+    }
+    text::columns(&rows, &[2, 3, 4])
+}
+
+fn base(base: Base) -> &'static str {
+    match base {
+        Base::History => "history",
+        Base::Run => "one run",
+    }
+}
+
+/// `3 of 250, 1.2 % (0.4 to 3.5)`.
+fn alarms(tally: &Tally) -> String {
+    tally.share.map_or("–".to_owned(), |Share { value, low, high }| {
+        let end = |share: f64| format!("{:.1}", share * 100.0);
+        format!("{} of {}, {} ({} to {})", tally.regressed, tally.judged, percent(value), end(low), end(high))
+    })
+}
+
+/// How many of all verdicts on clean pairs tell nothing.
+fn doubt(rule: &RuleCalibration) -> String {
+    let all = rule.reruns.plus(rule.neighbours);
+    if all.judged == 0 { "–".to_owned() } else { percent(all.inconclusive as f64 / all.judged as f64) }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

@@ -1,0 +1,311 @@
+//! `--report FORMAT=PATH`: what a gate found, written in the forms that others read.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+use super::outcome::for_bisection;
+use super::request::{CheckRequest, GateRequest, PrintFormat};
+use super::summary;
+use crate::config::{FILE_NAME, nearest};
+use crate::distinct::{NamedFile, check_distinct};
+use crate::error::Context as _;
+use crate::exit::Exit;
+use crate::{Advice, text};
+use sprag_base::files::{check_writable, write_atomic};
+use sprag_measure::clock;
+use sprag_model::gate::Gate;
+use sprag_report::gate;
+
+const OPTION: &str = "--report";
+
+/// Folders of a project that the gate reads.
+const READ_BY_GATE: [&str; 3] = ["baselines", "history", "ledger"];
+
+/// The variable with the file to which a job of GitHub adds what its page shows.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFormat {
+    /// Our own, with every fact.
+    Json,
+    /// For a comment or the summary of a job.
+    Markdown,
+    /// For viewers of tests.
+    Junit,
+    Sarif,
+    Github,
+    Summary,
+    Trend,
+}
+
+impl ReportFormat {
+    /// All of them by the words of the option, with what each is.
+    const ALL: [(&'static str, ReportFormat, &'static str); 7] = [
+        ("json", ReportFormat::Json, "the JSON report"),
+        ("md", ReportFormat::Markdown, "the Markdown report"),
+        ("junit", ReportFormat::Junit, "the JUnit report"),
+        ("sarif", ReportFormat::Sarif, "the SARIF report"),
+        ("github", ReportFormat::Github, "the annotations"),
+        ("summary", ReportFormat::Summary, "the summary of Apex-X"),
+        ("trend", ReportFormat::Trend, "the trend of Apex-X"),
+    ];
+
+    fn what(self) -> &'static str {
+        let found = ReportFormat::ALL.iter().find(|(_, format, _)| *format == self);
+        found.map(|(_, _, what)| *what).expect("the list has every format")
+    }
+
+    fn text(self, gate: &Gate) -> String {
+        match self {
+            ReportFormat::Json => gate::gate_json(gate),
+            ReportFormat::Markdown => gate::gate_markdown(gate),
+            ReportFormat::Junit => gate::gate_junit(gate),
+            ReportFormat::Sarif => gate::gate_sarif(gate),
+            ReportFormat::Github => gate::gate_commands(gate),
+            ReportFormat::Summary => summary::summary(gate),
+            ReportFormat::Trend => summary::trend(gate, clock::now()),
+        }
+    }
+}
+
+/// A report that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportRequest {
+    pub format: ReportFormat,
+    /// Where; `-` is standard output.
+    pub path: PathBuf,
+}
+
+impl ReportRequest {
+    fn is_stdout(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
+}
+
+/// Reads the texts of the option, `FORMAT=PATH` each.
+///
+/// # Errors
+/// When one is not of that form or names no known format, or two go to standard output.
+pub fn parse(texts: &[String]) -> crate::Result<Vec<ReportRequest>> {
+    let reports = texts.iter().map(|text| parse_one(text)).collect::<Result<Vec<ReportRequest>, Advice>>()?;
+    if reports.iter().filter(|report| report.is_stdout()).count() > 1 {
+        let message = format!("two of `{OPTION}` go to standard output");
+        return Err(Advice { message, hint: "write all but one to files".to_owned() }.into());
+    }
+    Ok(reports)
+}
+
+/// The reports that `check` is asked for, and that all of them can be written. Two have options of their own, as with a
+/// report of Apex-X.
+pub fn of_check(request: &CheckRequest) -> crate::Result<Vec<ReportRequest>> {
+    let named = |format: &str, path: &Option<PathBuf>| path.as_ref().map(|path| format!("{format}={}", path.display()));
+    let own = [named("summary", &request.summary), named("trend", &request.trend_output)];
+    let texts: Vec<String> = request.gate.reports.iter().cloned().chain(own.into_iter().flatten()).collect();
+    let reports = parse(&texts)?;
+    check(&request.gate.folder, &reports, request.inputs())?;
+    Ok(reports)
+}
+
+fn parse_one(asked: &str) -> Result<ReportRequest, Advice> {
+    let words = ReportFormat::ALL.map(|(word, _, _)| word);
+    let list = format!("the formats are {}", words.join(", "));
+    let shown = text::printable(asked);
+    let Some((word, path)) = asked.split_once('=').filter(|(_, path)| !path.is_empty()) else {
+        let message = format!("`{OPTION} {shown}` is not of the form FORMAT=PATH");
+        return Err(Advice {
+            message,
+            hint: format!("as in `{OPTION} junit=report.xml`; {list}, `-` is standard output"),
+        });
+    };
+    let found = ReportFormat::ALL.iter().find(|(known, _, _)| *known == word);
+    let Some((_, format, _)) = found else {
+        let message = format!("there is no report format `{}`", text::printable(word));
+        let near = nearest(word, &words).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        return Err(Advice { message, hint: format!("{near}{list}") });
+    };
+    Ok(ReportRequest { format: *format, path: PathBuf::from(path) })
+}
+
+/// Fails before the work where a report could not be written after it, or would be written over another file. `others`
+/// are the files that further options name; paths count from `folder`.
+///
+/// # Errors
+/// Says which file, and why.
+pub fn check(folder: &Path, reports: &[ReportRequest], others: Vec<NamedFile<'_>>) -> crate::Result<()> {
+    let files = reports.iter().filter(|report| !report.is_stdout());
+    for report in files.clone() {
+        let first =
+            report.path.components().find(|part| !matches!(part, Component::CurDir)).map(|part| part.as_os_str());
+        let is_read_by_gate = first.is_some_and(|first| READ_BY_GATE.iter().any(|name| first == *name));
+        if is_read_by_gate || report.path.file_name().is_some_and(|name| name == FILE_NAME) {
+            let message = format!("`{OPTION}` would write over what the gate reads: `{}`", report.path.display());
+            return Err(Advice { message, hint: "name a file of its own".to_owned() }.into());
+        }
+    }
+    let named = files.clone().map(|report| NamedFile::written(OPTION, Some(&report.path), report.format.what()));
+    check_distinct(folder, &others.into_iter().chain(named).collect::<Vec<NamedFile<'_>>>())?;
+    for report in files {
+        check_writable(&folder.join(&report.path))?;
+    }
+    Ok(())
+}
+
+/// Whether standard output belongs to a report, so that nothing else may stand there. Annotations are single lines that
+/// stand among others.
+pub fn own_stdout(reports: &[ReportRequest]) -> bool {
+    reports.iter().any(|report| report.is_stdout() && report.format != ReportFormat::Github)
+}
+
+/// Prints what was found in the form that was asked for, `text` by default, and writes the reports. Gives the exit code.
+pub fn conclude(
+    request: &GateRequest,
+    reports: &[ReportRequest],
+    (gate, exit): (&Gate, Exit),
+    text: &str,
+    out: &mut dyn Write,
+) -> crate::Result<Exit> {
+    let printed = match (request.print, request.only_changed) {
+        // A report stands there alone.
+        _ if own_stdout(reports) => String::new(),
+        (PrintFormat::Json, true) => gate::changed_json(gate),
+        (PrintFormat::Json, false) => gate::gate_json(gate),
+        (PrintFormat::Markdown, true) => gate::changed_markdown(gate),
+        (PrintFormat::Markdown, false) => gate::gate_markdown(gate),
+        (PrintFormat::Table, _) => text.to_owned(),
+    };
+    out.write_all(printed.as_bytes())?;
+    write(&request.folder, reports, gate, out)?;
+    Ok(if request.bisect { for_bisection(gate, exit) } else { exit })
+}
+
+/// Writes every report that is asked for; to the file of `$GITHUB_STEP_SUMMARY` it is added, for that is the page of the
+/// whole step.
+///
+/// # Errors
+/// When one cannot be written.
+pub fn write(folder: &Path, reports: &[ReportRequest], gate: &Gate, out: &mut dyn Write) -> crate::Result<()> {
+    let step_summary = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from);
+    write_reports(folder, reports, gate, step_summary.as_deref(), out)
+}
+
+fn write_reports(
+    folder: &Path,
+    reports: &[ReportRequest],
+    gate: &Gate,
+    step_summary: Option<&Path>,
+    out: &mut dyn Write,
+) -> crate::Result<()> {
+    for report in reports {
+        let text = report.format.text(gate);
+        let path = folder.join(&report.path);
+        if report.is_stdout() {
+            out.write_all(text.as_bytes())?;
+        } else if step_summary.is_some_and(|summary| is_same(&folder.join(summary), &path)) {
+            append(&path, &text).with_context(|| format!("cannot write `{}`", path.display()))?;
+        } else {
+            write_atomic(&path, text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    one == other || real(one).is_some_and(|one| Some(one) == real(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sprag_report::gate::example;
+
+    fn parsed(texts: &[&str]) -> crate::Result<Vec<ReportRequest>> {
+        parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>())
+    }
+
+    fn advice(error: crate::Error) -> (String, String) {
+        let crate::Error::Advice(advice) = error else { panic!("{error} says not what to do") };
+        (advice.message, advice.hint)
+    }
+
+    #[test]
+    fn formats_and_paths_are_read() {
+        let read = parsed(&["json=a.json", "md=x=y.md", "github=-"]).expect("all are known");
+        assert_eq!(read[0], ReportRequest { format: ReportFormat::Json, path: "a.json".into() });
+        assert_eq!(read[1], ReportRequest { format: ReportFormat::Markdown, path: "x=y.md".into() });
+        assert!(read[2].is_stdout() && !own_stdout(&read));
+        assert!(own_stdout(&parsed(&["json=-"]).expect("it is known")) && !own_stdout(&read[..2]));
+        assert_eq!(parsed(&[]).expect("there is none"), []);
+    }
+
+    #[test]
+    fn what_is_no_report_is_named() {
+        let check = |texts: &[&str], words: &str, more: &str| {
+            let (message, hint) = advice(parsed(texts).expect_err("it is none"));
+            assert!(message.contains(words) && hint.contains(more), "{message}; {hint}");
+        };
+        let list = "the formats are json, md, junit, sarif, github, summary, trend";
+        check(&["junit"], "`--report junit` is not of the form FORMAT=PATH", list);
+        check(&["junit="], "is not of the form FORMAT=PATH", list);
+        check(&["=a.xml"], "there is no report format ``", list);
+        check(&["junti=a.xml"], "there is no report format `junti`", "did you mean `junit`? the formats are json");
+        check(&["\u{1b}x=a"], "there is no report format `\\u{1b}x`", list);
+        check(&["json=-", "md=-"], "two of `--report` go to standard output", "all but one to files");
+    }
+
+    #[test]
+    fn a_report_goes_over_no_other_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("run.json"), "").expect("a file");
+        let check = |texts: &[&str]| {
+            let run = NamedFile::read("--run", Some(Path::new("run.json")), "the run");
+            check(folder.path(), &parsed(texts).expect("all are known"), vec![run])
+        };
+        check(&["json=a.json", "junit=below/a.xml", "md=-"]).expect("all can be written");
+        let (message, hint) = advice(check(&["json=a", "junit=./a"]).expect_err("they are one"));
+        assert_eq!(message, "`--report` and `--report` name the same file");
+        assert!(hint.contains("the first writes the JSON report, the second the JUnit report"), "{hint}");
+        let (message, _) = advice(check(&["json=run.json"]).expect_err("they are one"));
+        assert_eq!(message, "`--run` and `--report` name the same file");
+        fs::create_dir(folder.path().join("folder")).expect("a folder");
+        assert!(check(&["json=folder"]).expect_err("no file").to_string().contains("it is a folder"));
+        assert!(check(&["json=run.json/a"]).expect_err("no folder").to_string().contains("cannot write"));
+    }
+
+    #[test]
+    fn each_is_written_and_the_page_of_a_step_is_added_to() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let gate = example::gate();
+        let page = folder.path().join("step");
+        fs::write(&page, "before\n").expect("a file");
+        fs::write(folder.path().join("a.md"), "before\n").expect("a file");
+        let all = [
+            "json=a.json",
+            "md=a.md",
+            "junit=b/a.xml",
+            "sarif=a.sarif",
+            "github=-",
+            "summary=s",
+            "trend=t",
+            "md=./step",
+        ];
+        let reports = parsed(&all).expect("all are known");
+        let mut out = Vec::new();
+        write_reports(folder.path(), &reports, &gate, Some(&page), &mut out).expect("all can be written");
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it was written");
+        assert_eq!(read("a.json"), gate::gate_json(&gate));
+        assert_eq!(read("a.md"), gate::gate_markdown(&gate));
+        assert_eq!(read("b/a.xml"), gate::gate_junit(&gate));
+        assert_eq!(read("a.sarif"), gate::gate_sarif(&gate));
+        assert_eq!(String::from_utf8(out).expect("it is text"), gate::gate_commands(&gate));
+        assert_eq!((read("s"), read("t")), (summary::summary(&gate), summary::trend(&gate, clock::now())));
+        assert_eq!(read("step"), format!("before\n{}", gate::gate_markdown(&gate)));
+        write_reports(folder.path(), &reports[7..], &gate, None, &mut Vec::new()).expect("it can be written");
+        assert_eq!(read("step"), gate::gate_markdown(&gate));
+    }
+}

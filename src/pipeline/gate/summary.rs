@@ -1,0 +1,226 @@
+//! A gate of our own in the shapes of the seed: its summary and its trend.
+//!
+//! The seed knows one suite, milliseconds, and a most that passes. A metric is called `benchmark metric`, as in
+//! baselines, so that those of all suites stand beside each other; where the gate holds a suite on several machines, the
+//! machine goes before. Values of time are in milliseconds as the fields' names say; all others are plain numbers in the
+//! unit of the metric, and where more is better, `allowed_max_ms` holds the least that passes. `regression_ratio` is
+//! current over baseline, less one. What could not be judged is `fail`, never `pass`; a regression that the ledger accepts is
+//! `pass`, as it does not fail the gate, with its figures as they are. A suite that should have been
+//! measured and was not gives the check `__status__`, and so does a gate that did not pass though no check failed.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use sprag_formats::compat::apex_x::compare::{Check, CheckStatus, Comparison as SeedComparison, Statuses, SuiteField};
+use sprag_formats::compat::apex_x::compare_text;
+use sprag_formats::compat::apex_x::suite::SeedSuite;
+use sprag_model::gate::{Gate, Outcome, SuiteGate};
+use sprag_model::unit::Unit;
+use sprag_model::verdict::{Comparison, Verdict};
+use sprag_report::gate::was_not_judged;
+
+/// The status that a suite must have.
+const REQUIRED: &str = "ok";
+
+/// The seed's summary of a gate.
+pub fn summary(gate: &Gate) -> String {
+    compare_text::summary(&of(gate))
+}
+
+/// The seed's trend of a gate. Its time is that of the newest run, and `now` where there is none.
+pub fn trend(gate: &Gate, now: DateTime<Utc>) -> String {
+    let time = gate.suites.iter().filter_map(|suite| suite.time).max().unwrap_or(now);
+    compare_text::trend(&of(gate), &time.to_rfc3339_opts(SecondsFormat::Micros, true))
+}
+
+/// A gate as the seed would have compared it.
+fn of(gate: &Gate) -> SeedComparison {
+    let checks: Vec<Check> = gate
+        .suites
+        .iter()
+        .flat_map(|suite| suite.comparisons.iter().map(|comparison| check(gate, suite, comparison)))
+        .collect();
+    let mut suites: Vec<&str> = Vec::new();
+    for suite in &gate.suites {
+        if !suites.contains(&suite.suite.as_str()) {
+            suites.push(&suite.suite);
+        }
+    }
+    SeedComparison {
+        // Only the words of lines hang on it, and whether there is a status, which is stated here.
+        suite: SeedSuite::Cpu,
+        report_suite: SuiteField::Name(suites.join(", ")),
+        statuses: Some(Statuses { required: REQUIRED.to_owned(), current: status(gate, &checks) }),
+        checks,
+    }
+}
+
+/// The status of the first suite that was to be measured and was not, or of the gate.
+fn status(gate: &Gate, checks: &[Check]) -> String {
+    let unmeasured = gate.suites.iter().find(|suite| was_not_judged(gate, suite));
+    let passes = checks.iter().all(|check| check.status == CheckStatus::Pass);
+    match unmeasured {
+        Some(suite) => suite.status.map_or(Outcome::NotMeasured.word(), |status| status.word()).to_owned(),
+        None if passes && gate.outcome != Outcome::Pass => gate.outcome.word().to_owned(),
+        None => REQUIRED.to_owned(),
+    }
+}
+
+fn check(gate: &Gate, suite: &SuiteGate, comparison: &Comparison) -> Check {
+    let factor = if comparison.metric.unit == Unit::Second { 1e3 } else { 1.0 };
+    // The seed writes what is not finite in a way that is no JSON.
+    let scaled = |value: Option<f64>| value.map(|value| value * factor).filter(|value| value.is_finite());
+    let ratio = comparison.effect.map(|effect| effect.change).filter(|change| change.is_finite());
+    let name = format!("{} {}", comparison.benchmark, comparison.metric.name);
+    let is_on_several = gate.suites.iter().filter(|other| other.suite == suite.suite).count() > 1;
+    let place = suite.machine.as_ref().unwrap_or(&suite.machine_class);
+    Check {
+        metric: if is_on_several { format!("{place}: {name}") } else { name },
+        status: match comparison.verdict {
+            Verdict::Unchanged | Verdict::Improved => CheckStatus::Pass,
+            Verdict::Regressed if comparison.is_accepted() => CheckStatus::Pass,
+            Verdict::Missing => CheckStatus::Missing,
+            Verdict::Regressed | Verdict::Inconclusive(_) | Verdict::NotComparable(_) | Verdict::NoBaseline => {
+                CheckStatus::Fail
+            }
+        },
+        baseline: scaled(comparison.baseline),
+        allowed: scaled(comparison.allowed),
+        current: scaled(comparison.current),
+        regression_ratio: ratio,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use sprag_formats::compat::apex_x::schema;
+    use sprag_model::run::RunStatus;
+    use sprag_report::gate::example;
+
+    fn now() -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000, 0).expect("a time within range")
+    }
+
+    #[track_caller]
+    fn follows(schema: &Value, text: &str) -> Value {
+        let document: Value = serde_json::from_str(text).expect("it is JSON");
+        let validator = jsonschema::validator_for(schema).expect("the schema is one");
+        let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?}: {text}");
+        document
+    }
+
+    fn both(gate: &Gate) -> (Value, Value) {
+        (follows(&schema::summary(), &summary(gate)), follows(&schema::trend(), &trend(gate, now())))
+    }
+
+    #[test]
+    fn the_shapes_are_those_of_the_seed() {
+        insta::assert_snapshot!(summary(&example::doubtful()), @r#"
+        {
+          "checks": [
+            {
+              "allowed_max_ms": 2.04,
+              "baseline_ms": 2.0,
+              "current_ms": 2.02,
+              "metric": "cpu/a @fast time",
+              "regression_ratio": 0.010000000000000009,
+              "status": "fail"
+            }
+          ],
+          "current_status": "ok",
+          "required_status": "ok",
+          "status": "fail",
+          "suite": "cpu"
+        }
+        "#);
+        insta::assert_snapshot!(trend(&example::passing(), now()), @r#"
+        {
+          "current_status": "ok",
+          "failed_metrics": 0,
+          "metrics": [
+            {
+              "allowed_max_ms": 2.04,
+              "baseline_ms": 2.0,
+              "current_ms": 2.002,
+              "metric": "cpu/a @fast time",
+              "regression_ratio": 0.0009999999999998899,
+              "status": "pass"
+            }
+          ],
+          "overall_status": "pass",
+          "required_status": "ok",
+          "schema_version": 1,
+          "suite": "cpu",
+          "timestamp_utc": "2026-11-21T04:00:00.000000Z",
+          "total_metrics": 1
+        }
+        "#);
+        let (summary, trend) = both(&example::gate());
+        assert_eq!((&summary["status"], &summary["suite"]), (&Value::from("fail"), &Value::from("cpu, gpu, trt")));
+        assert_eq!(summary["checks"][0]["metric"], "__status__");
+        assert_eq!((&summary["current_status"], &trend["failed_metrics"]), (&"not measured".into(), &7.into()));
+        let statuses: Vec<&str> =
+            summary["checks"].as_array().expect("a list").iter().filter_map(|check| check["status"].as_str()).collect();
+        assert_eq!(statuses, ["fail", "fail", "fail", "missing", "fail", "fail", "fail", "pass", "pass"]);
+    }
+
+    #[test]
+    fn only_times_are_in_milliseconds() {
+        let (summary, _) = both(&example::gate());
+        let value = |place: usize, field: &str| summary["checks"][place][field].clone();
+        assert_eq!(value(1, "baseline_ms"), 2.0);
+        assert_eq!(value(1, "allowed_max_ms"), 2.04);
+        assert_eq!(
+            (value(2, "metric"), value(2, "current_ms")),
+            ("cpu/tile_pack{n=512} @fast tiles_per_s".into(), 690_200.0.into())
+        );
+        assert_eq!(value(8, "current_ms"), 4096.0);
+        assert_eq!(value(6, "allowed_max_ms"), Value::Null);
+    }
+
+    #[test]
+    fn nothing_passes_by_accident() {
+        let check = |gate: Gate, status: &str, overall: &str| {
+            let (summary, trend) = both(&gate);
+            assert_eq!((&summary["current_status"], &summary["status"]), (&status.into(), &overall.into()));
+            assert_eq!(trend["overall_status"], overall);
+        };
+        check(example::passing(), "ok", "pass");
+        check(example::doubtful(), "ok", "fail");
+        check(Gate { outcome: Outcome::Pass, ..example::doubtful() }, "ok", "fail");
+        check(Gate { outcome: Outcome::Inconclusive, ..example::passing() }, "inconclusive", "fail");
+        let of = |status: Option<RunStatus>, has_base: bool, outcome: Outcome| {
+            let suite = SuiteGate { status, has_base, ..example::suite("gpu") };
+            Gate { outcome, suites: vec![example::passing().suites[0].clone(), suite], ..example::passing() }
+        };
+        check(of(Some(RunStatus::Skipped), false, Outcome::Pass), "ok", "pass");
+        check(of(Some(RunStatus::Skipped), true, Outcome::NotMeasured), "skipped", "fail");
+        check(of(Some(RunStatus::Failed), true, Outcome::Fail), "failed", "fail");
+        check(of(None, true, Outcome::Fail), "not measured", "fail");
+    }
+
+    #[test]
+    fn what_is_not_finite_is_left_out() {
+        let mut gate = example::passing();
+        gate.suites[0].comparisons[0].allowed = Some(f64::INFINITY);
+        gate.suites[0].comparisons[0].baseline = Some(1e308);
+        gate.suites[0].comparisons[0].current = Some(f64::NAN);
+        gate.suites[0].time = None;
+        let (summary, trend) = both(&gate);
+        let check = &summary["checks"][0];
+        assert_eq!((&check["allowed_max_ms"], &check["baseline_ms"]), (&Value::Null, &Value::Null));
+        assert_eq!(trend["timestamp_utc"], "2027-01-15T08:00:00.000000Z");
+    }
+
+    #[test]
+    fn metrics_of_two_machines_stay_apart() {
+        let mut gate = example::passing();
+        gate.suites.push(SuiteGate { machine: Some("twin".to_owned()), ..gate.suites[0].clone() });
+        let (summary, _) = both(&gate);
+        assert_eq!(summary["checks"][1]["metric"], "twin: cpu/a @fast time");
+        assert_eq!(summary["suite"], "cpu");
+    }
+}

@@ -1,0 +1,124 @@
+//! `sprag run --output`: the reports that the tools of Apex-X read.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::suites::MeasuredSuites;
+use crate::config::{Suite, SuiteKind};
+use crate::notices::warn;
+use crate::project::Project;
+use crate::{Advice, text};
+use sprag_base::files::{check_writable, write_atomic};
+use sprag_formats::compat::apex_x::{self, trt_report};
+use sprag_measure::seed_report::{GpuReportOptions, cpu_report, gpu_report};
+use sprag_measure::suite::Observer;
+
+/// A report that was asked for and can be written.
+pub struct ApexXReport {
+    suite: String,
+    json: Option<PathBuf>,
+    markdown: Option<PathBuf>,
+    kind: ReportKind,
+}
+
+/// What a report is timed on, by the kind of its suite.
+pub enum ReportKind {
+    Cpu(apex_x::cpu_report::Settings),
+    Gpu(Box<GpuReportOptions>),
+    /// The sweep over shapes, of what was measured for the record.
+    Trt,
+}
+
+impl ApexXReport {
+    /// The report for the only suite that would run, checked before anything is measured; `None` where no file is named.
+    /// `kind` gives the settings for the kind of its suite.
+    pub fn new(
+        json: Option<PathBuf>,
+        markdown: Option<PathBuf>,
+        asked: &[(&str, &Suite)],
+        kind: impl FnOnce(SuiteKind) -> Result<Option<ReportKind>, Advice>,
+    ) -> crate::Result<Option<ApexXReport>> {
+        let option = match (&json, &markdown) {
+            (None, None) => return Ok(None),
+            (Some(_), _) => "--output",
+            (None, Some(_)) => "--output-md",
+        };
+        let advice = |message: String| Advice {
+            message,
+            hint:
+                "name one suite of kind `cpu`, `gpu` or `trt` with `--suite`; `--output-run` writes the record of any"
+                    .to_owned(),
+        };
+        let [(name, suite)] = asked else {
+            let count = asked.len();
+            return Err(advice(format!("`{option}` takes the report of one suite, and {count} would run")).into());
+        };
+        let Some(kind) = kind(suite.kind)? else {
+            let message = format!("`{option}` writes the report of kernels or of TensorRT, and `{name}` is neither");
+            return Err(advice(message).into());
+        };
+        for path in [&json, &markdown].into_iter().flatten() {
+            check_writable(path)?;
+        }
+        Ok(Some(ApexXReport { suite: (*name).to_owned(), json, markdown, kind }))
+    }
+}
+
+/// Times the kernels and writes the report. Whether it came about: where a kernel is wrong or the process fails there
+/// is no report, an older file stands as it was, and a warning says why.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(
+    report: &ApexXReport,
+    measured: &MeasuredSuites,
+    project: &Project,
+    observer: &dyn Observer,
+    out: &mut dyn Write,
+) -> crate::Result<bool> {
+    let texts = match &report.kind {
+        ReportKind::Cpu(settings) => {
+            observer.begin("single calls for the report", 1);
+            let text = cpu_report(&report.suite, settings)?;
+            observer.end();
+            text.map(|json| (json, String::new()))
+        }
+        ReportKind::Gpu(asked) => match measured.runs.iter().find(|run| run.suite == report.suite) {
+            Some(run) => {
+                observer.begin("single calls for the report", 1);
+                let compiled = project.private_folder().ok().map(|folder| folder.join("compiled"));
+                let gpu = gpu_report(asked, run, compiled, observer)?;
+                observer.end();
+                gpu.and_then(|gpu| gpu_texts(&gpu))
+            }
+            None => Err("the suite gave no times for the report".to_owned()),
+        },
+        ReportKind::Trt => match measured.sweeps.first() {
+            Some(sweep) => Ok((sweep.to_json(), trt_report::to_markdown(&sweep.to_value()))),
+            None => Err("no case of the sweep was asked for".to_owned()),
+        },
+    };
+    let files: Vec<&PathBuf> = [&report.json, &report.markdown].into_iter().flatten().collect();
+    let (json, markdown) = match texts {
+        Ok(texts) => texts,
+        Err(reason) => {
+            for path in files {
+                warn(&format!("{reason}; `{}` is not written", path.display()));
+            }
+            return Ok(false);
+        }
+    };
+    for (path, content) in [(&report.json, json), (&report.markdown, markdown)] {
+        let Some(path) = path else { continue };
+        write_atomic(path, content.as_bytes())?;
+        writeln!(out, "wrote {}", text::printable(&path.display().to_string()))?;
+    }
+    Ok(true)
+}
+
+/// A report as JSON and as Markdown.
+fn gpu_texts(report: &apex_x::gpu_report::GpuReport) -> Result<(String, String), String> {
+    let markdown =
+        apex_x::gpu_report::to_markdown(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
+    Ok((report.to_json()?, markdown))
+}

@@ -1,0 +1,277 @@
+//! From the suites of the configuration to finished runs: what each is to run, at which commit, and what they come to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::MeasureHost;
+use super::commit_build::{self, Worktree};
+use super::trt::TrtOptions;
+use crate::Advice;
+use crate::config::{self, GpuProfile, SuiteKind};
+use crate::exit::Exit;
+use crate::notices::{note, warn};
+use crate::project::Project;
+use sprag_formats::compat::apex_x::trt_report::SweepReport;
+use sprag_history::{self as history, Entry};
+use sprag_measure::command::CHECKOUT_WITHOUT;
+use sprag_measure::command::suite::{self as processes, CommandSuite};
+use sprag_measure::gpu::precision::AskedDtype;
+use sprag_measure::gpu::settings::Profile;
+use sprag_measure::protocol::Configurations;
+use sprag_measure::suite::{
+    self, CommandSettings, Effort, GpuSuite, MeasureOptions, ProjectContext, Subject, Suite, SuiteOutcome, Work,
+};
+use sprag_measure::tune;
+use sprag_model::commit::Commit;
+use sprag_model::run::{RecordedRun, Run, RunStatus};
+
+/// What a command asks of its suites.
+pub struct SuiteRequest<'a> {
+    pub options: MeasureOptions<'a>,
+    pub gpu: GpuOverride,
+    pub trt: &'a TrtOptions,
+    /// The commit to build and measure in place of the working tree.
+    pub commit: Option<&'a Commit>,
+}
+
+impl<'a> SuiteRequest<'a> {
+    /// All benchmarks of the working tree, as they are configured.
+    pub fn all(effort: Effort, trt: &'a TrtOptions) -> SuiteRequest<'a> {
+        SuiteRequest { options: MeasureOptions::all(effort), gpu: GpuOverride::default(), trt, commit: None }
+    }
+}
+
+/// What the command line has a GPU suite run in place of what its configuration says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GpuOverride {
+    pub profile: Option<Profile>,
+    /// The only element type, where the device has it.
+    pub dtype: Option<AskedDtype>,
+}
+
+impl GpuOverride {
+    pub fn suite(&self, project: &Project, settings: &config::Suite) -> GpuSuite {
+        let profile = |named: GpuProfile| match named {
+            GpuProfile::Fixed => Profile::FIXED,
+            GpuProfile::Large => Profile::LARGE,
+        };
+        let configured = || settings.profiles().into_iter().map(profile).collect();
+        GpuSuite {
+            profiles: self.profile.map_or_else(configured, |one| vec![one]),
+            dtypes: self.dtype.map_or_else(|| settings.dtypes(), |one| vec![one]),
+            private_folder: project.private_folder().map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// What several suites came to.
+pub struct MeasuredSuites {
+    /// One run a suite that was not empty.
+    pub runs: Vec<Run>,
+    pub sweeps: Vec<SweepReport>,
+}
+
+/// Measures the suites one after another.
+///
+/// # Errors
+/// When filters leave nothing in any suite, and when a commit cannot be built. A suite that cannot run gives a run that
+/// says so; one of which this shard holds nothing gives none.
+pub fn measure(
+    project: &Project,
+    suites: &[(&str, &config::Suite)],
+    request: &SuiteRequest<'_>,
+    host: MeasureHost<'_>,
+) -> crate::Result<MeasuredSuites> {
+    if let Some(fault) = project.store_fault() {
+        warn(&format!("{fault}; the runs will name no commit"));
+    }
+    let commit = match project.find_store() {
+        _ if request.commit.is_some() => request.commit.cloned(),
+        Some(store) => history::measured_commit(store).unwrap_or_else(|error| {
+            warn(&format!("{error}; the runs will name no commit"));
+            None
+        }),
+        None => None,
+    };
+    let context = ProjectContext {
+        root: &project.root,
+        machine_name: project.machine_name(),
+        commit,
+        built_from: host.built_from,
+        incumbents: &|suite, machine, environment_key| incumbents(project, suite, machine, environment_key),
+    };
+    let mut measured = MeasuredSuites { runs: Vec::new(), sweeps: Vec::new() };
+    let (mut names, mut has_empty_shard) = (Vec::new(), false);
+    for (name, settings) in suites {
+        let suite = description(project, name, settings, request)?;
+        match measure_suite(project, &context, &suite, settings, request, host)? {
+            SuiteOutcome::Run(run) => measured.runs.push(*run),
+            SuiteOutcome::Sweep(run, report) => {
+                measured.runs.push(*run);
+                measured.sweeps.push(*report);
+            }
+            SuiteOutcome::Nothing => names.extend(suite::benchmark_names(&suite)?),
+            SuiteOutcome::EmptyShard(shard) => {
+                host.observer.end();
+                note(&format!("the shard {shard} holds no benchmark of `{name}`: nothing to measure or to record"));
+                has_empty_shard = true;
+            }
+        }
+    }
+    if measured.runs.is_empty() && !has_empty_shard {
+        return Err(nothing_left(request.options.filters, names.iter().map(String::as_str)).into());
+    }
+    Ok(measured)
+}
+
+/// Measures a suite in the working tree, or at the commit that was asked for.
+fn measure_suite(
+    project: &Project,
+    context: &ProjectContext<'_>,
+    suite: &Suite,
+    settings: &config::Suite,
+    request: &SuiteRequest<'_>,
+    host: MeasureHost<'_>,
+) -> crate::Result<SuiteOutcome> {
+    let measure = |subject| suite::measure(context, suite, &request.options, subject, host.observer);
+    Ok(match (request.commit, &suite.work) {
+        (Some(commit), Work::Cpu) => {
+            let build = commit_build::build(project, settings, commit, host)?;
+            measure(Subject::Program(&build.program))?
+        }
+        (Some(commit), Work::Command(command)) => {
+            let options = &request.options;
+            if let Some(shard) = options.shard.filter(|shard| !shard.holds_suite(&suite.name)) {
+                return Ok(SuiteOutcome::EmptyShard(shard));
+            }
+            let tree = Worktree::check_out(project, commit)?;
+            let mut built = suite::command::command_suite(&tree.root, command, options.effort.protocol(1))?;
+            build_commit(&mut built, &tree.root, commit, host)?;
+            measure(Subject::Checkout(&tree.root))?
+        }
+        _ => measure(Subject::WorkingTree)?,
+    })
+}
+
+/// Builds a commit in its worktree, and has it measured without another build step.
+///
+/// # Errors
+/// When it cannot be built, or the folder of the suite does not lie in the worktree.
+pub fn build_commit(
+    command_suite: &mut CommandSuite,
+    root: &Path,
+    commit: &Commit,
+    host: MeasureHost<'_>,
+) -> crate::Result<()> {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if !real(&command_suite.folder).starts_with(real(root)) {
+        return Err(Advice {
+            message: format!("its `cwd` leads out of the project, so {} would not be what is measured", commit.short()),
+            hint: "name a folder of the project as `cwd` of the suite in sprag.toml".to_owned(),
+        }
+        .into());
+    }
+    command_suite.without = &CHECKOUT_WITHOUT;
+    if !command_suite.build.is_empty() {
+        let words = command_suite.build.join(" ");
+        host.observer.begin(&format!("building {} with `{words}`", commit.short()), 1);
+        let built = processes::build(command_suite);
+        let places = |text: &str| suite::command::without_places(text, root);
+        built.map_err(|error| commit_build::failed(commit, &places(&error.to_string())))?;
+        command_suite.build.clear();
+    }
+    Ok(())
+}
+
+/// A suite of the configuration as it is to be measured.
+///
+/// # Errors
+/// When a suite of TensorRT names no engine, or shapes that cannot be.
+fn description(
+    project: &Project,
+    name: &str,
+    settings: &config::Suite,
+    request: &SuiteRequest<'_>,
+) -> crate::Result<Suite> {
+    let work = match settings.kind {
+        SuiteKind::Cpu => Work::Cpu,
+        SuiteKind::Gpu => Work::Gpu(request.gpu.suite(project, settings)),
+        SuiteKind::Command => Work::Command(command_settings(settings)),
+        SuiteKind::Trt => Work::Trt(Box::new(request.trt.plan(project, name, settings)?)),
+    };
+    Ok(Suite { name: name.to_owned(), include: settings.include.clone(), processes: settings.processes(), work })
+}
+
+/// A command suite of the configuration as it is to be measured.
+pub fn command_settings(settings: &config::Suite) -> CommandSettings {
+    CommandSettings {
+        command: settings.command.clone(),
+        folder: settings.cwd.clone(),
+        variables: settings.env.clone(),
+        build: settings.build.clone(),
+        time_out: Duration::from_secs(settings.timeout_seconds()),
+        build_time_out: Duration::from_secs(settings.build_timeout_seconds()),
+        most_bytes: settings.max_output_bytes(),
+        format: settings.format(),
+        output: settings.output().map(Path::to_owned),
+    }
+}
+
+/// What measuring came to, before anything is compared.
+pub fn exit(runs: &[Run]) -> Exit {
+    let failed = runs.iter().any(|run| {
+        run.status == RunStatus::Failed || run.measurements.iter().any(|measurement| measurement.failure.is_some())
+    });
+    if failed {
+        Exit::Failed
+    } else if !runs.is_empty() && runs.iter().all(|run| run.status == RunStatus::Skipped) {
+        Exit::NotMeasured
+    } else {
+        Exit::Done
+    }
+}
+
+/// That filters leave no benchmark of those names, with the nearest name there is.
+pub fn nothing_left<'a>(filters: &[String], names: impl Iterator<Item = &'a str>) -> Advice {
+    let names: Vec<&str> = names.collect();
+    let near = filters.iter().find_map(|text| config::nearest(text, &names));
+    let mut seen = BTreeSet::new();
+    let distinct: Vec<&str> = names.into_iter().filter(|name| seen.insert(*name)).collect();
+    Advice {
+        message: format!("no benchmark of the suites that were asked for contains `{}`", filters.join("` or `")),
+        hint: match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if distinct.is_empty() => "run without `--filter` to see what there is".to_owned(),
+            None => format!("there are {}", distinct.join(", ")),
+        },
+    }
+}
+
+/// The configurations that the newest run of a suite used on a machine in an environment.
+pub fn incumbents(project: &Project, suite: &str, machine: &str, environment_key: &str) -> Configurations {
+    let newest = || {
+        let store = project.find_store()?;
+        let source = history::source(store, project.config.history.reference.as_deref()).ok()?;
+        let listing = history::list(store, &source).ok()?;
+        let mut months: BTreeMap<(&str, &str), Vec<Entry>> = BTreeMap::new();
+        for entry in listing.entries.iter().filter(|one| one.suite() == suite && machine.starts_with(one.machine())) {
+            months.entry(entry.month()).or_default().push(entry.clone());
+        }
+        let fits = |one: &RecordedRun| {
+            let recorded = &one.run;
+            recorded.machine.id == machine
+                && recorded.environment.key == environment_key
+                && !recorded.autotune.is_empty()
+        };
+        // No month older than that of the newest is read.
+        months.values().rev().find_map(|entries| {
+            let runs = history::read(store, entries).ok()?.into_iter().flatten().filter(fits);
+            let newest = runs.max_by_key(|one| (one.run.timestamp, one.id.clone()))?;
+            Some(tune::recorded(&newest.run.autotune))
+        })
+    };
+    // A history that cannot be read is told of when it is written to.
+    newest().unwrap_or_default()
+}
