@@ -1,11 +1,33 @@
 //! Text for a terminal: names, subjects and reasons come from elsewhere and may hold control sequences.
 
+use std::sync::OnceLock;
+
 pub use sprag_base::text::printable;
 use sprag_report::gate::factor;
-pub use sprag_report::terminal::columns;
+use sprag_report::sheet::terminal;
+
+static WIDTH: OnceLock<usize> = OnceLock::new();
 
 /// What stands where there is no number.
 pub const NONE: &str = "–";
+
+/// The columns of the terminal that standard output is, where it is one.
+pub fn width() -> Option<usize> {
+    WIDTH.get().copied()
+}
+
+/// Fits tables to the terminal from now on. Only the binary calls this, so that no test depends on a terminal.
+pub fn fit_terminal() {
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    if let Some((terminal_size::Width(columns), _)) = size {
+        WIDTH.get_or_init(|| usize::from(columns));
+    }
+}
+
+/// Rows as columns, those listed in `right` aligned to the right; on a terminal no wider than that.
+pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+    terminal::columns(rows, right, width())
+}
 
 /// A number and its noun, in the plural where there is not one.
 pub fn count(number: usize, noun: &str) -> String {

@@ -88,7 +88,7 @@ fn an_event_says_whether_it_is_the_machine() {
     let change = event_html(&sample, of("e-7c1f03"));
     assert!(change.contains("No sign of it</dd><dd>No fact of the environment changed there"));
     let gone = event_html(&sample, of("e-66b0f2"));
-    assert!(gone.contains("Taken back by <a href=\"../events/e-d1470b.html\">e-d1470b</a>"));
+    assert!(gone.contains("Reverted by <a href=\"../events/e-d1470b.html\">e-d1470b</a>"));
     assert!(gone.contains("4 commits, 3 not measured"));
     assert!(event_html(&sample, of("e-5b20d9")).contains("none of them is to blame alone"));
 }

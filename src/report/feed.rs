@@ -201,7 +201,7 @@ pub(crate) fn badge(catalog: &Catalog<'_>) -> Page {
     let headline = summary::summarise(catalog.analysis, catalog.trend).headline;
     let (message, color) = match standing {
         0 => (headline.words(), color(&headline)),
-        some => (counted(some, "regression stands", "regressions stand"), "red"),
+        some => (counted(some, "open regression", "open regressions"), "red"),
     };
     let badge: Value = json!({
         "schemaVersion": 1,

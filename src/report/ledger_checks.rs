@@ -57,26 +57,26 @@ fn an_accepted_event_keeps_its_figures_and_is_no_open_regression() {
     assert!(!page.contains("[[accept]]"), "it is accepted already");
     let list = text(&site, link::EVENT_LIST);
     let (open, _) = list.split_once("1 accepted regression").expect("it is counted apart");
-    assert!(open.contains("1 regression stands"), "{list}");
-    let figure = trend::table(&accepted.trend, false);
+    assert!(open.contains("1 open regression"), "{list}");
+    let figure = trend::table(&accepted.trend, false, None);
     for part in [
         "◆ e-7c1f03",
-        "state     stands; ◆ accepted until 31 Dec 2026",
+        "state     still present; ◆ accepted until 31 Dec 2026",
         "ledger    ◆ accepted by Ada until 31 Dec 2026. “It saves memory.”",
     ] {
         assert!(figure.contains(part), "{part}: {figure}");
     }
     let open = with(Standing::Expired, "It saves memory.");
-    let then = trend::table(&open.trend, false);
+    let then = trend::table(&open.trend, false, None);
     let change = |table: &str| table.lines().find(|line| line.contains("e-7c1f03")).map(|line| line[6..].to_owned());
     assert_eq!(change(&figure), change(&then), "the figures are the same");
     assert!(then.contains("● open again: the acceptance by Ada expired on 31 Dec 2026"), "{then}");
-    assert!(trend::digest(&open.trend).contains("▲ 2 regressions stand"));
-    assert!(trend::digest(&accepted.trend).contains("▲ 1 regression stands, 1 accepted regression"));
+    assert!(trend::digest(&open.trend).contains("▲ 2 open regressions"));
+    assert!(trend::digest(&accepted.trend).contains("▲ 1 open regression, 1 accepted regression"));
     let json: serde_json::Value = serde_json::from_slice(&trend::json(&accepted.trend)).expect("it is JSON");
     assert_eq!(json["events"][0]["answer"]["standing"], "accepted");
     let badge = |sample: &Sample| text(&sample.render().expect("it renders"), link::BADGE);
-    assert!(badge(&accepted).contains("1 regression stands") && badge(&open).contains("2 regressions stand"));
+    assert!(badge(&accepted).contains("1 open regression") && badge(&open).contains("2 open regressions"));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_feed_tells_that_an_event_was_accepted_or_is_open_again() {
     let accepted = entry(&feed(&with(Standing::Accepted, "It saves memory.")));
     assert!(
         accepted.contains(
-            "Stands; accepted until 31 Dec 2026. Ledger: accepted by Ada until 31 Dec 2026. “It saves memory.”"
+            "Still present; accepted until 31 Dec 2026. Ledger: accepted by Ada until 31 Dec 2026. “It saves memory.”"
         ),
         "{accepted}"
     );
@@ -105,7 +105,8 @@ fn a_hostile_reason_does_nothing_anywhere() {
         let html = String::from_utf8_lossy(&page.bytes);
         assert!(!html.contains("</td><script") && !html.contains('\u{202e}'), "{}", page.path);
     }
-    for text in [trend::table(&sample.trend, true), trend::markdown(&sample.trend, true), trend::digest(&sample.trend)]
+    for text in
+        [trend::table(&sample.trend, true, None), trend::markdown(&sample.trend, true), trend::digest(&sample.trend)]
     {
         assert!(text.contains("accepted") && !text.contains('\u{202e}'));
     }

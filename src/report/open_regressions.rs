@@ -32,7 +32,7 @@ pub(super) fn headline(newest: Phrase, trend: &Trend) -> Phrase {
     if regressions == 0 {
         return newest;
     }
-    let words = counted(regressions, "regression stands", "regressions stand");
+    let words = counted(regressions, "open regression", "open regressions");
     let is_bad = newest.parts.iter().any(|part| matches!(part, Part::Mark(mark) if mark.tone == Tone::Worse));
     if is_bad {
         return newest.text(format!("; {words}"));
@@ -143,9 +143,9 @@ mod tests {
         let since = "Of the four weeks since 2 Nov 2026 1 event stands: e-7c1f03.";
         assert_eq!(
             result(calm(), |_| ()),
-            ("2 regressions stand; No change in all 24 metrics".to_owned(), since.to_owned())
+            ("2 open regressions; No change in all 24 metrics".to_owned(), since.to_owned())
         );
-        assert_eq!(result(bad(), |_| ()), ("Regressed: 1 metric; 2 regressions stand".to_owned(), since.to_owned()));
+        assert_eq!(result(bad(), |_| ()), ("Regressed: 1 metric; 2 open regressions".to_owned(), since.to_owned()));
         let all_gone = |sample: &mut Sample| {
             for event in &mut sample.trend.events {
                 event.state = EventState::TakenBack { by: "e-000000".to_owned() };

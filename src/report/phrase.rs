@@ -1,6 +1,10 @@
 //! A sentence with names, figures and links in it, made once for pages and Markdown.
 
 use super::mark::Mark;
+use super::text::shortened;
+
+/// The longest reason, in characters: a compiler's output can have pages.
+const REASON: usize = 300;
 
 /// A sentence in parts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +48,11 @@ impl Phrase {
             (false, false) => phrase.id(part),
         };
         parts.into_iter().enumerate().fold(Phrase::default(), part)
+    }
+
+    /// A reason of others: cut where it is very long, without a full stop; what stands in backticks is a name.
+    pub fn reason(reason: &str) -> Phrase {
+        Phrase::quoted(shortened(reason, REASON).trim_end_matches('.'))
     }
 
     /// The sentence with plain words at its end.
@@ -118,6 +127,18 @@ impl Phrase {
                 Part::Mark(mark) => mark.word.as_str(),
             })
             .collect()
+    }
+}
+
+impl From<&str> for Phrase {
+    fn from(words: &str) -> Phrase {
+        String::from(words).into()
+    }
+}
+
+impl From<String> for Phrase {
+    fn from(words: String) -> Phrase {
+        if words.is_empty() { Phrase::default() } else { Phrase::plain(words) }
     }
 }
 

@@ -10,6 +10,7 @@ use sprag::{cli, commands};
 static ALLOCATOR: commands::CountingAllocator = commands::CountingAllocator;
 
 fn main() -> ExitCode {
+    sprag_pipeline::text::fit_terminal();
     let mut out = std::io::stdout().lock();
     let result = commands::run(cli::parse(), &mut out).and_then(|exit| {
         out.flush()?;

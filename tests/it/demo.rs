@@ -40,7 +40,7 @@ fn the_demo_shows_what_it_planted() {
     assert!(page.contains("slower") && page.contains("tile_pack"), "the digest does not show the planted step");
     let events = sandbox.read("shop/_site/events/index.html");
     assert!(
-        events.contains("3 regressions stand") && events.contains("fusion_gate"),
+        events.contains("3 open regressions") && events.contains("fusion_gate"),
         "not all that was planted is an event"
     );
     let feed: serde_json::Value =
@@ -49,7 +49,7 @@ fn the_demo_shows_what_it_planted() {
     assert!(sentence.contains("slower: cpu/tile_pack{c=64,t=8} @fast"), "{sentence}");
     let event = sentence.split(' ').next().expect("it begins with the id");
     assert!(sandbox.read(&format!("shop/_site/events/{event}.html")).contains(&sentence), "the page says the same");
-    assert!(sandbox.read("shop/_site/badge.json").contains("3 regressions stand"));
+    assert!(sandbox.read("shop/_site/badge.json").contains("3 open regressions"));
     for machine in ["bench-epyc", "bench-xeon"] {
         let gate = sandbox.sprag_with(&[("SPRAG_MACHINE", machine)], &["-C", "shop", "check"]).expect(1);
         let slower = gate.out.lines().filter(|line| line.starts_with("regressed"));

@@ -2,69 +2,78 @@
 
 use super::commits::ComparedCommit;
 use super::data::Data;
-use super::table::{Group, Table, capital};
+use super::table::{Group, SummaryRow, Table, capital};
 use super::words::{ComparedRow, Kind};
-use crate::markdown::{Lines, code, plain};
 use crate::number;
+use crate::phrase::Phrase;
+use crate::sheet::{self, Column, Row, Section, Sheet};
 
 /// The most rows of a group; what is said of the others is counted.
 pub(crate) const ROWS: usize = 60;
 
-/// The heads of the rows; the figures stand to the right.
-const HEADS: [&str; 8] =
-    ["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", "95\u{202f}% interval", "Could see"];
+const COLUMNS: [(&str, &str); 8] = [
+    ("Series", ""),
+    ("Machine", ""),
+    ("Verdict", ""),
+    ("Level at A", "n"),
+    ("Level at B", "n"),
+    ("Change", "n"),
+    ("95\u{202f}% interval", "n"),
+    ("Could see", "n"),
+];
 
 /// What is said of a commit that was not measured.
 pub(crate) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
-
-const MEANS: [&str; 2] = ["Mean", "95\u{202f}% limits"];
 
 /// How the limits are to be read.
 const OF_MEANS: &str =
     "Limits are as if all series erred together; one without change counts from none to what was measured at the two.";
 
-/// The comparison of two commits: the verdict, what was held against what, the means, and each series that changed or may have.
+/// The comparison of two commits: the verdict, what was compared with what, the means, and each series that changed or may have.
 pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String {
-    let mut out = Lines::default();
-    out.paragraph(&format!("# {} to {}", plain(&data.name(a)), plain(&data.name(b))));
     let pieces = table.headline.iter().map(|[_, glyph, words]| format!("{glyph} {words}").trim().to_owned());
-    out.paragraph(&format!("**{}**", pieces.collect::<Vec<String>>().join(" ")));
-    for (letter, commit) in [('A', a), ('B', b)] {
-        out.line(&format!("- {letter}: {}", side(data.commit(commit))));
-    }
-    out.blank();
+    let sides = [('A', a), ('B', b)].map(|(letter, commit)| side(letter, data.commit(commit)));
+    let mut top = Section::default().items(sides);
     for [strong, words] in &table.banners {
-        out.paragraph(&format!("**{}** {}", plain(strong), plain(words)));
+        top = top.paragraph(Phrase::default().strong(strong.clone()).text(format!(" {words}")));
     }
     if !table.summary.is_empty() {
-        let [worse, better] = [0, 1].map(|place| capital(&table.words[place]));
-        let counts = ["Suite", "Machine", "Series", &worse, &better, "No change", "No verdict"];
-        let heads: Vec<&str> = counts.into_iter().chain(MEANS).collect();
-        out.head(&heads, &[false, false, true, true, true, true, true, true, true]);
-        for row in &table.summary {
-            let counts = row.counts.map(number::count);
-            let cells = [plain(&row.suite), plain(&row.machine)].into_iter().chain(counts);
-            let cells = cells.chain([row.mean.clone(), row.interval.clone()]);
-            out.row(&cells.collect::<Vec<String>>());
-        }
-        out.blank();
-        out.paragraph(OF_MEANS);
+        top = top.with(summary(table)).paragraph(OF_MEANS);
     }
-    let (result, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_listed(group));
-    for group in result {
-        out.paragraph(&format!("## {} ({})", group.heading, number::count(group.count)));
-        out.head(&HEADS, &[false, false, false, true, true, true, true, true]);
-        for row in group.rows.iter().take(ROWS) {
-            out.row(&cells(row));
-        }
-        out.blank();
-        if group.count > ROWS {
-            out.paragraph(&format!("And {} more.", number::count(group.count - ROWS)));
-        }
-    }
+    let (listed, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_listed(group));
     let rest = counted.iter().map(|group| format!("{}: {}.", group.heading, number::count(group.count)));
-    out.line(&rest.collect::<Vec<String>>().join(" "));
-    out.text
+    let rest = Section::default().paragraph(rest.collect::<Vec<String>>().join(" "));
+    let groups = listed.into_iter().map(|group| {
+        let section = Section::new("", format!("{} ({})", group.heading, number::count(group.count)));
+        let section = section.with(sheet::Table::new(&COLUMNS, group.rows.iter().take(ROWS).map(row).collect()));
+        match group.count.saturating_sub(ROWS) {
+            0 => section,
+            more => section.paragraph(format!("And {} more.", number::count(more))),
+        }
+    });
+    let sheet = Sheet {
+        headline: Phrase::plain(format!("{} to {}", data.name(a), data.name(b))),
+        lede: Phrase::default().strong(pieces.collect::<Vec<String>>().join(" ")),
+        sections: std::iter::once(top).chain(groups).chain([rest]).collect(),
+        ..Sheet::default()
+    };
+    sheet.markdown()
+}
+
+/// The counts and the mean of each suite.
+fn summary(table: &Table) -> sheet::Table {
+    let [worse, better] = [0, 1].map(|place| capital(&table.words[place]));
+    let heads =
+        ["Suite", "Machine", "Series", &worse, &better, "No change", "No verdict", "Mean", "95\u{202f}% limits"];
+    let class = |place: usize| if place < 2 { "" } else { "n" };
+    let columns = heads.iter().enumerate();
+    let columns =
+        columns.map(|(place, head)| Column { head: (*head).to_owned().into(), class: class(place) }).collect();
+    let row = |row: &SummaryRow| {
+        let names = [&row.suite, &row.machine].into_iter().cloned();
+        Row::new(names.chain(row.counts.map(number::count)).chain([row.mean.clone(), row.interval.clone()]))
+    };
+    sheet::Table { columns, rows: table.summary.iter().map(row).collect(), ..sheet::Table::default() }
 }
 
 fn is_listed(group: &Group) -> bool {
@@ -72,25 +81,27 @@ fn is_listed(group: &Group) -> bool {
         && !group.is_auxiliary()
 }
 
-fn side(commit: &ComparedCommit) -> String {
+fn side(letter: char, commit: &ComparedCommit) -> Phrase {
     let ComparedCommit { sha, day, subject, tags, .. } = commit;
-    let tags = if tags.is_empty() { String::new() } else { format!(" {}", plain(&tags.join(", "))) };
+    let tags = if tags.is_empty() { String::new() } else { format!(" {}", tags.join(", ")) };
     let unmeasured = if commit.stands.is_some() { UNMEASURED } else { "" };
-    let subject = if subject.is_empty() { String::new() } else { format!(", “{}”", plain(subject)) };
-    format!("{}{tags}{subject}, {day}{unmeasured}", code(sha.get(..12).unwrap_or(sha)))
+    let subject = if subject.is_empty() { String::new() } else { format!(", “{subject}”") };
+    Phrase::plain(format!("{letter}: "))
+        .id(sha.get(..12).unwrap_or(sha))
+        .text(format!("{tags}{subject}, {day}{unmeasured}"))
 }
 
-fn cells(row: &ComparedRow) -> [String; 8] {
+fn row(row: &ComparedRow) -> Row {
     let [_, glyph, word] = &row.mark;
     let verdict = format!("{glyph} {word}");
-    [
-        format!("{} {}", code(&row.name), plain(&row.metric)),
-        plain(&row.machine),
-        if row.reason.is_empty() { verdict } else { format!("{verdict}: {}", plain(&row.reason)) },
-        row.before.clone(),
-        row.after.clone(),
-        row.change.clone(),
-        row.interval.clone(),
-        format!("{} {}", row.shows, row.times).trim_end().to_owned(),
-    ]
+    Row::new([
+        Phrase::default().id(&*row.name).text(format!(" {}", row.metric)),
+        Phrase::plain(&*row.machine),
+        if row.reason.is_empty() { verdict } else { format!("{verdict}: {}", row.reason) }.into(),
+        row.before.clone().into(),
+        row.after.clone().into(),
+        row.change.clone().into(),
+        row.interval.clone().into(),
+        format!("{} {}", row.shows, row.times).trim_end().into(),
+    ])
 }

@@ -9,8 +9,8 @@ mod finding;
 mod github;
 mod json;
 mod junit;
-mod markdown;
 mod sarif;
+mod sheet;
 pub(crate) mod share;
 
 #[doc(hidden)]
@@ -22,7 +22,6 @@ pub use finding::{answer, effect, was_not_judged};
 pub use github::gate_commands;
 pub use json::{changed_json, gate_json, gate_schema};
 pub use junit::gate_junit;
-pub use markdown::common_note;
-pub use markdown::{changed_markdown, gate_markdown};
 pub use sarif::gate_sarif;
 pub use share::factor;
+pub use sheet::{changed_markdown, common_note, gate_markdown};

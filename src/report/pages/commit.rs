@@ -299,12 +299,11 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
         ("95\u{202f}% interval", "n ci opt2"),
     ];
     let heading = format!("Since {}", since.name);
-    let mut section = Section::of_table((id, &heading, all, ""), ("Series that changed", &columns), rows.collect());
-    let listed = section.table.as_ref()?.rows.len();
-    if listed < since.rows.len() {
-        let more = counted(since.rows.len() - listed, "more row is", "more rows are");
-        section.rest = Phrase::plain(format!("{more} in the comparison."));
-    }
+    let section = Section::of_table((id, &heading, all, ""), ("Series that changed", &columns), rows.collect());
+    let section = match since.rows.len() - section.table()?.rows.len() {
+        0 => section,
+        more => section.paragraph(format!("{} in the comparison.", counted(more, "more row is", "more rows are"))),
+    };
     Some(section.note_equal_columns(&["Machine"]))
 }
 
@@ -435,7 +434,7 @@ fn sentence(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
         0 => Phrase::default(),
         more => Phrase::plain(format!("{} not listed here.", counted(more, "more run is", "more runs are"))),
     };
-    Section { id: "runs", heading: "Runs".to_owned(), note, list: vec![suites], rest, ..Section::default() }
+    Section::new("runs", "Runs").paragraph(note).items([suites]).paragraph(rest)
 }
 
 /// The commits that the list shows.
@@ -519,15 +518,16 @@ mod tests {
             let runs: Vec<&RunHead> = heads.iter().filter(|head| head.commit == commit).collect();
             runs_section(&Catalog::new(&input), &runs)
         };
-        assert!(result(&heads).table.is_some_and(|table| table.rows.len() > 1));
+        assert!(result(&heads).table().is_some_and(|table| table.rows.len() > 1));
         heads.retain(|head| head.commit == commit);
         heads.iter_mut().for_each(|head| head.machine = machine.clone());
         let alike = result(&heads);
-        assert!(alike.table.is_none() && alike.list.len() == 1, "{alike:?}");
-        assert!(alike.note.words().contains("Each on epyc-9354: ran, benchmarks 12, numbers clean."), "{alike:?}");
+        assert!(alike.table().is_none() && alike.blocks.len() == 2, "{alike:?}");
+        assert!(alike.prose().contains("Each on epyc-9354: ran, benchmarks 12, numbers clean."), "{alike:?}");
         heads[0].quality.clean = false;
         heads[0].quality.reasons.push("a reason".to_owned());
-        let table = result(&heads).table.expect("the numbers of one are rough");
+        let rough = result(&heads);
+        let table = rough.table().expect("the numbers of one are rough");
         assert_eq!(
             table.columns.iter().map(|column| &*column.head).collect::<Vec<_>>(),
             ["Suite", "Began, UTC", "Numbers"]

@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::number::{count, counted, rough_count};
 use crate::phrase::{Fact, Phrase};
-use crate::trend::{event as trend_event, shell, words};
+use crate::trend::{event as trend_event, words};
 use crate::{ReportError, answer, date, link};
 use sprag_model::event::{Event, EventKind};
 use sprag_model::ledger::scope::Scope;
@@ -64,7 +64,7 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
         facts: vec![state(catalog, of), commits(of), real(of), machine(of)],
         suspects: event_suspects::suspects(catalog, of),
         step: of.next.as_ref().map_or_else(Phrase::default, |next| trend_event::step(of, next)),
-        step_command: of.next.as_ref().and_then(|next| shell::line(&next.command)).unwrap_or_default(),
+        step_command: of.next.as_ref().and_then(|next| words::shell_line(&next.command)).unwrap_or_default(),
         no_command: of.next.as_ref().map_or("", |next| trend_event::without_command(&next.command)),
         reproduce: reproduce(of),
         series: counted(of.members.len(), "series", "series"),
@@ -125,12 +125,12 @@ fn real(of: &Event) -> Fact {
     };
     let moved = of.members.len();
     let note = format!(
-        "By how clear it is, {}. {} of {} measured there moved.",
+        "{}. {} of {} measured there moved.",
         words::chance(of.false_discovery),
         count(moved),
         counted(of.measured_series.max(moved), "series", "series")
     );
-    Fact { question: "Is it real?", answer, note: Phrase::plain(note) }
+    Fact { question: "Is it real?", answer, note: Phrase::plain(note).begun() }
 }
 
 fn machine(of: &Event) -> Fact {
@@ -166,7 +166,7 @@ fn reproduce(of: &Event) -> Result<Vec<String>, &'static str> {
     compare.extend(["--suite".to_owned(), lead.suite.clone()]);
     let mut measure = compare.clone();
     measure.extend(["--measure".to_owned(), "--filter".to_owned(), lead.benchmark.clone()]);
-    let lines: Vec<String> = [compare, measure].iter().filter_map(|words| shell::line(words)).collect();
+    let lines: Vec<String> = [compare, measure].iter().filter_map(|words| words::shell_line(words)).collect();
     if lines.is_empty() { Err("The command would hold a name that is not safe to paste.") } else { Ok(lines) }
 }
 

@@ -9,7 +9,7 @@ use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
-use crate::trend::{shell, summary, tables, words};
+use crate::trend::{summary, tables, words};
 use crate::{ReportError, link};
 use sprag_model::event::{Event, EventKind, EventState};
 use sprag_model::page::Page;
@@ -145,7 +145,7 @@ fn apart(of: &NewestApart, catalog: &Catalog<'_>) -> Apart {
         head: tables::head(of),
         rows: of.series.iter().take(MOST_SERIES).map(|one| apart_row(one, catalog)).collect(),
         rest: if more > 0 { format!("{} more are not listed here.", count(more)) } else { String::new() },
-        command: shell::line(&of.command).unwrap_or_default(),
+        command: words::shell_line(&of.command).unwrap_or_default(),
     }
 }
 
@@ -154,7 +154,7 @@ fn apart_row(of: &ApartSeries, catalog: &Catalog<'_>) -> ApartRow {
         benchmark: words::name(&of.benchmark),
         page: catalog.series_page(&of.series).unwrap_or_default(),
         metric: words::name(&of.metric.name),
-        values: words::values(&of.metric, of.level.value, of.value),
+        values: words::values(of.metric.unit, of.level.value, of.value),
         change: Change { class: "doubt", figure: tables::change(of) },
         way: words::way(&of.metric, of.worse),
         runs: count(of.runs),

@@ -32,7 +32,7 @@ pub(super) struct EventRow {
     /// Its id, with its colour.
     pub(super) mark: Mark,
     pub(super) page: String,
-    /// The benchmark of the member it is known by.
+    /// The benchmark of the member it is named after.
     pub(super) benchmark: String,
     /// The page of that series, or nothing.
     pub(super) series_page: String,
@@ -145,19 +145,13 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
         machines: words::joined(&machines),
         range: range.then(event::end(of)).text(suspects),
         since: date::day(of.since),
-        confidence: chance(of.false_discovery),
+        confidence: words::false_alarms(of.false_discovery),
         state: linked(event::state(of), catalog),
         bad: of.is_open_regression(),
     }
 }
 
-/// How many of those like it are chance, as a cell says it below a head that asks.
-fn chance(false_discovery: f64) -> String {
-    let words = words::chance(false_discovery);
-    words.split_once(" like it").map_or(words.clone(), |(figure, _)| figure.to_owned())
-}
-
-/// The newest points of the member it is known by, against the level before.
+/// The newest points of the member it is named after, against the level before.
 fn spark(of: &Event, tone: Tone, catalog: &Catalog<'_>) -> String {
     let Some(lead) = event::lead(of) else { return String::new() };
     let Some(fit) = catalog.fit(&lead.series) else { return String::new() };

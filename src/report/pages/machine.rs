@@ -9,7 +9,7 @@ use super::{cell, machine_trust};
 use crate::catalog::{Catalog, MachineRuns};
 use crate::mark::Mark;
 use crate::number::{self, count, counted};
-use crate::sheet::{Cell, Section};
+use crate::sheet::{Block, Cell, Section};
 use crate::text::{short_commit, short_digest, shortened};
 use crate::{ReportError, date, link};
 use sprag_base::json;

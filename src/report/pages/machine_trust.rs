@@ -266,7 +266,7 @@ mod tests {
         let table = |heads: &[RunHead], sample: &Sample| {
             let catalog = Catalog::new(&sample.input(heads));
             let section = noise(&catalog, &catalog.machines[sample.runs[0].run.machine.id.as_str()]);
-            let rows = section.table.expect("it has rows").rows;
+            let rows = &section.table().expect("it has rows").rows;
             let words = |cell: &Cell| match cell {
                 Cell::Words(words) => words.words(),
                 Cell::Drawn(_) => String::new(),

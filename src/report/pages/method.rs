@@ -67,13 +67,7 @@ pub(crate) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page,
 }
 
 fn list(id: &'static str, heading: &str, note: &str, sentences: &[&str]) -> Section {
-    Section {
-        id,
-        heading: heading.to_owned(),
-        note: Phrase::plain(note),
-        list: sentences.iter().copied().map(Phrase::plain).collect(),
-        ..Section::default()
-    }
+    Section::new(id, heading).paragraph(note).items(sentences.iter().copied().map(Phrase::plain))
 }
 
 fn facts(budget: &Budget) -> Vec<Fact> {
@@ -200,8 +194,7 @@ fn constants(groups: &[Constants]) -> Option<Section> {
     let rows: Vec<Row> = rows.collect();
     let columns = [("Constant", "full"), ("Of", "q"), ("Value", "n push")];
     let note = Phrase::plain("Read from the program that rendered this page.");
-    let section = Section::of_table(("constants", "Constants", note, ""), ("Constants of the rules", &columns), rows);
-    section.table.is_some().then_some(section)
+    Section::of_table(("constants", "Constants", note, ""), ("Constants of the rules", &columns), rows).unless_empty()
 }
 
 fn measured(of: &MeasuredTable) -> Section {
@@ -211,15 +204,9 @@ fn measured(of: &MeasuredTable) -> Section {
         .enumerate()
         .map(|(place, head)| Column { head: head.clone().into(), class: if place == 0 { "" } else { "n" } });
     let rows = of.rows.iter().map(|row| Row::new(row.iter().map(|cell| Phrase::plain(cell.clone()))));
-    let table =
-        Table { caption: of.caption.to_owned(), columns: columns.collect(), rows: rows.collect(), is_wide: true };
-    Section {
-        id: of.name,
-        heading: of.heading.to_owned(),
-        note: Phrase::plain(format!("{}.", of.caption)),
-        table: Some(table),
-        ..Section::default()
-    }
+    let (columns, rows) = (columns.collect(), rows.collect());
+    let table = Table { caption: of.caption.to_owned(), columns, rows, is_wide: true, ..Table::default() };
+    Section::new(of.name, of.heading).paragraph(format!("{}.", of.caption)).with(table)
 }
 
 /// The files of all values, where the project publishes them.
@@ -228,11 +215,10 @@ fn downloads(settings: &Settings) -> Option<Section> {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         Phrase::default().link(path.clone(), name).text(format!(": {what}"))
     };
-    (!settings.downloads.is_empty()).then(|| Section {
-        id: "downloads",
-        heading: "All values".to_owned(),
-        note: Phrase::plain("Everything that was measured, for other programs."),
-        list: settings.downloads.iter().map(file).collect(),
-        ..Section::default()
+    (!settings.downloads.is_empty()).then(|| {
+        let section = Section::new("downloads", "All values");
+        section
+            .paragraph("Everything that was measured, for other programs.")
+            .items(settings.downloads.iter().map(file))
     })
 }

@@ -50,7 +50,7 @@ fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) 
     match &release.came {
         Err(fault) => {
             let note = sentence(fault).text(". Nothing waives this.");
-            let section = Section { id: "blocks", heading: "What blocks".to_owned(), note, ..Section::default() };
+            let section = Section::new("blocks", "What blocks").paragraph(note);
             let lede = Phrase::plain(
                 "What is recorded of it does not hold together or cannot be looked at, so nothing of it was derived.",
             );
@@ -204,13 +204,8 @@ fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
         "None of it needs a network. A copy of the Merkle root elsewhere, such as in release notes, is what shows a history \
          that was rewritten as a whole; that the numbers were measured honestly no digest shows.",
     );
-    Section {
-        id: "verify",
-        heading: "How to verify it".to_owned(),
-        note,
-        list: release_signature::downloads(release).into_iter().chain(list).collect(),
-        ..Section::default()
-    }
+    let list = release_signature::downloads(release).into_iter().chain(list);
+    Section::new("verify", "How to verify it").paragraph(note).items(list)
 }
 
 fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
@@ -250,7 +245,7 @@ fn rollback(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     let steps = steps.map(|(place, one)| begun(format!("Step {}: ", place + 1), one));
     let list: Vec<Phrase> = triggers.chain(steps).collect();
     let note = if list.is_empty() { before.text("Nothing is planned.") } else { before };
-    Section { id: "back", heading: "How to go back".to_owned(), note, list, ..Section::default() }
+    Section::new("back", "How to go back").paragraph(note).items(list)
 }
 
 /// The newest tag on the line before a commit.

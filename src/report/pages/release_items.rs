@@ -50,7 +50,7 @@ pub(super) fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section
         })
         .collect();
     let note = if list.is_empty() { Phrase::plain("Nothing.") } else { Phrase::default() };
-    Section { id: "blocks", heading: "What blocks".to_owned(), note, list, ..Section::default() }
+    Section::new("blocks", "What blocks").paragraph(note).items(list)
 }
 
 pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklist) -> Section {
@@ -75,7 +75,7 @@ pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &Fil
     let note = Phrase::plain(
         "Margin in points: how far the metric nearest to its limit lies from that, in percent of its baseline.",
     );
-    let mut section = Section::of_table(
+    let section = Section::of_table(
         ("items", "Checklist", note, "It has no item."),
         (
             "Items of the checklist, in its order",
@@ -94,13 +94,11 @@ pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &Fil
     );
     let gone: BTreeSet<&str> = filled.items.iter().flat_map(|item| events(&item.why)).collect();
     let gone: Vec<&str> = gone.into_iter().filter(|id| catalog.event(id).is_none()).collect();
-    if !gone.is_empty() {
-        section.rest = Phrase::plain(format!(
-            "Of the history as it was then; the newest knows no such event: {}.",
-            gone.join(", ")
-        ));
+    if gone.is_empty() {
+        return section;
     }
-    section
+    let words = format!("Of the history as it was then; the newest knows no such event: {}.", gone.join(", "));
+    section.paragraph(words)
 }
 
 /// By which rule each status is derived, and what makes the evidence.
@@ -319,7 +317,7 @@ mod tests {
         let release = sample.releases.newest.last().expect("there is one");
         let section = items(&catalog, release, release.came.as_ref().expect("it came to something"));
         let rest = "Of the history as it was then; the newest knows no such event: e-00ff00.";
-        assert_eq!(section.rest.words(), rest);
+        assert!(section.prose().ends_with(rest), "{}", section.prose());
         let text = crate::sheet::Sheet { sections: vec![section], ..Default::default() }.markdown();
         let row = text.lines().find(|line| line.contains("| 0 open |")).expect("it is there").to_owned();
         assert!(row.contains("| 0 open | 2 open | 2 over | 3 runs on 2 machines: "), "{row}");

@@ -59,7 +59,7 @@ fn none_yet() -> Sheet {
         Phrase::plain("Each release, by the name of its tag: ").id("release/releases.toml"),
         Phrase::plain("Go or no-go, what blocks and what to do next: ").id("sprag release checklist NAME"),
     ];
-    let section = Section { id: "how", heading: "How to have one here".to_owned(), list, ..Section::default() };
+    let section = Section::new("how", "How to have one here").items(list);
     Sheet {
         headline: Phrase::plain("No release is listed"),
         lede: Phrase::plain("A release has a page once two files are in the repository; a tag alone is none."),

@@ -16,7 +16,7 @@ const MOST_BANNERS: usize = 5;
 /// How a release compares with the one before, where it names one.
 pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledChecklist) -> Option<Section> {
     let before = filled.previous.as_ref()?;
-    let section = Section { id: "since", heading: format!("Against {before}"), ..Section::default() };
+    let section = Section::new("since", format!("Against {before}"));
     let pair = data.and_then(|data| {
         let measured = || catalog.compared_number(&filled.measured);
         let b = measured().or_else(|| number_of(catalog, data, &filled.release))?;
@@ -27,7 +27,7 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
             Some((a, b, data)) if data.measured(a) == data.measured(b) => "Nothing was measured between the two.",
             _ => "The history has no two measured commits of them to hold against each other.",
         };
-        return Some(Section { note: Phrase::plain(note), ..section });
+        return Some(section.paragraph(note));
     };
     let names = [a, b].map(|number| data.commit(number).sha.as_str());
     let page = Pairs::new(data, catalog).page(data, a, b);
@@ -43,18 +43,14 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
         .link(page, format!("{before} against {}", filled.release))
         .text(", series by series. The mean is that of the changes of judged series, positive is worse, with its limits if all err together.");
     let banners = table.banners.iter().take(MOST_BANNERS);
-    Some(Section {
-        note,
-        list: banners.map(|[strong, rest]| Phrase::default().strong(strong.clone()).text(format!(" {rest}"))).collect(),
-        table: Some(Table {
-            caption: format!("Each suite on each machine against {before}"),
-            columns,
-            rows: table.summary.iter().map(row).collect(),
-            is_wide: true,
-        })
-        .filter(|table| !table.rows.is_empty()),
-        ..section
-    })
+    let banners = banners.map(|[strong, rest]| Phrase::default().strong(strong.clone()).text(format!(" {rest}")));
+    Some(section.paragraph(note).items(banners).with(Table {
+        caption: format!("Each suite on each machine against {before}"),
+        columns,
+        rows: table.summary.iter().map(row).collect(),
+        is_wide: true,
+        ..Table::default()
+    }))
 }
 
 /// The number of the commit of a release: that whose runs count for it, or the one that bears its tag.
@@ -88,7 +84,7 @@ fn row(of: &SummaryRow) -> Row {
 mod tests {
     use super::*;
     use crate::sample_data;
-    use crate::sheet::Sheet;
+    use crate::sheet::{Block, Sheet};
 
     /// The section of the newest release, whose commit is the newest measured one, after the release of that name.
     fn result(before: &str) -> Option<String> {
@@ -102,8 +98,11 @@ mod tests {
         let data = Data::new(&catalog);
         let filled = sample.releases.newest.last().and_then(|one| one.came.as_ref().ok()).expect("one came out");
         let section = since(&catalog, Some(&data), filled)?;
-        let page = section.note.parts.iter().find_map(|part| match part {
-            crate::phrase::Part::Link { to, .. } => Some(to.clone()),
+        let page = section.blocks.first().and_then(|block| match block {
+            Block::Paragraph(note) => note.parts.iter().find_map(|part| match part {
+                crate::phrase::Part::Link { to, .. } => Some(to.clone()),
+                _ => None,
+            }),
             _ => None,
         });
         Some(page.unwrap_or_default() + "\n" + &Sheet { sections: vec![section], ..Sheet::default() }.markdown())

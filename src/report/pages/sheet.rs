@@ -5,7 +5,7 @@ use askama::Template;
 use super::frame::{Frame, Part, page};
 use crate::ReportError;
 use crate::catalog::Catalog;
-use crate::sheet::{Cell, Sheet};
+use crate::sheet::{Block, Cell, Sheet};
 use sprag_model::page::Page;
 
 #[derive(Template)]

@@ -1,12 +1,16 @@
 //! Checks of both texts of a trend: that they read well, and that no name harms whoever reads them.
 
 use super::example::{self, commit, event, member};
-use super::{event as trend_event, markdown, table};
+use super::{event as trend_event, markdown};
 use crate::number::NARROW;
 use sprag_model::event::{Event, NamedCommit, NextStep, Suspect};
 use sprag_model::metric::Metric;
 use sprag_model::trend::Trend;
 use sprag_model::unit::Unit;
+
+fn table(trend: &Trend, all: bool) -> String {
+    super::table(trend, all, None)
+}
 
 /// Both texts, with plain blanks in figures.
 fn texts(trend: &Trend, all: bool) -> [String; 2] {
@@ -38,21 +42,22 @@ fn a_trend_reads_well_as_markdown() {
 #[test]
 fn what_is_in_doubt_is_listed_when_asked_for() {
     let [text, markdown] = texts(&example::trend(), false);
-    let hidden = "1 event may be chance, 1 was taken back: --all lists them.";
+    let hidden = "1 event may be chance, 1 was reverted: --all lists them.";
     assert!(text.contains(hidden) && markdown.replace('`', "").contains(hidden), "{text}{markdown}");
     for result in texts(&example::trend(), true) {
         assert!(!result.contains("--all"), "{result}");
         assert!(
-            result.contains("? e-d0d0d0 slower") && result.contains("may be chance: 1 of 3 like it is chance"),
+            result.contains("? e-d0d0d0 slower")
+                && result.contains("may be chance: about 1 in 3 findings this strong is a false alarm"),
             "{result}"
         );
-        assert!(result.contains("= e-b1b1b1 slower") && result.contains("taken back by"), "{result}");
+        assert!(result.contains("= e-b1b1b1 slower") && result.contains("reverted by"), "{result}");
     }
     let mut trend = example::trend();
     trend.events.retain(|one| one.id == "e-b1b1b1");
-    assert!(table(&trend, false).contains("\n1 event was taken back: --all lists it.\n"));
+    assert!(table(&trend, false).contains("\n1 event was reverted: --all lists it.\n"));
     trend.events.push(trend.events[0].clone());
-    assert!(table(&trend, false).contains("\n2 events were taken back: --all lists them.\n"));
+    assert!(table(&trend, false).contains("\n2 events were reverted: --all lists them.\n"));
     trend.events.iter_mut().for_each(|one| one.sure = false);
     assert!(table(&trend, false).contains("\n2 events may be chance: --all lists them.\n"));
     trend.events.clear();
@@ -62,7 +67,7 @@ fn what_is_in_doubt_is_listed_when_asked_for() {
 #[test]
 fn a_history_in_which_nothing_changed_is_short() {
     insta::assert_snapshot!(table(&example::quiet(), false), @r"
-    = nothing changed; 42 of 42 series are judged.
+    = no change; 42 of 42 series are judged.
     kernels at c0ffeec of refs/heads/perf, as of 21 Nov 2026, 04:00 UTC, 1,204 runs.
 
     Coverage: 42 of 42 series are judged
@@ -73,13 +78,14 @@ fn a_history_in_which_nothing_changed_is_short() {
       ✓ in time  21 Nov 2026     0        9  bench-1  cpu
 
     False alarms
-      0.05 in 1,000 points are allowed, at most 3.1 in the 61,200 points looked at. The noise of this
-      history alone gives 0.03 (2 in 61,200 points). Of the events called sure at most 5.0 % are chance.
+      Budget: 0.05 per 1,000 points, which is at most 3.1 in the 61,200 points examined. Simulated noise
+      like that of this history gives 0.03 (2 in 61,200 points). At most 5.0 % of the confirmed events
+      are chance.
     ");
     // What may be chance is no change for sure.
     let mut trend = example::quiet();
     trend.events = vec![Event { sure: false, ..event("e-000001", Vec::new()) }];
-    assert!(table(&trend, false).starts_with("= nothing changed for sure; "));
+    assert!(table(&trend, false).starts_with("= no confirmed change; "));
 }
 
 #[test]
@@ -97,7 +103,7 @@ fn an_empty_history_says_what_to_do() {
     ");
     // Runs of which nothing is left to look at.
     let trend = Trend { runs: 3, ..example::empty() };
-    both_say(&trend, "○ Nothing to look at: 3 runs, and no series in them.");
+    both_say(&trend, "○ Nothing to analyse: 3 runs without a series.");
     both_say(&trend, "sprag history log lists the runs.");
 }
 
@@ -120,13 +126,13 @@ fn words_agree_with_their_numbers() {
     };
     one.events[0].next = Some(next);
     for part in [
-        "▲ 1 regression stands; 1 of 1 series is judged.",
+        "▲ 1 open regression; 1 of 1 series is judged.",
         ", 1 run.",
         "the newest run is 2 days old, 1 day is allowed.",
         "1 of 41 series measured there moved",
-        ": 1 run tells its side; 1 commit is left then",
-        "Not a change yet: the newest point of 1 series lies apart",
-        ": 1 more run settles it.",
+        ": 1 run shows whether it is before or after the change, leaving 1 suspect",
+        "Unconfirmed: the newest value of 1 series is outside its usual range",
+        ": 1 more run decides.",
         "(2 in 1 point).",
     ] {
         both_say(&one, part);
@@ -138,9 +144,9 @@ fn words_agree_with_their_numbers() {
     let apart = many.newest[0].series[0].clone();
     many.newest[0].series.push(apart);
     for part in [
-        "▲ 2 regressions stand; 1 of 2 series are judged.",
+        "▲ 2 open regressions; 1 of 2 series are judged.",
         "; and 1 more series",
-        "Not a change yet: the newest points of 2 series lie apart",
+        "Unconfirmed: the newest values of 2 series are outside their usual range",
     ] {
         both_say(&many, part);
     }
@@ -171,7 +177,7 @@ fn movers_by_size_are_the_worst_of_each_unit_in_turn() {
         (row.change, row.worse, row.difference) = (Some(change), Some(change), before * change);
     }
     for text in texts(&trend, false) {
-        let (by_share, by_size) = text.split_once("The same by their size").expect("it has such a table");
+        let (by_share, by_size) = text.split_once("Largest absolute changes").expect("it has such a table");
         let by_size = by_size.split("Geometric means").next().expect("there is a first part");
         let place = |of: &str| by_size.find(of).unwrap_or_else(|| panic!("{of} in {by_size}"));
         assert!(place("25.00 ms") < place("0.1200") && place("0.1200") < place("500.0 µs"), "{by_size}");
@@ -183,7 +189,7 @@ fn movers_by_size_are_the_worst_of_each_unit_in_turn() {
     // One unit in the same order is told once, also where the last one did not move.
     let mut alike = example::trend();
     for _ in 0..2 {
-        assert!(texts(&alike, false).iter().all(|text| !text.contains("by their size")));
+        assert!(texts(&alike, false).iter().all(|text| !text.contains("Largest absolute")));
         alike.tables.movers.truncate(3);
         alike.tables.movers[2].difference = 0.0;
     }
@@ -191,7 +197,7 @@ fn movers_by_size_are_the_worst_of_each_unit_in_turn() {
 
 #[test]
 fn a_command_for_one_of_several_machines_names_it() {
-    both_say(&example::trend(), " on bench-1: 3 runs tell its side");
+    both_say(&example::trend(), " on bench-1: 3 runs show whether");
     let mut one = example::trend();
     one.events[0].machines.truncate(1);
     for text in texts(&one, false) {
@@ -203,11 +209,11 @@ fn a_command_for_one_of_several_machines_names_it() {
 fn a_budget_that_is_exceeded_is_warned_of() {
     let mut trend = example::quiet();
     trend.budget.self_test.exceeded = true;
-    both_say(&trend, "? more than is allowed: take events with care");
+    both_say(&trend, "? over budget: treat events with care");
     trend.budget.self_test.rate = None;
-    both_say(&trend, "There is not enough noise in this history to test that.");
+    both_say(&trend, "This history has too little noise to test that.");
     trend.coverage.judged = 0;
-    both_say(&trend, "? nothing can be told; 0 of 42 series are judged.");
+    both_say(&trend, "? not enough data; 0 of 42 series are judged.");
 }
 
 #[test]
@@ -265,7 +271,7 @@ fn a_text_that_is_too_long_says_what_it_leaves_out() {
     trend.events = vec![one; 100];
     let text = markdown(&trend, false);
     assert!(
-        text.len() < 65_536 && text.contains("more events are left out; `sprag trend --format json` has all."),
+        text.len() < 65_536 && text.contains("more sections are left out; the JSON report has everything."),
         "{text}"
     );
     assert!(text.contains("### False alarms"), "the tables are still there");

@@ -1,18 +1,22 @@
-//! What is told of one event.
+//! One event in sentences, and as a section of the report.
 
 use std::cmp::Ordering;
 
-use super::document::{Block, Grid, Room, Section, cell};
-use super::{shell, words};
+use super::tables::and_more;
+use super::words;
 use crate::answer;
 use crate::date;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::{Part, Phrase};
+use crate::sheet::{Row, Section, Table};
 use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
 
 const MOST_SUSPECTS: usize = 5;
+
+/// The series that are listed, of an event and of a commit.
+pub(super) const MOST_MEMBERS: usize = 8;
 
 /// The facts and signs that are listed, of each.
 const MOST_FACTS: usize = 12;
@@ -21,20 +25,23 @@ const MOST_FACTS: usize = 12;
 const ALIKE: usize = 3;
 
 /// An event: what it did in its title, and who, since when and what now under it.
-pub(super) fn section(event: &Event, room: &Room) -> Section {
-    let mut blocks = vec![Block::Fact("where", place(event)), Block::Fact("range", range(event))];
-    blocks.extend(likely(event).map(|(label, words)| Block::Fact(label, words)));
-    blocks.push(Block::Fact("chance", chance(event)));
-    blocks.push(Block::Fact("state", state(event)));
-    blocks.extend(event.answer.as_ref().map(|answer| Block::Fact("ledger", answer::in_words(answer))));
-    blocks.extend(environment(event));
-    blocks.extend(next(event));
-    blocks.extend(suspects(event).map(Block::Grid));
-    blocks.extend(members(event, room).map(Block::Grid));
-    Section { title: title(event), blocks }
+pub(super) fn section(event: &Event) -> Section {
+    let mut section = Section::new("", title(event)).item("where", place(event)).item("range", range(event));
+    if let Some((label, words)) = likely(event) {
+        section = section.item(label, words);
+    }
+    section = section.item("chance", chance(event)).item("state", state(event));
+    if let Some(answer) = &event.answer {
+        section = section.item("ledger", answer::in_words(answer));
+    }
+    section = environment(section, event);
+    if let Some(next) = &event.next {
+        section = command(section.item("next", step(event, next)), &next.command);
+    }
+    members(suspects(section, event), event)
 }
 
-/// The member that an event is known by: the worst, or where all got better the best.
+/// The member that an event is named after: the worst, or where all got better the best.
 pub(crate) fn lead(event: &Event) -> Option<&Member> {
     match event.direction {
         Direction::Better => event.members.last(),
@@ -176,7 +183,7 @@ pub(crate) fn commits(event: &Event) -> String {
     counted(commits, "commit", "commits")
 }
 
-/// By how much ten commits of a drift move the level of the member that it is known by, were they all alike; `None` where
+/// By how much ten commits of a drift move the level of the member that it is named after, were they all alike; `None` where
 /// there are not so many.
 fn pace(event: &Event) -> Option<Level> {
     let overall = lead(event)?.relative.as_ref()?;
@@ -218,26 +225,26 @@ fn alike_words(alike: &[&Suspect], chance: &str) -> Phrase {
     named.text(format!("{more}, with {chance} each"))
 }
 
-/// Whether it is sure, and how many like it are chance.
+/// Whether it is significant, and how many such findings are false alarms.
 pub(crate) fn chance(event: &Event) -> Phrase {
     let words = words::chance(event.false_discovery);
-    Phrase::plain(if event.sure { format!("sure: {words}") } else { format!("may be chance: {words}") })
+    Phrase::plain(if event.sure { format!("significant: {words}") } else { format!("may be chance: {words}") })
 }
 
-/// Whether it still holds, and what the ledger says to that.
+/// Whether it is still present, and what the ledger says to that.
 pub(crate) fn state(event: &Event) -> Phrase {
     if let EventState::TakenBack { by } = &event.state {
-        return Phrase::plain("taken back by ").id(words::name(by));
+        return Phrase::plain("reverted by ").id(words::name(by));
     }
-    let (all, standing) = (event.members.len(), event.members.iter().filter(|one| one.standing).count());
-    let mut words = match standing {
-        some if some == all => "stands".to_owned(),
-        some => format!("stands in {} of {}", count(some), counted(all, "series", "series")),
+    let (all, present) = (event.members.len(), event.members.iter().filter(|one| one.standing).count());
+    let mut words = match present {
+        some if some == all => "still present".to_owned(),
+        some => format!("still present in {} of {}", count(some), counted(all, "series", "series")),
     };
-    let held = event.members.iter().filter(|one| one.held).count();
-    if held > 0 {
-        let held = counted(held, "series is", "series are");
-        words += &format!("; {held} held: told before, and no longer by the data alone");
+    let earlier = event.members.iter().filter(|one| one.held).count();
+    if earlier > 0 {
+        let earlier = counted(earlier, "series", "series");
+        words += &format!("; {earlier} carried over, no longer found in the data alone");
     }
     match &event.answer {
         None => Phrase::plain(words),
@@ -246,29 +253,19 @@ pub(crate) fn state(event: &Event) -> Phrase {
 }
 
 /// What speaks for the machine, and what changed about it.
-fn environment(event: &Event) -> Vec<Block> {
-    let mut blocks = Vec::new();
+fn environment(mut section: Section, event: &Event) -> Section {
     for sign in event.machine_signs.iter().take(MOST_FACTS) {
-        blocks.push(Block::Fact("machine", cell(words::sentence(sign))));
+        section = section.item("machine", words::sentence(sign));
     }
     for fact in event.facts.iter().take(MOST_FACTS) {
         let words = Phrase::plain(format!("{} was ", words::name(&fact.fact)));
-        let words = words.id(words::name(&fact.was)).text(", is ").id(words::name(&fact.is));
-        blocks.push(Block::Fact("changed", words));
+        section = section.item("changed", words.id(words::name(&fact.was)).text(", is ").id(words::name(&fact.is)));
     }
-    if event.facts.len() > MOST_FACTS {
-        let rest = counted(event.facts.len() - MOST_FACTS, "more fact", "more facts");
-        blocks.push(Block::Fact("", cell(format!("and {rest}"))));
-    }
-    blocks
+    let more = event.facts.len().saturating_sub(MOST_FACTS);
+    if more > 0 { section.item("", format!("and {}", counted(more, "more fact", "more facts"))) } else { section }
 }
 
-fn next(event: &Event) -> Vec<Block> {
-    let Some(next) = &event.next else { return Vec::new() };
-    vec![Block::Fact("next", step(event, next)), command(&next.command)]
-}
-
-/// What to measure next, and what is known then.
+/// What to measure next, and what that shows.
 pub(crate) fn step(event: &Event, next: &NextStep) -> Phrase {
     // Where one machine alone saw it, there is no other to run it on.
     let place = match event.machines.len() {
@@ -277,17 +274,17 @@ pub(crate) fn step(event: &Event, next: &NextStep) -> Phrase {
     };
     let by_hand = if next.checkout { ", checked out there first" } else { "" };
     Phrase::plain("measure ").id(words::name(next.commit.short())).text(format!(
-        "{place}{by_hand}: {} its side; {}",
-        counted(next.runs, "run tells", "runs tell"),
+        "{place}{by_hand}: {} whether it is before or after the change, leaving {}",
+        counted(next.runs, "run shows", "runs show"),
         words::left(next.left)
     ))
 }
 
-/// A command to paste, or that there is none.
-pub(super) fn command(words: &[String]) -> Block {
-    match shell::line(words) {
-        Some(line) => Block::Command(line),
-        None => Block::Fact("", cell(without_command(words))),
+/// The section with a command to paste, or why there is none.
+pub(super) fn command(section: Section, words: &[String]) -> Section {
+    match words::shell_line(words) {
+        Some(line) => section.commands(vec![line]),
+        None => section.item("", without_command(words)),
     }
 }
 
@@ -301,66 +298,65 @@ pub(crate) fn without_command(words: &[String]) -> &'static str {
 }
 
 /// The most likely ones first, where there are several.
-fn suspects(event: &Event) -> Option<Grid> {
+fn suspects(section: Section, event: &Event) -> Section {
     if event.kind != EventKind::Change || event.suspects.len() < 2 {
-        return None;
+        return section;
     }
     let mut all: Vec<&Suspect> = event.suspects.iter().collect();
     all.sort_by(|a, b| b.probability.partial_cmp(&a.probability).unwrap_or(Ordering::Equal));
     let row = |one: &&Suspect| {
-        vec![
-            cell(words::probability(one.probability)),
+        Row::new([
+            words::probability(one.probability).into(),
             Phrase::default().id(words::name(one.commit.short())),
-            cell(if one.measured { "measured" } else { "not measured" }),
-            cell(words::subject(&one.commit.subject)),
-        ]
+            if one.measured { "measured" } else { "not measured" }.into(),
+            words::subject(&one.commit.subject).into(),
+        ])
     };
+    let columns = [("Probability", "n"), ("Suspect", ""), ("", ""), ("Subject", "")];
+    let rows = all.iter().take(MOST_SUSPECTS).map(row).collect();
+    let section = section.with(Table { label: "suspects", ..Table::new(&columns, rows) });
     let rest = all.iter().skip(MOST_SUSPECTS).map(|one| one.probability).sum::<f64>();
-    let more = all.len().saturating_sub(MOST_SUSPECTS);
-    Some(Grid {
-        label: "suspects",
-        heads: vec![("Probability", true), ("Suspect", false), ("", false), ("Subject", false)],
-        rows: all.iter().take(MOST_SUSPECTS).map(row).collect(),
-        more: (more > 0).then(|| cell(format!("and {} more, {} together", count(more), words::probability(rest)))),
-        ..Grid::default()
-    })
+    match all.len().saturating_sub(MOST_SUSPECTS) {
+        0 => section,
+        more => section.paragraph(format!("{}, {} together", and_more(more), words::probability(rest))),
+    }
 }
 
-/// The members, where there are more than the title tells of.
-fn members(event: &Event, room: &Room) -> Option<Grid> {
+/// The members, where the title names not all.
+fn members(section: Section, event: &Event) -> Section {
     if event.members.len() < 2 {
-        return None;
+        return section;
     }
     let several = event.machines.len() > 1;
-    let more = event.members.len().saturating_sub(room.members);
-    let rows: Vec<&Member> = match event.direction {
-        Direction::Better => event.members.iter().rev().take(room.members).collect(),
-        Direction::Worse | Direction::Mixed => event.members.iter().take(room.members).collect(),
+    let row = |one| member(one, several);
+    let rows = match event.direction {
+        Direction::Better => event.members.iter().rev().take(MOST_MEMBERS).map(row).collect(),
+        Direction::Worse | Direction::Mixed => event.members.iter().take(MOST_MEMBERS).map(row).collect(),
     };
-    Some(Grid {
-        label: "series",
-        folded: Some(counted(event.members.len(), "series", "series")),
-        heads: vec![("Change (interval)", true), ("Before → after", true), ("Series", false)],
-        rows: rows.into_iter().map(|one| member(one, several)).collect(),
-        more: (more > 0).then(|| cell(format!("and {} more", count(more)))),
-    })
+    let columns = [("Change (interval)", "n"), ("Before → after", "n"), ("Series", "")];
+    let folded = Some(counted(event.members.len(), "series", "series"));
+    let section = section.with(Table { label: "series", folded, ..Table::new(&columns, rows) });
+    match event.members.len().saturating_sub(MOST_MEMBERS) {
+        0 => section,
+        more => section.paragraph(and_more(more)),
+    }
 }
 
-fn member(member: &Member, tells_machine: bool) -> Vec<Phrase> {
+fn member(member: &Member, names_machine: bool) -> Row {
     let mut series = Phrase::default().id(words::name(&member.benchmark));
     series = series.text(format!(" {}", words::name(&member.metric.name)));
-    if tells_machine {
+    if names_machine {
         series = series.text(format!(" on {}", words::name(&member.machine.name)));
     }
     if !member.standing {
         series = series.text(", gone");
     }
     if member.held {
-        series = series.text(", held");
+        series = series.text(", carried");
     }
-    vec![
-        cell(member.relative.as_ref().map_or_else(|| number::NONE.to_owned(), words::change)),
-        cell(words::values(&member.metric, member.before.value, member.after.value)),
+    Row::new([
+        member.relative.as_ref().map_or_else(|| number::NONE.to_owned(), words::change).into(),
+        words::values(member.metric.unit, member.before.value, member.after.value).into(),
         series,
-    ]
+    ])
 }

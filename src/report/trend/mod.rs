@@ -1,26 +1,33 @@
-//! What a whole history shows, in the forms that people and programs read: a terminal, Markdown, JSON.
-//!
-//! What is told, in which order and in which words is decided once (`document.rs`); the terminal and Markdown only set it, and
-//! the pages of events take its sentences. Each has its own escaping, for every name and subject in it comes from elsewhere.
+//! What a whole history shows, for people and programs: a report for a terminal and in Markdown, and JSON.
 
-pub(crate) mod shell;
-pub(crate) mod words;
-mod document;
-pub(crate) mod summary;
+use crate::sheet::{markdown as md, terminal};
+use sprag_model::trend::Trend;
+
 pub(crate) mod event;
-pub(crate) mod tables;
-mod table;
-mod markdown;
 mod json;
+pub(crate) mod summary;
+pub(crate) mod tables;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod checks;
 #[cfg(test)]
 pub(crate) mod example;
-#[cfg(test)]
-mod example_tables;
 
 pub use json::{json, schema};
-pub use markdown::{digest, markdown};
-pub use table::table;
 pub(crate) use tables::reason;
+
+/// The trend for a terminal of that width; `all` lists events that may be chance or were reverted, too.
+pub fn table(trend: &Trend, all: bool, width: Option<usize>) -> String {
+    terminal::write(&tables::sheet(trend, all), width)
+}
+
+/// Likewise as Markdown, short enough for a comment on GitHub.
+pub fn markdown(trend: &Trend, all: bool) -> String {
+    md::write(&tables::sheet(trend, all), 2, md::COMMENT)
+}
+
+/// The part of it that belongs in the digest of a scheduled build.
+pub fn digest(trend: &Trend) -> String {
+    md::write(&tables::digest(trend), 2, md::COMMENT)
+}

@@ -24,17 +24,17 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
         return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing is recorded yet."));
     }
     if coverage.total == 0 {
-        let rest = format!(" {}, and no series in them.", counted(trend.runs, "run", "runs"));
-        return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing to look at:")).text(rest);
+        let rest = format!(" {} without a series.", counted(trend.runs, "run", "runs"));
+        return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing to analyse:")).text(rest);
     }
-    let standing = |is: &dyn Fn(&Event) -> bool| trend.events.iter().filter(|one| is_listed(one) && is(one)).count();
-    let regressions = standing(&|one| one.is_open_regression());
-    let accepted = standing(&|one| one.is_ongoing_regression() && one.is_accepted());
-    let environment = standing(&|one| one.kind == EventKind::Environment);
-    let improvements = standing(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
+    let listed = |is: &dyn Fn(&Event) -> bool| trend.events.iter().filter(|one| is_listed(one) && is(one)).count();
+    let regressions = listed(&|one| one.is_open_regression());
+    let accepted = listed(&|one| one.is_ongoing_regression() && one.is_accepted());
+    let environment = listed(&|one| one.kind == EventKind::Environment);
+    let improvements = listed(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
     let mut parts = Vec::new();
     if regressions > 0 {
-        parts.push(counted(regressions, "regression stands", "regressions stand"));
+        parts.push(counted(regressions, "open regression", "open regressions"));
     }
     if accepted > 0 {
         parts.push(counted(accepted, "accepted regression", "accepted regressions"));
@@ -52,9 +52,9 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
         Some(first) if accepted > 0 => Mark::new(Tone::Doubt, "◆", first),
         Some(first) if improvements > 0 => Mark::new(Tone::Better, "▼", first),
         Some(first) => Mark::new(Tone::Environment, "◇", first),
-        None if coverage.judged == 0 => Mark::new(Tone::Doubt, "?", "nothing can be told"),
-        None if trend.events.iter().any(|one| !one.sure) => Mark::new(Tone::Plain, "=", "nothing changed for sure"),
-        None => Mark::new(Tone::Plain, "=", "nothing changed"),
+        None if coverage.judged == 0 => Mark::new(Tone::Doubt, "?", "not enough data"),
+        None if trend.events.iter().any(|one| !one.sure) => Mark::new(Tone::Plain, "=", "no confirmed change"),
+        None => Mark::new(Tone::Plain, "=", "no change"),
     };
     let rest: String = parts.iter().skip(1).map(|part| format!(", {part}")).collect();
     Phrase::default().mark(mark).text(rest + &judged + ".")
@@ -81,7 +81,7 @@ pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
     let mut lines = vec![origin.text(format!(", {}.", counted(trend.runs, "run", "runs")))];
     if trend.coverage.total == 0 {
         lines.push(
-            Phrase::plain("No run gave a value, or nothing fits ")
+            Phrase::plain("No run has a value, or nothing matches ")
                 .id("--suite")
                 .text(", ")
                 .id("--machine")
@@ -122,9 +122,9 @@ pub(crate) fn stale(trend: &Trend) -> Vec<Phrase> {
 /// How many events are not listed, and how to have them.
 pub(super) fn hidden(trend: &Trend) -> Option<Phrase> {
     let doubtful = trend.events.iter().filter(|one| !one.sure).count();
-    let taken_back = trend.events.iter().filter(|one| one.sure && !is_listed(one)).count();
-    let gone = if taken_back == 1 { "was taken back" } else { "were taken back" };
-    let words = match (doubtful, taken_back) {
+    let reverted = trend.events.iter().filter(|one| one.sure && !is_listed(one)).count();
+    let gone = if reverted == 1 { "was reverted" } else { "were reverted" };
+    let words = match (doubtful, reverted) {
         (0, 0) => return None,
         (0, gone_ones) => format!("{} {gone}", counted(gone_ones, "event", "events")),
         (some, 0) => format!("{} may be chance", counted(some, "event", "events")),
@@ -132,6 +132,6 @@ pub(super) fn hidden(trend: &Trend) -> Option<Phrase> {
             format!("{} may be chance, {} {gone}", counted(some, "event", "events"), count(gone_ones))
         }
     };
-    let lists = if doubtful + taken_back == 1 { " lists it." } else { " lists them." };
+    let lists = if doubtful + reverted == 1 { " lists it." } else { " lists them." };
     Some(Phrase::plain(format!("{words}: ")).id("--all").text(lists))
 }

@@ -1,14 +1,14 @@
-//! The tables beside the events: what is judged, what moved lately, how restless the rest is, what is due.
+//! The report of a trend: its events, the newest values outside their range, what is judged, movers, noise, schedule.
 
 use std::collections::BTreeMap;
 
-use super::document::{Block, Document, Grid, Room, Section, cell};
 use super::{event, summary, words};
 use crate::date;
 use crate::gate::share;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
+use crate::sheet::{Row, Section, Sheet, Table};
 use sprag_model::change_point::Level;
 use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
 use sprag_model::trend::{ApartSeries, Budget, Due, NewestApart, SeriesTrend, Trend};
@@ -31,7 +31,7 @@ const REASONS: [(&str, &str, &str); 6] = [
 /// What the word of a reason means, and what to do about it.
 pub(crate) fn reason(word: &str) -> (&str, Phrase) {
     let present = REASONS.iter().find(|(present, _, _)| *present == word);
-    present.map_or((word, Phrase::default()), |(_, why, what)| (*why, sentence(what)))
+    present.map_or((word, Phrase::default()), |(_, why, what)| (*why, Phrase::quoted(what)))
 }
 
 /// All of them, in their order.
@@ -41,9 +41,9 @@ pub(super) fn sections(trend: &Trend) -> Vec<Section> {
         coverage(trend),
         movers(trend),
         movers_by_size(trend),
-        grid_section(&format!("Geometric means, {days}"), geomeans(&trend.tables.geomeans)),
-        grid_section("Noise of judged series, median and 90th percentile", noise(&trend.tables.noise)),
-        grid_section("Schedule", schedule(&trend.schedule)),
+        geomeans(&format!("Geometric means, {days}"), &trend.tables.geomeans),
+        noise(&trend.tables.noise),
+        schedule(&trend.schedule),
         Some(budget(&trend.budget)),
     ];
     tables.into_iter().flatten().collect()
@@ -57,19 +57,22 @@ fn against(days: u32) -> String {
     }
 }
 
-fn grid_section(title: &str, grid: Grid) -> Option<Section> {
-    (!grid.rows.is_empty()).then(|| Section { title: cell(title), blocks: vec![Block::Grid(grid)] })
+/// A section of the first rows of a table, and how many there are beyond; nothing where there is none.
+fn table<T>(
+    heading: &str,
+    columns: &[(&'static str, &'static str)],
+    all: &[T],
+    most: usize,
+    row: impl Fn(&T) -> Row,
+) -> Option<Section> {
+    let section = Section::new("", heading).with(Table::new(columns, all.iter().take(most).map(row).collect()));
+    let more = all.len().saturating_sub(most);
+    let section = if more > 0 { section.paragraph(and_more(more)) } else { section };
+    section.unless_empty()
 }
 
-/// The first rows of a table, and how many there are beyond.
-fn grid<T>(heads: &[(&'static str, bool)], all: &[T], most: usize, row: impl Fn(&T) -> Vec<Phrase>) -> Grid {
-    let more = all.len().saturating_sub(most);
-    Grid {
-        heads: heads.to_vec(),
-        rows: all.iter().take(most).map(row).collect(),
-        more: (more > 0).then(|| cell(format!("and {} more", count(more)))),
-        ..Grid::default()
-    }
+pub(super) fn and_more(count: usize) -> String {
+    format!("… and {} more", number::count(count))
 }
 
 /// Which series are not judged and why, and what was left out of others; nothing where that is none.
@@ -80,15 +83,12 @@ fn coverage(trend: &Trend) -> Option<Section> {
         count(coverage.judged),
         counted(coverage.total, "series is", "series are")
     );
-    let reasons =
-        grid(&[("Series", true), ("Why not", false), ("What to do", false)], &coverage.reasons, MOST_ROWS, |one| {
-            let (why, what) = reason(&one.reason);
-            vec![cell(count(one.series)), cell(words::name(why)), what]
-        });
-    let mut blocks = Vec::new();
-    if !reasons.rows.is_empty() {
-        blocks.push(Block::Grid(reasons));
-    }
+    let columns = [("Series", "n"), ("Why not", ""), ("What to do", "")];
+    let rows = coverage.reasons.iter().take(MOST_ROWS).map(|one| {
+        let (why, what) = reason(&one.reason);
+        Row::new([count(one.series).into(), words::name(why).into(), what])
+    });
+    let mut section = Section::new("", title).with(Table::new(&columns, rows.collect()));
     let left_out = |of: fn(&SeriesTrend) -> usize| trend.series.iter().filter(|one| of(one) > 0).count();
     let (dirty, elsewhere) = (left_out(|one| one.dirty), left_out(|one| one.elsewhere));
     let mut parts = Vec::new();
@@ -99,10 +99,10 @@ fn coverage(trend: &Trend) -> Option<Section> {
         parts.push(format!("runs of commits off the branch, in {}", counted(elsewhere, "series", "series")));
     }
     if !parts.is_empty() {
-        blocks.push(Block::Line(cell(format!("Left out: {}.", parts.join("; ")))));
+        section = section.paragraph(format!("Left out: {}.", parts.join("; ")));
     }
-    blocks.extend(visible(trend).map(|line| Block::Line(cell(line))));
-    (!blocks.is_empty()).then(|| Section { title: cell(title), blocks })
+    section = section.paragraph(visible(trend).unwrap_or_default());
+    (!section.blocks.is_empty()).then_some(section)
 }
 
 /// From how large a change on the judged series show it, half of them and nine in ten.
@@ -122,18 +122,9 @@ fn visible(trend: &Trend) -> Option<String> {
     })
 }
 
-/// Words with names between backticks.
-fn sentence(words: &str) -> Phrase {
-    words.split('`').enumerate().fold(Phrase::default(), |sentence, (place, part)| match (part, place % 2) {
-        ("", _) => sentence,
-        (part, 0) => sentence.text(part),
-        (part, _) => sentence.id(part),
-    })
-}
-
 fn movers(trend: &Trend) -> Option<Section> {
     let rows: Vec<&MoverRow> = trend.tables.movers.iter().collect();
-    grid_section(&format!("Movers, {}, the worst first", against(trend.tables.days)), moved(trend, &rows))
+    moved(&format!("Movers, {}, worst first", against(trend.tables.days)), trend, &rows)
 }
 
 /// Those that got worse by most, in base units: the first of each unit, then the second of each, and so on. Nothing where that
@@ -145,33 +136,26 @@ fn movers_by_size(trend: &Trend) -> Option<Section> {
     if rows.iter().take(MOST_MOVERS).copied().eq(trend.tables.movers.iter().filter(moved_at_all).take(MOST_MOVERS)) {
         return None;
     }
-    grid_section("The same by their size, the worst of each unit in turn", moved(trend, &rows))
+    moved("Largest absolute changes, by unit", trend, &rows)
 }
 
-fn moved(trend: &Trend, rows: &[&MoverRow]) -> Grid {
+fn moved(heading: &str, trend: &Trend, rows: &[&MoverRow]) -> Option<Section> {
     let series: BTreeMap<&str, &SeriesTrend> = trend.series.iter().map(|one| (one.series.as_str(), one)).collect();
-    let heads = [
-        ("Change", true),
-        ("Difference", true),
-        ("Before → now", true),
-        ("Runs", true),
-        ("Machine", false),
-        ("Series", false),
-    ];
-    grid(&heads, rows, MOST_MOVERS, |one| {
+    let columns =
+        [("Change", "n"), ("Difference", "n"), ("Before → now", "n"), ("Runs", "n"), ("Machine", ""), ("Series", "")];
+    table(heading, &columns, rows, MOST_MOVERS, |one| {
         let present = series.get(one.series.as_str());
-        let scale = one.unit.scale(if one.before == 0.0 { one.now } else { one.before });
         let name = present.map_or(&one.series, |present| &present.benchmark);
         let name = Phrase::default().id(words::name(name));
         let change = one.change.map_or_else(|| number::NONE.to_owned(), share::percent);
         // What rounds to nothing is not slower by nothing.
         let is_nothing = one.change.is_some() && !change.contains(|digit| matches!(digit, '1'..='9'));
-        vec![
-            cell(change),
-            cell(number::quantity(one.unit.scale(one.difference), one.difference)),
-            cell(format!("{} → {}", number::value(scale, one.before), number::quantity(scale, one.now))),
-            cell(format!("{} → {}", count(one.runs_before), count(one.runs_now))),
-            cell(words::name(present.map_or(&one.machine, |present| &present.machine.name))),
+        Row::new([
+            change.into(),
+            number::quantity(one.unit.scale(one.difference), one.difference).into(),
+            words::values(one.unit, one.before, one.now).into(),
+            format!("{} → {}", count(one.runs_before), count(one.runs_now)).into(),
+            words::name(present.map_or(&one.machine, |present| &present.machine.name)).into(),
             match present {
                 Some(present) => {
                     let way = if is_nothing { "unchanged" } else { words::way(&present.metric, one.worse) };
@@ -179,69 +163,62 @@ fn moved(trend: &Trend, rows: &[&MoverRow]) -> Grid {
                 }
                 None => name,
             },
-        ]
+        ])
     })
 }
 
-fn geomeans(rows: &[GeomeanRow]) -> Grid {
-    let heads = [
-        ("Change", true),
-        ("Interval, %", true),
-        ("Worst", true),
-        ("Series", true),
-        ("Machine", false),
-        ("Suite", false),
-    ];
-    grid(&heads, rows, MOST_ROWS, |one| {
+fn geomeans(heading: &str, rows: &[GeomeanRow]) -> Option<Section> {
+    let columns =
+        [("Change", "n"), ("Interval, %", "n"), ("Worst", "n"), ("Series", "n"), ("Machine", ""), ("Suite", "")];
+    table(heading, &columns, rows, MOST_ROWS, |one| {
         let dtype = one.dtype.as_ref().map_or_else(String::new, |dtype| format!(", {}", words::name(dtype)));
-        vec![
-            cell(share::percent(one.change)),
-            cell(one.interval.map_or_else(|| number::NONE.to_owned(), share::percent_interval)),
-            cell(share::percent(one.worst)),
-            cell(count(one.series)),
-            cell(words::name(&one.machine_name)),
-            cell(format!("{}{dtype}", words::name(&one.suite))),
-        ]
+        Row::new([
+            share::percent(one.change),
+            one.interval.map_or_else(|| number::NONE.to_owned(), share::percent_interval),
+            share::percent(one.worst),
+            count(one.series),
+            words::name(&one.machine_name),
+            format!("{}{dtype}", words::name(&one.suite)),
+        ])
     })
 }
 
-fn noise(rows: &[SuiteNoiseRow]) -> Grid {
-    let heads = [("Of processes", true), ("Of runs", true), ("Series", true), ("Machine", false), ("Suite", false)];
+fn noise(rows: &[SuiteNoiseRow]) -> Option<Section> {
+    let columns = [("Of processes", "n"), ("Of runs", "n"), ("Series", "n"), ("Machine", ""), ("Suite", "")];
     let size = |size: Option<f64>| size.map_or_else(|| number::NONE.to_owned(), share::percent_size);
-    grid(&heads, rows, MOST_ROWS, |one| {
-        vec![
-            cell(format!("{}, {}", size(one.between_workers_median), size(one.between_workers_p90))),
-            cell(format!("{}, {}", size(one.between_runs_median), size(one.between_runs_p90))),
-            cell(count(one.series)),
-            cell(words::name(&one.machine_name)),
-            cell(words::name(&one.suite)),
-        ]
+    table("Noise of judged series, median and 90th percentile", &columns, rows, MOST_ROWS, |one| {
+        Row::new([
+            format!("{}, {}", size(one.between_workers_median), size(one.between_workers_p90)),
+            format!("{}, {}", size(one.between_runs_median), size(one.between_runs_p90)),
+            count(one.series),
+            words::name(&one.machine_name),
+            words::name(&one.suite),
+        ])
     })
 }
 
-fn schedule(all: &[Due]) -> Grid {
-    let heads =
-        [("", false), ("Newest run", true), ("Days", true), ("Allowed", true), ("Machine", false), ("Suite", false)];
-    grid(&heads, all, MOST_ROWS, |due| {
+fn schedule(all: &[Due]) -> Option<Section> {
+    let columns = [("", ""), ("Newest run", "n"), ("Days", "n"), ("Allowed", "n"), ("Machine", ""), ("Suite", "")];
+    table("Schedule", &columns, all, MOST_ROWS, |due| {
         let mark = match due.stale {
             true => Mark::new(Tone::Doubt, "?", "stale"),
             false => Mark::new(Tone::Plain, "✓", "in time"),
         };
-        vec![
+        Row::new([
             Phrase::default().mark(mark),
-            cell(date::day(due.newest)),
-            cell(count(due.days.max(0) as usize)),
-            cell(count(due.allowed.max(0) as usize)),
-            cell(words::name(&due.machine.name)),
-            cell(words::name(&due.suite)),
-        ]
+            date::day(due.newest).into(),
+            count(due.days.max(0) as usize).into(),
+            count(due.allowed.max(0) as usize).into(),
+            words::name(&due.machine.name).into(),
+            words::name(&due.suite).into(),
+        ])
     })
 }
 
 fn budget(budget: &Budget) -> Section {
     let points = |points: usize| counted(points, "point", "points");
     let mut text = format!(
-        "{} in 1{}000 points are allowed, at most {} in the {} looked at.",
+        "Budget: {} per 1{}000 points, which is at most {} in the {} examined.",
         rate(budget.allowed),
         number::NARROW,
         rate(budget.expected),
@@ -250,27 +227,27 @@ fn budget(budget: &Budget) -> Section {
     let test = &budget.self_test;
     text += &match test.rate {
         Some(result) => format!(
-            " The noise of this history alone gives {} ({} in {}).",
+            " Simulated noise like that of this history gives {} ({} in {}).",
             rate(result),
             count(test.alarms),
             points(test.points)
         ),
-        None => " There is not enough noise in this history to test that.".to_owned(),
+        None => " This history has too little noise to test that.".to_owned(),
     };
-    text += &format!(" Of the events called sure at most {} are chance.", number::percent_size(budget.false_discovery));
-    let mut blocks = vec![Block::Line(cell(text))];
-    if test.exceeded {
-        let warning = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "more than is allowed:"));
-        blocks.push(Block::Line(
-            warning
-                .text(" take events with care, or tell fewer of them with ")
-                .id("--sensitivity strict")
-                .text(" or a larger ")
-                .id("--least")
-                .text("."),
-        ));
+    text += &format!(" At most {} of the confirmed events are chance.", number::percent_size(budget.false_discovery));
+    let section = Section::new("", "False alarms").paragraph(text);
+    if !test.exceeded {
+        return section;
     }
-    Section { title: cell("False alarms"), blocks }
+    let warning = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "over budget:"));
+    section.paragraph(
+        warning
+            .text(" treat events with care, or report fewer with ")
+            .id("--sensitivity strict")
+            .text(" or a larger ")
+            .id("--least")
+            .text("."),
+    )
 }
 
 /// A rate or a count in as many digits as say something.
@@ -282,47 +259,40 @@ fn rate(rate: f64) -> String {
     if rate > 0.0 && rate < 0.01 { number::rough(rate) } else { text }
 }
 
-/// The commits that are told of.
-const MOST: usize = 8;
+/// The commits with newest values outside their range that are listed.
+const MOST_COMMITS: usize = 8;
 
-/// The newest points that lie apart, where there are any.
-pub(super) fn newest_section(trend: &Trend, room: &Room) -> Option<Section> {
+/// The newest values outside their usual range, where there are any.
+fn newest_section(trend: &Trend) -> Option<Section> {
     if trend.newest.is_empty() {
         return None;
     }
     let series: usize = trend.newest.iter().map(|one| one.series.len()).sum();
     let title = match series {
-        1 => " the newest point of 1 series lies apart".to_owned(),
-        many => format!(" the newest points of {} series lie apart", count(many)),
+        1 => " the newest value of 1 series is outside its usual range".to_owned(),
+        many => format!(" the newest values of {} series are outside their usual range", count(many)),
     };
-    let mut blocks: Vec<Block> = trend.newest.iter().take(MOST).flat_map(|one| commit(one, room)).collect();
-    let more = trend.newest.len().saturating_sub(MOST);
-    if more > 0 {
-        blocks.push(Block::Line(cell(format!("And {}.", counted(more, "more commit", "more commits")))));
-    }
-    let title = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "Not a change yet:")).text(title);
-    Some(Section { title, blocks })
+    let title = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "Unconfirmed:")).text(title);
+    let section = trend.newest.iter().take(MOST_COMMITS).fold(Section::new("", title), commit);
+    let more = trend.newest.len().saturating_sub(MOST_COMMITS);
+    Some(if more > 0 { section.paragraph(and_more(more)) } else { section })
 }
 
-fn commit(apart: &NewestApart, room: &Room) -> Vec<Block> {
-    let head = head(apart);
-    let more = apart.series.len().saturating_sub(room.members);
-    let grid = Grid {
-        label: "newest",
-        heads: vec![("Change", true), ("Level → newest", true), ("Series", false)],
-        rows: apart.series.iter().take(room.members).map(series).collect(),
-        more: (more > 0).then(|| cell(format!("and {} more", count(more)))),
-        ..Grid::default()
-    };
-    vec![Block::Line(head), Block::Grid(grid), event::command(&apart.command)]
+fn commit(section: Section, apart: &NewestApart) -> Section {
+    let columns = [("Change", "n"), ("Level → newest", "n"), ("Series", "")];
+    let rows = apart.series.iter().take(event::MOST_MEMBERS).map(series).collect();
+    let section = section.paragraph(head(apart)).with(Table { label: "newest", ..Table::new(&columns, rows) });
+    let more = apart.series.len().saturating_sub(event::MOST_MEMBERS);
+    let section = if more > 0 { section.paragraph(and_more(more)) } else { section };
+    event::command(section, &apart.command)
 }
 
-/// Where they lie, and how many runs settle it.
+/// Where they were measured, and how many runs decide.
 pub(crate) fn head(apart: &NewestApart) -> Phrase {
-    let settles = counted(apart.runs, "more run settles it", "more runs settle it");
+    let decides = counted(apart.runs, "more run decides", "more runs decide");
     let head = Phrase::plain("On ").text(words::name(&apart.machine.name)).text(" at ");
     let by_hand = if apart.checkout { ", its newest commit checked out there" } else { "" };
-    head.id(words::name(apart.commit.short())).text(format!(": {settles}{by_hand}."))
+    head.id(words::name(apart.commit.short())).text(format!(": {decides}{by_hand}."))
 }
 
 /// How far a value lies from its level.
@@ -332,26 +302,36 @@ pub(crate) fn change(apart: &ApartSeries) -> String {
     if level == 0.0 { number::NONE.to_owned() } else { share::percent(share) }
 }
 
-fn series(apart: &ApartSeries) -> Vec<Phrase> {
-    let Level { value: level, .. } = apart.level;
+fn series(apart: &ApartSeries) -> Row {
     let name = Phrase::default().id(words::name(&apart.benchmark));
-    vec![
-        cell(change(apart)),
-        cell(words::values(&apart.metric, level, apart.value)),
+    Row::new([
+        change(apart).into(),
+        words::values(apart.metric.unit, apart.level.value, apart.value).into(),
         name.text(format!(" {}, {}", words::name(&apart.metric.name), words::way(&apart.metric, apart.worse))),
-    ]
+    ])
 }
 
-/// What is told of a trend; `all` lists events that may be chance or were taken back, too.
-pub(super) fn document(trend: &Trend, all: bool, room: &Room) -> Document {
-    let is_listed = |one: &&sprag_model::event::Event| all || summary::is_listed(one);
-    let events = trend.events.iter().filter(is_listed).map(|one| event::section(one, room)).collect();
-    let sections = [newest_section(trend, room)].into_iter().flatten().chain(sections(trend));
-    Document {
-        headline: summary::headline(trend),
-        lines: summary::lines(trend),
-        events,
-        hidden: if all { None } else { summary::hidden(trend) },
-        sections: if trend.coverage.total == 0 { Vec::new() } else { sections.collect() },
+/// The report of a trend; `all` lists events that may be chance or were reverted, too.
+pub(super) fn sheet(trend: &Trend, all: bool) -> Sheet {
+    let mut sections = vec![Section::default().items(summary::lines(trend))];
+    sections.extend(events(trend, all));
+    if trend.coverage.total > 0 {
+        sections.extend(newest_section(trend));
+        sections.extend(self::sections(trend));
     }
+    Sheet { headline: summary::headline(trend), sections, ..Sheet::default() }
+}
+
+/// The part that belongs in the digest of a scheduled build: what changed over the history, and what may be about to.
+pub(super) fn digest(trend: &Trend) -> Sheet {
+    let headline = Phrase::plain("Over the whole history: ").join(summary::headline(trend));
+    let sections = events(trend, false).chain(newest_section(trend)).collect();
+    Sheet { headline, sections, ..Sheet::default() }
+}
+
+/// Those that are listed, and how many are not.
+fn events(trend: &Trend, all: bool) -> impl Iterator<Item = Section> {
+    let listed = trend.events.iter().filter(move |one| all || summary::is_listed(one)).map(event::section);
+    let hidden = if all { None } else { summary::hidden(trend) };
+    listed.chain(hidden.map(|hidden| Section::default().paragraph(hidden)))
 }

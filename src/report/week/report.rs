@@ -202,7 +202,7 @@ fn events(catalog: &Catalog<'_>, (id, heading, note): (&'static str, &str, &str)
     let rows = of.iter().map(|of| event(catalog, of)).collect();
     let caption = format!("{heading} in the week");
     let section = Section::of_table((id, heading, Phrase::plain(note), ""), (&caption, &EVENT_COLUMNS), rows).cut(ROWS);
-    section.table.is_some().then(|| section.note_equal_columns(&["Machines"]))
+    section.unless_empty().map(|section| section.note_equal_columns(&["Machines"]))
 }
 
 fn began(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
@@ -268,8 +268,7 @@ fn environment(week: &Week<'_>) -> Option<Section> {
     let note = Phrase::plain("The newest run of the week against the newest before it, by suite and machine.");
     let texts = ("environment", "Environment over the week", note, "");
     let columns = [("Suite, machine", "full"), ("Fact", ""), ("Was", "any from"), ("Is", "any")];
-    let section = Section::of_table(texts, ("Facts that changed", &columns), rows.collect()).cut(ROWS);
-    section.table.is_some().then_some(section)
+    Section::of_table(texts, ("Facts that changed", &columns), rows.collect()).cut(ROWS).unless_empty()
 }
 
 /// The runs that did not work as a whole, and the suites that did not run on a machine where they do, where there are any.
@@ -309,8 +308,7 @@ fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
     let texts = ("failures", "Failures and skips", Phrase::default(), "");
     let rows = week.missing.iter().map(missing).chain(week.runs.iter().filter(is_bad).map(row)).collect();
     let caption = "Suites that did not run, and runs that failed, in part or as a whole, or were skipped";
-    let section = Section::of_table(texts, (caption, &columns), rows).cut(ROWS);
-    section.table.is_some().then_some(section)
+    Section::of_table(texts, (caption, &columns), rows).cut(ROWS).unless_empty()
 }
 
 /// How many are told by either measure.

@@ -47,7 +47,10 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
         acceptance::tell_unknown(&study.ledger, &output.trend);
     }
     let text = match args.format {
-        TrendFormat::Table => report::trend::table(&output.trend, args.all).into_bytes(),
+        TrendFormat::Table => {
+            let width = args.output.is_none().then(text::width).flatten();
+            report::trend::table(&output.trend, args.all, width).into_bytes()
+        }
         TrendFormat::Md => report::trend::markdown(&output.trend, args.all).into_bytes(),
         TrendFormat::Json => report::trend::json(&output.trend),
     };

@@ -1,67 +1,47 @@
-//! What a gate found as Markdown, for a comment on a pull request or the summary of a job.
+//! What a gate found as a report, for a comment on a pull request or the summary of a job.
 //!
-//! The first line says how it came out; then, suite by suite, what is not unchanged, and folded away what is. A comment on
-//! GitHub holds 65,536 characters, so rows are left out from there on, those folded away first; how many is told.
+//! The headline says how it came out; then, suite by suite, what is not unchanged, and folded away what is.
 
 use std::collections::BTreeSet;
 
 use super::finding::{self, Rows, change, short_name, values};
 use super::share;
 use crate::mark::{self, Mark};
-use crate::markdown::{Lines, code, cut, mark as shown, plain};
-use crate::reasons::{self, Shared};
+use crate::phrase::Phrase;
+use crate::reasons;
+use crate::sheet::{Row, Section, Sheet, Table, markdown};
 use crate::text::{short_commit, shortened};
 use crate::{date, number};
 use sprag_model::gate::{Gate, MeanChange, Outcome, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// The bytes that all of it may take.
-const MOST_BYTES: usize = 60_000;
-
 /// The longest name in a cell, in characters.
 const NAME: usize = 160;
 
-/// The bytes that are left, in all suites together.
-struct Room {
-    /// For rows of what is not unchanged.
-    told: usize,
-    /// For rows that are folded away.
-    folded: usize,
-    doubt: usize,
-}
+/// The rows that all suites together show, the unchanged ones of them, and the reasons of doubt.
+const MOST_ROWS: usize = 200;
+const MOST_UNCHANGED: usize = 80;
+const MOST_DOUBTS: usize = 40;
 
-/// The whole of it as Markdown.
+/// What a suite shows of each in any case.
+const FEWEST: usize = 10;
+
+const MOST_COMMANDS: usize = 12;
+
+/// All of it as Markdown.
 pub fn gate_markdown(gate: &Gate) -> String {
-    markdown(gate, Rows::All)
+    markdown::write(&sheet(gate, Rows::All), 3, markdown::COMMENT)
 }
 
-/// The same, without what is unchanged: how many there are is told.
+/// The same, without what is unchanged: how many there are is said.
 pub fn changed_markdown(gate: &Gate) -> String {
-    markdown(gate, Rows::Changed)
+    markdown::write(&sheet(gate, Rows::Changed), 3, markdown::COMMENT)
 }
 
-fn markdown(gate: &Gate, rows: Rows) -> String {
-    let mut out = Lines::default();
-    out.paragraph(&format!("### {}", headline(gate)));
-    let mut room = Room { told: 30_000, folded: 12_000, doubt: 8_000 };
-    let mut left_out = 0;
-    for suite in &gate.suites {
-        let section = suite_section(gate, suite, rows, &mut room);
-        if out.text.len() + section.len() <= MOST_BYTES {
-            out.text.push_str(&section);
-        } else {
-            left_out += 1;
-        }
-    }
-    if left_out > 0 {
-        let rest = number::counted(left_out, "more suite is", "more suites are");
-        out.paragraph(&format!("{rest} left out; another report has them all."));
-    }
-    tell(&mut out, gate);
-    out.text.truncate(out.text.trim_end().len());
-    out.text.push('\n');
-    out.text
+fn sheet(gate: &Gate, rows: Rows) -> Sheet {
+    let suites = gate.suites.iter().map(|suite| suite_section(gate, suite, rows));
+    Sheet { headline: headline(gate).into(), sections: suites.chain(interleaved(gate)).collect(), ..Sheet::default() }
 }
 
 /// How it came out and the counts, in words.
@@ -80,170 +60,161 @@ fn headline(gate: &Gate) -> String {
     words
 }
 
-fn suite_section(gate: &Gate, suite: &SuiteGate, rows: Rows, room: &mut Room) -> String {
-    let mut out = Lines::default();
+fn suite_section(gate: &Gate, suite: &SuiteGate, rows: Rows) -> Section {
+    let most = |all: usize| (all / gate.suites.len()).max(FEWEST);
     let place = suite.machine.as_ref().unwrap_or(&suite.machine_class);
-    out.paragraph(&format!("#### {} on {}", plain(&suite.suite), plain(&shortened(place, NAME))));
-    out.paragraph(&origin(suite));
+    let mut section =
+        Section::new("", format!("{} on {}", suite.suite, shortened(place, NAME))).paragraph(origin(suite));
     if let Some(finding) = finding::of_suite(gate, suite) {
-        out.paragraph(&format!("**{}**: {}.", plain(&finding.title), cut(&finding.message)));
+        let title = Phrase::default().strong(finding.title).text(": ");
+        section = section.paragraph(title.join(Phrase::reason(&finding.message)).text("."));
     }
-    if let Some(overall) = &suite.whole {
-        out.paragraph(&overall_words(overall, &suite.comparisons));
+    if let Some(mean) = &suite.whole {
+        section = section.paragraph(mean_words(mean, &suite.comparisons));
     }
-    let is_quiet = |comparison: &&Comparison| comparison.verdict == Verdict::Unchanged;
-    let (quiet, loud): (Vec<&Comparison>, Vec<&Comparison>) = suite.comparisons.iter().partition(is_quiet);
-    let shared = reasons::shared(&suite.comparisons);
-    let noted = common_note(&suite.comparisons);
-    table(&mut out, (&suite.suite, noted), &loud, &mut room.told);
-    doubts(&mut out, &suite.suite, &loud, &shared, &mut room.doubt);
-    match rows {
-        _ if quiet.is_empty() => {}
-        Rows::Changed => out.paragraph(&format!("{} unchanged, left out here.", number::count(quiet.len()))),
-        Rows::All => {
-            out.paragraph(&format!("<details><summary>{} unchanged</summary>", number::count(quiet.len())));
-            table(&mut out, (&suite.suite, noted), &quiet, &mut room.folded);
-            out.paragraph("</details>");
-        }
+    let is_unchanged = |comparison: &&Comparison| comparison.verdict == Verdict::Unchanged;
+    let (unchanged, others): (Vec<&Comparison>, Vec<&Comparison>) = suite.comparisons.iter().partition(is_unchanged);
+    let note = common_note(&suite.comparisons);
+    section = doubts(table(section, suite, note, &others, most(MOST_ROWS), None), suite, &others, most(MOST_DOUBTS));
+    let count = number::count(unchanged.len());
+    section = match rows {
+        _ if unchanged.is_empty() => section,
+        Rows::Changed => section.paragraph(format!("{count} unchanged, left out here.")),
+        Rows::All => table(section, suite, note, &unchanged, most(MOST_UNCHANGED), Some(format!("{count} unchanged"))),
+    };
+    match note {
+        Some(note) => section.paragraph(Phrase::plain("For all judged metrics: ").join(Phrase::reason(note)).text(".")),
+        None => section,
     }
-    if let Some(note) = noted {
-        out.paragraph(&format!("Of all that was judged: {}.", cut(note)));
-    }
-    out.text
 }
 
 /// Which run was held against what.
-fn origin(suite: &SuiteGate) -> String {
+fn origin(suite: &SuiteGate) -> Phrase {
+    let run = |run: &str| Phrase::plain("Run ").id(shortened(run, NAME));
     let mut words = match (&suite.run, suite.time) {
-        (Some(run), Some(time)) => format!("Run {} of {} UTC", code(&shortened(run, NAME)), date::moment(time)),
+        (Some(id), Some(time)) => run(id).text(format!(" of {} UTC", date::moment(time))),
         // What was measured just now, for this alone, is no run.
-        (None, Some(time)) if suite.status == Some(RunStatus::Ok) => format!("Measured {} UTC", date::moment(time)),
-        (Some(run), None) => format!("Run {}", code(&shortened(run, NAME))),
-        (None, _) => "No run".to_owned(),
+        (None, Some(time)) if suite.status == Some(RunStatus::Ok) => {
+            Phrase::plain(format!("Measured {} UTC", date::moment(time)))
+        }
+        (Some(id), None) => run(id),
+        (None, _) => Phrase::plain("No run"),
     };
     if let Some(commit) = &suite.commit {
-        words += &format!(" at {}", code(short_commit(&commit.sha)));
+        words = words.text(" at ").id(short_commit(&commit.sha));
         if commit.dirty {
-            words += " with changes that no commit holds";
+            words = words.text(" with uncommitted changes");
         }
     }
-    words += &match suite.has_base {
-        true => format!(", held against {}.", cut(&suite.against)),
-        false => format!(", held against nothing: {}.", cut(&suite.against)),
-    };
-    if !suite.quality.is_empty() {
-        words += &format!(" Rough: {}.", cut(&suite.quality.join("; ")));
+    words = words.text(if suite.has_base { ", compared with " } else { ", without a base: " });
+    words = words.join(Phrase::reason(&suite.against)).text(".");
+    if suite.quality.is_empty() {
+        return words;
     }
-    words
+    words.text(" Rough: ").join(Phrase::reason(&suite.quality.join("; "))).text(".")
 }
 
 /// A direction is claimed only where the whole interval lies on one side of zero.
-fn overall_words(overall: &MeanChange, comparisons: &[Comparison]) -> String {
+fn mean_words(mean: &MeanChange, comparisons: &[Comparison]) -> Phrase {
     let (worse, better) = mark::words(comparisons.iter());
     let interval = |bounds: (f64, f64)| {
         let unit = if share::factor(bounds.1).is_some() { "" } else { " %" };
-        format!("(interval {}{unit}, positive is {worse})", share::percent_interval(bounds))
+        format!("(interval {}{unit}; positive is {worse})", share::percent_interval(bounds))
     };
-    let words = match overall.interval {
+    let words = match mean.interval {
         // What rounding makes is no change.
         Some((low, high)) if low > 1e-9 || high < -1e-9 => {
             let word = if high < 0.0 { better } else { worse };
-            format!("**{} {word}** {}", share::percent_size(overall.change), interval((low, high)))
+            let size = format!("{} {word}", share::percent_size(mean.change));
+            Phrase::default().strong(size).text(format!(" {}", interval((low, high))))
         }
-        Some(bounds) => format!("no clear change: {} {}", share::percent(overall.change), interval(bounds)),
-        None => format!("{} (positive is {worse})", share::percent(overall.change)),
+        Some(bounds) => Phrase::plain(format!("no clear change, {} {}", share::percent(mean.change), interval(bounds))),
+        None => Phrase::plain(format!("{} (positive is {worse})", share::percent(mean.change))),
     };
-    let benchmarks = number::counted(overall.benchmarks, "benchmark", "benchmarks");
-    format!("As a whole {words}, by the geometric mean over {benchmarks}.")
+    let benchmarks = number::counted(mean.benchmarks, "benchmark", "benchmarks");
+    Phrase::plain(format!("Geometric mean of {benchmarks}: ")).join(words).text(".")
 }
 
-/// `suite` is its name and the note that all of it bears, which rows need not say again.
-fn table(out: &mut Lines, suite: (&str, Option<&str>), comparisons: &[&Comparison], room: &mut usize) {
-    if comparisons.is_empty() {
-        return;
-    }
-    out.head(
-        &["Verdict", "Benchmark", "Change (interval)", "Could see", "Baseline → current"],
-        &[false, false, true, true, true],
-    );
-    let mut shown_rows = 0;
-    for comparison in comparisons {
-        let before = out.text.len();
-        out.row(&cells(suite, comparison));
-        let size = out.text.len() - before;
-        if size > *room {
-            out.text.truncate(before);
-            // A shorter row must not come after a longer one that was left out.
-            *room = 0;
-            break;
+/// `note` is what all of the suite bears, which rows need not say again.
+fn table(
+    section: Section,
+    suite: &SuiteGate,
+    note: Option<&str>,
+    comparisons: &[&Comparison],
+    most: usize,
+    folded: Option<String>,
+) -> Section {
+    let columns = [
+        ("Verdict", ""),
+        ("Benchmark", ""),
+        ("Change (interval)", "n"),
+        ("Detectable", "n"),
+        ("Baseline → current", "n"),
+    ];
+    let rows = comparisons.iter().take(most).map(|comparison| row(suite, note, comparison)).collect();
+    let section = section.with(Table { folded, ..Table::new(&columns, rows) });
+    match comparisons.len().saturating_sub(most) {
+        0 => section,
+        more => {
+            let rest = number::counted(more, "more row is", "more rows are");
+            section.paragraph(format!("{rest} left out; the JSON report has everything."))
         }
-        *room -= size;
-        shown_rows += 1;
-    }
-    out.blank();
-    if shown_rows < comparisons.len() {
-        let rest = number::counted(comparisons.len() - shown_rows, "more row is", "more rows are");
-        out.paragraph(&format!("{rest} left out; another report has them all."));
     }
 }
 
-fn cells((suite, noted): (&str, Option<&str>), comparison: &Comparison) -> Vec<String> {
+fn row(suite: &SuiteGate, note: Option<&str>, comparison: &Comparison) -> Row {
     let effect = finding::effect(comparison);
     let none = || number::NONE.to_owned();
     let values = values(comparison);
-    vec![
-        verdict(comparison, noted),
-        format!(
-            "{} {}",
-            code(&shortened(short_name(suite, &comparison.benchmark), NAME)),
-            plain(&shortened(&comparison.metric.name, NAME))
-        ),
-        effect.map_or_else(none, change),
-        effect.and_then(|effect| effect.detectable).map_or_else(none, share::percent_size),
-        if values.is_empty() { none() } else { values },
-    ]
+    let metric = shortened(&comparison.metric.name, NAME);
+    Row::new([
+        verdict(comparison, note),
+        benchmark(suite, comparison).text(format!(" {metric}")),
+        effect.map_or_else(none, change).into(),
+        effect.and_then(|effect| effect.detectable).map_or_else(none, share::percent_size).into(),
+        if values.is_empty() { none() } else { values }.into(),
+    ])
+}
+
+fn benchmark(suite: &SuiteGate, comparison: &Comparison) -> Phrase {
+    Phrase::default().id(shortened(short_name(&suite.suite, &comparison.benchmark), NAME))
 }
 
 /// The verdict, with what is to be said of this row alone. Reasons of doubt stand below the table.
-fn verdict(comparison: &Comparison, noted: Option<&str>) -> String {
-    let mut words = shown(&Mark::of_comparison(comparison));
-    if comparison.verdict == Verdict::Regressed {
-        words = format!("**{words}**");
-    }
+fn verdict(comparison: &Comparison, common: Option<&str>) -> Phrase {
+    let mark = Mark::of_comparison(comparison);
+    let mut words = match comparison.verdict {
+        Verdict::Regressed => Phrase::default().strong(format!("{} {}", mark.glyph, mark.word)),
+        _ => Phrase::default().mark(mark),
+    };
     if let Some(answer) = &comparison.answer {
-        words += &format!(", {}", shown(&Mark::of_answer(answer)));
-        words += &format!("; {}", cut(&finding::answer(comparison).unwrap_or_default()));
+        words = words.text(", ").mark(Mark::of_answer(answer)).text("; ");
+        words = words.join(Phrase::reason(&finding::answer(comparison).unwrap_or_default()));
     }
-    if let Some(note) = comparison.note.as_deref().filter(|note| noted != Some(note)) {
-        words += &format!("; {}", cut(note));
+    match comparison.note.as_deref().filter(|note| common != Some(note)) {
+        Some(note) => words.text("; ").join(Phrase::reason(note)),
+        None => words,
     }
-    words
 }
 
 /// Why some could not be judged: each reason once.
-fn doubts(out: &mut Lines, suite: &str, loud: &[&Comparison], shared: &[Shared<'_>], room: &mut usize) {
-    let mut lines: Vec<String> =
-        shared.iter().map(|one| format!("- {}: {}", shown(&one.counted()), cut(one.reason))).collect();
-    let own = loud.iter().filter_map(|one| Some((one, one.verdict.reason()?)));
+fn doubts(section: Section, suite: &SuiteGate, others: &[&Comparison], most: usize) -> Section {
+    let shared = reasons::shared(&suite.comparisons);
+    let of_many = shared.iter().map(|one| (Phrase::default().mark(one.counted()), one.reason));
+    let own = others.iter().filter_map(|one| Some((one, one.verdict.reason()?)));
     let own = own.filter(|(_, reason)| shared.iter().all(|one| one.reason != *reason));
-    lines.extend(own.map(|(one, reason)| {
-        let name = code(&shortened(short_name(suite, &one.benchmark), NAME));
-        format!("- {name} {}: {}", shown(&Mark::of_comparison(one)), cut(reason))
-    }));
+    let own = own.map(|(one, reason)| (benchmark(suite, one).text(" ").mark(Mark::of_comparison(one)), reason));
+    let mut lines: Vec<Phrase> =
+        of_many.chain(own).map(|(what, reason)| what.text(": ").join(Phrase::reason(reason))).collect();
     if lines.is_empty() {
-        return;
+        return section;
     }
-    out.paragraph("Why there is doubt:");
-    for (place, line) in lines.iter().enumerate() {
-        if line.len() > *room {
-            *room = 0;
-            out.line(&format!("- … {} more", number::count(lines.len() - place)));
-            break;
-        }
-        *room -= line.len();
-        out.line(line);
+    let more = lines.len().saturating_sub(most);
+    lines.truncate(most);
+    if more > 0 {
+        lines.push(Phrase::plain(format!("… {} more", number::count(more))));
     }
-    out.blank();
+    section.paragraph("Why some have no verdict:").items(lines)
 }
 
 /// The note that all judged metrics of a suite bear, where there are several: said once, it is read.
@@ -255,24 +226,17 @@ pub fn common_note(comparisons: &[Comparison]) -> Option<&str> {
     (judged.len() > 1 && judged.iter().all(|one| one.note.as_deref() == Some(note))).then_some(note)
 }
 
-const MOST_COMMANDS: usize = 12;
-
-/// The commands that measure both sides again, in turns.
-pub(super) fn tell(out: &mut Lines, gate: &Gate) {
+/// The commands that measure both sides interleaved.
+fn interleaved(gate: &Gate) -> Option<Section> {
     let commands: BTreeSet<String> = gate.suites.iter().filter_map(command).take(MOST_COMMANDS).collect();
-    if commands.is_empty() {
-        if !gate.suites.iter().any(has_two_commits) {
-            return;
-        }
-        out.paragraph("To measure both sides again, in turns: `sprag compare A B --measure`, with the two commits.");
-        return;
+    let words = Phrase::plain("To measure both sides interleaved");
+    if !commands.is_empty() {
+        return Some(Section::default().paragraph(words.text(":")).commands(commands.into_iter().collect()));
     }
-    out.paragraph("To measure both sides again, in turns:");
-    out.line("```sh");
-    for command in &commands {
-        out.line(command);
-    }
-    out.line("```");
+    let section = || {
+        Section::default().paragraph(words.text(": ").id("sprag compare A B --measure").text(", with the two commits."))
+    };
+    gate.suites.iter().any(has_two_commits).then(section)
 }
 
 /// Whether both sides could be built again: of two files or programs there are no commits, of one commit there are no two
@@ -308,19 +272,19 @@ mod tests {
 
         #### cpu on ci-box
 
-        Run `00112233445566ff` of 21 Nov 2026, 04:00 UTC at `bbbbbbb`, held against baselines/cpu.example-cpu-9000.json (of aaaaaaaaaaaa, 2026-11-14).
+        Run `00112233445566ff` of 21 Nov 2026, 04:00 UTC at `bbbbbbb`, compared with baselines/cpu.example-cpu-9000.json (of aaaaaaaaaaaa, 2026-11-14).
 
-        As a whole +0.1 % (positive is slower), by the geometric mean over 1 benchmark.
+        Geometric mean of 1 benchmark: +0.1 % (positive is slower).
 
         <details><summary>1 unchanged</summary>
 
-        | Verdict | Benchmark | Change (interval) | Could see | Baseline → current |
+        | Verdict | Benchmark | Change (interval) | Detectable | Baseline → current |
         | --- | --- | --: | --: | --: |
         | = no change | `a @fast` time | +0.1 % (−0.4 to +0.6) | 2.8 % | 2.000 → 2.002 ms |
 
         </details>
 
-        To measure both sides again, in turns:
+        To measure both sides interleaved:
 
         ```sh
         sprag compare aaaaaaaaaaaa bbbbbbbbbbbb --measure --suite cpu
@@ -336,7 +300,7 @@ mod tests {
         let text = changed_markdown(&gate);
         for part in [
             "\nMeasured 21",
-            " at `bbbbbbb`, held against v1: v2 and v1 took turns in 10 pairs of processes.",
+            " at `bbbbbbb`, compared with v1: v2 and v1 took turns in 10 pairs of processes.",
             "sprag compare: pass; 1 unchanged",
             "\n1 unchanged, left out here.\n",
             "To measure both",
@@ -357,16 +321,16 @@ mod tests {
             let mut gate = example::passing();
             gate.suites[0].whole = Some(MeanChange { benchmarks: 12, change, interval });
             let text = gate_markdown(&gate).replace(number::NARROW, " ");
-            assert!(text.contains(&format!("\nAs a whole {expected}, by the geometric mean over 12")), "{text}");
+            assert!(text.contains(&format!("\nGeometric mean of 12 benchmarks: {expected}.")), "{text}");
         };
-        let unclear = "no clear change: \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %, positive is slower)";
+        let unclear = "no clear change, \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %; positive is slower)";
         check(-0.001, Some((-0.02, 0.017)), unclear);
-        check(0.08, Some((0.02, 0.14)), "**8.0 % slower** (interval +2.0 to +14.0 %, positive is slower)");
-        let faster = "**8.0 % faster** (interval \u{2212}14.0 to \u{2212}2.0 %, positive is slower)";
+        check(0.08, Some((0.02, 0.14)), "**8.0 % slower** (interval +2.0 to +14.0 %; positive is slower)");
+        let faster = "**8.0 % faster** (interval \u{2212}14.0 to \u{2212}2.0 %; positive is slower)";
         check(-0.08, Some((-0.14, -0.02)), faster);
-        check(0.0, Some((0.0, 0.0)), "no clear change: 0.0 % (interval 0.0 to 0.0 %, positive is slower)");
+        check(0.0, Some((0.0, 0.0)), "no clear change, 0.0 % (interval 0.0 to 0.0 %; positive is slower)");
         check(-0.08, None, "\u{2212}8.0 % (positive is slower)");
-        check(20.0, Some((15.0, 27.0)), "**x21.0 slower** (interval x16.0 to x28.0, positive is slower)");
+        check(20.0, Some((15.0, 27.0)), "**x21.0 slower** (interval x16.0 to x28.0; positive is slower)");
         check(1e20, None, "x1.0e20 (positive is slower)");
     }
 
@@ -378,7 +342,7 @@ mod tests {
         gate.suites[0].comparisons[0].note = second.note.clone();
         gate.suites[0].comparisons.push(second);
         let count = |gate: &Gate| gate_markdown(gate).matches("too few sessions").count();
-        assert!(gate_markdown(&gate).contains("\nOf all that was judged: too few sessions.\n"));
+        assert!(gate_markdown(&gate).contains("\nFor all judged metrics: too few sessions.\n"));
         assert_eq!(count(&gate), 1);
         gate.suites[0].comparisons[1].note = None;
         assert!(gate_markdown(&gate).contains("= no change; too few sessions |"));
@@ -431,7 +395,7 @@ mod tests {
         let text = gate_markdown(&Gate { suites, ..example::gate() });
         assert!(text.chars().count() < 65_536 && text.len() > 30_000, "{}", text.len());
         assert!(
-            text.contains("more rows are left out") && text.contains("more suites are left out"),
+            text.contains("more rows are left out") && text.contains("more sections are left out"),
             "{}",
             &text[..500]
         );
@@ -453,18 +417,12 @@ mod tests {
         check(&[], None);
     }
 
-    fn text(gate: &Gate) -> String {
-        let mut out = Lines::default();
-        tell(&mut out, gate);
-        out.text
-    }
-
     #[test]
     fn turns_are_advised_only_where_both_sides_can_take_them() {
         let result = |change: &dyn Fn(&mut SuiteGate)| {
             let mut gate = example::passing();
             change(&mut gate.suites[0]);
-            !text(&gate).is_empty()
+            interleaved(&gate).is_some()
         };
         assert!(result(&|_| {}));
         assert!(!result(&|suite| suite.can_take_turns = false));

@@ -1,0 +1,307 @@
+//! One document model: a report is built once as a [`Sheet`] and written as a page (`templates/sheet.html`), as Markdown
+//! ([`markdown`]) and for a terminal ([`terminal`]), so that all three say the same.
+
+use std::borrow::Cow;
+
+use crate::number::counted;
+use crate::phrase::{Fact, Phrase};
+
+pub(crate) mod markdown;
+pub mod terminal;
+
+/// A report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sheet {
+    /// The way from the list of such reports to this one.
+    pub(crate) crumb: Phrase,
+    pub(crate) headline: Phrase,
+    /// What else belongs on top.
+    pub(crate) lede: Phrase,
+    pub(crate) facts: Vec<Fact>,
+    /// The rest, most important first.
+    pub(crate) sections: Vec<Section>,
+}
+
+/// A part of a report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Section {
+    /// Its anchor in a page.
+    pub(crate) id: &'static str,
+    /// Empty where the section goes on with what is above it.
+    pub(crate) heading: Phrase,
+    pub(crate) blocks: Vec<Block>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Block {
+    Paragraph(Phrase),
+    List(Vec<Item>),
+    /// Never an empty one.
+    Table(Table),
+    /// Lines for a shell.
+    Commands(Vec<String>),
+}
+
+/// An entry of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Item {
+    /// What it answers; may be empty.
+    pub(crate) label: &'static str,
+    pub(crate) words: Phrase,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    /// Its columns; the first has the name of a row.
+    pub(crate) columns: Vec<Column>,
+    /// Its rows, a cell a column.
+    pub(crate) rows: Vec<Row>,
+    /// Whether its figures mean nothing without their heads, so that a narrow window scrolls it.
+    pub(crate) is_wide: bool,
+    /// On a terminal, the word in front of its first row, which takes the place of the heads.
+    pub(crate) label: &'static str,
+    /// In Markdown, the line that a reader opens to see it.
+    pub(crate) folded: Option<String>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) head: Cow<'static, str>,
+    /// The classes of its cells.
+    pub(crate) class: &'static str,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Cell>,
+    /// Whether it deserves a tint.
+    pub(crate) bad: bool,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell {
+    Words(Phrase),
+    /// A picture, which only pages show.
+    Drawn(String),
+}
+
+impl Sheet {
+    pub(crate) fn markdown(&self) -> String {
+        markdown::write(self, 1, usize::MAX)
+    }
+}
+
+impl Section {
+    pub(crate) fn new(id: &'static str, heading: impl Into<Phrase>) -> Section {
+        Section { id, heading: heading.into(), blocks: Vec::new() }
+    }
+
+    /// A section of a table, or of a sentence where that has no row.
+    pub(crate) fn of_table(
+        (id, heading, note, nothing): (&'static str, &str, Phrase, &str),
+        (caption, columns): (&str, &[(&'static str, &'static str)]),
+        rows: Vec<Row>,
+    ) -> Section {
+        let section = Section::new(id, heading);
+        if rows.is_empty() {
+            return section.paragraph(nothing);
+        }
+        section.paragraph(note).with(Table { caption: caption.to_owned(), ..Table::new(columns, rows) })
+    }
+
+    /// The section with a paragraph at its end, unless that is empty.
+    pub(crate) fn paragraph(mut self, words: impl Into<Phrase>) -> Section {
+        let words = words.into();
+        if !words.parts.is_empty() {
+            self.blocks.push(Block::Paragraph(words));
+        }
+        self
+    }
+
+    /// The section with an entry at the end of its list.
+    pub(crate) fn item(mut self, label: &'static str, words: impl Into<Phrase>) -> Section {
+        let item = Item { label, words: words.into() };
+        match self.blocks.last_mut() {
+            Some(Block::List(items)) => items.push(item),
+            _ => self.blocks.push(Block::List(vec![item])),
+        }
+        self
+    }
+
+    /// The section with entries at the end of its list.
+    pub(crate) fn items(self, all: impl IntoIterator<Item = Phrase>) -> Section {
+        all.into_iter().fold(self, |section, words| section.item("", words))
+    }
+
+    /// The section with a table at its end, unless that has no row.
+    pub(crate) fn with(mut self, table: Table) -> Section {
+        if !table.rows.is_empty() {
+            self.blocks.push(Block::Table(table));
+        }
+        self
+    }
+
+    /// The section with lines for a shell at its end.
+    pub(crate) fn commands(mut self, lines: Vec<String>) -> Section {
+        self.blocks.push(Block::Commands(lines));
+        self
+    }
+
+    pub(crate) fn table(&self) -> Option<&Table> {
+        self.blocks.iter().find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })
+    }
+
+    fn table_mut(&mut self) -> Option<&mut Table> {
+        self.blocks.iter_mut().find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })
+    }
+
+    /// The words of its paragraphs, for tests.
+    #[cfg(test)]
+    pub(crate) fn prose(&self) -> String {
+        let words = |block: &Block| if let Block::Paragraph(words) = block { Some(words.words()) } else { None };
+        self.blocks.iter().filter_map(words).collect::<Vec<String>>().join(" ")
+    }
+
+    /// The section where it has a table.
+    pub(crate) fn unless_empty(self) -> Option<Section> {
+        self.table().is_some().then_some(self)
+    }
+
+    /// The section with a table that keeps its heads in a narrow window.
+    pub(crate) fn wide(mut self) -> Section {
+        if let Some(table) = self.table_mut() {
+            table.is_wide = true;
+        }
+        self
+    }
+
+    /// The section without those of the named columns that hold the same in all rows: its first paragraph says it once.
+    pub(crate) fn note_equal_columns(mut self, heads: &[&str]) -> Section {
+        let Some(table) = self.table_mut().filter(|table| table.rows.len() > 1) else { return self };
+        let mut result = Phrase::default();
+        for head in heads {
+            let Some(place) = table.columns.iter().position(|column| column.head == *head) else { continue };
+            let first = table.rows[0].cells[place].clone();
+            let Cell::Words(words) = first.clone() else { continue };
+            if table.rows.iter().any(|row| row.cells[place] != first) {
+                continue;
+            }
+            let column = table.columns.remove(place);
+            table.rows.iter_mut().for_each(|row| drop(row.cells.remove(place)));
+            let before = if result.parts.is_empty() { "In each row: " } else { ", " };
+            result = result.text(format!("{before}{} ", column.head.to_lowercase())).join(words);
+        }
+        if result.parts.is_empty() {
+            return self;
+        }
+        match self.blocks.first_mut() {
+            Some(Block::Paragraph(note)) => *note = std::mem::take(note).then(result.text(".")),
+            _ => self.blocks.insert(0, Block::Paragraph(result.text("."))),
+        }
+        self
+    }
+
+    /// The section with only its first rows, and a sentence on how many there are beyond.
+    pub(crate) fn cut(mut self, most: usize) -> Section {
+        let Some(table) = self.table_mut().filter(|table| table.rows.len() > most) else { return self };
+        let more = counted(table.rows.len() - most, "more row is", "more rows are");
+        table.rows.truncate(most);
+        self.paragraph(format!("{more} not listed here."))
+    }
+}
+
+/// What a table says once of a column by its place, for the style sheet; other classes stand on each cell.
+const PLACED: [&str; 9] = ["n", "nb", "any", "place", "full", "opt", "opt2", "from", "push"];
+
+impl Table {
+    pub(crate) fn new(columns: &[(&'static str, &'static str)], rows: Vec<Row>) -> Table {
+        let columns = columns.iter().map(|(head, class)| Column { head: Cow::Borrowed(head), class }).collect();
+        Table { columns, rows, ..Table::default() }
+    }
+
+    pub(crate) fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Column, &'a Cell)> {
+        self.columns.iter().zip(&row.cells)
+    }
+
+    /// The classes of the table: `n-3` has figures in the third column.
+    pub(crate) fn class(&self) -> String {
+        let mut class = if self.is_wide { "mid".to_owned() } else { "mid cards".to_owned() };
+        for (place, column) in self.columns.iter().enumerate() {
+            for one in column.classes().filter(|one| PLACED.contains(one)) {
+                class += &format!(" {one}-{}", place + 1);
+            }
+        }
+        class
+    }
+}
+
+impl Column {
+    /// Whether its cells are pictures.
+    pub(crate) fn is_drawn(&self) -> bool {
+        self.has("g")
+    }
+
+    /// Whether its cells are figures, by which the script sorts.
+    pub(crate) fn is_figures(&self) -> bool {
+        self.has("n")
+    }
+
+    /// The classes of each of its cells.
+    pub(crate) fn cell_class(&self) -> String {
+        self.classes().filter(|one| !PLACED.contains(one)).collect::<Vec<&str>>().join(" ")
+    }
+
+    fn has(&self, class: &str) -> bool {
+        self.classes().any(|one| one == class)
+    }
+
+    fn classes(&self) -> impl Iterator<Item = &'static str> {
+        self.class.split(' ').filter(|class| !class.is_empty())
+    }
+}
+
+impl Row {
+    /// A row of words.
+    pub(crate) fn new(cells: impl IntoIterator<Item = impl Into<Phrase>>) -> Row {
+        Row { cells: cells.into_iter().map(|words| Cell::Words(words.into())).collect(), bad: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(columns: &[(&'static str, &'static str)], rows: &[&[&str]]) -> Section {
+        let rows = rows.iter().map(|cells| Row::new(cells.iter().map(|words| Phrase::plain(*words)))).collect();
+        Section::of_table(("id", "Heading", "Newest first.".into(), ""), ("Rows", columns), rows)
+    }
+
+    #[test]
+    fn what_all_rows_have_in_common_is_note_equal_columns() {
+        let columns = [("Suite", ""), ("Machine", "place"), ("Runs", "n opt2"), ("Change", "n push")];
+        let result = section(&columns, &[&["a", "bench", "28", "1"], &["b", "bench", "28", "2"]]);
+        let result = result.note_equal_columns(&["Machine", "Runs", "Change", "Nothing of it"]);
+        let table = result.table().expect("it has rows");
+        assert_eq!(result.prose(), "Newest first. In each row: machine bench, runs 28.");
+        assert_eq!((table.class().as_str(), table.rows[1].cells.len()), ("mid cards n-2 push-2", 2));
+        let single = section(&columns, &[&["a", "bench", "28", "1"]]);
+        assert_eq!(single.clone().note_equal_columns(&["Machine"]), single);
+    }
+
+    #[test]
+    fn the_style_sheet_knows_every_place_that_a_table_may_name() {
+        let style = include_str!("../../../site/style.css");
+        for (class, places) in
+            [("n", 2..=10), ("push", 2..=8), ("opt", 2..=10), ("opt2", 2..=10), ("nb", 1..=7), ("any", 1..=7)]
+        {
+            for place in places {
+                let result = format!(".{class}-{place} ");
+                assert!(style.contains(&result), "{result}");
+            }
+        }
+    }
+}

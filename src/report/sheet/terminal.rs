@@ -1,0 +1,268 @@
+//! A report for a terminal: plain text without colour, its tables without borders.
+//!
+//! Sentences are at most a hundred columns wide; tables shrink to the width of the terminal where that is given. Figures have the
+//! signs that people type and search for. No line begins as a command of a log of GitHub does, whatever a name holds.
+
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+
+use super::{Block, Cell, Item, Section, Sheet, Table};
+use crate::number::NARROW;
+use crate::phrase::{Part, Phrase};
+use crate::text::visible;
+
+/// The most columns of a sentence.
+const WIDTH: usize = 100;
+
+/// How far what stands under a title is moved in, and how far the answer to a label.
+const INDENT: usize = 2;
+const LABEL: usize = 12;
+
+/// The blanks between two columns.
+const GAP: u16 = 2;
+
+/// Rows as columns, those listed in `right` aligned to the right; where that is wider than `width`, cells are broken.
+pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = comfy_table::Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).add_rows(rows);
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.try_into().unwrap_or(u16::MAX));
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, GAP));
+        if right.contains(&place) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt() + "\n"
+}
+
+/// The report for a terminal of that width, where it has one.
+pub(crate) fn write(sheet: &Sheet, width: Option<usize>) -> String {
+    let mut out = Lines { text: String::new(), width };
+    out.sentence("", 0, &sheet.headline);
+    if !sheet.lede.parts.is_empty() {
+        out.sentence("", 0, &sheet.lede);
+    }
+    for fact in &sheet.facts {
+        let sentence = Phrase::plain(fact.question).text(" ").join(fact.answer.clone()).text(". ");
+        out.sentence("  ", 4, &sentence.join(fact.note.clone()));
+    }
+    for section in &sheet.sections {
+        out.section(section);
+    }
+    out.text
+}
+
+struct Lines {
+    text: String,
+    width: Option<usize>,
+}
+
+impl Lines {
+    /// A section; one without a heading is not moved in, and its list goes on with what is above.
+    fn section(&mut self, section: &Section) {
+        let is_headed = !section.heading.parts.is_empty();
+        if is_headed || !matches!(section.blocks.first(), Some(Block::List(_))) {
+            self.text.push('\n');
+        }
+        if is_headed {
+            self.sentence("", INDENT, &section.heading);
+        }
+        let indent = if is_headed { INDENT } else { 0 };
+        let mut is_labelled = false;
+        for block in &section.blocks {
+            match block {
+                // What is said of a table stands below it.
+                Block::Paragraph(words) => {
+                    let indent = if is_labelled { LABEL } else { indent };
+                    self.sentence(&" ".repeat(indent), indent, words);
+                }
+                Block::List(items) => self.list(items, indent),
+                Block::Commands(lines) => {
+                    lines.iter().for_each(|line| self.text.push_str(&format!("{}{line}\n", " ".repeat(LABEL))));
+                }
+                Block::Table(table) => self.table(table, indent),
+            }
+            is_labelled = matches!(block, Block::Table(table) if !table.label.is_empty());
+        }
+    }
+
+    fn list(&mut self, items: &[Item], indent: usize) {
+        let is_labelled = items.iter().any(|item| !item.label.is_empty());
+        let mut last = "";
+        for Item { label, words } in items {
+            match (is_labelled, indent) {
+                (true, _) => self.sentence(&labelled(if *label == last { "" } else { label }), LABEL, words),
+                (false, 0) => self.sentence("", 0, words),
+                (false, _) => self.sentence(&format!("{}- ", " ".repeat(indent)), indent + 2, words),
+            }
+            last = label;
+        }
+    }
+
+    fn table(&mut self, table: &Table, indent: usize) {
+        let is_labelled = !table.label.is_empty();
+        let indent = if is_labelled { LABEL } else { indent };
+        let shown: Vec<_> = table.columns.iter().filter(|column| !column.is_drawn()).collect();
+        let heads = shown.iter().map(|column| typed(&column.head)).collect();
+        let cells = table.rows.iter().map(|row| {
+            let words = row.cells.iter().filter_map(|cell| match cell {
+                Cell::Words(cell) => Some(words(cell).join(" ")),
+                Cell::Drawn(_) => None,
+            });
+            words.collect()
+        });
+        let rows: Vec<Vec<String>> = (!is_labelled).then_some(heads).into_iter().chain(cells).collect();
+        let right: Vec<usize> = (0..shown.len()).filter(|place| shown[*place].is_figures()).collect();
+        let width = self.width.map(|width| width.saturating_sub(indent));
+        for (place, line) in columns(&rows, &right, width).lines().enumerate() {
+            let prefix = if place == 0 && is_labelled { labelled(table.label) } else { " ".repeat(indent) };
+            self.text.push_str(format!("{prefix}{line}").trim_end());
+            self.text.push('\n');
+        }
+    }
+
+    /// A sentence behind a prefix; further lines are moved in by `indent`.
+    fn sentence(&mut self, prefix: &str, indent: usize, sentence: &Phrase) {
+        let width = self.width.unwrap_or(WIDTH).min(WIDTH);
+        let mut line = prefix.to_owned();
+        let mut is_empty = true;
+        for word in words(sentence) {
+            if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
+                self.text.push_str(line.trim_end());
+                self.text.push('\n');
+                line = " ".repeat(indent);
+                is_empty = true;
+            }
+            if !is_empty {
+                line.push(' ');
+            }
+            line.push_str(&word);
+            is_empty = false;
+        }
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+}
+
+fn labelled(label: &str) -> String {
+    let label = format!("{}{label}", " ".repeat(INDENT));
+    format!("{label:LABEL$}")
+}
+
+/// What a line may not be broken within: words, and whole names.
+fn words(sentence: &Phrase) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for part in &sentence.parts {
+        let mut add = |piece: &str, is_open: bool| match words.last_mut().filter(|_| is_open) {
+            Some(last) => last.push_str(&seen(piece)),
+            None => words.push(begun(&seen(piece))),
+        };
+        match part {
+            Part::Text(text) | Part::Strong(text) => {
+                for (place, piece) in text.split(' ').enumerate() {
+                    is_open &= place == 0;
+                    if !piece.is_empty() {
+                        add(&typed(piece), is_open);
+                        is_open = true;
+                    }
+                }
+            }
+            Part::Id(name) | Part::Link { words: name, .. } => {
+                add(name, is_open);
+                is_open = true;
+            }
+            Part::Mark(mark) => {
+                add(&format!("{} {}", mark.glyph, typed(&mark.word)), is_open);
+                is_open = true;
+            }
+        }
+    }
+    words
+}
+
+/// Text of others without what acts unseen, or within a line of a log.
+fn seen(text: &str) -> String {
+    visible(text).replace("##[", "# #[")
+}
+
+/// A word that may begin a line.
+fn begun(word: &str) -> String {
+    if word.starts_with("::") { format!("`{word}`") } else { word.to_owned() }
+}
+
+/// Figures with the signs that a keyboard has; a comma stands between thousands, so that a number is one word.
+fn typed(text: &str) -> String {
+    let mut typed = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        let within_number =
+            typed.ends_with(|c: char| c.is_ascii_digit()) && rest.peek().is_some_and(char::is_ascii_digit);
+        typed.push(match character {
+            NARROW if within_number => ',',
+            NARROW => ' ',
+            '\u{2212}' => '-',
+            other => other,
+        });
+    }
+    typed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rows: &[&[&str]], right: &[usize], expected: &str) {
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
+        assert_eq!(columns(&rows, right, None), expected);
+    }
+
+    #[test]
+    fn columns_line_up() {
+        check(&[&["a", "10"], &["bcd", "9"]], &[1], "a    10\nbcd   9\n");
+        check(&[&["a", ""], &["bcd", "x"]], &[], "a\nbcd  x\n");
+        check(&[&["a"], &["b", "c"]], &[], "a\nb  c\n");
+        check(&[], &[], "");
+    }
+
+    #[test]
+    fn a_wide_character_takes_two_places() {
+        check(&[&["核", "1"], &["ab", "2"], &["e\u{301}", "3"]], &[], "核  1\nab  2\ne\u{301}   3\n");
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal() {
+        let rows = [vec!["cpu/infer @fast".to_owned(), "a reason of many words that goes on".to_owned()]];
+        let text = columns(&rows, &[], Some(30));
+        assert!(text.lines().count() > 1 && text.lines().all(|line| line.chars().count() <= 30), "{text}");
+    }
+
+    #[test]
+    fn lines_break_between_words_and_never_within_a_name() {
+        let name = "a b ".repeat(20);
+        let sentence =
+            Phrase::plain(format!("{} ", "word ".repeat(18))).id(name.as_str()).text(", end \u{2212}1\u{202f}%");
+        let mut out = Lines { text: String::new(), width: None };
+        out.sentence("  x ", 4, &sentence);
+        let expected = format!("  x {}\n    {name}, end -1 %\n", "word ".repeat(18).trim_end());
+        assert_eq!(out.text, expected);
+    }
+
+    #[test]
+    fn figures_can_be_typed() {
+        let check = |text: &str, expected: &str| assert_eq!(typed(text), expected);
+        check("\u{2212}12.4\u{202f}%", "-12.4 %");
+        check("61\u{202f}200\u{202f}points, 1\u{202f}Nov", "61,200 points, 1 Nov");
+    }
+
+    #[test]
+    fn no_word_begins_or_holds_a_command_of_a_log() {
+        let sentence =
+            Phrase::plain("a ::error::b").id("::warning::c").text(" ").id("::d").text(" ##[error]e\u{1b}[1m");
+        assert_eq!(words(&sentence), ["a", "`::error::b`::warning::c", "`::d`", "# #[error]e\u{fffd}[1m"]);
+    }
+}
