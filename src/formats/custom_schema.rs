@@ -1,76 +1,11 @@
 //! The schema of Sprag's own report of metrics: for programs that write one, so stricter than its reader.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::MOST_BENCHMARKS;
-use super::custom::{MOST_METRICS, SCHEMA_VERSION};
-use sprag_model::metric::LARGEST;
-use sprag_model::metric::{Better, Metric};
-use sprag_model::schema::{object, object_with, patterns, text, word, words};
+use sprag_model::schema::frozen;
 
 pub fn schema() -> Value {
-    let metric = json!({
-        "type": "object",
-        "required": ["name", "unit", "better"],
-        "properties": {
-            "name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": patterns::METRIC },
-            "unit": words(&["s", "B", "1/s", "1"]),
-            "better": words(&["lower", "higher"]),
-            "value": number(),
-            "samples": { "type": "array", "items": number(), "minItems": 1 },
-        },
-        "additionalProperties": false,
-        "oneOf": [{ "required": ["value"] }, { "required": ["samples"] }],
-        "allOf": Metric::reserved().iter().map(reserved).chain([above_zero()]).collect::<Vec<Value>>(),
-    });
-    let parameter = json!({ "anyOf": [
-        word(patterns::PARAMETER),
-        { "type": ["number", "boolean"] },
-    ] });
-    let params = json!({
-        "type": "object",
-        "propertyNames": word(patterns::PARAMETER),
-        "additionalProperties": parameter,
-    });
-    let metrics = json!({ "type": "array", "items": metric, "minItems": 1, "maxItems": MOST_METRICS });
-    let mut benchmark = object_with(
-        &[("name", word(patterns::WORD))],
-        &[
-            ("params", params),
-            ("variant", word(patterns::VARIANT)),
-            ("version", json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX })),
-            ("metrics", metrics),
-            ("failure", text()),
-        ],
-    );
-    benchmark["anyOf"] = json!([{ "required": ["metrics"] }, { "required": ["failure"] }]);
-    let benchmarks = json!({ "type": "array", "items": benchmark, "minItems": 1, "maxItems": MOST_BENCHMARKS });
-    object(&[("schema_version", json!({ "const": SCHEMA_VERSION })), ("benchmarks", benchmarks)])
-}
-
-fn number() -> Value {
-    json!({ "type": "number", "minimum": -LARGEST, "maximum": LARGEST })
-}
-
-/// A name that bears a meaning has its unit and its direction.
-fn reserved(metric: &Metric) -> Value {
-    let better = if metric.better == Better::Lower { "lower" } else { "higher" };
-    json!({
-        "if": { "properties": { "name": { "const": metric.name } } },
-        "then": { "properties": { "unit": { "const": metric.unit.symbol() }, "better": { "const": better } } },
-    })
-}
-
-/// Times, rates and ratios are above zero.
-fn above_zero() -> Value {
-    let above = json!({ "minimum": 1.0 / LARGEST });
-    json!({
-        "if": { "anyOf": [
-            { "properties": { "unit": { "enum": ["s", "1/s"] } } },
-            { "properties": { "name": { "const": sprag_model::metric::RATIO } } },
-        ] },
-        "then": { "properties": { "value": above, "samples": { "items": above } } },
-    })
+    frozen(include_str!("../../schemas/metrics-1.json"))
 }
 
 #[cfg(test)]

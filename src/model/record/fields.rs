@@ -344,31 +344,18 @@ fn check_hex(field: &'static str, text: &str, length: usize) -> Result<(), Recor
 
 /// The schema of records of that version, where there is one.
 pub fn schema(version: u64) -> Option<Value> {
-    if !(1..=SCHEMA_VERSION).contains(&version) {
-        return None;
+    match version {
+        1 => Some(schema::frozen(include_str!("../../../schemas/run-1.json"))),
+        SCHEMA_VERSION => {
+            let mut schema = schema::for_type::<RunRecord>();
+            schema["properties"]["schema_version"] =
+                json!({ "description": "The version of the record.", "const": version });
+            // The role of an ordinary benchmark is left out.
+            schema["$defs"]["BenchmarkRecord"]["properties"]["role"]["enum"] = json!(["reported", "control"]);
+            Some(schema)
+        }
+        _ => None,
     }
-    let mut schema = schema::for_type::<RunRecord>();
-    schema["properties"]["schema_version"] = json!({ "description": "The version of the record.", "const": version });
-    let benchmark = &mut schema["$defs"]["BenchmarkRecord"]["properties"];
-    if version == 1 {
-        // What the second version added, and what an older reader would take for the whole.
-        remove(benchmark, "role");
-        let metric = &mut schema["$defs"]["MetricRecord"]["properties"];
-        remove(metric, "min");
-        remove(metric, "detectable");
-        schema["properties"]["config"]["properties"] = json!({ SHARD: false });
-    } else {
-        // The role of an ordinary benchmark is left out.
-        benchmark["role"]["enum"] = json!(["reported", "control"]);
-    }
-    if version == 1 {
-        remove(&mut schema["$defs"], "Role");
-    }
-    Some(schema)
-}
-
-fn remove(object: &mut Value, field: &str) {
-    object.as_object_mut().and_then(|fields| fields.remove(field)).expect("the schema of the type has the field");
 }
 
 /// A time, a rate and a ratio are above zero.

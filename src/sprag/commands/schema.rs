@@ -113,7 +113,7 @@ const SCHEMAS: [Published; 33] = [
     Published {
         name: "compare-1",
         title: "What `sprag compare --json` prints",
-        schema: || frozen(include_str!("../../../schemas/compare-1.json")),
+        schema: || schema::frozen(include_str!("../../../schemas/compare-1.json")),
     },
     Published { name: "compare-2", title: "What `sprag compare --measure --json` prints", schema: compare::schema },
     Published {
@@ -162,11 +162,6 @@ pub(super) fn run(args: &SchemaArgs, out: &mut dyn Write) -> anyhow::Result<Exit
     let schema = schema::published(one.name, one.title, (one.schema)());
     writeln!(out, "{}", json::to_indented(&schema))?;
     Ok(Exit::Done)
-}
-
-/// A schema of which no type is left: as it was published.
-fn frozen(text: &str) -> Value {
-    serde_json::from_str(text).expect("a test holds that every committed schema is one")
 }
 
 #[cfg(test)]
