@@ -15,7 +15,7 @@ use sprag_formats::compat::apex_x::suite::SeedSuite;
 use sprag_formats::compat::apex_x::{compare, compare_text};
 use sprag_formats::Format;
 use sprag_formats::registry::{self, FORMATS};
-use sprag_formats::compat::trueno::gate_text;
+use sprag_formats::compat::trueno::gate;
 use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_formats::{criterion, custom};
 use sprag_model::autotune::Store;
@@ -50,7 +50,7 @@ const OTHERS: [(&str, fn(&[u8])); 13] = [
     ("proof", proof),
     ("sprag-toml", configuration),
     ("apex-x-gate", gate),
-    ("trueno-gate", |bytes| drop(gate_text::decode(bytes).map(gate_text::read))),
+    ("trueno-gate", |bytes| drop(gate::decode(bytes).map(gate::read))),
     ("tt-metal-gate", |bytes| drop(ground_truth::read(bytes, &mut Vec::new()))),
     ("test-data", test_data),
     ("suite-custom", |bytes| reported(custom::read("s", &files("custom", bytes)).unwrap_or_default())),

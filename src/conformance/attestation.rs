@@ -97,7 +97,6 @@ impl Case {
     }
 }
 
-/// What the arguments say.
 #[derive(Default)]
 struct Options {
     single: Texts,

@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::expected::{Results, check_expected};
 use crate::failure::{Failure, Outcome, fails, read};
 
-/// Which form of a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Reference,
@@ -46,7 +45,6 @@ pub(crate) fn unknown_kind(kind: &str) -> Failure {
     fails(format!("kind `{kind}` is unknown to this build"))
 }
 
-/// How the original refuses the inputs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Refusal {

@@ -35,7 +35,6 @@ impl Tolerance {
         (got - expected).abs() <= self.absolute + self.relative * expected.abs()
     }
 
-    /// Holds a number against the expected one.
     pub(crate) fn check(self, name: &str, expected: f64, got: f64) -> Outcome {
         require(self.accepts(expected, got), || {
             let tolerance = match self {
@@ -75,7 +74,6 @@ fn same_length(name: &str, expected: usize, got: usize) -> Outcome {
     require(expected == got, || format!("`{name}`: expected {expected} elements, got {got}"))
 }
 
-/// Holds a value against an equal one.
 pub(crate) fn exact<T: PartialEq<U> + Debug, U: Debug>(name: &str, expected: &T, got: &U) -> Outcome {
     require(expected == got, || format!("`{name}`: expected {expected:?}, got {got:?} (exact)"))
 }
@@ -100,7 +98,6 @@ pub(crate) fn near(value: impl Serialize, tolerance: Tolerance) -> Got {
 }
 
 impl Got {
-    /// Holds the result against the recorded value.
     pub(crate) fn check(&self, name: &str, recorded: &Value) -> Outcome {
         match self {
             Got::Floats(floats, tolerance) => {

@@ -45,7 +45,6 @@ pub(crate) fn require(condition: bool, text: impl FnOnce() -> String) -> Outcome
     if condition { Ok(()) } else { Err(Failure::Fails(text())) }
 }
 
-/// Reads a typed part of a case.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, value: Value) -> Outcome<T> {
     serde_json::from_value(value).map_err(|error| fails(format!("{what} cannot be read: {error}")))
 }

@@ -9,7 +9,6 @@ use crate::folder::{FORMATS, FoundCase, IDENTICAL_CODE, SAMPLE_GATE, STATISTICS,
 use crate::{attestation, autotune, formats, fusion, identical_code, infer, ordering, replay, reports};
 use crate::{sample_gate, scan, seed_gate, selection, statistics, text_gate, tiles};
 
-/// Runs a case of one family.
 type Runner = fn(Value) -> Outcome;
 
 const FAMILIES: &[(&str, Runner)] = &[
@@ -36,9 +35,6 @@ const FAMILIES: &[(&str, Runner)] = &[
 
 impl FoundCase {
     /// Runs it as its family says.
-    ///
-    /// # Errors
-    /// An unknown family, and whatever makes the case fail.
     pub(crate) fn run(&self) -> Outcome {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         match (self.family.as_str(), &self.value) {

@@ -17,7 +17,6 @@ pub(crate) const SAMPLE_GATE: &str = "tt_metal";
 /// Family of files with the canonical rows of a foreign format.
 pub(crate) const FORMATS: &str = "formats";
 
-/// A case as it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundCase {
     /// Its family, which may be unknown to this build.
@@ -28,7 +27,6 @@ pub(crate) struct FoundCase {
     pub(crate) value: Value,
 }
 
-/// Why golden cases cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ConformanceError {
     #[error("read {path}")]
@@ -45,10 +43,6 @@ pub enum ConformanceError {
 }
 
 /// All cases below `folder`, in the order of file names.
-///
-/// # Errors
-/// A folder that does not exist or holds no case, a file that cannot be read, a `.json` file that does not parse, a
-/// file of cases without any.
 pub(crate) fn find(folder: &Path) -> Result<Vec<FoundCase>, ConformanceError> {
     let mut found = Vec::new();
     let mut broken = Vec::new();

@@ -46,7 +46,6 @@ struct FrameParams {
     budget_b1: Option<f64>,
 }
 
-/// What a case expects of its frames.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExpectedFrames {

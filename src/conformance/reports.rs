@@ -10,7 +10,7 @@ use crate::failure::{Failure, Outcome, fails, read, require};
 use crate::tensor::{Number, plain};
 use sprag_formats::compat::apex_x::single_calls::summarise;
 use sprag_formats::compat::apex_x::trt_report::SweepSummary;
-use sprag_formats::compat::apex_x::{gpu_report, trt_report};
+use sprag_formats::compat::apex_x::{gpu_markdown, trt_report};
 use sprag_model::shape_case::{ShapeCase, ShapeCaseError};
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ enum ReportKind {
 pub(crate) fn run_markdown(case: Value) -> Outcome {
     let case: MarkdownCase = read("the case", case)?;
     let got = match case.kind {
-        ReportKind::GpuBench => gpu_report::to_markdown(&case.report),
+        ReportKind::GpuBench => gpu_markdown::to_markdown(&case.report),
         ReportKind::TrtSweep => Ok(trt_report::to_markdown(&case.report)),
     };
     exact("expected_markdown", &case.expected_markdown, &got.map_err(|fault| fails(format!("the report {fault}")))?)
@@ -90,7 +90,6 @@ fn check_shapes(entries: &[Value]) -> Outcome {
     Ok(())
 }
 
-/// How the original words a fault.
 fn wording(error: &ShapeCaseError) -> String {
     let entry = |what: &str, piece: &str| format!("{what} shape case entry: '{piece}'");
     match error {

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use crate::folder::{self, ConformanceError};
 
-/// How many cases passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Cases that gave what was expected, in every form of their kernel.

@@ -13,7 +13,7 @@ use crate::tensor::Number;
 use sprag_analysis::rules::rank::Parameters;
 use sprag_analysis::sample_gate;
 use sprag_formats::compat::tt_metal::gate::{self, Found, SampleGateError};
-use sprag_formats::compat::tt_metal::{gate_report, ground_truth};
+use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_model::sample_gate::{RankFigures, RankOutcome, SampleMismatch};
 
 const FIGURES: Tolerance = Tolerance::new(0.0, 1e-12);
@@ -89,7 +89,6 @@ struct Refusal {
     message_order_arbitrary: bool,
 }
 
-/// What is recorded of one benchmark.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Figures {
@@ -172,7 +171,6 @@ fn other_warnings(baseline: &str) -> Vec<&'static str> {
     if all.any(|samples| is_halved(samples)) { vec!["RuntimeWarning"] } else { Vec::new() }
 }
 
-/// Compares what was found of every benchmark.
 fn check_results(expected: &Results, found: &Found) -> Outcome {
     require(expected.keys().eq(found.iter().map(|section| &section.name)), || {
         "`results`: expected other sections, or in another order".to_owned()
@@ -195,7 +193,7 @@ fn check_results(expected: &Results, found: &Found) -> Outcome {
 impl Figures {
     fn check(&self, section: &str, benchmark: &str, found: &RankFigures) -> Outcome {
         exact("is_regression", &self.is_regression, &(found.outcome == RankOutcome::Up))?;
-        exact("message", &self.message, &gate_report::message(section, benchmark, found))?;
+        exact("message", &self.message, &gate::message(section, benchmark, found))?;
         FIGURES.check("delta_median_pct", self.delta_median_pct.0, found.delta_percent)?;
         FIGURES.check("p_value", self.p_value.0, found.p_value)?;
         FIGURES.check("noise_band_pct", self.noise_band_pct.0, found.band_percent)?;
@@ -205,7 +203,7 @@ impl Figures {
 }
 
 fn summary(found: &Found) -> Summary {
-    let summary = gate_report::summary(found);
+    let summary = gate::summary(found);
     Summary {
         total_tests: summary.total_tests,
         regressions: summary.regressions,

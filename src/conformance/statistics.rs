@@ -276,7 +276,6 @@ fn adjusted(PValues { p }: &PValues) -> Answer {
     Ok(vec![("bh", adjusted(benjamini_hochberg)?), ("by", adjusted(benjamini_yekutieli)?), ("holm", adjusted(holm)?)])
 }
 
-/// A distribution function or its inverse.
 #[derive(Deserialize)]
 struct Function {
     f: String,

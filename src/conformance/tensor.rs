@@ -16,7 +16,6 @@ const MULTIPLIER: u32 = 2_654_435_761;
 /// More elements than any case needs: a file that asks for more is wrong, and would only exhaust the memory.
 const MOST_ELEMENTS: usize = 1 << 28;
 
-/// The element type of a tensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Dtype {
@@ -48,12 +47,10 @@ impl TryFrom<Value> for Number {
     }
 }
 
-/// The numbers alone.
 pub(crate) fn plain(numbers: &[Number]) -> Vec<f64> {
     numbers.iter().map(|number| number.0).collect()
 }
 
-/// A tensor of a case.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Description")]
 pub(crate) struct Tensor {
@@ -69,7 +66,6 @@ enum Values {
     Integers(Vec<i64>),
 }
 
-/// A tensor as a case describes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {

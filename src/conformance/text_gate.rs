@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::expected::exact;
 use crate::failure::{Outcome, fails, read, require};
 use sprag_analysis::rules::bands;
-use sprag_formats::compat::trueno::{gate, gate_report, gate_text};
+use sprag_formats::compat::trueno::gate;
 use sprag_model::bands::{Band, BandReport};
 
 const FILES: [&str; 2] = ["baseline.txt", "current.txt"];
@@ -65,8 +65,8 @@ pub(crate) fn run(case: Value, folder: &Path) -> Outcome {
     check_parsed("parsed_current_ns", &case.parsed_current_ns, &parsed(texts[1].as_deref()))?;
     exact("verdicts", &case.verdicts, &report.map(verdicts))?;
     exact("counts", &case.counts, &report.map(Counts::of_report))?;
-    exact("result_line", &case.result_line, &report.map(gate_report::result_line))?;
-    let stdout = report.map_or(String::new(), |report| format!("{}\n", gate_report::text(report)));
+    exact("result_line", &case.result_line, &report.map(gate::result_line))?;
+    let stdout = report.map_or(String::new(), |report| format!("{}\n", gate::report_text(report)));
     exact("stdout", &case.stdout, &stdout)?;
     exact("stderr_last_line", &case.stderr_last_line, &ended.last_line)
 }
@@ -78,7 +78,6 @@ fn check_parsed(name: &str, expected: &Option<Map<String, Value>>, got: &Option<
     exact(name, &names(expected), &names(got))
 }
 
-/// How a run of the original ends.
 struct Ended {
     exit_code: u8,
     report: Option<BandReport>,
@@ -129,7 +128,7 @@ fn ended(case: &Case, texts: &[Option<Vec<u8>>; 2]) -> Outcome<Ended> {
 }
 
 fn parsed(bytes: Option<&[u8]>) -> Option<Map<String, Value>> {
-    Some(match gate_text::decode(bytes?).and_then(gate_text::read) {
+    Some(match gate::decode(bytes?).and_then(gate::read) {
         Ok(found) => found.into_iter().map(|(name, nanos)| (name, json!(nanos))).collect(),
         Err(error) => Map::from_iter([("__exception__".to_owned(), json!(error.to_string()))]),
     })

@@ -52,9 +52,6 @@ pub(super) fn recognises(outputs: &[Output]) -> bool {
 }
 
 /// Reads files of metrics, a run each.
-///
-/// # Errors
-/// Names the file that has another shape, and the benchmark where.
 pub(super) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut runs = Vec::with_capacity(outputs.len());
     let mut notes = Notes::default();
@@ -163,16 +160,9 @@ fn slug(measure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::golden;
 
     fn file(bytes: &[u8]) -> [Output; 1] {
         [Output { name: "bmf.json".to_owned(), bytes: bytes.to_vec() }]
-    }
-
-    #[test]
-    fn the_sample_gives_the_expected_rows() {
-        golden::check("bencher-bmf", read);
-        golden::recognised(recognises, &["bencher-bmf"]);
     }
 
     #[test]
@@ -220,10 +210,5 @@ mod tests {
         check(b"{\"a\":{},\n\"a\":{}}", "the key `a` stands twice in one object at line 2");
         check(b"{\"\xc3\x28\":{}}", "is not UTF-8");
         check("{\"a\":".repeat(3000).as_bytes(), "recursion limit");
-    }
-
-    #[test]
-    fn no_bytes_bring_it_down() {
-        golden::survives(&[golden::sample("bencher-bmf", "bmf.json")], read);
     }
 }

@@ -22,7 +22,6 @@ pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(quoted)
 }
 
-/// The count that a field holds.
 pub(super) fn count(object: &Value, key: &str) -> Option<u64> {
     object.get(key).and_then(Value::as_u64)
 }
@@ -33,9 +32,6 @@ pub(super) fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 /// What a field holds of a metric, in its base unit; one of the source's unit is `factor` of it.
-///
-/// # Errors
-/// Names the field that is missing, no number, or a number that the metric cannot have.
 pub(super) fn measured(object: &Value, key: &str, metric: &Metric, factor: f64) -> Result<f64, String> {
     match object.get(key) {
         None | Some(Value::Null) => Err(format!("it has no `{key}`")),
@@ -44,9 +40,6 @@ pub(super) fn measured(object: &Value, key: &str, metric: &Metric, factor: f64) 
 }
 
 /// As [`measured`], of a list of numbers; empty where there is none.
-///
-/// # Errors
-/// Names the place in the list.
 pub(super) fn all_measured(object: &Value, key: &str, metric: &Metric, factor: f64) -> Result<Vec<f64>, String> {
     match object.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -59,9 +52,6 @@ pub(super) fn all_measured(object: &Value, key: &str, metric: &Metric, factor: f
 }
 
 /// The number in its base unit, if there is one and the metric can have it.
-///
-/// # Errors
-/// Names the field.
 pub(super) fn possible(key: &str, number: Option<f64>, metric: &Metric, factor: f64) -> Result<f64, String> {
     let value = number.ok_or_else(|| format!("its `{key}` is no number"))?;
     let value = quantity::to_base(value, factor);

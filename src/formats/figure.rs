@@ -7,9 +7,6 @@ use sprag_model::metric::Metric;
 
 /// The value of a metric that stands under `key`, where one of the source's unit is `factor` of the base unit. Digits in
 /// quotes count as a number.
-///
-/// # Errors
-/// Says of the benchmark why it has none, such as ``its `value` is 0 s, where more than zero is needed``.
 pub(super) fn figure(key: &str, value: &Value, metric: &Metric, factor: f64) -> Result<f64, String> {
     let number = match value {
         Value::Number(number) => number.as_f64(),

@@ -1,18 +1,13 @@
-//! The golden samples of the foreign formats: what a reader makes of them against the rows that are expected.
+//! The golden samples of the foreign formats. `sprag-conformance` compares what readers make of them with the expected rows.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use super::Format;
 use super::FormatError;
-use super::rows::{self, ReadSource};
 use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;
 
-pub(super) type Read = fn(&[Output]) -> Result<Imported, FormatError>;
+type Read = fn(&[Output]) -> Result<Imported, FormatError>;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/formats")
@@ -42,37 +37,6 @@ pub(super) fn sample(tool: &str, name: &str) -> Output {
     samples(tool).into_iter().find(|output| output.name == name).expect("the sample is there")
 }
 
-/// Reads the samples of a tool and holds every key of every expected row against the entries, and every entry against the
-/// rows. Where rows name files, each file is read alone.
-pub(super) fn check(tool: &str, read: Read) {
-    let outputs = samples(tool);
-    let files: BTreeSet<String> =
-        rows_of(tool).iter().filter_map(|row| row["file"].as_str().map(str::to_owned)).collect();
-    let source = |name: &str, outputs: &[Output]| {
-        let imported = read(outputs).unwrap_or_else(|error| panic!("{tool}: {error}"));
-        ReadSource { name: name.to_owned(), imported }
-    };
-    let sources: Vec<ReadSource> = match files.is_empty() {
-        true => vec![source(tool, &outputs)],
-        false => files.iter().map(|name| source(name, &[sample(tool, name)])).collect(),
-    };
-    compare(tool, &sources);
-}
-
-fn compare(tool: &str, sources: &[ReadSource]) {
-    if let Err(faults) = rows::compare(&rows_of(tool), sources) {
-        panic!("{tool}:\n{}", faults.join("\n"));
-    }
-}
-
-fn rows_of(tool: &str) -> Vec<Value> {
-    let expected = fs::read(root().join(tool).join("expected.json")).expect("there are expected rows");
-    let rows: Vec<Value> = serde_json::from_slice(&expected).expect("the rows are JSON");
-    assert!(!rows.is_empty(), "{tool} has rows");
-    rows
-}
-
-/// The tools that there are samples of.
 pub(super) fn tools() -> Vec<String> {
     let mut tools: Vec<String> = fs::read_dir(root())
         .expect("the folder can be listed")
@@ -82,43 +46,6 @@ pub(super) fn tools() -> Vec<String> {
         .collect();
     tools.sort();
     tools
-}
-
-/// Of the samples of all tools, each file alone and each folder whole: those that are recognised are the expected ones.
-pub(super) fn recognised(recognises: fn(&[Output]) -> bool, expected: &[&str]) {
-    let mut found = Vec::new();
-    for tool in tools() {
-        let outputs = samples(&tool);
-        if recognises(&outputs) {
-            found.push(tool.clone());
-        }
-        if outputs.len() > 1 {
-            let alone = outputs.iter().filter(|output| recognises(std::slice::from_ref(*output)));
-            found.extend(alone.map(|output| format!("{tool}/{}", output.name)));
-        }
-    }
-    assert_eq!(found, expected);
-}
-
-/// Demands that the format recognises each of the files that are named, of its folder, and no file of any other; and
-/// its folder as a whole.
-pub(super) fn check_recognition(format: &Format, folder: &str, own: &[&str]) {
-    let recognises = format.recognises;
-    for other in fs::read_dir(root()).expect("samples are there").map(|entry| entry.expect("it is listed").path()) {
-        let Some(tool) = other.file_name().and_then(|name| name.to_str()).filter(|_| other.is_dir()) else { continue };
-        for output in samples(tool) {
-            let (name, is_own) = (output.name.clone(), tool == folder && own.contains(&output.name.as_str()));
-            assert_eq!(recognises(&[output]), is_own, "{}: {tool}/{name}", format.name);
-        }
-        let files: Vec<Output> =
-            samples(tool).into_iter().filter(|o| format.files.iter().any(|end| o.name.ends_with(end))).collect();
-        assert_eq!(!files.is_empty() && recognises(&files), tool == folder, "{}: {tool}", format.name);
-    }
-    let others: &[&[u8]] = &[b"", b" ", b"{", b"[]", b"{}", b"null", b"\xff\xfe", b"a,b\n1,2\n", b"\x1f\x8b"];
-    assert!(!recognises(&[]));
-    for bytes in others {
-        assert!(!recognises(&[Output { name: "x.json".to_owned(), bytes: bytes.to_vec() }]), "{bytes:?}");
-    }
 }
 
 /// Reads the bytes with pieces flipped, cut out and put in, and demands no panic, and of what is read that it has a run

@@ -7,9 +7,6 @@ use sprag_base::json;
 use sprag_model::foreign::Output;
 
 /// The text of an output, without the mark of byte order that some programs begin with.
-///
-/// # Errors
-/// When it is empty or not UTF-8; the position is told.
 pub(super) fn text(output: &Output) -> Result<&str, FormatError> {
     let text = std::str::from_utf8(&output.bytes).map_err(|error| FormatError::Schema {
         name: output.name.clone(),
@@ -20,33 +17,21 @@ pub(super) fn text(output: &Output) -> Result<&str, FormatError> {
 }
 
 /// The one JSON value that an output holds. `NaN`, `Infinity` and numbers beyond a double are refused with their line.
-///
-/// # Errors
-/// When it is no JSON, or has a key twice.
 pub(super) fn parse(output: &Output) -> Result<Value, FormatError> {
     parse_text(&output.name, text(output)?)
 }
 
 /// As [`parse`], where the format writes `NaN` and its like: each such number becomes a string of its spelling.
-///
-/// # Errors
-/// As [`parse`].
 pub(super) fn parse_with_not_finite(output: &Output) -> Result<Value, FormatError> {
     parse_text(&output.name, &number::quote_not_finite(text(output)?))
 }
 
 /// Checks that a text is not of very many values: for readers that do not go through [`parse_text`].
-///
-/// # Errors
-/// Names the line.
 pub(super) fn check_size(name: &str, text: &str) -> Result<(), FormatError> {
     json::check_size(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
 }
 
 /// The JSON value of a text that stands in the output of that name.
-///
-/// # Errors
-/// As [`parse`].
 pub(super) fn parse_text(name: &str, text: &str) -> Result<Value, FormatError> {
     json::parse(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
 }

@@ -22,6 +22,7 @@ pub mod callgrind;
 pub mod trtexec;
 pub mod compat;
 pub mod asv;
+mod asv_result;
 pub mod github_action;
 pub mod bencher;
 pub mod long_csv;
@@ -56,12 +57,10 @@ use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;
 use sprag_model::metric::Metric;
 
-/// A foreign format.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// What the command line calls it, such as `google-benchmark`.
     pub name: &'static str,
-    /// What it is, in a few words.
     pub title: &'static str,
     /// Whether these outputs look like it: cheap, by names and the first bytes, and never by guessing.
     pub recognises: fn(&[Output]) -> bool,
@@ -100,16 +99,11 @@ pub enum FormatError {
         /// What is wrong, and how to mend it.
         reason: String,
     },
-    /// A report without a benchmark.
     #[error("{0} lists no benchmark")]
     Nothing(String),
     /// More than [`MOST_BENCHMARKS`].
     #[error("{name} lists {count} benchmarks, at most {MOST_BENCHMARKS} are read")]
-    Many {
-        name: String,
-        /// How many it lists.
-        count: usize,
-    },
+    Many { name: String, count: usize },
     /// More than [`MOST_RUNS`].
     #[error("{0} holds more than {MOST_RUNS} runs; split it")]
     ManyRuns(String),

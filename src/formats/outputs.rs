@@ -59,9 +59,6 @@ pub(super) fn schema(output: &Output, reason: impl Into<String>) -> FormatError 
 }
 
 /// The lines of a text with their numbers from one, without ends.
-///
-/// # Errors
-/// When it is empty or not UTF-8, or has a line that is too long, which is named.
 pub(super) fn lines(output: &Output) -> Result<impl Iterator<Item = (usize, &str)>, FormatError> {
     let text = json::text(output)?;
     match text.lines().position(|line| line.len() > LONGEST_LINE) {
@@ -76,9 +73,6 @@ pub(super) fn start(output: &Output) -> Cow<'_, str> {
 }
 
 /// The entries, where there is one at least and no more than one run may hold.
-///
-/// # Errors
-/// When there is none, or when there are too many.
 pub(super) fn counted(name: &str, entries: Vec<Entry>) -> Result<Vec<Entry>, FormatError> {
     match entries.len() {
         0 => Err(FormatError::Nothing(name.to_owned())),
@@ -88,9 +82,6 @@ pub(super) fn counted(name: &str, entries: Vec<Entry>) -> Result<Vec<Entry>, For
 }
 
 /// Adds an entry to those of an output.
-///
-/// # Errors
-/// When there are far too many of them.
 pub(super) fn push(output: &Output, entries: &mut Vec<Entry>, entry: Entry) -> Result<(), FormatError> {
     entries.push(entry);
     match entries.len() {
@@ -145,19 +136,12 @@ pub(super) fn possible(metric: &Metric, field: &str, value: f64) -> Result<f64, 
     }
 }
 
-/// An observation of one number.
-///
-/// # Errors
-/// When the metric cannot have it.
 pub(super) fn summary(metric: Metric, source_unit: &str, field: &str, value: f64) -> Result<Observation, String> {
     let value = possible(&metric, field, value)?;
     Ok(Observation::summary(metric, source_unit, value))
 }
 
 /// An observation of samples, which their median stands for.
-///
-/// # Errors
-/// When there is no sample, or one that the metric cannot have; its place is told, counted from one.
 pub(super) fn sampled(
     metric: Metric,
     source_unit: &str,

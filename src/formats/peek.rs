@@ -19,7 +19,6 @@ pub(super) fn key_paths(output: &Output) -> BTreeSet<String> {
     paths(output.bytes.get(..WINDOW).unwrap_or(&output.bytes))
 }
 
-/// One object or array that is open.
 struct Open {
     is_object: bool,
     key: String,

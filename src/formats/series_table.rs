@@ -17,10 +17,8 @@ pub const COLUMNS: [&str; 5] = ["series", "index", "commit", "time", "value"];
 /// How many indices must have several rows that do not differ for a series to be exact.
 const TELLING: usize = 5;
 
-/// Why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesTableError {
-    /// No CSV, or not of one width.
     #[error("line {line}: {reason}")]
     Row { line: u64, reason: String },
     /// A column that must be there is not.
@@ -29,7 +27,6 @@ pub enum SeriesTableError {
     /// A column that is there more than once: which of them counts, nobody says.
     #[error("line 1 has the column `{0}` more than once")]
     Twice(&'static str),
-    /// A header and nothing else.
     #[error("it holds no point")]
     Nothing,
 }
@@ -49,7 +46,6 @@ pub struct TableSeries {
 pub struct SeriesTable {
     /// The series, in the order of their first rows.
     pub series: Vec<TableSeries>,
-    /// How many rows had no finite value.
     pub without_value: usize,
     /// How many rows share their index with another one of their series.
     pub pooled: usize,

@@ -8,22 +8,17 @@ use sprag_base::digest::RunningHash;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedRun};
 
-/// What one file holds.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     /// Its run. The digest is taken by [`each`] where it is empty.
     pub(super) run: ImportedRun,
     /// The version of the tool, where the file tells.
     pub(super) tool_version: Option<String>,
-    /// What was passed over.
     pub(super) notes: Vec<String>,
 }
 
 /// Reads every file by itself: one run each. Several files are of a folder, of which those with one of the `endings`
 /// count.
-///
-/// # Errors
-/// Names the file that cannot be read, has no benchmark, or too many; or says that no file is there.
 pub(super) fn each(
     tool: &str,
     outputs: &[Output],
@@ -55,9 +50,6 @@ pub(super) fn each(
 }
 
 /// Checks that a run holds no more benchmarks than it may; before they are read, where their number is known.
-///
-/// # Errors
-/// When there are more.
 pub(super) fn check_count(output: &Output, count: usize) -> Result<(), FormatError> {
     if count > MOST_BENCHMARKS { Err(FormatError::Many { name: output.name.clone(), count }) } else { Ok(()) }
 }

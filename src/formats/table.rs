@@ -19,7 +19,6 @@ const MOST_COLUMNS: usize = 1_000;
 /// The most rows: many times what a tool writes, as each is a benchmark.
 const MOST_ROWS: usize = 10 * MOST_BENCHMARKS;
 
-/// A table.
 #[derive(Debug)]
 pub(super) struct Table {
     columns: Vec<String>,
@@ -59,10 +58,6 @@ pub(super) fn begins(output: &Output, header: &str) -> bool {
 }
 
 /// Reads the table that begins with the line that begins with `header`.
-///
-/// # Errors
-/// Names the line that is too long, or as wide as no other; the column that is there twice; or says that there is no
-/// such header.
 pub(super) fn read(output: &Output, header: &str) -> Result<Table, FormatError> {
     let text = json::text(output)?;
     let mut skipped = 0;

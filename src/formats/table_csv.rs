@@ -9,7 +9,6 @@ use chrono::SecondsFormat;
 use sprag_base::json;
 use sprag_model::flat::{Cell, Row, Table};
 
-/// The line of column names.
 pub fn header(table: Table) -> Vec<u8> {
     line(table.columns().map(|column| column.name.to_owned()))
 }
@@ -36,7 +35,6 @@ pub fn guarded(text: &str) -> String {
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
-/// The text that was guarded so.
 pub fn unguarded(text: &str) -> &str {
     text.strip_prefix('\'').filter(|rest| guarded(rest) != *rest).unwrap_or(text)
 }

@@ -24,7 +24,6 @@ pub struct Writer {
     written: HashSet<[String; 5]>,
 }
 
-/// The line of column names.
 pub fn header() -> Vec<u8> {
     table_csv::line(COLUMNS.into_iter().map(str::to_owned))
 }

@@ -9,10 +9,8 @@ use super::run::{Quality, Quarantined, RunStatus};
 use super::series::Series;
 use super::verdict::{Comparison, Counts};
 
-/// The findings over a whole history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
-    /// What the project calls itself.
     pub project: String,
     /// The time of the newest run: the clock of all pages.
     pub as_of: Option<DateTime<Utc>>,
@@ -30,9 +28,7 @@ pub struct Analysis {
 pub struct HistoryFacts {
     /// The ref it was read from, such as `refs/heads/main`; absent without a repository.
     pub reference: Option<String>,
-    /// The commit it was read at.
     pub tip: Option<String>,
-    /// How many records could be read.
     pub runs: usize,
     /// The time of the oldest run.
     pub first: Option<DateTime<Utc>>,
@@ -46,12 +42,10 @@ pub struct HistoryFacts {
 pub struct SuiteAnalysis {
     pub suite: String,
     pub machine: String,
-    /// What people call the machine.
     pub machine_name: String,
     pub machine_class: String,
     /// The newest run: the whole one of the newest commit on the line, and of one commit the youngest.
     pub run: String,
-    /// When it took place.
     pub time: DateTime<Utc>,
     /// Whether it is of some benchmarks only, as no whole one is known: then it shows of no other that it is missing.
     pub narrowed: bool,
@@ -60,11 +54,9 @@ pub struct SuiteAnalysis {
     pub commit: Option<Commit>,
     pub status: RunStatus,
     pub reason: Option<String>,
-    /// Whether its numbers can be trusted.
     pub quality: Quality,
     /// Benchmarks of the newest run that failed: id and reason.
     pub failures: Vec<(String, String)>,
-    /// Whether another tool measured it.
     pub imported: bool,
     /// What in the environment differs from the run before on the same machine; absent where none came before.
     pub environment_changes: Option<Vec<FactChange>>,
@@ -78,7 +70,6 @@ pub struct SuiteAnalysis {
     pub rollup: Option<SuiteRow>,
 }
 
-/// Why there is nothing to compare with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBaseline {
     /// The project has none at that path.
@@ -92,12 +83,10 @@ pub enum NoBaseline {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselineFacts {
     pub path: String,
-    /// The commit it was taken from.
     pub commit: Option<String>,
     pub time: DateTime<Utc>,
 }
 
-/// One series with what was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesAnalysis {
     pub series: Series,

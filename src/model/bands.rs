@@ -3,11 +3,8 @@
 /// Where the change of a benchmark lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
-    /// Worse by more than the wider band.
     Regressed,
-    /// Worse by more than the narrower band.
     Warned,
-    /// Better by more than the narrower band.
     Improved,
     Unchanged,
 }
@@ -25,7 +22,6 @@ pub struct BandRow {
     pub band: Band,
 }
 
-/// One side held against the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandReport {
     /// The change beyond which a benchmark has regressed: 0.05 is 5 %.
@@ -34,7 +30,6 @@ pub struct BandReport {
     pub warn: f64,
     /// The benchmarks of both sides, by name.
     pub rows: Vec<BandRow>,
-    /// Benchmarks of the base alone, by name.
     pub missing: Vec<String>,
     /// Benchmarks that the base lacks, in their order.
     pub new: Vec<String>,

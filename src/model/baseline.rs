@@ -111,7 +111,6 @@ pub struct BaselineMetric {
     pub rule: Rule,
 }
 
-/// Why a file is no usable baseline.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// Not JSON; NaN and infinities are no JSON either.
@@ -120,17 +119,14 @@ pub enum BaselineError {
     /// Without `schema_version`.
     #[error("is not a baseline: it has no `schema_version` from 1 on")]
     Foreign,
-    /// Written by a newer Sprag.
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
     /// A field is missing, unknown or of the wrong kind.
     #[error("does not follow schema version {version}{place}: {error}")]
     Schema {
-        /// Which version it says it has.
         version: u64,
         /// Of which metric, such as ` in the metric `cpu/x @fast time``; empty where it is of none.
         place: String,
-        /// What is wrong.
         error: serde_json::Error,
     },
     /// The suite cannot name a file, so it is none.
@@ -139,21 +135,11 @@ pub enum BaselineError {
     /// It asks for a run that has no values.
     #[error("has `required_status` = \"{}\", and only a run that is `ok` has values to be held against it", .0.word())]
     Status(RunStatus),
-    /// It would pass anything.
     #[error("has empty `metrics`, so it would pass anything")]
     Empty,
     /// A value that no measurement can be held against.
     #[error("has `{field}` = {value} for `{metric}`: {wanted}")]
-    Value {
-        /// The metric's key.
-        metric: String,
-        /// Which field.
-        field: String,
-        /// What it says.
-        value: f64,
-        /// What it should be.
-        wanted: &'static str,
-    },
+    Value { metric: String, field: String, value: f64, wanted: &'static str },
     /// The environment key does not follow from the facts.
     #[error("has an `environment.key` that does not follow from its facts")]
     Key,
@@ -169,7 +155,6 @@ pub struct BaselineFile {
 }
 
 impl Baseline {
-    /// The schema of the file.
     pub fn schema() -> Value {
         schema::for_type::<Baseline>()
     }

@@ -15,42 +15,25 @@ pub const MAX_WORD: usize = 200;
 pub enum BenchmarkError {
     /// A part is empty.
     #[error("benchmark {part} is empty")]
-    Empty {
-        /// Which part: suite, name, parameter or variant.
-        part: &'static str,
-    },
+    Empty { part: &'static str },
     /// A part is longer than [`MAX_WORD`].
     #[error("benchmark {part} has {length} characters, at most {MAX_WORD} are allowed")]
-    Long {
-        /// Which part.
-        part: &'static str,
-        /// Its length in characters.
-        length: usize,
-    },
+    Long { part: &'static str, length: usize },
     /// A part holds a character that the written form could not be read back with.
     #[error("benchmark {part} `{}` holds `{}`", .text.escape_debug(), .character.escape_debug())]
     Character {
-        /// Which part.
         part: &'static str,
-        /// The offending text.
         text: String,
         /// The first character that is not allowed.
         character: char,
     },
     /// A part begins with a dash, so that a program it is given to would take it for an option.
     #[error("benchmark {part} `{}` begins with a dash", .text.escape_debug())]
-    Dash {
-        /// Which part.
-        part: &'static str,
-        /// The offending text.
-        text: String,
-    },
+    Dash { part: &'static str, text: String },
     /// A part of a name between slashes is `.` or `..`, so that the name reads as a way out of a folder.
     #[error("benchmark {part} `{}` has `{step}` between slashes", .text.escape_debug())]
     Step {
-        /// Which part.
         part: &'static str,
-        /// The offending text.
         text: String,
         /// `.` or `..`.
         step: String,

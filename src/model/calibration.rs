@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use sprag_base::stats::binomial;
 
-/// The version of the document.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// How sure the interval of a share is.
@@ -113,9 +112,7 @@ pub struct Share {
 /// What the rule of the gate said of sessions that measured a commit again, of a suite on a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reruns {
-    /// The suite.
     pub suite: String,
-    /// The machine's id.
     pub machine: String,
     /// Its verdicts, one a series and session; whatever it calls changed has not changed.
     pub tally: Tally,

@@ -15,14 +15,12 @@ pub struct Level {
     pub upper: f64,
 }
 
-/// A change of level that lasts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangePoint {
     /// The most likely first point of the new level, from 0.
     pub index: usize,
     /// The first point that may be it.
     pub first: usize,
-    /// The last point that may be it.
     pub last: usize,
     /// The level before; within a drift that right before it, without what the drift brings.
     pub before: Level,
@@ -57,7 +55,6 @@ pub struct Drift {
     pub end: usize,
     /// The level at which it begins, in units of the series.
     pub before: f64,
-    /// The level at which it ends.
     pub after: f64,
     /// The share by which a point of it moves the level, with its 95 % interval.
     pub rate: Level,
@@ -79,7 +76,6 @@ pub struct SeriesNoise {
     pub is_relative: bool,
 }
 
-/// What is found in a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     /// Lasting changes, in order.

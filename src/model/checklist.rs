@@ -27,11 +27,9 @@ pub enum RuntimeTarget {
 }
 
 impl RuntimeTarget {
-    /// All of them.
     pub const ALL: [RuntimeTarget; 4] =
         [RuntimeTarget::Cpu, RuntimeTarget::Torch, RuntimeTarget::Triton, RuntimeTarget::Tensorrt];
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             RuntimeTarget::Cpu => "cpu",
@@ -41,7 +39,6 @@ impl RuntimeTarget {
         }
     }
 
-    /// The target of that word.
     pub fn parse(word: &str) -> Option<RuntimeTarget> {
         RuntimeTarget::ALL.into_iter().find(|target| target.word() == word)
     }
@@ -59,7 +56,6 @@ impl RuntimeTarget {
     }
 }
 
-/// What a suite is held against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Against {
     /// The baseline of its class, else the previous release.
@@ -75,19 +71,11 @@ pub enum Against {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
     /// The verdict of the gate on the runs of a suite at this commit.
-    SuiteVerdict {
-        /// The suite.
-        suite: String,
-        /// What it is held against.
-        against: Against,
-    },
+    SuiteVerdict { suite: String, against: Against },
     /// All files are there, and none is empty.
     File,
     /// Every kernel that the runs of a suite at this commit timed gave what its reference gives, within its tolerance.
-    Parity {
-        /// The suite.
-        suite: String,
-    },
+    Parity { suite: String },
     /// The first file is a replay manifest or fixture, which holds against the other files or against this build.
     Replay,
     /// No regression that reaches this commit stands open.
@@ -99,7 +87,6 @@ pub enum Rule {
     },
     /// The runs of a suite at this commit are of a clean tree, and name the facts of their environment.
     Environment {
-        /// The suite.
         suite: String,
         /// The facts that must be there.
         facts: Vec<String>,
@@ -107,11 +94,9 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The names of all rules.
     pub const NAMES: [&str; 7] =
         ["suite_verdict", "file", "parity", "replay", "events_resolved", "coverage", "environment"];
 
-    /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
             Rule::SuiteVerdict { .. } => "suite_verdict",
@@ -125,7 +110,6 @@ impl Rule {
     }
 }
 
-/// A file that an item needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeededFile {
     /// The key by which `--artifact` names it.
@@ -136,20 +120,15 @@ pub struct NeededFile {
     pub sha256: Option<String>,
 }
 
-/// An item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     /// Its name: letters, digits, `_` and `-`.
     pub id: String,
-    /// What is asked, for people.
     pub title: String,
     /// The targets that need it; where empty every release does.
     pub targets: BTreeSet<RuntimeTarget>,
-    /// The files that it needs.
     pub files: Vec<NeededFile>,
-    /// What makes the evidence: a command.
     pub producer: String,
-    /// How its status is derived.
     pub rule: Rule,
 }
 
@@ -172,12 +151,10 @@ pub struct Rollback {
     pub steps: Vec<String>,
 }
 
-/// A checklist.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checklist {
     /// Its items, in their order.
     pub items: Vec<Item>,
-    /// How to go back.
     pub rollback: Rollback,
     /// The roles that sign.
     pub sign_off: Vec<String>,
@@ -200,7 +177,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Status::Pass => "pass",
@@ -211,7 +187,6 @@ impl Status {
         }
     }
 
-    /// Whether it holds a release up.
     pub fn blocks(self) -> bool {
         matches!(self, Status::Fail | Status::Pending)
     }
@@ -337,7 +312,6 @@ pub struct FilledChecklist {
 }
 
 impl FilledChecklist {
-    /// What holds the release up.
     pub fn blocking(&self) -> impl Iterator<Item = &Filled> {
         self.items.iter().filter(|item| item.status.blocks())
     }

@@ -57,11 +57,9 @@ pub struct CommitLine {
 pub struct CommitOnLine {
     /// Forty lower-case hexadecimal digits.
     pub sha: String,
-    /// When it was committed.
     pub commit_time: DateTime<Utc>,
     /// The first line of its message.
     pub subject: String,
-    /// The tags that point at it.
     pub tags: Vec<String>,
 }
 

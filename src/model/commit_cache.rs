@@ -9,7 +9,6 @@ use chrono::{DateTime, Utc};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommitCache(HashMap<String, CachedCommit>);
 
-/// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedCommit {
     /// Its first parent; absent where it has none.
@@ -23,12 +22,10 @@ impl CommitCache {
         self.0.get(sha)
     }
 
-    /// Takes note of a commit.
     pub fn insert(&mut self, sha: String, commit: CachedCommit) {
         self.0.insert(sha, commit);
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -38,7 +35,6 @@ impl CommitCache {
         self.0.is_empty()
     }
 
-    /// A line a commit, to be kept.
     pub fn to_text(&self) -> String {
         let mut lines: Vec<String> = self.0.iter().filter_map(|(sha, commit)| line(sha, commit)).collect();
         lines.sort_unstable();

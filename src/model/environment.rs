@@ -80,7 +80,6 @@ impl Environment {
         Environment { key, facts }
     }
 
-    /// The key of the given facts.
     pub fn key_of(facts: &BTreeMap<String, String>) -> String {
         let covered: BTreeMap<String, String> = KEY_FACTS
             .iter()

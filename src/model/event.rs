@@ -193,7 +193,6 @@ impl Event {
             && self.direction != Direction::Better
     }
 
-    /// Whether the ledger accepts what it did.
     pub fn is_accepted(&self) -> bool {
         self.answer.as_ref().is_some_and(Answer::is_accepted)
     }

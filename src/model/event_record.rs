@@ -109,7 +109,6 @@ pub struct EventMember {
 /// Why a file is not an event record, as a fragment that reads after its path.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// Larger than any record.
     #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
     Large(usize),
     /// Not JSON, or cut short; NaN and infinities are no JSON either.
@@ -118,30 +117,21 @@ pub enum EventError {
     /// An object without a `schema_version` from 1 on, so somebody else's file.
     #[error("is not an event record: it has no `schema_version` from 1 on")]
     Foreign,
-    /// Written by a newer Sprag.
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
     /// A field is missing, unknown or of the wrong kind.
     #[error("does not follow the schema of its version: {0}")]
     Schema(serde_json::Error),
-    /// A value that its field cannot have.
     #[error("has `{field}` {reason}")]
-    Field {
-        /// Which field.
-        field: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Field { field: &'static str, reason: String },
     /// Valid, but not written in the canonical form that digests are taken of.
     #[error("is not in canonical form, so its name cannot vouch for it")]
     NotCanonical,
-    /// The name is of another content.
     #[error("{0}")]
     Name(String),
 }
 
 impl EventRecord {
-    /// The schema of the file.
     pub fn schema() -> Value {
         let mut schema = schema::for_type::<EventRecord>();
         let version = json!({ "description": "The version of the record.", "const": SCHEMA_VERSION });

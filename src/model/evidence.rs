@@ -9,7 +9,6 @@ use super::verdict::{Effect, Verdict};
 /// What is known of one metric on one side, in base units of the metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
-    /// The number that stands for the side.
     pub value: f64,
     /// The interval of `value` within its run, where there is one.
     pub interval: Option<(f64, f64)>,
@@ -37,11 +36,8 @@ pub struct SessionNoise {
 /// All that is known of one metric of one benchmark on two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// Which way the metric is better.
     pub better: Better,
-    /// What is held against.
     pub base: Side,
-    /// What is judged.
     pub current: Side,
     /// Current over base, one a pair of processes that took turns; empty where the sides did not run together.
     pub ratios: Vec<f64>,
@@ -58,14 +54,11 @@ impl Evidence {
     }
 }
 
-/// What a rule decided about one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     /// The worst value that still passes, where the rule knows one.
     pub allowed: Option<f64>,
-    /// How much the value changed.
     pub effect: Effect,
-    /// What follows.
     pub verdict: Verdict,
     /// The chance of an effect this large in its direction though nothing moved beyond the tolerance; absent where the
     /// rule knows none.

@@ -15,7 +15,6 @@ pub struct Output {
     pub bytes: Vec<u8>,
 }
 
-/// One benchmark as one process reported it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reported {
     /// What it measured. Its parts have passed [`Benchmark::check`].

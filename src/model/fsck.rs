@@ -189,12 +189,10 @@ impl Finding {
         Finding { path: Some(path.to_owned()), ..Finding::overall(kind, what) }
     }
 
-    /// A finding about no single file.
     pub fn overall(kind: FindingKind, what: impl Into<String>) -> Finding {
         Finding { severity: kind.severity(), kind, path: None, what: what.into(), advice: None }
     }
 
-    /// With a word on what to do.
     pub fn advise(self, advice: impl Into<String>) -> Finding {
         Finding { advice: Some(advice.into()), ..self }
     }
@@ -214,7 +212,6 @@ impl FsckReport {
         };
     }
 
-    /// How many findings are that bad.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }

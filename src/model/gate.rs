@@ -6,23 +6,19 @@ use super::commit::Commit;
 use super::run::RunStatus;
 use super::verdict::{Comparison, Counts};
 
-/// How a gate came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything was judged, and nothing is worse than is tolerated.
     Pass,
     /// Something is worse than is tolerated, or missing.
     Fail,
-    /// Something could not be judged.
     Inconclusive,
-    /// What should be judged was not measured.
     NotMeasured,
 }
 
 impl Outcome {
     pub const WORDS: [&str; 4] = ["pass", "fail", "inconclusive", "not measured"];
 
-    /// The word that summaries bear.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Pass => "pass",
@@ -40,7 +36,6 @@ pub struct Gate {
     /// How it came out, by the exit code.
     pub outcome: Outcome,
     pub exit_code: u8,
-    /// Whether doubt counts as failure.
     pub doubt_fails: bool,
     /// Whether a suite without a run is in doubt: it was asked for by name, and doubt is not waved through.
     pub wants_all: bool,
@@ -57,7 +52,6 @@ pub struct SuiteGate {
     pub machine_class: String,
     /// The id of the run that was judged; absent where there is none.
     pub run: Option<String>,
-    /// When that run took place.
     pub time: Option<DateTime<Utc>>,
     pub commit: Option<Commit>,
     /// Whether it ran; absent where there is no run.
@@ -84,7 +78,6 @@ pub struct SuiteGate {
 /// How much a suite changed as a whole: the geometric mean over its benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanChange {
-    /// How many benchmarks it is of.
     pub benchmarks: usize,
     /// The geometric mean of current over baseline, less one; turned where more is better, so that more is worse.
     pub change: f64,

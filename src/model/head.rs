@@ -21,21 +21,15 @@ pub struct RunHead {
     /// The sixteen digits of its content that the name bears.
     pub id: String,
     pub suite: String,
-    /// When the run began, to the second.
     pub timestamp: DateTime<Utc>,
     /// What was measured; absent outside a repository or before the first commit.
     pub commit: Option<Arc<Commit>>,
     pub machine: Arc<Machine>,
     pub environment: Arc<Environment>,
-    /// The settings of the protocol, by name.
     pub config: Arc<BTreeMap<String, Value>>,
-    /// Whether the suite ran.
     pub status: RunStatus,
-    /// Why it was skipped or failed.
     pub reason: Option<String>,
-    /// Whether its numbers can be trusted.
     pub quality: Quality,
-    /// How many benchmarks it lists.
     pub benchmarks: usize,
     pub failed: usize,
 }

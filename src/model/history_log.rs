@@ -64,7 +64,6 @@ pub struct LoggedRun {
 }
 
 impl LoggedRun {
-    /// The run in short.
     pub fn new(head: RunHead) -> LoggedRun {
         LoggedRun {
             id: head.id,

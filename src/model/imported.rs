@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::metric::Metric;
 
-/// What one file or folder holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The program that measured, such as `criterion`.
@@ -32,7 +31,6 @@ pub struct ImportedRun {
     pub commit: Option<ImportedCommit>,
     /// What the source calls the machine. Never a host name.
     pub machine: Option<String>,
-    /// When it was measured.
     pub time: Option<DateTime<Utc>>,
     /// What the source tells of the circumstances, from a list each format keeps: never a host, a user or a path. Facts
     /// that a record knows bear its names, such as `cpu_model`, `os_release`, `compiler`.
@@ -44,7 +42,6 @@ pub struct ImportedRun {
     pub digest: String,
 }
 
-/// A commit as a source names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedCommit {
     /// Its hexadecimal digits in lower case, seven or more: a source may shorten them. Where `named_at` is there, a name
@@ -52,14 +49,12 @@ pub struct ImportedCommit {
     pub sha: String,
     /// Where the source names the commit by something else than an id, the place that does so: whoever imports looks it up.
     pub named_at: Option<String>,
-    /// When it was committed.
     pub time: Option<DateTime<Utc>>,
     /// The first line of its message.
     pub subject: Option<String>,
     pub branch: Option<String>,
 }
 
-/// One benchmark of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// Its whole name in the spelling of the source, parameters included.
@@ -77,7 +72,6 @@ pub struct Entry {
     pub extras: BTreeMap<String, Value>,
 }
 
-/// Whether a benchmark of a source ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EntryStatus {
     #[default]
@@ -88,7 +82,6 @@ pub enum EntryStatus {
     Failed(String),
 }
 
-/// One metric of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// What was measured, in a base unit.

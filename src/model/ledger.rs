@@ -15,9 +15,7 @@ pub const FOLDER: &str = "ledger";
 /// Everything that is accepted and waived, in the order of the files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
-    /// Regressions that are accepted.
     pub acceptances: Vec<Acceptance>,
-    /// Items of a checklist that are waived.
     pub waivers: Vec<Waiver>,
 }
 
@@ -39,7 +37,6 @@ impl std::fmt::Display for Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms {
     pub reason: String,
-    /// Who answers for it.
     pub author: String,
     /// The first day on which it holds, in UTC.
     pub date: NaiveDate,
@@ -50,7 +47,6 @@ pub struct Terms {
     pub entry: Entry,
 }
 
-/// A regression that is accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acceptance {
     pub event: String,
@@ -59,7 +55,6 @@ pub struct Acceptance {
     /// The largest relative change that is accepted, positive is worse: after over before less 1, or before over after where
     /// larger is better. What got worse by more is not accepted.
     pub at_most: f64,
-    /// Why, by whom, and for how long.
     pub terms: Terms,
 }
 
@@ -70,7 +65,6 @@ pub struct Waiver {
     pub item: String,
     /// The runtime target that it is waived for; absent where it is waived for all.
     pub target: Option<String>,
-    /// Why, by whom, and for how long.
     pub terms: Terms,
 }
 
@@ -160,7 +154,6 @@ impl Ledger {
         pair.map(|(one, other)| (&one.entry, &other.entry))
     }
 
-    /// Takes in the entries of another file.
     pub fn extend(&mut self, other: Ledger) {
         self.acceptances.extend(other.acceptances);
         self.waivers.extend(other.waivers);
@@ -197,7 +190,6 @@ pub mod example {
         text.parse().expect("it is a day")
     }
 
-    /// An acceptance of a whole event.
     pub fn acceptance(event: &str, date: &str, expires: &str) -> Acceptance {
         Acceptance { event: event.to_owned(), scope: "event".to_owned(), at_most: 0.25, terms: terms(date, expires) }
     }
@@ -213,7 +205,6 @@ pub mod example {
         }
     }
 
-    /// A waiver of an item.
     pub fn waiver(release: &str, item: &str, target: Option<&str>, date: &str, expires: &str) -> Waiver {
         let (release, item, target) = (release.to_owned(), item.to_owned(), target.map(str::to_owned));
         Waiver { release, item, target, terms: terms(date, expires) }

@@ -41,7 +41,6 @@ impl MerkleTree {
         }
     }
 
-    /// How many data there are.
     pub fn len(&self) -> usize {
         self.levels.first().map_or(0, Vec::len)
     }
@@ -51,7 +50,6 @@ impl MerkleTree {
         self.len() == 0
     }
 
-    /// The root over all data.
     pub fn root(&self) -> Digest {
         self.range(0, self.len())
     }
@@ -171,7 +169,6 @@ pub fn verify_inclusion(root: &Digest, size: u64, index: u64, datum: &Digest, pa
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedRoot {
     pub root: Digest,
-    /// The number of data.
     pub size: u64,
 }
 

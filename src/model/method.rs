@@ -4,7 +4,6 @@
 pub struct Method {
     /// How much it takes to call something a change, the strictest first.
     pub sensitivities: Vec<Limits>,
-    /// The constants, by what they belong to.
     pub constants: Vec<Constants>,
     /// How often the rules were right and wrong where the truth was known.
     pub measured: Vec<MeasuredTable>,
@@ -27,7 +26,6 @@ pub struct Limits {
     pub least: f64,
 }
 
-/// Constants that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constants {
     pub of: &'static str,
@@ -35,26 +33,21 @@ pub struct Constants {
     pub list: Vec<(&'static str, Figure)>,
 }
 
-/// The value of a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
     Count(usize),
     /// A share of a whole, or a relative change.
     Share(f64),
-    /// A number without a unit.
     Number(f64),
 }
 
-/// A table of what was counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredTable {
     /// A word for it, unlike that of any other.
     pub name: &'static str,
-    /// What it tells, in a few words.
     pub heading: &'static str,
     /// What was counted, in one sentence.
     pub caption: &'static str,
-    /// The names of its columns.
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }

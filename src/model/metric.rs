@@ -103,7 +103,6 @@ impl Metric {
         Metric { name: ABOVE_FLOOR.to_owned(), unit: Unit::Second, better: Better::Lower }
     }
 
-    /// Instructions a call, lower is better.
     pub fn instructions() -> Metric {
         Metric { name: INSTRUCTIONS.to_owned(), unit: Unit::One, better: Better::Lower }
     }

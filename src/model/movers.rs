@@ -36,7 +36,6 @@ pub struct MoverRow {
     pub rank_in_unit: usize,
 }
 
-/// What moved in one week.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeekMovers {
     /// The Monday the week begins with (ISO 8601), in UTC.

@@ -32,13 +32,10 @@ pub struct Paired {
 /// A benchmark that the other build has and the base has not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct New {
-    /// The benchmark's id.
     pub benchmark: String,
-    /// What would be judged of it.
     pub metric: Metric,
     /// What the other build showed; absent where it was not measured, since there is nothing to hold it against.
     pub value: Option<f64>,
-    /// Why it gave no result.
     pub failure: Option<String>,
 }
 
@@ -68,14 +65,12 @@ impl Paired {
         }
     }
 
-    /// The ratio of every pair.
     pub fn ratios(&self) -> Vec<f64> {
         self.pairs.iter().map(|pair| pair.ratio).collect()
     }
 }
 
 impl New {
-    /// A benchmark that was not timed.
     pub fn untimed(benchmark: &str) -> New {
         New { benchmark: benchmark.to_owned(), metric: Metric::time(), value: None, failure: None }
     }

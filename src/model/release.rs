@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
 use super::ledger::Entry;
 
-/// A release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// Its name, which is that of its tag.
@@ -17,7 +16,6 @@ pub struct Release {
     pub targets: BTreeSet<RuntimeTarget>,
     /// Who signed: role, name, day.
     pub signed: Vec<(String, String, String)>,
-    /// The history that its attestation rests on.
     pub history: Option<HistoryPoint>,
 }
 
@@ -53,7 +51,6 @@ pub struct PublishedStatement {
     /// The folder that holds it, from the root of the project.
     pub folder: String,
     pub statement: Vec<u8>,
-    /// The envelope that signs it.
     pub sealed: Option<Sealed>,
 }
 
@@ -61,7 +58,6 @@ pub struct PublishedStatement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
     pub bytes: Vec<u8>,
-    /// What it says of the key.
     pub keyid: String,
     /// Whether the signature was found to be of this statement and this key; else nobody looked.
     pub checked: bool,

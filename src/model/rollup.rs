@@ -7,21 +7,16 @@ use serde::Serialize;
 /// The newest value of a series beside the one before it and the baseline's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatestRow {
-    /// The series.
     pub series: String,
     /// Its newest value, in base units.
     pub current: f64,
-    /// The run of that value.
     pub run: String,
-    /// The value of the run before.
     pub previous: Option<f64>,
-    /// The value of the baseline.
     pub baseline: Option<f64>,
     /// `current / previous - 1`.
     pub change_previous: Option<f64>,
     /// `current / baseline - 1`.
     pub change_baseline: Option<f64>,
-    /// How many points the series has.
     pub points: usize,
 }
 
@@ -55,13 +50,9 @@ pub struct WeekRow {
 /// One suite on one machine, over the whole history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteRow {
-    /// The suite.
     pub suite: String,
-    /// The machine's id.
     pub machine: String,
-    /// How many runs measured something.
     pub runs: usize,
-    /// How many judged series there are.
     pub series: usize,
     /// The oldest run that measured something.
     pub first: DateTime<Utc>,

@@ -95,23 +95,19 @@ impl Rule {
 pub struct Policy {
     /// Metrics that are judged otherwise; the first whose text stands in the key of a metric decides.
     pub exceptions: Vec<Exception>,
-    /// How all others are judged.
     pub default: Choice,
 }
 
-/// How some metrics are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exception {
     /// What must stand in the benchmark's id, a blank, and the metric's name.
     pub part: String,
-    /// How they are judged.
     pub choice: Choice,
 }
 
 /// A rule, or the default rule with a tolerance that follows from how restless a metric is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
-    /// This rule.
     Fixed(Rule),
     /// The rule `interval`, with the least tolerance at which an unchanged metric mostly counts as unchanged.
     Learnt,

@@ -29,21 +29,15 @@ pub const IMPORT: &str = "import";
 pub struct Run {
     /// The suite, such as `cpu`.
     pub suite: String,
-    /// When the run began, to the second.
     pub timestamp: DateTime<Utc>,
     /// What was measured; absent outside a repository or before the first commit.
     pub commit: Option<Commit>,
     /// Where.
     pub machine: Machine,
-    /// Under which circumstances.
     pub environment: Environment,
-    /// The settings of the protocol, by name.
     pub config: BTreeMap<String, Value>,
-    /// Whether the suite ran.
     pub status: RunStatus,
-    /// Why it was skipped or failed.
     pub reason: Option<String>,
-    /// Whether its numbers can be trusted.
     pub quality: Quality,
     /// The benchmarks, in the order in which the suite lists them.
     pub measurements: Vec<Measurement>,
@@ -91,7 +85,6 @@ pub struct RecordedRun {
     pub path: String,
     /// The sixteen digits of its content that the name bears.
     pub id: String,
-    /// What it says.
     pub run: Run,
 }
 
@@ -100,7 +93,6 @@ pub struct RecordedRun {
 pub struct Quarantined {
     /// Its path in the history's tree.
     pub path: String,
-    /// What is wrong with it.
     pub reason: String,
 }
 
@@ -128,7 +120,6 @@ impl Run {
         is_partial(&self.config)
     }
 
-    /// Whether another tool measured it.
     pub fn is_imported(&self) -> bool {
         self.config.contains_key(IMPORT)
     }

@@ -24,7 +24,6 @@ pub struct Sample {
 /// What was computed from the samples of one metric, in base units of the metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// What was measured.
     pub metric: Metric,
     /// The tracked number: the median over worker processes of their medians.
     pub value: f64,
@@ -34,14 +33,12 @@ pub struct Estimate {
     pub p50: Option<f64>,
     /// The 95th percentile of all clean samples; absent below 100 of them.
     pub p95: Option<f64>,
-    /// The smallest clean sample.
     pub min: Option<f64>,
     /// The 95 % interval of `value` over worker processes; absent below three of them.
     pub interval: Option<(f64, f64)>,
     /// The smallest relative change between two runs like this one that shows in four cases of five (two-sided test
     /// at 5 %, power 80 %), by the spread over worker processes; absent below three of them.
     pub detectable: Option<f64>,
-    /// How many samples stand behind the estimate.
     pub n: u64,
 }
 
@@ -90,7 +87,6 @@ impl Role {
         place(RATIO).or_else(|| place(TIME)).or_else(|| metrics.clone().next().map(|_| 0))
     }
 
-    /// The word that records bear.
     pub fn word(self) -> &'static str {
         match self {
             Role::Tracked => "tracked",
@@ -116,15 +112,12 @@ const WRONG: &str = "its result differs from that of its reference";
 pub struct Measurement {
     /// What was measured; the runs of a history share it.
     pub benchmark: Arc<Benchmark>,
-    /// What it is there for.
     pub role: Role,
-    /// How it ran, beyond its identity.
     pub attributes: Attributes,
     /// Whether its result was checked, and how it came out.
     pub parity: Parity,
     /// The estimates, `time` first; empty where it failed.
     pub estimates: Vec<Estimate>,
-    /// Why there are no estimates.
     pub failure: Option<String>,
 }
 
@@ -169,7 +162,6 @@ impl Measurement {
         self.role.is_auxiliary(&self.benchmark.variant)
     }
 
-    /// The estimate of the named metric.
     pub fn estimate(&self, metric: &str) -> Option<&Estimate> {
         self.estimates.iter().find(|estimate| estimate.metric.name == metric)
     }

@@ -1,13 +1,11 @@
 //! Samples held against samples, section by section: what tt-metal's gate reads and finds.
 
-/// Samples of benchmarks, in sections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroundTruth {
     /// The sections in their order, no name twice.
     pub sections: Vec<Section<SampleSeries>>,
 }
 
-/// Named things under one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section<T> {
     /// The name of the section, such as `rank_2`.
@@ -40,7 +38,6 @@ pub struct RankFigures {
     pub outcome: RankOutcome,
 }
 
-/// What follows from the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankOutcome {
     /// The median of the base is zero, of which no change can be told.
@@ -56,12 +53,7 @@ pub enum RankOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SampleMismatch {
     /// The sections are not the same in the same order.
-    Sections {
-        /// Those of the base.
-        baseline: Vec<String>,
-        /// Those that are judged.
-        current: Vec<String>,
-    },
+    Sections { baseline: Vec<String>, current: Vec<String> },
     /// The benchmarks of a section are not the same.
     Entries {
         section: String,
@@ -71,14 +63,7 @@ pub enum SampleMismatch {
         current: Vec<String>,
     },
     /// A benchmark has not as many samples on both sides.
-    Counts {
-        section: String,
-        entry: String,
-        /// How many the base has.
-        baseline: usize,
-        /// How many there are now.
-        current: usize,
-    },
+    Counts { section: String, entry: String, baseline: usize, current: usize },
     /// A sample is a whole number beyond 64 bits.
     Long,
 }

@@ -7,13 +7,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// What texts look like.
 pub mod patterns {
     /// Forty digits of a commit.
     pub const COMMIT: &str = "^[0-9a-f]{40}$";
-    /// An event.
     pub const EVENT: &str = "^e-[0-9a-f]{6,16}$";
-    /// A series.
     pub const SERIES: &str = "^[a-z0-9][a-z0-9-]{0,59}-[0-9a-f]{8}$";
     /// Sixteen digits of a digest.
     pub const DIGITS: &str = "^[0-9a-f]{16}$";
@@ -21,21 +18,14 @@ pub mod patterns {
     pub const TIME: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z$";
     /// A moment in UTC, to the second, in the years 1970 to 9999.
     pub const SECOND: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$";
-    /// A suite, which names a folder.
     pub const SUITE: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$";
-    /// The name of a benchmark.
     pub const WORD: &str = r"^(?=.*\S)[^{}@\u0000-\u001f\u007f-\u009f]+$";
-    /// A variant.
     pub const VARIANT: &str = r"^(?=.*\S)[^{}@/\u0000-\u001f\u007f-\u009f]+$";
-    /// A parameter or its value.
     pub const PARAMETER: &str = r"^(?=.*\S)[^{}=,\u0000-\u001f\u007f-\u009f]+$";
-    /// The name of a metric.
     pub const METRIC: &str = r"^[^\s\u0000-\u001f\u007f-\u009f]+$";
-    /// A reason that says something.
     pub const REASON: &str = r"\S";
 }
 
-/// The schema of what a type writes.
 pub fn for_type<T: JsonSchema>() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
@@ -86,17 +76,14 @@ pub fn object_with(fields: &[(&str, Value)], optional: &[(&str, Value)]) -> Valu
     })
 }
 
-/// One of some words.
 pub fn words(words: &[&str]) -> Value {
     json!({ "enum": words })
 }
 
-/// A text.
 pub fn text() -> Value {
     json!({ "type": "string" })
 }
 
-/// A text that looks like that.
 pub fn matching(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
@@ -106,17 +93,14 @@ pub fn word(pattern: &str) -> Value {
     json!({ "type": "string", "minLength": 1, "maxLength": super::benchmark::MAX_WORD, "pattern": pattern })
 }
 
-/// A whole number from zero on.
 pub fn count() -> Value {
     json!({ "type": "integer", "minimum": 0 })
 }
 
-/// That, or null.
 pub fn or_null(schema: Value) -> Value {
     json!({ "anyOf": [schema, { "type": "null" }] })
 }
 
-/// A list of that.
 pub fn list(schema: Value) -> Value {
     json!({ "type": "array", "items": schema })
 }

@@ -19,20 +19,16 @@ pub struct Series {
     /// A short readable text and eight digits of a digest; safe as a file name.
     pub id: String,
     pub suite: String,
-    /// The written identity of the benchmark.
     pub benchmark: String,
-    /// The kernel or workload of the benchmark.
     pub name: String,
     /// Its parameters as `{k=v,…}`, or nothing.
     pub params: String,
     pub variant: String,
-    /// Its version: another version is another series.
     pub version: u32,
     /// What the benchmark is there for, by its newest run.
     pub role: Role,
     pub metric: Metric,
     pub machine: String,
-    /// What people call the machine.
     pub machine_name: String,
     pub machine_class: String,
     /// The observations: commit order, then time.
@@ -48,12 +44,9 @@ pub struct PointRun {
     pub position: Option<usize>,
     /// The place of its run among all runs that measured something, in the order in which series hold their points.
     pub rank: usize,
-    /// When the run took place.
     pub time: DateTime<Utc>,
-    /// The environment key of the run.
     pub environment_key: Arc<str>,
     pub run: Arc<str>,
-    /// Whether the tree differed from the commit.
     pub dirty: bool,
 }
 

@@ -10,10 +10,8 @@ pub enum ShapeCaseError {
     Empty,
     #[error("a shape case names no tensor")]
     NoPiece,
-    /// A piece that names no sizes.
     #[error("the shape `{0}` has no `=`")]
     NoEquals(String),
-    /// A piece without a name.
     #[error("the shape `{0}` names no tensor before its `=`")]
     NoName(String),
     /// A piece with nothing after its `=`.
@@ -27,7 +25,6 @@ pub enum ShapeCaseError {
     NotPositive(String),
 }
 
-/// The sizes of one input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorShape {
     pub name: String,

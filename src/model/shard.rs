@@ -29,10 +29,8 @@ pub const MERGED: &str = "merged_shards";
 /// The most shards: more jobs than any suite has benchmarks.
 pub const MOST_SHARDS: u32 = 10_000;
 
-/// The parameter that does not separate benchmarks.
 const THREADS: &str = "threads";
 
-/// Why something is no shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShardError {
     #[error("`{}` is no shard: it must be `i/n`, such as `2/4`", .0.escape_debug())]
@@ -85,7 +83,6 @@ impl Shard {
         self.index
     }
 
-    /// How many shards there are.
     pub fn count(self) -> u32 {
         self.count
     }
@@ -95,7 +92,6 @@ impl Shard {
         Shard::parse(config.get(SHARD)?.as_str()?).ok()
     }
 
-    /// Whether the benchmark is of this shard.
     pub fn holds(self, benchmark: &Benchmark) -> bool {
         place(&group(benchmark), self.count) == self.index
     }

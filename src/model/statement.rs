@@ -8,13 +8,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The type of every statement.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 
-/// The type of the predicate.
 pub const PREDICATE_TYPE: &str = "https://in-toto.io/attestation/test-result/v0.1";
 
-/// The type of what an envelope holds.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 /// The algorithm of the digest of a commit.

@@ -186,7 +186,6 @@ pub enum NotJudged {
 }
 
 impl NotJudged {
-    /// The word that counts and files bear.
     pub fn word(&self) -> &'static str {
         match self {
             NotJudged::TooShort { .. } => "too_short",
@@ -283,7 +282,6 @@ pub struct PooledPoint {
     pub place: usize,
     /// The median over the processes of all its runs, in base units.
     pub value: f64,
-    /// How many runs that are.
     pub runs: usize,
     /// How many processes that are; one a run that tells of none.
     pub processes: usize,

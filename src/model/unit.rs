@@ -33,7 +33,6 @@ impl Unit {
         }
     }
 
-    /// Reads a unit as records spell it.
     pub fn from_symbol(symbol: &str) -> Option<Unit> {
         [Unit::Second, Unit::Byte, Unit::PerSecond, Unit::One].into_iter().find(|unit| unit.symbol() == symbol)
     }

@@ -9,19 +9,14 @@ pub const ACCEPTED: &str = "accepted";
 /// What a rule decided about a metric of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No change beyond what is allowed.
     Unchanged,
-    /// Better by more than the tolerance.
     Improved,
-    /// Worse by more than the tolerance.
     Regressed,
-    /// The data cannot tell; says why.
     Inconclusive(String),
     /// The two sides must not be compared; says what differs.
     NotComparable(String),
     /// The baseline has it and the current run has not.
     Missing,
-    /// There is nothing to compare with.
     NoBaseline,
 }
 
@@ -70,7 +65,6 @@ pub struct Effect {
 /// One metric of one benchmark, current against baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The written identity of the benchmark.
     pub benchmark: String,
     pub metric: Metric,
     /// The series it belongs to, where the history has one.
@@ -79,14 +73,11 @@ pub struct Comparison {
     pub baseline: Option<f64>,
     /// The worst value that still passes.
     pub allowed: Option<f64>,
-    /// The value of the current run.
     pub current: Option<f64>,
-    /// How much it changed.
     pub effect: Option<Effect>,
     /// The chance of an effect this large in its direction though nothing moved beyond the tolerance; absent where the
     /// rule knows none.
     pub p_value: Option<f64>,
-    /// The name of the rule that decided.
     pub rule: &'static str,
     pub verdict: Verdict,
     /// What else a reader should know, such as why a benchmark failed.
@@ -154,7 +145,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts the verdicts of some comparisons.
     pub fn from_comparisons<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Counts {
         let mut counts = Counts::default();
         for comparison in comparisons {
@@ -172,7 +162,6 @@ impl Counts {
         counts
     }
 
-    /// The sum of two counts.
     pub fn plus(self, other: Counts) -> Counts {
         Counts {
             unchanged: self.unchanged + other.unchanged,
@@ -186,7 +175,6 @@ impl Counts {
         }
     }
 
-    /// How many there are.
     pub fn total(&self) -> usize {
         self.judged() + self.inconclusive + self.not_comparable + self.missing + self.no_baseline
     }

@@ -4,12 +4,9 @@
 //! large for a float is an infinity; of a key that comes twice the last value counts. What is refused beyond Python's own
 //! reader: nesting deeper than a hundred levels, and a lone half of a surrogate pair.
 
-use super::json_fault::{JsonError, JsonFault};
-
 /// How deep lists and objects may lie in one another.
 const DEEPEST: usize = 100;
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
     /// `null`.
@@ -20,9 +17,7 @@ pub enum Json {
     Number(f64),
     /// A whole number that 64 bits cannot hold, as the nearest float: Python has it, and the arrays of NumPy do not.
     Long(f64),
-    /// A string.
     Text(String),
-    /// A list.
     List(Vec<Json>),
     /// The fields of an object in their order, each name once.
     Object(Vec<(String, Json)>),
@@ -92,6 +87,51 @@ fn number_of_text(text: &str) -> Option<f64> {
         return None;
     }
     text.replace('_', "").parse().ok()
+}
+
+/// Why a text is no JSON, and where, as an offset in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is not JSON: {fault} at byte {offset}")]
+pub struct JsonError {
+    pub fault: JsonFault,
+    pub offset: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JsonFault {
+    #[error("more text after the value")]
+    More,
+    /// No value where one must be.
+    #[error("a value is expected")]
+    NoValue,
+    /// The end of the text where a value must be.
+    #[error("the text ends where a value is expected")]
+    Ends,
+    /// Two items of a list without a comma.
+    #[error("a list goes on without `,` or `]`")]
+    List,
+    /// Two fields of an object without a comma.
+    #[error("an object goes on without `,` or `}}`")]
+    Object,
+    /// No name where the name of a field must be.
+    #[error("a string is expected")]
+    NoName,
+    #[error("a name is followed by no `:`")]
+    NoColon,
+    #[error("the string does not end")]
+    Unterminated,
+    #[error("the string holds a control character")]
+    Control,
+    #[error("the string holds an escape that there is not")]
+    Escape,
+    /// `\u` without four digits after it.
+    #[error("the string holds `\\u` without four digits")]
+    Unicode,
+    #[error("the string holds half of a character")]
+    Half,
+    /// Lists and objects in one another without end.
+    #[error("it is nested too deep")]
+    Deep,
 }
 
 struct Reader<'a> {

@@ -4,7 +4,6 @@
 //! numbers that JSON lacks, its ways of writing floats.
 
 pub mod json;
-pub mod json_fault;
 mod python;
 
 pub mod apex_x;

@@ -1,6 +1,6 @@
 //! Python's words: for bytes that are no text, for a text that is no JSON, for texts and numbers that it shows.
 
-use super::json_fault::{JsonError, JsonFault};
+use super::json::{JsonError, JsonFault};
 
 /// The text of bytes, or how Python says that they are none.
 pub(super) fn decode(bytes: &[u8]) -> Result<&str, String> {

@@ -1,8 +1,10 @@
-//! The folder that a Criterion bench leaves (`target/criterion`), of Criterion 0.3 to 0.8.
+//! The folder that a Criterion bench leaves (`target/criterion`), of Criterion 0.3 to 0.8: read for a suite, and imported as
+//! a run of its own.
 //!
 //! Each benchmark has a folder, whose `new/` is of the newest run: `benchmark.json` names it, and `sample.json` holds
 //! `times[i]`, the nanoseconds that `iters[i]` calls took together. The samples are `times[i] / iters[i]`. Criterion's
-//! own estimates are left alone: a mean or a slope moves with every interruption, the median of samples does not.
+//! own estimates are extras of an import: `typical`, which it prints (the slope, else the mean), and `median_estimate`. A
+//! mean or a slope moves with every interruption, the median of samples does not.
 //!
 //! A benchmark is called after its group and function; the parameter of a parametrised one is a parameter here too.
 
@@ -12,21 +14,19 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::unique::unique;
-use crate::{FormatError, MOST_BENCHMARKS};
+use crate::{FormatError, MOST_BENCHMARKS, outputs, quantity, unique};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric, recordable};
+use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
 use sprag_model::metric::{LARGEST, Metric};
 
 /// The files of a folder of results that are read.
 pub const FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json"];
 
 /// The name of the parameter of a parametrised bench.
-pub(super) const PARAMETER: &str = "parameter";
+const PARAMETER: &str = "parameter";
 
 /// Reads the files of a folder of results, named relative to it, as the benchmarks of a suite.
-///
-/// # Errors
-/// When there is no benchmark in it, or too many. One that is at fault alone is part of the result.
 pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatError> {
     let folders = folders(outputs)?;
     let read = |(place, (folder, files)): (usize, (&&str, &Files<'_>))| {
@@ -36,10 +36,10 @@ pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatErro
 }
 
 /// The files of the newest run of one benchmark, by name.
-pub(super) type Files<'a> = BTreeMap<&'a str, &'a [u8]>;
+type Files<'a> = BTreeMap<&'a str, &'a [u8]>;
 
 /// The benchmarks of a folder of results: their folders, each with its files.
-pub(super) fn folders(outputs: &[Output]) -> Result<BTreeMap<&str, Files<'_>>, FormatError> {
+fn folders(outputs: &[Output]) -> Result<BTreeMap<&str, Files<'_>>, FormatError> {
     let mut folders: BTreeMap<&str, Files<'_>> = BTreeMap::new();
     for output in outputs {
         if let Some((folder, file)) = folder_and_file(output) {
@@ -55,36 +55,34 @@ pub(super) fn folders(outputs: &[Output]) -> Result<BTreeMap<&str, Files<'_>>, F
 }
 
 /// The folder of the benchmark that a file is of, and its name, where it is of a newest run.
-pub(super) fn folder_and_file(output: &Output) -> Option<(&str, &str)> {
+fn folder_and_file(output: &Output) -> Option<(&str, &str)> {
     output.name.rsplit_once("/new/")
 }
 
 /// `benchmark.json`; what it holds beyond is of no use here.
 #[derive(Deserialize)]
-pub(super) struct Identity {
+struct Identity {
     group_id: String,
     function_id: Option<String>,
     value_str: Option<String>,
-    pub(super) throughput: Option<Value>,
-    pub(super) full_id: Option<String>,
+    throughput: Option<Value>,
+    full_id: Option<String>,
 }
 
 impl Identity {
-    /// Its group and its function.
-    pub(super) fn name(&self) -> String {
+    fn name(&self) -> String {
         let parts = [Some(&self.group_id), self.function_id.as_ref()].into_iter().flatten();
         parts.map(String::as_str).filter(|part| !part.is_empty()).collect::<Vec<&str>>().join("/")
     }
 
-    /// The value of a parametrised bench.
-    pub(super) fn parameter(&self) -> Option<&str> {
+    fn parameter(&self) -> Option<&str> {
         self.value_str.as_deref().filter(|value| !value.is_empty())
     }
 }
 
 /// `sample.json`.
 #[derive(Deserialize)]
-pub(super) struct Sampled {
+struct Sampled {
     iters: Vec<f64>,
     times: Vec<f64>,
 }
@@ -101,13 +99,13 @@ fn benchmark(suite: &str, files: &Files<'_>) -> Result<Reported, String> {
 }
 
 /// The file of a benchmark; the fault says which and why.
-pub(super) fn json<T: for<'a> Deserialize<'a>>(files: &Files<'_>, name: &str) -> Result<T, String> {
+fn json<T: for<'a> Deserialize<'a>>(files: &Files<'_>, name: &str) -> Result<T, String> {
     let bytes = files.get(name).ok_or_else(|| format!("this run of the bench wrote no `new/{name}` for it"))?;
     serde_json::from_slice(bytes).map_err(|error| format!("its `new/{name}` cannot be read: {error}"))
 }
 
 /// Seconds a call, one a sample.
-pub(super) fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
+fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
     let (iters, times) = (sampled.iters, sampled.times);
     if iters.len() != times.len() || iters.is_empty() {
         return Err(format!("its `new/sample.json` has {} times of {} samples", times.len(), iters.len()));
@@ -120,7 +118,7 @@ pub(super) fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
 }
 
 /// The throughputs that a bench declares, such as `{"Elements": 32}`; a kind that is not known is left alone.
-pub(super) fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
+fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
     let count = |value: &Value| value.as_f64().filter(|count| (1.0..=LARGEST).contains(count));
     let Some(kinds) = throughput.and_then(Value::as_object) else { return Vec::new() };
     let mut work = Vec::new();
@@ -141,13 +139,85 @@ pub(super) fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
     work
 }
 
+/// The files of a folder of results that are read.
+pub(crate) const IMPORTED_FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json", "/new/estimates.json"];
+
+/// Whether these are files of a folder of Criterion.
+pub(crate) fn recognises(outputs: &[Output]) -> bool {
+    let has = |file: &str| outputs.iter().any(|output| output.name.ends_with(file));
+    has("/new/benchmark.json") && has("/new/sample.json")
+}
+
+pub(crate) fn import(outputs: &[Output]) -> Result<Imported, FormatError> {
+    let folders = folders(outputs)?;
+    let read = |(folder, files): (&&str, &Files<'_>)| {
+        imported_benchmark(files).unwrap_or_else(|reason| outputs::entry(folder, Err(reason)))
+    };
+    let entries = unique::unique_entries(folders.iter().map(read).collect());
+    let used: Vec<&Output> = outputs.iter().filter(|output| folder_and_file(output).is_some()).collect();
+    let run = ImportedRun { entries, digest: outputs::digest(&used), ..ImportedRun::default() };
+    Ok(Imported { tool: "criterion".to_owned(), tool_version: None, runs: vec![run], notes: Vec::new() })
+}
+
+/// `estimates.json`, in nanoseconds.
+#[derive(Deserialize)]
+struct Estimates {
+    mean: Estimate,
+    median: Estimate,
+    slope: Option<Estimate>,
+}
+
+#[derive(Deserialize)]
+struct Estimate {
+    point_estimate: f64,
+}
+
+fn imported_benchmark(files: &Files<'_>) -> Result<Entry, String> {
+    let identity: Identity = json(files, "benchmark.json")?;
+    let parameter = identity.parameter();
+    let full_id = || [&identity.name()].into_iter().map(String::as_str).chain(parameter).collect::<Vec<_>>().join("/");
+    let series = identity.full_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(full_id);
+    let found = json(files, "sample.json")
+        .and_then(samples)
+        .and_then(|samples| outputs::sampled(Metric::time(), "ns", "times", samples));
+    let found = found.map(|time| with_work(time, identity.throughput.as_ref()));
+    let mut entry = outputs::entry(&series, found);
+    entry.name = identity.name();
+    entry.params.extend(parameter.map(|value| (PARAMETER.to_owned(), value.to_owned())));
+    if let Ok(estimates) = json::<Estimates>(files, "estimates.json") {
+        let typical = quantity::to_base(estimates.slope.unwrap_or(estimates.mean).point_estimate, 1e-9);
+        entry.extras.insert("typical".to_owned(), serde_json::json!(typical));
+        entry.extras.insert(
+            "median_estimate".to_owned(),
+            serde_json::json!(quantity::to_base(estimates.median.point_estimate, 1e-9)),
+        );
+    }
+    if let Some(throughput) = identity.throughput.filter(Value::is_object) {
+        entry.extras.insert("throughput".to_owned(), throughput);
+    }
+    Ok(entry)
+}
+
+/// The time, and the throughputs that follow from it and the declared work.
+fn with_work(time: Observation, throughput: Option<&Value>) -> Vec<Observation> {
+    let n = time.n;
+    let rate = |(name, count): (String, f64)| {
+        let rate = outputs::summary(Metric::throughput(&name), "1/s", &name, count / time.value).ok()?;
+        Some(Observation { n, ..rate })
+    };
+    let rates: Vec<Observation> = work(throughput).into_iter().filter_map(rate).collect();
+    std::iter::once(time).chain(rates).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::golden;
     use sprag_base::stats::describe;
+    use sprag_model::imported::EntryStatus;
 
     fn output(name: &str, text: &str) -> Output {
         Output { name: name.to_owned(), bytes: text.as_bytes().to_vec() }
@@ -289,5 +359,53 @@ mod tests {
         let reported = read("crate", &twice).expect("there is a benchmark");
         assert!(reported.len() == 1 && reported[0].result.is_err(), "{reported:?}");
         assert!(matches!(read("crate", &[]), Err(FormatError::Nothing(_))));
+    }
+
+    const TWO_SAMPLES: &str = r#"{"iters":[2.0,4.0],"times":[20.0,44.0]}"#;
+
+    #[test]
+    fn the_golden_folder_is_imported() {
+        let run = &import(&golden::samples("criterion")).expect("it is fine").runs[0];
+        assert_eq!(run.entries.len(), 3);
+        let first = &run.entries[0];
+        assert_eq!((first.name.as_str(), first.params["parameter"].as_str()), ("tile_pack/cpu_ref", "kmax32"));
+        let rate = &first.observations[1];
+        assert_eq!((rate.metric.name.as_str(), rate.n), ("elements_per_s", 20));
+        assert_eq!(rate.value, 32.0 / first.observations[0].value);
+    }
+
+    #[test]
+    fn an_older_folder_without_estimates_is_read() {
+        let named = r#"{"group_id":"g","function_id":"f","value_str":"8","throughput":{"Bytes":4}}"#;
+        let outputs = [output("g/f/8/new/benchmark.json", named), output("g/f/8/new/sample.json", TWO_SAMPLES)];
+        let imported = import(&outputs).expect("it is fine");
+        let [entry] = &imported.runs[0].entries[..] else { panic!("one entry") };
+        assert_eq!((entry.series.as_str(), entry.name.as_str()), ("g/f/8", "g/f"));
+        assert_eq!(entry.params.get("parameter").map(String::as_str), Some("8"));
+        assert_eq!(entry.extras.keys().collect::<Vec<_>>(), ["throughput"]);
+        assert_eq!(entry.observations[1].metric.name, "bytes_per_s");
+    }
+
+    #[test]
+    fn an_imported_benchmark_at_fault_fails_alone() {
+        let named = |id: &str| format!(r#"{{"group_id":"{id}","full_id":"{id}"}}"#);
+        let check = |benchmark: &str, sample: &str, series: &str, words: &str| {
+            let outputs = [
+                output("bad/new/benchmark.json", benchmark),
+                output("bad/new/sample.json", sample),
+                output("fine/new/benchmark.json", &named("fine")),
+                output("fine/new/sample.json", TWO_SAMPLES),
+            ];
+            let run = import(&outputs).expect("there are benchmarks").runs.remove(0);
+            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("it has failed") };
+            assert!(reason.contains(words), "{reason}");
+            assert_eq!((run.entries[0].series.as_str(), run.entries[0].observations.len()), (series, 0));
+            assert!(run.entries.len() == 1 || run.entries[1].status == EntryStatus::Ok);
+        };
+        check("{", TWO_SAMPLES, "bad", "cannot be read");
+        check(&named("x"), r#"{"iters":[1],"times":[NaN]}"#, "x", "cannot be read");
+        check(&named("x"), r#"{"iters":[1],"times":[0]}"#, "x", "more than zero is needed");
+        check(&named("fine"), TWO_SAMPLES, "fine", "is reported more than once");
+        assert!(matches!(import(&[output("a.json", "{}")]), Err(FormatError::Nothing(_))));
     }
 }

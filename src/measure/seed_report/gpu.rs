@@ -15,9 +15,9 @@ use crate::gpu::settings::Settings;
 use crate::gpu::suite;
 use crate::process::WorkerCommand;
 use crate::suite::observer::Observer;
+use sprag_formats::compat::apex_x::gpu_launches::{Chosen, TimedOperation};
 use sprag_formats::compat::apex_x::gpu_report::{
-    self, Backend, Benchmarks, Chosen, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
-    TimedOperation,
+    self, Backend, Benchmarks, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
 };
 use sprag_model::autotune::Snapshot;
 use sprag_model::run::{Run, RunStatus};

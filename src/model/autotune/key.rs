@@ -57,7 +57,6 @@ impl Key {
 pub(super) mod tests {
     use super::*;
 
-    /// A key of the operation.
     pub(in super::super) fn key(op: &str) -> Key {
         Key {
             op: op.to_owned(),

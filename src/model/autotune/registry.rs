@@ -31,14 +31,12 @@ pub enum Source {
 }
 
 impl Source {
-    /// The source that a report calls so.
     pub fn parse(word: &str) -> Option<Source> {
         [Source::Heuristic, Source::RegistryCache, Source::TritonBestConfig, Source::Autotuned]
             .into_iter()
             .find(|source| source.word() == word)
     }
 
-    /// The word of reports.
     pub fn word(self) -> &'static str {
         match self {
             Source::Heuristic => "heuristic",
@@ -54,16 +52,13 @@ impl Source {
     }
 }
 
-/// One launch, or many alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launched {
     /// The operation, such as `tilepack`.
     pub op_name: String,
-    /// The kernel that did it.
     pub kernel_name: String,
     /// Its exact shape, by [`shape_bucket`].
     pub shape_bucket: String,
-    /// What it ran with.
     pub selected_config: BTreeMap<String, Value>,
     /// Where that came from.
     pub selection_source: Source,
@@ -117,7 +112,6 @@ pub struct Snapshot {
     pub entries: Vec<Entry>,
 }
 
-/// What was launched since it was made.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     entries: BTreeMap<(String, String), Entry>,
@@ -150,7 +144,6 @@ impl Registry {
         self.record_many(launched, 1);
     }
 
-    /// Counts so many launches alike.
     pub fn record_many(&mut self, launched: Launched, times: u64) {
         if times == 0 {
             return;
@@ -182,7 +175,6 @@ impl Registry {
         }
     }
 
-    /// What it holds now.
     pub fn snapshot(&self) -> Snapshot {
         let sum = |count: fn(&Entry) -> u64| self.entries.values().map(count).sum::<u64>();
         let (hits, misses) = (sum(|entry| entry.cache_hits), sum(|entry| entry.cache_misses));

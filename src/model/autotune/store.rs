@@ -39,13 +39,11 @@ pub struct Stored {
     pub candidates: BTreeMap<String, Option<f64>>,
 }
 
-/// The choices of earlier runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Store {
     choices: BTreeMap<Key, Stored>,
 }
 
-/// What a file came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Its choices; none of a damaged file.
@@ -60,7 +58,6 @@ pub struct Reading {
 pub struct NewerVersion(pub u64);
 
 impl NewerVersion {
-    /// What to do about it.
     pub fn hint(self) -> String {
         "use the newer sprag, or remove the file: it holds only what a tuning finds again".to_owned()
     }
@@ -126,12 +123,10 @@ impl Store {
         self
     }
 
-    /// The schema of the file.
     pub fn schema() -> Value {
         schema::for_type::<File>()
     }
 
-    /// The text of the file.
     pub fn to_json(&self) -> String {
         let choice = |(key, stored): (&Key, &Stored)| Choice { key: key.clone(), choice: stored.clone() };
         let file = File { schema_version: SCHEMA_VERSION, choices: self.choices.iter().map(choice).collect() };

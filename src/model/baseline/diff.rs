@@ -7,7 +7,6 @@ use super::list::BaselineSummary;
 use super::{BaselineMetric, Better, Rule, Unit};
 use crate::schema;
 
-/// The version of the document.
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Pairs of baselines, and what differs between the two of each.
@@ -95,14 +94,12 @@ pub struct MetricSide {
 }
 
 impl BaselineDiffs {
-    /// The schema of the document.
     pub fn schema() -> serde_json::Value {
         schema::for_closed_type::<BaselineDiffs>()
     }
 }
 
 impl MetricSide {
-    /// What a baseline says of a metric.
     pub fn new(metric: &BaselineMetric) -> MetricSide {
         let &BaselineMetric { value, unit, better, sessions, rule, .. } = metric;
         MetricSide { value, unit, better, sessions, rule }

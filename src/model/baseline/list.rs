@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::{Acceptance, Baseline, BaselineFile};
 use crate::schema::{self, patterns};
 
-/// The version of the document.
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// The baselines of a project.
@@ -72,14 +71,12 @@ pub struct BaselineSummary {
 }
 
 impl BaselineList {
-    /// The schema of the document.
     pub fn schema() -> serde_json::Value {
         schema::for_closed_type::<BaselineList>()
     }
 }
 
 impl ListedBaseline {
-    /// The file in short.
     pub fn new(file: &BaselineFile, archived: bool) -> ListedBaseline {
         ListedBaseline {
             path: file.path.clone(),
@@ -91,7 +88,6 @@ impl ListedBaseline {
 }
 
 impl BaselineSummary {
-    /// The baseline in short.
     pub fn new(baseline: &Baseline) -> BaselineSummary {
         let mut rules: BTreeMap<String, usize> = BTreeMap::new();
         for metric in baseline.metrics.values() {

@@ -11,7 +11,6 @@ use super::example::{opened, retracted};
 use super::*;
 use sprag_base::digest;
 
-/// Put together once for many.
 static SCHEMA: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::validator_for(&EventRecord::schema()).expect("the schema is one"));
 

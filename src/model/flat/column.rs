@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 
 use super::Row;
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -14,16 +13,13 @@ pub enum Kind {
     Small,
     /// A whole number of 64 bits, signed.
     Whole,
-    /// A number.
     Number,
     /// A moment, to the microsecond, in UTC.
     Time,
     Flag,
-    /// A list of numbers.
     Numbers,
 }
 
-/// What a row has in a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
     Absent,
@@ -41,17 +37,12 @@ pub enum Cell<'a> {
     Numbers(&'a [f64]),
 }
 
-/// One fact of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its name, in every format.
     pub name: &'static str,
     pub kind: Kind,
-    /// Whether every row has it.
     pub is_given: bool,
-    /// What it means, with its unit.
     pub meaning: &'static str,
-    /// Reads it off a row.
     pub cell: for<'a> fn(&Row<'a>) -> Cell<'a>,
 }
 

@@ -96,7 +96,6 @@ pub fn measurement(name: &str, params: &[(&str, String)], variant: &str, estimat
     }
 }
 
-/// An estimate with nothing but its value.
 pub fn estimate(metric: Metric, value: f64) -> Estimate {
     Estimate {
         metric,

@@ -7,7 +7,6 @@ use crate::metric::{Better, PEAK_MEMORY, TIME};
 use crate::sample::Estimate;
 use crate::unit::Unit;
 
-/// The commit of the row's run.
 pub(super) fn commit<'a>(row: &Row<'a>) -> Option<&'a Commit> {
     row.recorded.run.commit.as_ref()
 }
@@ -16,7 +15,6 @@ pub(super) fn benchmark<'a>(row: &Row<'a>) -> Option<&'a Benchmark> {
     row.measurement.map(|one| &*one.benchmark)
 }
 
-/// How the benchmark ran, beyond its identity.
 pub(super) fn attribute<'a>(row: &Row<'a>, name: &str) -> Option<&'a str> {
     row.measurement?.attributes.get(name).map(String::as_str)
 }
@@ -74,7 +72,6 @@ pub(super) fn share(row: &Row<'_>) -> Option<f64> {
     attribute(row, "preempted_share")?.parse().ok().filter(|share: &f64| share.is_finite())
 }
 
-/// A number of the row's metric.
 pub(super) fn estimate<'a>(row: &Row<'a>, number: impl Fn(&Estimate) -> Option<f64>) -> Cell<'a> {
     Cell::number(row.estimate.and_then(number))
 }

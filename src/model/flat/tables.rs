@@ -38,7 +38,6 @@ pub const VALUES: Table = Table { name: "values", groups: &[RUN, BENCHMARK, COMM
 
 type Reader = for<'a> fn(&Row<'a>) -> Cell<'a>;
 
-/// A column that every row has.
 const fn given(name: &'static str, kind: Kind, meaning: &'static str, cell: Reader) -> Column {
     Column { name, kind, is_given: true, meaning, cell }
 }

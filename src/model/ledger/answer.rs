@@ -64,7 +64,6 @@ impl Answer {
         }
     }
 
-    /// Whether the regression is accepted.
     pub fn is_accepted(&self) -> bool {
         self.standing == Standing::Accepted
     }

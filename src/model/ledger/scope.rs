@@ -1,6 +1,5 @@
 //! What an acceptance is about.
 
-/// What an acceptance is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope<'a> {
     /// Whether it is about series alone that the event moved.
@@ -14,11 +13,9 @@ pub struct Scope<'a> {
 /// A series, as far as a scope asks for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The written identity of the benchmark.
     pub benchmark: &'a str,
     pub metric: &'a str,
     pub machine: &'a str,
-    /// What people call it.
     pub machine_name: &'a str,
 }
 

@@ -23,7 +23,6 @@ pub enum RecordError {
     /// An object without a `schema_version` from 1 on, so somebody else's file.
     #[error("is not a run record: it has no `schema_version` from 1 on")]
     Foreign,
-    /// Written by a newer Sprag.
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
     /// A field is missing, unknown or of the wrong kind.
@@ -32,10 +31,8 @@ pub enum RecordError {
     /// A benchmark whose parts contradict its id, or cannot be written.
     #[error("holds a benchmark `{id}` that cannot be: {reason}", id = .id.escape_debug())]
     Benchmark { id: String, reason: String },
-    /// The same benchmark twice.
     #[error("lists the benchmark `{0}` twice")]
     Duplicate(String),
-    /// A field whose value contradicts another.
     #[error("has `{field}` {reason}")]
     Field { field: &'static str, reason: String },
     /// Valid, but not written in the canonical form that digests are taken of.

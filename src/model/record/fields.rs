@@ -307,7 +307,6 @@ impl<'a> MetricRecord<'a> {
 /// Names that Windows keeps for devices, with whatever extension.
 const DEVICES: [&str; 4] = ["con", "nul", "aux", "prn"];
 
-/// Devices of which Windows numbers several.
 const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 
 /// A suite names a folder, so it is held to letters, digits, `-`, `_` and `.`, may not start with a dot, a dash or an
@@ -371,7 +370,6 @@ fn positive() -> Value {
     } } })
 }
 
-/// What did not run says why.
 fn reasoned() -> Value {
     json!({
         "if": { "properties": { "status": { "enum": ["skipped", "failed"] } } },

@@ -35,9 +35,6 @@ impl Interner {
     }
 
     /// The benchmark of these parts, which must be fit to be one and make that id.
-    ///
-    /// # Errors
-    /// Says which part is unfit, or what id they make.
     pub(super) fn intern(&mut self, id: &str, identity: &Identity<'_>) -> Result<Arc<Benchmark>, String> {
         if let Some(benchmark) = self.get(id).filter(|benchmark| identity.is(benchmark)) {
             return Ok(Arc::clone(benchmark));

@@ -12,7 +12,6 @@ use crate::head::RunHead;
 use crate::run::{self, Quality, RecordedRun, Run, RunStatus};
 use crate::sample::Measurement;
 
-/// What a heap of runs comes to.
 #[derive(Debug, Default)]
 pub struct Assembly<'a> {
     /// Runs of whole suites, divided or not, oldest first.
@@ -24,7 +23,6 @@ pub struct Assembly<'a> {
 /// A run of a whole suite: one record, or the newest of each shard.
 #[derive(Clone, Debug)]
 pub struct CompleteRun<'a> {
-    /// Whether the members are shards.
     divided: bool,
     members: Vec<&'a RunHead>,
 }
@@ -99,7 +97,6 @@ impl IncompleteRun {
 }
 
 impl<'a> CompleteRun<'a> {
-    /// One run, taken for all there is.
     pub fn undivided(run: &'a RunHead) -> CompleteRun<'a> {
         CompleteRun { divided: false, members: vec![run] }
     }

@@ -19,8 +19,8 @@ use sprag_analysis::rules::rank::Parameters;
 use sprag_analysis::sides::Judge;
 use sprag_analysis::{sample_gate, sides};
 use sprag_base::stats::describe;
-use sprag_formats::compat::trueno::{gate as text_gate, gate_report as text_report};
-use sprag_formats::compat::tt_metal::{gate as samples, gate_report as sample_report};
+use sprag_formats::compat::trueno::gate as text_gate;
+use sprag_formats::compat::tt_metal::gate as samples;
 use sprag_model::baseline::Baseline;
 use sprag_model::gate::Gate;
 use sprag_model::rule::{Choice, Policy, Rule};
@@ -220,7 +220,7 @@ fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Re
         (Kind::Text, Rule::Bands { fail, warn }) => {
             let report = text_gate::judge(baseline, current, |was, is| bands::report(was, is, (*fail, *warn)));
             let report = report.map_err(|error| ended("Trueno", &error.to_string()))?;
-            for line in text_report::text(&report).lines() {
+            for line in text_gate::report_text(&report).lines() {
                 writeln!(out, "{}", text::printable(line))?;
             }
             report.passes()
@@ -234,8 +234,8 @@ fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Re
                 warn(warning);
             }
             let results = results.map_err(|error| ended("tt-metal", &format!("{}: {error}", error.kind())))?;
-            writeln!(out, "{}", sample_report::json(&results))?;
-            sample_report::summary(&results).regressions == 0
+            writeln!(out, "{}", samples::json(&results))?;
+            samples::summary(&results).regressions == 0
         }
         (_, rule) => {
             let message = format!("no original judges such files by the rule `{}`", rule.name());

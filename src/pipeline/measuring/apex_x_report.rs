@@ -119,6 +119,6 @@ pub fn write(
 /// A report as JSON and as Markdown.
 fn gpu_texts(report: &apex_x::gpu_report::GpuReport) -> Result<(String, String), String> {
     let markdown =
-        apex_x::gpu_report::to_markdown(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
+        apex_x::gpu_markdown::to_markdown(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
     Ok((report.to_json()?, markdown))
 }

@@ -14,9 +14,7 @@ use sprag_base::json;
 pub enum Status {
     Pass,
     Fail,
-    /// Nobody has said yet.
     Pending,
-    /// It is no part of this release.
     NotApplicable,
 }
 
@@ -40,16 +38,13 @@ impl Status {
 /// The runtimes that a release may be for.
 pub const TARGETS: [&str; 4] = ["cpu", "torch", "triton", "tensorrt"];
 
-/// A file that a release has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     pub key: &'static str,
-    /// Its name for people.
     pub label: &'static str,
     /// Where it lies where nothing else is said.
     pub path: &'static str,
     pub producer: &'static str,
-    /// Whether releases for TensorRT alone need it.
     pub for_tensorrt: bool,
 }
 
@@ -128,7 +123,6 @@ pub struct Metadata {
     pub ci_run_url: Option<String>,
 }
 
-/// A file as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundFile {
     /// Its path, as the seed writes it.
@@ -137,7 +131,6 @@ pub struct FoundFile {
     pub content: Option<(String, u64)>,
 }
 
-/// What a release rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attestation {
     pub metadata: Metadata,
@@ -149,17 +142,12 @@ pub struct Attestation {
     pub evidence: BTreeMap<String, String>,
 }
 
-/// How many of what hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Files that are needed.
     pub required: usize,
-    /// Of these, those that are missing.
     pub missing: usize,
     pub passed: usize,
-    /// Gates that do not.
     pub failed: usize,
-    /// Gates of which nobody has said.
     pub pending: usize,
 }
 
@@ -195,7 +183,6 @@ impl Attestation {
         self.evidence.get(key).map(String::as_str).or(by_ci).unwrap_or("pending")
     }
 
-    /// How many of what hold.
     pub fn summary(&self) -> Summary {
         let needed = || ARTIFACTS.iter().zip(&self.files).filter(|(kind, _)| self.is_required(kind));
         let gates = |status: Status| GATES.iter().filter(|(key, _)| self.gate(key) == status).count();

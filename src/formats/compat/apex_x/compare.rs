@@ -9,7 +9,7 @@
 use super::metrics::{Figures, MetricsError};
 use super::suite::SeedSuite;
 use crate::compat::json::Json;
-use crate::compat::json_fault::JsonError;
+use crate::compat::json::JsonError;
 
 /// The allowed relative worsening of a metric that says none.
 const DEFAULT_RATIO: f64 = 0.5;
@@ -23,7 +23,6 @@ const REQUIRED: &str = "ok";
 /// The status of a report that names none.
 const UNKNOWN: &str = "unknown";
 
-/// Why nothing can be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     /// One of the two texts cannot be read.
@@ -41,7 +40,6 @@ pub enum CompareError {
     /// What the baseline says of a metric is no object.
     #[error("what the baseline says of `{0}` is no object")]
     Spec(String),
-    /// The baseline names no value.
     #[error("the baseline names no `value_ms` of `{0}`")]
     NoValue(String),
     /// A field of a metric is no number.
@@ -52,14 +50,10 @@ pub enum CompareError {
     NoText { which: &'static str, field: &'static str },
 }
 
-/// What a metric came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckStatus {
-    /// Not above what is allowed.
     Pass,
-    /// Above it, or no number.
     Fail,
-    /// The report does not hold it.
     Missing,
 }
 
@@ -83,7 +77,6 @@ pub struct Check {
     pub baseline: Option<f64>,
     /// The most that passes; likewise.
     pub allowed: Option<f64>,
-    /// What the report holds.
     pub current: Option<f64>,
     pub regression_ratio: Option<f64>,
 }
@@ -92,7 +85,6 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statuses {
     pub required: String,
-    /// What the report says.
     pub current: String,
 }
 
@@ -102,20 +94,16 @@ impl Statuses {
     }
 }
 
-/// What a report says of its suite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SuiteField {
-    /// It has no such field.
     Absent,
     Null,
     Name(String),
 }
 
-/// A report held against a baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     pub suite: SeedSuite,
-    /// What the report calls its suite.
     pub report_suite: SuiteField,
     /// The statuses, where the suite has them.
     pub statuses: Option<Statuses>,
@@ -150,9 +138,6 @@ pub fn compare(suite: SeedSuite, report: &str, baseline: &str) -> Result<Compari
 }
 
 /// As [`compare`], of values that were read.
-///
-/// # Errors
-/// As [`compare`].
 pub fn compare_values(suite: SeedSuite, report: &Json, baseline: &Json) -> Result<Comparison, CompareError> {
     let text = |which, value: &Json, field, usual: &str| match value.get(field) {
         None => Ok(usual.to_owned()),

@@ -11,7 +11,6 @@ use sprag_base::json;
 /// The name under which the status stands among the metrics.
 const STATUS: &str = "__status__";
 
-/// The version of the trend's layout.
 const SCHEMA_VERSION: &str = "1";
 
 pub fn summary(comparison: &Comparison) -> String {

@@ -10,7 +10,6 @@ use serde_json::json;
 use super::single_calls::summarise;
 use sprag_base::json;
 
-/// The suite's name in the report.
 pub const SUITE: &str = "apex_x_cpu_perf_regression";
 
 pub const SCHEMA_VERSION: u64 = 1;
@@ -42,14 +41,12 @@ pub struct Settings {
 pub struct Place {
     /// Operating system, its release, architecture and C library, joined as Python joins them.
     pub platform: String,
-    /// Whether a CUDA device can be used.
     pub cuda_available: bool,
 }
 
 /// Milliseconds of the single calls of each kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timings {
-    /// The small inference model.
     pub infer: Vec<f64>,
     pub tile_pack: Vec<f64>,
     pub tile_unpack: Vec<f64>,

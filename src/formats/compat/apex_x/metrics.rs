@@ -33,7 +33,6 @@ pub(super) enum Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// Those of a report of the suite.
     pub(super) fn of(suite: SeedSuite, report: &Json) -> Result<Figures<'_>, MetricsError> {
         match suite {
             SeedSuite::Cpu => match report.get("metrics") {

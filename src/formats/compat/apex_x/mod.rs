@@ -5,6 +5,8 @@ pub mod suite;
 pub mod single_calls;
 pub mod cpu_report;
 pub mod gpu_report;
+pub mod gpu_launches;
+pub mod gpu_markdown;
 pub mod trt_report;
 pub mod runtime_caps;
 mod metrics;

@@ -10,10 +10,8 @@ const NOT_USED: &str = "not_used_by_sprag";
 /// The 8-bit element type of our kernels, as the seed calls it.
 const FP8: &str = "float8_e4m3fn";
 
-/// A CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CudaDevice {
-    /// How many there are.
     pub count: u64,
     pub name: String,
     /// Its compute capability, such as `9.0`.
@@ -25,7 +23,6 @@ pub struct CudaDevice {
 pub enum Fp8 {
     NotUsed,
     Available,
-    /// They cannot, for this reason.
     Unavailable(String),
 }
 

@@ -65,10 +65,10 @@ mod tests {
     fn a_snapshot_of_a_report_follows_its_schema() {
         let texts = [
             include_str!(
-                "gpu_report/snapshots/sprag_formats__compat__apex_x__gpu_report__report__tests__a_measured_report_has_every_figure.snap"
+                "snapshots/sprag_formats__compat__apex_x__gpu_report__tests__a_measured_report_has_every_figure.snap"
             ),
             include_str!(
-                "gpu_report/snapshots/sprag_formats__compat__apex_x__gpu_report__report__tests__a_skipped_report_has_every_key.snap"
+                "snapshots/sprag_formats__compat__apex_x__gpu_report__tests__a_skipped_report_has_every_key.snap"
             ),
         ];
         for text in texts {

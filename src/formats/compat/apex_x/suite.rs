@@ -7,7 +7,6 @@ use super::{cpu_report, gpu_report, trt_report};
 pub enum SeedSuite {
     /// Kernels and the small model on the CPU.
     Cpu,
-    /// Kernels and the model on a GPU.
     Gpu,
     /// The sweep of a TensorRT engine over shapes.
     Trt,

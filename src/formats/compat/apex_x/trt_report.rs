@@ -16,7 +16,6 @@ use super::single_calls;
 use sprag_base::json;
 use sprag_base::stats::describe;
 
-/// The suite's name in the report.
 pub const SUITE: &str = "apex_x_trt_engine_shape_sweep";
 
 pub const SCHEMA_VERSION: u64 = 1;
@@ -24,14 +23,11 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// What stands where text is asked for of software that has no part in it.
 const NONE: &str = "none";
 
-/// A sweep of an engine over shapes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepReport {
-    /// When it was written.
     pub timestamp: DateTime<Utc>,
     /// Operating system, its release, architecture and C library, joined as Python joins them.
     pub platform: String,
-    /// What the machine can run.
     pub caps: RuntimeCaps,
     pub config: SweepConfig,
     pub outcome: SweepOutcome,
@@ -39,11 +35,8 @@ pub struct SweepReport {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepConfig {
-    /// The engine's file, as it was named.
     pub trt_engine_path: String,
-    /// The shape cases, as they were written.
     pub shape_cases: Vec<String>,
-    /// Calls before those that count.
     pub warmup: u32,
     /// Calls that count, at least.
     pub iters: u32,
@@ -53,13 +46,11 @@ pub struct SweepConfig {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum SweepOutcome {
-    /// Nothing was tried, for this reason.
     Skipped(String),
     /// Each case, first the one that gives no shapes.
     Measured(Vec<SweepCase>),
 }
 
-/// A case of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepCase {
     /// Its label, such as `case_001_1_3_128_128`.
@@ -78,7 +69,6 @@ pub enum CaseOutcome {
     },
     /// The engine does not take it, for this reason.
     Skipped(String),
-    /// It broke, in this way.
     Failed(String),
 }
 
@@ -104,9 +94,7 @@ impl CaseMetrics {
 /// The counts of a sweep, and the medians of its cases that were measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepSummary {
-    /// Cases that were measured.
     pub ok: usize,
-    /// Cases that the engine does not take.
     pub skipped: usize,
     pub failed: usize,
     /// The medians of those that were measured, in milliseconds.
@@ -129,7 +117,6 @@ impl SweepSummary {
         summary
     }
 
-    /// As the report holds it.
     pub fn to_json(&self) -> Value {
         let mut fields = json!({"ok_count": self.ok, "skipped_count": self.skipped, "failed_count": self.failed});
         if let Some(median) = describe::median(&self.p50_ms) {

@@ -1,6 +1,4 @@
 //! Trueno's gate: its baselines as runs, and what its own check reads of two texts and reports.
 
 pub mod import;
-pub mod gate_text;
 pub mod gate;
-pub mod gate_report;

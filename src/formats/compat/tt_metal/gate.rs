@@ -1,8 +1,11 @@
-//! tt-metal's check as it stands, from the bytes of two files to what it finds.
+//! tt-metal's check as it stands, from the bytes of two files to what it says: a message a benchmark, the summary, both as
+//! JSON, and why two sides do not match.
 
-use super::gate_report;
-use super::ground_truth::{self, GroundTruthError};
-use sprag_model::sample_gate::{GroundTruth, RankFigures, SampleMismatch, Section};
+use super::ground_truth;
+use super::ground_truth::GroundTruthError;
+use crate::compat::python::{fixed, quoted};
+use sprag_base::json;
+use sprag_model::sample_gate::{GroundTruth, RankFigures, RankOutcome, SampleMismatch, Section};
 
 /// Why the original ends without a result, in its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,8 +16,7 @@ pub enum SampleGateError {
     /// What is judged is none.
     #[error(transparent)]
     Current(GroundTruthError),
-    /// They do not match.
-    #[error("{}", gate_report::mismatch(.0))]
+    #[error("{}", mismatch(.0))]
     Mismatch(SampleMismatch),
 }
 
@@ -23,7 +25,7 @@ impl SampleGateError {
     pub fn kind(&self) -> &'static str {
         match self {
             SampleGateError::Baseline(error) | SampleGateError::Current(error) => error.kind(),
-            SampleGateError::Mismatch(fault) => gate_report::mismatch_kind(fault),
+            SampleGateError::Mismatch(fault) => mismatch_kind(fault),
         }
     }
 }
@@ -44,4 +46,214 @@ pub fn judge(
     let baseline = ground_truth::read(baseline, warnings).map_err(SampleGateError::Baseline)?;
     let current = ground_truth::read(current, warnings).map_err(SampleGateError::Current)?;
     rule(&baseline, &current).map_err(SampleGateError::Mismatch)
+}
+
+/// The level below which the summary counts an improvement, whatever the level of the check.
+const IMPROVEMENT_LEVEL: f64 = 0.05;
+
+pub type Results = [Section<RankFigures>];
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    pub total_tests: usize,
+    pub regressions: usize,
+    /// How many have improved: by the band and a fixed level, so that a message may say otherwise.
+    pub improvements: usize,
+    pub no_change: usize,
+    pub regression_messages: Vec<String>,
+    pub improvement_messages: Vec<String>,
+}
+
+pub fn message(section: &str, entry: &str, figures: &RankFigures) -> String {
+    let (delta, p, band) = (fixed(figures.delta_percent, 3), fixed(figures.p_value, 3), fixed(figures.band_percent, 1));
+    match figures.outcome {
+        RankOutcome::ZeroBase => format!("Baseline median is zero for {section}.{entry}"),
+        RankOutcome::Up => format!("Performance regression: +{delta}% (p={p}, threshold={band}%)"),
+        RankOutcome::Down => format!("Performance improvement: {delta}% (p={p})"),
+        RankOutcome::Unchanged => format!("No significant change: {delta}% (p={p})"),
+    }
+}
+
+pub fn summary(results: &Results) -> Summary {
+    let mut summary = Summary::default();
+    for (section, entry, figures) in each(results) {
+        let message = || format!("{section}.{entry}: {}", message(section, entry, figures));
+        summary.total_tests += 1;
+        if figures.outcome == RankOutcome::Up {
+            summary.regressions += 1;
+            summary.regression_messages.push(message());
+        } else if figures.delta_percent < -figures.band_percent && figures.p_value < IMPROVEMENT_LEVEL {
+            summary.improvements += 1;
+            summary.improvement_messages.push(message());
+        } else {
+            summary.no_change += 1;
+        }
+    }
+    summary
+}
+
+fn each(results: &Results) -> impl Iterator<Item = (&str, &str, &RankFigures)> {
+    results.iter().flat_map(|section| {
+        section.entries.iter().map(|(entry, figures)| (section.name.as_str(), entry.as_str(), figures))
+    })
+}
+
+/// Results and summary as JSON, two spaces a level, without a line feed at the end. What is not finite stands in it as
+/// `NaN`, `Infinity` or `-Infinity`, as Python writes it, so a strict reader refuses such a text.
+pub fn json(results: &Results) -> String {
+    let figures = |section: &str, entry: &str, figures: &RankFigures| {
+        let fields = vec![
+            ("is_regression", (figures.outcome == RankOutcome::Up).to_string()),
+            ("delta_median_pct", number(figures.delta_percent)),
+            ("p_value", number(figures.p_value)),
+            ("noise_band_pct", number(figures.band_percent)),
+            ("message", text(&message(section, entry, figures))),
+            ("current_median", number(figures.current_median)),
+            ("baseline_median", number(figures.baseline_median)),
+        ];
+        object(3, fields)
+    };
+    let sections = results.iter().map(|section| {
+        let entries = section.entries.iter().map(|(entry, found)| (entry, figures(&section.name, entry, found)));
+        (&section.name, object(2, entries))
+    });
+    let summary = summary(results);
+    let list = |messages: &[String]| match messages {
+        [] => "[]".to_owned(),
+        some => format!("[\n      {}\n    ]", some.iter().map(|one| text(one)).collect::<Vec<_>>().join(",\n      ")),
+    };
+    let fields = vec![
+        ("total_tests", summary.total_tests.to_string()),
+        ("regressions", summary.regressions.to_string()),
+        ("improvements", summary.improvements.to_string()),
+        ("no_change", summary.no_change.to_string()),
+        ("regression_messages", list(&summary.regression_messages)),
+        ("improvement_messages", list(&summary.improvement_messages)),
+    ];
+    object(0, [("results", object(1, sections)), ("summary", object(1, fields))])
+}
+
+/// An object whose closing brace stands so many levels deep.
+fn object<N: AsRef<str>>(level: usize, fields: impl IntoIterator<Item = (N, String)>) -> String {
+    let indent = "  ".repeat(level);
+    let lines: Vec<String> =
+        fields.into_iter().map(|(name, value)| format!("{indent}  {}: {value}", text(name.as_ref()))).collect();
+    if lines.is_empty() { "{}".to_owned() } else { format!("{{\n{}\n{indent}}}", lines.join(",\n")) }
+}
+
+fn text(text: &str) -> String {
+    json::to_canonical(&text)
+}
+
+fn number(value: f64) -> String {
+    match value {
+        value if value.is_nan() => "NaN".to_owned(),
+        value if value.is_infinite() => if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned(),
+        value => json::float_text(value),
+    }
+}
+
+/// Why two sides do not match, in the words of the original. It shows names of a section in no order of its own; here they
+/// are sorted.
+pub fn mismatch(fault: &SampleMismatch) -> String {
+    let shown = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+    match fault {
+        SampleMismatch::Sections { baseline, current } => {
+            format!("Section mismatch: baseline has [{}], current has [{}]", shown(baseline), shown(current))
+        }
+        SampleMismatch::Entries { section, baseline, current } => {
+            let set =
+                |names: &[String]| if names.is_empty() { "set()".to_owned() } else { format!("{{{}}}", shown(names)) };
+            let (baseline, current) = (set(baseline), set(current));
+            format!("Subsection mismatch in section '{section}': baseline has {baseline}, current has {current}")
+        }
+        SampleMismatch::Counts { section, entry, baseline, current } => {
+            format!("Sample count mismatch in {section}.{entry}: baseline has {baseline}, current has {current}")
+        }
+        SampleMismatch::Long => "ufunc 'isnan' not supported for the input types, and the inputs could not be safely \
+             coerced to any supported types according to the casting rule ''safe''"
+            .to_owned(),
+    }
+}
+
+/// What Python calls an error of that kind.
+pub fn mismatch_kind(fault: &SampleMismatch) -> &'static str {
+    if *fault == SampleMismatch::Long { "TypeError" } else { "ValueError" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(delta_percent: f64, p_value: f64, outcome: RankOutcome) -> RankFigures {
+        let (current_median, baseline_median) = (f64::INFINITY, 6384.0);
+        RankFigures { current_median, baseline_median, delta_percent, p_value, band_percent: 1.0, outcome }
+    }
+
+    fn results(entries: &[(&str, RankFigures)]) -> Vec<Section<RankFigures>> {
+        let entries = entries.iter().map(|(name, figures)| ((*name).to_owned(), *figures)).collect();
+        vec![Section { name: "s".to_owned(), entries }, Section { name: "ü".to_owned(), entries: Vec::new() }]
+    }
+
+    #[test]
+    fn the_summary_counts_improvements_by_a_level_of_its_own() {
+        let found = results(&[
+            ("up", figures(5.0, 0.001, RankOutcome::Up)),
+            ("told_as_none", figures(-5.0, 0.01, RankOutcome::Unchanged)),
+            ("told_as_one", figures(-5.0, 0.1, RankOutcome::Down)),
+            ("nan", figures(f64::NAN, f64::NAN, RankOutcome::Unchanged)),
+            ("zero", figures(0.0, 1.0, RankOutcome::ZeroBase)),
+        ]);
+        let summary = summary(&found);
+        assert_eq!((summary.total_tests, summary.regressions, summary.improvements, summary.no_change), (5, 1, 1, 3));
+        assert_eq!(summary.regression_messages, ["s.up: Performance regression: +5.000% (p=0.001, threshold=1.0%)"]);
+        assert_eq!(summary.improvement_messages, ["s.told_as_none: No significant change: -5.000% (p=0.010)"]);
+    }
+
+    #[test]
+    fn the_json_is_that_of_python() {
+        let found = results(&[("a", figures(5.0, f64::NAN, RankOutcome::Up))]);
+        let expected = r#"{
+  "results": {
+    "s": {
+      "a": {
+        "is_regression": true,
+        "delta_median_pct": 5.0,
+        "p_value": NaN,
+        "noise_band_pct": 1.0,
+        "message": "Performance regression: +5.000% (p=nan, threshold=1.0%)",
+        "current_median": Infinity,
+        "baseline_median": 6384.0
+      }
+    },
+    "\u00fc": {}
+  },
+  "summary": {
+    "total_tests": 1,
+    "regressions": 1,
+    "improvements": 0,
+    "no_change": 0,
+    "regression_messages": [
+      "s.a: Performance regression: +5.000% (p=nan, threshold=1.0%)"
+    ],
+    "improvement_messages": []
+  }
+}"#;
+        assert_eq!(json(&found), expected);
+        assert!(json(&[]).starts_with("{\n  \"results\": {},\n  \"summary\": {\n"));
+    }
+
+    #[test]
+    fn names_that_do_not_match_are_shown_as_python_shows_them() {
+        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let sections = SampleMismatch::Sections { baseline: names(&["it's", "b"]), current: names(&[]) };
+        assert_eq!(mismatch(&sections), "Section mismatch: baseline has [\"it's\", 'b'], current has []");
+        let entries =
+            SampleMismatch::Entries { section: "s".to_owned(), baseline: names(&["a", "b"]), current: names(&[]) };
+        assert_eq!(
+            mismatch(&entries),
+            "Subsection mismatch in section 's': baseline has {'a', 'b'}, current has set()"
+        );
+        assert_eq!(mismatch_kind(&entries), "ValueError");
+    }
 }

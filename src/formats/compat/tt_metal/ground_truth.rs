@@ -34,16 +34,12 @@ pub enum GroundTruthError {
     /// JSON that is no object; the word is Python's for what it is.
     #[error("'{0}' object has no attribute 'items'")]
     Sections(&'static str),
-    /// A section that is no object.
     #[error("Section '{0}' must contain a dictionary of subsections")]
     Section(String),
-    /// Samples that are no list.
     #[error("Subsection '{0}' must contain a list of samples")]
     List(String),
-    /// A list without samples.
     #[error("Subsection '{0}' cannot be empty")]
     Empty(String),
-    /// A sample that is no number.
     #[error("All samples in '{0}' must be numeric")]
     Sample(String),
 }

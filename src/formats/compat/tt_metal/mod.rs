@@ -3,4 +3,3 @@
 pub mod import;
 pub mod ground_truth;
 pub mod gate;
-pub mod gate_report;

@@ -1,4 +1,4 @@
-//! The registry of the report: which configuration each tuned kernel ran with, where that came from, and how often it
+//! The registry of the GPU report: which configuration each tuned kernel ran with, where that came from, and how often it
 //! was called.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::config::GpuConfig;
+use super::gpu_report::GpuConfig;
 use sprag_model::autotune::{Launched, Registry, Snapshot, Source, shape_bucket};
 use sprag_model::run::Run;
 

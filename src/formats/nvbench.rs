@@ -1,20 +1,113 @@
-//! One state of a benchmark, and the times that it names.
+//! What nvbench writes: JSON of version 1, and the files of single times with it (`--jsonbin`).
+//!
+//! A state is a benchmark on one device with one value of each axis. The time on the device of isolated launches counts
+//! (`nv/cold/time/gpu`), by its median; files of before 2026 have the mean alone. The times of batches and of the host
+//! are extras. Numbers stand in quotes, infinite ones too.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::field;
+use crate::source::Source;
+use crate::{Format, FormatError, LONGEST_PREFIX, field, json, outputs, peek, source};
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, Observation};
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
+
+pub(super) const FORMAT: Format =
+    Format { name: "nvbench", title: "nvbench, JSON with or without files of times", recognises, read, files: FILES };
+
+const FILES: &[&str] = &[".json", ".bin"];
+
+/// The endings of files that are reports themselves.
+const REPORTS: &[&str] = &[".json"];
+
+fn recognises(outputs: &[Output]) -> bool {
+    let mut files = source::relevant(outputs, REPORTS).peekable();
+    files.peek().is_some() && files.all(is_report)
+}
+
+fn is_report(output: &Output) -> bool {
+    let keys = peek::key_paths(output);
+    ["meta.version.nvbench", "devices.sm_version", "benchmarks.states"].iter().any(|key| keys.contains(*key))
+}
+
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    source::each("nvbench", outputs, REPORTS, |output| read_report(output, outputs))
+}
+
+/// The version of the file that this build reads.
+const VERSION: u64 = 1;
+
+/// Reads a report; `outputs` are all files, among which those of its times are.
+fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatError> {
+    let value = json::parse_with_not_finite(output)?;
+    let version = value.pointer("/meta/version/json/major").and_then(Value::as_u64);
+    if let Some(version) = version.filter(|version| *version != VERSION) {
+        let reason = format!("has version {version}, this build reads {VERSION}; a newer sprag may");
+        return Err(outputs::schema(output, reason));
+    }
+    let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
+        return Err(outputs::schema(output, "is no report of nvbench: it has no list `benchmarks`"));
+    };
+    let mut times = Times::new(output, outputs);
+    let mut entries = Vec::new();
+    for (place, benchmark) in benchmarks.iter().enumerate() {
+        let fault = |what: &str| outputs::schema(output, format!("has no {what} at `benchmarks[{place}]`"));
+        let name = field::text(benchmark, "name").ok_or_else(|| fault("name"))?;
+        if name.len() > LONGEST_PREFIX {
+            return Err(fault(&format!("name of {LONGEST_PREFIX} bytes or less")));
+        }
+        let states = benchmark.get("states").and_then(Value::as_array).ok_or_else(|| fault("list `states`"))?;
+        for (place, state) in states.iter().enumerate() {
+            entries.push(entry(name, state, place, &mut times));
+        }
+        source::check_count(output, entries.len())?;
+    }
+    let mut notes = Vec::new();
+    if times.missing > 0 {
+        let count = times.missing;
+        notes.push(format!("{} names {count} files of times that are not there: summaries are taken", output.name));
+    }
+    let read: Vec<&Output> = std::iter::once(output).chain(times.used).collect();
+    let digest = source::digest(&read);
+    let devices = value.get("devices").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let tool_version = value.pointer("/meta/version/nvbench/string").and_then(Value::as_str).map(field::told);
+    let run = ImportedRun { facts: facts(devices), entries, digest, ..ImportedRun::default() };
+    Ok(Source { run, tool_version, notes })
+}
+
+/// What the report tells of its devices: all facts of one device, or of several their models alone.
+fn facts(devices: &[Value]) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    let mut models: Vec<String> =
+        devices.iter().filter_map(|device| field::text(device, "name")).map(field::told).collect();
+    models.dedup();
+    models.truncate(16);
+    if !models.is_empty() {
+        facts.insert("gpu_model".to_owned(), models.join(", "));
+    }
+    let [device] = devices else { return facts };
+    let named = [
+        ("gpu_multiprocessors", "number_of_sms"),
+        ("gpu_memory_bytes", "global_memory_size"),
+        ("gpu_l2_bytes", "l2_cache_size"),
+        ("gpu_ecc", "ecc_state"),
+    ];
+    named.iter().for_each(|(name, key)| field::fact(&mut facts, name, device.get(key)));
+    if let Some(version) = field::count(device, "sm_version") {
+        let capability = format!("{}.{}", version / 100, version % 100 / 10);
+        facts.insert("gpu_compute_capability".to_owned(), capability);
+    }
+    facts
+}
 
 /// The summary that names the file of single times.
 const SAMPLE_TIMES: &str = "nv/json/bin:nv/cold/sample_times";
 
 /// Summaries that are kept beside the time: what they are called here, and their tags. Base units all.
-const KEPT: [(&str, &str); 11] = [
+const SUMMARIES: [(&str, &str); 11] = [
     ("cold_mean", "nv/cold/time/gpu/mean"),
     ("cold_min", "nv/cold/time/gpu/min"),
     ("cold_max", "nv/cold/time/gpu/max"),
@@ -29,18 +122,18 @@ const KEPT: [(&str, &str); 11] = [
 ];
 
 /// The files of times beside a report, by their names.
-pub(super) struct Times<'a> {
+struct Times<'a> {
     folder: &'a str,
     files: BTreeMap<&'a str, Option<&'a Output>>,
     /// Those that states have named, in that order.
-    pub(super) used: Vec<&'a Output>,
+    used: Vec<&'a Output>,
     /// How many were named and are not there.
-    pub(super) missing: usize,
+    missing: usize,
 }
 
 impl<'a> Times<'a> {
     /// The files among `outputs` that lie where the report does, or below.
-    pub(super) fn new(report: &'a Output, outputs: &'a [Output]) -> Times<'a> {
+    fn new(report: &'a Output, outputs: &'a [Output]) -> Times<'a> {
         let folder = report.name.rfind('/').map_or("", |end| &report.name[..=end]);
         let files = outputs.iter().map(|output| (output.name.as_str(), Some(output))).collect();
         Times { folder, files, used: Vec::new(), missing: 0 }
@@ -78,7 +171,7 @@ impl<'a> Times<'a> {
     }
 }
 
-pub(super) fn entry(benchmark: &str, state: &Value, place: usize, times: &mut Times) -> Entry {
+fn entry(benchmark: &str, state: &Value, place: usize, times: &mut Times) -> Entry {
     let called = field::text(state, "name").map_or_else(|| format!("states[{place}]"), str::to_owned);
     let mut entry = Entry {
         series: format!("{benchmark}/{called}"),
@@ -96,8 +189,8 @@ pub(super) fn entry(benchmark: &str, state: &Value, place: usize, times: &mut Ti
     };
     let summaries: BTreeMap<&str, &Value> =
         list.iter().filter_map(|summary| Some((field::text(summary, "tag")?, summary))).collect();
-    for (name, tag) in KEPT {
-        let value = summaries.get(tag).and_then(|summary| number(datum(summary, "value")?));
+    for (name, tag) in SUMMARIES {
+        let value = summaries.get(tag).and_then(|summary| quoted_number(datum(summary, "value")?));
         field::extra(&mut entry.extras, name, value);
     }
     match time(&summaries, times, &mut entry.extras) {
@@ -144,7 +237,7 @@ fn time(
             Some(summary) => {
                 let filename = datum(summary, "filename").and_then(Value::as_str);
                 let filename = filename.ok_or_else(|| format!("its `{SAMPLE_TIMES}` names no file"))?;
-                times.read(filename, datum(summary, "size").and_then(number))?
+                times.read(filename, datum(summary, "size").and_then(quoted_number))?
             }
             None => Vec::new(),
         };
@@ -167,18 +260,66 @@ fn datum<'a>(summary: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 fn number_of(summary: &Value) -> Option<f64> {
-    number(datum(summary, "value")?)
+    quoted_number(datum(summary, "value")?)
 }
 
 /// A number in quotes, as nvbench writes them, or without.
-fn number(value: &Value) -> Option<f64> {
+fn quoted_number(value: &Value) -> Option<f64> {
     value.as_str().map_or_else(|| field::number(value), |text| text.trim().parse().ok())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
+    use crate::golden;
+
+    #[test]
+    fn a_report_without_its_times_is_read_too() {
+        let with = read(&golden::samples("nvbench")).expect("it is read");
+        let without = read(&[golden::sample("nvbench", "nvbench.json")]).expect("it is read");
+        let (one, other) = (&with.runs[0].entries[0].observations[0], &without.runs[0].entries[0].observations[0]);
+        assert_eq!((one.value, one.n, other.samples.len()), (other.value, other.n, 0));
+        assert_eq!(one.n, 950);
+        assert_ne!(with.runs[0].digest, without.runs[0].digest);
+        assert!(with.notes.is_empty() && without.notes[0].contains("3 files of times"), "{:?}", without.notes);
+    }
+
+    #[test]
+    fn a_device_is_described_as_records_do() {
+        let sample = golden::sample("nvbench", "nvbench.json");
+        let source = read_report(&sample, std::slice::from_ref(&sample)).expect("it is read");
+        let check = |name: &str, value: &str| assert_eq!(source.run.facts[name], value);
+        check("gpu_model", "NVIDIA H200");
+        check("gpu_compute_capability", "9.0");
+        check("gpu_multiprocessors", "132");
+        check("gpu_memory_bytes", "150754820096");
+        check("gpu_ecc", "on");
+        assert_eq!(source.tool_version.as_deref(), Some("0.1.0"));
+        assert_eq!(source.run.commit, None, "the commit in the file is that of nvbench");
+    }
+
+    #[test]
+    fn what_is_no_report_is_refused() {
+        let check = |text: &str, words: &str| {
+            let output = Output { name: "n.json".to_owned(), bytes: text.as_bytes().to_vec() };
+            let error =
+                read_report(&output, std::slice::from_ref(&output)).map(|_| ()).expect_err("it is refused").to_string();
+            assert!(error.starts_with("n.json ") && error.contains(words), "{error}");
+        };
+        check("{}", "no list `benchmarks`");
+        check(r#"{"meta":{"version":{"json":{"major":2}}},"benchmarks":[]}"#, "has version 2");
+        check(r#"{"benchmarks":[{"states":[]}]}"#, "no name at `benchmarks[0]`");
+        let long = "n".repeat(LONGEST_PREFIX + 1);
+        check(
+            &format!(r#"{{"benchmarks":[{{"name":"{long}"}}]}}"#),
+            "no name of 4096 bytes or less at `benchmarks[0]`",
+        );
+        check(r#"{"benchmarks":[{"name":"a"}]}"#, "no list `states` at `benchmarks[0]`");
+        check(r#"{"benchmarks":[],"benchmarks":[]}"#, "stands twice");
+        check(r#"{"benchmarks":[{"name":"a","states":[}]}"#, "line 1");
+    }
 
     /// The entry of a state with those summaries, beside a file `d/x.bin` of two times.
     fn entry_of(summaries: &Value) -> Entry {
@@ -190,11 +331,11 @@ mod tests {
         entry("b", &state, 0, &mut Times::new(&report, &outputs))
     }
 
-    fn summary(tag: &str, value: &str) -> Value {
+    fn summary_of(tag: &str, value: &str) -> Value {
         json!({"tag": tag, "data": [{"name": "value", "type": "float64", "value": value}]})
     }
 
-    fn times(filename: &str, size: &str) -> Value {
+    fn times_file(filename: &str, size: &str) -> Value {
         json!({"tag": SAMPLE_TIMES, "data": [{"name": "filename", "value": filename}, {"name": "size", "value": size}]})
     }
 
@@ -209,14 +350,14 @@ mod tests {
                 [("Device", "0"), ("T", "int"), ("n", "7")].map(|(k, v)| (k.into(), v.into())).into()
             );
         };
-        let (mean, size) = (summary("nv/cold/time/gpu/mean", "2e-6"), summary("nv/cold/sample_size", "9"));
-        check(json!([mean, size, summary("nv/cold/time/gpu/median", "1e-6")]), "gpu_time", 1e-6, 9);
+        let (mean, size) = (summary_of("nv/cold/time/gpu/mean", "2e-6"), summary_of("nv/cold/sample_size", "9"));
+        check(json!([mean, size, summary_of("nv/cold/time/gpu/median", "1e-6")]), "gpu_time", 1e-6, 9);
         check(json!([mean]), "gpu_time", 2e-6, 0);
-        check(json!([mean, times("x.bin", "2")]), "gpu_time", 2e-6, 2);
-        check(json!([mean, size, times("y.bin", "2")]), "gpu_time", 2e-6, 9);
-        check(json!([mean, summary("nv/cold/sample_size", "-inf")]), "gpu_time", 2e-6, 0);
-        check(json!([summary("nv/cpu_only/time/cpu/mean", "1e-3")]), "time", 1e-3, 0);
-        let old = entry_of(&json!([mean, summary("nv/cold/bw/global/utilization", "nan")]));
+        check(json!([mean, times_file("x.bin", "2")]), "gpu_time", 2e-6, 2);
+        check(json!([mean, size, times_file("y.bin", "2")]), "gpu_time", 2e-6, 9);
+        check(json!([mean, summary_of("nv/cold/sample_size", "-inf")]), "gpu_time", 2e-6, 0);
+        check(json!([summary_of("nv/cpu_only/time/cpu/mean", "1e-3")]), "time", 1e-3, 0);
+        let old = entry_of(&json!([mean, summary_of("nv/cold/bw/global/utilization", "nan")]));
         assert_eq!((&old.extras["statistic"], old.extras.contains_key("bandwidth_share")), (&json!("mean"), false));
     }
 
@@ -227,15 +368,15 @@ mod tests {
             let EntryStatus::Failed(reason) = &entry.status else { panic!("{entry:?}") };
             assert!(reason.contains(words) && entry.observations.is_empty(), "{reason}");
         };
-        let mean = |value: &str| summary("nv/cold/time/gpu/mean", value);
+        let mean = |value: &str| summary_of("nv/cold/time/gpu/mean", value);
         check(Value::Null, "no summaries");
         check(json!([]), "it has neither `nv/cold/time/gpu/median` nor");
         check(json!([mean("inf")]), "its `nv/cold/time/gpu/mean` is inf");
         check(json!([mean("0")]), "more than zero");
         check(json!([mean("fast")]), "no number");
-        check(json!([mean("1e-6"), times("x.bin", "3")]), "its times in `d/x.bin` have 8 bytes for 3 numbers");
-        check(json!([mean("1e-6"), times("x.bin", "-1")]), "for -1 numbers");
-        check(json!([mean("1e-6"), summary(SAMPLE_TIMES, "x")]), "names no file");
+        check(json!([mean("1e-6"), times_file("x.bin", "3")]), "its times in `d/x.bin` have 8 bytes for 3 numbers");
+        check(json!([mean("1e-6"), times_file("x.bin", "-1")]), "for -1 numbers");
+        check(json!([mean("1e-6"), summary_of(SAMPLE_TIMES, "x")]), "names no file");
     }
 
     #[test]

@@ -206,9 +206,8 @@ mod tests {
     use serde_json::json;
 
     fn golden() -> (Value, String) {
-        let file: Value =
-            serde_json::from_str(include_str!("../../../../../fixtures/golden/apex-x/report_markdown.json"))
-                .expect("the golden cases are JSON");
+        let file: Value = serde_json::from_str(include_str!("../../../../fixtures/golden/apex-x/report_markdown.json"))
+            .expect("the golden cases are JSON");
         let case = &file["cases"][0];
         (case["report"].clone(), case["expected_markdown"].as_str().expect("the case has its text").to_owned())
     }

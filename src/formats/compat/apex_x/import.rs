@@ -1,0 +1,677 @@
+//! The seed's files as runs to import: reports of its three suites, baselines, and trend files.
+//!
+//! A figure has one place however the file that holds it spells it. `infer_p50_ms` of a CPU report,
+//! `benchmarks.tile_ops.tilepack.dispatch.p50_ms` of a baseline and the field `p50_ms` of a block of a GPU report are all
+//! medians: the metric `time` of `infer` and of `tile_ops.tilepack.dispatch`. The 95th percentile is `time_p95`.
+//! Milliseconds become seconds. Shapes and data types that a report says it ran with are parameters of its benchmarks.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+
+use crate::{FormatError, LONGEST_PREFIX, field, json, outputs, quantity, unique};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use sprag_model::metric::{Better, Metric, TIME};
+use sprag_model::unit::Unit;
+
+pub(crate) const FILES: &[&str] = &[".json"];
+
+/// What the names of the seed's suites begin with.
+const SUITES: &str = "\"apex_x_";
+
+/// What a report tells of its circumstances, by where it stands, and what a record calls it.
+const FACTS: [(&str, &str); 9] = [
+    ("/platform", "platform"),
+    ("/python", "python"),
+    ("/torch", "torch"),
+    ("/device", "device"),
+    ("/effective_dtype", "effective_dtype"),
+    ("/runtime_caps/cuda/device_name", "gpu_model"),
+    ("/runtime_caps/cuda/compute_capability", "gpu_compute_capability"),
+    ("/runtime_caps/triton/version", "triton"),
+    ("/runtime_caps/tensorrt/python_version", "tensorrt"),
+];
+
+/// Whether there is a file of the seed among the outputs: an object whose `suite` is one of its own.
+pub(crate) fn recognises(outputs: &[Output]) -> bool {
+    outputs.iter().any(is_ours)
+}
+
+fn is_ours(output: &Output) -> bool {
+    let start = outputs::start(output);
+    let names_suite =
+        |after: &str| after.trim_start().strip_prefix(':').is_some_and(|one| one.trim_start().starts_with(SUITES));
+    start.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+        && start.split("\"suite\"").skip(1).any(names_suite)
+}
+
+/// Reads files, each as a run; of several outputs those that are the seed's.
+pub(crate) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    let (mut notes, mut runs) = (Vec::new(), Vec::new());
+    let alone = outputs.len() == 1;
+    for output in outputs.iter().filter(|output| alone || is_ours(output)) {
+        let Value::Object(fields) = json::parse_with_not_finite(output)? else {
+            return Err(outputs::schema(output, "is no object"));
+        };
+        let document = Value::Object(fields);
+        let entries = entries(&document, output, &mut notes)?;
+        if entries.is_empty() {
+            let reason = document.get("reason").and_then(Value::as_str).unwrap_or("it lists none");
+            let reason = format!("holds no benchmark: {}", reason.escape_debug());
+            if alone {
+                return Err(outputs::schema(output, reason));
+            }
+            notes.push(format!("{} {reason}", output.name));
+            continue;
+        }
+        runs.push(ImportedRun {
+            suite: document.get("suite").and_then(Value::as_str).map(str::to_owned),
+            time: time(&document, output, &mut notes),
+            facts: facts(&document),
+            entries: outputs::counted(&output.name, entries)?,
+            digest: outputs::digest(&[output]),
+            ..ImportedRun::default()
+        });
+    }
+    match runs.is_empty() {
+        true => Err(FormatError::Nothing("the folder of Apex-X".to_owned())),
+        false => Ok(Imported { tool: "apex-x".to_owned(), tool_version: None, runs, notes }),
+    }
+}
+
+/// The benchmarks of a file of whichever kind.
+fn entries(document: &Value, output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
+    let config = document.get("config").unwrap_or(&Value::Null);
+    let fault = |reason: String| outputs::schema(output, reason);
+    let count = |key: &str| match document.get(key) {
+        Some(Value::Array(items)) => items.len(),
+        Some(Value::Object(fields)) => fields.len(),
+        _ => 0,
+    };
+    if let Some(count) = ["metrics", "cases"].map(count).into_iter().find(|count| *count > outputs::MOST_READ) {
+        return Err(FormatError::Many { name: output.name.clone(), count });
+    }
+    let is_baseline = |metrics: &Map<String, Value>| metrics.values().any(Value::is_object);
+    match (document.get("metrics"), document.get("benchmarks"), document.get("cases")) {
+        (Some(Value::Array(items)), ..) => trend(items, notes, &output.name).map_err(fault),
+        (Some(Value::Object(metrics)), ..) if is_baseline(metrics) => Ok(baseline(metrics)),
+        (Some(Value::Object(metrics)), ..) => Ok(cpu(metrics, config)),
+        (None, Some(Value::Object(benchmarks)), _) => {
+            let dtype = document.pointer("/environment/effective_dtype").or_else(|| config.get("dtype"));
+            gpu(benchmarks, config, dtype.and_then(Value::as_str)).map_err(fault)
+        }
+        (None, None, Some(Value::Array(cases))) => trt(document, cases, config).map_err(fault),
+        _ => Err(outputs::schema(output, "has neither `metrics` nor `benchmarks` nor `cases`")),
+    }
+}
+
+fn time(document: &Value, output: &Output, notes: &mut Vec<String>) -> Option<DateTime<Utc>> {
+    let text = document.get("timestamp_utc")?.as_str()?;
+    let time = text.parse::<DateTime<Utc>>().ok();
+    if time.is_none() {
+        notes.push(format!("{}: its `timestamp_utc` is no time", output.name));
+    }
+    time
+}
+
+fn facts(document: &Value) -> BTreeMap<String, String> {
+    let fact = |(path, name): &(&str, &str)| {
+        let text = document.get("environment")?.pointer(path)?.as_str().filter(|text| !text.is_empty())?;
+        Some(((*name).to_owned(), field::told(text)))
+    };
+    FACTS.iter().filter_map(fact).collect()
+}
+
+/// The metric of a 95th percentile.
+const TIME_P95: &str = "time_p95";
+
+/// What a flat name ends with, and the metric it is of. What is of a summary of a sweep comes first.
+const ENDINGS: [(&str, &str); 8] = [
+    (".p50_ms_min", "time_min"),
+    (".p50_ms_max", "time_max"),
+    (".p50_ms_median", TIME),
+    (".p50_ms", TIME),
+    (".p95_ms", TIME_P95),
+    ("_p50_ms", TIME),
+    ("_p95_ms", TIME_P95),
+    ("_ms", TIME),
+];
+
+/// The benchmark and the metric of a figure by its flat name.
+fn place(name: &str) -> (String, Metric) {
+    let short = name.strip_prefix("benchmarks.").unwrap_or(name);
+    let found = ENDINGS.iter().find_map(|(end, metric)| Some((short.strip_suffix(end)?, *metric)));
+    let (series, metric) = found.filter(|(series, _)| !series.is_empty()).unwrap_or((short, TIME));
+    (series.strip_suffix(".metrics").unwrap_or(series).to_owned(), seconds(metric))
+}
+
+/// A metric in seconds.
+fn seconds(name: &str) -> Metric {
+    Metric { name: name.to_owned(), unit: Unit::Second, better: Better::Lower }
+}
+
+/// A figure in milliseconds as an observation of so many calls; the fault names the field.
+fn milliseconds(metric: Metric, field: &str, value: &Value, n: u64) -> Result<Observation, String> {
+    let seconds = number(value).ok_or_else(|| format!("its `{}` is no number", field.escape_debug()))?;
+    let seconds = quantity::to_base(seconds, 1e-3);
+    Ok(Observation { n, ..outputs::summary(metric, "ms", field, seconds)? })
+}
+
+/// A number, or a text that reads as one: the seed's own comparison takes both, and NaN arrives as a text.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The benchmarks of a file in the order of its figures.
+#[derive(Default)]
+struct Entries {
+    entries: Vec<Entry>,
+    places: BTreeMap<String, usize>,
+}
+
+impl Entries {
+    /// The benchmark of that name, which is new where no figure of it came yet.
+    fn entry(&mut self, series: &str) -> &mut Entry {
+        let place = *self.places.entry(series.to_owned()).or_insert(self.entries.len());
+        if place == self.entries.len() {
+            self.entries.push(outputs::entry(series, Ok(Vec::new())));
+        }
+        &mut self.entries[place]
+    }
+
+    /// Adds what was found of a benchmark; the first fault fails it.
+    fn add(&mut self, series: &str, found: Result<Observation, String>) -> &mut Entry {
+        let entry = self.entry(series);
+        match found {
+            Ok(observation) if entry.status == EntryStatus::Ok => {
+                let twice = entry.observations.iter().any(|one| one.metric.name == observation.metric.name);
+                match twice {
+                    true => fail(entry, format!("its `{}` comes more than once", observation.metric.name)),
+                    false => entry.observations.push(observation),
+                }
+            }
+            Err(reason) if entry.status == EntryStatus::Ok => fail(entry, reason),
+            _ => {}
+        }
+        entry
+    }
+
+    fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn into_vec(self) -> Vec<Entry> {
+        self.entries
+    }
+}
+
+fn fail(entry: &mut Entry, reason: String) {
+    entry.status = EntryStatus::Failed(reason);
+    entry.observations.clear();
+}
+
+/// The name of the line of a trend file that is about the status of the report.
+const STATUS: &str = "__status__";
+
+/// The benchmarks of a baseline. What may be worse stands under `tolerances`, by metric: a share, and seconds.
+fn baseline(metrics: &Map<String, Value>) -> Vec<Entry> {
+    let mut entries = Entries::default();
+    for (name, spec) in metrics {
+        let (series, metric) = place(name);
+        let metric_name = metric.name.clone();
+        let found = match spec.get("value_ms") {
+            Some(value) => milliseconds(metric, "value_ms", value, 0),
+            None => Err(format!("the baseline names no `value_ms` of `{}`", name.escape_debug())),
+        };
+        let tolerances = [("max_regression_ratio", "ratio", 1.0), ("max_regression_abs_ms", "absolute", 1e-3)];
+        let entry = entries.add(&series, found);
+        note(entry, "tolerances", &metric_name, spec, &tolerances);
+    }
+    entries.into_vec()
+}
+
+/// The benchmarks of a trend file. What the seed made of them stands under `verdicts`, by metric, in seconds. A figure
+/// that the report lacked was skipped.
+fn trend(items: &[Value], notes: &mut Vec<String>, file: &str) -> Result<Vec<Entry>, String> {
+    let mut entries = Entries::default();
+    for (number, item) in items.iter().enumerate() {
+        let Some(name) = item.get("metric").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
+            return Err(format!("names no `metric` in item {}", number + 1));
+        };
+        if name == STATUS {
+            notes.push(format!("{file}: the report did not have the status that its baseline requires"));
+            continue;
+        }
+        let (series, metric) = place(name);
+        let metric_name = metric.name.clone();
+        let entry = match item.get("current_ms").filter(|current| !current.is_null()) {
+            Some(current) => entries.add(&series, milliseconds(metric, "current_ms", current, 0)),
+            None => entries.entry(&series),
+        };
+        let fields = [
+            ("status", "status", 1.0),
+            ("baseline_ms", "baseline", 1e-3),
+            ("allowed_max_ms", "allowed_max", 1e-3),
+            ("regression_ratio", "regression_ratio", 1.0),
+        ];
+        note(entry, "verdicts", &metric_name, item, &fields);
+    }
+    let mut entries = entries.into_vec();
+    for entry in entries.iter_mut().filter(|entry| entry.status == EntryStatus::Ok && entry.observations.is_empty()) {
+        entry.status = EntryStatus::Skipped("the report does not hold it".to_owned());
+    }
+    Ok(entries)
+}
+
+/// Keeps fields of a holder beside a benchmark, by metric; numbers in base units.
+fn note(entry: &mut Entry, key: &str, metric: &str, holder: &Value, fields: &[(&str, &str, f64)]) {
+    let mut noted = Map::new();
+    for (field, name, factor) in fields {
+        let value = match holder.get(field) {
+            Some(Value::String(word)) if word.parse::<f64>().is_err() => json!(word),
+            Some(value) => match number(value).filter(|number| number.is_finite()) {
+                Some(number) => json!(quantity::to_base(number, *factor)),
+                None => continue,
+            },
+            None => continue,
+        };
+        noted.insert((*name).to_owned(), value);
+    }
+    if !noted.is_empty() {
+        let all = entry.extras.entry(key.to_owned()).or_insert_with(|| Value::Object(Map::new()));
+        all[metric] = Value::Object(noted);
+    }
+}
+
+/// How many names deep a block of a GPU report lies at most.
+const DEEPEST: usize = 8;
+
+/// Bytes of what the seed calls a megabyte.
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// The fields of the configuration that are parameters of the GPU suite.
+const GPU_PARAMETERS: [&str; 7] = ["batch", "channels", "height", "width", "tile_size", "kmax", "steps"];
+
+fn cpu(metrics: &Map<String, Value>, config: &Value) -> Vec<Entry> {
+    let mut entries = Entries::default();
+    let of_model = parameters(config, &["input_shape"]);
+    let of_kernels = parameters(config, &["tile_shape", "tile_size"]);
+    for (name, value) in metrics.iter().filter(|(_, value)| !value.is_null()) {
+        let (series, metric) = place(name);
+        let is_infer = series == "infer";
+        let n = config.get(if is_infer { "infer_iters" } else { "micro_iters" }).and_then(Value::as_u64);
+        let entry = entries.add(&series, milliseconds(metric, name, value, n.unwrap_or(0)));
+        entry.params.extend(if is_infer { &of_model } else { &of_kernels }.clone());
+    }
+    entries.into_vec()
+}
+
+/// The benchmarks of a GPU report.
+fn gpu(benchmarks: &Map<String, Value>, config: &Value, dtype: Option<&str>) -> Result<Vec<Entry>, String> {
+    let mut entries = Entries::default();
+    let n = config.get("iters").and_then(Value::as_u64).unwrap_or(0);
+    walk(&mut entries, &mut Vec::new(), benchmarks, n)?;
+    let mut entries = entries.into_vec();
+    let mut params = parameters(config, &GPU_PARAMETERS);
+    params.extend(dtype.map(|dtype| ("dtype".to_owned(), field::told(dtype))));
+    for entry in &mut entries {
+        entry.params.extend(params.clone());
+        if let Some((name, variant)) = entry.series.rsplit_once('.') {
+            (entry.name, entry.variant) = (name.to_owned(), Some(variant.to_owned()));
+        }
+    }
+    Ok(entries)
+}
+
+fn walk<'a>(
+    entries: &mut Entries,
+    path: &mut Vec<&'a str>,
+    holder: &'a Map<String, Value>,
+    n: u64,
+) -> Result<(), String> {
+    for (key, value) in holder {
+        let Some(fields) = value.as_object().filter(|_| path.len() < DEEPEST) else { continue };
+        path.push(key);
+        let series = path.join(".");
+        if series.len() > LONGEST_PREFIX {
+            return Err(format!("has a block whose names take more than {LONGEST_PREFIX} bytes below `benchmarks`"));
+        }
+        let status = fields.get("status").and_then(Value::as_str);
+        if let Some(status) = status.filter(|status| *status != "ok") {
+            entries.entry(&series).status = not_run(status, fields);
+        } else if fields.contains_key("p50_ms") {
+            block(entries, &series, fields, n);
+            // Only what goes by way of the dispatcher is of its backend.
+            for name in ["backend", "fallback_reason"].iter().filter(|_| key.contains("dispatch")) {
+                let value = holder.get(*name).filter(|value| value.is_string());
+                entries.entry(&series).extras.extend(value.map(|value| ((*name).to_owned(), value.clone())));
+            }
+        } else if let (Some(_), Some(metrics)) = (status, fields.get("metrics").and_then(Value::as_object)) {
+            block(entries, &series, metrics, n);
+        } else {
+            walk(entries, path, fields, n)?;
+        }
+        if entries.count() > outputs::MOST_READ {
+            return Err(format!("has more than {} blocks below `benchmarks`", outputs::MOST_READ));
+        }
+        path.pop();
+    }
+    Ok(())
+}
+
+/// Takes a block of metrics: its times, its memory, its rate, and what else it tells in a word.
+fn block(entries: &mut Entries, series: &str, fields: &Map<String, Value>, n: u64) {
+    for (field, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        if field == "p50_ms" || field == "p95_ms" {
+            let (_, metric) = place(&format!("{series}.{field}"));
+            entries.add(series, milliseconds(metric, field, value, n));
+            continue;
+        }
+        let quantity_of_field = match field.as_str() {
+            "peak_memory_mb" => Some((Metric::peak_memory(), "MiB", MEBIBYTE)),
+            rate if rate.ends_with("_per_s") && Metric::is_word(rate) => Some((Metric::throughput(rate), "1/s", 1.0)),
+            _ => None,
+        };
+        if let Some((metric, unit, factor)) = quantity_of_field {
+            let found = number(value).ok_or_else(|| format!("its `{field}` is no number"));
+            entries.add(
+                series,
+                found.and_then(|value| outputs::summary(metric, unit, field, quantity::to_base(value, factor))),
+            );
+        } else if !value.is_array() && !value.is_object() {
+            entries.entry(series).extras.insert(field.clone(), value.clone());
+        }
+    }
+    let entry = entries.entry(series);
+    if entry.status == EntryStatus::Ok && !entry.observations.iter().any(|one| one.metric.name == TIME) {
+        entry.status = EntryStatus::Failed("its `p50_ms` is no number".to_owned());
+        entry.observations.clear();
+    }
+}
+
+/// The benchmarks of a sweep: its cases, each by its label, and the summary over them.
+fn trt(report: &Value, cases: &[Value], config: &Value) -> Result<Vec<Entry>, String> {
+    let n = config.get("iters").and_then(Value::as_u64).unwrap_or(0);
+    let mut all = Vec::with_capacity(cases.len() + 1);
+    for (number, case) in cases.iter().enumerate() {
+        let label = case.get("label").and_then(Value::as_str).filter(|label| !label.is_empty());
+        let (Some(label), Some(fields)) = (label, case.as_object()) else {
+            return Err(format!("has no `label` of case {}", number + 1));
+        };
+        let mut entries = Entries::default();
+        let series = format!("case.{label}");
+        match (fields.get("status").and_then(Value::as_str), fields.get("metrics").and_then(Value::as_object)) {
+            (Some("ok") | None, Some(metrics)) => block(&mut entries, &series, metrics, n),
+            (status, _) => entries.entry(&series).status = not_run(status.unwrap_or("failed"), fields),
+        }
+        let shapes: Vec<&str> = fields
+            .get("input_shapes")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if !shapes.is_empty() {
+            entries.entry(&series).params.insert("input_shapes".to_owned(), shapes.join(" "));
+        }
+        all.extend(entries.into_vec());
+    }
+    let mut entries = Entries::default();
+    for figure in ["p50_ms_min", "p50_ms_median", "p50_ms_max"] {
+        if let Some(value) = report.get("summary").and_then(|summary| summary.get(figure)).filter(|one| !one.is_null())
+        {
+            let (series, metric) = place(&format!("summary.{figure}"));
+            entries.add(&series, milliseconds(seconds(&metric.name), figure, value, 0));
+        }
+    }
+    all.extend(entries.into_vec());
+    Ok(unique::unique_entries(all))
+}
+
+/// The status of what did not run, with its reason.
+fn not_run(status: &str, fields: &Map<String, Value>) -> EntryStatus {
+    let reason = fields.get("reason").and_then(Value::as_str).unwrap_or("without a reason").to_owned();
+    if status == "skipped" { EntryStatus::Skipped(reason) } else { EntryStatus::Failed(reason) }
+}
+
+/// The fields of the configuration of those names as parameters: numbers and words as they are, a shape as
+/// `1x3x128x128`.
+fn parameters(config: &Value, keys: &[&str]) -> BTreeMap<String, String> {
+    let text = |key: &&str| {
+        let text = match config.get(key)? {
+            Value::Number(number) => number.to_string(),
+            Value::String(text) if !text.is_empty() => text.clone(),
+            Value::Array(sides) => sides.iter().map(Value::to_string).collect::<Vec<_>>().join("x"),
+            _ => return None,
+        };
+        Some(((*key).to_owned(), field::told(&text)))
+    };
+    keys.iter().filter_map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden;
+
+    fn output(text: &str) -> Output {
+        Output { name: "r.json".to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+
+    fn run(text: &str) -> ImportedRun {
+        read(&[output(text)]).expect("it is fine").runs.remove(0)
+    }
+
+    fn spelled(run: &ImportedRun) -> Vec<String> {
+        let of = |entry: &Entry| {
+            let found: Vec<String> = entry
+                .observations
+                .iter()
+                .map(|one| format!("{}={}", one.metric.name, (one.value * 1e9).round()))
+                .collect();
+            format!("{} {}", entry.series, found.join(" "))
+        };
+        run.entries.iter().map(of).collect()
+    }
+
+    /// The texts of a kind in the golden cases of a family.
+    fn golden_texts(family: &str, kind: &str) -> Vec<(String, String)> {
+        let path = format!("{}/../../fixtures/golden/apex-x/{family}.json", env!("CARGO_MANIFEST_DIR"));
+        let cases: Value = serde_json::from_slice(&std::fs::read(path).expect("it is there")).expect("it is JSON");
+        let of = |case: &Value| {
+            let text = case.pointer(kind)?;
+            let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
+            Some((case["name"].as_str()?.to_owned(), text))
+        };
+        cases["cases"].as_array().expect("there are cases").iter().filter_map(of).collect()
+    }
+
+    #[test]
+    fn a_report_of_the_cpu_suite_is_read() {
+        let (name, text) = golden_texts("perf_compare", "/current_json_text").remove(0);
+        assert_eq!(name, "shipped_baseline_vs_recorded_run");
+        let run = run(&text);
+        let expected = [
+            "fusion_gate time=3039750",
+            "infer time=266833 time_p95=782500",
+            "tile_pack time=457584",
+            "tile_unpack time=1902625",
+        ];
+        assert_eq!(spelled(&run), expected);
+        assert_eq!((run.suite.as_deref(), run.entries[1].observations[0].n), (Some("apex_x_cpu_perf_regression"), 15));
+        assert_eq!(run.entries[1].params["input_shape"], "1x3x128x128");
+        assert_eq!(run.entries[0].params.keys().collect::<Vec<_>>(), ["tile_shape", "tile_size"]);
+        assert_eq!(run.facts["platform"], "macOS-26.3-arm64-arm-64bit-Mach-O");
+    }
+
+    #[test]
+    fn a_report_of_the_gpu_suite_is_read() {
+        let (_, text) = golden_texts("report_markdown", "/report").remove(0);
+        let run = run(&text);
+        assert_eq!(run.entries.len(), 12);
+        let pack = &run.entries[1];
+        assert_eq!((pack.series.as_str(), pack.name.as_str()), ("tile_ops.tilepack.dispatch", "tile_ops.tilepack"));
+        assert_eq!((pack.variant.as_deref(), pack.params["dtype"].as_str()), (Some("dispatch"), "float16"));
+        let found: Vec<_> = pack.observations.iter().map(|one| (one.metric.name.as_str(), one.value)).collect();
+        let memory = 12.5 * 1_048_576.0;
+        let expected = [("time", 0.001), ("time_p95", 0.0015), ("peak_memory", memory), ("tiles_per_s", 32000.0)];
+        assert_eq!(found, expected);
+        assert_eq!((&pack.extras["backend"], run.entries[0].extras.len()), (&Value::from("triton"), 0));
+        let plugin = run.entries.iter().find(|entry| entry.series == "tilessm.tensorrt_plugin").expect("it is there");
+        assert_eq!(plugin.status, EntryStatus::Skipped("missing_plugin_library".to_owned()));
+        assert_eq!(run.time.map(|time| time.to_rfc3339()).as_deref(), Some("2026-02-11T00:00:00+00:00"));
+    }
+
+    #[test]
+    fn a_sweep_is_read_with_its_summary() {
+        let texts = golden_texts("perf_compare", "/current_json_text");
+        let (_, text) = texts.iter().find(|(name, _)| name == "trt_pass").expect("it is there");
+        let run = run(text);
+        let expected = [
+            "case.default time=2500000 time_p95=3000000 frames_per_s=400000000000",
+            "case.case_001_1_3_128_128 time=3500000 time_p95=4100000",
+            "case.case_002_1_3_256_256 ",
+            "summary time_min=2000000 time=3000000 time_max=4000000",
+        ];
+        assert_eq!(spelled(&run), expected);
+        assert_eq!(run.entries[2].status, EntryStatus::Skipped("engine_not_found".to_owned()));
+    }
+
+    #[test]
+    fn baselines_keep_tolerances_and_trends_verdicts() {
+        let (_, text) = golden_texts("perf_compare", "/baseline_json_text").remove(0);
+        let infer = &run(&text).entries[1];
+        assert_eq!((infer.series.as_str(), infer.observations.len()), ("infer", 2));
+        let tolerance = &infer.extras["tolerances"]["time_p95"];
+        assert_eq!((tolerance["ratio"].as_f64(), tolerance["absolute"].as_f64()), (Some(1.0), Some(0.005)));
+        let trends = golden_texts("perf_compare", "/expected/trend_json_text");
+        let (_, text) = trends.iter().find(|(name, _)| name == "gpu_skipped_status_and_missing").expect("it is there");
+        let text = text.replace("__TIMESTAMP__", "2026-11-21T01:41:59.155515Z");
+        let mut imported = read(&[output(&text)]).expect("it is fine");
+        let run = imported.runs.remove(0);
+        assert!(imported.notes[0].contains("did not have the status"), "{:?}", imported.notes);
+        assert_eq!(run.entries[0].status, EntryStatus::Skipped("the report does not hold it".to_owned()));
+        assert_eq!(run.entries[0].extras["verdicts"]["time"]["status"], "missing");
+        assert_eq!(run.time.map(|time| time.timestamp_subsec_micros()), Some(155_515));
+        let (_, text) = trends.iter().find(|(name, _)| name == "nan_current_fails").expect("it is there");
+        let failed = read(&[output(text)]).expect("it is read").runs.remove(0);
+        assert!(matches!(&failed.entries[0].status, EntryStatus::Failed(why) if why.contains("`current_ms` is NaN")));
+    }
+
+    /// A trend file has the times of its report, wherever both have them.
+    #[test]
+    fn a_trend_and_its_report_tell_the_same() {
+        let reports: BTreeMap<String, String> =
+            golden_texts("perf_compare", "/current_json_text").into_iter().collect();
+        let mut compared = 0;
+        for (name, trend) in golden_texts("perf_compare", "/expected/trend_json_text") {
+            let (Ok(trend), Ok(report)) = (read(&[output(&trend)]), read(&[output(&reports[&name])])) else { continue };
+            for entry in &trend.runs[0].entries {
+                let other = report.runs[0].entries.iter().find(|other| other.series == entry.series);
+                for one in &entry.observations {
+                    let other = other.and_then(|other| other.observations.iter().find(|two| two.metric == one.metric));
+                    assert_eq!(other.map(|other| other.value), Some(one.value), "{name} {}", entry.series);
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared >= 20, "{compared} figures were compared");
+    }
+
+    #[test]
+    fn an_impossible_figure_fails_alone() {
+        let check = |value: &str, words: &str| {
+            let run = run(&format!(r#"{{"metrics": {{"bad_p50_ms": {value}, "fine_p50_ms": 1, "none_ms": null}}}}"#));
+            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("it has failed") };
+            assert!(reason.contains(words), "{reason}");
+            assert_eq!((run.entries.len(), &run.entries[1].status), (2, &EntryStatus::Ok));
+        };
+        check("0", "its `bad_p50_ms` is 0 s, where more than zero is needed");
+        check("NaN", "its `bad_p50_ms` is NaN");
+        check("-Infinity", "its `bad_p50_ms` is -inf");
+        check("\"fast\"", "its `bad_p50_ms` is no number");
+        check("true", "is no number");
+    }
+
+    #[test]
+    fn what_holds_no_benchmark_is_refused() {
+        let check = |text: &str, words: &str| {
+            let error = read(&[output(text)]).expect_err("it is refused").to_string();
+            assert!(error.contains("r.json") && error.contains(words), "{error}");
+        };
+        check("", "is empty");
+        check("[]", "is no object");
+        check("{}", "has neither `metrics` nor `benchmarks` nor `cases`");
+        check(r#"{"metrics": 1}"#, "has neither");
+        check(r#"{"benchmarks": {}, "reason": "cuda_unavailable"}"#, "holds no benchmark: cuda_unavailable");
+        check(r#"{"metrics": [{"status": "pass"}]}"#, "names no `metric` in item 1");
+        check(r#"{"cases": [{"status": "ok"}]}"#, "has no `label` of case 1");
+        check(r#"{"metrics": {"a_ms": 1, "a_ms": 2}}"#, "stands twice");
+        let long = "n".repeat(4097);
+        check(
+            &format!(r#"{{"benchmarks": {{"{long}": {{"p50_ms": 1}}}}}}"#),
+            "more than 4096 bytes below `benchmarks`",
+        );
+        let many: Vec<String> = (0..=outputs::MOST_READ).map(|number| format!(r#""{number}_ms": 1"#)).collect();
+        check(&format!(r#"{{"metrics": {{{}}}}}"#, many.join(",")), "lists 50001 benchmarks");
+        assert!(matches!(read(&[output("{}"), output("{}")]), Err(FormatError::Nothing(_))));
+    }
+
+    #[test]
+    fn the_suite_is_what_is_recognised_and_damage_is_no_panic() {
+        let check = |text: &str, expected: bool| assert_eq!(recognises(&[output(text)]), expected, "{text}");
+        check(r#"{"metrics": {}, "suite" : "apex_x_cpu_perf_regression"}"#, true);
+        check(r#"{"suite": "other"}"#, false);
+        check(r#"["suite", "apex_x_gpu_benchmark"]"#, false);
+        for (_, text) in golden_texts("report_markdown", "/report") {
+            golden::survives(&[output(&text)], read);
+        }
+    }
+
+    #[test]
+    fn a_figure_has_one_place_however_it_is_spelt() {
+        let check = |name: &str, series: &str, metric: &str| {
+            assert_eq!(place(name), (series.to_owned(), seconds(metric)), "{name}");
+        };
+        check("infer_p50_ms", "infer", "time");
+        check("infer_p95_ms", "infer", "time_p95");
+        check("benchmarks.tile_ops.tilepack.dispatch.p95_ms", "tile_ops.tilepack.dispatch", "time_p95");
+        check("benchmarks.end_to_end_infer.tensorrt_engine.metrics.p50_ms", "end_to_end_infer.tensorrt_engine", "time");
+        check("case.case_001_1_3.p50_ms", "case.case_001_1_3", "time");
+        check("summary.p50_ms_min", "summary", "time_min");
+        check("summary.p50_ms_median", "summary", "time");
+        check("a_ms", "a", "time");
+        check("plain", "plain", "time");
+        check("_ms", "_ms", "time");
+    }
+
+    #[test]
+    fn a_fault_fails_its_benchmark() {
+        let mut entries = Entries::default();
+        let found = |metric: &str, value: Value| milliseconds(seconds(metric), "x", &value, 5);
+        entries.add("a", found("time", json!("1.5")));
+        entries.add("a", found("time_p95", json!(3)));
+        entries.add("b", found("time", json!(true)));
+        entries.add("b", found("time_p95", json!(1)));
+        entries.add("c", found("time", json!(1)));
+        entries.add("c", found("time", json!(2)));
+        entries.add("d", found("time", json!("NaN")));
+        let entries = entries.into_vec();
+        assert_eq!(
+            entries[0].observations.iter().map(|one| (one.value, one.n)).collect::<Vec<_>>(),
+            [(0.0015, 5), (0.003, 5)]
+        );
+        let reasons = entries[1..].iter().map(|entry| match &entry.status {
+            EntryStatus::Failed(reason) => reason.as_str(),
+            _ => "",
+        });
+        let wanted = ["its `x` is no number", "its `time` comes more than once", "its `x` is NaN, which is no number"];
+        assert_eq!(reasons.collect::<Vec<_>>(), wanted);
+    }
+}
