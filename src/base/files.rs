@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::digest::RunningHash;
+
 /// A file cannot be written; what was there stands.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write `{}`: {error}", .path.display())]
@@ -143,6 +145,22 @@ pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)
+}
+
+/// The SHA-256 of a file of any size, as 64 lower-case hexadecimal digits.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sha256_of_file(path: &Path) -> io::Result<String> {
+    let mut hash = RunningHash::default();
+    let mut file = File::open(path)?;
+    let mut part = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(hash.hex()),
+            count => hash.add(&part[..count]),
+        }
+    }
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> WriteError {

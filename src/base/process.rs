@@ -28,6 +28,8 @@ const OPEN_AFTER_EXIT: Duration = Duration::from_millis(300);
 pub struct ProcessGroup {
     pub child: Child,
     guard: Option<Guard>,
+    /// Whether the program is in our own group, which must not be signalled.
+    is_foreground: bool,
     is_reaped: bool,
 }
 
@@ -38,7 +40,13 @@ impl ProcessGroup {
     /// When it cannot be started.
     pub fn spawn(command: &mut Command, guard: Option<Guard>) -> io::Result<ProcessGroup> {
         join_group(command, guard.as_ref().map_or(0, |guard| guard.0.id()));
-        Ok(ProcessGroup { child: command.spawn()?, guard, is_reaped: false })
+        Ok(ProcessGroup { child: command.spawn()?, guard, is_foreground: false, is_reaped: false })
+    }
+
+    /// Starts a program that may ask at the terminal, such as for a passphrase. Only a process of our own group may read
+    /// there, so that what the program starts is not ended with it.
+    fn spawn_foreground(command: &mut Command) -> io::Result<ProcessGroup> {
+        Ok(ProcessGroup { child: command.spawn()?, guard: None, is_foreground: true, is_reaped: false })
     }
 
     /// Whether the program has ended. It is not reaped, so its number still stands for its group.
@@ -60,6 +68,9 @@ impl ProcessGroup {
     }
 
     fn signal(&self, signal: Signal) {
+        if self.is_foreground {
+            return;
+        }
         let leader = self.guard.as_ref().map_or(&self.child, |guard| &guard.0);
         signal_group(leader, signal);
     }
@@ -203,6 +214,15 @@ pub fn capture(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Re
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     capture_started(ProcessGroup::spawn(command, None)?, input, limits)
+}
+
+/// Like [`capture`], with a program that may ask at the terminal. When its time is up it alone is killed.
+///
+/// # Errors
+/// As [`capture`].
+pub fn capture_foreground(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    capture_started(ProcessGroup::spawn_foreground(command)?, input, limits)
 }
 
 /// Like [`capture`], with a program that was started with its outputs piped.
@@ -415,6 +435,17 @@ mod tests {
         check(much, 4, "ended with exit code 0", "2999", "2999");
         assert_eq!(run(much, &limits(LONG, usize::MAX, 300_000)).stdout.len(), 300_000);
         assert!(capture(&mut Command::new("/nowhere/git"), Vec::new(), &limits(LONG, 4, 4)).is_err());
+    }
+
+    #[test]
+    fn a_program_that_may_ask_at_the_terminal_stays_in_our_group() {
+        let own = || rustix::process::getpgrp().as_raw_nonzero().to_string();
+        let group = |captured: Captured| String::from_utf8_lossy(&captured.stdout).trim().to_owned();
+        let script = "ps -o pgid= -p $$; read line && test $line = input && exec sleep 1000";
+        let limits = limits(Duration::from_secs(1), 100, 100);
+        let captured = capture_foreground(&mut shell(script), b"input\n".to_vec(), &limits).expect("there is a shell");
+        assert_eq!((captured.end, group(captured)), (End::TimeOut, own()));
+        assert_ne!(group(run("ps -o pgid= -p $$", &limits)), own());
     }
 
     #[test]

@@ -75,6 +75,21 @@ pub fn shortened(text: &str, length: usize) -> String {
     text.chars().take(length.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// The word of `words` closest to `word`, where one is close enough to be meant.
+pub fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
+    let distance = |candidate: &str| strsim::damerau_levenshtein(&word.to_lowercase(), candidate);
+    words.iter().copied().min_by_key(|candidate| distance(candidate)).filter(|near| {
+        let longest = word.chars().count().max(near.chars().count());
+        distance(near) * 3 <= longest + 1
+    })
+}
+
+/// A hint for a word that is none of `words`: the closest one, and all there are.
+pub fn suggestion(word: &str, words: &[&str]) -> String {
+    let near = nearest(word, words).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    format!("{near}there are: {}", if words.is_empty() { "none".to_owned() } else { words.join(", ") })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

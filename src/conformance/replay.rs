@@ -11,6 +11,7 @@ use crate::expected::exactly;
 use crate::failure::{Failure, Outcome, fails, narrow, require};
 use sprag_base::digest::sha256_hex;
 use sprag_base::json;
+use sprag_evidence::file;
 use sprag_evidence::fixture::{Fixture, Mode};
 use sprag_evidence::manifest::{Artifact, Manifest};
 use sprag_evidence::play::play;
@@ -36,7 +37,7 @@ pub(crate) fn run_golden(case: Value) -> Outcome {
         require(played.expected == play_at("elsewhere/trace.json")?.expected, || {
             "it depends on where the trace lies, or on the time".to_owned()
         })?;
-        let trace = played.trace.to_file();
+        let trace = String::from_utf8_lossy(&file::to_bytes(&played.trace)).into_owned();
         Ok(vec![
             ("summary", exactly(&played.expected.summary)),
             ("trace", exactly(&played.trace)),
@@ -93,8 +94,8 @@ fn manifest(case: &ManifestCase) -> Outcome<Manifest> {
         (name.clone(), Artifact { path: content.path.clone(), sha256 })
     };
     let artifacts = case.artifacts.iter().map(artifact).collect();
-    let manifest = Manifest::of(narrow("seed", case.seed)?, case.config.clone(), artifacts);
-    let read = Manifest::read(&manifest.to_file()).map_err(|error| fails(error.to_string()))?;
+    let manifest = Manifest::new(narrow("seed", case.seed)?, case.config.clone(), artifacts);
+    let read = file::read::<Manifest>(&file::to_bytes(&manifest)).map_err(|error| fails(error.to_string()))?;
     require(read == manifest, || "the manifest is not what its file says".to_owned())?;
     Ok(manifest)
 }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{self, FileError};
 use super::sums::{self, SUMS};
 use sprag_model::checklist::FilledChecklist;
 
@@ -31,18 +30,6 @@ pub fn place(key: &str, path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain = format!("{FOLDER}/{key}/{name}");
     if sums::is_plain(&plain) { plain } else { format!("{FOLDER}/{key}/file") }
-}
-
-pub fn to_file(listed: &[Listed]) -> Vec<u8> {
-    file::text(&listed).into_bytes()
-}
-
-/// Reads the list.
-///
-/// # Errors
-/// What is wrong with it, and where.
-pub fn read(bytes: &[u8]) -> Result<Vec<Listed>, FileError> {
-    file::read(bytes)
 }
 
 /// The command that verifies a folder against a clone of the repository.
@@ -92,6 +79,7 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file;
 
     #[test]
     fn an_artifact_lies_below_its_key_under_a_plain_name() {
@@ -104,7 +92,8 @@ mod tests {
     #[test]
     fn the_list_reads_back() {
         let listed = vec![Listed { key: "a".to_owned(), path: "b c".to_owned(), file: None }];
-        assert_eq!(read(&to_file(&listed)).unwrap(), listed);
-        assert!(read(b"[{\"key\": \"a\", \"path\": \"b\", \"status\": \"pass\"}]").is_err());
+        assert_eq!(file::read::<Vec<Listed>>(&file::to_bytes(&listed)).unwrap(), listed);
+        let more = b"[{\"key\": \"a\", \"path\": \"b\", \"status\": \"pass\"}]";
+        assert!(file::read::<Vec<Listed>>(more).is_err());
     }
 }

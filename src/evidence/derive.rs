@@ -1,7 +1,6 @@
 //! Deriving the status of an item from what was found: the one place where a status is made.
 
-use super::mend::mend;
-use sprag_model::checklist::{Filled, Item, NeededFile, Rests, RuntimeTarget, Status, Waiving};
+use sprag_model::checklist::{Filled, Item, NeededFile, Rests, Rule, RuntimeTarget, Status, Waiving};
 use sprag_model::gate::Outcome;
 use sprag_model::trend::Coverage;
 use sprag_model::verdict::Counts;
@@ -11,19 +10,19 @@ const MOST_NAMED: usize = 3;
 
 /// What was found for an item, by the kind of its rule.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum Finding {
     /// Evidence that does not hold together, and what is wrong with it.
     Damaged(String),
     /// The suite has no run at this commit.
     NoRun { suite: String },
     /// What the gate says of the runs of a suite, one a machine.
-    Verdicts(Vec<Judged>),
+    Verdicts(Vec<SuiteResult>),
     /// The files that were asked for.
-    Files(Vec<FoundFile>),
+    Files(Vec<FileEvidence>),
     /// What was checked against the references, one a run.
-    Parity(Vec<Checked>),
+    Parity(Vec<ParityResult>),
     /// The files, and what of the first one does not hold; or why that cannot be told.
-    Replay(Vec<FoundFile>, Result<Vec<String>, String>),
+    Replay(Vec<FileEvidence>, Result<Vec<String>, String>),
     /// The regressions that reach the commit.
     Events {
         /// How many series were looked at.
@@ -36,12 +35,12 @@ pub enum Found {
     /// Which series can be judged.
     Coverage(Coverage),
     /// The environments of the runs of a suite, one a run.
-    Environments(Vec<Surroundings>),
+    Environments(Vec<EnvironmentResult>),
 }
 
 /// What the gate says of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct SuiteResult {
     /// What people call the machine.
     pub machine: String,
     /// How it came out.
@@ -58,7 +57,7 @@ pub struct Judged {
 
 /// A file that an item needs, as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundFile {
+pub struct FileEvidence {
     pub needed: NeededFile,
     /// Its digest and size; absent where it is not there.
     pub content: Option<(String, u64)>,
@@ -68,7 +67,7 @@ pub struct FoundFile {
 
 /// What a run says of its kernels against their references.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct ParityResult {
     /// What people call the machine.
     pub machine: String,
     /// How many benchmarks were checked.
@@ -81,7 +80,7 @@ pub struct Checked {
 
 /// The environment of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct EnvironmentResult {
     /// What people call the machine.
     pub machine: String,
     pub key: String,
@@ -109,7 +108,7 @@ fn damaged(why: impl Into<String>) -> Derived {
 
 /// An item with its status: absent `found` where releases for these targets do not need it. A waiver in force covers what
 /// fails or is not shown, and never evidence that does not hold together.
-pub fn filled(item: &Item, found: Option<&Found>, rests_on: Vec<Rests>, waiver: Option<Waiving>) -> Filled {
+pub fn filled(item: &Item, found: Option<&Finding>, rests_on: Vec<Rests>, waiver: Option<Waiving>) -> Filled {
     let Derived { status, why, integrity } = match found {
         None => derived(Status::NotApplicable, format!("for {} only", RuntimeTarget::list(&item.targets))),
         Some(found) => derive(found),
@@ -130,18 +129,18 @@ pub fn filled(item: &Item, found: Option<&Found>, rests_on: Vec<Rests>, waiver: 
     }
 }
 
-fn derive(found: &Found) -> Derived {
+fn derive(found: &Finding) -> Derived {
     match found {
-        Found::Damaged(why) => damaged(why.clone()),
-        Found::NoRun { suite } => derived(Status::Pending, format!("{suite} has no whole run at this commit")),
-        Found::Verdicts(judged) => worst(judged.iter().map(verdict)),
-        Found::Files(files) => of_files(files),
-        Found::Parity(checked) => worst(checked.iter().map(parity)),
-        Found::Replay(files, faults) => replay(files, faults),
-        Found::Events { series: 0, .. } => derived(Status::Pending, "the history has no series to look at"),
-        Found::Events { series, open, accepted } => events(*series, open, accepted),
-        Found::Coverage(coverage) => covered(coverage),
-        Found::Environments(runs) => worst(runs.iter().map(surroundings)),
+        Finding::Damaged(why) => damaged(why.clone()),
+        Finding::NoRun { suite } => derived(Status::Pending, format!("{suite} has no whole run at this commit")),
+        Finding::Verdicts(judged) => worst(judged.iter().map(verdict)),
+        Finding::Files(files) => of_files(files),
+        Finding::Parity(checked) => worst(checked.iter().map(parity)),
+        Finding::Replay(files, faults) => replay(files, faults),
+        Finding::Events { series: 0, .. } => derived(Status::Pending, "the history has no series to look at"),
+        Finding::Events { series, open, accepted } => events(*series, open, accepted),
+        Finding::Coverage(coverage) => covered(coverage),
+        Finding::Environments(runs) => worst(runs.iter().map(surroundings)),
     }
 }
 
@@ -161,8 +160,8 @@ fn worst(all: impl Iterator<Item = Derived>) -> Derived {
     Derived { why: whys.join("; "), ..worst.clone() }
 }
 
-fn verdict(judged: &Judged) -> Derived {
-    let Judged { machine, outcome, counts, against, worse, .. } = judged;
+fn verdict(judged: &SuiteResult) -> Derived {
+    let SuiteResult { machine, outcome, counts, against, worse, .. } = judged;
     let (words, names) = (counts.words(), named(worse));
     match outcome {
         Outcome::Pass => derived(Status::Pass, format!("{machine}: {words}, against {against}")),
@@ -172,9 +171,9 @@ fn verdict(judged: &Judged) -> Derived {
     }
 }
 
-fn of_files(files: &[FoundFile]) -> Derived {
+fn of_files(files: &[FileEvidence]) -> Derived {
     worst(files.iter().map(|file| {
-        let FoundFile { needed: NeededFile { key, path, sha256 }, content, fault } = file;
+        let FileEvidence { needed: NeededFile { key, path, sha256 }, content, fault } = file;
         match (content, fault) {
             (_, Some(fault)) => derived(Status::Fail, format!("`{path}` ({key}) {fault}")),
             (None, None) => derived(Status::Pending, format!("`{path}` ({key}) is not there")),
@@ -189,8 +188,8 @@ fn of_files(files: &[FoundFile]) -> Derived {
     }))
 }
 
-fn parity(checked: &Checked) -> Derived {
-    let Checked { machine, checked, wrong, unchecked } = checked;
+fn parity(checked: &ParityResult) -> Derived {
+    let ParityResult { machine, checked, wrong, unchecked } = checked;
     if !wrong.is_empty() {
         return derived(Status::Fail, format!("{machine}: {} give a wrong result{}", wrong.len(), named(wrong)));
     }
@@ -201,7 +200,7 @@ fn parity(checked: &Checked) -> Derived {
     derived(Status::Pass, format!("{machine}: {checked} benchmarks give what their references give, within tolerance"))
 }
 
-fn replay(files: &[FoundFile], faults: &Result<Vec<String>, String>) -> Derived {
+fn replay(files: &[FileEvidence], faults: &Result<Vec<String>, String>) -> Derived {
     let there = of_files(files);
     // Where there is no manifest yet, the evidence is missing; a manifest that is there must hold, and all that it is about.
     if files.first().is_none_or(|manifest| manifest.content.is_none() && manifest.fault.is_none()) {
@@ -243,8 +242,8 @@ fn covered(coverage: &Coverage) -> Derived {
     derived(Status::Fail, format!("{judged} of {total} series can be judged: {}", words.join(", ")))
 }
 
-fn surroundings(run: &Surroundings) -> Derived {
-    let Surroundings { machine, key, dirty, missing } = run;
+fn surroundings(run: &EnvironmentResult) -> Derived {
+    let EnvironmentResult { machine, key, dirty, missing } = run;
     if *dirty {
         return derived(Status::Fail, format!("{machine} measured files that the commit does not hold"));
     }
@@ -252,6 +251,35 @@ fn surroundings(run: &Surroundings) -> Derived {
         return derived(Status::Fail, format!("{machine} does not tell {}", missing.join(", ")));
     }
     derived(Status::Pass, format!("{machine}: environment {key}, of a clean tree"))
+}
+
+/// What to do next about an item that came out so.
+fn mend(item: &Item, status: Status, integrity: bool) -> String {
+    let made_by = || match item.producer.is_empty() {
+        true => "make it".to_owned(),
+        false => format!("make it with `{}`", item.producer),
+    };
+    if integrity {
+        return "restore what was recorded from git; nothing waives this".to_owned();
+    }
+    match (&item.rule, status) {
+        (Rule::SuiteVerdict { suite, .. }, Status::Fail) => {
+            format!("find the commit with `sprag trend --suite {suite}`, mend it, and measure again")
+        }
+        (Rule::SuiteVerdict { suite, .. }, _) => format!(
+            "measure it from a clean tree, `sprag run --suite {suite} --record`, with something to hold it against: \
+             `sprag baseline list`"
+        ),
+        (Rule::Parity { suite } | Rule::Environment { suite, .. }, _) => {
+            format!("measure it from a clean tree: `sprag run --suite {suite} --record`")
+        }
+        (Rule::File | Rule::Replay, _) => {
+            let keys: Vec<String> = item.files.iter().map(|one| format!("--artifact {}=PATH", one.key)).collect();
+            format!("{}, or name where it lies: `{}`", made_by(), keys.join(" "))
+        }
+        (Rule::EventsResolved, _) => "mend it, or accept it in `ledger/`: `sprag trend` tells the events".to_owned(),
+        (Rule::Coverage { .. }, _) => "measure what is missing: `sprag weekly`".to_owned(),
+    }
 }
 
 /// The first names of a list, as the end of a sentence.
@@ -273,7 +301,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use sprag_model::checklist::Rule;
 
     fn item(rule: Rule) -> Item {
         Item {
@@ -286,11 +313,11 @@ mod tests {
         }
     }
 
-    fn judged(outcome: Outcome) -> Found {
+    fn judged(outcome: Outcome) -> Finding {
         let (machine, against) = ("box".to_owned(), "the baseline".to_owned());
         let worse = vec!["cpu/a".to_owned()];
         let counts = Counts::default();
-        Found::Verdicts(vec![Judged { machine, outcome, counts, against, worse, nearest: None }])
+        Finding::Verdicts(vec![SuiteResult { machine, outcome, counts, against, worse, nearest: None }])
     }
 
     fn waiver(in_force: bool) -> Waiving {
@@ -299,13 +326,13 @@ mod tests {
         Waiving { entry, author, reason, date: day, expires: day, in_force }
     }
 
-    fn file(content: Option<(&str, u64)>, sha256: Option<&str>, fault: Option<&str>) -> FoundFile {
+    fn file(content: Option<(&str, u64)>, sha256: Option<&str>, fault: Option<&str>) -> FileEvidence {
         let needed = NeededFile { key: "k".to_owned(), path: "p".to_owned(), sha256: sha256.map(str::to_owned) };
         let content = content.map(|(digest, bytes)| (digest.to_owned(), bytes));
-        FoundFile { needed, content, fault: fault.map(str::to_owned) }
+        FileEvidence { needed, content, fault: fault.map(str::to_owned) }
     }
 
-    fn status(found: &Found) -> (Status, bool) {
+    fn status(found: &Finding) -> (Status, bool) {
         let filled = filled(&item(Rule::File), Some(found), Vec::new(), None);
         assert_eq!(filled.mend.is_some(), filled.status.blocks());
         (filled.status, filled.integrity)
@@ -314,42 +341,42 @@ mod tests {
     #[test]
     fn each_kind_of_evidence_has_its_statuses() {
         use Status::{Fail, Pass, Pending};
-        let plain = |found: &Found, expected: Status| assert_eq!(status(found), (expected, false), "{found:?}");
+        let plain = |found: &Finding, expected: Status| assert_eq!(status(found), (expected, false), "{found:?}");
         plain(&judged(Outcome::Pass), Pass);
         plain(&judged(Outcome::Fail), Fail);
         plain(&judged(Outcome::Inconclusive), Pending);
         plain(&judged(Outcome::NotMeasured), Pending);
-        plain(&Found::Verdicts(Vec::new()), Pending);
-        plain(&Found::NoRun { suite: "cpu".to_owned() }, Pending);
-        assert_eq!(status(&Found::Damaged("x".to_owned())), (Fail, true));
-        plain(&Found::Files(vec![file(Some(("ab", 3)), None, None)]), Pass);
-        plain(&Found::Files(vec![file(Some(("ab", 3)), Some("ab"), None)]), Pass);
-        plain(&Found::Files(vec![file(Some(("ab", 3)), None, None), file(None, None, None)]), Pending);
-        plain(&Found::Files(vec![file(Some(("ab", 0)), None, None)]), Fail);
-        plain(&Found::Files(vec![file(None, None, Some("is a folder"))]), Fail);
-        assert_eq!(status(&Found::Files(vec![file(Some(("ab", 3)), Some("cd"), None)])), (Fail, true));
-        let replayed = |faults| Found::Replay(vec![file(Some(("ab", 3)), None, None)], faults);
+        plain(&Finding::Verdicts(Vec::new()), Pending);
+        plain(&Finding::NoRun { suite: "cpu".to_owned() }, Pending);
+        assert_eq!(status(&Finding::Damaged("x".to_owned())), (Fail, true));
+        plain(&Finding::Files(vec![file(Some(("ab", 3)), None, None)]), Pass);
+        plain(&Finding::Files(vec![file(Some(("ab", 3)), Some("ab"), None)]), Pass);
+        plain(&Finding::Files(vec![file(Some(("ab", 3)), None, None), file(None, None, None)]), Pending);
+        plain(&Finding::Files(vec![file(Some(("ab", 0)), None, None)]), Fail);
+        plain(&Finding::Files(vec![file(None, None, Some("is a folder"))]), Fail);
+        assert_eq!(status(&Finding::Files(vec![file(Some(("ab", 3)), Some("cd"), None)])), (Fail, true));
+        let replayed = |faults| Finding::Replay(vec![file(Some(("ab", 3)), None, None)], faults);
         plain(&replayed(Ok(Vec::new())), Pass);
         assert_eq!(status(&replayed(Err("is no manifest".to_owned()))), (Fail, true));
         assert_eq!(status(&replayed(Ok(vec!["x".to_owned()]))), (Fail, true));
-        plain(&Found::Replay(vec![file(None, None, None)], Ok(Vec::new())), Pending);
+        plain(&Finding::Replay(vec![file(None, None, None)], Ok(Vec::new())), Pending);
         for (manifest, artifact) in [
             (file(Some(("ab", 0)), None, None), file(Some(("ab", 3)), None, None)),
             (file(None, None, Some("is no file")), file(Some(("ab", 3)), None, None)),
             (file(Some(("ab", 3)), None, None), file(None, None, None)),
         ] {
-            assert_eq!(status(&Found::Replay(vec![manifest, artifact], Ok(Vec::new()))), (Fail, true));
+            assert_eq!(status(&Finding::Replay(vec![manifest, artifact], Ok(Vec::new()))), (Fail, true));
         }
         let checked = |checked: usize, wrong: usize, unchecked: usize| {
             let names = |count: usize| vec!["b".to_owned(); count];
             let (wrong, unchecked) = (names(wrong), names(unchecked));
-            Found::Parity(vec![Checked { machine: "m".to_owned(), checked, wrong, unchecked }])
+            Finding::Parity(vec![ParityResult { machine: "m".to_owned(), checked, wrong, unchecked }])
         };
         plain(&checked(3, 0, 0), Pass);
         plain(&checked(3, 1, 1), Fail);
         plain(&checked(3, 0, 1), Pending);
         plain(&checked(0, 0, 0), Pending);
-        let events = |series: usize, open: usize| Found::Events {
+        let events = |series: usize, open: usize| Finding::Events {
             series,
             open: vec!["e".to_owned(); open],
             accepted: vec!["f".to_owned()],
@@ -357,13 +384,18 @@ mod tests {
         plain(&events(3, 0), Pass);
         plain(&events(3, 5), Fail);
         plain(&events(0, 0), Pending);
-        let coverage = |judged, total| Found::Coverage(Coverage { judged, total, reasons: Vec::new() });
+        let coverage = |judged, total| Finding::Coverage(Coverage { judged, total, reasons: Vec::new() });
         plain(&coverage(2, 2), Pass);
         plain(&coverage(1, 2), Fail);
         plain(&coverage(0, 0), Pending);
         let around = |dirty: bool, missing: &[&str]| {
             let missing = missing.iter().map(|one| (*one).to_owned()).collect();
-            Found::Environments(vec![Surroundings { machine: "m".to_owned(), key: "k".to_owned(), dirty, missing }])
+            Finding::Environments(vec![EnvironmentResult {
+                machine: "m".to_owned(),
+                key: "k".to_owned(),
+                dirty,
+                missing,
+            }])
         };
         plain(&around(false, &[]), Pass);
         plain(&around(true, &[]), Fail);
@@ -372,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_waiver_covers_what_fails_or_is_missing_and_no_damage() {
-        let check = |found: &Found, in_force: bool, expected: Status| {
+        let check = |found: &Finding, in_force: bool, expected: Status| {
             let filled = filled(&item(Rule::File), Some(found), Vec::new(), Some(waiver(in_force)));
             assert_eq!(filled.status, expected, "{found:?}");
         };
@@ -380,8 +412,8 @@ mod tests {
         check(&judged(Outcome::Inconclusive), true, Status::Waived);
         check(&judged(Outcome::Fail), false, Status::Fail);
         check(&judged(Outcome::Pass), true, Status::Pass);
-        check(&Found::Damaged("x".to_owned()), true, Status::Fail);
-        check(&Found::Replay(vec![file(Some(("a", 1)), None, None)], Ok(vec!["x".to_owned()])), true, Status::Fail);
+        check(&Finding::Damaged("x".to_owned()), true, Status::Fail);
+        check(&Finding::Replay(vec![file(Some(("a", 1)), None, None)], Ok(vec!["x".to_owned()])), true, Status::Fail);
     }
 
     #[test]

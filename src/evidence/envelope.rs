@@ -3,16 +3,16 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::file::{self, FileError};
+use super::file;
+use super::release::Fault;
 use super::statement::STATEMENT;
-use super::sums::first_difference;
 use sprag_model::statement::{Envelope, PAYLOAD_TYPE, Signature};
 
 /// The name of the file.
 pub const ENVELOPE: &str = "statement.dsse.json";
 
 /// An envelope with one signature around a statement.
-pub fn sealed(statement: &[u8], keyid: String, signature: &[u8]) -> Envelope {
+pub fn seal(statement: &[u8], keyid: String, signature: &[u8]) -> Envelope {
     Envelope {
         payload_type: PAYLOAD_TYPE.to_owned(),
         payload: STANDARD.encode(statement),
@@ -20,47 +20,32 @@ pub fn sealed(statement: &[u8], keyid: String, signature: &[u8]) -> Envelope {
     }
 }
 
-/// The bytes of a field in Base64; absent where it is none, also where its unused bits are set.
-pub fn decoded(field: &str) -> Option<Vec<u8>> {
-    STANDARD.decode(field).ok()
-}
-
-pub fn to_file(envelope: &Envelope) -> Vec<u8> {
-    file::text(envelope).into_bytes()
-}
-
-/// Reads an envelope.
+/// The key and the signature in the envelope of a statement.
 ///
 /// # Errors
-/// What is wrong with it, and where.
-pub fn read(bytes: &[u8]) -> Result<Envelope, FileError> {
-    file::read(bytes)
-}
-
-/// The key and the signature of the envelope of a statement.
-///
-/// # Errors
-/// What is wrong with it, and at which byte where that is known.
-pub fn opened(bytes: &[u8], statement: &[u8]) -> Result<(String, Vec<u8>), (Option<usize>, String)> {
-    let fault = |what: String| (None, what);
-    let sealed = read(bytes).map_err(|error| fault(error.to_string()))?;
-    if let Some(byte) = first_difference(bytes, &to_file(&sealed)) {
-        return Err((Some(byte), "is not as it is written".to_owned()));
+/// What is wrong with it.
+pub fn open(bytes: &[u8], statement: &[u8]) -> Result<(String, Vec<u8>), Fault> {
+    let fault = |what: String| Fault::new(ENVELOPE, what);
+    let envelope: Envelope = file::read(bytes).map_err(|error| fault(error.to_string()))?;
+    if let Some(fault) = Fault::compare(ENVELOPE, bytes, &file::to_bytes(&envelope), "is not in the written form") {
+        return Err(fault);
     }
-    if sealed.payload_type != PAYLOAD_TYPE {
-        return Err(fault(format!("is of the type `{}`, and not `{PAYLOAD_TYPE}`", sealed.payload_type)));
+    if envelope.payload_type != PAYLOAD_TYPE {
+        return Err(fault(format!("has the type `{}`, and not `{PAYLOAD_TYPE}`", envelope.payload_type)));
     }
-    match decoded(&sealed.payload) {
-        None => return Err(fault("its payload is no Base64".to_owned())),
-        Some(payload) if payload != statement => {
-            return Err(fault(format!("holds another statement than {STATEMENT}")));
+    // Also refused where unused bits are set.
+    let decoded = |field: &str| STANDARD.decode(field);
+    match decoded(&envelope.payload) {
+        Err(_) => return Err(fault("its payload is no Base64".to_owned())),
+        Ok(payload) if payload != statement => {
+            return Err(fault(format!("contains another statement than {STATEMENT}")));
         }
-        Some(_) => {}
+        Ok(_) => {}
     }
-    let [one] = &sealed.signatures[..] else {
-        return Err(fault(format!("has {} signatures, and not one", sealed.signatures.len())));
+    let [one] = &envelope.signatures[..] else {
+        return Err(fault(format!("has {} signatures, and not one", envelope.signatures.len())));
     };
-    let signature = decoded(&one.sig).ok_or_else(|| fault("its signature is no Base64".to_owned()))?;
+    let signature = decoded(&one.sig).map_err(|_| fault("its signature is no Base64".to_owned()))?;
     Ok((one.keyid.clone(), signature))
 }
 
@@ -69,12 +54,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_envelope_reads_back() {
-        let envelope = sealed(b"{}\n", "ssh".to_owned(), &[1, 2, 3, 255]);
-        let back = read(&to_file(&envelope)).unwrap();
-        assert_eq!(back, envelope);
-        assert_eq!(decoded(&back.payload).as_deref(), Some(&b"{}\n"[..]));
-        assert_eq!(decoded(&back.signatures[0].sig), Some(vec![1, 2, 3, 255]));
-        assert!(decoded("e30").is_none() && decoded("e31=").is_none());
+    fn an_envelope_opens_for_its_statement_alone() {
+        let sealed = file::to_bytes(&seal(b"{}\n", "ssh".to_owned(), &[1, 2, 3, 255]));
+        assert_eq!(open(&sealed, b"{}\n"), Ok(("ssh".to_owned(), vec![1, 2, 3, 255])));
+        let check = |from: &str, to: &str, statement: &[u8], words: &str| {
+            let text = String::from_utf8_lossy(&sealed).replace(from, to);
+            let fault = open(text.as_bytes(), statement).expect_err(words);
+            assert!(fault.what.contains(words), "{fault:?}");
+        };
+        check("", "", b"[]\n", "another statement");
+        check("in-toto", "in-tato", b"{}\n", "has the type");
+        check("\"payload\": \"e30K\"", "\"payload\": \"e30\"", b"{}\n", "payload is no Base64");
+        check("AQID/w==", "AQID/x==", b"{}\n", "signature is no Base64");
+        check("\"keyid\":", "\"keyid\": ", b"{}\n", "written form");
     }
 }

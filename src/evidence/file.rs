@@ -28,11 +28,15 @@ pub fn value(bytes: &[u8]) -> Result<Value, FileError> {
     }
 }
 
-pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FileError> {
+/// Reads a file of evidence.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FileError> {
     Ok(serde_json::from_value(value(bytes)?)?)
 }
 
-/// The file of something, for people to read: sorted keys, two spaces a level, a line feed at the end.
-pub(super) fn text<T: Serialize>(of: &T) -> String {
-    json::to_pretty(&serde_json::to_value(of).expect("texts and finite numbers are JSON"))
+/// A file of evidence, for people to read: sorted keys, two spaces a level, a line feed at the end.
+pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
+    json::to_pretty(&serde_json::to_value(value).expect("texts and finite numbers are JSON")).into_bytes()
 }

@@ -1,6 +1,5 @@
 //! A filled checklist as files: `checklist.json` for programs, `CHECKLIST.md` for people.
 
-use super::file::{self, FileError};
 use sprag_base::text::is_unsafe;
 use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget, Signed, Status};
 
@@ -9,19 +8,6 @@ pub const CHECKLIST_JSON: &str = "checklist.json";
 
 /// The name of the file for people.
 pub const CHECKLIST_MD: &str = "CHECKLIST.md";
-
-/// The file for programs: sorted keys, two spaces a level, a line feed at the end.
-pub fn to_json(filled: &FilledChecklist) -> Vec<u8> {
-    file::text(filled).into_bytes()
-}
-
-/// Reads the file for programs.
-///
-/// # Errors
-/// What is wrong with it, and where.
-pub fn from_json(bytes: &[u8]) -> Result<FilledChecklist, FileError> {
-    file::read(bytes)
-}
 
 /// The file for people.
 pub fn to_markdown(filled: &FilledChecklist) -> String {

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::file::{self, FileError};
 use super::trace::{Selection, Trace, TraceError};
 use sprag_base::json;
 
@@ -50,26 +49,13 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// What is wrong with it, and where.
-    pub fn read(bytes: &[u8]) -> Result<Fixture, FileError> {
-        file::read(bytes)
-    }
-
-    /// The file of it: sorted keys, two spaces a level, a line feed at the end.
-    pub fn to_file(&self) -> Vec<u8> {
-        file::text(self).into_bytes()
-    }
-
     /// The trace of a run of it that chose this.
     ///
     /// # Errors
     /// Where the selections do not hold together.
     pub fn trace(&self, selections: Vec<Selection>) -> Result<Trace, TraceError> {
         let meta = json!({"fixture": self.name, "mode": self.mode, "seed": self.seed});
-        Trace::of(meta.as_object().cloned().unwrap_or_default(), selections)
+        Trace::new(meta.as_object().cloned().unwrap_or_default(), selections)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Evidence that others can check without us: what a deterministic run is known by, and what a release rests on.
+//! Evidence that others can check without us: manifests of deterministic runs, and what a release depends on.
 //!
-//! Pure functions from values and bytes to values; nothing here opens a file.
+//! Functions from values and bytes to values; `release` alone reads files and the history.
 
 pub mod bundle;
 pub mod checklist;
@@ -12,8 +12,8 @@ pub mod filled;
 pub mod fixture;
 pub mod ledger;
 pub mod manifest;
-mod mend;
 pub mod play;
+pub mod release;
 pub mod releases;
 mod selection;
 pub mod statement;

@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::file::{self, FileError};
 use sprag_base::digest::sha256_hex;
 use sprag_base::json;
 
@@ -47,7 +46,7 @@ pub struct Manifest {
 
 impl Manifest {
     /// The manifest of a run with that seed and configuration, and those files: by name the path and the digest of each.
-    pub fn of(seed: u64, config: Map<String, Value>, artifact_hashes: BTreeMap<String, Artifact>) -> Manifest {
+    pub fn new(seed: u64, config: Map<String, Value>, artifact_hashes: BTreeMap<String, Artifact>) -> Manifest {
         let config_sha256 = sha256_hex(json::to_canonical(&config).as_bytes());
         let digest = |(name, one): (&String, &Artifact)| (name.clone(), one.sha256.clone());
         let artifact_sha256 = artifact_hashes.iter().map(digest).collect();
@@ -64,19 +63,6 @@ impl Manifest {
         manifest
     }
 
-    /// Reads one.
-    ///
-    /// # Errors
-    /// What is wrong with it, and where.
-    pub fn read(bytes: &[u8]) -> Result<Manifest, FileError> {
-        file::read(bytes)
-    }
-
-    /// The file of it, for people to read: sorted keys, two spaces a level, a line feed at the end.
-    pub fn to_file(&self) -> Vec<u8> {
-        file::text(self).into_bytes()
-    }
-
     /// The text that the digest of the manifest is of.
     pub fn hashed_text(&self) -> String {
         json::to_canonical(&json!({
@@ -89,7 +75,7 @@ impl Manifest {
     /// What of it does not hold, a sentence each: its own digests, and those of its files, which `digest` gives by path.
     pub fn faults(&self, digest: impl Fn(&str) -> Result<String, String>) -> Vec<String> {
         let mut faults = Vec::new();
-        let own = Manifest::of(self.seed, self.config.clone(), self.artifact_hashes.clone());
+        let own = Manifest::new(self.seed, self.config.clone(), self.artifact_hashes.clone());
         if self.config_sha256 != own.config_sha256 {
             faults.push(differs("config_sha256", &self.config_sha256, "`config`", &own.config_sha256));
         }
@@ -132,6 +118,7 @@ fn differs(field: &str, told: &str, of: &str, found: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file;
 
     fn config() -> Map<String, Value> {
         json!({"profile": "quality", "kmax": 32}).as_object().cloned().expect("an object")
@@ -139,18 +126,18 @@ mod tests {
 
     fn manifest(content: &[u8]) -> Manifest {
         let trace = Artifact { path: "artifacts/trace.json".to_owned(), sha256: sha256_hex(content) };
-        Manifest::of(11, config(), BTreeMap::from([("trace".to_owned(), trace)]))
+        Manifest::new(11, config(), BTreeMap::from([("trace".to_owned(), trace)]))
     }
 
     #[test]
     fn a_manifest_is_what_its_file_says() {
         let mut one = manifest(b"{}\n");
         one.determinism_state = Some(Map::from_iter([("has_torch".to_owned(), false.into())]));
-        assert_eq!(Manifest::read(&one.to_file()).expect("it is one"), one);
+        assert_eq!(file::read::<Manifest>(&file::to_bytes(&one)).expect("it is one"), one);
         let moved = |path: &str| {
             let mut one = manifest(b"{}\n");
             one.artifact_hashes.get_mut("trace").expect("it is there").path = path.to_owned();
-            Manifest::of(11, config(), one.artifact_hashes).manifest_sha256
+            Manifest::new(11, config(), one.artifact_hashes).manifest_sha256
         };
         assert_eq!(moved("elsewhere"), one.manifest_sha256, "a path is no part of it");
         for (text, words) in [
@@ -160,7 +147,7 @@ mod tests {
             ("{\n\"seed\": 18446744073709551616}", "line 2 is beyond 64 bits"),
             ("", "EOF"),
         ] {
-            let error = Manifest::read(text.as_bytes()).expect_err("it is none").to_string();
+            let error = file::read::<Manifest>(text.as_bytes()).expect_err("it is none").to_string();
             assert!(error.contains(words) || words == "seed", "{text}: {error}");
         }
     }

@@ -62,9 +62,9 @@ pub struct Played {
 pub fn play(fixture: &Fixture, trace_path: &str) -> Result<Played, PlayError> {
     let chosen = selection::choose(fixture)?;
     let trace = fixture.trace(chosen.selections)?;
-    let file = Artifact { path: trace_path.to_owned(), sha256: sha256_hex(trace.to_file().as_bytes()) };
+    let file = Artifact { path: trace_path.to_owned(), sha256: sha256_hex(&file::to_bytes(&trace)) };
     let artifacts = BTreeMap::from([(TRACE.to_owned(), file)]);
-    let mut manifest = Manifest::of(fixture.seed, fixture.config.clone(), artifacts);
+    let mut manifest = Manifest::new(fixture.seed, fixture.config.clone(), artifacts);
     manifest.determinism_state = Some(determinism_state());
     let expected = Expected {
         summary: chosen.summary,
@@ -106,10 +106,10 @@ pub fn faults(
     };
     let value = file::value(bytes).map_err(|error| unreadable("manifest and no fixture", error.to_string()))?;
     if value.get("inputs").is_none() {
-        let manifest = Manifest::read(bytes).map_err(|error| unreadable("manifest", error.to_string()))?;
+        let manifest = file::read::<Manifest>(bytes).map_err(|error| unreadable("manifest", error.to_string()))?;
         return Ok(manifest.faults(digest));
     }
-    let fixture = Fixture::read(bytes).map_err(|error| unreadable("fixture", error.to_string()))?;
+    let fixture = file::read::<Fixture>(bytes).map_err(|error| unreadable("fixture", error.to_string()))?;
     let Some(expected) = &fixture.expected else {
         return Err(unreadable("fixture that can be verified", "it has no `expected`".to_owned()));
     };

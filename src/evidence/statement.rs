@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::checklist::CHECKLIST_PATH;
-use super::file::{self, FileError};
 use super::filled::CHECKLIST_JSON;
 use super::sums::SUMS;
 use sprag_model::checklist::{FilledChecklist, Status};
@@ -63,17 +62,4 @@ pub fn statement(filled: &FilledChecklist, sums: &BTreeMap<String, String>, sums
             failed_tests: of(&[Status::Fail, Status::Pending]),
         },
     }
-}
-
-/// The file of a statement: sorted keys, two spaces a level, a line feed at the end.
-pub fn to_file(statement: &Statement) -> Vec<u8> {
-    file::text(statement).into_bytes()
-}
-
-/// Reads a statement.
-///
-/// # Errors
-/// What is wrong with it, and where.
-pub fn read(bytes: &[u8]) -> Result<Statement, FileError> {
-    file::read(bytes)
 }

@@ -87,12 +87,6 @@ pub fn is_plain(path: &str) -> bool {
     check_path(path).is_ok()
 }
 
-/// The first byte, from 0, at which two contents differ; absent where they are equal.
-pub fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
-    let place = one.iter().zip(other).position(|(a, b)| a != b);
-    place.or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,12 +130,5 @@ mod tests {
         check("checklist.json", "baselines/cpu.x.json", 2, "a second time");
         check("c.json\n", "c.json", 3, "line feed");
         assert!(parse(b"").is_err() && parse(b"\n").is_err());
-    }
-
-    #[test]
-    fn the_first_difference_is_found() {
-        assert_eq!(first_difference(b"abc", b"abc"), None);
-        assert_eq!(first_difference(b"abc", b"axc"), Some(1));
-        assert_eq!(first_difference(b"abc", b"ab"), Some(2));
     }
 }

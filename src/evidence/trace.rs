@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::file;
 use sprag_base::digest::sha256_hex;
 use sprag_base::json;
 
@@ -60,7 +59,7 @@ impl Trace {
     ///
     /// # Errors
     /// What does not hold together.
-    pub fn of(run_meta: Map<String, Value>, mut selections: Vec<Selection>) -> Result<Trace, TraceError> {
+    pub fn new(run_meta: Map<String, Value>, mut selections: Vec<Selection>) -> Result<Trace, TraceError> {
         if selections.is_empty() {
             return Err(TraceError::Empty);
         }
@@ -90,16 +89,6 @@ impl Trace {
     pub fn sha256(&self) -> String {
         sha256_hex(json::to_canonical(self).as_bytes())
     }
-
-    /// The file of it: sorted keys, two spaces a level, a line feed at the end.
-    pub fn to_file(&self) -> String {
-        file::text(self)
-    }
-
-    /// The same as a JSON value.
-    pub fn to_value(&self) -> Value {
-        serde_json::to_value(self).expect("texts and finite numbers are JSON")
-    }
 }
 
 #[cfg(test)]
@@ -118,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_trace_holds_together() {
-        let of = |selections: Vec<Selection>| Trace::of(Map::new(), selections);
+        let of = |selections: Vec<Selection>| Trace::new(Map::new(), selections);
         let trace = of(vec![Selection { level: " L0 ".to_owned(), ..selection() }]).expect("it is one");
         assert_eq!(trace.selections, [selection()]);
         let text =

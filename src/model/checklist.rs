@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, NaiveDate, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sprag_base::text::nearest;
 
 /// The version of the filled checklist that this build writes.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -45,8 +46,7 @@ impl RuntimeTarget {
 
     /// The target that was likely meant by a word that is none.
     pub fn near(word: &str) -> Option<RuntimeTarget> {
-        let distance = |target: &RuntimeTarget| strsim::damerau_levenshtein(&word.to_lowercase(), target.word());
-        RuntimeTarget::ALL.into_iter().min_by_key(distance).filter(|near| distance(near) * 3 <= near.word().len() + 1)
+        nearest(word, &RuntimeTarget::ALL.map(RuntimeTarget::word)).and_then(RuntimeTarget::parse)
     }
 
     /// The words of some targets, as a list.

@@ -1,12 +1,14 @@
 //! What the ledger says to the regressions that were found.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::project::Project;
 use crate::study::{self, Study};
 use crate::{notices, trend};
 use sprag_analysis::ledger::{Accepting, Held};
 use sprag_measure::clock;
+use sprag_model::commit::CommitLine;
+use sprag_model::event::Event;
 use sprag_model::gate::SuiteGate;
 use sprag_model::ledger::{Ledger, day};
 use sprag_model::run::Run;
@@ -30,6 +32,17 @@ pub fn tell_runs<'a>(
     for (run, base, comparisons) in groups {
         accepting.tell(&held(run, base), comparisons);
     }
+}
+
+/// Writes to the regressions of one run, compared with the run at the commit `base`, what the ledger says on a day.
+pub(crate) fn tell_run(
+    ledger: &Ledger,
+    events: &[Event],
+    line: &CommitLine,
+    today: NaiveDate,
+    (run, base, comparisons): (&Run, Option<&str>, &mut [Comparison]),
+) {
+    Accepting::new(ledger, events, line, today).tell(&held(run, base), comparisons);
 }
 
 /// Writes to each regression that a gate found what the ledger says to it; the run of each suite stands at its place. The events

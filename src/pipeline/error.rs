@@ -7,6 +7,7 @@ use sprag_analysis::frame::FrameError;
 use sprag_base::files::WriteError;
 use sprag_base::toml::TomlError;
 use sprag_evidence::play::VerifyError;
+use sprag_evidence::release::ReleaseError;
 use sprag_history::{HistoryError, SyncError};
 use sprag_measure::MeasureError;
 use sprag_measure::suite::SuiteError;
@@ -63,6 +64,8 @@ pub enum Error {
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error(transparent)]
+    Release(#[from] ReleaseError),
+    #[error(transparent)]
     Report(#[from] ReportError),
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -100,6 +103,16 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         hint_of(self)
     }
+
+    /// The error and its causes in one line.
+    pub fn chain(&self) -> String {
+        chain_of(self)
+    }
+
+    /// Whether recorded data is damaged or contradicted.
+    pub fn is_damage(&self) -> bool {
+        is_damage(self)
+    }
 }
 
 /// The first cause of that type in a chain of errors, the first of which is asked, too.
@@ -114,6 +127,7 @@ pub fn cause_of<'e, E: StdError + 'static>(error: &'e (dyn StdError + 'static)) 
             Some(Error::Sync(error)) => error,
             Some(Error::Suite(error)) => error,
             Some(Error::Io(error)) => error,
+            Some(Error::Release(error)) => error,
             _ => cause,
         };
         if let Some(found) = passed_on.downcast_ref::<E>() {
@@ -132,7 +146,21 @@ pub fn hint_of(error: &(dyn StdError + 'static)) -> Option<String> {
     let history = || cause_of::<HistoryError>(error).and_then(HistoryError::hint);
     let sync = || cause_of::<SyncError>(error).and_then(SyncError::hint);
     let replay = || cause_of::<VerifyError>(error).and_then(VerifyError::hint).map(str::to_owned);
-    own().or_else(trouble).or_else(suite).or_else(history).or_else(sync).or_else(replay)
+    let release = || cause_of::<ReleaseError>(error).and_then(ReleaseError::hint);
+    own().or_else(trouble).or_else(suite).or_else(history).or_else(sync).or_else(replay).or_else(release)
+}
+
+/// An error and its causes in one line.
+pub fn chain_of(error: &(dyn StdError + 'static)) -> String {
+    let chain = std::iter::successors(Some(error), |&cause| cause.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Whether an error is that recorded data is damaged or contradicted.
+pub fn is_damage(error: &(dyn StdError + 'static)) -> bool {
+    cause_of::<SyncError>(error).is_some_and(SyncError::is_integrity)
+        || cause_of::<ReleaseError>(error).is_some_and(ReleaseError::is_damage)
+        || matches!(cause_of(error), Some(Trouble::Damaged(_)))
 }
 
 /// Says what was being done when something went wrong.

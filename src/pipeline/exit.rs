@@ -2,9 +2,7 @@
 
 use std::error::Error as StdError;
 
-use crate::Trouble;
-use crate::error::cause_of;
-use sprag_history::SyncError;
+use crate::error::is_damage;
 
 /// How a command ended, as the exit code tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +53,5 @@ impl Exit {
 
 /// How a command ended that gave an error: mostly it was used wrongly or could not work.
 pub fn exit_of(error: &(dyn StdError + 'static)) -> Exit {
-    let is_damage = cause_of::<SyncError>(error).is_some_and(SyncError::is_integrity)
-        || matches!(cause_of(error), Some(Trouble::Damaged(_)));
-    if is_damage { Exit::Integrity } else { Exit::Usage }
+    if is_damage(error) { Exit::Integrity } else { Exit::Usage }
 }

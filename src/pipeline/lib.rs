@@ -27,6 +27,7 @@ pub mod export;
 mod swap;
 pub mod atomic_folder;
 pub mod method;
+pub mod release;
 pub mod publish;
 pub mod compare;
 pub mod baseline;

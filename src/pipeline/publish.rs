@@ -8,14 +8,13 @@ use chrono::NaiveDate;
 use crate::atomic_folder::{AtomicFolder, FolderKind};
 use crate::project::Project;
 use crate::study::Study;
-use crate::{Advice, Error, acceptance, export, ledger, method, policy, trend};
+use crate::{Advice, Error, acceptance, export, ledger, method, policy, release, trend};
 use sprag_analysis::calibrate::reruns;
 use sprag_analysis::ledger::tell_events;
 use sprag_history::{self as history, Entry};
 use sprag_model::ledger::day;
 use sprag_model::movers::WeekMovers;
 use sprag_model::page::Page;
-use sprag_model::release::Released;
 use sprag_model::run::Quarantined;
 use sprag_model::trend::Trend;
 use sprag_report as report;
@@ -25,37 +24,23 @@ const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
 /// How many runs are in memory as a whole at one time.
 const BATCH: usize = 256;
 
-/// What the releases of a project came to, found out when the site gets there.
-pub type Releases<'a> = &'a dyn Fn(&Project) -> crate::Result<Released>;
-
 /// Renders the site of a study into `out`, or the configured folder, and tells where it lies.
 ///
 /// # Errors
 /// When the folder is not ours to replace or cannot be written; what was there then stands.
-pub fn publish(
-    project: &Project,
-    study: &mut Study,
-    releases: Releases<'_>,
-    out: Option<&Path>,
-) -> crate::Result<PathBuf> {
+pub fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> crate::Result<PathBuf> {
     let movers = take_movers(study)?;
     let trend = trend_of(project, study)?;
-    put(project, study, trend, &movers, releases, out)
+    put(project, study, trend, &movers, out)
 }
 
 /// Likewise, with its trend as of `present`, which is known already.
 ///
 /// # Errors
 /// As [`publish`].
-pub fn publish_trend(
-    project: &Project,
-    study: &mut Study,
-    trend: Trend,
-    releases: Releases<'_>,
-    out: Option<&Path>,
-) -> crate::Result<PathBuf> {
+pub fn publish_trend(project: &Project, study: &mut Study, trend: Trend, out: Option<&Path>) -> crate::Result<PathBuf> {
     let movers = take_movers(study)?;
-    put(project, study, trend, &movers, releases, out)
+    put(project, study, trend, &movers, out)
 }
 
 /// What moved in single weeks, the last that a site is told by the dataframe, which goes with it.
@@ -69,13 +54,12 @@ fn put(
     study: &mut Study,
     mut trend: Trend,
     movers: &[WeekMovers],
-    releases: Releases<'_>,
     out: Option<&Path>,
 ) -> crate::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = AtomicFolder::begin(project, SITE, &folder)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, movers, releases, today, &mut |page| site.write(&page.path, &page.bytes))?;
+    each_page(project, study, &trend, movers, today, &mut |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
 }
@@ -84,19 +68,14 @@ fn put(
 ///
 /// # Errors
 /// When there is no site of ours, or it cannot be read.
-pub fn differences(
-    project: &Project,
-    study: &mut Study,
-    releases: Releases<'_>,
-    out: Option<&Path>,
-) -> crate::Result<Vec<String>> {
+pub fn differences(project: &Project, study: &mut Study, out: Option<&Path>) -> crate::Result<Vec<String>> {
     let folder = site_folder(project, out)?;
     let site = SITE.open(&folder)?;
     let (mut others, mut differences) = (site.files()?, Vec::new());
     let movers = take_movers(study)?;
     let mut trend = trend_of(project, study)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, &movers, releases, today, &mut |page| {
+    each_page(project, study, &trend, &movers, today, &mut |page| {
         match others.remove(&page.path) {
             false => differences.push(format!("missing: {}", page.path)),
             true if site.read(&page.path)? != page.bytes => differences.push(format!("differs: {}", page.path)),
@@ -127,7 +106,6 @@ fn each_page(
     study: &Study,
     trend: &Trend,
     movers: &[WeekMovers],
-    releases: Releases<'_>,
     today: NaiveDate,
     take: &mut dyn FnMut(Page) -> crate::Result<()>,
 ) -> crate::Result<()> {
@@ -135,7 +113,7 @@ fn each_page(
     let downloads = if site.downloads { export::list_downloads() } else { Vec::new() };
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
-    let releases = releases(project)?;
+    let releases = release::reports(project)?;
     let reruns = reruns(&analysis.series, heads, &policy::from_rules(&project.config.rules));
     let input = report::Input {
         analysis,

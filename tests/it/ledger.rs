@@ -242,7 +242,7 @@ fn what_waive_writes_is_read_and_nothing_is_written_over() {
     waive(&["--event", "e-404404", "--reason", "x"]).expect(2).says(&["no event `e-404404`", &drift]);
     waive(&["--event", &drift, "--reason", " "]).expect(2).says(&["`--reason` is empty"]);
     waive(&["--event", &drift, "--reason", "x", "--at-most=-1"]).expect(2).says(&["`--at-most` must be above 0"]);
-    waive(&["--event", &drift, "--reason", "x", "--expires", "2020-01-01"]).expect(2).says(&["it would never hold"]);
+    waive(&["--event", &drift, "--reason", "x", "--expires", "2020-01-01"]).expect(2).says(&["it would never apply"]);
     waive(&["--event", &drift, "--reason", "x", "--item", "y"]).expect(2);
     waive(&["--release", "v1", "--item", "x", "--reason", "x", "--at-most", "0.1"]).expect(2);
     waive(&["--reason", "x"]).expect(2);

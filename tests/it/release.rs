@@ -62,7 +62,7 @@ fn a_release_that_may_go_is_attested_and_verified() {
     later.0.change(30, &[("pack", 1e-3), ("scan", 2e-3)]);
     later.verify(0, &[]);
     // Evidence is never overwritten.
-    project.sandbox().sprag(&["release", "attest", "v2", "--out", "evidence"]).expect(2).says(&["holds something"]);
+    project.sandbox().sprag(&["release", "attest", "v2", "--out", "evidence"]).expect(2).says(&["is not empty"]);
 }
 
 #[test]
@@ -126,11 +126,7 @@ fn what_blocks_is_named_with_its_exit_code() {
     // Waivers that are over, and the damage that none hides.
     let second = good.0.sandbox.git(&["rev-parse", "v2"]);
     let expired = waiver(&second, "2026-01-31");
-    check(
-        &|p| p.sandbox().write("ledger/v2.toml", &expired),
-        1,
-        &["coverage: Ada does not waive it any more", "series"],
-    );
+    check(&|p| p.sandbox().write("ledger/v2.toml", &expired), 1, &["coverage: Ada no longer waives it", "series"]);
     check(
         &|p| {
             alter(p, "out/caps.json", "false", "true");
@@ -151,13 +147,13 @@ fn what_blocks_is_named_with_its_exit_code() {
         let more = waiver(&second, "9999-12-31").replace("\"coverage\"", item);
         project.sandbox().write("ledger/more.toml", &more);
         let ended = project.checklist(0, &[]);
-        assert!(ended.err.contains(&format!("ledger/more.toml:1 answers for nothing: {told}")), "{}", ended.err);
+        assert!(ended.err.contains(&format!("ledger/more.toml:1 has no effect: {told}")), "{}", ended.err);
     }
     let project = good.copied();
     project.sandbox().write("ledger/more.toml", &waiver(&second, "9999-12-31").replace("\"v2\"", "\"v20\""));
     project
         .checklist(0, &[])
-        .says(&["ledger/more.toml:1 answers for nothing: `release/releases.toml` names no release `v20`"]);
+        .says(&["ledger/more.toml:1 has no effect: `release/releases.toml` names no release `v20`"]);
     // What is written wrongly.
     let list = "release/checklist.toml";
     check(
@@ -194,7 +190,7 @@ fn what_blocks_is_named_with_its_exit_code() {
     check(
         &|p| alter(p, "release/releases.toml", &format!("commit = \"{second}\"\n"), ""),
         2,
-        &["the tag `v2` is there, and `release/releases.toml` names no commit"],
+        &["the tag `v2` exists, and `release/releases.toml` names no commit"],
     );
     check(
         &|p| {
@@ -214,7 +210,7 @@ fn what_blocks_is_named_with_its_exit_code() {
             alter(p, "release/releases.toml", "\nprevious", &point);
         },
         4,
-        &["the history was rewritten since the release `v2`", "comes after"],
+        &["the history was rewritten since the release `v2`", "come after"],
     );
     // What got slower, and what nobody measured.
     check(

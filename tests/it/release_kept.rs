@@ -41,9 +41,9 @@ fn the_statement_that_is_kept_is_handed_out_and_its_signature_told() {
     project.verify(0, &[]);
 
     for (path, text, told) in [
-        ("release/v2/statement.dsse.json", envelope.replace("\"sig\": \"", "\"sig\": \"AAAA"), "does not count"),
+        ("release/v2/statement.dsse.json", envelope.replace("\"sig\": \"", "\"sig\": \"AAAA"), "is rejected"),
         ("release/v2/statement.json", statement.replace("\"v2\"", "\"v1\""), "is not about v2 at"),
-        ("release/v2/statement.json", "{}".to_owned(), "is no statement of ours"),
+        ("release/v2/statement.json", "{}".to_owned(), "is no statement of Sprag"),
     ] {
         sandbox.write(path, &text);
         let page = page();

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 pub use rules::{MetricRule, Parameters, Rules};
 pub use settings::{Config, History, MachineName, Project, Schedule, Site};
-pub use suggest::nearest;
+pub use sprag_base::text::nearest;
 pub use suite::{GpuProfile, Suite, SuiteKind};
 pub use trend::{MetricTrend, SensitivityName, Trend};
 

@@ -3,9 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use super::suggest::{nearest, suggestion};
+use super::suggest::suggestion;
 use super::{Config, ConfigError, FILE_NAME, Rules, Suite, SuiteKind};
 use sprag_base::files::read_bounded;
+use sprag_base::text::nearest;
 use sprag_base::toml::{TomlError, TomlText};
 
 /// The suite of TensorRT that is there without being named: its engine comes from the command line.

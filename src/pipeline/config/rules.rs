@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::fault::Fault;
-use super::suggest::nearest;
+use sprag_base::text::nearest;
 
 /// The rules by name, the default first.
 pub(crate) const RULES: [&str; 4] = ["interval", "tolerance", "bands", "rank"];

@@ -1,13 +1,6 @@
 //! The nearest known word to one that is unknown.
 
-/// The word of `known` closest to `word`, where one is close enough to be meant.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |candidate: &str| strsim::damerau_levenshtein(&word.to_lowercase(), candidate);
-    known.iter().copied().min_by_key(|candidate| distance(candidate)).filter(|near| {
-        let longest = word.chars().count().max(near.chars().count());
-        distance(near) * 3 <= longest + 1
-    })
-}
+use sprag_base::text::nearest;
 
 /// Reads the unknown word and the known ones out of serde's message "unknown field `x`, expected one of `a`, `b`".
 pub(crate) fn suggestion(message: &str) -> Option<String> {

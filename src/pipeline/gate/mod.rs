@@ -19,7 +19,7 @@ pub mod calibrate;
 pub use base::{Against, Base, Bases, MeasuredSuite};
 pub use check::{MeasureSuites, check};
 pub use judge::{judge, not_run};
-pub use outcome::{base_error, exit_code, finish, refuse_aside, stop_bisection};
+pub use outcome::{base_error, exit_code, finish, outcome, refuse_aside, stop_bisection};
 pub use records::Records;
 pub use remedies::fit_advice;
 pub use request::{CheckRequest, CompareRequest, GateRequest, Inconclusive, PrintFormat};

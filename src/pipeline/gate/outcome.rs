@@ -10,27 +10,33 @@ use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
-/// The exit code over all suites; `asked` suites that have neither run nor base are in doubt.
-pub fn exit_code(suites: &[SuiteGate], asked: bool, inconclusive: Inconclusive) -> Exit {
+/// The outcome over all suites, which fails closed; `asked` suites that have neither run nor base are in doubt.
+pub fn outcome(suites: &[SuiteGate], asked: bool) -> Outcome {
     let counts = suites.iter().fold(Counts::default(), |sum, suite| sum.plus(suite.counts()));
     let has_status = |suite: &&SuiteGate, status: RunStatus| suite.status == Some(status);
     if counts.failing() > 0 || suites.iter().any(|suite| has_status(&suite, RunStatus::Failed)) {
-        return Exit::Failed;
+        return Outcome::Fail;
     }
     let judged_before = suites.iter().filter(|suite| has_status(suite, RunStatus::Skipped)).any(|suite| suite.has_base);
     let ran = suites.iter().any(|suite| has_status(&suite, RunStatus::Ok));
     if judged_before || !ran {
-        return Exit::NotMeasured;
+        return Outcome::NotMeasured;
     }
     let nothing_of_asked = asked && suites.iter().any(|suite| suite.status.is_none());
-    // Where nothing at all was judged there is no doubt to be waved through.
-    if counts.total() == 0 {
-        return Exit::Inconclusive;
+    let is_in_doubt = counts.total() == 0 || counts.judged() < counts.total() || nothing_of_asked;
+    if is_in_doubt { Outcome::Inconclusive } else { Outcome::Pass }
+}
+
+/// The exit code of that outcome.
+pub fn exit_code(suites: &[SuiteGate], asked: bool, inconclusive: Inconclusive) -> Exit {
+    match outcome(suites, asked) {
+        Outcome::Pass => Exit::Done,
+        Outcome::Fail => Exit::Failed,
+        Outcome::NotMeasured => Exit::NotMeasured,
+        // Where nothing at all was judged, no option lets that pass.
+        Outcome::Inconclusive if suites.iter().all(|suite| suite.comparisons.is_empty()) => Exit::Inconclusive,
+        Outcome::Inconclusive => in_doubt(inconclusive),
     }
-    if counts.judged() < counts.total() || nothing_of_asked {
-        return in_doubt(inconclusive);
-    }
-    Exit::Done
 }
 
 /// The whole finding, of which reports are made; `asked` and `inconclusive` are those that the exit code is by.

@@ -13,8 +13,6 @@ mod history;
 mod detect;
 mod replay;
 mod release;
-mod evidence;
-mod waive;
 mod trend;
 mod shells;
 
@@ -24,7 +22,6 @@ pub use command::{
 };
 pub(crate) use command::{digest, repository};
 pub use detect::{DetectArgs, SensitivityArg};
-pub use evidence::{AttestArgs, AttestFormat, ChecklistArgs, LookArgs, VerifyReleaseArgs};
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
 pub use gate::{BaselineCommand, CheckArgs, CompareArgs};
 pub use gpu::{Dtype, GpuBenchArgs};
@@ -33,10 +30,9 @@ pub use history::{
 };
 pub use import::ImportArgs;
 pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
-pub use release::ReleaseCommand;
+pub use release::{AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs};
 pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
 pub use shells::{completions, man_pages};
 pub use trend::{TrendArgs, TrendFormat};
-pub use waive::WaiveArgs;

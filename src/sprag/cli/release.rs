@@ -1,9 +1,9 @@
 //! The command line of `release`.
 
-use clap::Subcommand;
+use std::path::PathBuf;
 
-use super::evidence::{AttestArgs, ChecklistArgs, VerifyReleaseArgs};
-use super::waive::WaiveArgs;
+use chrono::NaiveDate;
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 /// What `release` does.
 #[derive(Debug, Subcommand)]
@@ -18,4 +18,111 @@ pub enum ReleaseCommand {
     Verify(VerifyReleaseArgs),
     /// Write an entry of the ledger for review: a regression that is accepted, or an item of a release that is waived.
     Waive(WaiveArgs),
+}
+
+/// Which release is looked at, and with which files.
+#[derive(Args, Debug)]
+pub struct ReleaseArgs {
+    /// The release, as `release/releases.toml` names it and says what it is for.
+    #[arg(value_name = "TAG")]
+    pub tag: String,
+    /// Where a file of the checklist lies; again for each.
+    #[arg(long = "artifact", value_name = "KEY=PATH")]
+    pub artifacts: Vec<String>,
+}
+
+/// Options of `release checklist`.
+#[derive(Args, Debug)]
+pub struct ChecklistArgs {
+    #[command(flatten)]
+    pub release: ReleaseArgs,
+    /// Write CHECKLIST.md and checklist.json into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+/// The form of what `release attest` writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum AttestFormat {
+    /// An in-toto statement, SHA256SUMS and all files they are about.
+    #[default]
+    InToto,
+    /// The attestation of Apex-X, JSON and Markdown, its statuses derived.
+    ApexX,
+}
+
+/// Options of `release attest`.
+#[derive(Args, Debug)]
+pub struct AttestArgs {
+    #[command(flatten)]
+    pub release: ReleaseArgs,
+    /// The folder to write; must not exist or be empty.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Sign the statement with this key: one of SSH, or ed25519 as PKCS#8 in PEM. Apex-X's form has none.
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// What to write.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: AttestFormat,
+    /// Who releases, for Apex-X's form alone (default: git's user).
+    #[arg(long, value_name = "NAME")]
+    pub owner: Option<String>,
+}
+
+/// Options of `release verify`.
+#[derive(Args, Debug)]
+pub struct VerifyReleaseArgs {
+    /// What `release attest` wrote.
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// A clone of the repository that it is about (default: the current one).
+    #[arg(long, value_name = "FOLDER")]
+    pub repository: Option<PathBuf>,
+    /// Whose SSH signature counts, as `ssh-keygen -Y verify` reads it.
+    #[arg(long, value_name = "FILE", conflicts_with = "public_key")]
+    pub allowed_signers: Option<PathBuf>,
+    /// The key whose signature counts: ed25519 in PEM, or a public key of SSH.
+    #[arg(long, value_name = "FILE")]
+    pub public_key: Option<PathBuf>,
+}
+
+/// Options of `release waive`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    group(ArgGroup::new("what").required(true).args(["event", "release"])),
+    after_help = "The entry goes to a file of its own under ledger/; nothing that is there is changed. It counts once it is \
+    there, and until its last day is over: have it reviewed, and commit it."
+)]
+pub struct WaiveArgs {
+    /// Accept what this event did, such as e-0a1b2c; `sprag trend` lists them.
+    #[arg(long, value_name = "ID")]
+    pub event: Option<String>,
+    /// Waive an item of the checklist of this release.
+    #[arg(long, value_name = "NAME", requires = "item")]
+    pub release: Option<String>,
+    /// The id of the item.
+    #[arg(long, value_name = "ID", requires = "release", conflicts_with = "event")]
+    pub item: Option<String>,
+    /// Only for this runtime target (default: all).
+    #[arg(long, value_name = "NAME", requires = "item", conflicts_with = "event")]
+    pub target: Option<String>,
+    /// Why; kept in the entry, and shown wherever it counts.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+    /// The largest relative change that is accepted, such as 0.12 for 12 % worse (default: what the event did).
+    #[arg(long, value_name = "SHARE", conflicts_with = "release")]
+    pub at_most: Option<f64>,
+    /// What of it is accepted: `event`, a part of `benchmark metric`, or either with ` on MACHINE` (default: event).
+    #[arg(long, value_name = "SCOPE", conflicts_with = "release")]
+    pub scope: Option<String>,
+    /// Who answers for it (default: as git knows you).
+    #[arg(long, value_name = "TEXT")]
+    pub author: Option<String>,
+    /// The first day on which it holds, in UTC (default: today).
+    #[arg(long, value_name = "DAY")]
+    pub date: Option<NaiveDate>,
+    /// The last day on which it holds, in UTC, such as 2026-12-31 (default: 90 days after the first).
+    #[arg(long, value_name = "DAY")]
+    pub expires: Option<NaiveDate>,
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::project::Project;
-use super::{Exit, publish, release, study};
+use super::{Exit, publish, study};
 use crate::cli::DemoArgs;
 use sprag_pipeline::demo::generate;
 
@@ -13,7 +13,7 @@ pub(super) fn run(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> anyhow
     let facts = generate(&folder, args.seed)?;
     let project = Project::open(&folder)?;
     let mut study = study::study(&project)?;
-    let site = publish::publish(&project, &mut study, &release::reports, None)?;
+    let site = publish::publish(&project, &mut study, None)?;
     writeln!(out, "{} commits and {} runs in `{}`.", facts.commits, facts.runs, folder.display())?;
     writeln!(out, "\nPlanted, for you to find:")?;
     for sentence in &facts.planted {

@@ -1,9 +1,8 @@
 //! `sprag replay`: manifests of deterministic runs, recorded and verified.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read as _, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::{Map, Value};
@@ -11,12 +10,12 @@ use serde_json::{Map, Value};
 use super::distinct::{NamedFile, check_distinct};
 use super::{Advice, Exit, text};
 use crate::cli::{RecordArgs, ReplayCommand, VerifyArgs};
-use sprag_base::digest::RunningHash;
-use sprag_base::files::{check_writable, read_bounded, write_atomic};
+use sprag_base::files::{check_writable, read_bounded, sha256_of_file, write_atomic};
 use sprag_evidence::file;
 use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::{Artifact, Manifest};
 use sprag_evidence::play;
+use sprag_evidence::release::artifacts::parse_pairs;
 
 /// The most bytes of a manifest, a configuration or a fixture.
 const MOST_BYTES: usize = 64 << 20;
@@ -43,8 +42,8 @@ fn record(folder: &Path, args: &RecordArgs, out: &mut dyn Write) -> anyhow::Resu
         check_writable(&folder.join(path))?;
     }
     let bytes = match (&args.config, &args.fixture) {
-        (Some(config), _) => of_config(folder, config, args)?.to_file(),
-        (None, Some(fixture)) => of_fixture(folder, fixture, args)?.to_file(),
+        (Some(config), _) => file::to_bytes(&manifest(folder, config, args)?),
+        (None, Some(fixture)) => file::to_bytes(&played_fixture(folder, fixture, args)?),
         (None, None) => anyhow::bail!("neither `--config` nor `--fixture` is given"),
     };
     match &args.output {
@@ -55,26 +54,14 @@ fn record(folder: &Path, args: &RecordArgs, out: &mut dyn Write) -> anyhow::Resu
 }
 
 /// The manifest of a run with these settings.
-fn of_config(folder: &Path, config: &Path, args: &RecordArgs) -> anyhow::Result<Manifest> {
+fn manifest(folder: &Path, config: &Path, args: &RecordArgs) -> anyhow::Result<Manifest> {
     let mut artifacts: BTreeMap<String, Artifact> = BTreeMap::new();
-    for artifact in &args.artifacts {
-        let named = artifact.split_once('=').map(|(name, path)| (name.trim(), path.trim()));
-        let (name, path) = named.filter(|(name, path)| !name.is_empty() && !path.is_empty()).ok_or_else(|| Advice {
-            message: text::printable(&format!("`--artifact {artifact}` names no file")),
-            hint: "give a name and a path, such as `--artifact trace=out/trace.json`".to_owned(),
-        })?;
-        let sha256 =
-            digest_of(&folder.join(path)).with_context(|| format!("cannot read the file `{name}`, `{path}`"))?;
-        let one = Artifact { path: path.to_owned(), sha256 };
-        if artifacts.insert(name.to_owned(), one).is_some() {
-            return Err(Advice {
-                message: text::printable(&format!("two files are named `{name}`")),
-                hint: "give each `--artifact` a name of its own".to_owned(),
-            }
-            .into());
-        }
+    for (name, path) in parse_pairs(&args.artifacts)? {
+        let digest = sha256_of_file(&folder.join(&path));
+        let sha256 = digest.with_context(|| format!("cannot read the file `{name}`, `{path}`"))?;
+        artifacts.insert(name, Artifact { path, sha256 });
     }
-    let mut manifest = Manifest::of(args.seed.unwrap_or_default(), settings(folder, config)?, artifacts);
+    let mut manifest = Manifest::new(args.seed.unwrap_or_default(), settings(folder, config)?, artifacts);
     manifest.determinism_state = Some(play::determinism_state());
     Ok(manifest)
 }
@@ -93,18 +80,18 @@ fn settings(folder: &Path, config: &Path) -> anyhow::Result<Map<String, Value>> 
 }
 
 /// The fixture with what this build comes to. Its trace and manifest are written where they are asked for.
-fn of_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> anyhow::Result<Fixture> {
-    let fixture = Fixture::read(&read(folder, path)?).map_err(|error| Advice {
+fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> anyhow::Result<Fixture> {
+    let fixture: Fixture = file::read(&read(folder, path)?).map_err(|error| Advice {
         message: text::printable(&format!("`{}` is no fixture: {error}", path.display())),
         hint: "`sprag schema replay-fixture-1` prints what one holds".to_owned(),
     })?;
     let trace_path = args.trace.as_deref().unwrap_or(Path::new("trace.json")).display().to_string();
     let played = play::play(&fixture, &trace_path).with_context(|| format!("cannot run `{}`", path.display()))?;
     if let Some(trace) = &args.trace {
-        write_atomic(&folder.join(trace), played.trace.to_file().as_bytes())?;
+        write_atomic(&folder.join(trace), &file::to_bytes(&played.trace))?;
     }
     if let Some(manifest) = &args.manifest {
-        write_atomic(&folder.join(manifest), &played.manifest.to_file())?;
+        write_atomic(&folder.join(manifest), &file::to_bytes(&played.manifest))?;
     }
     Ok(Fixture { expected: Some(played.expected), ..fixture })
 }
@@ -136,24 +123,10 @@ fn verify(folder: &Path, args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Resu
 /// What of a manifest or a fixture does not hold, a sentence each.
 fn faults(folder: &Path, path: &Path, root: &Path) -> anyhow::Result<Vec<String>> {
     let bytes = read(folder, path)?;
-    let digest = |named: &str| digest_of(&root.join(named)).map_err(|error| format!("cannot be read: {error}"));
+    let digest = |named: &str| sha256_of_file(&root.join(named)).map_err(|error| format!("cannot be read: {error}"));
     Ok(play::faults(&bytes, path, &digest)?)
 }
 
-/// The digest of a file of any size.
-pub(super) fn digest_of(path: &Path) -> std::io::Result<String> {
-    let mut hasher = RunningHash::default();
-    let mut file = File::open(path)?;
-    let mut part = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut part)? {
-            0 => return Ok(hasher.hex()),
-            count => hasher.add(&part[..count]),
-        }
-    }
-}
-
 fn read(folder: &Path, path: &Path) -> anyhow::Result<Vec<u8>> {
-    let whole: PathBuf = folder.join(path);
-    read_bounded(&whole, MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))
+    read_bounded(&folder.join(path), MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))
 }

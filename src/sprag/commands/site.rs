@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::project::Project;
 use super::text::{self, count};
-use super::{Exit, publish, release, study};
+use super::{Exit, publish, study};
 use crate::cli::SiteArgs;
 
 pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -17,7 +17,7 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
     }
     publish::check(&project, site_folder.as_deref())?;
     let mut study = study::study(&project)?;
-    let site = publish::publish(&project, &mut study, &release::reports, site_folder.as_deref())?;
+    let site = publish::publish(&project, &mut study, site_folder.as_deref())?;
     writeln!(
         out,
         "{}, {} series: {}",
@@ -36,7 +36,7 @@ const MOST_NAMED: usize = 20;
 fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<Exit> {
     project.has_cache = false;
     let mut study = study::study(&project)?;
-    let differences = publish::differences(&project, &mut study, &release::reports, folder)?;
+    let differences = publish::differences(&project, &mut study, folder)?;
     if differences.is_empty() {
         writeln!(out, "the site is what a clean rebuild gives")?;
         return Ok(Exit::Done);

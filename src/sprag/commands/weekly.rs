@@ -6,7 +6,7 @@ use std::path::Path;
 use super::pending::Origin;
 use super::progress::Progress;
 use super::project::Project;
-use super::{BUILT_FROM, Exit, acceptance, effort, ledger, pending, publish, release, study};
+use super::{BUILT_FROM, Exit, acceptance, effort, ledger, pending, publish, study};
 use crate::cli::WeeklyArgs;
 use sprag_analysis::digest;
 use sprag_history::Record;
@@ -54,10 +54,8 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     progress.begin("rendering the site", 1);
     let site = match as_of_newest {
         // What is recorded now is told from now on, and has a say in what is found.
-        Some(trend) if !has_news => {
-            publish::publish_trend(&project, &mut study, trend, &release::reports, site_folder.as_deref())?
-        }
-        _ => publish::publish(&project, &mut study::study(&project)?, &release::reports, site_folder.as_deref())?,
+        Some(trend) if !has_news => publish::publish_trend(&project, &mut study, trend, site_folder.as_deref())?,
+        _ => publish::publish(&project, &mut study::study(&project)?, site_folder.as_deref())?,
     };
     progress.end();
     acceptance::tell_newest(&mut study, &found.trend, now);
