@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::folder::{FoundCase, find};
 use crate::run::{Tally, run};
 
-/// The families of this build, how many of their golden cases pass, and the fields of a case that record a result: one
+/// The families of this build, how many golden cases they have at least, and the fields of a case that record a result: one
 /// field, or for a family whose inputs and results stand side by side all but the inputs.
 const FAMILIES: [(&str, usize, Results); 22] = [
     ("attestation", 6, Results::In("expected")),
@@ -72,12 +72,13 @@ fn report(folder: &Path) -> (Tally, String) {
 #[test]
 fn every_golden_case_passes() {
     let (tally, text) = report(&golden());
-    assert_eq!(tally, Tally { passed: 633, failed: 0 }, "{text}");
-    for (family, passed, _) in FAMILIES.into_iter().filter(|(_, passed, _)| *passed > 0) {
-        let line = format!("{family}: {passed} passed, 0 failed, 0 skipped\n");
-        assert!(text.contains(&line), "no line `{line}` in\n{text}");
+    assert_eq!(tally.failed, 0, "{text}");
+    assert!(text.ends_with(&format!("\n{} passed, 0 failed, 0 skipped\n", tally.passed)), "{text}");
+    for (family, least, _) in FAMILIES.into_iter().filter(|(_, least, _)| *least > 0) {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{family}: ")));
+        let passed = line.and_then(|line| line.strip_suffix(" passed, 0 failed, 0 skipped")?.parse::<usize>().ok());
+        assert!(passed.is_some_and(|passed| passed >= least), "{family} has fewer than {least} cases:\n{text}");
     }
-    assert!(text.ends_with("\n633 passed, 0 failed, 0 skipped\n"), "{text}");
 }
 
 /// The recordings of tt-metal are too large for the repository.

@@ -32,17 +32,14 @@ pub const SCHEMA_VERSION: u64 = 2;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// The version of the file.
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
-    /// The suite.
     #[schemars(extend("pattern" = patterns::SUITE))]
     pub suite: String,
     /// The class of machine it holds for.
     pub machine_class: String,
     /// Where it was recorded: a gate compares only under the same key.
     pub environment: Environment,
-    /// The commit it was taken from.
     pub commit: Option<String>,
     /// Whether the run measured files that no commit holds.
     pub dirty: bool,
@@ -54,7 +51,6 @@ pub struct Baseline {
     pub machine: Option<String>,
     /// The id of the run it was taken from, the newest where it was taken from several.
     pub run: String,
-    /// When that run took place.
     #[schemars(extend("pattern" = patterns::TIME))]
     pub timestamp_utc: DateTime<Utc>,
     /// The status that a run must have to pass. A run of any other has no values, so that no other is taken.
@@ -75,7 +71,6 @@ pub struct Baseline {
 pub struct Acceptance {
     /// The author, as git knows them: `name <email>`.
     pub by: String,
-    /// When.
     #[schemars(extend("pattern" = patterns::TIME))]
     pub at_utc: DateTime<Utc>,
     /// Why; empty where nobody said.
@@ -93,21 +88,17 @@ pub struct BaselineMetric {
     /// In base units: the geometric mean over the sessions.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub value: f64,
-    /// The unit of `value`.
     pub unit: Unit,
-    /// Which way is better.
     pub better: Better,
     /// The 95 % interval of the newest run over its worker processes.
     pub interval: Option<(f64, f64)>,
     /// The version of the benchmark, which changes with the work behind its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// How many sessions stand behind `value`.
     #[schemars(extend("minimum" = 1))]
     pub sessions: usize,
     /// How much the series moved from session to session.
     pub restlessness: Option<SessionNoise>,
-    /// How it is judged.
     pub rule: Rule,
 }
 

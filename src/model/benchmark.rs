@@ -122,7 +122,6 @@ pub type Attributes = BTreeMap<String, String>;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parity {
-    /// What the check found.
     pub status: ParityStatus,
     /// The largest absolute difference to the reference; absent where nothing was compared.
     pub max_abs_error: Option<f64>,

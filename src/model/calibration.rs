@@ -13,12 +13,9 @@ const CONFIDENCE: f64 = 0.95;
 /// What replaying a history through the rules of a gate showed.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Calibration {
-    /// The version of the document.
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u32,
-    /// The suites whose history it is.
     pub suites: Vec<String>,
-    /// What people call the machines.
     pub machines: Vec<String>,
     /// How many series a gate looks at.
     pub series: usize,
@@ -58,13 +55,10 @@ pub enum Base {
 /// How often one rule was wrong, and what it found.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RuleCalibration {
-    /// The rule, in words.
     pub rule: String,
-    /// What sessions were held against.
     pub base: Base,
     /// Why nothing can be said of it; the rest is empty then.
     pub silent: Option<String>,
-    /// Of the same commit measured again.
     pub reruns: Tally,
     /// Of neighbouring commits without a step between.
     pub neighbours: Tally,
@@ -79,20 +73,15 @@ pub struct RuleCalibration {
 pub struct Resampled {
     /// How much slower the last session was made: 0.05 is 5 %, and 0 means that every alarm is a false one.
     pub change: f64,
-    /// How they were judged.
     pub tally: Tally,
 }
 
 /// How many verdicts there are, and of which kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Tally {
-    /// All of them.
     pub judged: usize,
-    /// Called worse.
     pub regressed: usize,
-    /// Called better.
     pub improved: usize,
-    /// Left in doubt.
     pub inconclusive: usize,
     /// The share that was called worse; absent where there is none.
     pub share: Option<Share>,
@@ -101,11 +90,9 @@ pub struct Tally {
 /// A share and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Share {
-    /// What was counted.
     pub value: f64,
     /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 

@@ -143,7 +143,6 @@ impl Item {
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rollback {
-    /// What makes one go back.
     #[serde(default)]
     pub triggers: Vec<String>,
     /// What is then done, step by step.
@@ -208,15 +207,11 @@ pub struct Rests {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waiving {
-    /// Where it stands.
     pub entry: String,
-    /// Who waived it.
     pub author: String,
-    /// Why.
     pub reason: String,
     /// The first day on which it holds.
     pub date: NaiveDate,
-    /// The last one.
     pub expires: NaiveDate,
     /// Whether it holds on the day that was looked at.
     pub in_force: bool,
@@ -226,21 +221,15 @@ pub struct Waiving {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Filled {
-    /// Its name.
     pub id: String,
-    /// What is asked.
     pub title: String,
-    /// The name of the rule.
     pub rule: String,
-    /// How it came out.
     pub status: Status,
     /// What the evidence says, in a sentence.
     pub why: String,
     /// Whether the evidence does not hold together, which nothing waives.
     pub integrity: bool,
-    /// What it rests on.
     pub rests_on: Vec<Rests>,
-    /// What makes the evidence.
     pub producer: String,
     /// What to do next where it holds the release up.
     pub mend: Option<String>,
@@ -252,11 +241,8 @@ pub struct Filled {
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryPoint {
-    /// The commit.
     pub commit: String,
-    /// How many runs there are.
     pub size: u64,
-    /// The root of their Merkle tree.
     pub root: String,
 }
 
@@ -264,7 +250,6 @@ pub struct HistoryPoint {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signed {
-    /// The role.
     pub role: String,
     /// Who; absent where nobody has.
     pub owner: Option<String>,
@@ -276,10 +261,8 @@ pub struct Signed {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FilledChecklist {
-    /// Always [`SCHEMA_VERSION`].
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
-    /// The name of the release.
     pub release: String,
     /// Its commit; where it is not tagged yet, the one that was looked at.
     pub commit: String,
@@ -287,25 +270,19 @@ pub struct FilledChecklist {
     pub tagged: bool,
     /// The commit whose runs count: the nearest one that is no record.
     pub measured: String,
-    /// The release before.
     pub previous: Option<String>,
     /// What the release is for, as `release/releases.toml` states it.
     pub targets: BTreeSet<RuntimeTarget>,
     /// The present, by which waivers expire and values are stale.
     pub as_of: DateTime<Utc>,
-    /// The history that was looked at.
     pub history: HistoryPoint,
     /// The branch that holds it; absent where a commit was looked at.
     pub branch: Option<String>,
     /// The commit that was checked out: checklist, releases, ledger, baselines and settings are as it holds them.
     pub reviewed: String,
-    /// Whether the release may go.
     pub go: bool,
-    /// The items.
     pub items: Vec<Filled>,
-    /// How to go back.
     pub rollback: Rollback,
-    /// Who signs.
     pub sign_off: Vec<Signed>,
     /// The version of the program that filled it.
     pub version: String,

@@ -20,10 +20,8 @@ pub struct Commit {
     pub sha: String,
     /// The parents, first parent first.
     pub parents: Vec<String>,
-    /// When it was written.
     #[schemars(extend("pattern" = patterns::TIME))]
     pub author_time: DateTime<Utc>,
-    /// When it was committed.
     #[schemars(extend("pattern" = patterns::TIME))]
     pub commit_time: DateTime<Utc>,
     /// The first line of its message.

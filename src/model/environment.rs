@@ -109,11 +109,8 @@ impl Environment {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactChange {
-    /// The name of the fact.
     pub fact: String,
-    /// Its value before.
     pub was: String,
-    /// Its value after.
     pub is: String,
 }
 

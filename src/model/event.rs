@@ -40,10 +40,7 @@ pub enum EventState {
     /// The levels of at least one member are still what they became.
     Standing,
     /// A later event took it back.
-    TakenBack {
-        /// The id of the later event.
-        by: String,
-    },
+    TakenBack { by: String },
 }
 
 /// A commit that an event names.
@@ -54,7 +51,6 @@ pub struct NamedCommit {
     pub sha: String,
     /// The first line of its message; empty where the repository does not hold it.
     pub subject: String,
-    /// The tags that point at it.
     pub tags: Vec<String>,
 }
 
@@ -69,7 +65,6 @@ impl NamedCommit {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suspect {
-    /// Which one.
     pub commit: NamedCommit,
     /// The probability that it is, from 0 to 1; those of an event add up to 1.
     pub probability: f64,
@@ -81,9 +76,7 @@ pub struct Suspect {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedMachine {
-    /// Its id.
     pub id: String,
-    /// What people call it.
     pub name: String,
 }
 
@@ -91,19 +84,13 @@ pub struct NamedMachine {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Member {
-    /// The id of the series.
     pub series: String,
-    /// The suite.
     pub suite: String,
-    /// The written identity of the benchmark.
     pub benchmark: String,
-    /// What was measured.
     pub metric: Metric,
-    /// The machine.
     pub machine: NamedMachine,
     /// The level before, in base units.
     pub before: Level,
-    /// The level after.
     pub after: Level,
     /// The level after over that before, less 1; absent where there was none before.
     pub relative: Option<Level>,
@@ -127,7 +114,6 @@ pub struct Member {
 pub struct NextStep {
     /// The machine to measure it on: the one of the event where a run tells most.
     pub machine: NamedMachine,
-    /// The commit to measure.
     pub commit: NamedCommit,
     /// How many runs of it on that machine tell on which side of the change it stands, with a chance of error of 5 % or less.
     pub runs: usize,
@@ -146,11 +132,8 @@ pub struct NextStep {
 pub struct Event {
     /// `e-` and hexadecimal digits; the same as data grows.
     pub id: String,
-    /// What it is put down to.
     pub kind: EventKind,
-    /// Which way it moved its members.
     pub direction: Direction,
-    /// Whether it still holds.
     pub state: EventState,
     /// Whether the share of chance among all events as clear as this is within what is allowed.
     pub sure: bool,

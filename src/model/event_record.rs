@@ -34,14 +34,11 @@ pub struct EventRecord {
     /// Which event: `e-` and 6 to 16 digits.
     #[schemars(extend("pattern" = patterns::EVENT))]
     pub event: String,
-    /// What became of it.
     pub step: EventStep,
     /// When the newest run took place that it was told from, to the second.
     #[schemars(extend("pattern" = patterns::SECOND))]
     pub time: DateTime<Utc>,
-    /// What happened.
     pub kind: EventKind,
-    /// Which way the levels went.
     pub direction: Direction,
     /// The ids of the machines that saw it, in order.
     #[schemars(extend("minItems" = 1, "uniqueItems" = true, "items" = schema::matching(patterns::DIGITS)))]
@@ -58,7 +55,6 @@ pub struct EventRecord {
     /// The commit that is most likely to blame.
     #[schemars(extend("pattern" = patterns::COMMIT))]
     pub most_likely: String,
-    /// The series that changed, by id.
     #[schemars(extend("minItems" = 1))]
     pub members: Vec<EventMember>,
     /// The false discovery rate at which it is told, from 0 to 1.
@@ -97,12 +93,9 @@ impl EventStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventMember {
-    /// The id of the series.
     #[schemars(extend("pattern" = patterns::SERIES))]
     pub series: String,
-    /// The level before.
     pub before: f64,
-    /// The level after.
     pub after: f64,
 }
 

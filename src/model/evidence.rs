@@ -26,7 +26,6 @@ pub struct SessionNoise {
     /// The standard deviation of the natural logarithm of the level.
     #[schemars(extend("minimum" = 0))]
     pub deviation: f64,
-    /// The degrees of freedom behind it.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub freedom: f64,
     /// How many sessions taught it; none where it is assumed.

@@ -12,10 +12,8 @@ pub const SCHEMA_VERSION: u64 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FsckReport {
-    /// Always [`SCHEMA_VERSION`].
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
-    /// The ref that was looked at.
     pub reference: String,
     /// The commit it is at; absent where there is no history yet.
     pub tip: Option<String>,
@@ -53,15 +51,12 @@ pub enum FsckStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// How bad that is.
     pub severity: Severity,
-    /// What it is about.
     pub kind: FindingKind,
     /// Where, in the tree of the branch or in the working tree; absent where it is about no single file.
     pub path: Option<String>,
     /// What is wrong, as a fragment that reads after the path.
     pub what: String,
-    /// What to do.
     pub advice: Option<String>,
 }
 
@@ -161,9 +156,7 @@ impl FindingKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Against {
-    /// The root as given.
     pub root: Digest,
-    /// How it was met.
     pub met: Met,
     /// How many runs the history had then; absent where it was not met.
     pub size: Option<u64>,

@@ -18,10 +18,8 @@ pub const SCHEMA_VERSION: u64 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryLog {
-    /// Always [`SCHEMA_VERSION`].
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
-    /// The ref that was read.
     pub reference: String,
     /// The commit it is at; absent where there is no history yet.
     pub tip: Option<String>,
@@ -29,7 +27,6 @@ pub struct HistoryLog {
     pub matching: u64,
     /// How many files of the history are no records, so that they are not listed.
     pub quarantined: u64,
-    /// The runs.
     pub runs: Vec<LoggedRun>,
 }
 
@@ -41,25 +38,17 @@ pub struct LoggedRun {
     pub id: String,
     /// Where it lies in the tree of the branch.
     pub path: String,
-    /// When it began.
     pub timestamp_utc: DateTime<Utc>,
-    /// The suite.
     pub suite: String,
-    /// Whether it ran.
     pub status: RunStatus,
-    /// Why it was skipped or failed.
     pub reason: Option<String>,
     /// The commit it measured, in full; absent where there was none.
     pub commit: Option<String>,
     /// Whether the work measured was not all the commit's.
     pub dirty: bool,
-    /// Where it ran.
     pub machine: Machine,
-    /// How many benchmarks it has.
     pub benchmarks: u64,
-    /// How many of them failed.
     pub failed: u64,
-    /// Whether its numbers can be trusted.
     pub quality: Quality,
 }
 
@@ -86,14 +75,11 @@ impl LoggedRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryRoot {
-    /// Always [`SCHEMA_VERSION`].
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
-    /// The ref that was read.
     pub reference: String,
     /// The commit it is at; absent where there is no history yet.
     pub tip: Option<String>,
-    /// How many runs entered the branch.
     pub size: u64,
     /// The root over their digests, in the order in which they entered.
     pub root: Digest,

@@ -33,7 +33,6 @@ pub struct Metric {
     pub name: String,
     /// The unit its values are recorded in.
     pub unit: Unit,
-    /// Which way is better.
     pub better: Better,
 }
 

@@ -9,13 +9,9 @@ use super::unit::Unit;
 /// The level of a judged series in its newest window of days beside that of the window before.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MoverRow {
-    /// The series.
     pub series: String,
-    /// Its suite.
     pub suite: String,
-    /// The machine's id.
     pub machine: String,
-    /// The unit of its values.
     pub unit: Unit,
     /// The median of the window before, in base units.
     pub before: f64,
@@ -48,11 +44,8 @@ pub struct WeekMovers {
 /// What moved in one suite on one machine, of one element type.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GeomeanRow {
-    /// The suite.
     pub suite: String,
-    /// The machine's id.
     pub machine: String,
-    /// What people call the machine.
     pub machine_name: String,
     /// The parameter `dtype` of the benchmarks; absent for those that have none.
     pub dtype: Option<String>,
@@ -71,13 +64,9 @@ pub struct GeomeanRow {
 /// How noisy the judged series of a suite on a machine are.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SuiteNoiseRow {
-    /// The suite.
     pub suite: String,
-    /// The machine's id.
     pub machine: String,
-    /// What people call the machine.
     pub machine_name: String,
-    /// How many judged series there are.
     pub series: usize,
     /// The median over them of how much worker processes differ.
     pub between_workers_median: Option<f64>,

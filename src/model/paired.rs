@@ -15,9 +15,7 @@ pub const CONFIDENCE: f64 = 0.98;
 /// One metric of one benchmark of two builds that took turns, in pairs of processes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Paired {
-    /// The benchmark's id.
     pub benchmark: String,
-    /// What was measured.
     pub metric: Metric,
     /// What limits it: `compute`, `cache` or `dram`; absent where nobody knows.
     pub class: Option<String>,
@@ -44,7 +42,6 @@ pub struct New {
 pub struct Pair {
     /// The value of the base, in the unit of the metric: the median of its samples, or of the medians of its blocks.
     pub base: f64,
-    /// The same of the other build.
     pub other: f64,
     /// Other over base, by the median of ratios, which does not jump between two modes as that of samples does: of the
     /// ratios of rounds where the two took turns in blocks, below the noise that both share, else of those of each sample of

@@ -22,12 +22,9 @@ pub const MAX_PROOF_BYTES: u64 = 64 << 10;
 pub enum Proof {
     /// A run stands in the list.
     Inclusion {
-        /// Always [`SCHEMA_VERSION`].
         #[schemars(extend("const" = SCHEMA_VERSION))]
         schema_version: u64,
-        /// The root over the list.
         root: Digest,
-        /// How many runs the list has.
         size: u64,
         /// The place of the run in it, from 0.
         index: u64,
@@ -38,16 +35,11 @@ pub enum Proof {
     },
     /// An earlier list is the beginning of this one.
     Consistency {
-        /// Always [`SCHEMA_VERSION`].
         #[schemars(extend("const" = SCHEMA_VERSION))]
         schema_version: u64,
-        /// The root over the earlier list.
         old_root: Digest,
-        /// How many runs that has.
         old_size: u64,
-        /// The root over the list.
         root: Digest,
-        /// How many runs the list has.
         size: u64,
         /// The hashes of RFC 6962, section 2.1.2.
         path: Vec<Digest>,

@@ -25,11 +25,8 @@ pub struct LatestRow {
 pub struct WeekRow {
     /// The Monday the week begins with (ISO 8601), in UTC.
     pub week: NaiveDate,
-    /// The suite.
     pub suite: String,
-    /// The machine's id.
     pub machine: String,
-    /// What people call the machine.
     pub machine_name: String,
     /// How many runs of the suite measured something.
     pub runs: usize,

@@ -72,7 +72,6 @@ impl RunStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quality {
-    /// Nothing speaks against the numbers.
     pub clean: bool,
     /// What does, one sentence each.
     pub reasons: Vec<String>,

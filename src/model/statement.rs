@@ -24,17 +24,14 @@ pub const SHA256: &str = "sha256";
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// Always [`STATEMENT_TYPE`].
     #[serde(rename = "_type")]
     #[schemars(extend("const" = STATEMENT_TYPE))]
     pub kind: String,
     /// What was tested: the commit of the release, under the name of its tag.
     pub subject: Vec<Resource>,
-    /// Always [`PREDICATE_TYPE`].
     #[serde(rename = "predicateType")]
     #[schemars(extend("const" = PREDICATE_TYPE))]
     pub predicate_type: String,
-    /// How it came out.
     pub predicate: TestResult,
 }
 
@@ -42,11 +39,8 @@ pub struct Statement {
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resource {
-    /// Its name.
     pub name: String,
-    /// Its digests, by algorithm.
     pub digest: BTreeMap<String, String>,
-    /// What else is known of it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
@@ -71,9 +65,7 @@ pub struct TestResult {
     pub result: TestOutcome,
     /// What it was tested with: the checklist, the sums of all files, the history.
     pub configuration: Vec<Resource>,
-    /// The items that passed.
     pub passed_tests: Vec<String>,
-    /// Those that are waived.
     pub warned_tests: Vec<String>,
     /// Those that failed or were not shown.
     pub failed_tests: Vec<String>,
@@ -83,11 +75,9 @@ pub struct TestResult {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Envelope {
-    /// Always [`PAYLOAD_TYPE`].
     pub payload_type: String,
     /// What is signed, in Base64.
     pub payload: String,
-    /// The signatures; ours has one.
     pub signatures: Vec<Signature>,
 }
 

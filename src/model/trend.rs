@@ -17,17 +17,14 @@ use super::series::PointRun;
 /// Everything that is found.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
-    /// What the project calls itself.
     pub project: String,
     /// The ref that the history was read from.
     pub reference: Option<String>,
-    /// The commit it was read at.
     pub tip: Option<String>,
     /// The time of the newest run.
     pub as_of: Option<DateTime<Utc>>,
     /// The present, against which the schedule is held.
     pub now: DateTime<Utc>,
-    /// How many runs there are.
     pub runs: usize,
     /// How many false alarms are allowed, and how many there are.
     pub budget: Budget,
@@ -65,7 +62,6 @@ pub struct Tables {
 pub struct Budget {
     /// False alarms allowed in 1,000 points.
     pub allowed: f64,
-    /// How many points were looked at.
     pub points: usize,
     /// How many false alarms that makes at most.
     pub expected: f64,
@@ -78,7 +74,6 @@ pub struct Budget {
 /// What the noise of a history gives by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct SelfTest {
-    /// How many points were looked at.
     pub points: usize,
     /// How many changes and drifts were told in them, all of them false.
     pub alarms: usize,
@@ -91,9 +86,7 @@ pub struct SelfTest {
 /// A newest commit at which values lie apart from their levels: no change yet, and not nothing.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct NewestApart {
-    /// The machine.
     pub machine: NamedMachine,
-    /// The commit.
     pub commit: NamedCommit,
     /// How many runs more settle it: that many at the new level, at this commit or after it, make a change.
     pub runs: usize,
@@ -108,13 +101,9 @@ pub struct NewestApart {
 /// A series whose newest point lies apart.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ApartSeries {
-    /// The id of the series.
     pub series: String,
-    /// The suite.
     pub suite: String,
-    /// The written identity of the benchmark.
     pub benchmark: String,
-    /// What was measured.
     pub metric: Metric,
     /// Its level so far, in base units.
     pub level: Level,
@@ -122,7 +111,6 @@ pub struct ApartSeries {
     pub value: f64,
     /// How far that is, positive is worse; absent where the level is zero.
     pub worse: Option<f64>,
-    /// How many runs more settle it.
     pub runs: usize,
 }
 
@@ -131,7 +119,6 @@ pub struct ApartSeries {
 pub struct Coverage {
     /// How many series a change can be told of.
     pub judged: usize,
-    /// How many there are.
     pub total: usize,
     /// How many are not judged for each reason, by its word; a series may have several.
     pub reasons: Vec<ReasonCount>,
@@ -142,7 +129,6 @@ pub struct Coverage {
 pub struct ReasonCount {
     /// The word of the reason, such as `too_short`.
     pub reason: String,
-    /// How many series.
     pub series: usize,
 }
 
@@ -151,31 +137,16 @@ pub struct ReasonCount {
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum NotJudged {
     /// It has too few points.
-    TooShort {
-        /// How many it has.
-        points: usize,
-        /// How many are needed.
-        needed: usize,
-    },
+    TooShort { points: usize, needed: usize },
     /// Its newest point is older than the schedule allows.
-    Stale {
-        /// How old it is, in days.
-        days: i64,
-        /// How old it may be.
-        allowed: i64,
-    },
+    Stale { days: i64, allowed: i64 },
     /// The newest run of its suite has no value of it.
     MissingAtTip {
         /// The newest commit with a value.
         last: NamedCommit,
     },
     /// The environment changed, and too few points came since.
-    EnvironmentChanged {
-        /// How many points came since.
-        points: usize,
-        /// How many are needed.
-        needed: usize,
-    },
+    EnvironmentChanged { points: usize, needed: usize },
     /// Its benchmark failed in the newest run.
     Failing {
         /// What went wrong.
@@ -201,38 +172,26 @@ impl NotJudged {
 /// A suite on a machine against the schedule.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Due {
-    /// The suite.
     pub suite: String,
-    /// The machine.
     pub machine: NamedMachine,
     /// When its newest run took place.
     pub newest: DateTime<Utc>,
-    /// How old that is, in days.
     pub days: i64,
-    /// How old it may be.
     pub allowed: i64,
-    /// Whether it is older.
     pub stale: bool,
 }
 
 /// A series with what was found in it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SeriesTrend {
-    /// The id of the series.
     pub series: String,
-    /// The suite.
     pub suite: String,
-    /// The written identity of the benchmark.
     pub benchmark: String,
-    /// What was measured.
     pub metric: Metric,
-    /// The machine.
     pub machine: NamedMachine,
-    /// Whether a gate looks at it.
     pub judged: bool,
     /// Whether it is of what kernels are held against: a control or a calibration kernel.
     pub beside: bool,
-    /// Whether its values are without noise.
     pub exact: bool,
     /// How much it takes to tell a change of it: `strict`, `balanced` or `loose`.
     pub sensitivity: String,
@@ -255,7 +214,6 @@ pub struct SeriesTrend {
     /// The points, one a commit and environment.
     #[serde(skip)]
     pub pooled: Arc<[PooledPoint]>,
-    /// What was found in them.
     #[serde(skip)]
     pub changes: Changes,
 }
@@ -265,9 +223,7 @@ pub struct SeriesTrend {
 pub struct Stretch {
     /// Its first measured commit.
     pub first: NamedCommit,
-    /// Its last one.
     pub last: NamedCommit,
-    /// How many points it has.
     pub points: usize,
     /// Its level in base units; absent where it drifts or is not looked at.
     pub level: Option<Level>,

@@ -23,7 +23,6 @@ pub struct Key {
     pub nvrtc: String,
     /// The version of the driver, such as `580.65.06`.
     pub driver: String,
-    /// The model of the device.
     pub device: String,
     /// Its compute capability, such as `9.0`.
     pub compute_capability: String,

@@ -68,19 +68,14 @@ pub struct Launched {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The operation.
     pub op_name: String,
     /// The kernel of its first launch.
     pub kernel_name: String,
     /// Its exact shape.
     pub shape_bucket: String,
-    /// The configuration, its values single ones.
     pub selected_config: BTreeMap<String, Value>,
-    /// Where the configuration came from.
     pub selection_source: Source,
-    /// How often it was launched.
     pub launches: u64,
-    /// Launches that found an entry.
     pub cache_hits: u64,
     /// Launches that found none: the first.
     pub cache_misses: u64,
@@ -90,11 +85,8 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// How many entries there are.
     pub cache_entries: u64,
-    /// All launches.
     pub launches: u64,
-    /// Those that found an entry.
     pub cache_hits: u64,
     /// Those that found none.
     pub cache_misses: u64,
@@ -106,7 +98,6 @@ pub struct Summary {
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// All together.
     pub summary: Summary,
     /// Each, in the order of operation and shape.
     pub entries: Vec<Entry>,

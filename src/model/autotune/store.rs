@@ -25,13 +25,11 @@ const MOST_CHOICES: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
-    /// The chosen configuration, by name.
     #[schemars(extend("minLength" = 1))]
     pub selected: String,
     /// Its time over that of the one it replaced, below one; absent where it was in use before and stayed.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub ratio: Option<f64>,
-    /// When it was chosen.
     #[schemars(extend("pattern" = patterns::TIME))]
     pub date: DateTime<Utc>,
     /// Every candidate with its time over that of the one then in use; absent where it could not be timed.
@@ -69,7 +67,6 @@ impl NewerVersion {
 struct File {
     #[schemars(extend("const" = SCHEMA_VERSION))]
     schema_version: u64,
-    /// Each key with its choice.
     choices: Vec<Choice>,
 }
 
@@ -77,9 +74,7 @@ struct File {
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Choice {
-    /// What it holds for.
     key: Key,
-    /// What was chosen.
     choice: Stored,
 }
 

@@ -12,19 +12,15 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// Pairs of baselines, and what differs between the two of each.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BaselineDiffs {
-    /// The version of the document.
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
-    /// One entry a pair.
     pub diffs: Vec<BaselineDiff>,
 }
 
 /// Two baselines, and what differs between them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BaselineDiff {
-    /// What was before.
     pub from: DiffSide,
-    /// What came after.
     pub to: DiffSide,
     /// By what their values cannot be compared, such as `compiler 1.94 → 1.95`; empty where they can.
     pub differences: Vec<String>,
@@ -37,7 +33,6 @@ pub struct BaselineDiff {
 pub struct DiffSide {
     /// The path of the file; of a run its path in the history.
     pub path: String,
-    /// What it is.
     pub baseline: BaselineSummary,
 }
 
@@ -68,13 +63,10 @@ pub enum DiffKind {
 pub struct MetricDiff {
     /// The benchmark id, a blank, and the metric's name.
     pub key: String,
-    /// What became of it.
     pub kind: DiffKind,
     /// After / before - 1; absent where there are no two values of one kind.
     pub change: Option<f64>,
-    /// As it was.
     pub from: Option<MetricSide>,
-    /// As it is.
     pub to: Option<MetricSide>,
 }
 
@@ -83,13 +75,9 @@ pub struct MetricDiff {
 pub struct MetricSide {
     /// In base units.
     pub value: f64,
-    /// The unit of `value`.
     pub unit: Unit,
-    /// Which way is better.
     pub better: Better,
-    /// How many sessions stand behind `value`.
     pub sessions: usize,
-    /// How it is judged.
     pub rule: Rule,
 }
 

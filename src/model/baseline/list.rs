@@ -14,7 +14,6 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// The baselines of a project.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BaselineList {
-    /// The version of the document.
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
     /// One entry a file: those in use by path, then those of the archive.
@@ -37,7 +36,6 @@ pub struct ListedBaseline {
 /// A baseline without its values.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BaselineSummary {
-    /// The suite.
     pub suite: String,
     /// The class of machine it holds for.
     pub machine_class: String,
@@ -45,7 +43,6 @@ pub struct BaselineSummary {
     pub machine: Option<String>,
     /// The key of the environment it holds for.
     pub environment_key: String,
-    /// The commit it was taken from.
     pub commit: Option<String>,
     /// Whether the run measured files that no commit holds.
     pub dirty: bool,
@@ -55,14 +52,12 @@ pub struct BaselineSummary {
     pub branch: Option<String>,
     /// The id of the run it was taken from.
     pub run: String,
-    /// When that run took place.
     #[schemars(extend("pattern" = patterns::TIME))]
     pub timestamp_utc: DateTime<Utc>,
     /// A word of the one who took it.
     pub notes: String,
     /// Who made it the baseline, when and why.
     pub accepted: Option<Acceptance>,
-    /// How many metrics it has.
     pub metrics: usize,
     /// By the name of a rule how many metrics it judges.
     pub rules: BTreeMap<String, usize>,

@@ -27,14 +27,14 @@ impl Table {
 }
 
 /// One row a run and benchmark: the flat table of CSV and Parquet.
-pub const BENCHMARKS: Table = Table { name: "benchmarks", groups: &[RUN, BENCHMARK, COMMIT, PLACE, FIGURES, STANDING] };
+pub const BENCHMARKS: Table = Table { name: "benchmarks", groups: &[RUN, BENCHMARK, COMMIT, PLACE, FIGURES, STATUS] };
 
 /// One row a run, benchmark and metric that was measured, with what stands behind the number: the second table of
 /// Parquet, to be joined by `run_id` and `series`.
 pub const SAMPLES: Table = Table { name: "samples", groups: &[RUN, SERIES, TIMES, MACHINE, VALUE] };
 
 /// One row a run, benchmark and metric with everything: the lines of JSON Lines.
-pub const VALUES: Table = Table { name: "values", groups: &[RUN, BENCHMARK, COMMIT, PLACE, VALUE, STANDING] };
+pub const VALUES: Table = Table { name: "values", groups: &[RUN, BENCHMARK, COMMIT, PLACE, VALUE, STATUS] };
 
 type Reader = for<'a> fn(&Row<'a>) -> Cell<'a>;
 
@@ -60,16 +60,16 @@ const SERIES: &[Column] =
 const BENCHMARK: &[Column] = &[
     SERIES[0],
     column("kernel", Text, "the kernel or workload", |row| Cell::text(benchmark(row).map(|one| one.name.as_str()))),
-    column("variant", Text, "`reference`, `fast`, `cuda` or a word of the user's", |row| {
+    column("variant", Text, "`reference`, `fast`, `cuda` or a user-defined word", |row| {
         Cell::text(benchmark(row).map(|one| one.variant.as_str()))
     }),
-    column("version", Small, "counts up when the work behind the name changes", |row| {
+    column("version", Small, "increases when the work behind the name changes", |row| {
         Cell::whole(benchmark(row).map(|one| one.version))
     }),
-    column("role", Text, "`tracked` (a gate looks at it), `reported` or `control`", |row| {
+    column("role", Text, "`tracked` (gated), `reported` or `control`", |row| {
         Cell::text(row.measurement.map(|one| one.role.word()))
     }),
-    column("backend", Text, "`cpu`, `cuda` or `tensorrt`; empty for other people's programs", |row| {
+    column("backend", Text, "`cpu`, `cuda` or `tensorrt`; empty for programs that are not Sprag's", |row| {
         Cell::text(backend(row))
     }),
     column("dtype", Text, "the element type, where it is a parameter", |row| {
@@ -110,16 +110,17 @@ const COMMIT: &[Column] = &[
     TIMES[1],
 ];
 
-const MACHINE: &[Column] =
-    &[given("machine_id", Text, "the machine, sixteen digits", |row| Cell::text(Some(&row.recorded.run.machine.id)))];
+const MACHINE: &[Column] = &[given("machine_id", Text, "the id of the machine, sixteen digits", |row| {
+    Cell::text(Some(&row.recorded.run.machine.id))
+})];
 
 const PLACE: &[Column] = &[
     MACHINE[0],
-    given("machine_name", Text, "what people call it", |row| Cell::text(Some(&row.recorded.run.machine.name))),
-    given("machine_class", Text, "machines of one class may share a baseline", |row| {
+    given("machine_name", Text, "the name of the machine", |row| Cell::text(Some(&row.recorded.run.machine.name))),
+    given("machine_class", Text, "the class of the machine; machines of one class may share a baseline", |row| {
         Cell::text(Some(&row.recorded.run.machine.class))
     }),
-    given("environment_key", Text, "a gate never compares two of these", |row| {
+    given("environment_key", Text, "a gate compares only runs with the same key", |row| {
         Cell::text(Some(&row.recorded.run.environment.key))
     }),
     given("device", Text, "the model of the processor or of the GPU", |row| Cell::text(Some(device(row)))),
@@ -127,13 +128,15 @@ const PLACE: &[Column] = &[
 
 /// What a benchmark came to, a column a figure.
 const FIGURES: &[Column] = &[
-    column("time_s", Number, "seconds a call: the median over worker processes of their medians", |row| {
+    column("time_s", Number, "seconds per call: the median of the medians of the worker processes", |row| {
         Cell::number(time(row).map(|one| one.value))
     }),
     column("p50_s", Number, "the median of all samples, in seconds", |row| {
         Cell::number(time(row).and_then(|one| one.p50))
     }),
-    column("p95_s", Number, "their 95th percentile, in seconds", |row| Cell::number(time(row).and_then(|one| one.p95))),
+    column("p95_s", Number, "the 95th percentile of all samples, in seconds", |row| {
+        Cell::number(time(row).and_then(|one| one.p95))
+    }),
     column("min_s", Number, "the smallest clean sample, in seconds", |row| {
         Cell::number(time(row).and_then(|one| one.min))
     }),
@@ -143,34 +146,37 @@ const FIGURES: &[Column] = &[
     column("ci_hi_s", Number, "its upper end, in seconds", |row| {
         Cell::number(time(row).and_then(|one| one.interval).map(|(_, high)| high))
     }),
-    column("ratio", Number, "time over that of `ref_series`, timed beside it", |row| {
+    column("ratio", Number, "time divided by that of `ref_series`, timed next to it", |row| {
         Cell::number(row.valid_estimate(RATIO).map(|one| one.value))
     }),
     column("ref_series", Text, "the calibration kernel of `ratio`", |row| Cell::text(attribute(row, "ratio_to"))),
-    column("throughput", Number, "the first rate of the benchmark, a second", |row| {
+    column("throughput", Number, "the first rate of the benchmark, per second", |row| {
         Cell::number(throughput(row).map(|one| one.value))
     }),
     column("unit", Text, "what `throughput` counts, such as `tiles_per_s`", |row| {
         Cell::text(throughput(row).map(|one| one.metric.name.as_str()))
     }),
     column("peak_bytes", Whole, "the most bytes of working memory", |row| Cell::whole(peak_memory(row))),
-    column("n", Whole, "samples behind `time_s`", |row| Cell::whole(time(row).map(|one| one.n))),
-    column("workers", Small, "worker processes behind `time_s`", |row| {
+    column("n", Whole, "number of samples behind `time_s`", |row| Cell::whole(time(row).map(|one| one.n))),
+    column("workers", Small, "number of worker processes behind `time_s`", |row| {
         Cell::whole(time(row).map(|one| one.workers.len()))
     }),
-    column("preempted_share", Number, "the share of samples during which the thread was kept from running", |row| {
+    column("preempted_share", Number, "the share of samples in which the thread was preempted", |row| {
         Cell::number(share(row))
     }),
 ];
 
-const STANDING: &[Column] = &[
-    given("quality", Text, "`clean`, or what speaks against the run's numbers, joined by `; `", |row| {
+const STATUS: &[Column] = &[
+    given("quality", Text, "`clean`, or the reasons to doubt the run's numbers, joined by `; `", |row| {
         let quality = &row.recorded.run.quality;
         Cell::owned(Some(if quality.clean { "clean".to_owned() } else { quality.reasons.join("; ") }))
     }),
-    given("status", Text, "`ok`, `skipped` or `failed`: of the benchmark, or of a run without any", |row| {
-        Cell::text(Some(row.status().word()))
-    }),
+    given(
+        "status",
+        Text,
+        "the status of the benchmark, or of a run without benchmarks: `ok`, `skipped` or `failed`",
+        |row| Cell::text(Some(row.status().word())),
+    ),
     column("reason", Text, "why it is not `ok`", |row| Cell::text(row.reason())),
 ];
 
@@ -185,7 +191,7 @@ const VALUE: &[Column] = &[
             Better::Higher => "higher",
         }))
     }),
-    column("judged", Flag, "whether a gate looks at this metric of the benchmark", |row| {
+    column("judged", Flag, "whether a gate judges this metric of the benchmark", |row| {
         let judged = |one| row.measurement.and_then(|measurement| measurement.judged()) == Some(one);
         row.estimate.map_or(Cell::Absent, |one| Cell::Flag(judged(one)))
     }),
@@ -196,21 +202,21 @@ const VALUE: &[Column] = &[
         };
         Cell::owned(benchmark(row).and_then(id))
     }),
-    column("value", Number, "the median over worker processes of their medians", |row| {
+    column("value", Number, "the median of the medians of the worker processes", |row| {
         estimate(row, |one| Some(one.value))
     }),
     column("p50", Number, "the median of all samples", |row| estimate(row, |one| one.p50)),
-    column("p95", Number, "their 95th percentile", |row| estimate(row, |one| one.p95)),
+    column("p95", Number, "the 95th percentile of all samples", |row| estimate(row, |one| one.p95)),
     column("min", Number, "the smallest clean sample", |row| estimate(row, |one| one.min)),
     column("ci_lo", Number, "the lower end of the 95 % interval of `value`", |row| {
         estimate(row, |one| one.interval.map(|(low, _)| low))
     }),
     column("ci_hi", Number, "its upper end", |row| estimate(row, |one| one.interval.map(|(_, high)| high))),
-    column("detectable", Number, "the smallest relative change that shows in four cases of five", |row| {
+    column("detectable", Number, "the smallest relative change that is detected with 80 % power", |row| {
         estimate(row, |one| one.detectable)
     }),
-    column("n", Whole, "samples behind `value`", |row| Cell::whole(row.estimate.map(|one| one.n))),
-    column("samples", Numbers, "the median of each worker process, in the order in which they ran", |row| {
+    column("n", Whole, "number of samples behind `value`", |row| Cell::whole(row.estimate.map(|one| one.n))),
+    column("samples", Numbers, "the median of each worker process, in the order of execution", |row| {
         row.estimate.map_or(Cell::Absent, |one| Cell::Numbers(&one.workers))
     }),
 ];

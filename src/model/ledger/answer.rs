@@ -32,9 +32,7 @@ pub struct Answer {
     pub event: String,
     /// The largest relative change that is accepted, positive is worse.
     pub at_most: f64,
-    /// Why.
     pub reason: String,
-    /// Who accepts it.
     pub author: String,
     /// The first day on which it holds.
     pub date: NaiveDate,

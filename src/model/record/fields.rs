@@ -29,32 +29,22 @@ use crate::unit::Unit;
 #[serde(deny_unknown_fields)]
 #[schemars(extend("allOf" = [reasoned()]))]
 pub(super) struct RunRecord<'a> {
-    /// The version of the record.
     schema_version: u64,
-    /// The suite.
     #[schemars(extend("pattern" = patterns::SUITE))]
     #[serde(borrow)]
     suite: Cow<'a, str>,
     /// When the run began, to the second.
     #[schemars(extend("pattern" = patterns::SECOND))]
     timestamp_utc: DateTime<Utc>,
-    /// What was measured.
     commit: Option<Commit>,
-    /// Where.
     machine: Machine,
-    /// Under which circumstances.
     environment: Environment,
     /// The settings of the protocol, by name.
     config: BTreeMap<String, Value>,
-    /// Whether the suite ran.
     status: RunStatus,
-    /// Why it was skipped or failed.
     reason: Option<String>,
-    /// Whether its numbers can be trusted.
     quality: Quality,
-    /// The benchmarks, each id once.
     benchmarks: Vec<BenchmarkRecord<'a>>,
-    /// Configurations that a tuner chose.
     autotune: Vec<Value>,
 }
 
@@ -62,16 +52,12 @@ pub(super) struct RunRecord<'a> {
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BenchmarkRecord<'a> {
-    /// How it ran, beyond its identity.
     attributes: Attributes,
-    /// Why it has no metrics.
     failure: Option<String>,
     /// `suite/name{params} @variant`, as the parts below make it.
     #[serde(borrow)]
     id: Cow<'a, str>,
-    /// What was measured.
     metrics: Vec<MetricRecord<'a>>,
-    /// The kernel or workload.
     #[serde(borrow)]
     #[schemars(extend("minLength" = 1, "maxLength" = MAX_WORD, "pattern" = patterns::WORD))]
     name: Cow<'a, str>,
@@ -81,7 +67,6 @@ struct BenchmarkRecord<'a> {
         "additionalProperties" = schema::word(patterns::PARAMETER)
     ))]
     params: BTreeMap<Text<'a>, Text<'a>>,
-    /// Whether its result was checked.
     parity: Parity,
     /// What it is there for; absent where a gate looks at it.
     #[serde(default, skip_serializing_if = "Role::is_tracked")]
@@ -99,7 +84,6 @@ struct BenchmarkRecord<'a> {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("allOf" = [positive()]))]
 struct MetricRecord<'a> {
-    /// Which way is better.
     better: Better,
     /// The smallest relative change that shows in four cases of five.
     #[schemars(with = "f64", extend("minimum" = 0))]
@@ -107,13 +91,10 @@ struct MetricRecord<'a> {
     detectable: Option<f64>,
     /// The 95 % interval of `value` over worker processes, the lower end first.
     interval: Option<(f64, f64)>,
-    /// The smallest clean sample.
     #[schemars(with = "f64")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min: Option<f64>,
-    /// How many samples stand behind it.
     n: u64,
-    /// One word.
     #[serde(borrow)]
     #[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = patterns::METRIC))]
     name: Cow<'a, str>,
@@ -121,7 +102,6 @@ struct MetricRecord<'a> {
     p50: Option<f64>,
     /// Their 95th percentile.
     p95: Option<f64>,
-    /// The unit of its numbers.
     unit: Unit,
     /// The median over worker processes of their medians.
     value: f64,
