@@ -12,13 +12,22 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::asv_result::{ResultFile, Suite, entries};
-use super::head::file_name;
-use super::notes::Notes;
-use super::unique::unique_entries;
+use super::outputs;
+use super::outputs::{Notes, unique_entries};
+use super::peek::file_name;
 use super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, json};
+use crate::Format;
 use sprag_base::digest;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedRun};
+
+pub(crate) const FORMAT: Format = Format {
+    name: "asv",
+    title: "results folder of airspeed velocity, or one file of it",
+    recognises,
+    read,
+    files: &[".json"],
+};
 
 const BENCHMARKS: &str = "benchmarks.json";
 
@@ -28,7 +37,7 @@ const MACHINE: &str = "machine.json";
 const MOST_FACT: usize = 200;
 
 /// Whether the outputs are a results folder, or one result.
-pub(super) fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     match outputs {
         [one] => is_result(one),
         _ => root(outputs).is_some() && results(outputs).into_iter().next().is_some_and(is_result),
@@ -36,7 +45,7 @@ pub(super) fn recognises(outputs: &[Output]) -> bool {
 }
 
 /// Reads a results folder, or one result, a run each file of results.
-pub(super) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut notes = Notes::default();
     let schema = |output: &Output, reason: String| FormatError::Schema { name: output.name.clone(), reason };
     let suite = match root(outputs) {
@@ -59,10 +68,7 @@ pub(super) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
             runs.push(run);
         }
     }
-    if runs.is_empty() {
-        return Err(FormatError::Nothing("the folder of asv".to_owned()));
-    }
-    Ok(Imported { tool: "asv".to_owned(), tool_version: None, runs, notes: notes.sentences() })
+    outputs::imported("asv", runs, notes.sentences())
 }
 
 /// The folder in which the list of benchmarks lies, with a slash at its end, and the list.

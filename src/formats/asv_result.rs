@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use super::commit_id::commit_id;
-use super::{LONGEST_PREFIX, MOST_BENCHMARKS, figure, moment, quantity};
+use super::provenance::commit_id;
+use super::{LONGEST_PREFIX, MOST_BENCHMARKS, field, provenance, quantity};
 use sprag_model::imported::{Entry, EntryStatus, ImportedCommit, Observation};
 use sprag_model::metric::{Better, Metric, TIME};
 use sprag_model::unit::Unit;
@@ -40,7 +40,7 @@ impl ResultFile {
         }
         let sha = fields.get("commit_hash").and_then(Value::as_str).and_then(commit_id);
         let sha = sha.ok_or("is no result of asv: its `commit_hash` is no hexadecimal id")?;
-        let time = fields.get("date").and_then(moment::of_millis);
+        let time = fields.get("date").and_then(provenance::time_of_millis);
         let Some(Value::Object(results)) = fields.remove("results") else {
             return Err("is no result of asv: it has no object `results`".to_owned());
         };
@@ -156,7 +156,7 @@ impl AsvRow {
     }
 
     pub(super) fn started_at(&self) -> Option<DateTime<Utc>> {
-        self.columns.get("started_at").and_then(moment::of_millis)
+        self.columns.get("started_at").and_then(provenance::time_of_millis)
     }
 }
 
@@ -263,11 +263,11 @@ fn observation(
     if value.as_str().is_some_and(|text| text.parse::<f64>().is_ok_and(f64::is_nan)) {
         return Err(EntryStatus::Skipped(SKIPPED.to_owned()));
     }
-    let value = figure::figure("result", value, metric, factor).map_err(failed)?;
+    let value = field::figure("result", value, metric, factor).map_err(failed)?;
     let samples = match row.at("samples", place) {
         None => Vec::new(),
         Some(Value::Array(samples)) => {
-            let read = |sample| figure::figure("samples", sample, metric, factor);
+            let read = |sample| field::figure("samples", sample, metric, factor);
             samples.iter().map(read).collect::<Result<Vec<f64>, String>>().map_err(failed)?
         }
         Some(_) => return Err(failed("its `samples` are no list".to_owned())),

@@ -8,14 +8,18 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::head::{head, skip};
-use super::notes::Notes;
-use super::{FormatError, MOST_BENCHMARKS, figure, json, quantity};
-use sprag_base::digest;
+use super::outputs;
+use super::outputs::Notes;
+use super::peek::{head, skip};
+use super::{FormatError, MOST_BENCHMARKS, field, json, quantity};
+use crate::Format;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use sprag_model::imported::{Entry, EntryStatus, Imported, Observation};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
+
+pub(crate) const FORMAT: Format =
+    Format { name: "bencher", title: "Bencher metric format", recognises, read, files: &[".json"] };
 
 /// Bencher's own measures: slug, unit as it is told on its site, base unit, base units in one of it, direction.
 const MEASURES: [(&str, &str, Unit, f64, Better); 14] = [
@@ -42,7 +46,7 @@ const KEYS: [&str; 3] = ["value", "lower_value", "upper_value"];
 const MOST_MEASURES: usize = 100;
 
 /// Whether all outputs begin as a benchmark with a measure does.
-pub(super) fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     let fits = |output: &Output| {
         let mut last = "";
         let head = head(output);
@@ -52,7 +56,7 @@ pub(super) fn recognises(outputs: &[Output]) -> bool {
 }
 
 /// Reads files of metrics, a run each.
-pub(super) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut runs = Vec::with_capacity(outputs.len());
     let mut notes = Notes::default();
     for output in outputs {
@@ -69,12 +73,9 @@ pub(super) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
         let entries: Result<Vec<Entry>, String> =
             benchmarks.iter().map(|(benchmark, measures)| entry(name, benchmark, measures, &mut notes)).collect();
         let entries = entries.map_err(schema)?;
-        runs.push(ImportedRun { entries, digest: digest::sha256_hex(&output.bytes), ..ImportedRun::default() });
+        runs.push(outputs::run(entries, &[output]));
     }
-    if runs.is_empty() {
-        return Err(FormatError::Nothing("the folder of metrics".to_owned()));
-    }
-    Ok(Imported { tool: "bencher".to_owned(), tool_version: None, runs, notes: notes.sentences() })
+    outputs::imported("bencher", runs, notes.sentences())
 }
 
 /// One benchmark. A measure whose number cannot be makes it fail, another shape refuses the file.
@@ -135,7 +136,7 @@ fn observation(slug: &str, fields: &Map<String, Value>) -> Result<(Observation, 
     let metric = Metric { name: slug.to_owned(), unit, better };
     let read = |key: &str, value: &Value| {
         let place = if key == "value" { slug.to_owned() } else { format!("{slug}.{key}") };
-        figure::figure(&place, value, &metric, factor)
+        field::figure(&place, value, &metric, factor)
     };
     let value = read("value", fields.get("value").unwrap_or(&Value::Null))?;
     let mut bounds = Map::new();
@@ -160,6 +161,7 @@ fn slug(measure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::golden;
 
     fn file(bytes: &[u8]) -> [Output; 1] {
         [Output { name: "bmf.json".to_owned(), bytes: bytes.to_vec() }]
@@ -195,10 +197,7 @@ mod tests {
 
     #[test]
     fn another_shape_is_refused_with_its_place() {
-        let check = |bytes: &[u8], words: &str| {
-            let error = read(&file(bytes)).expect_err("it is refused").to_string();
-            assert!(error.contains("bmf.json") && error.contains(words), "{error}");
-        };
+        let check = |bytes: &[u8], words: &str| golden::refused(read(&file(bytes)), "bmf.json", words);
         check(b"", "is empty");
         check(b"[]", "an object of benchmarks is needed");
         check(b"{}", "lists no benchmark");

@@ -7,16 +7,18 @@
 use serde_json::{Map, Value, json};
 
 use super::{FormatError, outputs};
+use crate::Format;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, Imported, ImportedRun};
 use sprag_model::metric::Metric;
 
-pub const FILES: &[&str] = &[".out"];
+pub(crate) const FORMAT: Format =
+    Format { name: "callgrind", title: "a profile that Callgrind writes", recognises, read, files: &[".out"] };
 
 const INSTRUCTIONS: &str = "Ir";
 
 /// Whether there is a profile of Callgrind among the outputs.
-pub fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     outputs.iter().any(is_profile)
 }
 
@@ -27,7 +29,7 @@ fn is_profile(output: &Output) -> bool {
 }
 
 /// Reads profiles, each a benchmark that is called after its file; of several outputs those that are one.
-pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let used: Vec<&Output> = outputs.iter().filter(|output| outputs.len() == 1 || is_profile(output)).collect();
     let mut version = None;
     let mut entries = Vec::with_capacity(used.len());
@@ -144,10 +146,7 @@ mod tests {
 
     #[test]
     fn what_is_no_whole_profile_is_refused() {
-        let check = |text: &str, words: &str| {
-            let error = read(&[output(text)]).expect_err("it is refused").to_string();
-            assert!(error.contains("callgrind.out.1") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "callgrind.out.1", words);
         check("", "is empty");
         check("events: Ir\nfn=x\n", "neither `totals` nor `summary`");
         check("events: Dr\ntotals: 1\n", "does not count `Ir`");

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::unique::unique;
+use super::outputs::unique;
 use super::{FormatError, MOST_BENCHMARKS, json};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric};

@@ -1,4 +1,4 @@
-//! Fields of JSON objects that others wrote: read as quantities, kept as facts or extras, and named where they are at
+//! Fields of JSON objects that others wrote: read as quantities, taken as facts or extras, and named where they are at
 //! fault.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const LONGEST_TEXT: usize = 500;
 /// The most members of an object that is kept beside a benchmark.
 const MOST_MEMBERS: usize = 100;
 
-/// The number that a value is. One that is not finite stands in quotes, as [`super::number::quote_not_finite`] leaves
+/// The number that a value is. One that is not finite stands in quotes, as [`super::json::quote_not_finite`] leaves
 /// it.
 pub(super) fn number(value: &Value) -> Option<f64> {
     let quoted = || value.as_str()?.parse::<f64>().ok().filter(|number| !number.is_finite());
@@ -62,22 +62,22 @@ pub(super) fn possible(key: &str, number: Option<f64>, metric: &Metric, factor: 
 }
 
 /// What is said somewhere, on one line, without characters that control or turn the text round, and not too long.
-pub(super) fn told(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let text = text.chars().take(4 * LONGEST_TEXT).map(|c| if c.is_control() { ' ' } else { c });
     let line: String = text.filter(|c| c.is_whitespace() || !is_unsafe(*c)).collect();
     line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_TEXT).collect()
 }
 
-/// As [`told`], of a reason; where none is given, that is said.
+/// As [`one_line`], of a reason; where none is given, that is said.
 pub(super) fn reason(text: Option<&str>) -> String {
-    let told = told(text.unwrap_or_default());
-    if told.is_empty() { "its program gives no reason".to_owned() } else { told }
+    let one_line = one_line(text.unwrap_or_default());
+    if one_line.is_empty() { "its program gives no reason".to_owned() } else { one_line }
 }
 
 /// Keeps a fact, where there is one.
 pub(super) fn fact(facts: &mut BTreeMap<String, String>, name: &str, value: Option<&Value>) {
     let text = match value {
-        Some(Value::String(text)) => told(text),
+        Some(Value::String(text)) => one_line(text),
         Some(Value::Number(number)) => number.to_string(),
         Some(Value::Bool(is)) => if *is { "on" } else { "off" }.to_owned(),
         None | Some(Value::Null | Value::Array(_) | Value::Object(_)) => return,
@@ -98,7 +98,7 @@ pub(super) fn extra(extras: &mut BTreeMap<String, Value>, name: &str, value: Opt
 pub(super) fn plain(value: &Value) -> Option<Value> {
     match value {
         Value::Object(object) => {
-            let members = object.iter().filter_map(|(key, value)| Some((told(key), scalar(value)?)));
+            let members = object.iter().filter_map(|(key, value)| Some((one_line(key), scalar(value)?)));
             Some(Value::Object(members.take(MOST_MEMBERS).collect()))
         }
         value => scalar(value),
@@ -107,7 +107,7 @@ pub(super) fn plain(value: &Value) -> Option<Value> {
 
 fn scalar(value: &Value) -> Option<Value> {
     match value {
-        Value::String(text) => Some(Value::String(told(text))),
+        Value::String(text) => Some(Value::String(one_line(text))),
         Value::Number(_) | Value::Bool(_) => Some(value.clone()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
@@ -117,13 +117,45 @@ fn scalar(value: &Value) -> Option<Value> {
 pub(super) fn params(object: Option<&Value>) -> BTreeMap<String, String> {
     let Some(Value::Object(object)) = object else { return BTreeMap::new() };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    object.iter().take(MOST_MEMBERS).map(|(key, value)| (told(key), told(&text(value)))).collect()
+    object.iter().take(MOST_MEMBERS).map(|(key, value)| (one_line(key), one_line(&text(value)))).collect()
+}
+
+/// The value of a metric that stands under `key`, where one of the source's unit is `factor` of the base unit. Digits in
+/// quotes count as a number.
+pub(super) fn figure(key: &str, value: &Value, metric: &Metric, factor: f64) -> Result<f64, String> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let Some(number) = number else {
+        return Err(format!("its `{key}` is {}, where a number is needed", shown_value(value)));
+    };
+    let base = quantity::to_base(number, factor);
+    match metric.fault(base) {
+        Some(fault) => Err(format!("its `{key}` is {fault}")),
+        None => Ok(base),
+    }
+}
+
+/// What stands in place of a number, cut short.
+fn shown_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => {
+            let start: String = text.chars().take(40).collect();
+            format!("`{}`", start.escape_debug())
+        }
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn a_field_is_a_quantity_or_says_why_not() {
@@ -150,8 +182,8 @@ mod tests {
     fn what_is_kept_beside_is_plain_and_short() {
         assert_eq!(plain(&json!({"a": 1, "b": [1], "c": "x\u{1b}[31m"})), Some(json!({"a": 1, "c": "x [31m"})));
         assert_eq!(plain(&json!([1])), None);
-        assert_eq!(told(&"x".repeat(9000)).len(), LONGEST_TEXT);
-        assert_eq!(told("a\u{202e}b\u{200b}\n c"), "ab c");
+        assert_eq!(one_line(&"x".repeat(9000)).len(), LONGEST_TEXT);
+        assert_eq!(one_line("a\u{202e}b\u{200b}\n c"), "ab c");
         assert_eq!(reason(Some(" \n")), "its program gives no reason");
         assert_eq!(params(Some(&json!({"k": 8, "s": "x"}))), [("k", "8"), ("s", "x")].map(own).into());
         let mut facts = BTreeMap::new();
@@ -167,5 +199,21 @@ mod tests {
 
     fn own((key, value): (&str, &str)) -> (String, String) {
         (key.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn a_number_is_read_in_the_base_unit_or_refused_with_its_key() {
+        let check = |value: Value, expected: Result<f64, &str>| {
+            let found = figure("value", &value, &Metric::time(), 1e-3);
+            assert_eq!(found.as_ref().map_err(String::as_str), expected.as_ref().map_err(|words| *words), "{value}");
+        };
+        check(json!(1500), Ok(1.5));
+        check(json!(" 2.5e3 "), Ok(2.5));
+        check(json!(0), Err("its `value` is 0 s, where more than zero is needed"));
+        check(json!("NaN"), Err("its `value` is NaN, which is no number"));
+        check(json!(5e-324), Err("its `value` is 0 s, where more than zero is needed"));
+        check(json!("fast\u{202e}"), Err("its `value` is `fast\\u{202e}`, where a number is needed"));
+        check(json!(null), Err("its `value` is null, where a number is needed"));
+        check(json!([1]), Err("its `value` is a list, where a number is needed"));
     }
 }

@@ -28,12 +28,13 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::commit_id::commit_id;
-use super::head::{file_name, head, skip};
-use super::notes::Notes;
+use super::outputs;
+use super::outputs::{Notes, unique_entries};
+use super::peek::{file_name, head, skip};
+use super::provenance::commit_id;
 use super::quantity::Quantity;
-use super::unique::unique_entries;
-use super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, MOST_RUNS, figure, json, moment, number, quantity};
+use super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, MOST_RUNS, field, json, provenance, quantity};
+use crate::Format;
 use sprag_base::digest;
 use sprag_base::json::{Strict, to_canonical};
 use sprag_model::foreign::Output;
@@ -41,13 +42,37 @@ use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, Import
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
 
+pub(crate) const HISTORY: Format = Format {
+    name: "github-action-benchmark",
+    title: "history of github-action-benchmark (data.js)",
+    recognises: recognises_history,
+    read: read_history,
+    files: &["data.js"],
+};
+
+pub(crate) const SMALLER_LIST: Format = Format {
+    name: "custom-smaller-is-better",
+    title: "list of numbers of which smaller is better",
+    recognises: recognises_smaller,
+    read: read_smaller,
+    files: &[".json"],
+};
+
+pub(crate) const BIGGER_LIST: Format = Format {
+    name: "custom-bigger-is-better",
+    title: "list of numbers of which bigger is better",
+    recognises: recognises_bigger,
+    read: read_bigger,
+    files: &[".json"],
+};
+
 /// The longest subject of a commit that is kept, in characters.
 const MOST_SUBJECT: usize = 200;
 
 /// The longest assignment before the data, in bytes.
 const MOST_ASSIGNMENT: usize = 200;
 
-pub(super) fn recognises_history(outputs: &[Output]) -> bool {
+fn recognises_history(outputs: &[Output]) -> bool {
     let fits = |output: &Output| {
         let head = head(output);
         let Some(body) = assigned(&head) else { return false };
@@ -64,7 +89,7 @@ pub(super) fn recognises_history(outputs: &[Output]) -> bool {
 }
 
 /// Reads histories, all runs of all suites in the order of the files.
-pub(super) fn read_history(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read_history(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut runs = Vec::new();
     let mut notes = Notes::default();
     for output in outputs {
@@ -182,7 +207,7 @@ fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -
         );
         notes.add(&what, &place);
     }
-    let time = part.date.as_ref().and_then(|Strict(date)| moment::of_millis(date));
+    let time = part.date.as_ref().and_then(|Strict(date)| provenance::time_of_millis(date));
     if time.is_none() {
         notes.add("`date` is no moment in milliseconds, so the run has no time", &place);
     }
@@ -211,7 +236,7 @@ fn commit(part: &CommitPart) -> Option<ImportedCommit> {
     Some(ImportedCommit {
         sha: commit_id(part.id.as_deref()?)?,
         named_at: None,
-        time: part.timestamp.as_deref().and_then(moment::of_text),
+        time: part.timestamp.as_deref().and_then(provenance::time_of_rfc3339),
         subject: part.message.as_deref().and_then(|message| message.lines().next()).map(shortened),
         branch: None,
     })
@@ -237,22 +262,22 @@ fn shortened(text: &str) -> String {
 }
 
 /// Reads lists where smaller is better, a run each.
-pub(super) fn read_smaller(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read_smaller(outputs: &[Output]) -> Result<Imported, FormatError> {
     read(outputs, SMALLER)
 }
 
 /// Reads lists where bigger is better, a run each.
-pub(super) fn read_bigger(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read_bigger(outputs: &[Output]) -> Result<Imported, FormatError> {
     read(outputs, BIGGER)
 }
 
 /// Whether all outputs are such lists, and none is called after the other direction.
-pub(super) fn recognises_smaller(outputs: &[Output]) -> bool {
+fn recognises_smaller(outputs: &[Output]) -> bool {
     recognises(outputs, "bigger")
 }
 
 /// As [`recognises_smaller`], of the other direction.
-pub(super) fn recognises_bigger(outputs: &[Output]) -> bool {
+fn recognises_bigger(outputs: &[Output]) -> bool {
     recognises(outputs, "smaller")
 }
 
@@ -280,10 +305,7 @@ fn read(outputs: &[Output], tool: &str) -> Result<Imported, FormatError> {
         let digest = digest::sha256_hex(&output.bytes);
         runs.push(ImportedRun { entries: unique_entries(entries), digest, ..ImportedRun::default() });
     }
-    if runs.is_empty() {
-        return Err(FormatError::Nothing("the folder of lists".to_owned()));
-    }
-    Ok(Imported { tool: tool.to_owned(), tool_version: None, runs, notes: Vec::new() })
+    outputs::imported(tool, runs, Vec::new())
 }
 
 /// The longest free text that is kept, in characters.
@@ -316,7 +338,7 @@ impl Bench {
     /// The benchmark as it is imported, under the name of its whole series. One whose number cannot be has failed.
     fn entry(&self, tool: &str, series: String) -> Entry {
         let (metric, factor) = reading(tool, &self.unit.0);
-        let (status, observations) = match figure::figure("value", &self.value.0, &metric, factor) {
+        let (status, observations) = match field::figure("value", &self.value.0, &metric, factor) {
             Ok(value) => (EntryStatus::Ok, vec![Observation::summary(metric, &self.unit.0, value)]),
             Err(reason) => (EntryStatus::Failed(reason), Vec::new()),
         };
@@ -355,7 +377,7 @@ fn typed<T: for<'de> Deserialize<'de>>(name: &str, text: &str, what: &str) -> Re
         Err(error) => error,
     };
     if error.is_syntax() {
-        match serde_json::from_str(&number::quote_not_finite(text)) {
+        match serde_json::from_str(&json::quote_not_finite(text)) {
             Ok(content) => return Ok(content),
             Err(second) => error = second,
         }
@@ -473,10 +495,7 @@ mod tests {
 
     #[test]
     fn what_is_no_history_is_refused_with_its_place() {
-        let check = |text: &str, words: &str| {
-            let error = read_history(&history(text)).expect_err("it is refused").to_string();
-            assert!(error.contains("data.js") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(read_history(&history(text)), "data.js", words);
         check(" ", "is empty");
         check("alert(1)", "is no data.js");
         check("<script>{}", "is no data.js");

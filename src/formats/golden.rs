@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::FormatError;
 use sprag_model::foreign::Output;
-use sprag_model::imported::Imported;
+use sprag_model::imported::{Entry, EntryStatus, Imported};
 
 type Read = fn(&[Output]) -> Result<Imported, FormatError>;
 
@@ -85,4 +85,19 @@ pub(super) fn survives(outputs: &[Output], read: Read) {
         Ok(())
     });
     outcome.expect("nothing breaks it");
+}
+
+/// Demands that what was read is refused, with an error that names the file and says this.
+#[track_caller]
+pub(super) fn refused<T>(read: Result<T, FormatError>, name: &str, words: &str) {
+    let error = read.map(|_| ()).expect_err("it is refused").to_string();
+    assert!(error.contains(name) && error.contains(words), "{error}");
+}
+
+/// Demands that of two benchmarks the first has failed for this reason, and the other not.
+#[track_caller]
+pub(super) fn failed_alone(entries: &[Entry], words: &str) {
+    let [first, second] = entries else { panic!("two benchmarks: {entries:?}") };
+    assert!(matches!(&first.status, EntryStatus::Failed(reason) if reason.contains(words)), "{:?}", first.status);
+    assert!(first.observations.is_empty() && second.status == EntryStatus::Ok, "{entries:?}");
 }

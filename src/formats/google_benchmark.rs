@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::source::Source;
 use crate::table::Table;
-use crate::{Format, FormatError, MOST_BENCHMARKS, commit_id, field, json, outputs, peek, source, table};
+use crate::{Format, FormatError, MOST_BENCHMARKS, field, json, outputs, peek, provenance, source, table};
 use sprag_base::stats::describe;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
@@ -82,7 +82,7 @@ fn seconds(time_unit: &str) -> Result<f64, String> {
         "us" => Ok(1e-6),
         "ms" => Ok(1e-3),
         "s" => Ok(1.0),
-        _ => Err(format!("its `time_unit` is `{}`, where ns, us, ms or s is needed", field::told(time_unit))),
+        _ => Err(format!("its `time_unit` is `{}`, where ns, us, ms or s is needed", field::one_line(time_unit))),
     }
 }
 
@@ -153,7 +153,7 @@ fn repeated_times(repeated: &[&Repetition], extras: &mut BTreeMap<String, Value>
     let cpu_times: Vec<f64> = repeated.iter().filter_map(|one| one.cpu_time).collect();
     field::extra(extras, "cpu_p50", describe::median(&cpu_times));
     let label = repeated.iter().find_map(|one| one.label.as_deref());
-    extras.extend(label.map(|label| ("label".to_owned(), Value::from(field::told(label)))));
+    extras.extend(label.map(|label| ("label".to_owned(), Value::from(field::one_line(label)))));
     let samples = repeated.iter().map(|one| time(one)).collect::<Result<Vec<f64>, String>>()?;
     let value = describe::median(&samples).ok_or_else(|| "it has no repetitions".to_owned())?;
     Ok(Observation::sampled(Metric::time(), &unit_of(repeated), value, samples))
@@ -214,16 +214,16 @@ fn read_json(output: &Output) -> Result<Source, FormatError> {
     if lines.iter().all(|line| line.get("run_type").is_none()) {
         name_aggregates(&mut repetitions);
     }
-    let commit = field::text(context, "git_commit").and_then(commit_id::commit_id);
+    let commit = field::text(context, "git_commit").and_then(provenance::commit_id);
     let run = ImportedRun {
         commit: commit.map(|sha| ImportedCommit { sha, named_at: None, time: None, subject: None, branch: None }),
-        time: field::text(context, "date").and_then(source::time),
+        time: field::text(context, "date").and_then(provenance::time),
         facts: facts(context),
         entries: entries(&repetitions),
         ..ImportedRun::default()
     };
     let tool_version =
-        field::text(context, "library_version").map(|version| field::told(version.trim_start_matches('v')));
+        field::text(context, "library_version").map(|version| field::one_line(version.trim_start_matches('v')));
     let fits = repetitions.iter().filter(|one| one.is_fit()).count();
     let notes = (fits > 0).then(|| format!("{} has {fits} lines of fits, which are no measurements", output.name));
     Ok(Source { run, tool_version, notes: notes.into_iter().collect() })
@@ -255,7 +255,7 @@ fn json_line(line: &Value) -> Option<Repetition> {
 fn counters(line: &Value) -> BTreeMap<String, f64> {
     let Some(fields) = line.as_object() else { return BTreeMap::new() };
     let is_counter = |(key, _): &(&String, &Value)| !JSON_FIELDS.contains(&key.as_str());
-    let number = |(key, value): (&String, &Value)| Some((field::told(key), value.as_f64()?));
+    let number = |(key, value): (&String, &Value)| Some((field::one_line(key), value.as_f64()?));
     fields.iter().filter(is_counter).filter_map(number).collect()
 }
 
@@ -324,7 +324,7 @@ fn csv_line(table: &Table, row: &table::Row) -> Repetition {
         .then(|| [cell("error_message"), cell("skip_message")].concat());
     let number = |(column, cell): (&str, &str)| {
         let number: f64 = cell.parse().ok()?;
-        (number.is_finite() && !CSV_FIELDS.contains(&column)).then(|| (field::told(column), number))
+        (number.is_finite() && !CSV_FIELDS.contains(&column)).then(|| (field::one_line(column), number))
     };
     let counters: BTreeMap<String, f64> = table.cells(row).filter_map(number).collect();
     let label = Some(cell("label").to_owned()).filter(|label| !label.is_empty());
@@ -433,10 +433,7 @@ mod tests {
 
     #[test]
     fn what_is_no_report_is_refused() {
-        let check = |output: Output, words: &str| {
-            let error = read_json(&output).map(|_| ()).expect_err("it is refused").to_string();
-            assert!(error.starts_with("gb.json ") && error.contains(words), "{error}");
-        };
+        let check = |output: Output, words: &str| golden::refused(read_json(&output), "gb.json", words);
         check(file("\"json_schema_version\": 2", ""), "has schema version 2");
         check(file("", "{}"), "no name at `benchmarks[0]`");
         check(file("\"a\": 1, \"a\": 2", ""), "`a` stands twice");

@@ -11,18 +11,25 @@ use serde_json::{Map, Value, json};
 
 use super::json::text;
 use super::{FormatError, outputs};
+use crate::Format;
 use sprag_base::json::Strict;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
 use sprag_model::metric::Metric;
 
-pub const FILES: &[&str] = &["summary.json", ".ndjson"];
+pub(crate) const FORMAT: Format = Format {
+    name: "gungraun",
+    title: "summaries of gungraun or iai-callgrind",
+    recognises,
+    read,
+    files: &["summary.json", ".ndjson"],
+};
 
 /// What DHAT calls the bytes that were allocated at the peak.
 const PEAK: &str = "AtTGmaxBytes";
 
 /// Whether there is a summary among the outputs.
-pub fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     outputs.iter().any(is_summary)
 }
 
@@ -33,7 +40,7 @@ fn is_summary(output: &Output) -> bool {
 }
 
 /// Reads summaries; of several outputs those that hold one.
-pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let used: Vec<&Output> = outputs.iter().filter(|output| outputs.len() == 1 || is_summary(output)).collect();
     let (mut entries, mut notes, mut time) = (Vec::new(), Vec::new(), None::<DateTime<Utc>>);
     for output in &used {
@@ -141,7 +148,6 @@ fn new_and_old(event: &Value) -> (Option<f64>, Option<f64>) {
 mod tests {
     use super::*;
     use crate::golden;
-    use sprag_model::imported::EntryStatus;
 
     fn output(text: &str) -> Output {
         Output { name: "summary.json".to_owned(), bytes: text.as_bytes().to_vec() }
@@ -202,9 +208,7 @@ mod tests {
         let check = |values: &str, words: &str| {
             let both = format!("{}\n{}", of_7("bad", values), of_7("fine", r#"{"new":1}"#));
             let run = read(&[output(&both)]).expect("it is read").runs.remove(0);
-            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("it has failed") };
-            assert!(reason.contains(words), "{reason}");
-            assert_eq!(run.entries[1].status, EntryStatus::Ok);
+            golden::failed_alone(&run.entries, words);
         };
         check(r#"{"new":0}"#, "its `Ir` is 0, where more than zero is needed");
         check(r#"{"new":-5}"#, "its `Ir` is -5");
@@ -216,10 +220,7 @@ mod tests {
 
     #[test]
     fn what_is_no_summary_is_refused() {
-        let check = |text: &str, words: &str| {
-            let error = read(&[output(text)]).expect_err("it is refused").to_string();
-            assert!(error.contains("summary.json") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "summary.json", words);
         check("", "is empty");
         check("no object\n", "lists no benchmark");
         check("log\n{\"version\": NaN}", "an object at line 2 that cannot be read");

@@ -139,7 +139,7 @@ fn read_csv(output: &Output) -> Result<Source, FormatError> {
 
 fn csv_entry(table: &Table, row: &Row, command: &str) -> Entry {
     let parameter =
-        |(column, cell): (&str, &str)| Some((field::told(column.strip_prefix(PARAMETER)?), field::told(cell)));
+        |(column, cell): (&str, &str)| Some((field::one_line(column.strip_prefix(PARAMETER)?), field::one_line(cell)));
     let params: BTreeMap<String, String> = table.cells(row).filter_map(parameter).collect();
     let mut entry = Entry { series: command.to_owned(), name: command.to_owned(), ..Entry::default() };
     let kept = params.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
@@ -236,10 +236,7 @@ mod tests {
 
     #[test]
     fn what_is_no_export_is_refused() {
-        let check = |output: Output, words: &str| {
-            let error = read_json(&output).map(|_| ()).expect_err("it is refused").to_string();
-            assert!(error.starts_with("h.json ") && error.contains(words), "{error}");
-        };
+        let check = |output: Output, words: &str| golden::refused(read_json(&output), "h.json", words);
         check(json_file("7"), "no command at `results[0]`");
         check(json_file(r#"{"command":"a","command":"b"}"#), "`command` stands twice");
         check(Output { name: "h.json".to_owned(), bytes: b"{}".to_vec() }, "no list `results`");

@@ -10,22 +10,22 @@ pub mod rows;
 pub mod custom;
 pub mod custom_schema;
 pub mod criterion;
-pub mod divan;
-pub mod tango;
-pub mod google_benchmark;
-pub mod nvbench;
-pub mod hyperfine;
-pub mod pyperf;
-pub mod pytest_benchmark;
-pub mod gungraun;
-pub mod callgrind;
-pub mod trtexec;
+mod divan;
+mod tango;
+mod google_benchmark;
+mod nvbench;
+mod hyperfine;
+mod pyperf;
+mod pytest_benchmark;
+mod gungraun;
+mod callgrind;
+mod trtexec;
 pub mod compat;
-pub mod asv;
+mod asv;
 mod asv_result;
-pub mod github_action;
-pub mod bencher;
-pub mod long_csv;
+mod github_action;
+mod bencher;
+mod long_csv;
 
 pub mod series_table;
 
@@ -34,28 +34,21 @@ pub mod values_csv;
 pub mod json_lines;
 pub mod openmetrics;
 
-mod commit_id;
 mod console;
 mod field;
-mod figure;
-mod head;
 mod json;
-mod moment;
-mod notes;
-mod number;
 mod outputs;
 mod peek;
+mod provenance;
 mod quantity;
 mod source;
 mod table;
-mod unique;
 
 #[cfg(test)]
 mod golden;
 
 use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;
-use sprag_model::metric::Metric;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
@@ -67,11 +60,6 @@ pub struct Format {
     pub read: fn(&[Output]) -> Result<Imported, FormatError>,
     /// How the names of the files end that a folder of this format consists of; a file alone may be called anything.
     pub files: &'static [&'static str],
-}
-
-/// Why the metric cannot have the value, if it cannot; the reason reads after "is".
-pub fn impossible(metric: &Metric, value: f64) -> Option<String> {
-    metric.fault(value)
 }
 
 /// The most benchmarks that one report may hold: a record of more would be beyond what a record may be.

@@ -20,10 +20,11 @@ use chrono::{DateTime, Utc};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use serde_json::{Value, json};
 
-use super::commit_id::commit_id;
-use super::head::head;
+use super::peek::head;
+use super::provenance::commit_id;
 use super::quantity::{metric_of, quantity};
-use super::{FormatError, MOST_BENCHMARKS, MOST_RUNS, figure, json, moment};
+use super::{FormatError, MOST_BENCHMARKS, MOST_RUNS, field, json, provenance};
+use crate::Format;
 use crate::table_csv;
 use sprag_base::digest::RunningHash;
 use sprag_base::json::to_canonical;
@@ -33,11 +34,19 @@ use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, Import
 use sprag_model::metric::{Better, Metric, TIME};
 use sprag_model::unit::Unit;
 
+pub(crate) const FORMAT: Format = Format {
+    name: "csv",
+    title: "table of suite, benchmark, metric, unit, better, commit, commit_time, machine, value and params",
+    recognises,
+    read,
+    files: &[".csv"],
+};
+
 /// The longest line that is read, in bytes.
 const MOST_LINE: usize = 64 << 10;
 
 /// Whether all outputs begin with the names of the columns.
-pub(super) fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     let fits = |output: &Output| {
         let head = head(output);
         let first = head.lines().next().unwrap_or_default();
@@ -48,7 +57,7 @@ pub(super) fn recognises(outputs: &[Output]) -> bool {
 }
 
 /// Reads tables, one run a suite, commit and machine.
-pub(super) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut gathered = Gathered::default();
     for output in outputs {
         let text = json::text(output)?;
@@ -296,15 +305,15 @@ impl Row {
         };
         let commit_time = match cell("commit_time") {
             "" => None,
-            time => Some(moment::of_text(time).or_else(|| moment::of_seconds(time)).ok_or_else(|| {
-                format!("`commit_time` is `{}`, where RFC 3339 or seconds since 1970 are needed", shown(time))
-            })?),
+            time => Some(provenance::time_of_rfc3339(time).or_else(|| provenance::time_of_seconds(time)).ok_or_else(
+                || format!("`commit_time` is `{}`, where RFC 3339 or seconds since 1970 are needed", shown(time)),
+            )?),
         };
         let number: Result<f64, _> = cell("value").parse();
         if number.is_err() {
             return Err(format!("`value` is `{}`, where a number is needed", shown(cell("value"))));
         }
-        let value = figure::figure("value", &Value::from(cell("value")), &metric, quantity(cell("unit")).factor);
+        let value = field::figure("value", &Value::from(cell("value")), &metric, quantity(cell("unit")).factor);
         Ok(Row {
             suite: text("suite"),
             benchmark: text("benchmark"),
@@ -482,10 +491,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_refused_with_its_row() {
-        let check = |text: &str, words: &str| {
-            let error = read(&table(text)).expect_err("it is refused").to_string();
-            assert!(error.contains("long.csv") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(read(&table(text)), "long.csv", words);
         check("", "is empty");
         check(HEADER, "lists no benchmark");
         check(&HEADER.replace("better", "best"), "row 1: the column `best` is none of suite, benchmark");

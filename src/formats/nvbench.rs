@@ -73,7 +73,7 @@ fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatErro
     let read: Vec<&Output> = std::iter::once(output).chain(times.used).collect();
     let digest = source::digest(&read);
     let devices = value.get("devices").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let tool_version = value.pointer("/meta/version/nvbench/string").and_then(Value::as_str).map(field::told);
+    let tool_version = value.pointer("/meta/version/nvbench/string").and_then(Value::as_str).map(field::one_line);
     let run = ImportedRun { facts: facts(devices), entries, digest, ..ImportedRun::default() };
     Ok(Source { run, tool_version, notes })
 }
@@ -82,7 +82,7 @@ fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatErro
 fn facts(devices: &[Value]) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut models: Vec<String> =
-        devices.iter().filter_map(|device| field::text(device, "name")).map(field::told).collect();
+        devices.iter().filter_map(|device| field::text(device, "name")).map(field::one_line).collect();
     models.dedup();
     models.truncate(16);
     if !models.is_empty() {
@@ -147,21 +147,22 @@ impl<'a> Times<'a> {
             self.missing += 1;
             return Ok(Vec::new());
         };
-        let file = place.take().ok_or_else(|| format!("its times in `{}` are of another state", field::told(&name)))?;
+        let file =
+            place.take().ok_or_else(|| format!("its times in `{}` are of another state", field::one_line(&name)))?;
         self.used.push(file);
         let (numbers, rest) = file.bytes.as_chunks::<4>();
         if !rest.is_empty() || size != Some(numbers.len() as f64) {
             let told = size.map_or_else(|| "an unknown number of".to_owned(), |size| size.to_string());
             return Err(format!(
                 "its times in `{}` have {} bytes for {told} numbers",
-                field::told(&name),
+                field::one_line(&name),
                 file.bytes.len()
             ));
         }
         let metric = gpu_time();
         let one = |(place, bytes): (usize, &[u8; 4])| {
             field::possible(
-                &format!("{}[{place}]", field::told(&name)),
+                &format!("{}[{place}]", field::one_line(&name)),
                 Some(f32::from_le_bytes(*bytes).into()),
                 &metric,
                 1.0,
@@ -206,7 +207,7 @@ fn params(state: &Value) -> BTreeMap<String, String> {
     let axis = |axis: &Value| {
         let value = axis.get("value")?;
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Some((field::told(field::text(axis, "name")?), field::told(&value)))
+        Some((field::one_line(field::text(axis, "name")?), field::one_line(&value)))
     };
     let mut params: BTreeMap<String, String> = axes.take(100).filter_map(axis).collect();
     params.extend(field::count(state, "device").map(|device| ("Device".to_owned(), device.to_string())));

@@ -1,13 +1,14 @@
-//! What every reader needs of its outputs: their digest, their lines, and values that can be recorded.
+//! What every reader needs of its outputs: their digest, their lines, values that can be recorded, notes, and what to do
+//! with names that come twice.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{FormatError, MOST_BENCHMARKS, json};
 use sprag_base::digest::RunningHash;
 use sprag_base::stats::describe;
-use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, Observation};
+use sprag_model::foreign::{Output, Reported};
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::Metric;
 
 /// The longest line that a text may have, in bytes: no program prints one, and whoever shows a line must be able to.
@@ -19,7 +20,7 @@ const START: usize = 1 << 18;
 /// How many entries are read before those of the same name are put together: no text that a person keeps has more.
 pub(super) const MOST_READ: usize = 10 * MOST_BENCHMARKS;
 
-/// How many notes are kept.
+/// How many notes are newest.
 const MOST_NOTES: usize = 100;
 
 /// How long the part of their names is that the outputs have in common: that of the folder in which all of them lie. What
@@ -51,6 +52,19 @@ pub(super) fn digest(outputs: &[&Output]) -> String {
         }
     }
     hash.hex()
+}
+
+/// The run of all entries of some outputs.
+pub(super) fn run(entries: Vec<Entry>, outputs: &[&Output]) -> ImportedRun {
+    ImportedRun { entries, digest: digest(outputs), ..ImportedRun::default() }
+}
+
+/// What a tool measured, where there is a run at least.
+pub(super) fn imported(tool: &str, runs: Vec<ImportedRun>, notes: Vec<String>) -> Result<Imported, FormatError> {
+    match runs.is_empty() {
+        true => Err(FormatError::Nothing(format!("the folder of {tool}"))),
+        false => Ok(Imported { tool: tool.to_owned(), tool_version: None, runs, notes }),
+    }
 }
 
 /// The fault of an output that is not of its format.
@@ -90,7 +104,7 @@ pub(super) fn push(output: &Output, entries: &mut Vec<Entry>, entry: Entry) -> R
     }
 }
 
-/// Adds a note; of very many the first are kept, and that there were more.
+/// Adds a note; of very many the first are newest, and that there were more.
 pub(super) fn note(notes: &mut Vec<String>, note: String) {
     match notes.len() {
         count if count < MOST_NOTES => notes.push(note),
@@ -103,20 +117,20 @@ pub(super) fn note(notes: &mut Vec<String>, note: String) {
 /// again. Says which.
 pub(super) fn newest_of_each(entries: Vec<Entry>, notes: &mut Vec<String>) -> Vec<Entry> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    let mut newest: Vec<Entry> = Vec::with_capacity(entries.len());
     for entry in entries {
-        match places.get(&entry.series).and_then(|place| kept.get_mut(*place)) {
+        match places.get(&entry.series).and_then(|place| newest.get_mut(*place)) {
             Some(earlier) => {
                 note(notes, format!("`{}` comes more than once: the last counts", entry.series.escape_debug()));
                 *earlier = entry;
             }
             None => {
-                places.insert(entry.series.clone(), kept.len());
-                kept.push(entry);
+                places.insert(entry.series.clone(), newest.len());
+                newest.push(entry);
             }
         }
     }
-    kept
+    newest
 }
 
 /// An entry of what was found of a benchmark, or of why it has no values. Its name is its series.
@@ -155,6 +169,78 @@ pub(super) fn sampled(
     }
     let Some(median) = describe::median(&samples) else { return Err(format!("its `{field}` has no samples")) };
     Ok(Observation::sampled(metric, source_unit, median, samples))
+}
+
+/// What was passed over, how often, and where first.
+#[derive(Debug, Default)]
+pub(super) struct Notes(BTreeMap<String, (usize, String)>);
+
+impl Notes {
+    /// Takes down that `what` was found at a place; the places of the same words are counted together.
+    pub(super) fn add(&mut self, what: &str, place: impl FnOnce() -> String) {
+        match self.0.get_mut(what) {
+            Some((count, _)) => *count += 1,
+            None => {
+                self.0.insert(what.to_owned(), (1, place()));
+            }
+        }
+    }
+
+    /// Takes in what was found behind all of this.
+    pub(super) fn append(&mut self, later: Notes) {
+        for (what, (more, place)) in later.0 {
+            self.0.entry(what).and_modify(|(count, _)| *count += more).or_insert((more, place));
+        }
+    }
+
+    pub(super) fn sentences(self) -> Vec<String> {
+        let sentence = |(what, (count, place)): (String, (usize, String))| match count {
+            1 => format!("{place}: {what}"),
+            _ => format!("{place}: {what}; the same at {} more places", count - 1),
+        };
+        self.0.into_iter().map(sentence).collect()
+    }
+}
+
+/// Leaves one entry an id, in the order of the first; where there were more, it says so and has no values.
+pub(super) fn unique(reported: Vec<Reported>) -> Vec<Reported> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unique: Vec<Reported> = Vec::with_capacity(reported.len());
+    for one in reported {
+        let id = one.benchmark.id();
+        match places.get(&id) {
+            Some(place) => unique[*place].result = Err(format!("`{id}` is reported more than once")),
+            None => {
+                places.insert(id, unique.len());
+                unique.push(one);
+            }
+        }
+    }
+    unique
+}
+
+/// The same for what is imported: an entry is told by its series.
+pub(super) fn unique_entries(entries: Vec<Entry>) -> Vec<Entry> {
+    let names: HashSet<&str> = entries.iter().map(|entry| entry.series.as_str()).collect();
+    if names.len() == entries.len() {
+        return entries;
+    }
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unique: Vec<Entry> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        match places.get(&entry.series).and_then(|place| unique.get_mut(*place)) {
+            Some(first) => {
+                let reason = format!("`{}` is reported more than once", first.series.escape_debug());
+                first.status = EntryStatus::Failed(reason);
+                first.observations.clear();
+            }
+            None => {
+                places.insert(entry.series.clone(), unique.len());
+                unique.push(entry);
+            }
+        }
+    }
+    unique
 }
 
 #[cfg(test)]
@@ -214,8 +300,8 @@ mod tests {
         assert!(matches!(counted("t", many), Err(FormatError::Many { .. })));
         let failed = |series: &str, reason: &str| entry(series, Err(reason.to_owned()));
         let mut notes = Vec::new();
-        let kept = newest_of_each(vec![failed("a", "old"), failed("b", "one"), failed("a", "new")], &mut notes);
-        assert_eq!(kept, [failed("a", "new"), failed("b", "one")]);
+        let newest = newest_of_each(vec![failed("a", "old"), failed("b", "one"), failed("a", "new")], &mut notes);
+        assert_eq!(newest, [failed("a", "new"), failed("b", "one")]);
         assert_eq!(notes, ["`a` comes more than once: the last counts"]);
     }
 
@@ -238,5 +324,37 @@ mod tests {
         check(&[f64::NAN], "sample 1 of its `time` is NaN, which is no number");
         let fine = sampled(Metric::time(), "s", "time", vec![3.0, 1.0, 2.0]).expect("it is fine");
         assert_eq!((fine.value, fine.n), (2.0, 3));
+    }
+
+    #[test]
+    fn a_kind_is_told_once_with_its_first_place() {
+        let mut notes = Notes::default();
+        notes.add("no time", || "row 2".to_owned());
+        notes.add("no commit", || "row 3".to_owned());
+        notes.add("no time", || "row 4".to_owned());
+        let mut later = Notes::default();
+        later.add("no time", || "row 5".to_owned());
+        later.add("no name", || "row 6".to_owned());
+        notes.append(later);
+        let sentences = ["row 3: no commit", "row 6: no name", "row 2: no time; the same at 2 more places"];
+        assert_eq!(notes.sentences(), sentences);
+    }
+
+    #[test]
+    fn an_id_that_comes_twice_fails_and_the_others_stand() {
+        let report = |name: &str| Reported::failed("s", name, 1, "first reason".to_owned());
+        let unique = unique(vec![report("a"), report("b"), report("a")]);
+        let reasons: Vec<_> =
+            unique.iter().map(|one| one.result.as_ref().expect_err("all have failed").as_str()).collect();
+        assert_eq!(reasons, ["`s/a @default` is reported more than once", "first reason"]);
+    }
+
+    #[test]
+    fn a_series_that_comes_twice_fails_and_the_others_stand() {
+        let entry = |series: &str| Entry { series: series.to_owned(), ..Entry::default() };
+        let unique = unique_entries(vec![entry("a"), entry("b"), entry("a"), entry("a")]);
+        let failed = EntryStatus::Failed("`a` is reported more than once".to_owned());
+        let statuses: Vec<_> = unique.iter().map(|entry| (entry.series.as_str(), &entry.status)).collect();
+        assert_eq!(statuses, [("a", &failed), ("b", &EntryStatus::Ok)]);
     }
 }

@@ -10,9 +10,8 @@ use std::io::Read as _;
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
-use super::Format;
-use super::source::{self, Source};
-use super::{FormatError, LONGEST_PREFIX, field, json, peek};
+use super::source::Source;
+use super::{Format, FormatError, LONGEST_PREFIX, field, json, peek, provenance, source};
 use crate::outputs;
 use sprag_base::stats::describe;
 use sprag_model::foreign::Output;
@@ -74,7 +73,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
     match value.get("version").and_then(Value::as_str) {
         Some(VERSION) | None => {}
         Some(version) => {
-            let reason = format!("has version {}, this build reads {VERSION}", field::told(version).escape_debug());
+            let reason = format!("has version {}, this build reads {VERSION}", field::one_line(version).escape_debug());
             return Err(outputs::schema(output, reason));
         }
     }
@@ -84,7 +83,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
     let time = benchmarks.iter().find_map(date).or_else(|| date_of(common));
     let facts = facts(common, benchmarks.first().unwrap_or(&Value::Null));
     let notes = time.map(|_| format!("the dates in {} bear no time zone and are taken for UTC", output.name));
-    let tool_version = field::text(common, "perf_version").map(field::told);
+    let tool_version = field::text(common, "perf_version").map(field::one_line);
     let run = ImportedRun { time, facts, entries, ..ImportedRun::default() };
     Ok(Source { run, tool_version, notes: notes.into_iter().collect() })
 }
@@ -95,7 +94,7 @@ fn date(benchmark: &Value) -> Option<chrono::DateTime<chrono::Utc>> {
 }
 
 fn date_of(metadata: &Value) -> Option<chrono::DateTime<chrono::Utc>> {
-    field::text(metadata, "date").and_then(source::time)
+    field::text(metadata, "date").and_then(provenance::time)
 }
 
 /// What the file tells of the machine: neither its host name, nor paths, nor options of a build, which hold paths.
@@ -176,7 +175,7 @@ fn metric(unit: &str) -> Result<(Metric, &'static str), String> {
         "second" => Ok((Metric::time(), "s")),
         "byte" => Ok((lower("memory", Unit::Byte), "B")),
         "integer" => Ok((lower("value", Unit::One), "")),
-        _ => Err(format!("its `unit` is `{}`, where second, byte or integer is needed", field::told(unit))),
+        _ => Err(format!("its `unit` is `{}`, where second, byte or integer is needed", field::one_line(unit))),
     }
 }
 
@@ -262,9 +261,7 @@ mod tests {
         let check = |fields: &str, words: &str| {
             let good = r#"{"metadata":{"name":"g"},"runs":[{"values":[1]}]}"#;
             let run = run(file(&format!("{{{fields}}}, {good}"), ""));
-            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("{fields}: {run:?}") };
-            assert!(reason.contains(words), "{reason}");
-            assert_eq!(run.entries[1].status, EntryStatus::Ok);
+            golden::failed_alone(&run.entries, words);
         };
         let named = |rest: &str| format!(r#""metadata":{{"name":"b"}},{rest}"#);
         check(r#""runs":[]"#, "no name");
@@ -281,10 +278,7 @@ mod tests {
 
     #[test]
     fn what_is_no_file_of_it_is_refused() {
-        let check = |output: Output, words: &str| {
-            let error = read(&[output]).expect_err("it is refused").to_string();
-            assert!(error.starts_with("p.json ") && error.contains(words), "{error}");
-        };
+        let check = |output: Output, words: &str| golden::refused(read(&[output]), "p.json", words);
         check(file("", ""), "lists no benchmark");
         check(file("", ", \"version\": \"1.0\""), "stands twice");
         check(Output { name: "p.json".to_owned(), bytes: b"{\"benchmarks\":[],\"version\":\"2.0\"}".to_vec() }, "2.0");

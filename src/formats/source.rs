@@ -1,7 +1,5 @@
 //! Files that hold one run each, and what their readers tell of a run beside its benchmarks.
 
-use chrono::{DateTime, NaiveDateTime, Utc};
-
 use super::outputs::common_folder;
 use super::{FormatError, MOST_BENCHMARKS};
 use sprag_base::digest::RunningHash;
@@ -83,35 +81,9 @@ pub(super) fn digest(outputs: &[&Output]) -> String {
     hash.hex()
 }
 
-/// A point in time as programs write it; one without a zone is taken for UTC.
-pub(super) fn time(text: &str) -> Option<DateTime<Utc>> {
-    let text = text.trim();
-    let zoned =
-        DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f%:z"));
-    if let Ok(time) = zoned {
-        return Some(time.to_utc());
-    }
-    let plain = |form: &str| NaiveDateTime::parse_from_str(text, form).ok();
-    let naive = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"].into_iter().find_map(plain)?;
-    Some(naive.and_utc())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn points_in_time_are_read() {
-        let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(time(text).map(|time| time.to_rfc3339()).as_deref(), expected, "{text}");
-        };
-        check("2026-11-21T01:53:55+02:00", Some("2026-11-20T23:53:55+00:00"));
-        check("2026-11-21T01:53:04Z", Some("2026-11-21T01:53:04+00:00"));
-        check("2026-11-21 01:52:46.5", Some("2026-11-21T01:52:46.500+00:00"));
-        check("2026-11-21 01:52:46+01:00", Some("2026-11-21T00:52:46+00:00"));
-        check("2016/08/02-21:07:26", None);
-        check("999999-11-21T01:53:04Z", None);
-    }
 
     #[test]
     fn a_digest_tells_files_apart() {

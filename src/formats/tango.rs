@@ -8,15 +8,22 @@
 use serde_json::json;
 
 use super::{FormatError, outputs};
+use crate::Format;
 use sprag_base::stats::describe;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, Imported, ImportedRun};
+use sprag_model::imported::{Entry, Imported};
 use sprag_model::metric::Metric;
 
-pub const FILES: &[&str] = &[".csv"];
+pub(crate) const FORMAT: Format = Format {
+    name: "tango",
+    title: "the samples that tango leaves of a comparison",
+    recognises,
+    read,
+    files: &[".csv"],
+};
 
 /// Whether there is a file of tango: three numbers a line and nothing else at its start.
-pub fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     outputs.iter().any(|output| {
         let start = outputs::start(output);
         let mut lines = start.lines().take(4).peekable();
@@ -29,15 +36,14 @@ fn is_read(output: &Output) -> bool {
 }
 
 /// Reads a file; of several those that are called `.csv`.
-pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let used: Vec<&Output> = outputs.iter().filter(|output| outputs.len() == 1 || is_read(output)).collect();
     let mut entries = Vec::with_capacity(2 * used.len());
     for output in &used {
         entries.extend(bench(output)?);
     }
     let entries = outputs::counted("the folder of tango", entries)?;
-    let run = ImportedRun { entries, digest: outputs::digest(&used), ..ImportedRun::default() };
-    Ok(Imported { tool: "tango".to_owned(), tool_version: None, runs: vec![run], notes: Vec::new() })
+    outputs::imported("tango", vec![outputs::run(entries, &used)], Vec::new())
 }
 
 fn bench(output: &Output) -> Result<[Entry; 2], FormatError> {
@@ -107,10 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_no_file_of_tango_is_refused() {
-        let check = |text: &str, words: &str| {
-            let error = read(&[output("a.csv", text)]).expect_err("it is refused").to_string();
-            assert!(error.contains("a.csv") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(read(&[output("a.csv", text)]), "a.csv", words);
         check("", "is empty");
         check("1,2,3\n\n1,2\n", "no three numbers in line 3");
         check("1,2,3,4", "in line 1");

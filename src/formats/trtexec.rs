@@ -13,14 +13,20 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::{FormatError, json as strict, number, outputs};
-use crate::unique;
+use super::{FormatError, json as strict, outputs};
+use crate::Format;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
+use sprag_model::imported::{Entry, Imported, Observation};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
 
-pub const FILES: &[&str] = &[".json"];
+pub(crate) const FORMAT: Format = Format {
+    name: "trtexec",
+    title: "times or the profile of layers that `trtexec` exports",
+    recognises,
+    read,
+    files: &[".json"],
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -29,7 +35,7 @@ enum Kind {
 }
 
 /// Whether there is a file of `trtexec` among the outputs.
-pub fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     outputs.iter().any(|output| kind(output).is_some())
 }
 
@@ -45,7 +51,7 @@ fn kind(output: &Output) -> Option<Kind> {
 }
 
 /// Reads files of either kind, each as a run; of several outputs those that are one.
-pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let (mut notes, mut runs) = (Vec::new(), Vec::new());
     for output in outputs {
         let entries = match kind(output) {
@@ -58,12 +64,9 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
             }
         };
         let entries = outputs::counted(&output.name, entries)?;
-        runs.push(ImportedRun { entries, digest: outputs::digest(&[output]), ..ImportedRun::default() });
+        runs.push(outputs::run(entries, &[output]));
     }
-    match runs.is_empty() {
-        true => Err(FormatError::Nothing("the folder of trtexec".to_owned())),
-        false => Ok(Imported { tool: "trtexec".to_owned(), tool_version: None, runs, notes }),
-    }
+    outputs::imported("trtexec", runs, notes)
 }
 
 /// A call; what else is told of it is of no use here.
@@ -117,7 +120,7 @@ fn metric(name: &str) -> Metric {
 
 fn list<T: DeserializeOwned>(output: &Output, text: &str) -> Result<Vec<T>, FormatError> {
     strict::check_size(&output.name, text)?;
-    let text = number::quote_not_finite(text);
+    let text = strict::quote_not_finite(text);
     serde_json::from_str(&text).map_err(|error| FormatError::Json { name: output.name.clone(), error })
 }
 
@@ -178,7 +181,7 @@ fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, Forma
         entry.extras.extend(average.map(|average| ("average".to_owned(), average)));
         Some(entry)
     });
-    Ok(unique::unique_entries(entries.collect()))
+    Ok(outputs::unique_entries(entries.collect()))
 }
 
 /// The text with what stands in names escaped: a name reaches from `"name" : "` to the next `", "timeMs"`.
@@ -282,10 +285,7 @@ mod tests {
 
     #[test]
     fn what_is_no_file_of_trtexec_is_refused() {
-        let check = |text: &str, words: &str| {
-            let error = read(&[output(text)]).expect_err("it is refused").to_string();
-            assert!(error.contains("t.json") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "t.json", words);
         check("", "is empty");
         check("[]", "no list with `computeMs` or `averageMs`");
         check(r#"{"computeMs":1}"#, "no list with");

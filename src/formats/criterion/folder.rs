@@ -13,12 +13,21 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::unique::unique;
-use crate::{FormatError, MOST_BENCHMARKS, outputs, quantity, unique};
+use crate::Format;
+use crate::outputs::unique;
+use crate::{FormatError, MOST_BENCHMARKS, outputs, quantity};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric, recordable};
-use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
+use sprag_model::imported::{Entry, Imported, Observation};
 use sprag_model::metric::{LARGEST, Metric};
+
+pub(crate) const FORMAT: Format = Format {
+    name: "criterion",
+    title: "the folder that a bench of Criterion leaves",
+    recognises,
+    read: import,
+    files: &["/new/benchmark.json", "/new/sample.json", "/new/estimates.json"],
+};
 
 /// The files of a folder of results that are read.
 pub const FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json"];
@@ -139,24 +148,20 @@ fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
     work
 }
 
-/// The files of a folder of results that are read.
-pub(crate) const IMPORTED_FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json", "/new/estimates.json"];
-
 /// Whether these are files of a folder of Criterion.
-pub(crate) fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     let has = |file: &str| outputs.iter().any(|output| output.name.ends_with(file));
     has("/new/benchmark.json") && has("/new/sample.json")
 }
 
-pub(crate) fn import(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn import(outputs: &[Output]) -> Result<Imported, FormatError> {
     let folders = folders(outputs)?;
     let read = |(folder, files): (&&str, &Files<'_>)| {
         imported_benchmark(files).unwrap_or_else(|reason| outputs::entry(folder, Err(reason)))
     };
-    let entries = unique::unique_entries(folders.iter().map(read).collect());
+    let entries = outputs::unique_entries(folders.iter().map(read).collect());
     let used: Vec<&Output> = outputs.iter().filter(|output| folder_and_file(output).is_some()).collect();
-    let run = ImportedRun { entries, digest: outputs::digest(&used), ..ImportedRun::default() };
-    Ok(Imported { tool: "criterion".to_owned(), tool_version: None, runs: vec![run], notes: Vec::new() })
+    outputs::imported("criterion", vec![outputs::run(entries, &used)], Vec::new())
 }
 
 /// `estimates.json`, in nanoseconds.

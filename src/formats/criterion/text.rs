@@ -7,10 +7,14 @@
 
 use serde_json::{Value, json};
 
+use crate::Format;
 use crate::{FormatError, console, outputs};
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
+use sprag_model::imported::{Entry, Imported, Observation};
 use sprag_model::metric::Metric;
+
+pub(crate) const FORMAT: Format =
+    Format { name: "criterion-text", title: "what a bench of Criterion prints", recognises, read, files: &[".txt"] };
 
 /// The longest name that stands on the line of its estimate, in bytes.
 const SHORT_NAME: usize = 23;
@@ -36,12 +40,9 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut runs = Vec::new();
     for output in outputs {
         let entries = entries(output, &mut notes)?;
-        runs.push(ImportedRun { entries, digest: outputs::digest(&[output]), ..ImportedRun::default() });
+        runs.push(outputs::run(entries, &[output]));
     }
-    if runs.is_empty() {
-        return Err(FormatError::Nothing("the text of Criterion".to_owned()));
-    }
-    Ok(Imported { tool: "criterion".to_owned(), tool_version: None, runs, notes })
+    outputs::imported("criterion", runs, notes)
 }
 
 /// The benchmarks of a text. Where a name comes twice the last counts.
@@ -194,7 +195,6 @@ fn count_between(line: &str, before: &str, after: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::golden;
-    use sprag_model::imported::EntryStatus;
 
     fn text(text: &str) -> Output {
         Output { name: "console.txt".to_owned(), bytes: text.as_bytes().to_vec() }
@@ -261,9 +261,7 @@ mod tests {
     fn an_impossible_number_fails_alone_and_the_rest_is_noted() {
         let check = |line: &str, words: &str| {
             let entries = entries_of(&format!("{line}\nfine time: [1 s 2 s 3 s]"));
-            let EntryStatus::Failed(reason) = &entries[0].status else { panic!("it has failed") };
-            assert!(reason.contains(words), "{reason}");
-            assert_eq!((entries.len(), &entries[1].status), (2, &EntryStatus::Ok));
+            golden::failed_alone(&entries, words);
         };
         check("a time: [0 s 0 s 0 s]", "its `time` is 0 s, where more than zero is needed");
         check("a time: [1 s 1.2.3 s 3 s]", "its `time` is NaN");

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::word::{self, Part};
 use sprag_base::stats::{bootstrap, describe};
 use sprag_base::text::is_unsafe_in_name;
-use sprag_formats as formats;
 use sprag_model::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
 use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
@@ -199,7 +198,7 @@ fn estimates(observations: &[Observation], reserved: &[Metric]) -> Result<Vec<Es
         }
         let numbers =
             observation.samples.iter().chain(&observation.processes).chain(std::iter::once(&observation.value));
-        if let Some(fault) = numbers.into_iter().find_map(|number| formats::impossible(&metric, *number)) {
+        if let Some(fault) = numbers.into_iter().find_map(|number| metric.fault(*number)) {
             return Err(format!("its metric `{}` is {fault}", metric.name));
         }
         estimates.push(estimate(metric, observation));

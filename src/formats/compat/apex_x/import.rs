@@ -10,13 +10,20 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::{FormatError, LONGEST_PREFIX, field, json, outputs, quantity, unique};
+use crate::Format;
+use crate::{FormatError, LONGEST_PREFIX, field, json, outputs, quantity};
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::{Better, Metric, TIME};
 use sprag_model::unit::Unit;
 
-pub(crate) const FILES: &[&str] = &[".json"];
+pub(crate) const FORMAT: Format = Format {
+    name: "apex-x",
+    title: "a report, a baseline or a trend file of Apex-X",
+    recognises,
+    read,
+    files: &[".json"],
+};
 
 /// What the names of the seed's suites begin with.
 const SUITES: &str = "\"apex_x_";
@@ -35,7 +42,7 @@ const FACTS: [(&str, &str); 9] = [
 ];
 
 /// Whether there is a file of the seed among the outputs: an object whose `suite` is one of its own.
-pub(crate) fn recognises(outputs: &[Output]) -> bool {
+fn recognises(outputs: &[Output]) -> bool {
     outputs.iter().any(is_ours)
 }
 
@@ -48,7 +55,7 @@ fn is_ours(output: &Output) -> bool {
 }
 
 /// Reads files, each as a run; of several outputs those that are the seed's.
-pub(crate) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let (mut notes, mut runs) = (Vec::new(), Vec::new());
     let alone = outputs.len() == 1;
     for output in outputs.iter().filter(|output| alone || is_ours(output)) {
@@ -75,10 +82,7 @@ pub(crate) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
             ..ImportedRun::default()
         });
     }
-    match runs.is_empty() {
-        true => Err(FormatError::Nothing("the folder of Apex-X".to_owned())),
-        false => Ok(Imported { tool: "apex-x".to_owned(), tool_version: None, runs, notes }),
-    }
+    outputs::imported("apex-x", runs, notes)
 }
 
 /// The benchmarks of a file of whichever kind.
@@ -119,7 +123,7 @@ fn time(document: &Value, output: &Output, notes: &mut Vec<String>) -> Option<Da
 fn facts(document: &Value) -> BTreeMap<String, String> {
     let fact = |(path, name): &(&str, &str)| {
         let text = document.get("environment")?.pointer(path)?.as_str().filter(|text| !text.is_empty())?;
-        Some(((*name).to_owned(), field::told(text)))
+        Some(((*name).to_owned(), field::one_line(text)))
     };
     FACTS.iter().filter_map(fact).collect()
 }
@@ -319,7 +323,7 @@ fn gpu(benchmarks: &Map<String, Value>, config: &Value, dtype: Option<&str>) -> 
     walk(&mut entries, &mut Vec::new(), benchmarks, n)?;
     let mut entries = entries.into_vec();
     let mut params = parameters(config, &GPU_PARAMETERS);
-    params.extend(dtype.map(|dtype| ("dtype".to_owned(), field::told(dtype))));
+    params.extend(dtype.map(|dtype| ("dtype".to_owned(), field::one_line(dtype))));
     for entry in &mut entries {
         entry.params.extend(params.clone());
         if let Some((name, variant)) = entry.series.rsplit_once('.') {
@@ -431,7 +435,7 @@ fn trt(report: &Value, cases: &[Value], config: &Value) -> Result<Vec<Entry>, St
         }
     }
     all.extend(entries.into_vec());
-    Ok(unique::unique_entries(all))
+    Ok(outputs::unique_entries(all))
 }
 
 /// The status of what did not run, with its reason.
@@ -450,7 +454,7 @@ fn parameters(config: &Value, keys: &[&str]) -> BTreeMap<String, String> {
             Value::Array(sides) => sides.iter().map(Value::to_string).collect::<Vec<_>>().join("x"),
             _ => return None,
         };
-        Some(((*key).to_owned(), field::told(&text)))
+        Some(((*key).to_owned(), field::one_line(&text)))
     };
     keys.iter().filter_map(text).collect()
 }
@@ -588,9 +592,7 @@ mod tests {
     fn an_impossible_figure_fails_alone() {
         let check = |value: &str, words: &str| {
             let run = run(&format!(r#"{{"metrics": {{"bad_p50_ms": {value}, "fine_p50_ms": 1, "none_ms": null}}}}"#));
-            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("it has failed") };
-            assert!(reason.contains(words), "{reason}");
-            assert_eq!((run.entries.len(), &run.entries[1].status), (2, &EntryStatus::Ok));
+            golden::failed_alone(&run.entries, words);
         };
         check("0", "its `bad_p50_ms` is 0 s, where more than zero is needed");
         check("NaN", "its `bad_p50_ms` is NaN");
@@ -601,10 +603,7 @@ mod tests {
 
     #[test]
     fn what_holds_no_benchmark_is_refused() {
-        let check = |text: &str, words: &str| {
-            let error = read(&[output(text)]).expect_err("it is refused").to_string();
-            assert!(error.contains("r.json") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "r.json", words);
         check("", "is empty");
         check("[]", "is no object");
         check("{}", "has neither `metrics` nor `benchmarks` nor `cases`");

@@ -7,11 +7,18 @@
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
+use crate::Format;
 use crate::{FormatError, criterion, outputs};
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedCommit, ImportedRun};
 
-pub const FILES: &[&str] = &[".txt"];
+pub(crate) const FORMAT: Format = Format {
+    name: "trueno",
+    title: "a baseline of Trueno: a head, and what a bench of Criterion prints",
+    recognises,
+    read,
+    files: &[".txt"],
+};
 
 const TITLE: &str = "# Trueno Performance Baseline";
 
@@ -32,10 +39,7 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
         run.entries = criterion::text::entries(output, &mut notes)?;
         runs.push(run);
     }
-    match runs.is_empty() {
-        true => Err(FormatError::Nothing("the baseline of Trueno".to_owned())),
-        false => Ok(Imported { tool: "trueno".to_owned(), tool_version: None, runs, notes }),
-    }
+    outputs::imported("trueno", runs, notes)
 }
 
 fn head(output: &Output, run: &mut ImportedRun, notes: &mut Vec<String>) -> Result<(), FormatError> {

@@ -5,14 +5,20 @@
 
 use serde_json::Value;
 
-use crate::unique;
+use crate::Format;
 use crate::{FormatError, LONGEST_PREFIX, json, outputs};
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, Imported, ImportedRun};
+use sprag_model::imported::{Entry, Imported};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
 
-pub const FILES: &[&str] = &[".json"];
+pub(crate) const FORMAT: Format = Format {
+    name: "tt-metal",
+    title: "ground truth of tt-metal: cycles by rank and configuration",
+    recognises,
+    read,
+    files: &[".json"],
+};
 
 /// Whether there is such an object among the outputs.
 pub fn recognises(outputs: &[Output]) -> bool {
@@ -43,12 +49,9 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut runs = Vec::new();
     for output in outputs.iter().filter(|output| outputs.len() == 1 || is_ground_truth(output)) {
         let entries = outputs::counted(&output.name, entries(output)?)?;
-        runs.push(ImportedRun { entries, digest: outputs::digest(&[output]), ..ImportedRun::default() });
+        runs.push(outputs::run(entries, &[output]));
     }
-    match runs.is_empty() {
-        true => Err(FormatError::Nothing("the folder of tt-metal".to_owned())),
-        false => Ok(Imported { tool: "tt-metal".to_owned(), tool_version: None, runs, notes: Vec::new() }),
-    }
+    outputs::imported("tt-metal", runs, Vec::new())
 }
 
 fn entries(output: &Output) -> Result<Vec<Entry>, FormatError> {
@@ -76,7 +79,7 @@ fn entries(output: &Output) -> Result<Vec<Entry>, FormatError> {
         }
     }
     // Two names can make one where a section has a `/`.
-    Ok(unique::unique_entries(entries))
+    Ok(outputs::unique_entries(entries))
 }
 
 fn entry(series: &str, samples: &[Value]) -> Entry {
@@ -96,7 +99,6 @@ mod tests {
 
     use super::*;
     use crate::golden;
-    use sprag_model::imported::EntryStatus;
 
     fn output(text: &str) -> Output {
         Output { name: "gt.json".to_owned(), bytes: text.as_bytes().to_vec() }
@@ -134,9 +136,7 @@ mod tests {
         let check = |samples: &str, words: &str| {
             let text = format!(r#"{{"a": {{"bad": {samples}, "fine": [1]}}}}"#);
             let run = read(&[output(&text)]).expect("it is read").runs.remove(0);
-            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("it has failed") };
-            assert!(reason.contains(words), "{reason}");
-            assert_eq!(run.entries[1].status, EntryStatus::Ok);
+            golden::failed_alone(&run.entries, words);
         };
         check("[]", "its `cycles` has no samples");
         check("[1, NaN]", "sample 2 of its `cycles` is NaN");
@@ -148,10 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_no_ground_truth_is_refused() {
-        let check = |text: &str, words: &str| {
-            let error = read(&[output(text)]).expect_err("it is refused").to_string();
-            assert!(error.contains("gt.json") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "gt.json", words);
         check("", "is empty");
         check("[]", "is no object of sections");
         check("{}", "lists no benchmark");
