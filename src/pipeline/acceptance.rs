@@ -71,7 +71,7 @@ pub fn apply_to_gate(
 }
 
 /// Warns of acceptances of events that nobody tells: they answer for nothing.
-pub fn tell_unknown(ledger: &Ledger, trend: &Trend) {
+pub fn warn_unknown(ledger: &Ledger, trend: &Trend) {
     for one in &ledger.acceptances {
         if trend.events.iter().all(|event| event.id != one.event) {
             notices::warn(&format!(

@@ -86,7 +86,7 @@ pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Res
 }
 
 /// How many files the cache of a project has, and their bytes; absent where there is none.
-pub fn kept(project: &Project) -> Option<(usize, u64)> {
+pub fn size(project: &Project) -> Option<(usize, u64)> {
     let files = files(&folder(project)?);
     let bytes = files.iter().filter_map(|file| Some(fs::metadata(file).ok()?.len())).sum();
     Some((files.len(), bytes))

@@ -116,12 +116,21 @@ fn setting(config: &config::Trend, options: &TrendOptions, benchmark: &str, metr
     let (name, least) = config.of(benchmark, metric);
     let name = options.sensitivity.unwrap_or(name);
     let least = options.least.unwrap_or(least);
-    let (word, limits) = match name {
-        SensitivityName::Strict => ("strict", Sensitivity::STRICT),
-        SensitivityName::Balanced => ("balanced", Sensitivity::BALANCED),
-        SensitivityName::Loose => ("loose", Sensitivity::LOOSE),
+    let word = match name {
+        SensitivityName::Strict => "strict",
+        SensitivityName::Balanced => "balanced",
+        SensitivityName::Loose => "loose",
     };
-    Setting { name: word.to_owned(), least, sensitivity: limits.at_least(least) }
+    Setting { name: word.to_owned(), least, sensitivity: limits(name).at_least(least) }
+}
+
+/// The limits of a sensitivity.
+pub fn limits(name: SensitivityName) -> Sensitivity {
+    match name {
+        SensitivityName::Strict => Sensitivity::STRICT,
+        SensitivityName::Balanced => Sensitivity::BALANCED,
+        SensitivityName::Loose => Sensitivity::LOOSE,
+    }
 }
 
 /// The records of events. One that cannot be read is told of and left out: an event then has the id of the present data.

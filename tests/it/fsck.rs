@@ -58,7 +58,7 @@ fn the_log_lists_filters_and_advises() {
     bad(&["--suite", "nosuch"], &["no suite `nosuch`", "there is:", &suite]);
     bad(&["--machine", "\u{1b}[31m"], &["no machine", "\\u{1b}", "there is:"]);
     bad(&["--commit", "nosuch"], &["`nosuch`", "hint:"]);
-    bad(&["--since", "yesterday"], &["`yesterday`", "2026-05-31"]);
+    bad(&["--since", "yesterday"], &["`--since yesterday`", "2026-05-31"]);
     bad(&["--branch", "nosuch"], &["no branch", "nosuch"]);
 }
 
@@ -173,7 +173,7 @@ fn proofs_are_made_here_and_checked_anywhere() {
         check(&[], 2).says(&[words, "hint:"]);
     }
     elsewhere.write("proof.json", &" ".repeat(100_000));
-    check(&[], 2).says(&["is larger than"]);
+    check(&[], 2).says(&["it holds more than"]);
     let bad = |arguments: &[&str], words: &[&str]| {
         sandbox.sprag(&[&["history", "prove"], arguments].concat()).expect(2).says(words);
     };

@@ -4,6 +4,7 @@ pub mod commit_build;
 pub mod trt;
 pub mod suites;
 pub mod apex_x_report;
+pub mod run_text;
 
 use sprag_measure::suite::Observer;
 

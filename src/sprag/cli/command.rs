@@ -14,6 +14,7 @@ use super::release::ReleaseCommand;
 use super::replay::ReplayCommand;
 use super::run::{RunArgs, WeeklyArgs};
 use super::trend::TrendArgs;
+use sprag_pipeline::init::{digest, repository};
 
 /// Reads the command line of this process; on a fault or a call for help it prints and exits.
 pub fn parse() -> Cli {
@@ -211,39 +212,4 @@ pub struct ManArgs {
     /// The folder that they go to; it is made where it is not there.
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
-}
-
-/// Reads `OWNER/NAME` with the characters that GitHub allows: the text ends up in an address.
-pub(crate) fn repository(text: &str) -> Result<String, String> {
-    let is_plain = |part: &str| {
-        let plain = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-        plain && !part.is_empty() && !part.starts_with(['.', '-'])
-    };
-    match text.split_once('/') {
-        Some((owner, name)) if is_plain(owner) && is_plain(name) => Ok(text.to_owned()),
-        _ => Err("write it as OWNER/NAME".to_owned()),
-    }
-}
-
-/// Reads a SHA-256 in full.
-pub(crate) fn digest(text: &str) -> Result<String, String> {
-    let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    if is_digest { Ok(text.to_owned()) } else { Err("give all 64 digits, in lower case".to_owned()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_ends_up_in_an_address_is_plain() {
-        assert_eq!(repository("a-b/c.d_e").as_deref(), Ok("a-b/c.d_e"));
-        for bad in ["", "a", "/a", "a/", "a/b/c", "a/b c", "a/$(b)", "../a", "a/..", "-a/b", "a/b\n", "ä/b"] {
-            assert!(repository(bad).is_err(), "{bad}");
-        }
-        assert!(digest(&"0f".repeat(32)).is_ok());
-        for bad in ["", "0f", &"0F".repeat(32), &"0g".repeat(32), &"0f".repeat(33)] {
-            assert!(digest(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use super::words::{Word, words};
+use sprag_pipeline::config::SensitivityName;
 
 /// Options of `detect`.
 #[derive(Args, Debug)]
@@ -14,8 +17,8 @@ pub struct DetectArgs {
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// How much it takes to call something a change.
-    #[arg(long, value_enum, default_value_t = SensitivityArg::Balanced)]
-    pub sensitivity: SensitivityArg,
+    #[arg(long, value_parser = words(&SENSITIVITIES), default_value = "balanced")]
+    pub sensitivity: SensitivityName,
     /// The least relative change that counts, such as 0.01 for 1 %.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub least: Option<f64>,
@@ -29,15 +32,11 @@ pub struct DetectArgs {
 }
 
 /// How much it takes to call something a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SensitivityArg {
-    /// Half of the false alarms, and fewer changes.
-    Strict,
-    /// Well under one false alarm in ten thousand points.
-    Balanced,
-    /// More changes, and more false alarms.
-    Loose,
-}
+pub(super) const SENSITIVITIES: [Word<SensitivityName>; 3] = [
+    ("strict", "Half of the false alarms, and fewer changes", SensitivityName::Strict),
+    ("balanced", "Well under one false alarm in ten thousand points", SensitivityName::Balanced),
+    ("loose", "More changes, and more false alarms", SensitivityName::Loose),
+];
 
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;

@@ -2,6 +2,9 @@
 
 use clap::Args;
 
+use super::words::{Word, words};
+use sprag_measure::gpu::precision::AskedDtype;
+
 /// What a GPU suite runs in place of its profiles and element types.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of GPU suites")]
@@ -28,8 +31,8 @@ pub struct GpuBenchArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub steps: Option<u32>,
     /// The element type; `fp8` runs as `fp16`, with the reason, where the device cannot (default: fp16).
-    #[arg(long, value_enum)]
-    pub dtype: Option<Dtype>,
+    #[arg(long, value_parser = words(&DTYPES))]
+    pub dtype: Option<AskedDtype>,
     /// What the tiles of the model's first level may cost (default: 16).
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]
     pub budget_b1: Option<f64>,
@@ -44,15 +47,10 @@ pub struct GpuBenchArgs {
     pub trt_input_shapes: Vec<String>,
 }
 
-/// An element type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Dtype {
-    /// 16-bit floating point.
-    Fp16,
-    /// 16-bit floating point with the range of 32.
-    Bf16,
-    /// 32-bit floating point.
-    Fp32,
-    /// 8-bit floating point.
-    Fp8,
-}
+/// The element types.
+const DTYPES: [Word<AskedDtype>; 4] = [
+    ("fp16", "16-bit floating point", AskedDtype::Fp16),
+    ("bf16", "16-bit floating point with the range of 32", AskedDtype::Bf16),
+    ("fp32", "32-bit floating point", AskedDtype::Fp32),
+    ("fp8", "8-bit floating point", AskedDtype::Fp8),
+];

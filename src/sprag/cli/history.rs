@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+
+use super::words::{Word, words};
+use sprag_history::AfterRewrite;
+use sprag_model::run::RunStatus;
 
 /// What to do with the history.
 #[derive(Debug, Subcommand)]
@@ -47,21 +51,29 @@ pub struct HistorySyncArgs {
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub remote: Option<String>,
     /// What to do where the remote has lost records that it had after the last sync.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub after_rewrite: Option<AfterRewriteArg>,
+    #[arg(long, value_name = "WHAT", value_parser = words(&AFTER_REWRITE))]
+    pub after_rewrite: Option<AfterRewrite>,
     /// Fetch, and only say what would be sent.
     #[arg(long)]
     pub dry_run: bool,
 }
 
 /// What to do where records were lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AfterRewriteArg {
-    /// Put every lost or changed record back as it was after the last sync.
-    Restore,
-    /// Take what the remote has for the truth, drop here what it lost, and send only what is newer than the last sync.
-    Accept,
-}
+const AFTER_REWRITE: [Word<AfterRewrite>; 2] = [
+    ("restore", "Put every lost or changed record back as it was after the last sync", AfterRewrite::Restore),
+    (
+        "accept",
+        "Accept the remote's rewritten history: delete local records it removed, then push newer ones",
+        AfterRewrite::Accept,
+    ),
+];
+
+/// How a run ended.
+const STATUSES: [Word<RunStatus>; 3] = [
+    ("ok", "It ran", RunStatus::Ok),
+    ("skipped", "It could not run on its machine", RunStatus::Skipped),
+    ("failed", "It broke", RunStatus::Failed),
+];
 
 /// Options of `history log`.
 #[derive(Args, Debug)]
@@ -76,8 +88,8 @@ pub struct LogArgs {
     #[arg(long, value_name = "COMMIT")]
     pub commit: Option<String>,
     /// Only runs that ended like this; may be given several times.
-    #[arg(long = "status", value_enum, value_name = "STATUS")]
-    pub statuses: Vec<Status>,
+    #[arg(long = "status", value_name = "STATUS", value_parser = words(&STATUSES))]
+    pub statuses: Vec<RunStatus>,
     /// Only runs from this time on: a date such as 2026-05-31, or RFC 3339.
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
@@ -93,17 +105,6 @@ pub struct LogArgs {
     /// Print one JSON document in place of the list.
     #[arg(long)]
     pub json: bool,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Status {
-    /// It ran.
-    Ok,
-    /// It could not run on its machine.
-    Skipped,
-    /// It broke.
-    Failed,
 }
 
 /// Options of `history fsck`.

@@ -20,14 +20,11 @@ pub use command::{
     Cli, Command, CompletionsArgs, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, InitArgs, ManArgs, SchemaArgs,
     SiteArgs, Task, WorkerArgs, parse,
 };
-pub(crate) use command::{digest, repository};
-pub use detect::{DetectArgs, SensitivityArg};
+pub use detect::DetectArgs;
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
 pub use gate::{BaselineCommand, CheckArgs, CompareArgs};
-pub use gpu::{Dtype, GpuBenchArgs};
-pub use history::{
-    AfterRewriteArg, FsckArgs, HistoryAddArgs, HistoryCommand, HistorySyncArgs, LogArgs, ProveArgs, RootArgs, Status,
-};
+pub use gpu::GpuBenchArgs;
+pub use history::HistoryCommand;
 pub use import::ImportArgs;
 pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 pub use release::{AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs};

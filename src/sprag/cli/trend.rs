@@ -6,7 +6,9 @@ use chrono::{DateTime, Utc};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
-use super::detect::{SensitivityArg, share};
+use super::detect::{SENSITIVITIES, share};
+use super::words::words;
+use sprag_pipeline::config::SensitivityName;
 
 /// Options of `trend`.
 #[derive(Args, Debug)]
@@ -18,8 +20,8 @@ pub struct TrendArgs {
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// How much it takes to call something a change, for all metrics (default: `sensitivity` of `[trend]`).
-    #[arg(long, value_enum)]
-    pub sensitivity: Option<SensitivityArg>,
+    #[arg(long, value_parser = words(&SENSITIVITIES))]
+    pub sensitivity: Option<SensitivityName>,
     /// The least relative change that counts, such as 0.01 for 1 %, for all metrics (default: `least` of `[trend]`).
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub least: Option<f64>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::distinct::{NamedFile, check_distinct};
 use super::{Advice, Exit, text};
-use crate::cli::{DetectArgs, SensitivityArg};
+use crate::cli::DetectArgs;
 use sprag_analysis::changes::context::Context;
 use sprag_analysis::changes::detect::{FEWEST_POINTS, changes_known};
 use sprag_analysis::changes::exact;
@@ -18,6 +18,7 @@ use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
 use sprag_model::change_point::Changes;
+use sprag_pipeline::trend;
 
 /// The most bytes of a table: tens of millions of points.
 const MOST_BYTES: usize = 1 << 30;
@@ -56,7 +57,8 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
         check_growing(&table, &args.file)?;
     }
     tell(&table);
-    let sensitivity = sensitivity(args);
+    let chosen = trend::limits(args.sensitivity);
+    let sensitivity = args.least.map_or(chosen, |least| chosen.at_least(least));
     let known = Context { more_is_better: args.more_is_better, ..Context::default() };
     let of = |series: &TableSeries, count: usize| changes(series, count, &sensitivity, &known);
     let json = if args.stream {
@@ -93,15 +95,6 @@ fn check_growing(table: &SeriesTable, file: &Path) -> anyhow::Result<()> {
         "one series of {MOST_GROWING} points can be looked at so, or 400 of a thousand; leave out older points or `--stream`"
     );
     Err(Advice { message: text::printable(&message), hint }.into())
-}
-
-fn sensitivity(args: &DetectArgs) -> Sensitivity {
-    let chosen = match args.sensitivity {
-        SensitivityArg::Strict => Sensitivity::STRICT,
-        SensitivityArg::Balanced => Sensitivity::BALANCED,
-        SensitivityArg::Loose => Sensitivity::LOOSE,
-    };
-    args.least.map_or(chosen, |least| chosen.at_least(least))
 }
 
 /// Says what of a table counts otherwise than it stands there.

@@ -1,8 +1,5 @@
 //! `sprag doctor`: what this machine can measure, how noisily, and what to change about it.
 
-mod abilities;
-mod terminal;
-
 use std::io::Write;
 use std::path::Path;
 
@@ -15,6 +12,7 @@ use crate::cli::DoctorArgs;
 pub(super) use sprag_measure::doctor::findings::schema;
 use sprag_measure::doctor::{MachineName, examine};
 use sprag_measure::environment::MACHINE_VARIABLE;
+use sprag_pipeline::doctor;
 
 pub(super) fn run(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let project = Project::open(folder)?;
@@ -26,13 +24,13 @@ pub(super) fn run(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> anyh
         None => "hardware",
     };
     let name = MachineName { given: given.as_deref(), source };
-    let abilities = |facts: &_| abilities::abilities(&project, facts);
+    let abilities = |facts: &_| doctor::abilities(&project, facts);
     let findings = examine(env!("CARGO_PKG_VERSION"), name, args.quick, &abilities, &Progress::new())?;
     if args.json {
         let text = serde_json::to_string_pretty(&findings).context("cannot write the findings")?;
         writeln!(out, "{text}")?;
     } else {
-        out.write_all(terminal::text(&findings).as_bytes())?;
+        out.write_all(doctor::text(&findings).as_bytes())?;
     }
     Ok(Exit::Done)
 }

@@ -10,7 +10,6 @@ use crate::cli::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 use sprag_measure::gpu::{facts, survey};
 use sprag_measure::parity;
 use sprag_measure::suite::Observer as _;
-use sprag_model::schema;
 
 /// The version of the JSON of both commands.
 const SCHEMA_VERSION: u32 = 1;
@@ -139,30 +138,6 @@ fn skipped_report(list: &str, reason: &str) -> Value {
     json!({ "schema_version": SCHEMA_VERSION, "status": "skipped", "reason": reason, list: Vec::<Value>::new() })
 }
 
-/// The schema of what `kernels compile --json` prints.
-pub(super) fn compile_schema() -> Value {
-    let kernels = schema::list(schema::for_closed_type::<survey::CompiledKernel>());
-    let list = |kernels| [("schema_version", json!({ "const": SCHEMA_VERSION })), ("kernels", kernels)];
-    either(&list(kernels), &list(json!({ "maxItems": 0 })), &[])
-}
-
-/// The schema of what `kernels check --json` prints.
-pub(super) fn check_schema() -> Value {
-    let checks = schema::list(schema::for_closed_type::<survey::Checked>());
-    let list = |checks| [("schema_version", json!({ "const": SCHEMA_VERSION })), ("checks", checks)];
-    let more = [("reason", schema::or_null(schema::text())), ("device", schema::text())];
-    either(&list(checks), &list(json!({ "maxItems": 0 })), &more)
-}
-
-/// What was done, or why nothing.
-fn either(done: &[(&str, Value)], nothing: &[(&str, Value)], more: &[(&str, Value)]) -> Value {
-    let status = |words: &[&str]| ("status", schema::words(words));
-    let done: Vec<(&str, Value)> = [status(&["ok", "failed"])].iter().chain(done).chain(more).cloned().collect();
-    let skipped = [status(&["skipped"]), ("reason", schema::text())];
-    let nothing: Vec<(&str, Value)> = skipped.iter().chain(nothing).cloned().collect();
-    json!({ "oneOf": [schema::object(&done), schema::object(&nothing)] })
-}
-
 fn skipped(list: &str, reason: &str, is_json: bool, out: &mut dyn Write) -> anyhow::Result<Exit> {
     if is_json {
         writeln!(out, "{}", serde_json::to_string_pretty(&skipped_report(list, reason))?)?;
@@ -184,8 +159,11 @@ mod tests {
 
     #[test]
     fn what_is_printed_follows_its_schema() {
-        let check = |schema: Value, document: Value, expected: bool| {
-            assert_eq!(jsonschema::is_valid(&schema, &document), expected, "{document}");
+        let published = |text: &str| serde_json::from_str::<Value>(text).expect("it is JSON");
+        let compile_schema = published(include_str!("../../../schemas/kernels-compile-1.json"));
+        let check_schema = published(include_str!("../../../schemas/kernels-check-1.json"));
+        let check = |schema: &Value, document: Value, expected: bool| {
+            assert_eq!(jsonschema::is_valid(schema, &document), expected, "{document}");
         };
         let kernel = survey::CompiledKernel {
             file: "scan.cu",
@@ -199,10 +177,10 @@ mod tests {
             spill_bytes: Some(0),
             log: None,
         };
-        check(compile_schema(), compile_report("ok", &[kernel]), true);
-        check(compile_schema(), skipped_report("kernels", "no NVRTC"), true);
-        check(compile_schema(), skipped_report("checks", "no NVRTC"), false);
-        check(compile_schema(), json!({ "schema_version": 1, "status": "ok", "kernels": [{}] }), false);
+        check(&compile_schema, compile_report("ok", &[kernel]), true);
+        check(&compile_schema, skipped_report("kernels", "no NVRTC"), true);
+        check(&compile_schema, skipped_report("checks", "no NVRTC"), false);
+        check(&compile_schema, json!({ "schema_version": 1, "status": "ok", "kernels": [{}] }), false);
         let checked = survey::Checked {
             operation: "scan",
             shape: "b=1".to_owned(),
@@ -214,9 +192,9 @@ mod tests {
             tolerance: Some(1e-2),
             reason: None,
         };
-        check(check_schema(), check_report("ok", None, "H200", std::slice::from_ref(&checked)), true);
-        check(check_schema(), check_report("failed", Some("the device broke"), "H200", &[checked]), true);
-        check(check_schema(), check_report("fine", None, "H200", &[]), false);
-        check(check_schema(), skipped_report("checks", "no device"), true);
+        check(&check_schema, check_report("ok", None, "H200", std::slice::from_ref(&checked)), true);
+        check(&check_schema, check_report("failed", Some("the device broke"), "H200", &[checked]), true);
+        check(&check_schema, check_report("fine", None, "H200", &[]), false);
+        check(&check_schema, skipped_report("checks", "no device"), true);
     }
 }

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::Advice;
-use crate::cli::{Dtype, RunArgs};
+use crate::cli::RunArgs;
 use crate::config::{Suite, SuiteKind};
 use sprag_formats::compat::apex_x::cpu_report;
-use sprag_measure::gpu::precision::AskedDtype;
 use sprag_measure::gpu::settings::Settings;
 use sprag_measure::seed_report::GpuReportOptions;
 use sprag_measure::tensorrt::plugin_of_environment;
@@ -120,7 +119,7 @@ fn gpu_settings(args: &RunArgs) -> Result<Settings, Advice> {
     set(&mut profile.kmax, gpu.kmax);
     set(&mut profile.scan.steps, gpu.steps);
     (profile.scan.batch, profile.scan.channels) = (profile.batch, profile.channels);
-    set(&mut settings.dtype, gpu.dtype.map(asked));
+    set(&mut settings.dtype, gpu.dtype);
     set(&mut settings.warmup, args.report.warmup);
     set(&mut settings.iters, args.report.iters);
     set(&mut settings.seed, args.report.seed);
@@ -160,15 +159,6 @@ fn input_shape(text: &str) -> Result<(), Advice> {
 fn set<T>(setting: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *setting = given;
-    }
-}
-
-fn asked(dtype: Dtype) -> AskedDtype {
-    match dtype {
-        Dtype::Fp16 => AskedDtype::Fp16,
-        Dtype::Bf16 => AskedDtype::Bf16,
-        Dtype::Fp32 => AskedDtype::Fp32,
-        Dtype::Fp8 => AskedDtype::Fp8,
     }
 }
 

@@ -7,9 +7,9 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-
-use crate::commands::{Advice, text, warn};
+use crate::error::Context as _;
+use crate::notices::warn;
+use crate::{Advice, Error, text};
 use sprag_history::Record;
 use sprag_model::commit::Commit;
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
@@ -32,22 +32,22 @@ const STANDARD_INPUT: &str = "-";
 /// A file that holds a run.
 pub(super) struct Incoming {
     /// The file as the user knows it.
-    pub(super) name: String,
-    pub(super) record: Record,
-    pub(super) commit: Option<String>,
+    pub name: String,
+    pub record: Record,
+    pub commit: Option<String>,
 }
 
 /// A file that cannot be recorded.
 #[derive(Debug)]
 pub(super) struct Bad {
     /// The file as the user knows it.
-    pub(super) name: String,
+    pub name: String,
     /// Why not, as a fragment that reads after the name.
-    pub(super) reason: String,
+    pub reason: String,
     /// What to do about it.
-    pub(super) hint: Option<&'static str>,
+    pub hint: Option<&'static str>,
     /// Whether the content contradicts the name: then it is damaged, or forged.
-    pub(super) is_damaged: bool,
+    pub is_damaged: bool,
 }
 
 impl Bad {
@@ -61,16 +61,14 @@ impl Bad {
 ///
 /// # Errors
 /// When there are more files or bytes than one call takes, or a folder holds none or cannot be listed.
-pub(super) fn read(
-    folder: &Path,
-    paths: &[PathBuf],
-    input: &mut dyn Read,
-) -> anyhow::Result<(Vec<Incoming>, Vec<Bad>)> {
+pub(super) fn read(folder: &Path, paths: &[PathBuf], input: &mut dyn Read) -> crate::Result<(Vec<Incoming>, Vec<Bad>)> {
     let mut reader = Reader { good: Vec::new(), bad: Vec::new(), bytes: 0, entries: 0 };
     let mut has_input = false;
     for path in paths {
         if path.as_os_str() == STANDARD_INPUT {
-            anyhow::ensure!(!has_input, "`-` can be given once: standard input holds one run");
+            if has_input {
+                return Err(Error::message("`-` can be given once: standard input holds one run"));
+            }
             has_input = true;
             reader.take("standard input", None, input)?;
             continue;
@@ -103,7 +101,7 @@ struct Reader {
 
 impl Reader {
     /// Takes every `*.json` below a folder, in order of name. What else lies there is passed over.
-    fn walk(&mut self, folder: &Path, shown: &Path, depth: usize) -> anyhow::Result<()> {
+    fn walk(&mut self, folder: &Path, shown: &Path, depth: usize) -> crate::Result<()> {
         let unlisted = || format!("cannot list `{}`", shown.display());
         if depth > MOST_DEPTH {
             let message = format!("`{}` lies more than {MOST_DEPTH} folders deep", shown.display());
@@ -133,7 +131,7 @@ impl Reader {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, shown: &str) -> anyhow::Result<()> {
+    fn file(&mut self, path: &Path, shown: &str) -> crate::Result<()> {
         match open(path) {
             Ok(mut file) => self.take(shown, path.file_name().and_then(|name| name.to_str()), &mut file),
             Err(mut bad) => {
@@ -145,7 +143,7 @@ impl Reader {
     }
 
     /// Reads to the end, or as far as a record may go, and checks what is there.
-    fn take(&mut self, shown: &str, file_name: Option<&str>, source: &mut dyn Read) -> anyhow::Result<()> {
+    fn take(&mut self, shown: &str, file_name: Option<&str>, source: &mut dyn Read) -> crate::Result<()> {
         if self.good.len() + self.bad.len() == MOST_FILES {
             return Err(too_much(format!("there are more than the {MOST_FILES} files that one call takes")));
         }
@@ -170,7 +168,7 @@ impl Reader {
     }
 }
 
-fn too_much(message: String) -> anyhow::Error {
+fn too_much(message: String) -> Error {
     Advice { message, hint: "add them in several calls".to_owned() }.into()
 }
 

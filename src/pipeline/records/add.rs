@@ -1,22 +1,29 @@
-//! `sprag history add`: finished run files, recorded in one commit.
+//! Finished run files, recorded in one commit.
 
 use std::collections::BTreeSet;
-use std::io::Write;
-use std::path::Path;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
 use super::incoming::{self, Bad, Incoming, files};
-use crate::cli::HistoryAddArgs;
-use crate::commands::pending::{self, Origin};
-use crate::commands::project::Project;
-use crate::commands::{Advice, Exit, say, text, warn};
+use crate::exit::Exit;
+use crate::notices::{say, warn};
+use crate::pending::Origin;
+use crate::project::Project;
+use crate::{Advice, pending, text};
 use sprag_history::{self as history, HistoryError, Record, Store};
 
-pub(in crate::commands) fn run(folder: &Path, args: &HistoryAddArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub fn add(
+    folder: &Path,
+    paths: &[PathBuf],
+    skip_bad: bool,
+    input: &mut dyn Read,
+    out: &mut dyn Write,
+) -> crate::Result<Exit> {
     let project = Project::open(folder)?;
     let store = project.store()?;
-    let (mut good, mut bad) = incoming::read(folder, &args.files, &mut std::io::stdin().lock())?;
-    bad.iter().for_each(tell);
-    while !good.is_empty() && (bad.is_empty() || args.skip_bad) {
+    let (mut good, mut bad) = incoming::read(folder, paths, input)?;
+    bad.iter().for_each(report);
+    while !good.is_empty() && (bad.is_empty() || skip_bad) {
         let records: Vec<Record> = good.iter().map(|one| one.record.clone()).collect();
         match pending::record(&project, &records, Origin::Files) {
             Ok(appended) => {
@@ -30,7 +37,7 @@ pub(in crate::commands) fn run(folder: &Path, args: &HistoryAddArgs, out: &mut d
             Err(error) => bad.push(refused(&mut good, error)?),
         }
     }
-    Ok(match (bad.is_empty(), bad.iter().any(|one| one.is_damaged), args.skip_bad) {
+    Ok(match (bad.is_empty(), bad.iter().any(|one| one.is_damaged), skip_bad) {
         (true, ..) => Exit::Done,
         (false, true, _) => Exit::Integrity,
         (false, false, true) => Exit::Failed,
@@ -46,19 +53,19 @@ pub(in crate::commands) fn run(folder: &Path, args: &HistoryAddArgs, out: &mut d
 ///
 /// # Errors
 /// Gives the error back where it blames none of them.
-fn refused(good: &mut Vec<Incoming>, error: sprag_pipeline::Error) -> anyhow::Result<Bad> {
+fn refused(good: &mut Vec<Incoming>, error: crate::Error) -> crate::Result<Bad> {
     let history_error = error.cause::<HistoryError>();
     let place = history_error.and_then(|error| good.iter().position(|one| error.blames(&one.record.path)));
     let Some(place) = place else { return Err(error.into()) };
     let bad = Bad::new(&good.remove(place).name, format!("is refused by the history: {error}"));
-    tell(&bad);
+    report(&bad);
     if let Some(hint) = history_error.and_then(HistoryError::hint) {
         say(&format!("hint: {}", text::printable(&hint)));
     }
     Ok(bad)
 }
 
-fn tell(bad: &Bad) {
+fn report(bad: &Bad) {
     say(&format!("error: {}", text::printable(&format!("`{}` {}", bad.name, bad.reason))));
     if let Some(hint) = bad.hint {
         say(&format!("hint: {hint}"));

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::options::{InitOptions, digest, repository};
 use super::render::{ACTION, ACTION_PATH, Facts, WORKFLOWS};
-use crate::cli::{self, InitArgs};
 use sprag_base::files::read_bounded;
 
 /// The most that a file of a project may hold to be looked at.
@@ -17,57 +17,57 @@ const SUITES: &str = "_SUITES";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Existing {
     /// Of the release: inputs of the action whose defaults stay.
-    pub(super) pins: Vec<String>,
+    pub pins: Vec<String>,
     /// The workflows that are there, by path.
     workflows: Vec<(&'static str, String)>,
     /// Suites that one of them names: what none names is new.
-    known: BTreeSet<String>,
+    listed: BTreeSet<String>,
     suites: BTreeSet<String>,
 }
 
 /// A workflow with the values of the one that is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Values {
-    pub(super) text: String,
+    pub text: String,
     /// The names of what stays as it was.
-    pub(super) keeps: Vec<String>,
+    pub keeps: Vec<String>,
     /// Suites that no list named, each with the list that has it now.
-    pub(super) adds: Vec<String>,
+    pub adds: Vec<String>,
 }
 
 impl Existing {
     /// What the files at `root` have, with the release put into `facts` where the user names no other.
-    pub(super) fn of(root: &Path, args: &InitArgs, facts: &mut Facts) -> Existing {
+    pub(super) fn read(root: &Path, options: &InitOptions, facts: &mut Facts) -> Existing {
         let text = |path: &str| String::from_utf8(read_bounded(&root.join(path), MOST_BYTES).ok()?).ok();
-        let mut kept = Existing {
+        let mut existing = Existing {
             workflows: WORKFLOWS.iter().filter_map(|(path, _)| Some((*path, text(path)?))).collect(),
             suites: [&facts.gated, &facts.hosted, &facts.device].into_iter().flatten().cloned().collect(),
             ..Existing::default()
         };
-        for (name, lines) in kept.workflows.iter().flat_map(|(_, text)| entries(text)) {
+        for (name, lines) in existing.workflows.iter().flat_map(|(_, text)| entries(text)) {
             if name.ends_with(SUITES) {
-                kept.known.extend(names(&lines));
+                existing.listed.extend(names(&lines));
             }
         }
-        facts.download_from = args.download_from.clone().unwrap_or_default();
-        facts.sha256 = args.sha256.clone().unwrap_or_default();
-        kept.release(&text(ACTION_PATH).unwrap_or_default(), facts);
-        kept
+        facts.download_from = options.download_from.clone().unwrap_or_default();
+        facts.sha256 = options.sha256.clone().unwrap_or_default();
+        existing.release(&text(ACTION_PATH).unwrap_or_default(), facts);
+        existing
     }
 
     /// A digest is that of one release, so it stays with its repository and its version.
     fn release(&mut self, action: &str, facts: &mut Facts) {
         let there = |input: &str| default(action, input);
-        let repository = there("repository").filter(|text| cli::repository(text).is_ok()).unwrap_or_default();
-        if facts.download_from.is_empty() && !repository.is_empty() {
-            facts.download_from.clone_from(&repository);
+        let given = there("repository").filter(|text| repository(text).is_ok()).unwrap_or_default();
+        if facts.download_from.is_empty() && !given.is_empty() {
+            facts.download_from.clone_from(&given);
             self.pins.push("repository".to_owned());
         }
-        let digest = there("sha256").filter(|text| cli::digest(text).is_ok()).unwrap_or_default();
-        if !facts.sha256.is_empty() || digest.is_empty() || facts.download_from != repository {
+        let sha256 = there("sha256").filter(|text| digest(text).is_ok()).unwrap_or_default();
+        if !facts.sha256.is_empty() || sha256.is_empty() || facts.download_from != given {
             return;
         }
-        facts.sha256 = digest;
+        facts.sha256 = sha256;
         self.pins.push("sha256".to_owned());
         let is_version =
             |text: &str| text.starts_with('v') && text.bytes().all(|one| is_plain(one) || b"+-.".contains(&one));
@@ -90,7 +90,7 @@ impl Existing {
             let mut old = old.clone();
             if name.ends_with(SUITES) {
                 let mut list: Vec<String> = names(&old).into_iter().filter(|one| self.suites.contains(one)).collect();
-                let unknown: Vec<String> = names(&lines).into_iter().filter(|one| !self.known.contains(one)).collect();
+                let unknown: Vec<String> = names(&lines).into_iter().filter(|one| !self.listed.contains(one)).collect();
                 values.adds.extend(unknown.iter().map(|one| format!("{one} to {name}")));
                 list.extend(unknown);
                 old = vec![format!("  {name}: \"{}\"", list.join(" "))];
@@ -177,26 +177,32 @@ mod tests {
         let new = "on: x\nenv:\n  # Why.\n  A_SUITES: \"own new\"\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n  SAME: x\n\njobs:\n  EFFORT: \"\"\n";
         let there = "env:\r\n  A_SUITES: gone own # mine\r\n  PATHS: |\r\n    three\r\n  EFFORT: --quick # fast\r\n  SAME: 'x'\r\n  MORE: 1\r\njobs:\r\n  B: c\r\n";
         let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<String>>();
-        let kept = Existing {
+        let existing = Existing {
             workflows: vec![("w", there.to_owned())],
-            known: words(&["gone", "own", "aside"]),
+            listed: words(&["gone", "own", "aside"]),
             suites: words(&["own", "new", "aside"]),
             ..Existing::default()
         };
-        let Values { text, keeps, adds } = kept.values("w", new);
+        let Values { text, keeps, adds } = existing.values("w", new);
         assert_eq!((keeps, adds), (vec!["EFFORT".to_owned(), "PATHS".to_owned()], vec!["new to A_SUITES".to_owned()]));
         let wanted = new.replace(
             "\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n",
             "\n  EFFORT: --quick # fast\n  PATHS: |\n    three\n",
         );
         assert_eq!(text, wanted);
-        assert_eq!(kept.values("w", &new.replace("own new", "new aside own")).keeps, ["A_SUITES", "EFFORT", "PATHS"]);
+        assert_eq!(
+            existing.values("w", &new.replace("own new", "new aside own")).keeps,
+            ["A_SUITES", "EFFORT", "PATHS"]
+        );
         let as_is = |text: &str| Values { text: text.to_owned(), ..Values::default() };
-        assert_eq!(kept.values("other", new), as_is(new));
+        assert_eq!(existing.values("other", new), as_is(new));
         for (path, text) in WORKFLOWS {
-            let same =
-                Existing { workflows: vec![(path, text.to_owned())], suites: words(&["cpu", "gpu"]), ..kept.clone() };
-            let same = Existing { known: same.suites.clone(), ..same };
+            let same = Existing {
+                workflows: vec![(path, text.to_owned())],
+                suites: words(&["cpu", "gpu"]),
+                ..existing.clone()
+            };
+            let same = Existing { listed: same.suites.clone(), ..same };
             assert_eq!(same.values(path, text), as_is(text), "{path}");
         }
     }

@@ -1,20 +1,86 @@
-//! Writes what a project lacks, and says what was there.
+//! Which files a project gets, what is in them, and writing those that it lacks.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use anyhow::Context as _;
-
-use super::existing::{Existing, MOST_BYTES};
-use super::plan::{self, IGNORED, Planned};
-use super::render::Facts;
-use crate::cli::InitArgs;
-use crate::commands::project::Project;
-use crate::commands::{Advice, Exit, text, warn};
+use super::existing::{Existing, MOST_BYTES, Values};
+use super::options::InitOptions;
+use super::render;
+use super::render::{ACTION, ACTION_PATH, Facts, WORKFLOWS};
 use crate::config::{Config, FILE_NAME};
+use crate::error::Context as _;
+use crate::exit::Exit;
+use crate::notices::warn;
+use crate::project::Project;
+use crate::{Advice, text};
 use sprag_base::files::{read_bounded, write_atomic, write_new};
 use sprag_history as history;
+
+const CONFIGURATION: &str = include_str!("../../../templates/project/sprag.toml");
+const BASELINES: &str = include_str!("../../../templates/project/baselines/README.md");
+const CHECKLIST: &str = include_str!("../../../templates/project/release/checklist.toml");
+const RELEASES: &str = include_str!("../../../templates/project/release/releases.toml");
+const LINTER: &str = include_str!("../../../.github/actionlint.yaml");
+
+/// Lines that keep what is made out of git.
+pub(super) const IGNORED: [&str; 1] = ["/_site"];
+
+/// A file to write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Planned {
+    /// Where, from the root of the project.
+    pub path: &'static str,
+    pub text: String,
+    /// Whether `--force` may replace one that differs; else it is the project's own once it is there.
+    pub is_replaceable: bool,
+    /// What in it is as the project has it already.
+    pub keeps: Vec<String>,
+    /// What of the configuration no list in a workflow names: each with the list that gets it.
+    pub adds: Vec<String>,
+}
+
+/// The configuration of a project that has none.
+pub(super) fn configuration(name: &str) -> Planned {
+    let name = if name.trim().is_empty() { "this project" } else { name };
+    // A text of JSON is a text of TOML, too, but for one character.
+    let name = serde_json::Value::from(name).to_string().replace('\u{7f}', "\\u007f");
+    Planned {
+        path: FILE_NAME,
+        text: CONFIGURATION.replace("{name}", &name),
+        is_replaceable: false,
+        ..Planned::default()
+    }
+}
+
+/// All other files, with what the project has set in those that are there.
+pub(super) fn files(facts: &Facts, existing: &Existing) -> Vec<Planned> {
+    let planned = |path, text| Planned { path, text, is_replaceable: true, ..Planned::default() };
+    let theirs = |path, text| Planned { path, text, ..Planned::default() };
+    let mut all = vec![
+        theirs("release/checklist.toml", checklist(facts)),
+        theirs("release/releases.toml", RELEASES.to_owned()),
+        planned("baselines/README.md", BASELINES.to_owned()),
+        planned(".github/actionlint.yaml", LINTER.to_owned()),
+        Planned { keeps: existing.pins.clone(), ..planned(ACTION_PATH, render::action(ACTION, facts)) },
+    ];
+    all.extend(WORKFLOWS.map(|(path, text)| {
+        let Values { text, keeps, adds } = existing.values(path, &render::file(text, facts));
+        Planned { keeps, adds, ..planned(path, text) }
+    }));
+    all
+}
+
+/// What must hold before a release goes: no suite of a runner without a device is slower, and no regression stands open.
+fn checklist(facts: &Facts) -> String {
+    let item = |suite: &String| {
+        format!(
+            "\n[[item]]\nid = \"suite-{suite}\"\ntitle = \"Nothing of the suite {suite} got slower\"\nrule = \"suite_verdict\"\n\
+             suite = \"{suite}\"\nproducer = \"sprag weekly\"\n"
+        )
+    };
+    CHECKLIST.replace("{items}\n", &facts.hosted.iter().map(item).collect::<String>())
+}
 
 /// What becomes of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +92,7 @@ enum Fate {
 }
 
 /// Sets a project up. Where something else is there already nothing is written, unless it is said what to do about it.
-pub(in crate::commands) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub fn init(folder: &Path, options: &InitOptions, out: &mut dyn Write) -> crate::Result<Exit> {
     let project = Project::open(folder)?;
     let store = project.store()?;
     if history::facts(store)?.workdir.is_none() {
@@ -34,32 +100,32 @@ pub(in crate::commands) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Wri
         return Err(Advice { message, hint: "run `sprag init` in a clone of it".to_owned() }.into());
     }
     let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    let configuration = plan::configuration(&name.unwrap_or_default());
+    let configuration = configuration(&name.unwrap_or_default());
     // The suites of the file that is there, or of the one that is written: never the built-in ones.
     let config = match project.root.join(FILE_NAME).symlink_metadata() {
         Ok(_) => project.config.clone(),
         Err(_) => Config::parse(&configuration.text, Path::new(FILE_NAME))?,
     };
-    let (mut facts, odd) = Facts::of(&config);
-    let kept = Existing::of(&project.root, args, &mut facts);
+    let (mut facts, odd) = Facts::from_config(&config);
+    let existing = Existing::read(&project.root, options, &mut facts);
     for name in odd {
         warn(&format!("the workflows leave out the suite `{name}`: its name could act in a shell"));
     }
 
     let mut planned = vec![configuration];
-    planned.extend(plan::files(&facts, &kept));
+    planned.extend(files(&facts, &existing));
     for path in planned.iter().map(|one| one.path).chain([".gitignore"]) {
         refuse_odd_places(&project.root, path)?;
     }
-    let fates: Vec<Fate> = planned.iter().map(|one| fate(&project.root, one, args.force)).collect();
-    if !args.force && !args.keep {
+    let fates: Vec<Fate> = planned.iter().map(|one| fate(&project.root, one, options.force)).collect();
+    if !options.force && !options.keep {
         refuse_others(&planned, &fates)?;
     }
     for (one, fate) in planned.iter().zip(&fates) {
-        if !args.dry_run {
+        if !options.dry_run {
             put(&project.root, one, *fate)?;
         }
-        writeln!(out, "{:<12} {}", word(*fate, args.dry_run), one.path)?;
+        writeln!(out, "{:<12} {}", word(*fate, options.dry_run), one.path)?;
         if *fate == Fate::Replaced && !one.keeps.is_empty() {
             writeln!(out, "{:<12} {} of it, as set there", "keeps", one.keeps.join(", "))?;
         }
@@ -68,8 +134,8 @@ pub(in crate::commands) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Wri
             writeln!(out, "{:<12} {adds}, as no list named it: take it out again where you had", "adds")?;
         }
     }
-    writeln!(out, "{:<12} .gitignore", ignore(&project.root, args.dry_run)?)?;
-    if !args.dry_run {
+    writeln!(out, "{:<12} .gitignore", ignore(&project.root, options.dry_run)?)?;
+    if !options.dry_run {
         next_steps(&facts, out)?;
     }
     Ok(Exit::Done)
@@ -87,7 +153,7 @@ fn word(fate: Fate, is_dry: bool) -> &'static str {
 }
 
 /// Refuses where files are there that hold something else; those that are never replaced are no matter.
-fn refuse_others(planned: &[Planned], fates: &[Fate]) -> anyhow::Result<()> {
+fn refuse_others(planned: &[Planned], fates: &[Fate]) -> crate::Result<()> {
     let others = planned.iter().zip(fates).filter(|(one, fate)| **fate == Fate::Existing && one.is_replaceable);
     let names: Vec<String> = others.map(|(one, _)| format!("`{}`", one.path)).collect();
     if names.is_empty() {
@@ -108,7 +174,7 @@ fn refuse_others(planned: &[Planned], fates: &[Fate]) -> anyhow::Result<()> {
 }
 
 /// Refuses a path that leads through a link, which could lead out of the project, or through what is no folder.
-fn refuse_odd_places(root: &Path, path: &str) -> anyhow::Result<()> {
+fn refuse_odd_places(root: &Path, path: &str) -> crate::Result<()> {
     let mut place = root.to_owned();
     let mut parts = Path::new(path).components().peekable();
     while let Some(part) = parts.next() {
@@ -141,7 +207,7 @@ fn fate(root: &Path, one: &Planned, has_force: bool) -> Fate {
     }
 }
 
-fn put(root: &Path, one: &Planned, fate: Fate) -> anyhow::Result<()> {
+fn put(root: &Path, one: &Planned, fate: Fate) -> crate::Result<()> {
     let path = root.join(one.path);
     match fate {
         Fate::Same | Fate::Existing => {}
@@ -157,7 +223,7 @@ fn put(root: &Path, one: &Planned, fate: Fate) -> anyhow::Result<()> {
 }
 
 /// Adds the lines that `.gitignore` lacks.
-fn ignore(root: &Path, is_dry: bool) -> anyhow::Result<&'static str> {
+fn ignore(root: &Path, is_dry: bool) -> crate::Result<&'static str> {
     let path = root.join(".gitignore");
     let (there, is_new) = match fs::read(&path) {
         Ok(bytes) => (bytes, false),
@@ -193,7 +259,7 @@ fn ignore(root: &Path, is_dry: bool) -> anyhow::Result<&'static str> {
     })
 }
 
-fn next_steps(facts: &Facts, out: &mut dyn Write) -> anyhow::Result<()> {
+fn next_steps(facts: &Facts, out: &mut dyn Write) -> crate::Result<()> {
     let mut steps = vec!["sprag weekly: measure, record, and render the site to _site/.".to_owned()];
     if facts.gated.is_empty() {
         steps.push(

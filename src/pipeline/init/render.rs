@@ -7,18 +7,18 @@ use crate::config::{Config, SuiteKind};
 
 /// Our own workflows, which are the templates of all others.
 pub(super) const WORKFLOWS: [(&str, &str); 5] = [
-    (".github/workflows/ci.yml", include_str!("../../../../.github/workflows/ci.yml")),
-    (".github/workflows/perf.yml", include_str!("../../../../.github/workflows/perf.yml")),
-    (".github/workflows/perf_gpu.yml", include_str!("../../../../.github/workflows/perf_gpu.yml")),
-    (".github/workflows/perf_trend_weekly.yml", include_str!("../../../../.github/workflows/perf_trend_weekly.yml")),
-    (".github/workflows/release.yml", include_str!("../../../../.github/workflows/release.yml")),
+    (".github/workflows/ci.yml", include_str!("../../../.github/workflows/ci.yml")),
+    (".github/workflows/perf.yml", include_str!("../../../.github/workflows/perf.yml")),
+    (".github/workflows/perf_gpu.yml", include_str!("../../../.github/workflows/perf_gpu.yml")),
+    (".github/workflows/perf_trend_weekly.yml", include_str!("../../../.github/workflows/perf_trend_weekly.yml")),
+    (".github/workflows/release.yml", include_str!("../../../.github/workflows/release.yml")),
 ];
 
 /// Where the action that puts Sprag on the path lies.
 pub(super) const ACTION_PATH: &str = ".github/actions/sprag/action.yml";
 
 /// The action at our root, which the workflows of others have as a file of their own.
-pub(super) const ACTION: &str = include_str!("../../../../action.yml");
+pub(super) const ACTION: &str = include_str!("../../../action.yml");
 
 /// Where a part begins that only this project needs; it ends with the same and a closing brace.
 const BEGIN: &str = "# of sprag alone {";
@@ -28,22 +28,22 @@ const END: &str = "# of sprag alone }";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
     /// Suites that can be built from two commits and take turns.
-    pub(super) gated: Vec<String>,
+    pub gated: Vec<String>,
     /// Suites for a runner without a device.
-    pub(super) hosted: Vec<String>,
+    pub hosted: Vec<String>,
     /// Suites that need a device.
-    pub(super) device: Vec<String>,
+    pub device: Vec<String>,
     /// The repository whose releases are downloaded; the user fills it in where absent.
-    pub(super) download_from: String,
+    pub download_from: String,
     /// The digest of its `SHA256SUMS`.
-    pub(super) sha256: String,
+    pub sha256: String,
     /// The tag of that release, where it is another one than ours.
-    pub(super) version: String,
+    pub version: String,
 }
 
 impl Facts {
     /// Those of a configuration, without suites whose names could act in a shell; these are told of.
-    pub(super) fn of(config: &Config) -> (Facts, Vec<String>) {
+    pub(super) fn from_config(config: &Config) -> (Facts, Vec<String>) {
         let is_plain = |name: &str| {
             let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
             plain && !name.starts_with(['-', '.'])
@@ -213,7 +213,7 @@ mod tests {
             let suite: crate::config::Suite = serde_json::from_str(r#"{"kind": "cpu"}"#).unwrap();
             config.suites.insert(name.to_owned(), suite);
         }
-        let (facts, odd) = Facts::of(&config);
+        let (facts, odd) = Facts::from_config(&config);
         assert_eq!(facts.hosted, ["fine-1.x"]);
         assert_eq!(odd.len(), 4);
     }

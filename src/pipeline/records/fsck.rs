@@ -1,14 +1,15 @@
-//! `sprag history fsck`: whether the history holds together, and putting it right.
+//! Whether the history holds together, and repairing it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::prove::root_of;
-use crate::cli::FsckArgs;
-use crate::commands::project::Project;
-use crate::commands::{Exit, text};
+use super::prove::parse_root;
+use crate::exit::Exit;
+use crate::notices::warn;
+use crate::project::Project;
+use crate::text;
 use sprag_history::{self as history, Store, Target};
 use sprag_measure::clock;
 use sprag_model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, Severity};
@@ -18,23 +19,29 @@ use sprag_model::run::Run;
 /// How many findings of one kind are listed; the rest are counted. `--json` has all.
 const LISTED: usize = 20;
 
-pub(super) fn run(folder: &Path, args: &FsckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let against = args.against.as_deref().map(root_of).transpose()?;
+pub fn fsck(
+    folder: &Path,
+    repair: bool,
+    against: Option<&str>,
+    is_json: bool,
+    out: &mut dyn Write,
+) -> crate::Result<Exit> {
+    let against = against.map(parse_root).transpose()?;
     let project = Project::open(folder)?;
     let store = project.store()?;
     let branch = project.config.history.reference.as_deref();
     let mut repaired = Vec::new();
-    if args.repair {
+    if repair {
         let target = history::target(store, branch)?;
         let done = history::repair(store, &target, clock::now())?;
-        done.warnings.iter().for_each(|warning| crate::commands::warn(warning));
+        done.warnings.iter().for_each(|warning| warn(warning));
         repaired = done.steps;
     }
     let source = history::source(store, branch)?;
     let mut report = history::fsck(store, &source, clock::now(), against)?;
     report.repaired = repaired;
     report.add(pending(&project, store, &source)?);
-    if args.json {
+    if is_json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
         write!(out, "{}", words(&report))?;
@@ -43,7 +50,7 @@ pub(super) fn run(folder: &Path, args: &FsckArgs, out: &mut dyn Write) -> anyhow
 }
 
 /// Files of runs that wait to be recorded, or that were and still lie there.
-fn pending(project: &Project, store: &Store, source: &Target) -> anyhow::Result<Vec<Finding>> {
+fn pending(project: &Project, store: &Store, source: &Target) -> crate::Result<Vec<Finding>> {
     let Ok(entries) = fs::read_dir(project.pending_folder()) else { return Ok(Vec::new()) };
     let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.sort();

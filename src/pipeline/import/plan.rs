@@ -1,13 +1,16 @@
 //! Which runs of the sources are new, and of which suite, commit, machine and time each is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 
-use crate::cli::ImportArgs;
-use crate::commands::text::{count, printable};
-use crate::commands::{Advice, note, warn};
+use crate::Advice;
+use crate::import::convert::{NO_MACHINE, Place, Source};
+use crate::import::{convert, word};
+use crate::notices::{note, warn};
+use crate::text::{count, printable};
 use sprag_formats::Format;
 use sprag_history::{self as history, HistoryError, Store};
 use sprag_measure::clock;
@@ -17,17 +20,27 @@ use sprag_model::head::RunHead;
 use sprag_model::imported::{Imported, ImportedRun};
 use sprag_model::record::YEARS;
 use sprag_model::run::IMPORT;
-use sprag_pipeline::import::convert::{self, NO_MACHINE, Place, Source};
-use sprag_pipeline::import::word;
 
 /// The word that stands for no commit at `--commit`.
 const NO_COMMIT: &str = "none";
 
+/// What is imported, and what the user says of it.
+pub struct ImportOptions {
+    pub paths: Vec<PathBuf>,
+    pub format: Option<String>,
+    pub suite: Option<String>,
+    pub machine: Option<String>,
+    pub commit: Option<String>,
+    pub time: Option<String>,
+    pub dry_run: bool,
+    pub max_bytes: Option<u64>,
+}
+
 /// A run to be recorded.
 pub(super) struct Planned {
-    pub(super) source: Arc<Source>,
-    pub(super) run: ImportedRun,
-    pub(super) place: Place,
+    pub source: Arc<Source>,
+    pub run: ImportedRun,
+    pub place: Place,
 }
 
 impl Planned {
@@ -40,17 +53,17 @@ impl Planned {
 
 /// An import under way.
 pub(super) struct Plan<'a> {
-    args: &'a ImportArgs,
+    options: &'a ImportOptions,
     store: &'a Store,
     /// The time given for runs whose source tells none.
     time: Option<DateTime<Utc>>,
     head: Head,
     /// What the repository knows of the commits that sources name.
     commits: BTreeMap<String, Option<Commit>>,
-    known: Known,
-    pub(super) runs: Vec<Planned>,
+    earlier: EarlierImports,
+    pub runs: Vec<Planned>,
     /// Runs that the history has already.
-    pub(super) present: usize,
+    pub present: usize,
     /// Runs whose source tells a time that no record can be of.
     odd_times: usize,
     /// Runs whose source names a commit by the start of an id that nothing here begins with.
@@ -66,8 +79,8 @@ enum Head {
 }
 
 impl Head {
-    fn of(store: &Store, args: &ImportArgs) -> anyhow::Result<Head> {
-        Ok(match args.commit.as_deref() {
+    fn new(store: &Store, options: &ImportOptions) -> crate::Result<Head> {
+        Ok(match options.commit.as_deref() {
             Some(NO_COMMIT) => Head::Given(None, false),
             Some(revision) => Head::Given(history::commit_at(store, revision)?, false),
             None => Head::Assumed(history::measured_commit(store)?, false),
@@ -85,7 +98,7 @@ impl Head {
 }
 
 /// What the history holds of earlier imports, and what this one adds.
-struct Known {
+struct EarlierImports {
     /// What tells the imported runs apart.
     imports: BTreeSet<Identity>,
     /// The word of each suite, and the name that it has in its source.
@@ -94,21 +107,21 @@ struct Known {
     times: BTreeMap<(String, String, Option<String>), BTreeSet<DateTime<Utc>>>,
 }
 
-impl Known {
-    fn of(heads: &[RunHead]) -> Known {
-        let mut known = Known { imports: BTreeSet::new(), suites: BTreeMap::new(), times: BTreeMap::new() };
+impl EarlierImports {
+    fn new(heads: &[RunHead]) -> EarlierImports {
+        let mut earlier = EarlierImports { imports: BTreeSet::new(), suites: BTreeMap::new(), times: BTreeMap::new() };
         for head in heads {
-            let told = |key: &str| head.config.get(IMPORT).and_then(|import| import.get(key)?.as_str());
-            known.name(&head.suite, told("suite").unwrap_or(&head.suite));
+            let noted = |key: &str| head.config.get(IMPORT).and_then(|import| import.get(key)?.as_str());
+            earlier.name(&head.suite, noted("suite").unwrap_or(&head.suite));
             let commit = head.commit.as_ref().map(|commit| commit.sha.clone());
             let (suite, machine) = (head.suite.clone(), head.machine.id.clone());
-            let times = known.times.entry((suite.clone(), machine.clone(), commit.clone())).or_default();
+            let times = earlier.times.entry((suite.clone(), machine.clone(), commit.clone())).or_default();
             times.insert(head.timestamp);
-            if let Some(digest) = told("sha256") {
-                known.imports.insert(Identity { suite, digest: digest.to_owned(), machine, commit });
+            if let Some(digest) = noted("sha256") {
+                earlier.imports.insert(Identity { suite, digest: digest.to_owned(), machine, commit });
             }
         }
-        known
+        earlier
     }
 
     fn name(&mut self, suite: &str, name: &str) {
@@ -129,18 +142,18 @@ struct Identity {
 
 impl<'a> Plan<'a> {
     pub(super) fn new(
-        args: &'a ImportArgs,
+        options: &'a ImportOptions,
         store: &'a Store,
         time: Option<DateTime<Utc>>,
         heads: &[RunHead],
-    ) -> anyhow::Result<Plan<'a>> {
+    ) -> crate::Result<Plan<'a>> {
         Ok(Plan {
-            args,
+            options,
             store,
             time,
-            head: Head::of(store, args)?,
+            head: Head::new(store, options)?,
             commits: BTreeMap::new(),
-            known: Known::of(heads),
+            earlier: EarlierImports::new(heads),
             runs: Vec::new(),
             present: 0,
             odd_times: 0,
@@ -152,7 +165,7 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// When a run cannot be placed in time, or the repository cannot be read.
-    pub(super) fn take(&mut self, format: &'static Format, imported: Imported) -> anyhow::Result<()> {
+    pub(super) fn take(&mut self, format: &'static Format, imported: Imported) -> crate::Result<()> {
         let Imported { tool, tool_version, runs, .. } = imported;
         let several = runs.iter().map(|run| &run.suite).collect::<BTreeSet<_>>().len() > 1;
         let source = Arc::new(Source { format: format.name, tool, tool_version });
@@ -166,7 +179,7 @@ impl<'a> Plan<'a> {
                 hint: "give the time with `--time`, such as 2026-11-21T12:00:00Z, or the commit with `--commit`"
                     .to_owned(),
             })?;
-            let machine = self.args.machine.clone().or_else(|| run.machine.clone());
+            let machine = self.options.machine.clone().or_else(|| run.machine.clone());
             let machine = machine.unwrap_or_else(|| NO_MACHINE.to_owned());
             let identity = Identity {
                 suite: suite.clone(),
@@ -174,15 +187,15 @@ impl<'a> Plan<'a> {
                 machine: Machine::named(&machine, NO_MACHINE).id,
                 commit: commit.as_ref().map(|commit| commit.sha.clone()),
             };
-            self.known.name(&suite, run.suite.as_deref().unwrap_or(&suite));
-            let own_time = run.time.is_some_and(|told| told == time);
-            if !self.known.imports.contains(&identity) {
+            self.earlier.name(&suite, run.suite.as_deref().unwrap_or(&suite));
+            let own_time = run.time.is_some_and(|own| own == time);
+            if !self.earlier.imports.contains(&identity) {
                 let key = (identity.suite.clone(), identity.machine.clone(), identity.commit.clone());
-                let times = self.known.times.entry(key).or_default();
+                let times = self.earlier.times.entry(key).or_default();
                 let second = time.trunc_subsecs(0);
                 let time = if own_time { second } else { first_free(times, second) };
                 times.insert(time);
-                self.known.imports.insert(identity);
+                self.earlier.imports.insert(identity);
                 let place = Place { suite, commit, machine, time };
                 self.runs.push(Planned { source: Arc::clone(&source), run, place });
             } else {
@@ -195,18 +208,18 @@ impl<'a> Plan<'a> {
     /// The word of the suite: the given one, with that of the source behind where it has several; the source's; the tool's.
     fn suite(&self, run: &ImportedRun, tool: &str, several: bool) -> String {
         let named = run.suite.as_deref();
-        let name = match (self.args.suite.as_deref(), named) {
+        let name = match (self.options.suite.as_deref(), named) {
             (Some(given), Some(named)) if several => format!("{given} {named}"),
             (Some(given), _) => given.to_owned(),
             (None, named) => named.unwrap_or(tool).to_owned(),
         };
         let source = named.map_or_else(|| name.clone(), str::to_owned);
-        let others = |word: &str| self.known.suites.get(word).is_some_and(|known| *known != source && *known != word);
+        let others = |word: &str| self.earlier.suites.get(word).is_some_and(|known| *known != source && *known != word);
         word::suite(&name, &others)
     }
 
     /// The commit of a run, and when it was committed.
-    fn commit(&mut self, run: &ImportedRun) -> anyhow::Result<(Option<Commit>, Option<DateTime<Utc>>)> {
+    fn commit(&mut self, run: &ImportedRun) -> crate::Result<(Option<Commit>, Option<DateTime<Utc>>)> {
         let Some(named) = &run.commit else {
             let commit = self.head.take();
             let time = commit.as_ref().map(|commit| commit.commit_time);
@@ -242,7 +255,7 @@ impl<'a> Plan<'a> {
         Ok((None, time))
     }
 
-    pub(super) fn tell_what_was_assumed(&self) {
+    pub(super) fn note_assumptions(&self) {
         let names: BTreeMap<&str, &str> = self.runs.iter().filter_map(Planned::looked_up).collect();
         if let Some((name, sha)) = names.first_key_value() {
             let commit = sha.get(..12).unwrap_or(sha);
@@ -252,7 +265,7 @@ impl<'a> Plan<'a> {
             };
             note(&format!("the source names commits by what they are called here: `{name}` is {commit}{others}"));
         }
-        if let (Head::Given(Some(commit), true), Some(revision)) = (&self.head, &self.args.commit)
+        if let (Head::Given(Some(commit), true), Some(revision)) = (&self.head, &self.options.commit)
             && !commit.sha.starts_with(revision.as_str())
         {
             note(&format!("`{}` is {}", printable(revision), commit.short()));
@@ -291,7 +304,7 @@ impl<'a> Plan<'a> {
             ));
         }
         let unknown = self.runs.iter().any(|planned| planned.place.machine == NO_MACHINE);
-        if unknown && self.args.machine.is_none() {
+        if unknown && self.options.machine.is_none() {
             note(&format!("the source names no machine: called `{NO_MACHINE}`; `--machine` gives it a name"));
         }
     }
@@ -311,7 +324,7 @@ fn first_free(taken: &BTreeSet<DateTime<Utc>>, second: DateTime<Utc>) -> DateTim
 ///
 /// # Errors
 /// Names the place where the repository knows nothing of that name.
-fn looked_up(store: &Store, name: &str, place: &str) -> anyhow::Result<Commit> {
+fn looked_up(store: &Store, name: &str, place: &str) -> crate::Result<Commit> {
     match history::commit_at(store, name) {
         Ok(Some(commit)) => Ok(commit),
         Ok(None) | Err(HistoryError::Revision { .. }) => Err(Advice {

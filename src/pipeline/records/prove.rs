@@ -1,46 +1,72 @@
-//! `sprag history prove`: proofs that others can check without the history, and checking them.
+//! The root of the history, proofs that others can check without it, and checking them.
 
-use std::fs::File;
-use std::io::{Read as _, Write};
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context as _;
-
-use super::root::entries;
-use crate::cli::ProveArgs;
-use crate::commands::project::Project;
-use crate::commands::{Advice, Exit, text};
+use crate::error::Context as _;
+use crate::exit::Exit;
+use crate::notices::{note, say};
+use crate::project::Project;
+use crate::{Advice, text};
 use sprag_base::digest::Digest;
-use sprag_base::files::write_atomic;
-use sprag_history::Entries;
+use sprag_base::files::{read_bounded, write_atomic};
+use sprag_history::{self as history, Entries};
+use sprag_model::history_log::{self, HistoryRoot};
 use sprag_model::proof::{MAX_PROOF_BYTES, Proof, SCHEMA_VERSION};
+
+pub fn root(folder: &Path, is_json: bool, out: &mut dyn Write) -> crate::Result<Exit> {
+    let entries = entries(&Project::open(folder)?)?;
+    let root = HistoryRoot {
+        schema_version: history_log::SCHEMA_VERSION,
+        reference: entries.reference,
+        tip: entries.tip,
+        size: entries.tree.len() as u64,
+        root: entries.tree.root(),
+    };
+    if is_json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&root)?)?;
+        return Ok(Exit::Done);
+    }
+    let tip = root.tip.as_deref().map_or("no commit yet", |tip| tip.get(..12).unwrap_or(tip));
+    let runs = text::count(entries.tree.len(), "run");
+    writeln!(out, "{}  {runs} on {} at {tip}", root.root, text::printable(&root.reference))?;
+    Ok(Exit::Done)
+}
+
+/// The list of the project's history.
+pub(super) fn entries(project: &Project) -> crate::Result<Entries> {
+    let store = project.store()?;
+    let source = project.source()?;
+    Ok(history::entries(store, &source)?)
+}
 
 /// The fewest digits that name a run.
 const FEWEST_DIGITS: usize = 6;
 
-pub(super) fn run(folder: &Path, args: &ProveArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    if let Some(file) = &args.check {
-        let root = args.root.as_deref().map(root_of).transpose()?;
-        return check(&folder.join(file), root, out);
-    }
+/// What is proven.
+pub enum Claim<'a> {
+    /// That a run is in the history.
+    Run(&'a str),
+    /// That the history begins with the runs below this root.
+    Since(&'a str),
+}
+
+pub fn prove(folder: &Path, claim: &Claim<'_>, output: Option<&Path>, out: &mut dyn Write) -> crate::Result<Exit> {
     let entries = entries(&Project::open(folder)?)?;
-    let proof = match (&args.run, &args.since) {
-        (Some(run), _) => inclusion(&entries, run)?,
-        (None, Some(since)) => match consistency(&entries, root_of(since)?) {
+    let proof = match claim {
+        Claim::Run(run) => inclusion(&entries, run)?,
+        Claim::Since(since) => match consistency(&entries, parse_root(since)?) {
             Some(proof) => proof,
             None => {
                 writeln!(out, "no beginning of this history has the root {since}")?;
-                crate::commands::say(&format!(
-                    "hint: run `sprag history fsck --against {since}`, which looks at merged lines too"
-                ));
+                say(&format!("hint: run `sprag history fsck --against {since}`, which looks at merged lines too"));
                 return Ok(Exit::Integrity);
             }
         },
-        (None, None) => anyhow::bail!("name a run, or an earlier root by `--since`"),
     };
     let mut json = serde_json::to_string_pretty(&proof)?;
     json.push('\n');
-    match &args.output {
+    match output {
         Some(file) => write_atomic(&folder.join(file), json.as_bytes())?,
         None => write!(out, "{json}")?,
     }
@@ -48,7 +74,7 @@ pub(super) fn run(folder: &Path, args: &ProveArgs, out: &mut dyn Write) -> anyho
 }
 
 /// The proof that a run stands in the list.
-fn inclusion(entries: &Entries, run: &str) -> anyhow::Result<Proof> {
+fn inclusion(entries: &Entries, run: &str) -> crate::Result<Proof> {
     let index = find(entries, run)?;
     let size = entries.tree.len();
     Ok(Proof::Inclusion {
@@ -75,7 +101,7 @@ fn consistency(entries: &Entries, old_root: Digest) -> Option<Proof> {
 }
 
 /// The place of the run that a text names.
-fn find(entries: &Entries, run: &str) -> anyhow::Result<usize> {
+fn find(entries: &Entries, run: &str) -> crate::Result<usize> {
     let advice = |message: String, hint: &str| Advice { message, hint: hint.to_owned() };
     if run.contains('/') {
         let place = entries.runs.iter().position(|entry| entry.path == run);
@@ -101,15 +127,10 @@ fn find(entries: &Entries, run: &str) -> anyhow::Result<usize> {
 }
 
 /// Checks a proof file, and that it ends in the given root.
-fn check(file: &Path, root: Option<Digest>, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub fn check_proof(file: &Path, root: Option<&str>, out: &mut dyn Write) -> crate::Result<Exit> {
+    let root = root.map(parse_root).transpose()?;
     let name = file.display();
-    let mut bytes = Vec::new();
-    let opened = File::open(file).with_context(|| format!("cannot open `{name}`"))?;
-    opened.take(MAX_PROOF_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read `{name}`"))?;
-    anyhow::ensure!(
-        bytes.len() as u64 <= MAX_PROOF_BYTES,
-        "`{name}` is larger than the {MAX_PROOF_BYTES} bytes that a proof may have"
-    );
+    let bytes = read_bounded(file, MAX_PROOF_BYTES as usize).with_context(|| format!("cannot read `{name}`"))?;
     let proof = match Proof::from_json(&bytes) {
         Ok(proof) => proof,
         Err(error) => {
@@ -137,13 +158,13 @@ fn check(file: &Path, root: Option<Digest>, out: &mut dyn Write) -> anyhow::Resu
         )?,
     }
     if root.is_none() {
-        crate::commands::note("the root is the file's own; hold it against the one that was noted down, by `--root`");
+        note("the root is the file's own; hold it against the one that was noted down, by `--root`");
     }
     Ok(Exit::Done)
 }
 
 /// Reads a root from the command line.
-pub(super) fn root_of(text: &str) -> anyhow::Result<Digest> {
+pub(super) fn parse_root(text: &str) -> crate::Result<Digest> {
     let hint = "give the 64 digits that `sprag history root` prints".to_owned();
     let digest = text.parse::<Digest>();
     Ok(digest.map_err(|error| Advice { message: text::printable(&error.to_string()), hint })?)
