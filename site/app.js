@@ -39,13 +39,20 @@ const value = ([factor], x) => {
   return typeset(shown, plain ? fixed(size, Math.min(12, Math.max(0, 3 - magnitude))) : power(size));
 };
 const quantity = (scale, x) => value(scale, x) + (scale[1] && NARROW + scale[1]);
+// From a thousand percent on a change is a factor.
+const asFactor = (change) => {
+  const factor = 1 + change;
+  if (change < 9.995) return "";
+  return `x${factor < 1e6 ? fixed(factor, factor < 99.95 ? 1 : 0) : factor.toExponential(1).replace("+", "")}`;
+};
 const signed = (change) => {
+  if (asFactor(change)) return asFactor(change);
   const percent = change * 100, size = Math.abs(percent);
-  const digits = thousands(fixed(size, size < 99.95 ? 1 : 0));
+  const digits = thousands(fixed(size, 1));
   return isZero(digits) ? digits : (percent < 0 ? "\u2212" : "+") + digits;
 };
 const times = (factor) => (Number.isFinite(factor) ? `×${thousands(fixed(factor, factor < 9.95 ? 1 : 0))}` : NONE);
-const percent = (change) => (Number.isFinite(change) ? signed(change) + NARROW + "%" : NONE);
+const percent = (change) => (Number.isFinite(change) ? signed(change) + (asFactor(change) ? "" : NARROW + "%") : NONE);
 
 // Texts in the order of their code points, as Rust has it.
 const byText = (a, b) => {

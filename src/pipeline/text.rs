@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 pub use sprag_base::text::printable;
-use sprag_report::gate::factor;
+use sprag_report::number;
 use sprag_report::sheet::terminal;
 
 static WIDTH: OnceLock<usize> = OnceLock::new();
@@ -34,34 +34,20 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// A change with its sign, such as `+8.1 %`. What rounds to nothing went neither up nor down: `0.0 %`. From a thousand
-/// percent on it is a factor, such as `x13.3`.
+/// A change with its sign, such as `+8.1 %`; from a thousand percent on a factor, such as `x13.3`.
 pub fn percent(change: f64) -> String {
-    match factor(change) {
-        Some(factor) => factor,
-        None if change.is_finite() => format!("{} %", signed(change)),
-        None => NONE.to_owned(),
-    }
+    terminal::typed(&number::percent(change))
 }
 
 /// The interval of a change, such as `+7.6 to +8.6`; none where it is open.
 pub fn percent_interval((low, high): (f64, f64)) -> String {
-    let bound = |bound: f64| factor(bound).unwrap_or_else(|| signed(bound));
-    if low.is_finite() && high.is_finite() { format!("{} to {}", bound(low), bound(high)) } else { NONE.to_owned() }
+    let is_closed = low.is_finite() && high.is_finite();
+    if is_closed { terminal::typed(&number::percent_interval((low, high))) } else { NONE.to_owned() }
 }
 
 /// A share or a size without a sign, such as `8.1 %`.
 pub fn percent_size(share: f64) -> String {
-    match factor(share.abs()) {
-        Some(factor) => factor,
-        None if share.is_finite() => format!("{:.1} %", share.abs() * 100.0),
-        None => NONE.to_owned(),
-    }
-}
-
-fn signed(change: f64) -> String {
-    let text = format!("{:+.1}", change * 100.0);
-    if text[1..] == *"0.0" { "0.0".to_owned() } else { text }
+    terminal::typed(&number::percent_size(share))
 }
 
 #[cfg(test)]

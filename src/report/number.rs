@@ -17,15 +17,34 @@ const STEPS: [f64; 10] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
 /// From here on plain digits are longer than anyone reads, so the number is written with an exponent.
 const PLAIN_BELOW: f64 = 1e9;
 
+/// From here on a change is a factor; below, it rounds to less than 1000 %.
+const AS_FACTOR: f64 = 9.995;
+
+/// From here on a factor is written with an exponent.
+const PLAIN_FACTOR_BELOW: f64 = 1e6;
+
 /// Below this a plain number is mostly zeros.
 const PLAIN_FROM: f64 = 1e-6;
 
-/// A change with its sign, such as `+8.1 %`.
+/// A change with its sign, such as `+8.1 %`; from a thousand percent on a factor, such as `x13.3`.
 pub fn percent(change: f64) -> String {
     if !change.is_finite() {
         return NONE.to_owned();
     }
-    format!("{}{NARROW}%", signed(change))
+    factor(change).unwrap_or_else(|| format!("{}{NARROW}%", signed(change)))
+}
+
+/// A change of a thousand percent and more as a factor; `None` for a smaller one.
+pub(crate) fn factor(change: f64) -> Option<String> {
+    if !change.is_finite() || change < AS_FACTOR {
+        return None;
+    }
+    let factor = 1.0 + change;
+    Some(match factor {
+        _ if factor >= PLAIN_FACTOR_BELOW => format!("x{factor:.1e}"),
+        _ if factor >= 99.95 => format!("x{factor:.0}"),
+        _ => format!("x{factor:.1}"),
+    })
 }
 
 /// A share or a size without a sign, such as `8.1 %`.
@@ -33,12 +52,16 @@ pub fn percent_size(share: f64) -> String {
     if !share.is_finite() {
         return NONE.to_owned();
     }
-    format!("{}{NARROW}%", signed(share.abs()).trim_start_matches('+'))
+    factor(share.abs()).unwrap_or_else(|| format!("{}{NARROW}%", signed(share.abs()).trim_start_matches('+')))
 }
 
 /// An interval of changes, such as `+7.6 to +8.6`; the head of its column says that it is in percent.
 pub fn percent_interval((low, high): (f64, f64)) -> String {
-    format!("{} to {}", signed(low), signed(high))
+    let bound = |bound: f64| match bound.is_finite() {
+        true => factor(bound).unwrap_or_else(|| signed(bound)),
+        false => NONE.to_owned(),
+    };
+    format!("{} to {}", bound(low), bound(high))
 }
 
 /// How many times as large something is, such as `×4.1`.
@@ -140,8 +163,7 @@ pub fn column(name: &str, scale: Scale) -> String {
 
 fn signed(change: f64) -> String {
     let percent = change * 100.0;
-    let decimals = usize::from(percent.abs() < 99.95);
-    let digits = thousands(&format!("{:.decimals$}", percent.abs()));
+    let digits = thousands(&format!("{:.1}", percent.abs()));
     match (is_zero(&digits), percent < 0.0) {
         (true, _) => digits,
         (false, true) => format!("\u{2212}{digits}"),
@@ -223,9 +245,18 @@ mod tests {
         check(0.081, "+8.1\u{202f}%");
         check(-0.124, "\u{2212}12.4\u{202f}%");
         check(-0.0004, "0.0\u{202f}%");
-        check(0.9996, "+100\u{202f}%");
-        check(12.3456, "+1\u{202f}235\u{202f}%");
+        check(0.9996, "+100.0\u{202f}%");
+        check(9.99, "+999.0\u{202f}%");
+        check(9.996, "x11.0");
+        check(12.3456, "x13.3");
+        check(98.96, "x100");
+        check(4567.0, "x4568");
+        check(2.9e17, "x2.9e17");
+        check(-0.999, "\u{2212}99.9\u{202f}%");
         check(f64::NAN, "–");
+        check(f64::INFINITY, "–");
+        assert_eq!(percent_size(20.0), "x21.0");
+        assert_eq!(percent_interval((0.5, 1e20)), "+50.0 to x1.0e20");
         assert_eq!(percent_size(-0.0141), "1.4\u{202f}%");
         assert_eq!(percent_interval((-0.005, 0.086)), "\u{2212}0.5 to +8.6");
     }

@@ -4,9 +4,8 @@
 
 use chrono::Duration;
 
-use super::gate::share;
 use super::mark::{Mark, Tone};
-use super::number::{count, counted};
+use super::number::{self, count, counted};
 use super::phrase::{Part, Phrase};
 use super::trend::{event, summary, words};
 use super::{date, link};
@@ -83,7 +82,7 @@ pub(super) fn next_step(trend: &Trend, page: &dyn Fn(&str) -> Option<String>) ->
     let answer = Phrase::plain("Look at ").link(link::event(&worst.id), worst.id.as_str());
     let Some(present) = known_by(worst) else { return Some((answer, acceptance(worst))) };
     let answer = answer.text(", ").name(page(&present.series), words::name(short_benchmark(&present.benchmark)));
-    let by = present.relative.as_ref().map_or_else(String::new, |by| share::percent_size(by.value) + " ");
+    let by = present.relative.as_ref().map_or_else(String::new, |by| number::percent_size(by.value) + " ");
     let since = match worst.kind {
         EventKind::Drift => worst.suspects.first().map_or(&worst.first_bad, |first| &first.commit),
         EventKind::Change | EventKind::Environment => &worst.first_bad,

@@ -6,6 +6,7 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
+use sprag_base::stats::describe;
 use sprag_model::commit::Commit;
 use sprag_model::metric::Metric;
 use sprag_model::run::{Quality, Run, RunStatus};
@@ -135,10 +136,7 @@ fn estimate(metric: Metric, workers: &[f64], tail: f64) -> Estimate {
 
 /// The median, rounded as all recorded numbers of the demo.
 fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    rounded(if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] })
+    rounded(describe::median(values).expect("every run has samples"))
 }
 
 /// Six significant digits: as much as a timer gives, and few enough that the last digit of `exp`, which differs

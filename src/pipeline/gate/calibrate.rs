@@ -71,12 +71,13 @@ fn candidates(rules: &Rules) -> Vec<Candidate> {
 }
 
 fn words(choice: &Choice) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     match choice {
         Choice::Learnt => "interval, tolerance learnt".to_owned(),
-        Choice::Fixed(Rule::Interval { tolerance }) => format!("interval, tolerance {}", percent(*tolerance)),
-        Choice::Fixed(Rule::Tolerance { ratio, abs }) => format!("tolerance, {} and {abs}", percent(*ratio)),
-        Choice::Fixed(Rule::Bands { fail, .. }) => format!("bands, {}", percent(*fail)),
+        Choice::Fixed(Rule::Interval { tolerance }) => {
+            format!("interval, tolerance {}", text::percent_size(*tolerance))
+        }
+        Choice::Fixed(Rule::Tolerance { ratio, abs }) => format!("tolerance, {} and {abs}", text::percent_size(*ratio)),
+        Choice::Fixed(Rule::Bands { fail, .. }) => format!("bands, {}", text::percent_size(*fail)),
         Choice::Fixed(Rule::Rank { .. }) => "rank".to_owned(),
     }
 }
@@ -143,7 +144,9 @@ fn power(found: &Calibration) -> String {
     for rule in found.rules.iter().filter(|rule| rule.silent.is_none()) {
         let mut row = vec![rule.rule.clone(), base(rule.base).to_owned()];
         let found = rule.resampled.iter().filter(|drawn| drawn.change > 0.0);
-        row.extend(found.map(|drawn| drawn.tally.share.map_or("–".to_owned(), |share| percent(share.value))));
+        row.extend(
+            found.map(|drawn| drawn.tally.share.map_or("–".to_owned(), |share| text::percent_size(share.value))),
+        );
         rows.push(row);
     }
     text::columns(&rows, &[2, 3, 4])
@@ -160,16 +163,19 @@ fn base(base: Base) -> &'static str {
 fn alarms(tally: &Tally) -> String {
     tally.share.map_or("–".to_owned(), |Share { value, low, high }| {
         let end = |share: f64| format!("{:.1}", share * 100.0);
-        format!("{} of {}, {} ({} to {})", tally.regressed, tally.judged, percent(value), end(low), end(high))
+        format!(
+            "{} of {}, {} ({} to {})",
+            tally.regressed,
+            tally.judged,
+            text::percent_size(value),
+            end(low),
+            end(high)
+        )
     })
 }
 
 /// How many of all verdicts on clean pairs tell nothing.
 fn doubt(rule: &RuleCalibration) -> String {
     let all = rule.reruns.plus(rule.neighbours);
-    if all.judged == 0 { "–".to_owned() } else { percent(all.inconclusive as f64 / all.judged as f64) }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    if all.judged == 0 { "–".to_owned() } else { text::percent_size(all.inconclusive as f64 / all.judged as f64) }
 }

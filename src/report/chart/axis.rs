@@ -1,5 +1,7 @@
 //! Ranges and ticks of an axis.
 
+use sprag_base::stats::describe;
+
 /// How far the range reaches beyond what it must show, on each side.
 const HEADROOM: f64 = 0.08;
 
@@ -64,15 +66,9 @@ pub(super) fn extent(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| (low.min(value), high.max(value)))
 }
 
-/// The middle of some values; of an even number, the mean of the two in the middle.
+/// The middle of some values; 0 where there are none.
 pub(super) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
-    }
+    describe::median(values).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
+use crate::mark::Tone;
+
 /// What is drawn; each has its class in the style sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
@@ -80,92 +82,60 @@ pub(super) enum Ink {
 }
 
 impl Ink {
-    const ALL: [Ink; 40] = [
-        Ink::Gap,
-        Ink::Grid,
-        Ink::Axis,
-        Ink::Release,
-        Ink::Environment,
-        Ink::Band,
-        Ink::Whisker,
-        Ink::Baseline,
-        Ink::Limit,
-        Ink::Trace,
-        Ink::Dots,
-        Ink::ManyDots,
-        Ink::Outside,
-        Ink::End,
-        Ink::EndWorse,
-        Ink::EndBetter,
-        Ink::Label,
-        Ink::Halo,
-        Ink::Strong,
-        Ink::EnvironmentLabel,
-        Ink::Level,
-        Ink::RiseWorse,
-        Ink::RiseBetter,
-        Ink::RiseEnvironment,
-        Ink::RiseDoubt,
-        Ink::Suspect,
-        Ink::BadgeWorse,
-        Ink::BadgeBetter,
-        Ink::BadgeEnvironment,
-        Ink::BadgeDoubt,
-        Ink::BadgeNumber,
-        Ink::WordsWorse,
-        Ink::WordsBetter,
-        Ink::WordsEnvironment,
-        Ink::WordsDoubt,
-        Ink::Title,
-        Ink::Rise,
-        Ink::Track,
-        Ink::Bar,
-        Ink::BarWorse,
+    /// Each in the order of its declaration with its class, which is empty where the plain style of its element holds.
+    const CLASSES: [(Ink, &str); 40] = [
+        (Ink::Gap, "gap"),
+        (Ink::Grid, "grid"),
+        (Ink::Axis, "axis"),
+        (Ink::Release, "rel"),
+        (Ink::Environment, "envl"),
+        (Ink::Band, "band"),
+        (Ink::Whisker, "whisker"),
+        (Ink::Baseline, "base"),
+        (Ink::Limit, "limit"),
+        (Ink::Trace, "trace"),
+        (Ink::Dots, "dots"),
+        (Ink::ManyDots, "dots many"),
+        (Ink::Outside, "out"),
+        (Ink::End, "end"),
+        (Ink::EndWorse, "end worse"),
+        (Ink::EndBetter, "end better"),
+        (Ink::Label, ""),
+        (Ink::Halo, "halo"),
+        (Ink::Strong, "halo strong"),
+        (Ink::EnvironmentLabel, "halo env"),
+        (Ink::Level, "level"),
+        (Ink::RiseWorse, "rise worse"),
+        (Ink::RiseBetter, "rise better"),
+        (Ink::RiseEnvironment, "rise env"),
+        (Ink::RiseDoubt, "rise doubt"),
+        (Ink::Suspect, "suspect"),
+        (Ink::BadgeWorse, "badge worse"),
+        (Ink::BadgeBetter, "badge better"),
+        (Ink::BadgeEnvironment, "badge env"),
+        (Ink::BadgeDoubt, "badge doubt"),
+        (Ink::BadgeNumber, "in"),
+        (Ink::WordsWorse, "halo worse"),
+        (Ink::WordsBetter, "halo better"),
+        (Ink::WordsEnvironment, "halo env strong"),
+        (Ink::WordsDoubt, "halo doubt"),
+        (Ink::Title, ""),
+        (Ink::Rise, "rise"),
+        (Ink::Track, "bar track"),
+        (Ink::Bar, "bar"),
+        (Ink::BarWorse, "bar worse"),
     ];
 
-    /// The class, empty where the plain style of its element holds.
     pub(super) fn class(self) -> &'static str {
-        match self {
-            Ink::Gap => "gap",
-            Ink::Grid => "grid",
-            Ink::Axis => "axis",
-            Ink::Release => "rel",
-            Ink::Environment => "envl",
-            Ink::Band => "band",
-            Ink::Whisker => "whisker",
-            Ink::Baseline => "base",
-            Ink::Limit => "limit",
-            Ink::Trace => "trace",
-            Ink::Dots => "dots",
-            Ink::ManyDots => "dots many",
-            Ink::Outside => "out",
-            Ink::End => "end",
-            Ink::EndWorse => "end worse",
-            Ink::EndBetter => "end better",
-            Ink::Label => "",
-            Ink::Halo => "halo",
-            Ink::Strong => "halo strong",
-            Ink::EnvironmentLabel => "halo env",
-            Ink::Level => "level",
-            Ink::RiseWorse => "rise worse",
-            Ink::RiseBetter => "rise better",
-            Ink::RiseEnvironment => "rise env",
-            Ink::RiseDoubt => "rise doubt",
-            Ink::Suspect => "suspect",
-            Ink::BadgeWorse => "badge worse",
-            Ink::BadgeBetter => "badge better",
-            Ink::BadgeEnvironment => "badge env",
-            Ink::BadgeDoubt => "badge doubt",
-            Ink::BadgeNumber => "in",
-            Ink::WordsWorse => "halo worse",
-            Ink::WordsBetter => "halo better",
-            Ink::WordsEnvironment => "halo env strong",
-            Ink::WordsDoubt => "halo doubt",
-            Ink::Title => "",
-            Ink::Rise => "rise",
-            Ink::Track => "bar track",
-            Ink::Bar => "bar",
-            Ink::BarWorse => "bar worse",
+        Ink::CLASSES[self as usize].1
+    }
+
+    /// The end of a line, by what happened to it.
+    pub(super) fn end(tone: Tone) -> Ink {
+        match tone {
+            Tone::Worse => Ink::EndWorse,
+            Tone::Better => Ink::EndBetter,
+            Tone::Environment | Tone::Doubt | Tone::Plain => Ink::End,
         }
     }
 
@@ -186,7 +156,7 @@ impl Ink {
 
     /// The meaning of a colour that came through plotters.
     pub(super) fn from_color((red, _, _): (u8, u8, u8)) -> Ink {
-        Ink::ALL.get(usize::from(red)).copied().unwrap_or(Ink::Label)
+        Ink::CLASSES.get(usize::from(red)).map_or(Ink::Label, |(ink, _)| *ink)
     }
 }
 
@@ -196,7 +166,8 @@ mod tests {
 
     #[test]
     fn every_ink_survives_the_way_through_a_color() {
-        for ink in Ink::ALL {
+        for (place, (ink, _)) in Ink::CLASSES.into_iter().enumerate() {
+            assert_eq!(ink as usize, place);
             let RGBColor(red, green, blue) = ink.color();
             assert_eq!(Ink::from_color((red, green, blue)), ink);
         }

@@ -10,7 +10,6 @@ use super::ink::Ink;
 use super::labels::{Boxes, Field, LabelRow, Side, text_width};
 use super::plot::{Drawn, Plot};
 use super::trend::{Dot, Trend};
-use crate::mark::Tone;
 use crate::number;
 
 /// From so many missing commits on, runs count as missing, if it is also [`GAP_STEPS`] times the usual distance.
@@ -225,11 +224,7 @@ fn medians(plot: &Plot<'_>, shown: &Shown, gaps: &[(f64, f64)], is_joined: bool)
 }
 
 fn newest(plot: &Plot<'_>, trend: &Trend, dot: &Dot) -> Drawn {
-    let ink = match trend.tone {
-        Tone::Worse => Ink::EndWorse,
-        Tone::Better => Ink::EndBetter,
-        Tone::Environment | Tone::Doubt | Tone::Plain => Ink::End,
-    };
+    let ink = Ink::end(trend.tone);
     plot.dot((plot.x(dot.place), plot.y(dot.value)), 42, ink)?;
     at_the_end(plot, dot.value, &trend.newest, "newest")
 }

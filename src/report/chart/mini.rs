@@ -1,13 +1,12 @@
 //! A small multiple: a series around an event, as a change against the level before, on the scale of all beside it.
 
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
 use super::axis;
 use super::backend::{SUBPIXELS, Svg};
 use super::ink::Ink;
-use super::plot::Drawn;
+use super::plot::{self, Drawn};
 use crate::mark::Tone;
 use crate::number::{self, NARROW};
 
@@ -82,12 +81,7 @@ fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
     let (first, last) = scale.places;
     let (low, high) = scale.values;
     let (bottom, top) = (BOTTOM * SUBPIXELS, TOP * SUBPIXELS);
-    // Values grow upwards, coordinates downwards.
-    let spec = Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(
-        first - 0.5..last + 0.5,
-        low..high,
-        (LEFT * SUBPIXELS..RIGHT * SUBPIXELS, bottom..top),
-    );
+    let spec = plot::coordinates((first - 0.5, last + 0.5), scale.values, [LEFT, RIGHT, TOP, BOTTOM]);
     let page = svg.into_drawing_area();
     let at = |(place, value): (f64, f64)| spec.translate(&(place.clamp(first, last), value.clamp(low, high)));
     let (from, to) = (at((mini.suspects.0, low)).0, at((mini.suspects.1, low)).0);
@@ -99,9 +93,7 @@ fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
     }
     for (value, label) in labels {
         let y = at((first, value)).1;
-        let color = Ink::Label.color();
-        let style = TextStyle::from(("sans-serif", 12.0)).color(&color).pos(Pos::new(HPos::Left, VPos::Bottom));
-        page.draw(&Text::new(label, ((RIGHT + 5) * SUBPIXELS, y + 4 * SUBPIXELS), style))?;
+        plot::text(&page, &label, ((RIGHT + 5) * SUBPIXELS, y + 4 * SUBPIXELS), HPos::Left, Ink::Label)?;
     }
     let is_shown = |place: f64| (first..=last).contains(&place);
     for dot in mini.dots.iter().filter(|dot| is_shown(dot.0)) {

@@ -51,10 +51,7 @@ impl<'a> Plot<'a> {
         let fitted = trend.fit.iter().flat_map(|fit| &fit.lines).flat_map(|line| [line.values.0, line.values.1]);
         let also: Vec<f64> = fitted.chain(trend.baseline).chain(trend.limit).collect();
         let values = axis::robust_range(&medians, &also);
-        let across = frame.left * SUBPIXELS..frame.right * SUBPIXELS;
-        // Values grow upwards, coordinates downwards.
-        let (bottom, top) = (frame.bottom * SUBPIXELS, frame.top * SUBPIXELS);
-        let spec = Cartesian2d::new(places.0..places.1, values.0..values.1, (across, bottom..top));
+        let spec = coordinates(places, values, [frame.left, frame.right, frame.top, frame.bottom]);
         Plot { frame, places, values, page: svg.into_drawing_area(), spec }
     }
 
@@ -94,11 +91,27 @@ impl<'a> Plot<'a> {
 
     /// Words with their base line at a point.
     pub(super) fn text(&self, words: &str, at: (i32, i32), anchor: HPos, ink: Ink) -> Drawn {
-        if words.is_empty() {
-            return Ok(());
-        }
-        let color = ink.color();
-        let style = TextStyle::from(("sans-serif", self.frame.text)).color(&color);
-        self.page.draw(&Text::new(words, at, style.pos(Pos::new(anchor, VPos::Bottom))))
+        text(&self.page, words, at, anchor, ink)
     }
+}
+
+/// Words with their base line at a point in pixels of plotters; nothing where there are none.
+pub(super) fn text(page: &DrawingArea<&mut Svg, Shift>, words: &str, at: (i32, i32), anchor: HPos, ink: Ink) -> Drawn {
+    if words.is_empty() {
+        return Ok(());
+    }
+    let color = ink.color();
+    let style = TextStyle::from(("sans-serif", FRAME.text)).color(&color).pos(Pos::new(anchor, VPos::Bottom));
+    page.draw(&Text::new(words, at, style))
+}
+
+/// Coordinates of that range of places and values in an area given in units: left, right, top and bottom.
+pub(super) fn coordinates(
+    places: (f64, f64),
+    values: (f64, f64),
+    [left, right, top, bottom]: [i32; 4],
+) -> Cartesian2d<RangedCoordf64, RangedCoordf64> {
+    let across = left * SUBPIXELS..right * SUBPIXELS;
+    // Values grow upwards, coordinates downwards.
+    Cartesian2d::new(places.0..places.1, values.0..values.1, (across, bottom * SUBPIXELS..top * SUBPIXELS))
 }

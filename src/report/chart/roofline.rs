@@ -2,11 +2,11 @@
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
 use super::backend::{Caption, SUBPIXELS, Svg};
 use super::ink::Ink;
-use super::plot::Drawn;
+use super::plot::{self, Drawn};
 use crate::number::NARROW;
 use crate::text::shortened;
 
@@ -92,12 +92,7 @@ fn named(bar: &Bar) -> String {
 }
 
 fn words(page: &DrawingArea<&mut Svg, Shift>, words: &str, (x, y): (i32, i32), anchor: HPos, ink: Ink) -> Drawn {
-    if words.is_empty() {
-        return Ok(());
-    }
-    let color = ink.color();
-    let style = TextStyle::from(("sans-serif", 12.0)).color(&color).pos(Pos::new(anchor, VPos::Bottom));
-    page.draw(&Text::new(words, (x * SUBPIXELS, y * SUBPIXELS), style))
+    plot::text(page, words, (x * SUBPIXELS, y * SUBPIXELS), anchor, ink)
 }
 
 #[cfg(test)]

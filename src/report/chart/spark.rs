@@ -3,13 +3,12 @@
 
 use std::ops::Range;
 
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::axis;
-use super::backend::{SUBPIXELS, Svg};
+use super::backend::Svg;
 use super::ink::Ink;
-use super::plot::Drawn;
+use super::plot::{self, Drawn};
 use crate::mark::Tone;
 
 /// The newest values that a sparkline shows.
@@ -63,14 +62,8 @@ fn picture(spark: &Spark, first: usize, values: &[f64], svg: &mut Svg) -> Drawn 
     let half = half.max(0.5 * NARROWEST * middle.abs());
     let (low, high) = (middle - half, middle + half);
     let last = values.len() as f64 - 1.0;
-    let across = MARGIN * SUBPIXELS..(WIDTH - MARGIN) * SUBPIXELS;
-    let (bottom, top) = ((HEIGHT - MARGIN) * SUBPIXELS, MARGIN * SUBPIXELS);
-    let spec = Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(
-        0.0..last.max(1.0),
-        low..high,
-        // Values grow upwards, coordinates downwards.
-        (across, bottom..top),
-    );
+    let corners = [MARGIN, WIDTH - MARGIN, MARGIN, HEIGHT - MARGIN];
+    let spec = plot::coordinates((0.0, last.max(1.0)), (low, high), corners);
     let area = svg.into_drawing_area().apply_coord_spec(spec);
     if let Some(baseline) = spark.baseline.filter(|value| (low..=high).contains(value)) {
         area.draw(&PathElement::new(vec![(0.0, baseline), (last.max(1.0), baseline)], Ink::Baseline.shape()))?;
@@ -87,11 +80,7 @@ fn picture(spark: &Spark, first: usize, values: &[f64], svg: &mut Svg) -> Drawn 
         }
         area.draw(&PathElement::new(line, Ink::Level.shape()))?;
     }
-    let end = match spark.tone {
-        Tone::Worse => Ink::EndWorse,
-        Tone::Better => Ink::EndBetter,
-        Tone::Environment | Tone::Doubt | Tone::Plain => Ink::End,
-    };
+    let end = Ink::end(spark.tone);
     area.draw(&Circle::new(newest, 24, end.shape()))?;
     Ok(())
 }

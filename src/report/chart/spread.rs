@@ -4,12 +4,12 @@ use std::fmt;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
 use super::axis;
 use super::backend::{SUBPIXELS, Svg};
 use super::ink::Ink;
-use super::plot::Drawn;
+use super::plot::{self, Drawn};
 use crate::number;
 use sprag_model::unit::Scale;
 
@@ -150,12 +150,7 @@ fn line(page: &DrawingArea<&mut Svg, Shift>, ink: Ink, from: (f64, f64), to: (f6
 }
 
 fn words(page: &DrawingArea<&mut Svg, Shift>, words: &str, at: (f64, f64), anchor: HPos, ink: Ink) -> Drawn {
-    if words.is_empty() {
-        return Ok(());
-    }
-    let color = ink.color();
-    let style = TextStyle::from(("sans-serif", 12.0)).color(&color).pos(Pos::new(anchor, VPos::Bottom));
-    page.draw(&Text::new(words, pixels(at), style))
+    plot::text(page, words, pixels(at), anchor, ink)
 }
 
 fn pixels((x, y): (f64, f64)) -> (i32, i32) {

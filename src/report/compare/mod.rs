@@ -27,11 +27,10 @@
 //! | [`data`] | the measured commits, their environments, each series with its fit and its values, all rounded |
 //! | [`commits`] | the commits: measured ones, and those with a tag that were not |
 //! | [`columns`] | the columns of values that a suite has on a machine, and the numbers of their commits |
-//! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
+//! | [`script`] | these and the verdicts of all pairs of points as scripts that call one function each, as pages opened from a folder may not fetch |
 //! | [`segments`] | what a series does over time: levels, drifts and the steps between |
 //! | [`rounding`] | how they are rounded |
 //! | [`rule`] | the rule |
-//! | [`verdicts`] | the verdicts of all pairs of points of a series, for the script |
 //! | [`words`] | a row in words |
 //! | [`drawn`] | its change as an interval on the scale of the table |
 //! | [`table`] | all rows in order, with counts |
@@ -55,5 +54,3 @@ mod mean;
 pub(super) mod rounding;
 mod rule;
 mod segments;
-mod tag_checks;
-mod verdicts;

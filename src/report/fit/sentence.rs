@@ -1,7 +1,6 @@
 //! A fit in one sentence: `Flat at 1.200 ms, +8.1 % at v0.4.0, flat at 1.297 ms since (12 points).`
 
 use super::turn::{Fit, Turn, What};
-use crate::gate::share;
 use crate::number::{self, count, counted};
 use crate::text::shortened;
 use sprag_model::trend::NotJudged;
@@ -58,7 +57,7 @@ impl Fit<'_> {
             let before = number::value(scale, turn.what.before());
             format!("from {before} to {}", number::quantity(scale, turn.what.after()))
         };
-        let size = turn.relative().map(|relative| share::percent(relative.value));
+        let size = turn.relative().map(|relative| number::percent(relative.value));
         match turn.what {
             What::Drift(drift) if goes_on => {
                 let so_far = size

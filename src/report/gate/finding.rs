@@ -6,8 +6,6 @@ use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Effect, Verdict};
 
-use super::share;
-
 /// The command that holds two sides against each other, of which neither is a baseline.
 pub(super) const COMPARE: &str = "compare";
 
@@ -209,7 +207,7 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
         parts.push(format!("{} would pass", number::quantity(scale, allowed)));
     }
     if let Some(detectable) = effect.and_then(|effect| effect.detectable) {
-        parts.push(format!("a change of {} could have been seen", share::percent_size(detectable)));
+        parts.push(format!("a change of {} could have been seen", number::percent_size(detectable)));
     }
     parts.extend(comparison.note.clone());
     if parts.is_empty() { comparison.verdict.word().to_owned() } else { parts.join("; ") }
@@ -229,8 +227,8 @@ pub fn effect(comparison: &Comparison) -> Option<Effect> {
 /// A change with its interval, such as `+8.1 % (+7.6 to +8.6)`.
 pub(super) fn change(effect: Effect) -> String {
     let interval = effect.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
-    let interval = interval.map(|interval| format!(" ({})", share::percent_interval(interval)));
-    format!("{}{}", share::percent(effect.change), interval.unwrap_or_default())
+    let interval = interval.map(|interval| format!(" ({})", number::percent_interval(interval)));
+    format!("{}{}", number::percent(effect.change), interval.unwrap_or_default())
 }
 
 /// The two values in one unit, such as `1.200 → 1.297 ms`; empty where there are none.

@@ -11,7 +11,6 @@ mod json;
 mod junit;
 mod sarif;
 mod sheet;
-pub(crate) mod share;
 
 #[doc(hidden)]
 pub mod example;
@@ -23,5 +22,4 @@ pub use github::gate_commands;
 pub use json::{changed_json, gate_json, gate_schema};
 pub use junit::gate_junit;
 pub use sarif::gate_sarif;
-pub use share::factor;
 pub use sheet::{changed_markdown, common_note, gate_markdown};

@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 
 use super::finding::{self, Rows, change, short_name, values};
-use super::share;
 use crate::mark::{self, Mark};
 use crate::phrase::Phrase;
 use crate::reasons;
@@ -118,18 +117,20 @@ fn origin(suite: &SuiteGate) -> Phrase {
 fn mean_words(mean: &MeanChange, comparisons: &[Comparison]) -> Phrase {
     let (worse, better) = mark::words(comparisons.iter());
     let interval = |bounds: (f64, f64)| {
-        let unit = if share::factor(bounds.1).is_some() { "" } else { " %" };
-        format!("(interval {}{unit}; positive is {worse})", share::percent_interval(bounds))
+        let unit = if number::factor(bounds.1).is_some() { "" } else { " %" };
+        format!("(interval {}{unit}; positive is {worse})", number::percent_interval(bounds))
     };
     let words = match mean.interval {
         // What rounding makes is no change.
         Some((low, high)) if low > 1e-9 || high < -1e-9 => {
             let word = if high < 0.0 { better } else { worse };
-            let size = format!("{} {word}", share::percent_size(mean.change));
+            let size = format!("{} {word}", number::percent_size(mean.change));
             Phrase::default().strong(size).text(format!(" {}", interval((low, high))))
         }
-        Some(bounds) => Phrase::plain(format!("no clear change, {} {}", share::percent(mean.change), interval(bounds))),
-        None => Phrase::plain(format!("{} (positive is {worse})", share::percent(mean.change))),
+        Some(bounds) => {
+            Phrase::plain(format!("no clear change, {} {}", number::percent(mean.change), interval(bounds)))
+        }
+        None => Phrase::plain(format!("{} (positive is {worse})", number::percent(mean.change))),
     };
     let benchmarks = number::counted(mean.benchmarks, "benchmark", "benchmarks");
     Phrase::plain(format!("Geometric mean of {benchmarks}: ")).join(words).text(".")
@@ -171,7 +172,7 @@ fn row(suite: &SuiteGate, note: Option<&str>, comparison: &Comparison) -> Row {
         verdict(comparison, note),
         benchmark(suite, comparison).text(format!(" {metric}")),
         effect.map_or_else(none, change).into(),
-        effect.and_then(|effect| effect.detectable).map_or_else(none, share::percent_size).into(),
+        effect.and_then(|effect| effect.detectable).map_or_else(none, number::percent_size).into(),
         if values.is_empty() { none() } else { values }.into(),
     ])
 }

@@ -4,7 +4,6 @@ use super::cell::Change;
 use crate::catalog::Catalog;
 use crate::chart::spark::{self, DOTS, Spark};
 use crate::date;
-use crate::gate::share;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::{Part, Phrase};
@@ -89,13 +88,13 @@ pub(super) fn class(tone: Tone) -> &'static str {
 
 /// A change of level in figures.
 pub(super) fn figure(relative: Option<&Level>) -> String {
-    relative.map_or_else(|| number::NONE.to_owned(), |relative| share::percent(relative.value))
+    relative.map_or_else(|| number::NONE.to_owned(), |relative| number::percent(relative.value))
 }
 
 /// Its interval in percent; nothing where that is a point or not known.
 pub(super) fn interval(relative: Option<&Level>) -> String {
     let present = relative.filter(|one| one.lower.is_finite() && one.upper.is_finite() && one.lower != one.upper);
-    present.map_or_else(String::new, |one| share::percent_interval((one.lower, one.upper)))
+    present.map_or_else(String::new, |one| number::percent_interval((one.lower, one.upper)))
 }
 
 /// A sentence in which the ids of other events lead to their pages.

@@ -6,7 +6,6 @@ use super::points;
 use crate::catalog::Catalog;
 use crate::chart::trend::{Dot, Fitted, Line, Processes, Trend, Turn};
 use crate::fit::{Fit, What};
-use crate::gate::share;
 use crate::mark::{Mark, Tone};
 use crate::number;
 use crate::timeline;
@@ -129,7 +128,7 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
             What::Change(change) => (edge(change.index), edge(change.index)),
             What::Drift(drift) => (place(drift.begin), place(drift.end)),
         };
-        let size = turn.relative().map_or(String::new(), |relative| share::percent(relative.value));
+        let size = turn.relative().map_or(String::new(), |relative| number::percent(relative.value));
         Turn {
             number: number + 1,
             tone: turn.tone(&fit.series.metric),

@@ -4,7 +4,6 @@ use super::cell::Change;
 use crate::catalog::Catalog;
 use crate::chart::spread::{self, Spread};
 use crate::fit::{Fit, Turn, What, why_not_judged};
-use crate::gate::share;
 use crate::mark::{Mark, Tone, better_word, worse_word};
 use crate::number::{self, counted};
 use crate::phrase::Phrase;
@@ -101,7 +100,7 @@ fn row(catalog: &Catalog<'_>, fit: &Fit<'_>, number: usize, turn: &Turn<'_>, sca
         after: number::value(scale, turn.what.after()),
         change: Change {
             class: tone.class(),
-            figure: relative.map_or_else(|| number::NONE.to_owned(), |relative| share::percent(relative.value)),
+            figure: relative.map_or_else(|| number::NONE.to_owned(), |relative| number::percent(relative.value)),
         },
         interval: relative.and_then(interval).unwrap_or_default(),
         chance: chance(turn.chance()),
@@ -124,7 +123,7 @@ fn word(turn: &Turn<'_>, metric: &Metric) -> &'static str {
 fn interval(relative: Level) -> Option<String> {
     let is_known = relative.lower.is_finite() && relative.upper.is_finite();
     let is_wide = (relative.lower, relative.upper) != (relative.value, relative.value);
-    (is_known && is_wide).then(|| share::percent_interval((relative.lower, relative.upper)))
+    (is_known && is_wide).then(|| number::percent_interval((relative.lower, relative.upper)))
 }
 
 /// A chance as one in so many.

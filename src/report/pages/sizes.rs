@@ -2,7 +2,6 @@
 
 use super::cell::Change;
 use crate::catalog::Catalog;
-use crate::gate::share;
 use crate::link;
 use crate::number;
 use crate::order::natural;
@@ -49,7 +48,7 @@ fn row(catalog: &Catalog<'_>, other: &SeriesAnalysis, is_own: bool) -> SizeRow {
     let turn = fit.as_ref().and_then(|fit| fit.turns.last());
     let change = match turn.and_then(|turn| Some((turn, turn.relative()?))) {
         Some((turn, relative)) => {
-            Change { class: turn.tone(&series.metric).class(), figure: share::percent(relative.value) }
+            Change { class: turn.tone(&series.metric).class(), figure: number::percent(relative.value) }
         }
         None => Change::plain(None),
     };

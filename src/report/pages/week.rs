@@ -5,7 +5,6 @@ use super::sheet;
 use crate::ReportError;
 use crate::catalog::Catalog;
 use crate::date;
-use crate::gate::share;
 use crate::link;
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
@@ -37,7 +36,7 @@ fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> 
             week::headline(of),
             week::range(catalog, of),
             Phrase::plain(counted(of.runs.len(), "run", "runs")),
-            Phrase::plain(worst.map_or_else(|| number::NONE.to_owned(), share::percent)),
+            Phrase::plain(worst.map_or_else(|| number::NONE.to_owned(), number::percent)),
             Phrase::default().link(link::week_text(of.monday), "Markdown"),
         ])
     };

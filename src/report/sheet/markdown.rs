@@ -13,6 +13,12 @@ pub(crate) const COMMENT: usize = 56_000;
 /// The bytes beyond that which short sections may take.
 const RESERVE: usize = 4_000;
 
+impl Sheet {
+    pub(crate) fn markdown(&self) -> String {
+        write(self, 1, usize::MAX)
+    }
+}
+
 #[derive(Default)]
 struct Lines(String);
 

@@ -89,12 +89,6 @@ pub(crate) enum Cell {
     Drawn(String),
 }
 
-impl Sheet {
-    pub(crate) fn markdown(&self) -> String {
-        markdown::write(self, 1, usize::MAX)
-    }
-}
-
 impl Section {
     pub(crate) fn new(id: &'static str, heading: impl Into<Phrase>) -> Section {
         Section { id, heading: heading.into(), blocks: Vec::new() }

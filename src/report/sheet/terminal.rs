@@ -196,7 +196,7 @@ fn begun(word: &str) -> String {
 }
 
 /// Figures with the signs that a keyboard has; a comma stands between thousands, so that a number is one word.
-fn typed(text: &str) -> String {
+pub fn typed(text: &str) -> String {
     let mut typed = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use super::tables::and_more;
 use super::words;
 use crate::answer;
 use crate::date;
@@ -318,7 +317,7 @@ fn suspects(section: Section, event: &Event) -> Section {
     let rest = all.iter().skip(MOST_SUSPECTS).map(|one| one.probability).sum::<f64>();
     match all.len().saturating_sub(MOST_SUSPECTS) {
         0 => section,
-        more => section.paragraph(format!("{}, {} together", and_more(more), words::probability(rest))),
+        more => section.paragraph(format!("{}, {} together", words::and_more(more), words::probability(rest))),
     }
 }
 
@@ -338,7 +337,7 @@ fn members(section: Section, event: &Event) -> Section {
     let section = section.with(Table { label: "series", folded, ..Table::new(&columns, rows) });
     match event.members.len().saturating_sub(MOST_MEMBERS) {
         0 => section,
-        more => section.paragraph(and_more(more)),
+        more => section.paragraph(words::and_more(more)),
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{event, summary, words};
 use crate::date;
-use crate::gate::share;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
@@ -67,12 +66,8 @@ fn table<T>(
 ) -> Option<Section> {
     let section = Section::new("", heading).with(Table::new(columns, all.iter().take(most).map(row).collect()));
     let more = all.len().saturating_sub(most);
-    let section = if more > 0 { section.paragraph(and_more(more)) } else { section };
+    let section = if more > 0 { section.paragraph(words::and_more(more)) } else { section };
     section.unless_empty()
-}
-
-pub(super) fn and_more(count: usize) -> String {
-    format!("… and {} more", number::count(count))
 }
 
 /// Which series are not judged and why, and what was left out of others; nothing where that is none.
@@ -147,7 +142,7 @@ fn moved(heading: &str, trend: &Trend, rows: &[&MoverRow]) -> Option<Section> {
         let present = series.get(one.series.as_str());
         let name = present.map_or(&one.series, |present| &present.benchmark);
         let name = Phrase::default().id(words::name(name));
-        let change = one.change.map_or_else(|| number::NONE.to_owned(), share::percent);
+        let change = one.change.map_or_else(|| number::NONE.to_owned(), number::percent);
         // What rounds to nothing is not slower by nothing.
         let is_nothing = one.change.is_some() && !change.contains(|digit| matches!(digit, '1'..='9'));
         Row::new([
@@ -173,9 +168,9 @@ fn geomeans(heading: &str, rows: &[GeomeanRow]) -> Option<Section> {
     table(heading, &columns, rows, MOST_ROWS, |one| {
         let dtype = one.dtype.as_ref().map_or_else(String::new, |dtype| format!(", {}", words::name(dtype)));
         Row::new([
-            share::percent(one.change),
-            one.interval.map_or_else(|| number::NONE.to_owned(), share::percent_interval),
-            share::percent(one.worst),
+            number::percent(one.change),
+            one.interval.map_or_else(|| number::NONE.to_owned(), number::percent_interval),
+            number::percent(one.worst),
             count(one.series),
             words::name(&one.machine_name),
             format!("{}{dtype}", words::name(&one.suite)),
@@ -185,7 +180,7 @@ fn geomeans(heading: &str, rows: &[GeomeanRow]) -> Option<Section> {
 
 fn noise(rows: &[SuiteNoiseRow]) -> Option<Section> {
     let columns = [("Of processes", "n"), ("Of runs", "n"), ("Series", "n"), ("Machine", ""), ("Suite", "")];
-    let size = |size: Option<f64>| size.map_or_else(|| number::NONE.to_owned(), share::percent_size);
+    let size = |size: Option<f64>| size.map_or_else(|| number::NONE.to_owned(), number::percent_size);
     table("Noise of judged series, median and 90th percentile", &columns, rows, MOST_ROWS, |one| {
         Row::new([
             format!("{}, {}", size(one.between_workers_median), size(one.between_workers_p90)),
@@ -275,7 +270,7 @@ fn newest_section(trend: &Trend) -> Option<Section> {
     let title = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "Unconfirmed:")).text(title);
     let section = trend.newest.iter().take(MOST_COMMITS).fold(Section::new("", title), commit);
     let more = trend.newest.len().saturating_sub(MOST_COMMITS);
-    Some(if more > 0 { section.paragraph(and_more(more)) } else { section })
+    Some(if more > 0 { section.paragraph(words::and_more(more)) } else { section })
 }
 
 fn commit(section: Section, apart: &NewestApart) -> Section {
@@ -283,7 +278,7 @@ fn commit(section: Section, apart: &NewestApart) -> Section {
     let rows = apart.series.iter().take(event::MOST_MEMBERS).map(series).collect();
     let section = section.paragraph(head(apart)).with(Table { label: "newest", ..Table::new(&columns, rows) });
     let more = apart.series.len().saturating_sub(event::MOST_MEMBERS);
-    let section = if more > 0 { section.paragraph(and_more(more)) } else { section };
+    let section = if more > 0 { section.paragraph(words::and_more(more)) } else { section };
     event::command(section, &apart.command)
 }
 
@@ -299,7 +294,7 @@ pub(crate) fn head(apart: &NewestApart) -> Phrase {
 pub(crate) fn change(apart: &ApartSeries) -> String {
     let Level { value: level, .. } = apart.level;
     let share = (apart.value / level - 1.0) * level.signum();
-    if level == 0.0 { number::NONE.to_owned() } else { share::percent(share) }
+    if level == 0.0 { number::NONE.to_owned() } else { number::percent(share) }
 }
 
 fn series(apart: &ApartSeries) -> Row {

@@ -1,6 +1,5 @@
 //! Figures and names of trends in words.
 
-use crate::gate::share;
 use crate::mark::{better_word, worse_word};
 use crate::number::{self, NARROW};
 use crate::text::{shortened, visible};
@@ -49,8 +48,8 @@ pub(crate) fn change(relative: &Level) -> String {
     let is_finite = relative.lower.is_finite() && relative.upper.is_finite();
     // That of an exact series is a point.
     let is_wide = is_finite && (relative.lower, relative.upper) != (relative.value, relative.value);
-    let interval = || format!(" ({})", share::percent_interval((relative.lower, relative.upper)));
-    format!("{}{}", share::percent(relative.value), if is_wide { interval() } else { String::new() })
+    let interval = || format!(" ({})", number::percent_interval((relative.lower, relative.upper)));
+    format!("{}{}", number::percent(relative.value), if is_wide { interval() } else { String::new() })
 }
 
 /// Two values in one unit, such as `1.200 → 1.297 ms`.
@@ -119,6 +118,10 @@ pub(super) fn left(left: f64) -> String {
         one if one == "1.0" => "1 suspect".to_owned(),
         more => format!("about {} suspects", more.strip_suffix(".0").unwrap_or(&more)),
     }
+}
+
+pub(super) fn and_more(count: usize) -> String {
+    format!("… and {} more", number::count(count))
 }
 
 /// Names one after the other: `a, b and c`.

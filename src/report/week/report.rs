@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::weeks::Week;
 use crate::catalog::Catalog;
-use crate::gate::share;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::{Fact, Phrase};
@@ -369,7 +368,7 @@ fn by_size(movers: &[MoverRow]) -> Vec<&MoverRow> {
 fn row(catalog: &Catalog<'_>, row: &MoverRow, [by_share, by_size]: [Phrase; 2]) -> Row {
     let series = catalog.series(&row.series).map(|one| &one.series);
     let scale = row.unit.scale(if row.before == 0.0 { row.now } else { row.before });
-    let change = row.change.map_or_else(|| number::NONE.to_owned(), share::percent);
+    let change = row.change.map_or_else(|| number::NONE.to_owned(), number::percent);
     // What rounds to nothing is not slower by nothing.
     let is_nothing = row.change.is_some() && !change.contains(|digit| matches!(digit, '1'..='9'));
     let way = series.map(|series| if is_nothing { "unchanged" } else { words::way(&series.metric, row.worse) });
