@@ -39,7 +39,7 @@ pub(crate) fn calls(base: &[f64], current: &[f64]) -> Vec<bool> {
 }
 
 fn parameters() -> rank::Parameters {
-    rank::Parameters::of(0.01, 0.05, 3.0)
+    rank::Parameters::new(0.01, 0.05, 3.0)
 }
 
 fn apex_x(base: &[f64], current: &[f64], ratio: f64, abs: f64) -> bool {

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use rayon::prelude::*;
 use sprag_analysis::compare;
-use sprag_analysis::reference::{self, Known, Level};
+use sprag_analysis::reference::{self, Level, MetricHistory};
 use sprag_analysis::rules;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
@@ -93,7 +93,7 @@ fn is_called(sessions: &[f64], current: f64, metric: &Metric, choice: Choice) ->
     };
     let past: Vec<(DateTime<Utc>, f64)> =
         sessions.iter().enumerate().map(|(number, value)| (day(number), *value)).collect();
-    let known = Known { metric, interval: None, own: &past[past.len() - 1..], past: &past };
+    let known = MetricHistory { metric, interval: None, own: &past[past.len() - 1..], past: &past };
     let policy = Policy { exceptions: Vec::new(), default: choice };
     let entry = reference::entry("a time", &known, Level::Joined, &policy);
     let evidence = compare::evidence(&entry, metric, &[(day(sessions.len()), current)], None);

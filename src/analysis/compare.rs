@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::family::{self, Basis};
-use super::{restless, rules};
+use super::{rules, session_noise};
 use sprag_model::baseline::{Baseline, BaselineMetric};
 use sprag_model::environment::FactChange;
 use sprag_model::evidence::{Evidence, SessionNoise, Side};
@@ -28,17 +28,17 @@ const SHARED: (&str, &str) = ("virtual_machine", "yes");
 /// Holds a run against a baseline, worst first.
 ///
 /// Every metric of the baseline gives one comparison, and so does every judged metric of the run that the baseline
-/// lacks. Where the environments differ, no value is judged: each comparison names what differs. `again` are further runs
+/// lacks. Where the environments differ, no value is judged: each comparison names what differs. `reruns` are further runs
 /// of the same commit on the same machine: with those of the same environment as `run`, they make its level surer.
-pub fn against_baseline(run: &Run, again: &[&Run], baseline: &Baseline) -> Vec<Comparison> {
+pub fn against_baseline(run: &Run, reruns: &[&Run], baseline: &Baseline) -> Vec<Comparison> {
     let obstacle = obstacle(run, baseline);
     let fits = |one: &&&Run| one.environment.key == run.environment.key && one.status == RunStatus::Ok;
-    let again: Vec<ById<'_>> = again.iter().filter(fits).map(|one| ById::of(one)).collect();
-    let by_id = ById::of(run);
+    let reruns: Vec<ById<'_>> = reruns.iter().filter(fits).map(|one| ById::new(one)).collect();
+    let by_id = ById::new(run);
     let mut judged: Vec<(Comparison, Basis)> = baseline
         .metrics
         .iter()
-        .map(|(key, entry)| held_against(&by_id, &again, key, entry, obstacle.as_deref()))
+        .map(|(key, entry)| compare_metric(&by_id, &reruns, key, entry, obstacle.as_deref()))
         .collect();
     tell_chance(&mut judged);
     let mut comparisons: Vec<Comparison> = judged.into_iter().map(|(comparison, _)| comparison).collect();
@@ -48,8 +48,8 @@ pub fn against_baseline(run: &Run, again: &[&Run], baseline: &Baseline) -> Vec<C
             comparisons.push(alone(run, measurement, estimate, Verdict::NoBaseline));
         }
     }
-    let told: HashSet<String> = comparisons.iter().map(|one| one.benchmark.clone()).collect();
-    comparisons.extend(failed_of(run).filter(|one| !told.contains(&one.benchmark)));
+    let listed: HashSet<String> = comparisons.iter().map(|one| one.benchmark.clone()).collect();
+    comparisons.extend(failed_of(run).filter(|one| !listed.contains(&one.benchmark)));
     sort_worst_first(&mut comparisons);
     comparisons
 }
@@ -126,7 +126,7 @@ struct ById<'r> {
 }
 
 impl<'r> ById<'r> {
-    fn of(run: &'r Run) -> ById<'r> {
+    fn new(run: &'r Run) -> ById<'r> {
         let mut measurements = HashMap::with_capacity(run.measurements.len());
         for one in &run.measurements {
             measurements.entry(one.benchmark.id()).or_insert(one);
@@ -139,9 +139,9 @@ impl<'r> ById<'r> {
     }
 }
 
-fn held_against(
+fn compare_metric(
     by_id: &ById<'_>,
-    again: &[ById<'_>],
+    reruns: &[ById<'_>],
     key: &str,
     entry: &BaselineMetric,
     obstacle: Option<&str>,
@@ -177,7 +177,7 @@ fn held_against(
         comparison.verdict = Verdict::NotComparable(obstacle.to_owned());
         return (comparison, None);
     }
-    let evidence = evidence_of(run, again, benchmark, (measurement, estimate), entry);
+    let evidence = evidence_of(run, reruns, benchmark, (measurement, estimate), entry);
     comparison.current = Some(evidence.current.value);
     (rules::judge(comparison, &entry.rule, &evidence), Some((entry.rule, evidence)))
 }
@@ -185,14 +185,14 @@ fn held_against(
 /// What is known of a metric that is there on both sides.
 fn evidence_of(
     run: &Run,
-    again: &[ById<'_>],
+    reruns: &[ById<'_>],
     benchmark: &str,
     (measurement, estimate): (&Measurement, &Estimate),
     entry: &BaselineMetric,
 ) -> Evidence {
     let value = |one: &ById<'_>| Some((one.run.timestamp, one.find(benchmark)?.estimate(&estimate.metric.name)?.value));
     let mut values = vec![(run.timestamp, estimate.value)];
-    values.extend(again.iter().filter_map(value));
+    values.extend(reruns.iter().filter_map(value));
     Evidence {
         shares_memory: shares_memory(run, measurement),
         ..evidence(entry, &estimate.metric, &values, estimate.interval)
@@ -208,7 +208,7 @@ pub fn evidence(
     interval: Option<(f64, f64)>,
 ) -> Evidence {
     let value = values.first().map_or(0.0, |(_, value)| *value);
-    let levels = restless::sessions(values);
+    let levels = session_noise::sessions(values);
     let current = match &levels[..] {
         // A value that has no logarithm is for the rule to judge.
         [] => Side { value, sessions: 1, ..Side::default() },
@@ -219,8 +219,8 @@ pub fn evidence(
             ..Side::default()
         },
     };
-    let within = restless::within(value, interval).unwrap_or(0.0);
-    let known = entry.restlessness.unwrap_or_else(|| restless::of(&[], None, metric));
+    let within = session_noise::within(value, interval).unwrap_or(0.0);
+    let known = entry.restlessness.unwrap_or_else(|| session_noise::estimate(&[], None, metric));
     let base = Side { value: entry.value, interval: entry.interval, sessions: entry.sessions, ..Side::default() };
     Evidence {
         better: entry.better,

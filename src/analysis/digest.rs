@@ -108,7 +108,7 @@ pub fn analyse(input: Input<'_>) -> Analysis {
                 judged: input.judged.contains(&series.id),
                 at_tip: series.points.iter().rev().any(|point| newest_runs.contains(&*point.run)),
                 last: last(&series, &probes),
-                sentence: sentence::of(&series, row, comparison.as_ref()),
+                sentence: sentence::for_series(&series, row, comparison.as_ref()),
                 latest: row.clone(),
                 comparison,
                 series,

@@ -30,7 +30,7 @@ pub struct Accepting<'a> {
 
 /// Which run was held against what.
 #[derive(Clone, Copy, Debug)]
-pub struct Held<'a> {
+pub struct ComparedRun<'a> {
     pub machine: &'a str,
     /// What people call it.
     pub machine_name: &'a str,
@@ -70,13 +70,13 @@ impl<'a> Accepting<'a> {
     /// Writes to each regression of the newest runs what the ledger says to it, and counts anew.
     pub fn tell_newest(&self, analysis: &mut Analysis) {
         for suite in &mut analysis.suites {
-            let held = Held {
+            let compared = ComparedRun {
                 machine: &suite.machine,
                 machine_name: &suite.machine_name,
                 base: suite.baseline.as_ref().ok().and_then(|baseline| baseline.commit.as_deref()),
                 commit: suite.commit.as_ref().map(|commit| commit.sha.as_str()),
             };
-            self.tell(&held, &mut suite.comparisons);
+            self.tell(&compared, &mut suite.comparisons);
             suite.counts = Counts::from_comparisons(&suite.comparisons);
         }
         let by_suite: HashMap<(&str, &str), &[Comparison]> = analysis
@@ -93,28 +93,28 @@ impl<'a> Accepting<'a> {
     }
 
     /// Writes to each regression among some comparisons what the ledger says to it.
-    pub fn tell(&self, held: &Held<'_>, comparisons: &mut [Comparison]) {
+    pub fn tell(&self, compared: &ComparedRun<'_>, comparisons: &mut [Comparison]) {
         for one in comparisons {
-            one.answer = self.of_comparison(held, one).map(Box::new);
+            one.answer = self.of_comparison(compared, one).map(Box::new);
         }
     }
 
     /// What the ledger says to what a gate found: nothing but to a regression. Of several acceptances the one that accepts it.
-    fn of_comparison(&self, held: &Held<'_>, one: &Comparison) -> Option<Answer> {
+    fn of_comparison(&self, compared: &ComparedRun<'_>, one: &Comparison) -> Option<Answer> {
         if one.verdict != Verdict::Regressed {
             return None;
         }
-        let answers = self.events.iter().filter_map(|event| self.by_event(event, held, one));
+        let answers = self.events.iter().filter_map(|event| self.by_event(event, compared, one));
         answers.min_by_key(|answer| answer.standing)
     }
 
-    fn by_event(&self, event: &Event, held: &Held<'_>, one: &Comparison) -> Option<Answer> {
+    fn by_event(&self, event: &Event, compared: &ComparedRun<'_>, one: &Comparison) -> Option<Answer> {
         let acceptance = self.ledger.acceptance(&event.id, self.day)?;
-        if !event.is_ongoing_regression() || !self.lies_between(event, held) {
+        if !event.is_ongoing_regression() || !self.lies_between(event, compared) {
             return None;
         }
         let is_it = |member: &&Member| {
-            member.machine.id == held.machine && member.benchmark == one.benchmark && member.metric == one.metric
+            member.machine.id == compared.machine && member.benchmark == one.benchmark && member.metric == one.metric
         };
         let member = event.members.iter().find(is_it);
         if member.is_some_and(|member| !member.standing) {
@@ -123,8 +123,8 @@ impl<'a> Accepting<'a> {
         let subject = Subject {
             benchmark: &one.benchmark,
             metric: &one.metric.name,
-            machine: held.machine,
-            machine_name: held.machine_name,
+            machine: compared.machine,
+            machine_name: compared.machine_name,
         };
         Scope::parse(&acceptance.scope).filter(|scope| scope.has(subject, member.is_some()))?;
         let standing =
@@ -133,9 +133,9 @@ impl<'a> Accepting<'a> {
     }
 
     /// Whether an event lies between the two sides. What stands on no line of commits cannot be told to.
-    fn lies_between(&self, event: &Event, held: &Held<'_>) -> bool {
+    fn lies_between(&self, event: &Event, compared: &ComparedRun<'_>) -> bool {
         let place = |sha: &str| self.places.get(sha).copied();
-        let (Some(base), Some(commit)) = (held.base.and_then(place), held.commit.and_then(place)) else {
+        let (Some(base), Some(commit)) = (compared.base.and_then(place), compared.commit.and_then(place)) else {
             return false;
         };
         match event.last_good.as_ref().map(|good| place(&good.sha)) {
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(gone.answer, None);
     }
 
-    /// What the ledger says on 2 May to a regression of `change`, with its interval, held so against the commit `base`.
+    /// What the ledger says on 2 May to a regression of `change`, with its interval, compared so against the commit `base`.
     fn told(
         events: &[Event],
         scope: &str,
@@ -314,9 +314,13 @@ mod tests {
         let mut one = Comparison::bare("cpu/copy @fast", Metric::time(), "interval", Verdict::Regressed);
         one.baseline = Some(1.0);
         one.effect = Some(Effect { change, interval, detectable: None });
-        let held =
-            Held { machine: "0a1b", machine_name: "ci-box", base: base.as_deref(), commit: Some(commit.as_str()) };
-        accepting.tell(&held, std::slice::from_mut(&mut one));
+        let compared = ComparedRun {
+            machine: "0a1b",
+            machine_name: "ci-box",
+            base: base.as_deref(),
+            commit: Some(commit.as_str()),
+        };
+        accepting.tell(&compared, std::slice::from_mut(&mut one));
         one.answer.map(|answer| answer.standing)
     }
 
@@ -369,11 +373,11 @@ mod tests {
         let (ledger, line) = (ledger("event"), CommitLine::default());
         let events = [event(slower())];
         let accepting = Accepting::new(&ledger, &events, &line, example::day("2026-05-02"));
-        let held = Held { machine: "0a1b", machine_name: "ci-box", base: None, commit: None };
+        let compared = ComparedRun { machine: "0a1b", machine_name: "ci-box", base: None, commit: None };
         let verdicts =
             [Verdict::Missing, Verdict::Inconclusive("x".to_owned()), Verdict::NoBaseline, Verdict::Improved];
         let mut all = verdicts.map(|verdict| Comparison::bare("cpu/copy @fast", Metric::time(), "interval", verdict));
-        accepting.tell(&held, &mut all);
+        accepting.tell(&compared, &mut all);
         assert!(all.iter().all(|one| one.answer.is_none()));
     }
 

@@ -2,7 +2,7 @@
 
 use super::changes::{self, sensitivity::Sensitivity};
 use super::rules::{self, interval};
-use super::{family, restless, trend};
+use super::{family, session_noise, trend};
 use sprag_model::method::{Constants, Figure, Limits};
 
 /// The limits of all sensitivities, the strictest first.
@@ -32,9 +32,9 @@ pub fn constants() -> Vec<Constants> {
                 ("share of chance allowed among all that is told of one run", Figure::Share(family::FALSE_DISCOVERIES)),
                 (
                     "sessions from which on a series says itself how restless it is",
-                    Figure::Count(restless::FEWEST_SESSIONS),
+                    Figure::Count(session_noise::FEWEST_SESSIONS),
                 ),
-                ("sessions that are looked at most", Figure::Count(restless::MOST_SESSIONS)),
+                ("sessions that are looked at most", Figure::Count(session_noise::MOST_SESSIONS)),
             ],
         },
         changes::constants(),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::restless;
 use super::rules::interval;
+use super::session_noise;
 use sprag_base::stats::{describe, student};
 use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
 use sprag_model::evidence::SessionNoise;
@@ -35,7 +35,7 @@ pub enum Level {
 /// Takes a baseline from runs of one suite on one machine in one environment; `None` where `base` has no judged metric.
 ///
 /// `base` are the runs that are taken, `before` those whose sessions tell how restless each metric is; both in any order.
-/// Of those sessions the newest [`restless::MOST_SESSIONS`] count.
+/// Of those sessions the newest [`session_noise::MOST_SESSIONS`] count.
 pub fn baseline(base: &[&RecordedRun], before: &[&RecordedRun], level: Level, policy: &Policy) -> Option<Baseline> {
     let newest = base.iter().max_by_key(|one| (one.run.timestamp, &one.id))?;
     let base_values = values(base);
@@ -44,7 +44,7 @@ pub fn baseline(base: &[&RecordedRun], before: &[&RecordedRun], level: Level, po
     let mut metrics = BTreeMap::new();
     for (key, series) in &base_values {
         let Some(past) = past_values.get(key) else { continue };
-        let known = Known {
+        let known = MetricHistory {
             metric: &series.newest.metric,
             interval: series.newest.interval,
             own: &series.values,
@@ -82,7 +82,7 @@ fn one_commit_a_session<'r>(base: &[&'r RecordedRun], before: &[&'r RecordedRun]
     let sha = |one: &RecordedRun| one.run.commit.as_ref().map(|commit| commit.sha.clone());
     let mut all: Vec<&RecordedRun> = base.iter().chain(before).copied().collect();
     all.sort_by_key(|one| one.run.timestamp);
-    let sessions = all.chunk_by(|a, b| b.run.timestamp - a.run.timestamp < restless::SESSION);
+    let sessions = all.chunk_by(|a, b| b.run.timestamp - a.run.timestamp < session_noise::SESSION);
     let kept = sessions.flat_map(|session| {
         let of_base = session.iter().rev().find(|one| base.iter().any(|own| own.id == one.id));
         let commit = of_base.or(session.last()).and_then(|one| sha(one));
@@ -93,11 +93,11 @@ fn one_commit_a_session<'r>(base: &[&'r RecordedRun], before: &[&'r RecordedRun]
 
 /// How many sessions hold each judged metric, by its key.
 pub fn sessions(runs: &[&RecordedRun]) -> BTreeMap<String, usize> {
-    values(runs).into_iter().map(|(key, series)| (key, restless::sessions(&series.values).len())).collect()
+    values(runs).into_iter().map(|(key, series)| (key, session_noise::sessions(&series.values).len())).collect()
 }
 
 /// What is known of a metric: the time and value of each run, in any order.
-pub struct Known<'a> {
+pub struct MetricHistory<'a> {
     pub metric: &'a Metric,
     /// The 95 % interval of the newest of the base runs over its processes; no entry has one that its value is not in.
     pub interval: Option<(f64, f64)>,
@@ -107,25 +107,25 @@ pub struct Known<'a> {
     pub past: &'a [(DateTime<Utc>, f64)],
 }
 
-pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> BaselineMetric {
-    let Known { metric, interval, own, past } = *known;
+pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Policy) -> BaselineMetric {
+    let MetricHistory { metric, interval, own, past } = *history;
     let newest = own.iter().max_by_key(|(time, _)| *time).map_or(0.0, |(_, value)| *value);
     // A zero has no logarithm, and so no level: it stands for itself.
     let is_level = newest > 0.0;
     let interval = interval.filter(|(low, high)| low <= high);
-    let within = restless::within(newest, interval);
-    let mut levels = restless::sessions(past);
-    levels.drain(..levels.len().saturating_sub(restless::MOST_SESSIONS));
+    let within = session_noise::within(newest, interval);
+    let mut levels = session_noise::sessions(past);
+    levels.drain(..levels.len().saturating_sub(session_noise::MOST_SESSIONS));
     // Where the level moved in the last session, the ones before tell how restless it is, and not where it stands.
     let stepped = before_a_step(&levels, within, metric).filter(|_| is_level);
     let behind = match level {
         _ if !is_level => Vec::new(),
-        Level::Joined | Level::Standing if stepped.is_none() => restless::present(&levels, within).to_vec(),
-        Level::Standing => restless::present(&levels[..levels.len() - 1], within).to_vec(),
+        Level::Joined | Level::Standing if stepped.is_none() => session_noise::present(&levels, within).to_vec(),
+        Level::Standing => session_noise::present(&levels[..levels.len() - 1], within).to_vec(),
         Level::Joined => levels[levels.len() - 1..].to_vec(),
-        Level::Own => restless::sessions(own),
+        Level::Own => session_noise::sessions(own),
     };
-    let restlessness = stepped.unwrap_or_else(|| restless::of(&levels, within, metric));
+    let restlessness = stepped.unwrap_or_else(|| session_noise::estimate(&levels, within, metric));
     let logarithms = behind.iter().map(|level| level.ln());
     let sessions = behind.len().max(1);
     let mean = if is_level { (logarithms.sum::<f64>() / sessions as f64).exp() } else { newest };
@@ -149,8 +149,8 @@ pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> Bas
 /// How restless the sessions before the last one were, where the last one surely left what they allow.
 fn before_a_step(levels: &[f64], within: Option<f64>, metric: &Metric) -> Option<SessionNoise> {
     let (last, before) = levels.split_last()?;
-    let present = restless::present(before, within);
-    let restlessness = restless::of(before, within, metric);
+    let present = session_noise::present(before, within);
+    let restlessness = session_noise::estimate(before, within, metric);
     let mean = present.iter().map(|level| level.ln()).sum::<f64>() / present.len().max(1) as f64;
     let error = restlessness.deviation * (1.0 + 1.0 / present.len().max(1) as f64).sqrt();
     let moved = (last.ln() - mean).abs();
@@ -166,7 +166,7 @@ pub fn rule(policy: &Policy, key: &str, restlessness: Option<&SessionNoise>, ses
     match (policy.choice(key), restlessness) {
         (Choice::Fixed(rule), _) => rule,
         (Choice::Learnt, Some(restlessness)) => {
-            Rule::Interval { tolerance: restless::tolerance(restlessness, sessions, interval::CONFIDENCE) }
+            Rule::Interval { tolerance: session_noise::tolerance(restlessness, sessions, interval::CONFIDENCE) }
         }
         (Choice::Learnt, None) => Rule::Interval { tolerance: interval::TOLERANCE },
     }
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn only_the_newest_sessions_count() {
         let many = taken(&[9.0, 9.0, 9.0, 1.0, 1.01, 1.0, 0.99, 1.0, 1.0, 1.0], 1.0, Level::Joined);
-        assert_eq!(many.sessions, restless::MOST_SESSIONS);
+        assert_eq!(many.sessions, session_noise::MOST_SESSIONS);
         assert!((many.value - 1.0).abs() < 0.01);
     }
 

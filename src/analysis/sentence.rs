@@ -11,7 +11,7 @@ use sprag_model::verdict::{Comparison, Verdict};
 const SMALLEST_SAID: f64 = 0.0005;
 
 /// The newest value, its change against baseline and previous run, and what the series rests on.
-pub(super) fn of(series: &Series, latest: &LatestRow, comparison: Option<&Comparison>) -> String {
+pub(super) fn for_series(series: &Series, latest: &LatestRow, comparison: Option<&Comparison>) -> String {
     let Some(newest) = series.newest() else {
         return "No run has measured this series.".to_owned();
     };
@@ -123,7 +123,7 @@ mod tests {
             current: Some(current),
             ..Comparison::bare("cpu/x @fast", series.metric.clone(), "tolerance", verdict)
         };
-        of(&series, &latest, Some(&comparison))
+        for_series(&series, &latest, Some(&comparison))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::store::failed;
 
 /// What a tree has at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FoundEntry {
+pub(crate) struct PathEntry {
     pub(crate) id: Oid,
     pub(crate) mode: i32,
     pub(crate) is_folder: bool,
@@ -31,10 +31,10 @@ impl<'r> TreeLookup<'r> {
     }
 
     /// What is at the path; absent where nothing is.
-    pub(crate) fn get(&mut self, path: &str) -> Result<Option<FoundEntry>, git2::Error> {
+    pub(crate) fn get(&mut self, path: &str) -> Result<Option<PathEntry>, git2::Error> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(folder) = self.folder(parent)? else { return Ok(None) };
-        let found = |entry: TreeEntry<'_>| FoundEntry {
+        let found = |entry: TreeEntry<'_>| PathEntry {
             id: entry.id(),
             mode: entry.filemode(),
             is_folder: entry.kind() == Some(ObjectType::Tree),

@@ -5,7 +5,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use crate::project::Project;
 use crate::study::{self, Study};
 use crate::{notices, trend};
-use sprag_analysis::ledger::{Accepting, Held};
+use sprag_analysis::ledger::{Accepting, ComparedRun};
 use sprag_measure::clock;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::Event;
@@ -30,7 +30,7 @@ pub fn tell_runs<'a>(
 ) {
     let accepting = Accepting::new(&study.ledger, &trend.events, &study.line, day(clock::now()));
     for (run, base, comparisons) in groups {
-        accepting.tell(&held(run, base), comparisons);
+        accepting.tell(&compared(run, base), comparisons);
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn tell_run(
     today: NaiveDate,
     (run, base, comparisons): (&Run, Option<&str>, &mut [Comparison]),
 ) {
-    Accepting::new(ledger, events, line, today).tell(&held(run, base), comparisons);
+    Accepting::new(ledger, events, line, today).tell(&compared(run, base), comparisons);
 }
 
 /// Writes to each regression that a gate found what the ledger says to it; the run of each suite stands at its place. The events
@@ -82,8 +82,8 @@ pub fn warn_unknown(ledger: &Ledger, trend: &Trend) {
     }
 }
 
-fn held<'a>(run: &'a Run, base: Option<&'a str>) -> Held<'a> {
-    Held {
+fn compared<'a>(run: &'a Run, base: Option<&'a str>) -> ComparedRun<'a> {
+    ComparedRun {
         machine: &run.machine.id,
         machine_name: &run.machine.name,
         base,

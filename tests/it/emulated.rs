@@ -63,7 +63,7 @@ fn check_fails(case: &str, machine: &Machine, words: &[&str]) {
 
 #[test]
 fn the_emulator_computes_and_refuses_as_a_device() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     for case in ["kernels", "flag", "graphs", "refusals", "compiler"] {
         check_passes(case, &machine);
     }
@@ -75,7 +75,7 @@ fn the_emulator_computes_and_refuses_as_a_device() {
 
 #[test]
 fn the_emulator_lets_no_fault_pass() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     check_fails("torn_barrier", &machine, &["`torn_barrier`", "which only 5 threads of its block reach"]);
     let watched = machine.watched();
     check_passes("kernels", &watched);

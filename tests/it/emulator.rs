@@ -56,7 +56,7 @@ impl Machine {
     }
 
     /// A machine with a device, its compiler and its management library.
-    pub(crate) fn whole() -> Option<Machine> {
+    pub(crate) fn complete() -> Option<Machine> {
         Machine::with(&[Part::Driver, Part::Compiler, Part::Management])
     }
 

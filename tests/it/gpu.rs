@@ -86,7 +86,7 @@ fn value(benchmark: &Value, name: &str) -> f64 {
 
 #[test]
 fn a_run_is_recorded_judged_and_missed_when_the_device_is_gone() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     // The time is too short for more than one process with the fewest rounds.
     let measured = measure(&sandbox, &machine, &["--budget", "1s", "--dtype", "fp16", "--record"], 0);
@@ -190,7 +190,7 @@ fn check_facts(record: &Value) {
 
 #[test]
 fn the_element_type_that_is_asked_for_runs_where_the_device_has_it() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     let check = |asked: &str, capability: &str, runs: &str, reason: Option<&str>| {
         let machine = machine.clone().and("SPRAG_EMULATOR_CAPABILITY", capability);
@@ -219,7 +219,7 @@ fn without_the_management_library_a_device_is_measured_all_the_same() {
     let attributes = &measured.benchmark(&wanted)["attributes"];
     assert!(attributes.get("gpu_temperature").is_none() && attributes.get("gpu_clock").is_some(), "{attributes}");
     // Boards that answer some questions only.
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let machine = machine.and("SPRAG_EMULATOR_NVML", "nvmlDeviceGetPowerUsage,nvmlDeviceGetEccMode");
     let measured = measure(&sandbox, &machine, &["--quick", "--dtype", "fp16", "--filter", &wanted], 0);
     let attributes = &measured.benchmark(&wanted)["attributes"];

@@ -6,7 +6,7 @@ use crate::gpu::{Measured, measure, one, project};
 /// Runs two benchmarks and the control quickly on a machine with one more variable.
 #[track_caller]
 fn measure_two(variable: (&str, &str), tracks: [&str; 2], code: i32) -> Option<Measured> {
-    let machine = Machine::whole()?.and(variable.0, variable.1);
+    let machine = Machine::complete()?.and(variable.0, variable.1);
     let wanted = [one("tile_pack", tracks[0]), one("fusion_gate", tracks[1])];
     let arguments = ["--quick", "--dtype", "fp16", "--filter", &wanted[0], "--filter", &wanted[1]];
     Some(measure(&project(), &machine, &arguments, code))
@@ -69,7 +69,7 @@ fn a_device_that_cannot_run_the_least_kernel_is_none() {
 
 #[test]
 fn a_device_that_was_held_back_is_asked_again_and_one_that_stays_so_is_flagged() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     // The first question alone is answered so.
     let count = sandbox.project.join("throttled");

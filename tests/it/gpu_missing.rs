@@ -111,7 +111,7 @@ fn the_doctor_tells_the_reason() {
     check(Machine::with(&[]), [("suite gpu", false, absent), ("suite trt", false, absent)]);
     let with_trtexec = ("suite trt", true, "with `trtexec` on");
     check(LACKS[6].machine(), [("suite gpu", false, LACKS[6].reason), with_trtexec]);
-    check(Machine::whole(), [("suite gpu", true, "on Sprag host emulator, compiled by NVRTC "), with_trtexec]);
+    check(Machine::complete(), [("suite gpu", true, "on Sprag host emulator, compiled by NVRTC "), with_trtexec]);
 }
 
 #[test]

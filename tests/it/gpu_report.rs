@@ -60,7 +60,7 @@ fn with_tensorrt(sandbox: &Sandbox, machine: Machine) -> Machine {
 
 #[test]
 fn a_measured_report_has_every_key_and_figure() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     let machine = with_tensorrt(&sandbox, machine);
     let engine = ["--trt-engine-path", "m.plan", "--trt-input-shape", "image=2x3"];
@@ -209,7 +209,7 @@ fn check_registry(registry: &Value) {
 
 #[test]
 fn a_form_that_cannot_run_is_replaced_and_the_report_says_so() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     run(&sandbox, &machine, &["--dtype", "bf16"]).expect(0);
     // The packing and the unpacking of the report, and the control of the run.
@@ -243,7 +243,7 @@ fn a_form_that_cannot_run_is_replaced_and_the_report_says_so() {
 
 #[test]
 fn without_times_there_is_no_report() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     sandbox.write("gpu.json", "an older file");
     // The scan alone is too large, and the run does not ask for it.
@@ -257,7 +257,7 @@ fn without_times_there_is_no_report() {
 
 #[test]
 fn eight_bits_run_where_the_device_has_them() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let check = |capability: &str, effective: &str, reason: Value| {
         let sandbox = project();
         let machine = machine.clone().and("SPRAG_EMULATOR_CAPABILITY", capability);

@@ -20,7 +20,7 @@ fn choice(measured: &Measured) -> &Value {
 
 #[test]
 fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_chosen() {
-    let Some(machine) = Machine::whole() else { return };
+    let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     let wanted = one("tile_pack", "hot");
     let run = |machine: &Machine, more: &[&str], code| {

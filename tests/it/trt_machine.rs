@@ -17,7 +17,7 @@ fn the_driver_is_told_as_a_gpu_suite_tells_it() {
     let trt: Value = serde_json::from_str(&sandbox.read("run.json")).expect("a record is JSON");
     let trt = &trt["environment"]["facts"];
     assert!(trt["nvrtc"].is_null() && trt["tensorrt"] == "10.3.0", "{trt}");
-    let Some(whole) = Machine::whole() else { return };
+    let Some(whole) = Machine::complete() else { return };
     let filter = ["--quick", "--dtype", "fp16", "--filter", &one("fusion_gate", "hot")];
     let gpu = &measure(&sandbox, &whole, &filter, 0).record["environment"]["facts"];
     for name in ["gpu_driver", "nvml", "gpu_uuid_hash", "gpu_compute_capability", "gpu_memory_bytes"] {

@@ -141,13 +141,13 @@ mod tests {
             .collect()
     }
 
-    fn of(series: &[Series]) -> Calibration {
+    fn calibrated(series: &[Series]) -> Calibration {
         calibrate(&series.iter().collect::<Vec<_>>(), &candidates(), 1)
     }
 
     #[test]
     fn rates_are_those_of_the_rules() {
-        let found = of(&noisy(4, 120, 0.03));
+        let found = calibrated(&noisy(4, 120, 0.03));
         assert_eq!((found.series, found.resampled_series, found.more_sessions), (4, 4, None));
         assert_eq!(found.pairs.reruns, 4 * 60);
         assert_eq!(found.rules.len(), 6);
@@ -163,12 +163,12 @@ mod tests {
         assert!(bands.reruns.share.is_some_and(|share| (0.06..0.2).contains(&share.value)), "{bands:?}");
         assert!(bands.checks.share.is_some_and(|share| share.value > 0.25), "{bands:?}");
         assert!(found.rules[2].silent.is_some() && found.rules[2].reruns == Tally::default());
-        assert_eq!(found, of(&noisy(4, 120, 0.03)));
+        assert_eq!(found, calibrated(&noisy(4, 120, 0.03)));
     }
 
     #[test]
     fn what_never_moves_raises_no_alarm() {
-        let found = of(&noisy(2, 40, 0.0));
+        let found = calibrated(&noisy(2, 40, 0.0));
         for rule in &found.rules {
             assert_eq!((rule.reruns.regressed, rule.neighbours.regressed, rule.checks.regressed), (0, 0, 0));
         }
@@ -178,10 +178,10 @@ mod tests {
 
     #[test]
     fn a_short_history_says_how_much_is_missing() {
-        let found = of(&noisy(1, 5, 0.01));
+        let found = calibrated(&noisy(1, 5, 0.01));
         assert_eq!((found.resampled_series, found.more_sessions), (0, Some(3)));
         assert!(found.rules[0].resampled.is_empty());
-        let none = of(&[]);
+        let none = calibrated(&[]);
         assert_eq!((none.series, none.more_sessions, none.rules[0].checks), (0, None, Tally::default()));
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::visits::{self, Between, Source, Stay, Visit};
-use crate::reference::{self, Known, Level};
-use crate::{compare, family, restless, rules};
+use crate::reference::{self, Level, MetricHistory};
+use crate::{compare, family, rules, session_noise};
 use sprag_model::baseline::BaselineMetric;
 use sprag_model::calibration::{Base, Tally};
 use sprag_model::evidence::{Decision, Evidence};
@@ -78,7 +78,7 @@ fn entry(source: &Source<'_>, stay: &Stay<'_>, first: usize, base: Base, policy:
     let past = sessions_before(&stay.points[..first]);
     let newest = past.last()?;
     let values: Vec<(DateTime<Utc>, f64)> = visits::values(past);
-    let known = Known {
+    let known = MetricHistory {
         metric: &source.series.metric,
         interval: newest.interval,
         own: &values[values.len() - 1..],
@@ -100,9 +100,9 @@ fn sessions_before<'p, 's>(points: &'p [&'s Point]) -> &'p [&'s Point] {
     let mut sessions = 0;
     let mut from = points.len();
     while from > 0 {
-        let begins = points.get(from).is_none_or(|next| next.time - points[from - 1].time >= restless::SESSION);
+        let begins = points.get(from).is_none_or(|next| next.time - points[from - 1].time >= session_noise::SESSION);
         sessions += usize::from(begins);
-        if sessions > restless::MOST_SESSIONS {
+        if sessions > session_noise::MOST_SESSIONS {
             break;
         }
         from -= 1;

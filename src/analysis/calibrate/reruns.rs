@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::replay::{self, Judged};
 use super::visits::{self, Between, Source, Visit};
-use crate::restless;
+use crate::session_noise;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::baseline::Baseline;
 use sprag_model::calibration::{Base, Reruns};
@@ -55,7 +55,7 @@ fn remeasured<'h>(heads: impl Iterator<Item = &'h RunHead>) -> BTreeSet<(&'h str
         let span = spans.entry(place).or_insert((head.timestamp, head.timestamp));
         *span = (span.0.min(head.timestamp), span.1.max(head.timestamp));
     }
-    let several = spans.into_iter().filter(|(_, (first, last))| *last - *first >= restless::SESSION);
+    let several = spans.into_iter().filter(|(_, (first, last))| *last - *first >= session_noise::SESSION);
     several.map(|([suite, machine, ..], _)| (suite, machine)).collect()
 }
 

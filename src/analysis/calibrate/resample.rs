@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::replay::{Candidate, level, tally_of};
 use super::visits::Source;
-use crate::reference::{self, Known};
-use crate::{compare, restless, rules};
+use crate::reference::{self, MetricHistory};
+use crate::{compare, rules, session_noise};
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::calibration::{Base, Tally};
 use sprag_model::metric::Better;
@@ -18,7 +18,7 @@ use sprag_model::metric::Better;
 pub(super) const CHANGES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 
 /// How many sessions a series needs: with fewer, drawing them again and again says more than they know.
-pub(super) const NEEDED: usize = restless::MOST_SESSIONS;
+pub(super) const NEEDED: usize = session_noise::MOST_SESSIONS;
 
 /// Judges so many drawn sessions of a series for every change.
 pub(super) fn judge(
@@ -38,10 +38,10 @@ pub(super) fn judge(
     for _ in 0..trials {
         let mut draw = || source.residuals[random.below(source.residuals.len())].exp();
         let past: Vec<(DateTime<Utc>, f64)> =
-            (0..restless::MOST_SESSIONS).map(|number| (day(number), draw())).collect();
+            (0..session_noise::MOST_SESSIONS).map(|number| (day(number), draw())).collect();
         let drawn = draw();
         let own = &past[past.len() - 1..];
-        let known = Known { metric: &source.series.metric, interval: interval(own[0].1), own, past: &past };
+        let known = MetricHistory { metric: &source.series.metric, interval: interval(own[0].1), own, past: &past };
         let entry = reference::entry(&source.key, &known, level(base), &candidate.policy);
         for (tally, change) in tallies.iter_mut().zip(CHANGES) {
             let value = match source.series.metric.better {

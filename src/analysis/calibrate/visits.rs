@@ -10,7 +10,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::restless;
+use crate::session_noise;
 use sprag_base::stats::{describe, student};
 use sprag_model::baseline::Baseline;
 use sprag_model::series::{Point, Series};
@@ -19,8 +19,8 @@ use sprag_model::series::{Point, Series};
 const STEP: f64 = 0.0005;
 
 /// So many visits on either side are needed to tell a step, and so many are looked at.
-const NEEDED: usize = restless::FEWEST_SESSIONS;
-const LOOKED_AT: usize = restless::MOST_SESSIONS;
+const NEEDED: usize = session_noise::FEWEST_SESSIONS;
+const LOOKED_AT: usize = session_noise::MOST_SESSIONS;
 
 /// Older visits are left alone: they tell of other machines and other code, and a long history need not take long.
 const MOST_VISITS: usize = 200;
@@ -93,8 +93,9 @@ pub(super) fn values(points: &[&Point]) -> Vec<(DateTime<Utc>, f64)> {
 }
 
 fn stay(points: Vec<&Point>) -> Stay<'_> {
-    let is_same =
-        |a: &&Point, b: &&Point| b.time - a.time < restless::SESSION && (&a.commit, a.dirty) == (&b.commit, b.dirty);
+    let is_same = |a: &&Point, b: &&Point| {
+        b.time - a.time < session_noise::SESSION && (&a.commit, a.dirty) == (&b.commit, b.dirty)
+    };
     let mut visits: Vec<Visit> = Vec::new();
     let mut first = 0;
     for runs in points.chunk_by(is_same) {

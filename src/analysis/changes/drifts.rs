@@ -69,7 +69,7 @@ pub(super) fn of_stretch(
     if candidates.is_empty() && noise.inflation <= 1.0 && least >= 1.0 {
         return None;
     }
-    let sums = Sums::of(&drawn);
+    let sums = Sums::new(&drawn);
     let course = sums.best(NARROWEST, None, |_| 0.0)?;
     let clear = ((sums.flat(&[]) - course.cost) / (DEARER * sensitivity.penalty)).max(0.0).sqrt();
     // Steps that are none by themselves may still be the better explanation.
@@ -114,7 +114,7 @@ fn bent([begin, end]: [usize; 2], values: &[f64], noise: &Noise, sensitivity: &S
     let drawn = noise::drawn_in(values, noise.deviation);
     let points: Vec<f64> = drawn.iter().map(|value| (value - drawn[0]) / unit).collect();
     let bounds: Vec<usize> = (0..values.len()).step_by(values.len().div_ceil(BLOCKS)).chain([values.len()]).collect();
-    let straight = Sums::of(&points).best(NARROWEST, None, |_| sensitivity.penalty)?;
+    let straight = Sums::new(&points).best(NARROWEST, None, |_| sensitivity.penalty)?;
     let climb = Climb { points: &points, begin, steps: &[], rises: straight.size > 0.0 };
     match climb.whole(&bounds, sensitivity.penalty) {
         Some((ramp, cost)) if cost < straight.cost => {

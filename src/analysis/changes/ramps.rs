@@ -115,7 +115,7 @@ fn drawn_in(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> 
 }
 
 pub(super) fn sums(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> Sums {
-    Sums::of(&drawn_in(values, bounds, levels, noise))
+    Sums::new(&drawn_in(values, bounds, levels, noise))
 }
 
 /// Steps in one direction one after the other.
@@ -160,7 +160,7 @@ impl Stairs<'_> {
             (self.bounds, self.levels)
         };
         let drawn = drawn_in(&self.scaled.values, treads, levels, self.noise);
-        let sums = Sums::of(&drawn);
+        let sums = Sums::new(&drawn);
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
         let of_ramp = |width: usize| (price + CHEAPENS * (AS_DEAR / width as f64).ln()).max(0.0);

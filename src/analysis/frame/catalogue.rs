@@ -51,7 +51,7 @@ struct Entry<'a> {
 
 impl<'a> Catalogue<'a> {
     /// A catalogue of what has these cells.
-    pub(super) fn of(cells: &'a [Cell]) -> Catalogue<'a> {
+    pub(super) fn new(cells: &'a [Cell]) -> Catalogue<'a> {
         let mut known: HashMap<&Benchmark, usize> = HashMap::new();
         let identities = cells.iter().map(|cell| {
             let next = known.len();

@@ -70,7 +70,7 @@ impl DecodedRuns {
             *self = other;
             return Ok(());
         }
-        let mut cells = Cells::of(std::mem::take(&mut self.cells));
+        let mut cells = Cells::new(std::mem::take(&mut self.cells));
         let numbers: Vec<u32> = other
             .cells
             .iter()
@@ -199,7 +199,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn of(cells: Vec<Cell>) -> Cells {
+    fn new(cells: Vec<Cell>) -> Cells {
         let mut known = Cells::default();
         for (number, cell) in cells.iter().enumerate() {
             let place = known.place(&cell.benchmark);

@@ -34,7 +34,7 @@ pub(super) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    pub(super) fn of(line: &'a CommitLine) -> Order<'a> {
+    pub(super) fn new(line: &'a CommitLine) -> Order<'a> {
         let mut newest = DateTime::<Utc>::MIN_UTC;
         let corrected = line.commits.iter().map(|commit| {
             newest = newest.max(commit.commit_time);
@@ -72,7 +72,7 @@ mod tests {
     /// Sorts runs given as `id commit commit-hour run-hour` (`-` for no commit) along a line of `commit hour`.
     fn check(commits: &[(&str, i64)], runs: &[(&str, &str, i64, i64)], expected: &str) {
         let line = line(commits);
-        let order = Order::of(&line);
+        let order = Order::new(&line);
         let mut runs: Vec<_> = runs
             .iter()
             .map(|&(id, commit, commit_hour, hour)| RunHead::new(&run_of(id, commit, commit_hour, hour)))

@@ -55,7 +55,7 @@ impl Frame {
     /// # Errors
     /// When a dataframe operation fails.
     pub fn from_decoded(decoded: &DecodedRuns, line: &CommitLine) -> Result<Frame, FrameError> {
-        let order = Order::of(line);
+        let order = Order::new(line);
         let rows = decoded.rows_of_runs()?;
         let mut measured: Vec<usize> = (0..rows.len()).filter(|&run| !rows[run].is_empty()).collect();
         measured.sort_by_cached_key(|&run| order.place(&decoded.heads[run]));
@@ -63,7 +63,7 @@ impl Frame {
         let cells = decoded.values.column("cell")?.u32()?.rechunk();
         let cells = cells.cont_slice()?;
         let n_values = cells.len();
-        let mut catalogue = Catalogue::of(&decoded.cells);
+        let mut catalogue = Catalogue::new(&decoded.cells);
         let mut series = Vec::with_capacity(n_values);
         let mut runs = Vec::with_capacity(n_values);
         let mut places_of_rows = Vec::with_capacity(n_values);

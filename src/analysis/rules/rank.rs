@@ -37,7 +37,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// The parameters of a rule of the house, whose least change is a share.
-    pub fn of(noise_threshold: f64, significance: f64, mad_multiplier: f64) -> Parameters {
+    pub fn new(noise_threshold: f64, significance: f64, mad_multiplier: f64) -> Parameters {
         Parameters { noise_threshold_percent: noise_threshold * 100.0, significance, mad_multiplier }
     }
 }
@@ -50,7 +50,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// What the original finds of the samples of two sides, at least one each.
 pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> RankFigures {
-    let (baseline_median, current_median) = (median(baseline), median(current));
+    let (baseline_median, current_median) = (numpy_median(baseline), numpy_median(current));
     let figures = RankFigures {
         current_median,
         baseline_median,
@@ -65,7 +65,7 @@ pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> Ra
     let delta_percent = (current_median - baseline_median) / baseline_median * 100.0;
     let p_value = mann_whitney::test(current, baseline, Method::Auto).map_or(f64::NAN, |found| found.two_sided);
     let deviations: Vec<f64> = baseline.iter().map(|sample| (sample - baseline_median).abs()).collect();
-    let noise = parameters.mad_multiplier * median(&deviations) / baseline_median * 100.0;
+    let noise = parameters.mad_multiplier * numpy_median(&deviations) / baseline_median * 100.0;
     // A noise that is no number leaves the least change.
     let least = parameters.noise_threshold_percent;
     let band_percent = if noise > least { noise } else { least };
@@ -80,7 +80,7 @@ pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> Ra
 
 /// The median as NumPy takes it: the mean of the two in the middle is half of their sum, and what is no number makes it
 /// none.
-fn median(values: &[f64]) -> f64 {
+fn numpy_median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let middle = sorted.len() / 2;
@@ -109,9 +109,9 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
         let effect = Effect { change, interval: None, detectable: None };
         return Decision { allowed: None, effect, verdict, p_value: None, note: None };
     }
-    let (was, is) = (median(base), median(current));
+    let (was, is) = (numpy_median(base), numpy_median(current));
     let band =
-        figures(base, current, &Parameters::of(noise_threshold, significance, mad_multiplier)).band_percent / 100.0;
+        figures(base, current, &Parameters::new(noise_threshold, significance, mad_multiplier)).band_percent / 100.0;
     let (worsening, allowed) = match evidence.better {
         Better::Lower => ((is - was) / was, was * (1.0 + band)),
         Better::Higher => ((was - is) / is, was / (1.0 + band)),
@@ -163,7 +163,7 @@ fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String 
 
 /// By how much current samples like these must be worse to lie beyond the band and to be told apart by the test, in most runs.
 fn seen(base: &[f64], current: &[f64], band: f64, significance: f64, factor: Option<&Location>) -> f64 {
-    let error_of = |samples: &[f64]| power::error_of_median(samples) / median(samples);
+    let error_of = |samples: &[f64]| power::error_of_median(samples) / numpy_median(samples);
     let error = error_of(base).hypot(error_of(current));
     // The interval of the factor is the test turned around; without it the medians stand for the ranks.
     let of_ranks = factor.map(Location::interval).map_or(error, |(low, high)| power::error((low.ln(), high.ln())));
@@ -202,7 +202,8 @@ mod tests {
     use sprag_model::evidence::Side;
 
     fn judged(better: Better, base: &[f64], current: &[f64]) -> Decision {
-        let side = |samples: &[f64]| Side { value: median(samples), samples: samples.to_vec(), ..Side::default() };
+        let side =
+            |samples: &[f64]| Side { value: numpy_median(samples), samples: samples.to_vec(), ..Side::default() };
         let (base, current) = (side(base), side(current));
         let evidence = Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false };
         decide(0.01, 0.05, 3.0, &evidence)

@@ -49,8 +49,8 @@ pub fn estimate(values: &[f64]) -> Option<Centre> {
 impl Centre {
     /// The error and the degrees of freedom that `count` values of the same spread would have; `count` is at least two.
     pub fn with(&self, count: usize) -> (f64, f64) {
-        let spread = self.error * kept(self.count).sqrt();
-        (spread / kept(count).sqrt(), kept(count) - 1.0)
+        let spread = self.error * remaining(self.count).sqrt();
+        (spread / remaining(count).sqrt(), remaining(count) - 1.0)
     }
 }
 
@@ -58,7 +58,7 @@ fn trimmed(count: usize) -> usize {
     (count as f64 * TRIMMED) as usize
 }
 
-fn kept(count: usize) -> f64 {
+fn remaining(count: usize) -> f64 {
     (count - 2 * trimmed(count)) as f64
 }
 

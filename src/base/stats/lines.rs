@@ -31,7 +31,7 @@ pub struct Prices<'a> {
 /// The pieces that cost least, and what they cost. `bounds` are the places, the first one 0 and the last one the number of values,
 /// in order.
 pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, Vec<Piece>) {
-    let sums = Sums::of(values);
+    let sums = Sums::new(values);
     // For each place the least cost of what ends there with a level, and with a line, and what comes before it.
     let none = (f64::INFINITY, 0, false);
     let mut least = vec![[(0.0, 0, false), none]];
@@ -80,7 +80,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(series: &[f64]) -> Sums {
+    fn new(series: &[f64]) -> Sums {
         let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;
         let (mut values, mut moments, mut squares) = (vec![0.0], vec![0.0], vec![0.0]);
         let mut sums = [0.0; 3];

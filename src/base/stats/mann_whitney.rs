@@ -48,7 +48,7 @@ pub fn test(first: &[f64], second: &[f64], method: Method) -> Option<RankTest> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|value| value.is_nan()) {
         return None;
     }
-    let ranks = Ranks::of(first, second);
+    let ranks = Ranks::new(first, second);
     let few = first.len().min(second.len()) <= FEW;
     let method = match method {
         Method::Auto if few && ranks.groups.is_empty() => Method::Exact,
@@ -89,7 +89,7 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn of(first: &[f64], second: &[f64]) -> Ranks {
+    fn new(first: &[f64], second: &[f64]) -> Ranks {
         let mut pooled: Vec<(f64, bool)> =
             first.iter().map(|value| (*value, true)).chain(second.iter().map(|value| (*value, false))).collect();
         // Zero equals itself with the other sign: the groups go by equality, for which it is enough to lie side by side.

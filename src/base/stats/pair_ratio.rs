@@ -29,7 +29,7 @@ pub fn of_rounds(rounds: &[(f64, f64)]) -> Option<f64> {
     if !rounds.iter().all(|(base, other)| *base > 0.0 && *other > 0.0) {
         return None;
     }
-    median(rounds.iter().map(|(base, other)| other / base).collect())
+    geometric_median(rounds.iter().map(|(base, other)| other / base).collect())
 }
 
 /// The ratio of two processes, other over base, of the samples of each; `None` where one has none, and where a sample is
@@ -39,7 +39,7 @@ pub fn of_processes(base: &[f64], other: &[f64]) -> Option<f64> {
         return None;
     }
     let (base, other) = (few(base), few(other));
-    median(base.iter().flat_map(|base| other.iter().map(move |other| other / base)).collect())
+    geometric_median(base.iter().flat_map(|base| other.iter().map(move |other| other / base)).collect())
 }
 
 /// The centre of the logarithms of the ratios of pairs, one ratio a pair; `None` below [`FEWEST_PAIRS`].
@@ -67,7 +67,7 @@ fn few(values: &[f64]) -> Vec<f64> {
 }
 
 /// The median on a logarithmic scale: the inverse ratios have its inverse, so that neither side is at an advantage.
-fn median(mut ratios: Vec<f64>) -> Option<f64> {
+fn geometric_median(mut ratios: Vec<f64>) -> Option<f64> {
     if ratios.is_empty() || ratios.iter().any(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
         return None;
     }

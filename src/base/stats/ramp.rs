@@ -35,7 +35,7 @@ pub struct Course {
 
 impl Sums {
     /// The sums of a series; at best centred, so that nothing cancels.
-    pub fn of(series: &[f64]) -> Sums {
+    pub fn new(series: &[f64]) -> Sums {
         let (mut values, mut moments) = (vec![0.0], vec![0.0]);
         let (mut value, mut moment) = (0.0, 0.0);
         for (place, one) in series.iter().enumerate() {
@@ -199,17 +199,17 @@ mod tests {
     fn a_ramp_that_goes_on_is_the_best_of_those_to_the_end() {
         for (end, begin) in [(30, 12), (45, 20), (30, 28)] {
             let values = series(end, (begin, end), 3.0, (5, 0.4));
-            let left = Sums::of(&values).going_on(4).unwrap();
+            let left = Sums::new(&values).going_on(4).unwrap();
             let all = (0..=end - 4).map(|begin| squares_left(&values, (begin, end), None));
             assert!((left - all.fold(f64::INFINITY, f64::min)).abs() < 1e-8, "{begin} to {end}: {left}");
         }
-        assert_eq!((Sums::of(&[1.0; 4]).going_on(5), Sums::of(&[]).going_on(0)), (None, None));
+        assert_eq!((Sums::new(&[1.0; 4]).going_on(5), Sums::new(&[]).going_on(0)), (None, None));
     }
 
     #[test]
     fn squares_are_those_of_the_normal_equations() {
         let values = series(30, (5, 20), 2.0, (12, 1.0));
-        let sums = Sums::of(&values);
+        let sums = Sums::new(&values);
         for (begin, end) in [(0, 30), (5, 20), (3, 4), (28, 30)] {
             for step in [None, Some(2), Some(12), Some(25)] {
                 let course = sums.course(begin, end, step);
@@ -228,7 +228,7 @@ mod tests {
     fn the_ramp_is_found_where_it_is() {
         let check = |count: usize, ramp: (usize, usize)| {
             let best =
-                Sums::of(&series(count, ramp, 3.0, (0, 0.0))).best(10, None, |_| 0.0).expect("it is long enough");
+                Sums::new(&series(count, ramp, 3.0, (0, 0.0))).best(10, None, |_| 0.0).expect("it is long enough");
             let near = |found: usize, expected: usize| found.abs_diff(expected) <= 2;
             assert!(near(best.begin, ramp.0) && near(best.end, ramp.1), "{best:?} {ramp:?}");
             assert!((best.size - 3.0).abs() < 0.1, "{best:?}");
@@ -237,12 +237,12 @@ mod tests {
         check(200, (20, 190));
         check(500, (0, 500));
         let both =
-            Sums::of(&series(200, (20, 180), 3.0, (90, -2.0))).best(10, Some(90), |_| 0.0).expect("it is long enough");
+            Sums::new(&series(200, (20, 180), 3.0, (90, -2.0))).best(10, Some(90), |_| 0.0).expect("it is long enough");
         assert!(both.step.is_some_and(|step| (step + 2.0).abs() < 0.05), "{both:?}");
         // Where every width but one is too dear, that one is taken.
         let only = |width: usize| if width == 64 { 0.0 } else { 1e6 };
-        let dear = Sums::of(&series(128, (20, 100), 3.0, (0, 0.0))).best(10, None, only).expect("it is long enough");
+        let dear = Sums::new(&series(128, (20, 100), 3.0, (0, 0.0))).best(10, None, only).expect("it is long enough");
         assert_eq!(dear.end - dear.begin, 64, "{dear:?}");
-        assert_eq!(Sums::of(&[1.0; 11]).best(10, None, |_| 0.0), None);
+        assert_eq!(Sums::new(&[1.0; 11]).best(10, None, |_| 0.0), None);
     }
 }

@@ -56,24 +56,24 @@ pub fn sf(t: f64, freedom: f64) -> Option<f64> {
 }
 
 /// More quantiles than a suite of any size asks for.
-const MOST_KNOWN: usize = 4096;
+const MOST_CACHED: usize = 4096;
 
 thread_local! {
     /// The quantiles that were asked for, by the bits of `p` and of the degrees of freedom: the metrics of a suite ask for
     /// the same few again and again.
-    static KNOWN: RefCell<HashMap<(u64, u64), Option<f64>>> = RefCell::default();
+    static CACHE: RefCell<HashMap<(u64, u64), Option<f64>>> = RefCell::default();
 }
 
 /// The value that a share `p` of the distribution lies below; `None` unless `p` lies between 0 and 1, both excluded,
 /// and `freedom` above zero, and where the value is too large for a number.
 pub fn quantile(p: f64, freedom: f64) -> Option<f64> {
     let key = (p.to_bits(), freedom.to_bits());
-    if let Some(found) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
+    if let Some(found) = CACHE.with_borrow(|known| known.get(&key).copied()) {
         return found;
     }
     let found = search(p, freedom);
-    KNOWN.with_borrow_mut(|known| {
-        if known.len() == MOST_KNOWN {
+    CACHE.with_borrow_mut(|known| {
+        if known.len() == MOST_CACHED {
             known.clear();
         }
         known.insert(key, found);

@@ -23,20 +23,20 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
     commit_line_cached(store, revision, &mut CommitCache::default())
 }
 
-/// Likewise, where commits that are known need not be read; those that are read are known then. In a shallow clone none is
-/// taken for known, as its line ends where the clone does.
+/// Likewise, where cached commits need not be read, and those that are read are cached. In a shallow clone none is
+/// taken from the cache, as its line ends where the clone does.
 ///
 /// # Errors
 /// As [`commit_line`].
 pub fn commit_line_cached(
     store: &Store,
     revision: Option<&str>,
-    known: &mut CommitCache,
+    cache: &mut CommitCache,
 ) -> Result<CommitLine, HistoryError> {
     let repository = &store.repository;
     let shallow = repository.is_shallow();
     if shallow {
-        *known = CommitCache::default();
+        *cache = CommitCache::default();
     }
     let tip = match revision {
         Some(revision) => resolve(repository, revision)?,
@@ -55,7 +55,7 @@ pub fn commit_line_cached(
     let mut next = Some((tip.id(), Some(tip)));
     while let Some((id, read)) = next {
         let sha = id.to_string();
-        let (commit, parent) = match known.get(&sha) {
+        let (commit, parent) = match cache.get(&sha) {
             Some(commit) => (commit.clone(), None),
             None => {
                 let read = match read {
@@ -65,7 +65,7 @@ pub fn commit_line_cached(
                 let parent = first_parent(repository, &loose, &read)?;
                 let commit = describe(&read, &parent)?;
                 if is_certain(&read, &parent) {
-                    known.insert(sha.clone(), commit.clone());
+                    cache.insert(sha.clone(), commit.clone());
                 }
                 (commit, Some(parent))
             }
@@ -206,23 +206,23 @@ mod tests {
         };
         fixture.git(&["tag", "v0.1.0"]);
         add(1);
-        let mut known = CommitCache::default();
-        let line = |known: &mut CommitCache| commit_line_cached(&store, None, known).unwrap();
-        assert_eq!(line(&mut known), commit_line(&store, None).unwrap());
-        assert_eq!(known.len(), 3);
-        let before = known.clone();
-        assert_eq!(line(&mut known), commit_line(&store, None).unwrap());
-        assert_eq!(known, before);
+        let mut cache = CommitCache::default();
+        let line = |cache: &mut CommitCache| commit_line_cached(&store, None, cache).unwrap();
+        assert_eq!(line(&mut cache), commit_line(&store, None).unwrap());
+        assert_eq!(cache.len(), 3);
+        let before = cache.clone();
+        assert_eq!(line(&mut cache), commit_line(&store, None).unwrap());
+        assert_eq!(cache, before);
         fixture.git(&["tag", "v0.1.1"]);
         fixture.commit("src/lib.rs", "fn more() {}\n", "More");
         add(2);
-        assert_eq!(line(&mut known), commit_line(&store, None).unwrap());
-        assert_eq!(known.len(), 5);
-        // What is known is not read.
+        assert_eq!(line(&mut cache), commit_line(&store, None).unwrap());
+        assert_eq!(cache.len(), 5);
+        // What is cached is not read.
         let head = fixture.git(&["rev-parse", "HEAD"]);
         let other = CachedCommit { parent: None, code: Some((minute(1), "Other".to_owned())) };
-        known.insert(head, other);
-        let subjects: Vec<String> = line(&mut known).commits.into_iter().map(|commit| commit.subject).collect();
+        cache.insert(head, other);
+        let subjects: Vec<String> = line(&mut cache).commits.into_iter().map(|commit| commit.subject).collect();
         assert_eq!(subjects, ["Other"]);
     }
 

@@ -13,8 +13,8 @@ use crate::error::HistoryError;
 use crate::state::sync_folder;
 use crate::store::failed;
 
-/// Has libgit2 try each record as a difference to its neighbour alone: with its usual window of ten an append of 500
-/// records takes twice the time, for a pack that is 2 % smaller. Better differences are left to `git gc`.
+/// Has libgit2 try each record as a difference to its neighbour alone. Better differences, which take longer to find, are
+/// left to `git gc`.
 const SETTINGS: &str = "[pack]\n\twindowMemory = 1\n";
 
 /// The mode of the files of a pack, as git makes them: nobody writes to an object.

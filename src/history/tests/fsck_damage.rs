@@ -5,7 +5,7 @@ use std::path::Path;
 
 use FindingKind as Kind;
 
-use super::fsck_fixture::{RUNS, check, checked, commit, file, found, history, repaired};
+use super::fsck_fixture::{RUNS, check, checked, commit, file, findings, history, repaired};
 use crate::testing::{Fixture, run};
 use sprag_base::digest;
 use sprag_model::fsck::{FindingKind, FsckStatus, Severity};
@@ -40,7 +40,7 @@ fn a_text_of_its_own_under_the_name_of_its_digest() {
     // Its name vouches for it, so loading takes it.
     let loaded = fixture.load();
     assert_eq!((loaded.runs.len() as i64, loaded.quarantined.len()), (RUNS + 1, 0));
-    assert_eq!(found(&checked(&fixture)), [(Kind::NotCanonical, path.clone())]);
+    assert_eq!(findings(&checked(&fixture)), [(Kind::NotCanonical, path.clone())]);
     repaired(&fixture);
     assert!(!fixture.root.join(&path).exists());
     assert_ne!(checked(&fixture).status, FsckStatus::Damaged);
@@ -121,7 +121,10 @@ fn files_that_the_layout_has_no_place_for() {
     fixture.write("history/v1/.gitattributes", "* -text\n");
     commit(&fixture);
     let report = checked(&fixture);
-    assert_eq!(found(&report), [(Kind::Newer, "history/v2/".to_owned()), (Kind::Foreign, "history/other/".to_owned())]);
+    assert_eq!(
+        findings(&report),
+        [(Kind::Newer, "history/v2/".to_owned()), (Kind::Foreign, "history/other/".to_owned())]
+    );
     assert_eq!(report.status, FsckStatus::Clean);
 }
 
@@ -130,7 +133,7 @@ fn a_file_in_place_of_the_whole_history() {
     let fixture = Fixture::new();
     fixture.write("history", "x\n");
     commit(&fixture);
-    assert_eq!(found(&checked(&fixture)), [(Kind::Shape, "history".to_owned())]);
+    assert_eq!(findings(&checked(&fixture)), [(Kind::Shape, "history".to_owned())]);
     repaired(&fixture);
     let report = checked(&fixture);
     assert_eq!((report.status, report.quarantined.len()), (FsckStatus::Clean, 1));
@@ -228,7 +231,7 @@ fn objects_that_are_missing_or_broken() {
             fs::remove_file(&place).unwrap();
         }
         let report = checked(&fixture);
-        assert_eq!(found(&report), [(Kind::Unreadable, path.clone())], "{report:#?}");
+        assert_eq!(findings(&report), [(Kind::Unreadable, path.clone())], "{report:#?}");
         assert_eq!((report.status, report.root), (FsckStatus::Damaged, None));
         // The working tree has the bytes.
         let steps = repaired(&fixture).steps;
@@ -246,7 +249,7 @@ fn objects_that_are_missing_or_broken() {
         assert_eq!((report.runs, report.quarantined.len()), (2, 1));
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::write(&place, &sound).unwrap();
-        assert_eq!(found(&checked(&fixture))[0].0, Kind::Lost);
+        assert_eq!(findings(&checked(&fixture))[0].0, Kind::Lost);
         repaired(&fixture);
         assert_eq!((checked(&fixture).runs, checked(&fixture).root), (3, root));
         assert_eq!(fixture.status(), "");
@@ -259,6 +262,6 @@ fn a_folder_that_is_missing_is_told() {
     let id = fixture.git(&["rev-parse", "HEAD:history/v1/cpu/2026"]);
     fs::remove_file(object(&fixture, &id)).unwrap();
     let report = checked(&fixture);
-    assert!(found(&report).contains(&(Kind::Unreadable, "history/v1/cpu/2026".to_owned())), "{report:#?}");
+    assert!(findings(&report).contains(&(Kind::Unreadable, "history/v1/cpu/2026".to_owned())), "{report:#?}");
     assert_eq!(report.root, None);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::fsck_fixture::{RUNS, check, checked, commit, found, history, repaired};
+use super::fsck_fixture::{RUNS, check, checked, commit, findings, history, repaired};
 use crate::testing::{Fixture, minute};
 use crate::{Record, append, event_files, target};
 use sprag_base::digest;
@@ -121,7 +121,7 @@ fn an_event_of_a_newer_version_is_left_alone() {
     fixture.write(&path, &newer);
     commit(&fixture);
     let report = checked(&fixture);
-    assert_eq!((report.status, found(&report)), (FsckStatus::Clean, vec![(Kind::Newer, path)]), "{report:#?}");
+    assert_eq!((report.status, findings(&report)), (FsckStatus::Clean, vec![(Kind::Newer, path)]), "{report:#?}");
     assert_eq!(repaired(&fixture).commit, None);
 }
 
@@ -161,7 +161,7 @@ fn an_event_whose_content_is_missing_is_noted_until_it_is_back() {
     let bytes = fs::read(&object).unwrap();
     fs::remove_file(&object).unwrap();
     let report = checked(&fixture);
-    assert_eq!((report.status, found(&report)), (FsckStatus::Damaged, vec![(Kind::Unreadable, path.clone())]));
+    assert_eq!((report.status, findings(&report)), (FsckStatus::Damaged, vec![(Kind::Unreadable, path.clone())]));
     // All runs can be read, so their root is known all the same.
     assert_eq!((report.runs, report.root), (RUNS as u64, root));
     // Nor has the working tree the bytes.
@@ -171,7 +171,7 @@ fn an_event_whose_content_is_missing_is_noted_until_it_is_back() {
     assert_eq!((report.status, events(&fixture)), (FsckStatus::Warnings, 0), "{report:#?}");
     fs::create_dir_all(object.parent().unwrap()).unwrap();
     fs::write(&object, bytes).unwrap();
-    assert_eq!(found(&checked(&fixture))[0], (Kind::Lost, path));
+    assert_eq!(findings(&checked(&fixture))[0], (Kind::Lost, path));
     repaired(&fixture);
     assert_eq!((events(&fixture), checked(&fixture).root, fixture.status()), (1, root, String::new()));
 }

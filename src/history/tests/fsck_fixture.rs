@@ -46,7 +46,7 @@ pub(crate) fn repaired(fixture: &Fixture) -> Repaired {
 }
 
 /// The kinds and paths of all findings.
-pub(crate) fn found(report: &FsckReport) -> Vec<(FindingKind, String)> {
+pub(crate) fn findings(report: &FsckReport) -> Vec<(FindingKind, String)> {
     let findings = report.findings.iter();
     findings.map(|finding| (finding.kind, finding.path.clone().unwrap_or_default())).collect()
 }

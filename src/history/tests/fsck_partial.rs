@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::fsck_fixture::{checked, file, found, history};
+use super::fsck_fixture::{checked, file, findings, history};
 use crate::testing::{Fixture, git_in, isolated, minute};
 use crate::{fsck, repair, target};
 use sprag_model::fsck::{FindingKind as Kind, FsckReport, FsckStatus};
@@ -27,7 +27,7 @@ fn what_a_partial_clone_lacks_is_no_damage() {
     for (name, options) in [("bare", "--bare"), ("sparse", "--sparse")] {
         let path = clone(&origin, name, &["--filter=blob:none", options]);
         let report = report_of(&path);
-        assert_eq!(found(&report), [(Kind::Incomplete, String::new())], "{report:#?}");
+        assert_eq!(findings(&report), [(Kind::Incomplete, String::new())], "{report:#?}");
         assert_eq!((report.status, report.runs, report.root), (FsckStatus::Warnings, 0, None));
         assert!(report.findings[0].what.starts_with("3 files of the history are not here"), "{report:#?}");
         assert!(report.findings[0].advice.as_ref().unwrap().contains("--refetch"), "{report:#?}");
@@ -69,7 +69,7 @@ fn a_record_that_was_removed_is_lost_in_a_partial_clone_too() {
     origin.git(&["commit", "--quiet", "-m", "Remove"]);
     let path = clone(&origin, "bare", &["--filter=blob:none", "--bare"]);
     let report = report_of(&path);
-    assert_eq!(found(&report)[0], (Kind::Lost, file(1).0), "{report:#?}");
+    assert_eq!(findings(&report)[0], (Kind::Lost, file(1).0), "{report:#?}");
     let store = isolated(&path);
     assert_eq!(repair(&store, &target(&store, None).unwrap(), minute(24 * 60)).unwrap().commit, None);
     git_in(&path, &["fetch", "--quiet", "--refetch", "--no-filter", "origin"]);

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use super::fsck_fixture::{checked, commit, file, found, history, repaired};
+use super::fsck_fixture::{checked, commit, file, findings, history, repaired};
 use crate::testing::Fixture;
 use sprag_model::fsck::{FindingKind as Kind, FsckStatus};
 
 /// What was found, but for the dates of the commits of these tests.
-fn told(fixture: &Fixture) -> Vec<(Kind, String)> {
-    found(&checked(fixture)).into_iter().filter(|(kind, _)| *kind != Kind::Clock).collect()
+fn findings_but_clocks(fixture: &Fixture) -> Vec<(Kind, String)> {
+    findings(&checked(fixture)).into_iter().filter(|(kind, _)| *kind != Kind::Clock).collect()
 }
 
 /// A history with a changed record that a repair has set aside; and where, with what content.
@@ -35,7 +35,7 @@ fn what_was_set_aside_and_changed_or_removed_comes_back() {
         commit(&fixture);
         let report = checked(&fixture);
         let expected: Vec<_> = kinds.iter().map(|kind| (*kind, place.clone())).collect();
-        assert_eq!((report.status, told(&fixture)), (FsckStatus::Damaged, expected), "{report:#?}");
+        assert_eq!((report.status, findings_but_clocks(&fixture)), (FsckStatus::Damaged, expected), "{report:#?}");
         repaired(&fixture);
         let report = checked(&fixture);
         assert_ne!(report.status, FsckStatus::Damaged, "{report:#?}");
@@ -54,7 +54,7 @@ fn a_content_in_a_folder_of_another_digest() {
     // Not the folder of a digest: somebody's own.
     fixture.write("history/v1/_quarantine/by-hand/x.json", "{}\n");
     commit(&fixture);
-    assert_eq!(found(&checked(&fixture)), [(Kind::Name, path.to_owned())]);
+    assert_eq!(findings(&checked(&fixture)), [(Kind::Name, path.to_owned())]);
     repaired(&fixture);
     let report = checked(&fixture);
     assert_eq!((report.status, report.quarantined.len()), (FsckStatus::Clean, 2), "{report:#?}");
@@ -72,14 +72,18 @@ fn a_note_may_go_once_its_record_is_back() {
     repaired(&fixture);
     let report = checked(&fixture);
     let [note] = &report.quarantined[..] else { panic!("{report:#?}") };
-    assert_eq!((report.status, found(&report)), (FsckStatus::Warnings, vec![(Kind::SetAside, note.clone())]));
+    assert_eq!((report.status, findings(&report)), (FsckStatus::Warnings, vec![(Kind::SetAside, note.clone())]));
     // Without it nothing would tell of the loss.
     fixture.git(&["rm", "--quiet", note]);
     fixture.git(&["commit", "--quiet", "-m", "Remove the note"]);
-    assert!(told(&fixture).contains(&(Kind::Lost, note.clone())), "{:#?}", checked(&fixture));
+    assert!(findings_but_clocks(&fixture).contains(&(Kind::Lost, note.clone())), "{:#?}", checked(&fixture));
     fs::create_dir_all(object.parent().unwrap()).unwrap();
     fs::write(&object, bytes).unwrap();
     repaired(&fixture);
     let report = checked(&fixture);
-    assert_eq!((told(&fixture), report.runs, report.quarantined.len()), (Vec::new(), 3, 0), "{report:#?}");
+    assert_eq!(
+        (findings_but_clocks(&fixture), report.runs, report.quarantined.len()),
+        (Vec::new(), 3, 0),
+        "{report:#?}"
+    );
 }

@@ -5,7 +5,7 @@ use std::fs;
 use FindingKind as Kind;
 use chrono::TimeDelta;
 
-use super::fsck_fixture::{checked, commit, file, found, history, record, repaired};
+use super::fsck_fixture::{checked, commit, file, findings, history, record, repaired};
 use crate::testing::{Fixture, git_in, isolated, minute, run, run_of};
 use crate::{Record, commit_at, fsck, source};
 use sprag_base::digest::Digest;
@@ -17,7 +17,7 @@ fn check(runs: &[Run], expected: &[Kind]) {
     let fixture = history();
     record(&fixture, runs);
     let report = checked(&fixture);
-    let kinds: Vec<Kind> = found(&report).into_iter().map(|(kind, _)| kind).collect();
+    let kinds: Vec<Kind> = findings(&report).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, expected, "{report:#?}");
     assert_eq!(report.status, if expected.is_empty() { FsckStatus::Clean } else { FsckStatus::Warnings });
 }
@@ -44,12 +44,12 @@ fn times_that_cannot_be() {
     let fixture = history();
     let code = commit_at(&fixture.store(), "HEAD").unwrap().unwrap();
     record(&fixture, &[Run { timestamp: code.commit_time - TimeDelta::days(2), ..run_of(8, code) }]);
-    assert_eq!(found(&checked(&fixture))[0].0, Kind::Clock);
+    assert_eq!(findings(&checked(&fixture))[0].0, Kind::Clock);
     // Its commit is dated before the commits of the tests.
     let fixture = history();
     fixture.append(&[Record::from_run(&run(9))], minute(0));
     let report = checked(&fixture);
-    assert_eq!(found(&report), [(Kind::Clock, String::new())]);
+    assert_eq!(findings(&report), [(Kind::Clock, String::new())]);
     assert!(report.findings[0].what.contains(&fixture.head()), "{report:#?}");
 }
 
@@ -61,7 +61,7 @@ fn commits_that_are_not_here() {
     code.commit_time = minute(0);
     record(&fixture, &[run_of(8, code)]);
     let report = checked(&fixture);
-    assert_eq!(found(&report), [(Kind::AbsentCommit, String::new())]);
+    assert_eq!(findings(&report), [(Kind::AbsentCommit, String::new())]);
     assert!(report.findings[0].what.contains("abababababab"), "{report:#?}");
 }
 
@@ -75,7 +75,7 @@ fn records_of_a_newer_version_are_left_alone() {
     fixture.write(&path, &text);
     commit(&fixture);
     let report = checked(&fixture);
-    assert_eq!(found(&report), [(Kind::Newer, path)]);
+    assert_eq!(findings(&report), [(Kind::Newer, path)]);
     assert_eq!((report.status, report.runs, report.entries), (FsckStatus::Clean, 3, 4));
     assert_eq!(repaired(&fixture).commit, None);
 }
@@ -90,14 +90,14 @@ fn working_trees_that_differ() {
     fixture.write("history/v1/cpu/2026/01/new.json", "{}\n");
     let report = checked(&fixture);
     assert_eq!(report.status, FsckStatus::Warnings);
-    let paths: Vec<String> = found(&report).into_iter().map(|(_, path)| path).collect();
+    let paths: Vec<String> = findings(&report).into_iter().map(|(_, path)| path).collect();
     for wanted in [&file(0).0, &path, &file(2).0, "history/v1/cpu/2026/01/new.json"] {
         assert!(paths.iter().any(|path| path == wanted), "{wanted}: {report:#?}");
     }
     // What is missing comes back; what is the user's stays.
     let steps = repaired(&fixture).steps;
     assert!(steps.iter().any(|step| step.ends_with("caught up with 1 file")), "{steps:?}");
-    let left: Vec<String> = found(&checked(&fixture)).into_iter().map(|(_, path)| path).collect();
+    let left: Vec<String> = findings(&checked(&fixture)).into_iter().map(|(_, path)| path).collect();
     assert_eq!(left, [path.as_str(), "history/v1/cpu/2026/01/new.json"]);
     assert_eq!(fs::read_to_string(fixture.root.join(&path)).unwrap(), "edited\n");
     fixture.write(&path, &text);
@@ -112,7 +112,7 @@ fn leftovers_of_a_process_that_died() {
     fs::create_dir_all(folder.join("staged")).unwrap();
     fs::write(folder.join("staged/x"), "x").unwrap();
     fs::write(folder.join("journal.json"), "{\"version\":1,\"records\":[]}").unwrap();
-    let left = || found(&checked(&fixture)).into_iter().map(|(_, path)| path).collect::<Vec<_>>();
+    let left = || findings(&checked(&fixture)).into_iter().map(|(_, path)| path).collect::<Vec<_>>();
     assert_eq!(left(), ["sprag/journal.json", "sprag/staged"]);
     // While somebody holds the lock, they are his.
     let lock = fs::File::options().create(true).append(true).open(folder.join("lock")).unwrap();
@@ -131,12 +131,12 @@ fn a_repository_that_has_not_everything_or_is_told_of_something_else() {
     git_in(&fixture.root, &["clone", "--quiet", "--depth=2", &url, clone.to_str().unwrap()]);
     let store = isolated(&clone);
     let report = fsck(&store, &source(&store, None).unwrap(), minute(60), None).unwrap();
-    assert_eq!(found(&report), [(Kind::Incomplete, String::new())]);
+    assert_eq!(findings(&report), [(Kind::Incomplete, String::new())]);
     assert_eq!((report.status, report.runs, report.root), (FsckStatus::Warnings, 3, None));
     fixture.git(&["replace", "HEAD", "HEAD~1"]);
     fs::write(fixture.root.join(".git/info/grafts"), format!("{}\n", fixture.head())).unwrap();
     let report = checked(&fixture);
-    assert_eq!(found(&report), [(Kind::Incomplete, String::new()), (Kind::Incomplete, String::new())]);
+    assert_eq!(findings(&report), [(Kind::Incomplete, String::new()), (Kind::Incomplete, String::new())]);
     assert_eq!(report.entries, 3, "their own parents count");
 }
 

@@ -14,8 +14,8 @@ use crate::gate::apex_x;
 use crate::notices::warn;
 use crate::project::Project;
 use crate::{Advice, policy, text};
-use sprag_analysis::restless::{self, FEWEST_SESSIONS, MOST_SESSIONS};
 use sprag_analysis::rules::interval;
+use sprag_analysis::session_noise::{self, FEWEST_SESSIONS, MOST_SESSIONS};
 use sprag_base::files::{check_writable, write_new};
 use sprag_model::baseline::{Baseline, BaselineMetric};
 use sprag_model::evidence::SessionNoise;
@@ -212,7 +212,7 @@ fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usiz
     if fewest < MOST_SESSIONS {
         let with_all = |(metric, _): &(&BaselineMetric, usize)| {
             let noise = SessionNoise { freedom: (MOST_SESSIONS - 1) as f64, ..taught(metric)? };
-            Some(restless::tolerance(&noise, MOST_SESSIONS, interval::CONFIDENCE))
+            Some(session_noise::tolerance(&noise, MOST_SESSIONS, interval::CONFIDENCE))
         };
         let then = span(metrics.iter().filter_map(with_all));
         words.push_str(&format!("; as restless as now, {MOST_SESSIONS} sessions allow {then}"));

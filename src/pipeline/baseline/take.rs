@@ -16,7 +16,7 @@ use crate::{
     policy, run_file, text,
 };
 use sprag_analysis::reference::{self, Level};
-use sprag_analysis::restless;
+use sprag_analysis::session_noise;
 use sprag_history as history;
 use sprag_model::baseline::Baseline;
 use sprag_model::rule::Policy;
@@ -151,7 +151,7 @@ fn from_runs(
         return nothing(format!("the run of `{}` has nothing to judge", newest.run.suite), false);
     };
     let mut sessions = reference::sessions(&before.iter().chain(&runs).collect::<Vec<_>>());
-    sessions.values_mut().for_each(|count| *count = (*count).min(restless::MOST_SESSIONS));
+    sessions.values_mut().for_each(|count| *count = (*count).min(session_noise::MOST_SESSIONS));
     TakeOutcome::Taken(Box::new(Taken { recorded: newest.clone(), baseline, sessions }))
 }
 

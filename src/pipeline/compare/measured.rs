@@ -13,8 +13,8 @@ use crate::measuring::MeasureHost;
 use crate::notices::warn;
 use crate::project::Project;
 use crate::{Advice, Error, policy, revision, text};
+use sprag_analysis::mean_change::{self, Errors};
 use sprag_analysis::paired::judge;
-use sprag_analysis::whole::{self, Errors};
 use sprag_history as history;
 use sprag_measure::suite::Effort;
 use sprag_measure::{clock, environment};
@@ -110,7 +110,7 @@ fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Compari
         has_base: true,
         base_commit: base.clone(),
         can_take_turns: true,
-        whole: whole::of(&comparisons, Errors::Independent),
+        whole: mean_change::of_comparisons(&comparisons, Errors::Independent),
         comparisons,
     }
 }

@@ -226,7 +226,7 @@ fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Re
             report.passes()
         }
         (Kind::GroundTruth, Rule::Rank { noise_threshold, significance, mad_multiplier }) => {
-            let parameters = Parameters::of(*noise_threshold, *significance, *mad_multiplier);
+            let parameters = Parameters::new(*noise_threshold, *significance, *mad_multiplier);
             let mut warnings = Vec::new();
             let results =
                 samples::judge(baseline, current, &mut warnings, |was, is| sample_gate::check(was, is, &parameters));

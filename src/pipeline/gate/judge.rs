@@ -2,7 +2,7 @@
 
 use super::base::Base;
 use sprag_analysis::compare;
-use sprag_analysis::whole::{self, Errors};
+use sprag_analysis::mean_change::{self, Errors};
 use sprag_model::gate::SuiteGate;
 use sprag_model::run::{RecordedRun, Run, RunStatus};
 use sprag_model::verdict::Verdict;
@@ -42,7 +42,7 @@ pub fn judge(run: &RecordedRun, again: &[RecordedRun], base: Base, elsewhere: Op
         has_base: base.baseline.is_some() || elsewhere.is_some(),
         base_commit: base.baseline.as_ref().and_then(|baseline| baseline.commit.clone()),
         can_take_turns: false,
-        whole: whole::of(&comparisons, Errors::Shared),
+        whole: mean_change::of_comparisons(&comparisons, Errors::Shared),
         comparisons,
     }
 }

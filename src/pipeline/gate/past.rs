@@ -6,7 +6,7 @@ use crate::error::Context as _;
 use super::base::{Base, Bases};
 use crate::{Advice, Trouble, text};
 use sprag_analysis::reference::{self, Level};
-use sprag_analysis::restless;
+use sprag_analysis::session_noise;
 use sprag_history as history;
 use sprag_model::run::{RecordedRun, Run};
 
@@ -29,7 +29,7 @@ impl Bases<'_> {
             return Ok(Base { label: "the history has no run before this one".to_owned(), baseline: None });
         };
         let times: Vec<_> = runs.iter().map(|one| (one.run.timestamp, 1.0)).collect();
-        let sessions = text::count(restless::sessions(&times).len(), "session");
+        let sessions = text::count(session_noise::sessions(&times).len(), "session");
         let (from, to) = (runs[0].run.timestamp.format("%Y-%m-%d"), newest.run.timestamp.format("%Y-%m-%d"));
         let before: Vec<&RecordedRun> = before.iter().collect();
         Ok(Base {

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use crate::project::Project;
 use crate::{Advice, Trouble, text};
-use sprag_analysis::restless;
+use sprag_analysis::session_noise;
 use sprag_history::{self as history, Entry, Listing, Store};
 use sprag_model::commit::NO_COMMIT;
 use sprag_model::head::RunHead;
@@ -113,12 +113,12 @@ impl<'p> Records<'p> {
                 is_alike && !is_dirty(&one.run) && keep(&one.run)
             });
             // One more than counts, as the oldest may reach over the border of a month.
-            if sessions(&found) > restless::MOST_SESSIONS {
+            if sessions(&found) > session_noise::MOST_SESSIONS {
                 break;
             }
         }
         let mut runs = whole(found);
-        while sessions(&runs) > restless::MOST_SESSIONS {
+        while sessions(&runs) > session_noise::MOST_SESSIONS {
             runs.remove(0);
         }
         Ok(runs)
@@ -177,7 +177,7 @@ fn is_dirty(run: &Run) -> bool {
 }
 
 fn sessions(runs: &[RecordedRun]) -> usize {
-    restless::sessions(&runs.iter().map(|one| (one.run.timestamp, 1.0)).collect::<Vec<_>>()).len()
+    session_noise::sessions(&runs.iter().map(|one| (one.run.timestamp, 1.0)).collect::<Vec<_>>()).len()
 }
 
 /// The runs that are whole, sets of shards put together, oldest first; each bears the id of its newest record.

@@ -19,7 +19,7 @@ pub enum Errors {
 }
 
 /// The change over all comparisons that have an effect; `None` where there are none.
-pub fn of(comparisons: &[Comparison], errors: Errors) -> Option<MeanChange> {
+pub fn of_comparisons(comparisons: &[Comparison], errors: Errors) -> Option<MeanChange> {
     let effects: Vec<(f64, Option<f64>)> = comparisons.iter().filter_map(logarithm).collect();
     let count = effects.len() as f64;
     if effects.is_empty() {
@@ -70,18 +70,20 @@ mod tests {
     #[test]
     fn twice_and_half_cancel() {
         let both = [comparison(2.0, Some(0.1), Better::Lower), comparison(0.5, Some(0.1), Better::Lower)];
-        let whole = of(&both, Errors::Shared).expect("there are two");
+        let whole = of_comparisons(&both, Errors::Shared).expect("there are two");
         assert!(whole.change.abs() < 1e-12 && whole.benchmarks == 2, "{whole:?}");
         let (low, high) = whole.interval.expect("both have one");
         assert!((high - 0.1).abs() < 1e-9 && (low + 1.0 - 1.0 / 1.1).abs() < 1e-9);
-        let (_, high) = of(&both, Errors::Independent).and_then(|whole| whole.interval).expect("both have one");
+        let (_, high) =
+            of_comparisons(&both, Errors::Independent).and_then(|whole| whole.interval).expect("both have one");
         assert!((high.ln_1p() - 1.1_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-9, "{high}");
     }
 
     #[test]
     fn intervals_of_several_rules_make_none() {
         let by = |rule: &'static str| Comparison { rule, ..comparison(1.1, Some(0.1), Better::Lower) };
-        let has_interval = |all: &[Comparison]| of(all, Errors::Shared).is_some_and(|whole| whole.interval.is_some());
+        let has_interval =
+            |all: &[Comparison]| of_comparisons(all, Errors::Shared).is_some_and(|whole| whole.interval.is_some());
         assert!(has_interval(&[by("interval"), by("interval")]));
         assert!(!has_interval(&[by("interval"), by("tolerance")]));
         // One that has no effect has no part in it.
@@ -91,7 +93,8 @@ mod tests {
     #[test]
     fn a_value_without_an_interval_makes_none() {
         let exact = |rule: &'static str| Comparison { rule, ..comparison(1.25, Some(0.0), Better::Lower) };
-        let interval = |rule| of(&[exact(rule), exact(rule)], Errors::Shared).and_then(|whole| whole.interval);
+        let interval =
+            |rule| of_comparisons(&[exact(rule), exact(rule)], Errors::Shared).and_then(|whole| whole.interval);
         assert_eq!((interval("tolerance"), interval("bands")), (None, None));
         // This rule knows that a count does not move.
         assert!(
@@ -101,8 +104,8 @@ mod tests {
 
     #[test]
     fn more_is_worse_whatever_is_better() {
-        let whole = of(&[comparison(0.5, None, Better::Higher)], Errors::Shared).expect("there is one");
+        let whole = of_comparisons(&[comparison(0.5, None, Better::Higher)], Errors::Shared).expect("there is one");
         assert!((whole.change - 1.0).abs() < 1e-12 && whole.interval.is_none());
-        assert_eq!(of(&[], Errors::Shared), None);
+        assert_eq!(of_comparisons(&[], Errors::Shared), None);
     }
 }

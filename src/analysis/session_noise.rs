@@ -56,7 +56,7 @@ pub fn sessions(runs: &[(DateTime<Utc>, f64)]) -> Vec<f64> {
 
 /// How restless a metric is whose sessions had these levels; `within` is the standard error that the processes of one run
 /// leave to its logarithm. Where the level stepped, that is no restlessness: it is learnt between the steps.
-pub fn of(levels: &[f64], within: Option<f64>, metric: &Metric) -> SessionNoise {
+pub fn estimate(levels: &[f64], within: Option<f64>, metric: &Metric) -> SessionNoise {
     let parts = steps::parts(levels, within.unwrap_or(0.0));
     let fewest = (FEWEST_SESSIONS - 1) as f64;
     let (deviation, freedom, sessions) = match steps::pooled(levels, &parts).filter(|(_, freedom)| *freedom >= fewest) {
@@ -133,19 +133,19 @@ mod tests {
 
     #[test]
     fn three_sessions_tell_and_two_are_assumed_about() {
-        let few = of(&[1.0, 1.1], None, &Metric::ratio());
+        let few = estimate(&[1.0, 1.1], None, &Metric::ratio());
         assert_eq!((few.deviation, few.freedom, few.sessions), (0.01, 4.0, 0));
-        assert_eq!(of(&[], None, &Metric::time()).deviation, 0.05);
-        assert_eq!(of(&[], None, &Metric::instructions()).deviation, 1e-6);
-        let three = of(&[1.0, 1.1, 1.21], None, &Metric::ratio());
+        assert_eq!(estimate(&[], None, &Metric::time()).deviation, 0.05);
+        assert_eq!(estimate(&[], None, &Metric::instructions()).deviation, 1e-6);
+        let three = estimate(&[1.0, 1.1, 1.21], None, &Metric::ratio());
         assert!((three.deviation - 1.1_f64.ln()).abs() < 1e-12, "{three:?}");
         assert_eq!((three.freedom, three.sessions), (2.0, 3));
-        assert_eq!(of(&[1.0; 3], Some(0.004), &Metric::ratio()).deviation, 0.004);
+        assert_eq!(estimate(&[1.0; 3], Some(0.004), &Metric::ratio()).deviation, 0.004);
     }
 
     #[test]
     fn levels_that_were_all_the_same_may_still_move_in_the_last_digit() {
-        let three = of(&[1_000_000.0; 3], None, &Metric::time());
+        let three = estimate(&[1_000_000.0; 3], None, &Metric::time());
         assert_eq!((three.deviation, three.freedom, three.sessions), (1e-6, 2.0, 3));
         let check = |value: f64, expected: &str| {
             let side = |value: f64, sessions: usize| Side { value, sessions, ..Side::default() };
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_step_is_no_restlessness() {
         let levels = [1.0, 1.001, 0.999, 1.15, 1.151, 1.149];
-        let found = of(&levels, None, &Metric::ratio());
+        let found = estimate(&levels, None, &Metric::ratio());
         assert!(found.deviation < 0.0011 && (found.freedom, found.sessions) == (4.0, 6), "{found:?}");
         assert_eq!(present(&levels, None), &levels[3..]);
         assert_eq!(present(&levels[..3], None), &levels[..3]);
