@@ -10,8 +10,8 @@ use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::meter;
-use crate::gpu::operation::{CudaKernel as _, Form, copy};
-use crate::gpu::program::{Dtype, Program};
+use crate::gpu::operation::copy;
+use crate::gpu::program::Dtype;
 use crate::memory;
 use crate::parity;
 use crate::workload::Prepared;
@@ -69,8 +69,8 @@ const SET: u32 = 1 << 16;
 /// Makes a calibration kernel ready on the device that this thread has opened.
 fn prepare_on_device(calibration: Calibration, seed: u64) -> Result<Prepared, DeviceError> {
     let (program, track) = match calibration {
-        Calibration::DeviceCopy { bytes, track } => (copying(bytes), track),
-        Calibration::DeviceLaunch { track } => (copy::empty_program(Dtype::F32), track),
+        Calibration::DeviceCopy { bytes, track } => (copy::plain_copy((bytes / Dtype::F32.bytes()).max(1)), track),
+        Calibration::DeviceLaunch { track } => (copy::empty_program(), track),
         other => return Err(DeviceError::Program(format!("`{}` is none of a device", other.word()))),
     };
     let device = Device::of_this_thread(None)?;
@@ -79,11 +79,6 @@ fn prepare_on_device(calibration: Calibration, seed: u64) -> Result<Prepared, De
     let instance = |set| Instance::new(&device, program.clone(), Supply::of_set(seed, SET + set)).map(Rc::new);
     let instances = (0..sets).map(instance).collect::<Result<Vec<_>, _>>()?;
     meter::prepared(&device, instances, track, parity::unchecked(), bytes)
-}
-
-fn copying(bytes: usize) -> Program {
-    let elements = (bytes / Dtype::F32.bytes()).max(1);
-    copy::Copy { elements }.program(Dtype::F32, Form::Tuned(copy::CANDIDATES[0]))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use cudarc::nvrtc::{result, sys};
 
 use super::DeviceError;
 use super::operation;
-use super::program::Kernel;
+use super::program::CudaKernel;
 
 /// What was compiled: one file with one set of macros, and all of its kernels.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +69,7 @@ pub fn architectures() -> Result<Vec<Architecture>, DeviceError> {
 
 /// The options that a kernel is compiled with for an architecture, of those that the compiler knows.
 pub fn options(
-    kernel: &Kernel,
+    kernel: &CudaKernel,
     architecture: Architecture,
     known: &[Architecture],
 ) -> Result<Vec<String>, DeviceError> {
@@ -91,7 +91,7 @@ pub fn options(
 }
 
 #[expect(unsafe_code, reason = "the compiler's functions take handles that only the caller can vouch for")]
-pub fn compile(kernel: &Kernel, options: &[String]) -> Result<Compiled, DeviceError> {
+pub fn compile(kernel: &CudaKernel, options: &[String]) -> Result<Compiled, DeviceError> {
     let source = operation::source(kernel.file)
         .ok_or_else(|| DeviceError::Program(format!("there is no kernel file `{}`", kernel.file)))?;
     let text = |text: &str| CString::new(text).map_err(|_| DeviceError::Program("a source holds a zero byte".into()));
@@ -178,8 +178,12 @@ mod tests {
 
     #[test]
     fn options_name_the_architecture_that_the_compiler_knows() {
-        let kernel =
-            Kernel { file: "empty.cu", entry: "empty", dtype: Dtype::Bf16, defines: BTreeMap::from([("BLOCK", 64)]) };
+        let kernel = CudaKernel {
+            file: "empty.cu",
+            entry: "empty",
+            dtype: Dtype::Bf16,
+            defines: BTreeMap::from([("BLOCK", 64)]),
+        };
         let check = |architecture, known: &[Architecture], expected: &str| {
             let options = options(&kernel, architecture, known).expect("it knows one");
             assert_eq!(options[0], format!("--gpu-architecture={expected}"));

@@ -13,7 +13,7 @@ use super::DeviceError;
 use super::compiler::{self, Architecture, Compiled};
 use super::driver::{Buffer, Context, Function, Module};
 use super::probe;
-use super::program::Kernel;
+use super::program::CudaKernel;
 use super::throttle::Watch;
 use sprag_base::digest;
 use sprag_base::files::write_cache;
@@ -83,7 +83,7 @@ impl Device {
     }
 
     /// A kernel, compiled and loaded at its first use.
-    pub fn function(&self, kernel: &Kernel) -> Result<Function, DeviceError> {
+    pub fn function(&self, kernel: &CudaKernel) -> Result<Function, DeviceError> {
         let options = compiler::options(kernel, self.architecture, &self.compiler.architectures)?;
         let unit = (kernel.file, options);
         if let Some(module) = self.modules.borrow().get(&unit) {
@@ -95,8 +95,8 @@ impl Device {
     }
 
     /// Compiles kernels on all processors at once, ahead of their first use. What does not compile is told there.
-    pub fn compile(&self, kernels: impl Iterator<Item = Kernel>) {
-        let mut units: BTreeMap<Unit, Kernel> = BTreeMap::new();
+    pub fn compile(&self, kernels: impl Iterator<Item = CudaKernel>) {
+        let mut units: BTreeMap<Unit, CudaKernel> = BTreeMap::new();
         for kernel in kernels {
             // As above.
             let Ok(options) = compiler::options(&kernel, self.architecture, &self.compiler.architectures) else {
@@ -105,7 +105,7 @@ impl Device {
             units.entry((kernel.file, options)).or_insert(kernel);
         }
         units.retain(|unit, _| !self.modules.borrow().contains_key(unit));
-        let units: Vec<(Unit, Kernel)> = units.into_iter().collect();
+        let units: Vec<(Unit, CudaKernel)> = units.into_iter().collect();
         let compiled: Vec<Option<Compiled>> =
             units.par_iter().map(|((_, options), kernel)| compiler::compile(kernel, options).ok()).collect();
         for ((unit, _), compiled) in units.into_iter().zip(compiled) {
@@ -153,7 +153,7 @@ impl Device {
         Ok(made)
     }
 
-    fn load(&self, kernel: &Kernel, options: &[String]) -> Result<Rc<Module>, DeviceError> {
+    fn load(&self, kernel: &CudaKernel, options: &[String]) -> Result<Rc<Module>, DeviceError> {
         let kept = self.compiler.cache_file(kernel, options);
         if let Some(module) = kept.as_ref().and_then(|path| self.context.load(&fs::read(path).ok()?).ok()) {
             return Ok(module);
@@ -172,7 +172,7 @@ impl Device {
 
 impl Compiler {
     /// Where what it makes of a kernel file is kept: named by all that the result depends on.
-    fn cache_file(&self, kernel: &Kernel, options: &[String]) -> Option<PathBuf> {
+    fn cache_file(&self, kernel: &CudaKernel, options: &[String]) -> Option<PathBuf> {
         let source = super::operation::source(kernel.file)?;
         let all = format!("nvrtc {}\n{}\n{source}", self.version, options.join("\n"));
         Some(self.folder.as_ref()?.join(format!("{}.cubin", &digest::sha256_hex(all.as_bytes())[..32])))

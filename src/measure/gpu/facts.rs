@@ -13,7 +13,6 @@ use super::instance::{Instance, Supply};
 use super::nvml::Monitor;
 use super::operation::copy;
 use super::probe::{self, GpuError};
-use super::program::Dtype;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFacts {
@@ -33,7 +32,7 @@ pub fn read() -> Result<DeviceFacts, DeviceError> {
     let nvrtc = probe::nvrtc()?;
     // It is tried out before anything is promised.
     let open = Rc::new(Device::open(None)?);
-    let nothing = copy::empty_program(Dtype::F32);
+    let nothing = copy::empty_program();
     Instance::new(&open, nothing, Supply::of_set(0, 0))?.call()?;
     open.context.wait()?;
     let description = Description { nvrtc: Some(nvrtc.clone()), ..described(&device, &open.context)? };

@@ -6,8 +6,10 @@ use std::rc::Rc;
 use super::DeviceError;
 use super::device::Device;
 use super::driver::{Buffer, Function};
-use super::operation::{Inputs, with_element};
-use super::program::{Argument, BufferSpec, Content, Data, Distribution, Dtype, Kernel, Program, Random, Step};
+use super::operation::{HostInputs, with_element};
+use super::program::{
+    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Random, Step,
+};
 use sprag_kernels::element::Element as _;
 
 /// The byte of poison: in every element type all of it is a NaN, in integers a number that no tile or level has.
@@ -22,7 +24,7 @@ const PLAIN_SHARED: u32 = 48 << 10;
 /// A program ready to be launched on one set of buffers.
 pub struct Instance {
     device: Rc<Device>,
-    program: Program,
+    program: DeviceProgram,
     buffers: Vec<Rc<Buffer>>,
     steps: Vec<Ready>,
 }
@@ -52,7 +54,7 @@ impl Supply {
 
 impl Instance {
     /// Compiles the program's kernels, takes memory and fills the inputs.
-    pub fn new(device: &Rc<Device>, program: Program, supply: Supply) -> Result<Instance, DeviceError> {
+    pub fn new(device: &Rc<Device>, program: DeviceProgram, supply: Supply) -> Result<Instance, DeviceError> {
         if let Some(fault) = program.fault() {
             return Err(DeviceError::Program(fault));
         }
@@ -62,7 +64,7 @@ impl Instance {
         Ok(Instance { device: device.clone(), program, buffers, steps })
     }
 
-    pub fn program(&self) -> &Program {
+    pub fn program(&self) -> &DeviceProgram {
         &self.program
     }
 
@@ -82,14 +84,14 @@ impl Instance {
     }
 
     /// The bytes of the inputs, which stand before all other buffers.
-    pub fn inputs(&self) -> Result<Inputs, DeviceError> {
+    pub fn inputs(&self) -> Result<HostInputs, DeviceError> {
         let count = self.program.buffers.iter().take_while(|spec| !is_written(spec)).count();
-        Ok(Inputs::new(self.buffers[..count].iter().map(|buffer| buffer.download()).collect::<Result<_, _>>()?))
+        Ok(HostInputs::new(self.buffers[..count].iter().map(|buffer| buffer.download()).collect::<Result<_, _>>()?))
     }
 
     /// The values of a buffer as 32-bit floats.
     pub fn values(&self, place: usize) -> Result<Vec<f32>, DeviceError> {
-        let held = Inputs::new(vec![self.buffers[place].download()?]);
+        let held = HostInputs::new(vec![self.buffers[place].download()?]);
         let values = match self.program.buffers[place].data {
             Data::F32 => held.floats(0),
             Data::I32 => held.integers(0).map(|values| values.into_iter().map(|value| value as f32).collect()),
@@ -166,7 +168,7 @@ fn fill(device: &Rc<Device>, buffer: &Buffer, spec: &BufferSpec, random: Random,
         Distribution::Uniform(low, high) => ("fill_uniform", vec![low, high]),
         Distribution::Normal(deviation) => ("fill_normal", vec![deviation]),
     };
-    let kernel = Kernel { file: "fill.cu", entry, dtype, defines: BTreeMap::new() };
+    let kernel = CudaKernel { file: "fill.cu", entry, dtype, defines: BTreeMap::new() };
     let function = device.function(&kernel)?;
     let blocks = spec.count.div_ceil(FILL_BLOCK as usize).max(1);
     let blocks = u32::try_from(blocks).map_err(|_| DeviceError::Program(format!("`{}` is too large", spec.name)))?;

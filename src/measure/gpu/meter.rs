@@ -8,8 +8,8 @@ use super::device::Device;
 use super::driver::{Buffer, Context, Function};
 use super::instance::{Instance, Supply};
 use super::nvml::Monitor;
-use super::operation::{CudaKernel as _, Form, copy};
-use super::program::{Dtype, Kernel};
+use super::operation::copy;
+use super::program::{CudaKernel, Dtype};
 use super::throttle::{DeviceState, Watch};
 use super::timer::Timer;
 use super::track::Track;
@@ -76,8 +76,7 @@ fn watch(device: &Rc<Device>) -> Result<Watch, DeviceError> {
 fn warming(device: &Rc<Device>) -> Result<Instance, DeviceError> {
     let bytes = (2 * device.cache_bytes).max(1 << 20);
     let elements = bytes / Dtype::F32.bytes();
-    let program = copy::Copy { elements }.program(Dtype::F32, Form::Tuned(copy::CANDIDATES[0]));
-    Instance::new(device, program, Supply::of_set(0, WARMING_SET))
+    Instance::new(device, copy::plain_copy(elements), Supply::of_set(0, WARMING_SET))
 }
 
 /// Gives the device work for a while, and until two readings of its clock agree.
@@ -109,7 +108,7 @@ struct DeviceClock {
 impl DeviceClock {
     fn new(device: &Rc<Device>) -> Result<DeviceClock, DeviceError> {
         let kernel =
-            Kernel { file: "clock.cu", entry: "clock_reading", dtype: Dtype::F32, defines: Default::default() };
+            CudaKernel { file: "clock.cu", entry: "clock_reading", dtype: Dtype::F32, defines: Default::default() };
         let readings = device.context.allocate(2 * size_of::<u64>())?;
         Ok(DeviceClock { context: device.context.clone(), kernel: device.function(&kernel)?, readings })
     }

@@ -11,7 +11,7 @@ use super::DeviceError;
 use super::device::{Checked, Device};
 use super::instance::{Instance, Supply};
 use super::operation::{Expected, Form, Operation};
-use super::program::{Content, Data, Dtype, Kernel, Program};
+use super::program::{Content, CudaKernel, Data, DeviceProgram, Dtype};
 use sprag_model::benchmark::{Parity, ParityStatus};
 
 /// Up to so many bytes the CPU computes what is expected, in moments.
@@ -40,7 +40,7 @@ pub fn uneven(
 ) -> Result<Parity, DeviceError> {
     // The shapes tell apart what bears one name, such as the modes of an unpack.
     let shapes: Vec<String> = operation.uneven().iter().map(|one| one.label()).collect();
-    let key = format!("{} {} {dtype:?} {form:?}", operation.name(), shapes.join(", "));
+    let key = format!("{} {} {dtype:?} {form:?}", operation.name, shapes.join(", "));
     match device.checked_once(&key, || check_uneven(device, operation, dtype, form, seed))? {
         (parity, None) => Ok(parity),
         (parity, Some(shape)) => Err(DeviceError::Wrong { shape, error: parity.max_abs_error }),
@@ -77,7 +77,7 @@ pub fn against_cpu(instance: &Instance, operation: &Operation, dtype: Dtype) -> 
     let expected = operation.expected(dtype, &inputs).map_err(DeviceError::Program)?;
     let outputs = instance.program().buffers.iter().filter(|spec| spec.content == Content::Output).count();
     if expected.len() != outputs {
-        let fault = format!("{} of {outputs} outputs of `{}` are expected", expected.len(), operation.name());
+        let fault = format!("{} of {outputs} outputs of `{}` are expected", expected.len(), operation.name);
         return Err(DeviceError::Program(fault));
     }
     let mut worst = exact();
@@ -86,7 +86,7 @@ pub fn against_cpu(instance: &Instance, operation: &Operation, dtype: Dtype) -> 
         worst = worse(worst, judged(&got, &one));
     }
     if instance.inputs()? != inputs {
-        return Err(DeviceError::Program(format!("`{}` writes to its inputs", operation.name())));
+        return Err(DeviceError::Program(format!("`{}` writes to its inputs", operation.name)));
     }
     Ok(worst)
 }
@@ -108,7 +108,7 @@ pub fn judged(got: &[f32], expected: &Expected) -> Parity {
 }
 
 /// Whether the CPU would take more than moments to compute what is expected.
-pub fn is_beyond_cpu(program: &Program) -> bool {
+pub fn is_beyond_cpu(program: &DeviceProgram) -> bool {
     program.bytes() > MOST_CPU_BYTES
 }
 
@@ -142,11 +142,11 @@ pub fn at_shape(
         let Data::Element(element) = spec.data else {
             return Err(DeviceError::Program(format!("the output `{}` cannot be compared", spec.name)));
         };
-        let tolerance = operation.tolerance(dtype);
+        let tolerance = (operation.tolerance)(dtype);
         let parity = on_device(device, (instance, other), place, element, spec.count, tolerance)?;
         worst = Some(worst.map_or(parity.clone(), |worst| worse(worst, parity)));
     }
-    worst.ok_or_else(|| DeviceError::Program(format!("`{}` has no output", operation.name())))
+    worst.ok_or_else(|| DeviceError::Program(format!("`{}` has no output", operation.name)))
 }
 
 fn run_poisoned(instance: &Instance) -> Result<(), DeviceError> {
@@ -163,7 +163,7 @@ fn on_device(
     count: usize,
     tolerance: f64,
 ) -> Result<Parity, DeviceError> {
-    let kernel = Kernel { file: "compare.cu", entry: "compare", dtype: element, defines: BTreeMap::new() };
+    let kernel = CudaKernel { file: "compare.cu", entry: "compare", dtype: element, defines: BTreeMap::new() };
     let function = device.function(&kernel)?;
     let blocks = count.div_ceil(COMPARE_BLOCK as usize).clamp(1, COMPARE_BLOCKS as usize);
     let largest = device.context.allocate(blocks * 4)?;
@@ -240,7 +240,7 @@ mod tests {
                         judged(&zeros, one).status == ParityStatus::Mismatch
                     };
                     let is_nothing = expected.iter().all(|one| one.values.iter().all(|value| *value == 0.0));
-                    let name = format!("{} {} {dtype:?}", shape.name(), shape.label());
+                    let name = format!("{shape:?} {dtype:?}");
                     assert!(is_nothing || expected.iter().any(is_wrong), "{name}");
                 }
             }

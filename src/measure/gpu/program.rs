@@ -22,7 +22,7 @@ pub enum Dtype {
 
 /// The buffers of a call and its steps, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Program {
+pub struct DeviceProgram {
     pub buffers: Vec<BufferSpec>,
     /// What is done, in order, on one stream.
     pub steps: Vec<Step>,
@@ -84,7 +84,7 @@ pub enum Step {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    pub kernel: Kernel,
+    pub kernel: CudaKernel,
     /// Blocks along x, y and z.
     pub grid: [u32; 3],
     /// Threads of a block, along x.
@@ -97,7 +97,7 @@ pub struct Launch {
 
 /// A kernel as it is compiled: equal values are compiled once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Kernel {
+pub struct CudaKernel {
     /// The file under `kernels/`, such as `tile_pack.cu`.
     pub file: &'static str,
     /// The name of the `extern "C"` function.
@@ -166,16 +166,20 @@ impl BufferSpec {
     }
 }
 
-impl Program {
+impl DeviceProgram {
     pub fn bytes(&self) -> usize {
         self.buffers.iter().map(BufferSpec::bytes).fold(0, usize::saturating_add)
     }
 
-    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Launch(launch) => Some(&launch.kernel),
+            Step::Launch(launch) => Some(launch),
             Step::Zero(_) => None,
         })
+    }
+
+    pub fn kernels(&self) -> impl Iterator<Item = &CudaKernel> {
+        self.launches().map(|launch| &launch.kernel)
     }
 
     /// The first thing that cannot be: a step that names a buffer which is not there, or a grid or block of no size or

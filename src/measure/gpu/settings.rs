@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::precision::AskedDtype;
+use sprag_kernels::scan::ScanShape;
+use sprag_kernels::shape::MapShape;
 
 /// The side of a tile of the model's first level, in pixels. Those of the second level have half of it.
 pub const MODEL_TILE: u32 = 16;
@@ -122,6 +124,17 @@ impl Profile {
         kmax: 512,
         scan: Scan { batch: 8, steps: 16_384, channels: 1024 },
     };
+
+    pub fn map(&self) -> MapShape {
+        let [batch, channels, height, width] =
+            [self.batch, self.channels, self.height, self.width].map(|size| size as usize);
+        MapShape { batch, channels, height, width }
+    }
+
+    pub fn tokens(&self) -> ScanShape {
+        let Scan { batch, steps, channels } = self.scan;
+        ScanShape { batch: batch as usize, steps: steps as usize, channels: channels as usize }
+    }
 
     pub fn tiles(&self) -> u64 {
         tiles(self.height, self.width, self.tile_size)

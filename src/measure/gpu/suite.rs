@@ -10,7 +10,7 @@ use super::device::Device;
 use super::facts::DeviceFacts;
 use super::instance::{Instance, Supply};
 use super::meter;
-use super::operation::{self, Config, Form, Operation};
+use super::operation::{self, Form, Operation};
 use super::parity;
 use super::program::Dtype;
 use super::scope::Scope;
@@ -52,7 +52,7 @@ pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureErr
 pub fn keys(suite: &str, scope: &Scope, device: &DeviceFacts) -> Result<BTreeMap<String, Key>, MeasureError> {
     let (major, minor) = device.compute_capability;
     let key = |one: &Timed| Key {
-        op: one.operation.name().to_owned(),
+        op: one.operation.name.to_owned(),
         bucket: bucket(&one.operation),
         dtype: one.dtype.word().to_owned(),
         source_digest: one.source_digest(),
@@ -72,7 +72,7 @@ pub fn tuned_id(suite: &str, operation: &Operation, dtype: Dtype) -> Result<Stri
 
 /// The exact shape of an operation, as registries name it.
 pub fn bucket(operation: &Operation) -> String {
-    let fields = operation.params().into_iter().map(|(name, value)| (name.to_owned(), Value::from(value)));
+    let fields = operation.params.iter().map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())));
     shape_bucket(&fields.collect())
 }
 
@@ -92,7 +92,7 @@ fn timed(scope: &Scope) -> Vec<Timed> {
 fn control(suite: &str, scope: &Scope) -> Result<Option<Workload>, MeasureError> {
     let Some(one) = timed(scope).into_iter().next() else { return Ok(None) };
     let plain = one.workload(suite, scope, TUNED, Track::Hot)?;
-    let params = [("of", one.operation.name().to_owned())];
+    let params = [("of", one.operation.name.to_owned())];
     Ok(Some(Workload {
         benchmark: Benchmark::new(suite, "aa_control", &params, "control")?,
         role: Role::Control,
@@ -119,7 +119,6 @@ impl Timed {
         let moved = operation.bytes_moved(*dtype);
         let launch = Calibration::DeviceLaunch { track };
         let is_tuned = variant == TUNED;
-        let candidates = operation.candidates();
         let (one, folder) = (self.clone(), scope.compiled.clone());
         Ok(Workload {
             benchmark: self.benchmark(suite, variant, track)?,
@@ -127,14 +126,22 @@ impl Timed {
             role: if track == Track::Hot { Role::Tracked } else { Role::Reported },
             class: Class::Device,
             threads: 1,
-            work: operation.work(),
+            work: operation.work,
             // A launch takes most of what a small kernel does, memory nearly all of what a large one does.
             companion: Companion::Calibration(moved.filter(|_| *is_large).map_or(launch, copy)),
             limit: moved.map(|moved| Limit { kernel: copy(moved), bytes: moved as f64 }),
-            configurations: if is_tuned { candidates.iter().map(|one| one.name()).collect() } else { Vec::new() },
+            configurations: if is_tuned {
+                operation.candidates.iter().map(|one| one.name()).collect()
+            } else {
+                Vec::new()
+            },
             tuned_with: if track == Track::Hot { None } else { Some(self.benchmark(suite, variant, Track::Hot)?.id()) },
             prepare: Box::new(move |order| {
-                let form = if is_tuned { Form::Tuned(configured(&one.operation, order)?) } else { Form::Reference };
+                let form = if is_tuned {
+                    Form::Tuned(one.operation.configuration(order.configuration)?)
+                } else {
+                    Form::Reference
+                };
                 let prepared = Device::of_this_thread(folder.as_deref())
                     .and_then(|device| one.prepare(&device, form, track, order));
                 prepared.map_err(|error| error.reason())
@@ -143,14 +150,14 @@ impl Timed {
     }
 
     fn benchmark(&self, suite: &str, variant: &str, track: Track) -> Result<Benchmark, BenchmarkError> {
-        let mut params = self.operation.params();
+        let mut params = self.operation.params.clone();
         params.push(("dtype", self.dtype.word().to_owned()));
         params.push(("track", track.word().to_owned()));
-        Benchmark::new(suite, self.operation.name(), &params, variant)
+        Benchmark::new(suite, self.operation.name, &params, variant)
     }
 
     fn source_digest(&self) -> String {
-        let candidates = self.operation.candidates().into_iter().map(Form::Tuned);
+        let candidates = self.operation.candidates.iter().copied().map(Form::Tuned);
         let programs = candidates.map(|form| self.operation.program(self.dtype, form));
         let files: BTreeSet<&str> =
             programs.flat_map(|program| program.kernels().map(|kernel| kernel.file).collect::<Vec<_>>()).collect();
@@ -191,12 +198,4 @@ impl Timed {
         let held = bytes.saturating_mul(instances.len());
         meter::prepared(device, instances, track, parity, held)
     }
-}
-
-/// The configuration that is wanted, the first where none is.
-fn configured(operation: &Operation, order: &Order<'_>) -> Result<Config, String> {
-    let candidates = operation.candidates();
-    let Some(wanted) = order.configuration else { return Ok(candidates[0]) };
-    let found = candidates.iter().copied().find(|candidate| candidate.name() == wanted);
-    found.ok_or_else(|| format!("it has no configuration `{wanted}`"))
 }

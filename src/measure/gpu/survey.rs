@@ -12,7 +12,7 @@ use super::instance::{Instance, Supply};
 use super::operation::{Form, Operation, service_kernels};
 use super::parity;
 use super::precision::fp8_unavailable;
-use super::program::{Dtype, Kernel, Program};
+use super::program::{CudaKernel, DeviceProgram, Dtype};
 use super::settings::Profile;
 use super::{DeviceError, probe};
 use sprag_model::benchmark::{Parity, ParityStatus};
@@ -72,7 +72,7 @@ pub struct Checked {
 pub fn compile(architectures: &[Architecture]) -> Result<Vec<CompiledKernel>, DeviceError> {
     probe::nvrtc()?;
     let known = compiler::architectures()?;
-    let units: Vec<(Kernel, Architecture)> = kernels()
+    let units: Vec<(CudaKernel, Architecture)> = kernels()
         .into_iter()
         .flat_map(|kernel| architectures.iter().map(move |one| (kernel.clone(), *one)))
         .filter(|(kernel, one)| kernel.dtype != Dtype::E4m3 || fp8_unavailable(Some((one / 10, one % 10))).is_none())
@@ -83,7 +83,7 @@ pub fn compile(architectures: &[Architecture]) -> Result<Vec<CompiledKernel>, De
 }
 
 /// All kernels of a file with one set of macros, for an architecture.
-fn compile_unit(kernel: &Kernel, architecture: Architecture, known: &[Architecture]) -> Vec<CompiledKernel> {
+fn compile_unit(kernel: &CudaKernel, architecture: Architecture, known: &[Architecture]) -> Vec<CompiledKernel> {
     let entry = |entry: &str, usage: Option<Usage>, log: Option<String>| CompiledKernel {
         file: kernel.file,
         entry: entry.to_owned(),
@@ -113,9 +113,9 @@ fn compile_unit(kernel: &Kernel, architecture: Architecture, known: &[Architectu
 
 /// One kernel of every file, element type and set of macros that a program of the timed shapes launches. Shapes that
 /// nothing divides evenly add narrower accesses and other tile sizes of the same variants, by the thousand.
-fn kernels() -> BTreeSet<Kernel> {
-    let mut found: BTreeMap<(&str, Dtype, BTreeMap<&str, u32>), Kernel> = BTreeMap::new();
-    let mut add = |kernel: &Kernel| {
+fn kernels() -> BTreeSet<CudaKernel> {
+    let mut found: BTreeMap<(&str, Dtype, BTreeMap<&str, u32>), CudaKernel> = BTreeMap::new();
+    let mut add = |kernel: &CudaKernel| {
         found.entry((kernel.file, kernel.dtype, kernel.defines.clone())).or_insert_with(|| kernel.clone());
     };
     for operation in Operation::every().into_iter().chain(Operation::all(&Profile::LARGE)) {
@@ -129,7 +129,7 @@ fn kernels() -> BTreeSet<Kernel> {
 
 /// Every form of an operation at every element type.
 fn forms(operation: &Operation, dtypes: &[Dtype]) -> Vec<(Dtype, Form)> {
-    let tuned = operation.candidates().into_iter().map(Form::Tuned);
+    let tuned = operation.candidates.iter().copied().map(Form::Tuned);
     let forms: Vec<Form> = [Form::Reference].into_iter().chain(tuned).collect();
     dtypes.iter().flat_map(|dtype| forms.iter().map(move |form| (*dtype, *form))).collect()
 }
@@ -147,7 +147,7 @@ impl Check {
     /// form ends with `reference`.
     fn name(&self) -> String {
         let form = self.configuration().unwrap_or_else(|| "reference".to_owned());
-        format!("{} {} {} {form}", self.operation.name(), self.operation.label(), self.dtype.word())
+        format!("{} {} {} {form}", self.operation.name, self.operation.label(), self.dtype.word())
     }
 
     fn configuration(&self) -> Option<String> {
@@ -157,7 +157,7 @@ impl Check {
         }
     }
 
-    fn program(&self) -> Program {
+    fn program(&self) -> DeviceProgram {
         self.operation.program(self.dtype, self.form)
     }
 
@@ -167,7 +167,7 @@ impl Check {
             Ok(parity) => (word(parity.status), parity.max_abs_error, parity.tolerance, None),
         };
         Checked {
-            operation: self.operation.name(),
+            operation: self.operation.name,
             shape: self.operation.label(),
             dtype: self.dtype.word(),
             form: if self.form == Form::Reference { "reference" } else { "tuned" },
@@ -202,7 +202,7 @@ pub fn checks(filters: &[String], capability: (u32, u32)) -> Vec<Check> {
 pub fn check(checks: &[Check], seed: u64, progress: &mut dyn FnMut(usize)) -> Result<Vec<Checked>, DeviceError> {
     let device = Device::of_this_thread(None)?;
     let programs = checks.iter().map(Check::program);
-    device.compile(programs.flat_map(|program| program.kernels().cloned().collect::<Vec<Kernel>>()));
+    device.compile(programs.flat_map(|program| program.kernels().cloned().collect::<Vec<CudaKernel>>()));
     let mut found = Vec::with_capacity(checks.len());
     for check in checks {
         progress(found.len());

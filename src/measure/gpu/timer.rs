@@ -17,7 +17,7 @@ use super::DeviceError;
 use super::device::Device;
 use super::driver::{Buffer, Event, Flag, Function, Graph};
 use super::instance::Instance;
-use super::program::{Dtype, Kernel};
+use super::program::{CudaKernel, Dtype};
 use super::track::Track;
 use crate::clock;
 
@@ -128,7 +128,7 @@ impl Timer {
 
 impl Gate {
     fn new(device: &Device) -> Result<Gate, DeviceError> {
-        let kernel = Kernel { file: "spin.cu", entry: "spin", dtype: Dtype::F32, defines: BTreeMap::new() };
+        let kernel = CudaKernel { file: "spin.cu", entry: "spin", dtype: Dtype::F32, defines: BTreeMap::new() };
         let gate = Gate { flag: device.context.flag()?, spin: device.function(&kernel)? };
         // Its first launch loads it, which must not happen in a sample.
         gate.flag.set(1);

@@ -15,21 +15,17 @@ use serde::{Deserialize, Serialize};
 use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
-use crate::gpu::operation::fusion_gate::FusionGate;
-use crate::gpu::operation::scan::ScanOperation;
-use crate::gpu::operation::tile_pack::TilePack;
-use crate::gpu::operation::tile_unpack::TileUnpack;
-use crate::gpu::operation::{Config, Draw, Form, Initial, Operation, Rule, Tiled, Way, ff_path};
+use crate::gpu::operation::fusion_gate::fusion_gate;
+use crate::gpu::operation::tile_pack::tile_pack;
+use crate::gpu::operation::tile_unpack::{TileUnpack, drawn_levels};
+use crate::gpu::operation::{Draw, Form, InitialState, LaunchConfig, Operation, ScanWay, Tiled, TokenScan, ff_path};
 use crate::gpu::parity;
-use crate::gpu::program::{Content, Dtype, Program};
+use crate::gpu::program::{Content, DeviceProgram, Dtype};
 use crate::gpu::settings::Settings;
 use crate::process::WorkerCommand;
 use crate::{MeasureError, clock, task};
 use sprag_formats::compat::apex_x::gpu_launches::{TimedOperation, TunedForm};
 use sprag_formats::compat::apex_x::gpu_report::{Calls, Selection};
-use sprag_kernels::fusion::Gate;
-use sprag_kernels::scan::ScanShape;
-use sprag_kernels::shape::MapShape;
 use sprag_kernels::tile::Overlap;
 use sprag_model::benchmark::{Parity, ParityStatus};
 
@@ -117,36 +113,27 @@ pub fn follow(plan: &GpuCallsPlan) -> Result<GpuCalls, String> {
 /// Sizes that the operation cannot have.
 pub(super) fn operation(timed: TimedOperation, settings: &Settings) -> Result<Operation, String> {
     let Settings { profile, seed, budgets, .. } = settings;
-    let size = |value: u32| value as usize;
-    let map = MapShape {
-        batch: size(profile.batch),
-        channels: size(profile.channels),
-        height: size(profile.height),
-        width: size(profile.width),
-    };
     let tiled = |offset: u64| {
-        let (side, count) = (size(profile.tile_size), size(profile.kmax));
-        Tiled::drawn(map, side, count, Draw::Distinct, seed.wrapping_add(offset)).map_err(|error| error.to_string())
+        let (side, count) = (profile.tile_size as usize, profile.kmax as usize);
+        let tiles = Tiled::drawn(profile.map(), side, count, Draw::Distinct, seed.wrapping_add(offset));
+        tiles.map_err(|error| error.to_string())
     };
     match timed {
-        TimedOperation::TilePack => Ok(Operation::new(TilePack(tiled(PACK_IDS_SEED)?))),
+        TimedOperation::TilePack => Ok(tile_pack(tiled(PACK_IDS_SEED)?)),
         TimedOperation::TileUnpack => {
             let tiles = tiled(UNPACK_IDS_SEED)?;
-            let rule = Rule::drawn(tiles.ids().len(), Overlap::Override, seed.wrapping_add(UNPACK_IDS_SEED));
-            TileUnpack::new(tiles, rule).map(Operation::new).map_err(|error| error.to_string())
+            let levels = drawn_levels(tiles.ids().len(), seed.wrapping_add(UNPACK_IDS_SEED));
+            let unpack = TileUnpack::on_grid(tiles, Some(levels), Overlap::Override);
+            unpack.map(TileUnpack::operation).map_err(|error| error.to_string())
         }
-        TimedOperation::FusionGate => Ok(Operation::new(FusionGate { map, gate: Gate::default() })),
+        TimedOperation::FusionGate => Ok(fusion_gate(profile.map())),
         TimedOperation::Scan => {
-            let tokens = ScanShape {
-                batch: size(profile.scan.batch),
-                steps: size(profile.scan.steps),
-                channels: size(profile.scan.channels),
-            };
-            Ok(Operation::new(ScanOperation { tokens, way: Way::Forward, initial: Initial::Zero }))
+            let (way, initial) = (ScanWay::Forward, InitialState::Zero);
+            Ok(TokenScan { tokens: profile.tokens(), way, initial }.operation())
         }
         TimedOperation::EndToEnd => {
-            let module = ff_path::config(size(profile.kmax), budgets.b1, budgets.b2);
-            ff_path::FfPath::new(map, module, *seed).map(Operation::new)
+            let module = ff_path::config(profile.kmax as usize, budgets.b1, budgets.b2);
+            ff_path::FfPath::new(profile.map(), module, *seed).map(ff_path::FfPath::operation)
         }
     }
 }
@@ -160,8 +147,8 @@ struct Choosing<'a> {
 
 impl<'a> Choosing<'a> {
     /// The choice of an operation; `None` where it makes none.
-    fn from_operation(operation: &'a Operation, program: &Program) -> Option<Choosing<'a>> {
-        let shape = operation.selection()?;
+    fn from_operation(operation: &'a Operation, program: &DeviceProgram) -> Option<Choosing<'a>> {
+        let shape = operation.selection.as_deref()?;
         let holds_ids = |place: &usize| matches!(program.buffers[*place].content, Content::Integers(_));
         Some(Choosing { shape, places: (0..program.buffers.len()).filter(holds_ids).collect() })
     }
@@ -181,7 +168,7 @@ impl<'a> Choosing<'a> {
 
 /// What each call of the operation chooses; nothing where it makes no choice.
 fn selection(operation: &Operation) -> Selection {
-    let Some(shape) = operation.selection() else { return Selection::default() };
+    let Some(shape) = &operation.selection else { return Selection::default() };
     let selection = shape.selection();
     Selection {
         level_0: selection.l0.len() as u64,
@@ -200,7 +187,7 @@ fn both_forms(
 ) -> Result<BothForms, String> {
     let plain =
         || series(device, plan, operation, Form::Reference).map(|(series, _)| series).map_err(|fault| reason(&fault));
-    let config = config(operation, plan.configurations.get(&timed))?;
+    let config = operation.configuration(plan.configurations.get(&timed).map(String::as_str))?;
     let reference = plain()?;
     let (dispatch, tuned) = match series(device, plan, operation, Form::Tuned(config)) {
         Ok((series, calls)) => {
@@ -268,16 +255,8 @@ fn right(parity: &Parity, shape: &str) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// The configuration of that name, the first where none is named.
-fn config(operation: &Operation, name: Option<&String>) -> Result<Config, String> {
-    let candidates = operation.candidates();
-    let Some(name) = name else { return Ok(candidates[0]) };
-    let found = candidates.into_iter().find(|candidate| candidate.name() == *name);
-    found.ok_or_else(|| format!("it has no configuration `{name}`"))
-}
-
 /// The kernels of a program in the order of their launches, each once.
-fn kernels(program: &Program) -> Vec<String> {
+fn kernels(program: &DeviceProgram) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for kernel in program.kernels() {
         if !names.iter().any(|name| name == kernel.entry) {
@@ -288,8 +267,8 @@ fn kernels(program: &Program) -> Vec<String> {
 }
 
 /// What a configuration sets, by macro.
-fn macros(config: Config) -> BTreeMap<String, u32> {
-    let Config { block, vector, unroll, chunk } = config;
+fn macros(config: LaunchConfig) -> BTreeMap<String, u32> {
+    let LaunchConfig { block, vector, unroll, chunk } = config;
     let all = [("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)];
     all.into_iter().filter(|(_, value)| *value > 0).map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -314,8 +293,8 @@ mod tests {
     fn the_operations_have_the_sizes_that_are_asked_for() {
         let check = |timed: TimedOperation, expected: &str| {
             let operation = fixed(timed);
-            assert_eq!(format!("{} {}", operation.name(), operation.label()), expected);
-            assert_eq!(timed.word(), operation.name());
+            assert_eq!(format!("{} {}", operation.name, operation.label()), expected);
+            assert_eq!(timed.word(), operation.name);
         };
         check(TimedOperation::TilePack, "tile_pack b=1 c=128 h=128 w=128 t=8 k=32");
         check(TimedOperation::TileUnpack, "tile_unpack b=1 c=128 h=128 w=128 t=8 k=32 overlap=override");
@@ -385,11 +364,11 @@ mod tests {
     #[test]
     fn a_configuration_is_taken_by_its_name() {
         let pack = fixed(TimedOperation::TilePack);
-        let candidates = pack.candidates();
-        assert_eq!(config(&pack, None), Ok(candidates[0]));
-        assert_eq!(config(&pack, Some(&candidates[1].name())), Ok(candidates[1]));
-        assert_eq!(config(&pack, Some(&"fast".to_owned())), Err("it has no configuration `fast`".to_owned()));
-        let macros = macros(Config { block: 128, vector: 16, unroll: 2, chunk: 0 });
+        let candidates = &pack.candidates;
+        assert_eq!(pack.configuration(None), Ok(candidates[0]));
+        assert_eq!(pack.configuration(Some(&candidates[1].name())), Ok(candidates[1]));
+        assert_eq!(pack.configuration(Some("fast")), Err("it has no configuration `fast`".to_owned()));
+        let macros = macros(LaunchConfig { block: 128, vector: 16, unroll: 2, chunk: 0 });
         let expected = [("BLOCK", 128), ("UNROLL", 2), ("VECTOR", 16)].map(|(name, value)| (name.to_owned(), value));
         assert_eq!(macros, BTreeMap::from(expected));
     }
@@ -397,7 +376,7 @@ mod tests {
     #[test]
     fn each_kernel_is_named_once() {
         let path = fixed(TimedOperation::EndToEnd);
-        let program = path.program(Dtype::F16, Form::Tuned(path.candidates()[0]));
+        let program = path.program(Dtype::F16, Form::Tuned(path.candidates[0]));
         assert_eq!(kernels(&program), ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"]);
     }
 

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::super::program::{Dtype, Kernel};
+use super::super::program::{CudaKernel, Dtype};
 use super::super::settings::Profile;
 use super::kernel::Operation;
-use super::{copy, ff_path, fused, fusion_gate, scan, tile_pack, tile_unpack, tile_unpack_anywhere};
+use super::{copy, ff_path, fused, fusion_gate, scan, tile_pack, tile_unpack};
 
 /// The operations that a suite times at the sizes of a profile, in the order in which tables list them.
 const TIMED: [fn(&Profile) -> Vec<Operation>; 6] =
     [tile_pack::timed, tile_unpack::timed, fused::timed, fusion_gate::timed, scan::timed, ff_path::timed];
 
-const CHECKED: [fn() -> Vec<Operation>; 2] = [tile_unpack_anywhere::checked, copy::checked];
+const CHECKED: [fn() -> Vec<Operation>; 2] = [tile_unpack::checked, copy::checked];
 
 impl Operation {
     pub fn all(profile: &Profile) -> Vec<Operation> {
@@ -50,8 +50,8 @@ pub fn files() -> impl Iterator<Item = &'static str> {
 }
 
 /// The kernels that no operation launches, for an element type: they fill, compare, wait and read clocks.
-pub fn service_kernels(dtype: Dtype) -> Vec<Kernel> {
-    let kernel = |file, entry| Kernel { file, entry, dtype, defines: BTreeMap::new() };
+pub fn service_kernels(dtype: Dtype) -> Vec<CudaKernel> {
+    let kernel = |file, entry| CudaKernel { file, entry, dtype, defines: BTreeMap::new() };
     vec![
         kernel("fill.cu", "fill_uniform"),
         kernel("compare.cu", "compare"),

@@ -1,103 +1,84 @@
 //! What the tests of all operations check alike.
 
-use super::super::program::{BufferSpec, Content, Data, Dtype, Launch, Program, Step};
-use super::inputs::with_element;
-use super::tiled::Draw;
-use super::{Config, Form, Inputs, Tiled, source};
+use super::super::program::{Argument, BufferSpec, Content, Data, DeviceProgram, Dtype, Launch};
+use super::{Form, HostInputs, LaunchConfig, Operation, Tiled, source};
 use half::{bf16, f16};
 use sprag_base::stats::random::SplitMix64;
-use sprag_kernels::element::{E4m3, Element};
-use sprag_kernels::shape::MapShape;
+use sprag_kernels::element::E4m3;
 use std::collections::BTreeSet;
 
-/// Shapes that do not divide evenly, with tiles of all kinds of sides, none and many, and more columns than a block.
-pub(super) fn tiled_shapes() -> Vec<Tiled> {
-    let shape = |(batch, channels, rows, columns, side, count): (usize, usize, usize, usize, usize, usize), draw| {
-        let map = MapShape { batch, channels, height: rows * side, width: columns * side };
-        Tiled::drawn(map, side, count, draw, 7).unwrap()
-    };
-    let mut shapes = vec![shape((1, 2, 1, 1030, 1, 9), Draw::Distinct), shape((1, 3, 2, 2, 8, 0), Draw::Distinct)];
-    for sizes in [(2, 5, 3, 4, 3, 5), (1, 7, 2, 3, 8, 3), (3, 1, 4, 4, 1, 20), (1, 33, 3, 5, 16, 7), (2, 3, 1, 1, 6, 1)]
-    {
-        shapes.push(shape(sizes, Draw::Distinct));
-        shapes.push(shape(sizes, Draw::Repeating));
-    }
-    shapes
-}
+const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
 
-pub(super) fn names_are_distinct(candidates: &[Config]) {
-    let names: BTreeSet<String> = candidates.iter().map(|config| config.name()).collect();
-    assert_eq!(names.len(), candidates.len());
-}
-
-/// Every form in every element type can be, of a file that is there, and has the buffers of the reference; the tuned launches
-/// are handed on.
-pub(super) fn programs(
-    candidates: &[Config],
-    program: impl Fn(Dtype, Form) -> Program,
-    check: impl Fn(&Launch, Config),
-) {
-    let kept = |program: &Program| -> Vec<BufferSpec> {
+/// Configurations have names of their own; every form in every element type can be, of a file that is there, and has the
+/// buffers of the reference, whose outputs are what is expected. The tuned launches are handed on.
+pub(super) fn launches(operation: &Operation, check: impl Fn(&Launch, LaunchConfig)) {
+    let names: BTreeSet<String> = operation.candidates.iter().map(|config| config.name()).collect();
+    assert_eq!(names.len(), operation.candidates.len());
+    let shared = |program: &DeviceProgram| -> Vec<BufferSpec> {
         program.buffers.iter().filter(|spec| spec.content != Content::Scratch).cloned().collect()
     };
-    for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3] {
-        let plain = program(dtype, Form::Reference);
-        assert_eq!(plain.fault(), None);
-        for &config in candidates {
-            let tuned = program(dtype, Form::Tuned(config));
-            assert_eq!(tuned.fault(), None, "{}", config.name());
-            assert_eq!(kept(&tuned), kept(&plain), "{}", config.name());
-            for step in &tuned.steps {
-                if let Step::Launch(launch) = step {
-                    assert!(source(launch.kernel.file).is_some_and(|text| text.contains(launch.kernel.entry)));
-                    check(launch, config);
-                }
+    for dtype in DTYPES {
+        let plain = operation.program(dtype, Form::Reference);
+        assert_eq!(plain.fault(), None, "{operation:?} {dtype:?}");
+        for &config in &operation.candidates {
+            let tuned = operation.program(dtype, Form::Tuned(config));
+            assert_eq!(tuned.fault(), None, "{operation:?} {dtype:?} {}", config.name());
+            assert_eq!(shared(&tuned), shared(&plain), "{operation:?} {dtype:?} {}", config.name());
+            for launch in tuned.launches() {
+                assert!(source(launch.kernel.file).is_some_and(|text| text.contains(launch.kernel.entry)));
+                check(launch, config);
             }
         }
     }
 }
 
-pub(in crate::gpu) fn inputs(program: &Program) -> Inputs {
+/// The blocks of a launch whose arguments from that place on are those of bands cover the map; gives the cells of a block.
+pub(super) fn bands_cover(tiles: &Tiled, launch: &Launch, place: usize) -> usize {
+    let (map, side) = (tiles.map(), tiles.tile_size());
+    let [Argument::I32(cells), Argument::I32(parts), Argument::I32(group)] = launch.arguments[place..] else {
+        panic!("{:?}", launch.arguments)
+    };
+    let [x, y, z] = launch.grid.map(|blocks| blocks as usize);
+    let (cells, parts, group) = (cells as usize, parts as usize, group as usize);
+    assert!(parts * cells * side >= map.width && (parts - 1) * cells * side < map.width);
+    assert_eq!((x, z), (map.height / side * parts, map.batch));
+    assert!(y * group >= map.channels && (y - 1) * group < map.channels);
+    assert_eq!(side * launch.kernel.dtype.bytes() % launch.kernel.defines["VECTOR"] as usize, 0);
+    cells
+}
+
+/// Inputs for a program, made on the host.
+pub(in crate::gpu) fn inputs(program: &DeviceProgram) -> HostInputs {
     let given = |spec: &&BufferSpec| !matches!(spec.content, Content::Output | Content::Scratch);
-    Inputs::new(program.buffers.iter().take_while(given).map(bytes).collect())
+    HostInputs::new(program.buffers.iter().take_while(given).map(bytes).collect())
 }
 
 fn bytes(spec: &BufferSpec) -> Vec<u8> {
     let mut random = SplitMix64::new(spec.count as u64);
+    let mut drawn = (0..spec.count).map(|_| random.uniform() as f32);
     match (&spec.content, spec.data) {
         (Content::Integers(values), _) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
         (Content::Floats(values), _) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        (_, Data::Element(dtype)) => with_element!(dtype, T => {
-            (0..spec.count).flat_map(|_| T::from_f32(random.uniform() as f32).le_bytes()).collect()
-        }),
-        (_, Data::F32 | Data::I32) => (0..spec.count).flat_map(|_| (random.uniform() as f32).to_le_bytes()).collect(),
+        (_, Data::Element(Dtype::F16)) => drawn.flat_map(|value| f16::from_f32(value).to_le_bytes()).collect(),
+        (_, Data::Element(Dtype::Bf16)) => drawn.flat_map(|value| bf16::from_f32(value).to_le_bytes()).collect(),
+        (_, Data::Element(Dtype::E4m3)) => drawn.map(|value| E4m3::from_f32(value).to_bits()).collect(),
+        (_, Data::Element(Dtype::F32) | Data::F32 | Data::I32) => drawn.by_ref().flat_map(f32::to_le_bytes).collect(),
     }
 }
 
-trait Bytes: Element {
-    fn le_bytes(self) -> Vec<u8>;
-}
-
-impl Bytes for f32 {
-    fn le_bytes(self) -> Vec<u8> {
-        self.to_le_bytes().to_vec()
-    }
-}
-
-impl Bytes for f16 {
-    fn le_bytes(self) -> Vec<u8> {
-        self.to_le_bytes().to_vec()
-    }
-}
-
-impl Bytes for bf16 {
-    fn le_bytes(self) -> Vec<u8> {
-        self.to_le_bytes().to_vec()
-    }
-}
-
-impl Bytes for E4m3 {
-    fn le_bytes(self) -> Vec<u8> {
-        vec![self.to_bits()]
+/// The outputs that are expected are those of the program, at every shape of every operation.
+#[test]
+fn outputs_are_expected_where_they_stand() {
+    for shape in Operation::every().iter().flat_map(Operation::uneven) {
+        for dtype in DTYPES {
+            let program = shape.program(dtype, Form::Reference);
+            let expected = shape.expected(dtype, &inputs(&program)).expect("the inputs fit");
+            let outputs = program.buffers.iter().enumerate().filter(|(_, spec)| spec.content == Content::Output);
+            let outputs: BTreeSet<(usize, usize)> = outputs.map(|(place, spec)| (place, spec.count)).collect();
+            let expected: BTreeSet<(usize, usize)> =
+                expected.iter().map(|one| (one.buffer, one.values.len())).collect();
+            assert_eq!(expected, outputs, "{shape:?} {dtype:?}");
+            assert!(shape.expected(dtype, &HostInputs::default()).is_err(), "{shape:?}");
+        }
     }
 }

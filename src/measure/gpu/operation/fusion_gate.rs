@@ -1,129 +1,112 @@
 //! FusionGate on the device: `kernels/fusion_gate.cu`.
 
-use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::super::program::{Argument, DeviceProgram, Dtype};
 use super::super::settings::Profile;
+use super::builder::{Call, ProgramBuilder, buffers, int, kernel, long, vector};
 use super::inputs::with_element;
-use super::kernel::{CudaKernel, Operation, map_params, summed_tolerance};
-use super::shapes;
-use super::{Config, Expected, Form, Inputs, Stored, launch};
+use super::kernel::{Code, Operation, map_params, summed};
+use super::tiled;
+use super::{Expected, Form, HostInputs, LaunchConfig, Stored};
 use sprag_kernels::element::Element;
 use sprag_kernels::fusion::{self, Gate};
 use sprag_kernels::shape::MapShape;
-use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here `chunk` is the number of channels that a thread
 /// takes with one gate.
-const CANDIDATES: &[Config] = &[
-    Config { block: 128, vector: 16, unroll: 2, chunk: 8 },
-    Config { block: 256, vector: 16, unroll: 2, chunk: 16 },
-    Config { block: 256, vector: 16, unroll: 4, chunk: 16 },
-    Config { block: 128, vector: 16, unroll: 4, chunk: 16 },
-    Config { block: 128, vector: 16, unroll: 4, chunk: 4 },
-    Config { block: 256, vector: 16, unroll: 1, chunk: 16 },
-    Config { block: 512, vector: 16, unroll: 2, chunk: 32 },
-    Config { block: 256, vector: 8, unroll: 4, chunk: 16 },
+const CANDIDATES: &[LaunchConfig] = &[
+    LaunchConfig::new(128, 16, 2, 8),
+    LaunchConfig::new(256, 16, 2, 16),
+    LaunchConfig::new(256, 16, 4, 16),
+    LaunchConfig::new(128, 16, 4, 16),
+    LaunchConfig::new(128, 16, 4, 4),
+    LaunchConfig::new(256, 16, 1, 16),
+    LaunchConfig::new(512, 16, 2, 32),
+    LaunchConfig::new(256, 8, 4, 16),
 ];
 
 const FILE: &str = "fusion_gate.cu";
 
+/// The places of the outputs.
 const FUSED: usize = 4;
 const ALPHA: usize = 5;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FusionGate {
-    /// The shape of the map; no axis is zero, and its planes fit 31 bits.
-    pub map: MapShape,
-    pub gate: Gate,
-}
-
+/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
-    vec![Operation::new(FusionGate { map: shapes::map(profile), gate: Gate::default() })]
+    vec![fusion_gate(profile.map())]
 }
 
-impl CudaKernel for FusionGate {
-    fn name(&self) -> &'static str {
-        "fusion_gate"
-    }
-
-    fn params(&self) -> Vec<(&'static str, String)> {
-        map_params(self.map)
-    }
-
-    fn work(&self) -> (&'static str, f64) {
-        ("elements_per_s", self.map.elements() as f64)
-    }
-
-    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
-        Some((3 * self.map.elements() + 3 * self.map.pixels()) * dtype.bytes())
-    }
-
-    fn candidates(&self) -> Vec<Config> {
-        CANDIDATES.to_vec()
-    }
-
-    fn program(&self, dtype: Dtype, form: Form) -> Program {
-        let FusionGate { map, gate } = *self;
-        let buffers = vec![
-            launch::normal("base", dtype, map.elements(), 0),
-            launch::normal("detail", dtype, map.elements(), 1),
-            launch::uniform("boundary", dtype, map.pixels(), 2),
-            launch::uniform("uncertainty", dtype, map.pixels(), 3),
-            launch::output("fused", dtype, map.elements()),
-            launch::output("alpha", dtype, map.pixels()),
-        ];
-        let mut arguments: Vec<Argument> = (0..buffers.len()).map(Argument::Buffer).collect();
-        let weights = [gate.boundary_log_weight, gate.uncertainty_log_weight].map(fusion::softplus);
-        arguments.extend([weights[0], weights[1], gate.bias].map(Argument::F32));
-        arguments.extend([launch::int(map.channels), launch::long(map.plane())]);
-        let step = match form {
-            Form::Reference => {
-                arguments.push(launch::long(map.elements()));
-                launch::plain(FILE, "fusion_gate_reference", dtype, map.elements(), arguments)
-            }
-            Form::Tuned(config) => Step::Launch(tuned(map, dtype, config, arguments)),
-        };
-        Program { buffers, steps: vec![step] }
-    }
-
-    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-        with_element!(dtype, T => expected_of::<T>(self, dtype, inputs))
-    }
-
-    fn tolerance(&self, dtype: Dtype) -> f64 {
-        summed_tolerance(dtype)
-    }
-
-    fn uneven(&self) -> Vec<Operation> {
-        let with = |[batch, channels, rows, columns, side, _]: [usize; 6]| FusionGate {
-            map: MapShape { batch, channels, height: rows * side, width: columns * side },
-            ..*self
-        };
-        shapes::UNEVEN_MAPS.into_iter().map(with).map(Operation::new).collect()
+/// The gate over a map of which no axis is zero, and whose planes fit 31 bits.
+pub fn fusion_gate(map: MapShape) -> Operation {
+    Operation {
+        name: "fusion_gate",
+        params: map_params(map),
+        work: ("elements_per_s", map.elements() as f64),
+        elements_moved: Some(3 * map.elements() + 3 * map.pixels()),
+        candidates: CANDIDATES.to_vec(),
+        tolerance: summed,
+        selection: None,
+        code: Code::new(map, program, expected, |_| {
+            let map = |[batch, channels, rows, columns, side, _]: [usize; 6]| MapShape {
+                batch,
+                channels,
+                height: rows * side,
+                width: columns * side,
+            };
+            tiled::UNEVEN_MAPS.map(map).map(fusion_gate).to_vec()
+        }),
     }
 }
 
-fn tuned(map: MapShape, dtype: Dtype, config: Config, arguments: Vec<Argument>) -> Launch {
-    let Config { block, unroll, chunk, .. } = config;
-    let vector = launch::vector(config, dtype, map.plane());
-    let vectors = map.plane() * dtype.bytes() / vector as usize;
-    let grid = [vectors.div_ceil(block as usize), map.channels.div_ceil(chunk as usize), map.batch].map(launch::count);
-    let defines = BTreeMap::from([("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)]);
-    Launch { kernel: Kernel { file: FILE, entry: "fusion_gate", dtype, defines }, grid, block, shared: 0, arguments }
+fn program(map: &MapShape, dtype: Dtype, form: Form) -> DeviceProgram {
+    let (map, gate) = (*map, Gate::default());
+    let mut program = ProgramBuilder::new(dtype);
+    let places = [
+        program.normal("base", map.elements()),
+        program.normal("detail", map.elements()),
+        program.uniform("boundary", map.pixels()),
+        program.uniform("uncertainty", map.pixels()),
+        program.output("fused", map.elements()),
+        program.output("alpha", map.pixels()),
+    ];
+    let mut arguments = buffers(&places);
+    let weights = [gate.boundary_log_weight, gate.uncertainty_log_weight].map(fusion::softplus);
+    arguments.extend([weights[0], weights[1], gate.bias].map(Argument::F32));
+    arguments.extend([int(map.channels), long(map.plane())]);
+    match form {
+        Form::Reference => {
+            arguments.push(long(map.elements()));
+            program.plain(FILE, "fusion_gate_reference", map.elements(), arguments);
+        }
+        Form::Tuned(config) => {
+            let LaunchConfig { block, unroll, chunk, .. } = config;
+            let vector = vector(config, dtype, map.plane());
+            let vectors = map.plane() * dtype.bytes() / vector as usize;
+            let grid = [vectors.div_ceil(block as usize), map.channels.div_ceil(chunk as usize), map.batch];
+            let defines = [("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)];
+            let kernel = kernel(FILE, "fusion_gate", dtype, &defines);
+            program.launch(Call { kernel, grid, block, shared: 0 }, arguments);
+        }
+    }
+    program.finish()
 }
 
-fn expected_of<T: Element + Stored>(
-    shape: &FusionGate,
+fn expected(map: &MapShape, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    with_element!(dtype, T => expected_elements::<T>(*map, dtype, inputs))
+}
+
+fn expected_elements<T: Element + Stored>(
+    map: MapShape,
     dtype: Dtype,
-    inputs: &Inputs,
+    inputs: &HostInputs,
 ) -> Result<Vec<Expected>, String> {
     let (base, detail) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
     let (boundary, uncertainty) = (inputs.elements::<T>(2)?, inputs.elements::<T>(3)?);
     let read = fusion::Inputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
-    let mut fused = vec![T::default(); shape.map.elements()];
-    let mut alpha = vec![T::default(); shape.map.pixels()];
-    fusion::reference(&read, shape.map, &shape.gate, &mut alpha, &mut fused).map_err(|error| error.to_string())?;
-    let (of_fused, of_alpha) = tolerances(dtype);
-    Ok(vec![Expected::new(FUSED, &fused, of_fused), Expected::new(ALPHA, &alpha, of_alpha)])
+    let mut fused = vec![T::default(); map.elements()];
+    let mut alpha = vec![T::default(); map.pixels()];
+    fusion::reference(&read, map, &Gate::default(), &mut alpha, &mut fused).map_err(|error| error.to_string())?;
+    let (fused_tolerance, alpha_tolerance) = tolerances(dtype);
+    Ok(vec![Expected::new(FUSED, &fused, fused_tolerance), Expected::new(ALPHA, &alpha, alpha_tolerance)])
 }
 
 /// How far the fused map and the gate may be from the reference.
@@ -146,43 +129,22 @@ mod tests {
     use super::super::checks;
     use super::*;
 
-    fn shapes() -> Vec<FusionGate> {
-        let shape = |(batch, channels, height, width)| FusionGate {
-            map: MapShape { batch, channels, height, width },
-            gate: Gate::default(),
-        };
-        [(1, 1, 1, 1), (2, 5, 7, 9), (1, 17, 16, 16), (3, 33, 6, 130)].map(shape).to_vec()
-    }
-
     #[test]
     fn every_form_covers_all_pixels_of_all_channels() {
-        checks::names_are_distinct(CANDIDATES);
-        for shape in shapes() {
-            checks::programs(
-                CANDIDATES,
-                |dtype, form| shape.program(dtype, form),
-                |launch, config| {
-                    let [pieces, groups, samples] = launch.grid.map(|blocks| blocks as usize);
-                    let vector = launch.kernel.defines["VECTOR"] as usize;
-                    let (bytes, piece) =
-                        (shape.map.plane() * launch.kernel.dtype.bytes(), launch.block as usize * vector);
-                    assert!(bytes % vector == 0 && pieces * piece >= bytes && (pieces - 1) * piece < bytes);
-                    let (chunk, channels) = (config.chunk as usize, shape.map.channels);
-                    assert!(groups * chunk >= channels && (groups - 1) * chunk < channels);
-                    assert_eq!(samples, shape.map.batch);
-                },
-            );
-        }
-    }
-
-    #[test]
-    fn the_expected_outputs_have_their_places() {
-        for shape in shapes() {
-            let program = shape.program(Dtype::F32, Form::Reference);
-            let expected = shape.expected(Dtype::F32, &checks::inputs(&program)).unwrap();
-            for expected in &expected {
-                assert_eq!(expected.values.len(), program.buffers[expected.buffer].count);
-            }
+        for (batch, channels, height, width) in [(1, 1, 1, 1), (2, 5, 7, 9), (1, 17, 16, 16), (3, 33, 6, 130)] {
+            let map = MapShape { batch, channels, height, width };
+            let operation = fusion_gate(map);
+            checks::launches(&operation, |launch, config| {
+                let [pieces, groups, samples] = launch.grid.map(|blocks| blocks as usize);
+                let vector = launch.kernel.defines["VECTOR"] as usize;
+                let (bytes, piece) = (map.plane() * launch.kernel.dtype.bytes(), launch.block as usize * vector);
+                assert!(bytes % vector == 0 && pieces * piece >= bytes && (pieces - 1) * piece < bytes);
+                let chunk = config.chunk as usize;
+                assert!(groups * chunk >= channels && (groups - 1) * chunk < channels);
+                assert_eq!(samples, batch);
+            });
+            let inputs = checks::inputs(&operation.program(Dtype::F32, Form::Reference));
+            let expected = operation.expected(Dtype::F32, &inputs).unwrap();
             assert!(expected[1].values.iter().all(|alpha| (0.5..1.0).contains(alpha)));
         }
     }

@@ -5,7 +5,7 @@ use sprag_kernels::element::{E4m3, Element};
 
 /// The bytes of the input buffers of a program, by place.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Inputs {
+pub struct HostInputs {
     buffers: Vec<Vec<u8>>,
 }
 
@@ -52,10 +52,10 @@ macro_rules! with_element {
 
 pub(in crate::gpu) use with_element;
 
-impl Inputs {
+impl HostInputs {
     /// The bytes of each input buffer.
     pub fn new(buffers: Vec<Vec<u8>>) -> Self {
-        Inputs { buffers }
+        HostInputs { buffers }
     }
 
     pub fn elements<T: Stored>(&self, place: usize) -> Result<Vec<T>, String> {
@@ -133,13 +133,13 @@ mod tests {
 
     #[test]
     fn bytes_are_read_as_what_they_are() {
-        let inputs = Inputs::new(vec![vec![0x00, 0x3c, 0x00, 0xc0], vec![5, 0, 0, 0, 255, 255, 255, 255]]);
+        let inputs = HostInputs::new(vec![vec![0x00, 0x3c, 0x00, 0xc0], vec![5, 0, 0, 0, 255, 255, 255, 255]]);
         assert_eq!(inputs.elements::<f16>(0), Ok(vec![f16::from_f32(1.0), f16::from_f32(-2.0)]));
         assert_eq!(inputs.elements::<E4m3>(0).unwrap().len(), 4);
         assert_eq!(inputs.integers(1), Ok(vec![5, -1]));
         assert_eq!(inputs.ids(1), Err("input 1 holds -1".to_owned()));
         assert_eq!(inputs.floats(2), Err("there is no input 2".to_owned()));
-        let odd = Inputs::new(vec![vec![0; 3]]);
+        let odd = HostInputs::new(vec![vec![0; 3]]);
         assert_eq!(odd.elements::<bf16>(0), Err("input 0 holds 3 bytes, no whole values of 2".to_owned()));
     }
 

@@ -1,75 +1,111 @@
-//! What is declared of a CUDA kernel: from this the suite, the parity checks, `sprag kernels` and the reports follow.
+//! What is declared of an operation: from this the suite, the parity checks, `sprag kernels` and the reports follow.
 
-use super::super::program::{Dtype, Program};
+use super::super::program::{DeviceProgram, Dtype};
 use super::ff_path::FfPath;
-use super::inputs::{Expected, Inputs};
+use super::inputs::{Expected, HostInputs};
 use sprag_kernels::shape::MapShape;
-use sprag_kernels::tile::Overlap;
-use std::fmt::Debug;
-use std::ops::Deref;
+use std::fmt;
 use std::rc::Rc;
 
-/// A CUDA kernel, or several that make one operation, at one shape.
-pub trait CudaKernel: Debug {
-    fn name(&self) -> &'static str;
-
+/// A CUDA kernel, or several that make one operation, at one shape: a value, whatever its code computes.
+#[derive(Clone)]
+pub struct Operation {
+    /// Its name, as benchmarks bear it.
+    pub name: &'static str,
     /// Its sizes, as parameters of a benchmark.
-    fn params(&self) -> Vec<(&'static str, String)>;
-
+    pub params: Vec<(&'static str, String)>,
     /// The throughput metric, and how many units one call works through.
-    fn work(&self) -> (&'static str, f64);
-
-    /// The bytes that a call must read and write at least; absent where intermediate results make that no bound.
-    fn bytes_moved(&self, dtype: Dtype) -> Option<usize>;
-
+    pub work: (&'static str, f64),
+    /// Elements that a call must read and write at least; absent where intermediate results make that no bound.
+    pub elements_moved: Option<usize>,
     /// The configurations of the tuned form, the one used untuned first.
-    fn candidates(&self) -> Vec<Config>;
+    pub candidates: Vec<LaunchConfig>,
+    /// How far the two forms may be from each other, absolute and relative alike: what moves and mixes elements rounds
+    /// at the same points in both, what sums rounds in another order.
+    pub tolerance: fn(Dtype) -> f64,
+    /// The tiles that the host chooses in each call, where it does.
+    pub selection: Option<Rc<FfPath>>,
+    pub code: Code,
+}
 
-    fn program(&self, dtype: Dtype, form: Form) -> Program;
+/// What a call does on the device, what must come out of it, and at which shapes that is checked.
+#[derive(Clone)]
+pub struct Code {
+    program: Rc<dyn Fn(Dtype, Form) -> DeviceProgram>,
+    expected: Rc<dyn Fn(Dtype, &HostInputs) -> Result<Vec<Expected>, String>>,
+    uneven: Rc<dyn Fn() -> Vec<Operation>>,
+}
+
+impl Code {
+    /// The code of a shape, from plain functions of it.
+    pub fn new<S: 'static>(
+        shape: S,
+        program: fn(&S, Dtype, Form) -> DeviceProgram,
+        expected: fn(&S, Dtype, &HostInputs) -> Result<Vec<Expected>, String>,
+        uneven: fn(&S) -> Vec<Operation>,
+    ) -> Code {
+        let shape = Rc::new(shape);
+        let (for_program, for_expected) = (shape.clone(), shape.clone());
+        Code {
+            program: Rc::new(move |dtype, form| program(&for_program, dtype, form)),
+            expected: Rc::new(move |dtype, inputs| expected(&for_expected, dtype, inputs)),
+            uneven: Rc::new(move || uneven(&shape)),
+        }
+    }
+}
+
+impl Operation {
+    /// Its sizes as one text, for messages.
+    pub fn label(&self) -> String {
+        self.params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+
+    pub fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
+        self.elements_moved.map(|elements| elements * dtype.bytes())
+    }
+
+    /// What a call does on the device.
+    pub fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
+        (self.code.program)(dtype, form)
+    }
 
     /// What its outputs must come to, by the CPU reference.
-    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String>;
-
-    /// How far the two forms may be from each other, absolute and relative alike: what moves and mixes elements rounds at
-    /// the same points in both, what sums rounds in another order.
-    fn tolerance(&self, _dtype: Dtype) -> f64 {
-        0.0
+    ///
+    /// # Errors
+    /// Inputs that do not fit the shape.
+    pub fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+        (self.code.expected)(dtype, inputs)
     }
 
     /// Shapes of the same operation that nothing divides evenly, small enough for the CPU to check in moments.
-    fn uneven(&self) -> Vec<Operation>;
-
-    /// The tiles that the host chooses in each call, where it does.
-    fn selection(&self) -> Option<&FfPath> {
-        None
+    pub fn uneven(&self) -> Vec<Operation> {
+        (self.code.uneven)()
     }
 
-    /// Its sizes as one text, for messages.
-    fn label(&self) -> String {
-        let parts: Vec<String> = self.params().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
-        parts.join(" ")
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Operation(Rc<dyn CudaKernel>);
-
-impl Operation {
-    pub fn new(kernel: impl CudaKernel + 'static) -> Operation {
-        Operation(Rc::new(kernel))
+    /// The configuration of that name, the first where none is named.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn configuration(&self, name: Option<&str>) -> Result<LaunchConfig, String> {
+        let Some(name) = name else { return Ok(self.candidates[0]) };
+        let found = self.candidates.iter().copied().find(|candidate| candidate.name() == name);
+        found.ok_or_else(|| format!("it has no configuration `{name}`"))
     }
 }
 
-impl Deref for Operation {
-    type Target = dyn CudaKernel;
-
-    fn deref(&self) -> &Self::Target {
-        &*self.0
+impl fmt::Debug for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.label())
     }
+}
+
+/// The distance of two forms that round at the same points.
+pub(super) fn exact(_dtype: Dtype) -> f64 {
+    0.0
 }
 
 /// The distance of two forms that sum in another order.
-pub(super) fn summed_tolerance(dtype: Dtype) -> f64 {
+pub(super) fn summed(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F32 => 1e-5,
         Dtype::F16 => 4e-3,
@@ -79,31 +115,20 @@ pub(super) fn summed_tolerance(dtype: Dtype) -> f64 {
 }
 
 pub(super) fn map_params(shape: MapShape) -> Vec<(&'static str, String)> {
-    vec![
-        ("b", shape.batch.to_string()),
-        ("c", shape.channels.to_string()),
-        ("h", shape.height.to_string()),
-        ("w", shape.width.to_string()),
-    ]
-}
-
-pub(super) fn overlap_word(overlap: Overlap) -> &'static str {
-    match overlap {
-        Overlap::Override => "override",
-        Overlap::Blend(_) => "blend",
-    }
+    let MapShape { batch, channels, height, width } = shape;
+    [("b", batch), ("c", channels), ("h", height), ("w", width)].map(|(name, size)| (name, size.to_string())).to_vec()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Plain code, one thread an output.
     Reference,
-    Tuned(Config),
+    Tuned(LaunchConfig),
 }
 
 /// How a tuned kernel is built and launched. A kernel ignores what it has no use for, and its candidates leave it zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Config {
+pub struct LaunchConfig {
     pub block: u32,
     /// Bytes that a thread reads or writes at once, at most: 4, 8 or 16. Rows that are not so aligned take less.
     pub vector: u32,
@@ -114,13 +139,17 @@ pub struct Config {
     pub chunk: u32,
 }
 
-impl Config {
+impl LaunchConfig {
+    /// Block, vector, unroll and chunk.
+    pub(super) const fn new(block: u32, vector: u32, unroll: u32, chunk: u32) -> LaunchConfig {
+        LaunchConfig { block, vector, unroll, chunk }
+    }
+
     /// Its name, such as `block256 vector16 unroll4`; what is zero is left out.
     pub fn name(self) -> String {
         let parts = [("block", self.block), ("vector", self.vector), ("unroll", self.unroll), ("chunk", self.chunk)];
-        let named: Vec<String> =
-            parts.iter().filter(|(_, value)| *value > 0).map(|(word, value)| format!("{word}{value}")).collect();
-        named.join(" ")
+        let named = parts.iter().filter(|(_, value)| *value > 0).map(|(word, value)| format!("{word}{value}"));
+        named.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -129,9 +158,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_what_is_set() {
-        let config = Config { block: 256, vector: 16, unroll: 4, chunk: 0 };
-        assert_eq!(config.name(), "block256 vector16 unroll4");
-        assert_eq!(Config::default().name(), "");
+    fn a_name_states_what_is_set() {
+        assert_eq!(LaunchConfig::new(256, 16, 4, 0).name(), "block256 vector16 unroll4");
+        assert_eq!(LaunchConfig::default().name(), "");
     }
 }

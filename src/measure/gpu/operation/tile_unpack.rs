@@ -1,156 +1,320 @@
-//! TileUnpack of tiles on the grid: `kernels/tile_unpack.cu`.
+//! TileUnpack of tiles on the grid and anywhere: `kernels/tile_unpack.cu`.
 
-use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::super::program::{Argument, DeviceProgram, Dtype};
 use super::super::settings::Profile;
+use super::builder::{Call, ProgramBuilder, buffers, int, kernel, long, optional, vector};
 use super::inputs::with_element;
-use super::kernel::{CudaKernel, Operation, map_params, overlap_word};
-use super::rule::{self, Rule};
-use super::shapes;
-use super::{Config, Expected, Form, Inputs, Tiled, launch};
+use super::kernel::{Code, Operation, exact, map_params};
+use super::tiled::{self, IDS_SEED, Tiled};
+use super::{Expected, Form, HostInputs, LaunchConfig, Stored};
+use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
-use sprag_kernels::tile::Placement;
-use std::collections::BTreeMap;
+use sprag_kernels::element::Element;
+use sprag_kernels::shape::MapShape;
+use sprag_kernels::tile::unpack_levels::{self, Rule, Scratch};
+use sprag_kernels::tile::{Origin, Overlap, Placement, Tiles};
 
-/// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its
-/// threads have under way together.
-const CANDIDATES: &[Config] = &[
-    Config { block: 256, vector: 16, unroll: 4, chunk: 1 },
-    Config { block: 256, vector: 16, unroll: 2, chunk: 2 },
-    Config { block: 128, vector: 16, unroll: 4, chunk: 1 },
-    Config { block: 256, vector: 16, unroll: 4, chunk: 4 },
-    Config { block: 256, vector: 16, unroll: 4, chunk: 16 },
-    Config { block: 512, vector: 16, unroll: 2, chunk: 4 },
-    Config { block: 256, vector: 16, unroll: 8, chunk: 2 },
-    Config { block: 256, vector: 8, unroll: 4, chunk: 4 },
+const FILE: &str = "tile_unpack.cu";
+
+/// The configurations of tiles on the grid worth trying, the one used untuned first. Here a block has `chunk` times as
+/// many vectors as its threads have under way together.
+const ON_GRID: &[LaunchConfig] = &[
+    LaunchConfig::new(256, 16, 4, 1),
+    LaunchConfig::new(256, 16, 2, 2),
+    LaunchConfig::new(128, 16, 4, 1),
+    LaunchConfig::new(256, 16, 4, 4),
+    LaunchConfig::new(256, 16, 4, 16),
+    LaunchConfig::new(512, 16, 2, 4),
+    LaunchConfig::new(256, 16, 8, 2),
+    LaunchConfig::new(256, 8, 4, 4),
 ];
 
+/// The same of tiles anywhere. Here `chunk` is the number of channels of a block.
+const ANYWHERE: &[LaunchConfig] = &[
+    LaunchConfig::new(256, 16, 4, 8),
+    LaunchConfig::new(256, 8, 4, 8),
+    LaunchConfig::new(256, 16, 2, 16),
+    LaunchConfig::new(128, 16, 4, 16),
+    LaunchConfig::new(512, 8, 2, 32),
+];
+
+/// Vectors of a row of the patch of a block.
+const ACROSS: usize = 32;
+
+/// Tiles that a block finds before it applies them.
+const LIST: u32 = 64;
+
+/// Where the tiles of an unpack lie.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TileUnpack {
-    tiles: Tiled,
-    rule: Rule,
+enum Places {
+    OnGrid(Tiled),
+    Anywhere(Vec<Origin>),
 }
 
-impl TileUnpack {
-    pub fn new(tiles: Tiled, rule: Rule) -> Result<Self, KernelError> {
-        rule.check(tiles.ids().len())?;
-        Ok(TileUnpack { tiles, rule })
-    }
-
-    pub fn tiles(&self) -> &Tiled {
-        &self.tiles
-    }
-
-    pub fn rule(&self) -> &Rule {
-        &self.rule
-    }
-
-    /// The place of the merged map, after base, packed tiles, ids and, where there are any, levels.
-    fn merged(&self) -> usize {
-        3 + usize::from(self.rule.levels.is_some())
-    }
+/// A map, tiles of it, and in which order and how they are applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TileUnpack {
+    map: MapShape,
+    tile_size: usize,
+    places: Places,
+    /// A level a tile, `[B,K]`, of any sign; without, tiles are applied in the order given.
+    levels: Option<Vec<i32>>,
+    overlap: Overlap,
 }
 
 /// The operation at the sizes of a profile: overriding and mixing.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     let unpack = |tiles: Tiled| {
-        let with = move |overlap| {
-            TileUnpack::new(tiles.clone(), Rule::drawn(tiles.ids().len(), overlap, shapes::IDS_SEED)).ok()
-        };
-        shapes::overlaps().into_iter().filter_map(with)
+        tiled::overlaps().into_iter().filter_map(move |overlap| {
+            let levels = drawn_levels(tiles.ids().len(), IDS_SEED);
+            TileUnpack::on_grid(tiles.clone(), Some(levels), overlap).ok()
+        })
     };
-    shapes::tiles(profile).into_iter().flat_map(unpack).map(Operation::new).collect()
+    Tiled::of_profile(profile).into_iter().flat_map(unpack).map(TileUnpack::operation).collect()
 }
 
-impl CudaKernel for TileUnpack {
-    fn name(&self) -> &'static str {
-        "tile_unpack"
+/// Tiles anywhere, which no suite times, at a small shape.
+pub(super) fn checked() -> Vec<Operation> {
+    let map = MapShape { batch: 1, channels: 8, height: 64, width: 64 };
+    let origins = drawn_origins(map, 8, 16, IDS_SEED);
+    let with = |overlap| {
+        let levels = drawn_levels(origins.len(), IDS_SEED);
+        TileUnpack::anywhere(map, 8, origins.clone(), Some(levels), overlap).ok()
+    };
+    tiled::overlaps().into_iter().filter_map(with).map(TileUnpack::operation).collect()
+}
+
+/// Random levels in 0, 1, 2 for so many tiles.
+pub fn drawn_levels(tiles: usize, seed: u64) -> Vec<i32> {
+    let mut random = SplitMix64::new(seed);
+    (0..tiles).map(|_| random.below(3) as i32).collect()
+}
+
+/// So many random origins for tiles of that size; none where a tile is larger than the map.
+fn drawn_origins(map: MapShape, tile_size: usize, count: usize, seed: u64) -> Vec<Origin> {
+    let (Some(rows), Some(columns)) = (map.height.checked_sub(tile_size), map.width.checked_sub(tile_size)) else {
+        return Vec::new();
+    };
+    let mut random = SplitMix64::new(seed);
+    let mut pixel = |most: usize| random.below(most + 1) as u32;
+    (0..count).map(|_| Origin { y: pixel(rows), x: pixel(columns) }).collect()
+}
+
+impl TileUnpack {
+    /// # Errors
+    /// Levels that are not as many as the tiles.
+    pub fn on_grid(tiles: Tiled, levels: Option<Vec<i32>>, overlap: Overlap) -> Result<Self, KernelError> {
+        let (map, tile_size) = (tiles.map(), tiles.tile_size());
+        TileUnpack { map, tile_size, places: Places::OnGrid(tiles), levels, overlap }.checked()
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        let mut params = map_params(self.tiles.map());
-        params.extend([("t", self.tiles.tile_size().to_string()), ("k", self.tiles.per_sample().to_string())]);
-        params.push(("overlap", overlap_word(self.rule.overlap).to_owned()));
-        params
+    /// Tiles with these upper left pixels, `[B,K]`.
+    ///
+    /// # Errors
+    /// An empty map, a tile outside of it, tiles that samples cannot share equally, levels that are not as many as the
+    /// tiles, more of a kind than 31 bits count.
+    fn anywhere(
+        map: MapShape,
+        tile_size: usize,
+        origins: Vec<Origin>,
+        levels: Option<Vec<i32>>,
+        overlap: Overlap,
+    ) -> Result<Self, KernelError> {
+        let MapShape { batch, channels, height, width } = map;
+        let sizes = [batch, channels, height, width, tile_size, 2 * origins.len()];
+        if map.elements() == 0 || tile_size == 0 || sizes.iter().any(|&size| i32::try_from(size).is_err()) {
+            return Err(KernelError::Empty { what: "map" });
+        }
+        if !origins.len().is_multiple_of(batch) {
+            return Err(KernelError::Rows { what: "origins", batch, got: origins.len() });
+        }
+        let leaves = |origin: &&Origin| origin.y as usize + tile_size > height || origin.x as usize + tile_size > width;
+        match origins.iter().find(leaves) {
+            Some(&Origin { y, x }) => Err(KernelError::Origin { y, x, tile_size, height, width }),
+            None => TileUnpack { map, tile_size, places: Places::Anywhere(origins), levels, overlap }.checked(),
+        }
     }
 
-    fn work(&self) -> (&'static str, f64) {
-        ("tiles_per_s", self.tiles.ids().len() as f64)
-    }
-
-    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
-        // Every pixel is read from one of the two, and written once.
-        Some(2 * self.tiles.map().elements() * dtype.bytes())
-    }
-
-    fn candidates(&self) -> Vec<Config> {
-        CANDIDATES.to_vec()
-    }
-
-    fn program(&self, dtype: Dtype, form: Form) -> Program {
-        let (tiles, merged) = (&self.tiles, self.merged());
-        let map = tiles.map();
-        let mut buffers = vec![
-            launch::normal("base", dtype, map.elements(), 0),
-            launch::normal("packed", dtype, tiles.packed_elements(), 1),
-            tiles.indices(),
-        ];
-        buffers.extend(self.rule.buffer());
-        buffers.push(launch::output("merged", dtype, map.elements()));
-        let step = match form {
-            Form::Reference => {
-                let places = [Argument::Buffer(2), Argument::Null, self.rule.levels(3), Argument::Buffer(merged)];
-                self.rule.plain(dtype, map, tiles.tile_size(), tiles.per_sample(), places)
+    fn checked(self) -> Result<Self, KernelError> {
+        let expected = self.count();
+        match &self.levels {
+            Some(levels) if levels.len() != expected => {
+                Err(KernelError::Length { what: "levels", expected, got: levels.len() })
             }
-            Form::Tuned(config) => Step::Launch(tuned(self, dtype, config)),
-        };
-        Program { buffers, steps: vec![step] }
+            _ => Ok(self),
+        }
     }
 
-    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-        let (tiles, placement) = (&self.tiles, Placement::Indices(self.tiles.ids()));
+    pub fn operation(self) -> Operation {
+        let (name, candidates) = match self.places {
+            Places::OnGrid(_) => ("tile_unpack", ON_GRID),
+            Places::Anywhere(_) => ("tile_unpack_anywhere", ANYWHERE),
+        };
+        let mut params = map_params(self.map);
+        params.extend([("t", self.tile_size.to_string()), ("k", self.per_sample().to_string())]);
+        params.push(("overlap", if self.blends() { "blend" } else { "override" }.to_owned()));
+        Operation {
+            name,
+            params,
+            work: ("tiles_per_s", self.count() as f64),
+            // Every pixel is read from one of the two, and written once.
+            elements_moved: Some(2 * self.map.elements()),
+            candidates: candidates.to_vec(),
+            tolerance: exact,
+            selection: None,
+            code: Code::new(self, TileUnpack::program, TileUnpack::expected, TileUnpack::uneven),
+        }
+    }
+
+    fn placement(&self) -> Placement<'_> {
+        match &self.places {
+            Places::OnGrid(tiles) => Placement::Indices(tiles.ids()),
+            Places::Anywhere(origins) => Placement::Origins(origins),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.placement().count()
+    }
+
+    fn per_sample(&self) -> usize {
+        self.count() / self.map.batch
+    }
+
+    fn blends(&self) -> bool {
+        matches!(self.overlap, Overlap::Blend(_))
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
+        let (map, side) = (self.map, self.tile_size);
+        let mut program = ProgramBuilder::new(dtype);
+        let base = program.normal("base", map.elements());
+        let packed = program.normal("packed", self.count() * map.channels * side * side);
+        let (ids, origins) = match &self.places {
+            Places::OnGrid(tiles) => (Some(program.integers("indices", tiles.indices())), None),
+            Places::Anywhere(origins) => {
+                let pixels = origins.iter().flat_map(|origin| [origin.y.cast_signed(), origin.x.cast_signed()]);
+                (None, Some(program.integers("origins", pixels.collect())))
+            }
+        };
+        let levels = self.levels.clone().map(|levels| program.integers("levels", levels));
+        let merged = program.output("merged", map.elements());
+
+        let sizes = [self.per_sample(), map.channels, map.height, map.width].map(int);
+        let mut arguments = buffers(&[base, packed]);
+        let Form::Tuned(config) = form else {
+            arguments.extend([ids, origins, levels].map(optional));
+            arguments.push(Argument::Buffer(merged));
+            arguments.extend(sizes);
+            arguments.push(int(side));
+            arguments.extend(self.turns());
+            arguments.push(int(usize::from(self.blends())));
+            arguments.extend(self.weights(dtype));
+            arguments.push(long(map.elements()));
+            program.plain(FILE, "tile_unpack_reference", map.elements(), arguments);
+            return program.finish();
+        };
+        arguments.extend([ids.or(origins), levels, Some(merged)].map(optional));
+        arguments.extend(sizes);
+        arguments.extend(self.turns());
+        arguments.extend(self.weights(dtype));
+        let call = match &self.places {
+            Places::OnGrid(tiles) => self.tuned_on_grid(tiles, dtype, config, &mut arguments),
+            Places::Anywhere(_) => self.tuned_anywhere(dtype, config, &mut arguments),
+        };
+        program.launch(call, arguments);
+        program.finish()
+    }
+
+    fn tuned_on_grid(&self, tiles: &Tiled, dtype: Dtype, config: LaunchConfig, arguments: &mut Vec<Argument>) -> Call {
+        let vector = vector(config, dtype, self.tile_size);
+        // To mix, both sides are read, so half as many places are under way.
+        let unroll = if self.blends() { config.unroll.div_ceil(2) } else { config.unroll };
+        let vectors = (config.block * unroll * config.chunk) as usize;
+        let bands = tiles.bands(vector as usize / dtype.bytes(), vectors);
+        arguments.extend(bands.sizes().map(int));
+        let defines = [
+            ("BLOCK", config.block),
+            ("VECTOR", vector),
+            ("UNROLL", unroll),
+            ("TILE", self.tile_size as u32),
+            ("BLEND", u32::from(self.blends())),
+        ];
+        let tables = if self.blends() { 2 } else { 1 };
+        let kernel = kernel(FILE, "tile_unpack", dtype, &defines);
+        Call { kernel, grid: bands.grid, block: config.block, shared: tables * bands.cells * size_of::<i32>() }
+    }
+
+    fn tuned_anywhere(&self, dtype: Dtype, config: LaunchConfig, arguments: &mut Vec<Argument>) -> Call {
+        let (map, LaunchConfig { block, unroll, chunk: group, .. }) = (self.map, config);
+        let vector = vector(config, dtype, map.width);
+        let (across, down) = (ACROSS * vector as usize / dtype.bytes(), block as usize / ACROSS);
+        let patches = map.width.div_ceil(across) * map.height.div_ceil(down);
+        arguments.push(int(group as usize));
+        let defines = [
+            ("BLOCK", block),
+            ("VECTOR", vector),
+            ("UNROLL", unroll),
+            ("TILE", self.tile_size as u32),
+            ("BLEND", u32::from(self.blends())),
+            ("LIST", LIST),
+        ];
+        let kernel = kernel(FILE, "tile_unpack_anywhere", dtype, &defines);
+        Call { kernel, grid: [patches, map.channels.div_ceil(group as usize), map.batch], block, shared: 0 }
+    }
+
+    /// What kernels make turns of: the lowest level, and the bits below the level that hold the place of a tile.
+    fn turns(&self) -> [Argument; 2] {
+        let lowest = self.levels.iter().flatten().min().copied().unwrap_or(0);
+        let bits = (usize::BITS - self.per_sample().saturating_sub(1).leading_zeros()).max(1);
+        [Argument::I32(lowest), Argument::I32(bits.cast_signed())]
+    }
+
+    /// The weights of what stands there and of the new tile.
+    fn weights(&self, dtype: Dtype) -> [Argument; 2] {
+        let Overlap::Blend(factor) = self.overlap else { return [Argument::F32(0.0), Argument::F32(1.0)] };
         with_element!(dtype, T => {
-            rule::expected::<T>(tiles.map(), tiles.tile_size(), placement, &self.rule, inputs, self.merged())
+            let (keep, take) = factor.weights::<T>();
+            [Argument::F32(keep.to_f32()), Argument::F32(take.to_f32())]
         })
     }
 
-    fn uneven(&self) -> Vec<Operation> {
-        let overlap = self.rule.overlap;
-        let with = |tiles: Tiled| {
-            let drawn = Rule::drawn(tiles.ids().len(), overlap, 11);
-            let rules = [drawn, Rule { levels: None, overlap }];
-            rules.map(|rule| TileUnpack::new(tiles.clone(), rule)).into_iter().filter_map(Result::ok)
-        };
-        shapes::uneven_tiles().into_iter().flat_map(with).map(Operation::new).collect()
+    fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+        with_element!(dtype, T => self.expected_elements::<T>(inputs))
     }
-}
 
-fn tuned(shape: &TileUnpack, dtype: Dtype, config: Config) -> Launch {
-    let (tiles, rule) = (&shape.tiles, &shape.rule);
-    let (map, side, blends) = (tiles.map(), tiles.tile_size(), rule.blends());
-    let vector = launch::vector(config, dtype, side);
-    // To mix, both sides are read, so half as many places are under way.
-    let unroll = if blends { config.unroll.div_ceil(2) } else { config.unroll };
-    let vectors = (config.block * unroll * config.chunk) as usize;
-    let bands = tiles.bands(vector as usize / dtype.bytes(), vectors);
-    let mut arguments = vec![Argument::Buffer(0), Argument::Buffer(1), Argument::Buffer(2)];
-    arguments.extend([rule.levels(3), Argument::Buffer(shape.merged())]);
-    arguments.extend(rule.arguments(dtype, map, tiles.per_sample()));
-    arguments.extend([bands.cells, bands.parts, bands.group].map(launch::int));
-    let tile = launch::count(side);
-    let defines = BTreeMap::from([
-        ("BLOCK", config.block),
-        ("VECTOR", vector),
-        ("UNROLL", unroll),
-        ("TILE", tile),
-        ("BLEND", u32::from(blends)),
-    ]);
-    let tables = if blends { 2 } else { 1 };
-    Launch {
-        kernel: Kernel { file: rule::FILE, entry: "tile_unpack", dtype, defines },
-        grid: bands.grid,
-        block: config.block,
-        shared: launch::count(tables * bands.cells * size_of::<i32>()),
-        arguments,
+    fn expected_elements<T: Element + Stored>(&self, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+        let (base, packed) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
+        let tiles = Tiles { packed: &packed, placement: self.placement(), tile_size: self.tile_size };
+        let rule = Rule { levels: self.levels.as_deref(), assume_priority_sorted: true, overlap: self.overlap };
+        let mut values = vec![T::default(); self.map.elements()];
+        unpack_levels::reference(&base, self.map, &tiles, rule, &mut values, &mut Scratch::default())
+            .map_err(|error| error.to_string())?;
+        // After base, packed tiles, ids or origins and, where there are any, levels.
+        Ok(vec![Expected::new(3 + usize::from(self.levels.is_some()), &values, 0.0)])
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        let overlap = self.overlap;
+        let shapes: Vec<TileUnpack> = match self.places {
+            Places::OnGrid(_) => tiled::uneven_tiles()
+                .into_iter()
+                .flat_map(|tiles| {
+                    [Some(drawn_levels(tiles.ids().len(), 11)), None].map(|levels| (tiles.clone(), levels))
+                })
+                .filter_map(|(tiles, levels)| TileUnpack::on_grid(tiles, levels, overlap).ok())
+                .collect(),
+            Places::Anywhere(_) => {
+                let with = |[batch, channels, rows, columns, side, count]: [usize; 6]| {
+                    let map = MapShape { batch, channels, height: rows * side + 1, width: columns * side + 3 };
+                    let origins = drawn_origins(map, side, count, 5);
+                    let levels = drawn_levels(origins.len(), 11);
+                    TileUnpack::anywhere(map, side, origins, Some(levels), overlap).ok()
+                };
+                tiled::UNEVEN_MAPS.into_iter().filter_map(with).collect()
+            }
+        };
+        shapes.into_iter().map(TileUnpack::operation).collect()
     }
 }
 
@@ -158,58 +322,93 @@ fn tuned(shape: &TileUnpack, dtype: Dtype, config: Config) -> Launch {
 mod tests {
     use super::super::checks;
     use super::*;
-    use sprag_kernels::tile::Overlap;
-
-    fn shapes() -> Vec<TileUnpack> {
-        let overlaps = [Overlap::Override, Overlap::blend(0.3).unwrap()];
-        let mut shapes = Vec::new();
-        for tiles in checks::tiled_shapes() {
-            for overlap in overlaps {
-                let rule = Rule::drawn(tiles.ids().len(), overlap, 5);
-                shapes.push(TileUnpack::new(tiles.clone(), rule).unwrap());
-                shapes.push(TileUnpack::new(tiles.clone(), Rule { levels: None, overlap }).unwrap());
-            }
-        }
-        shapes
-    }
 
     #[test]
     fn every_form_covers_the_map() {
-        checks::names_are_distinct(CANDIDATES);
-        for shape in shapes() {
-            checks::programs(
-                CANDIDATES,
-                |dtype, form| shape.program(dtype, form),
-                |launch, config| {
-                    let (map, side) = (shape.tiles.map(), shape.tiles.tile_size());
-                    let [Argument::I32(cells), Argument::I32(parts), Argument::I32(group)] = launch.arguments[13..]
-                    else {
-                        panic!("{:?}", launch.arguments)
-                    };
-                    let [x, y, z] = launch.grid.map(|blocks| blocks as usize);
-                    let (cells, parts, group) = (cells as usize, parts as usize, group as usize);
-                    assert!(parts * cells * side >= map.width && (parts - 1) * cells * side < map.width);
-                    assert_eq!((x, z), (map.height / side * parts, map.batch));
-                    assert!(y * group >= map.channels && (y - 1) * group < map.channels);
-                    let tables = if shape.rule.blends() { 8 } else { 4 };
-                    assert_eq!((launch.shared as usize, config.block), (cells * tables, launch.block));
-                    assert_eq!(side * launch.kernel.dtype.bytes() % launch.kernel.defines["VECTOR"] as usize, 0);
-                },
-            );
+        for tiles in tiled::uneven_tiles() {
+            for overlap in tiled::overlaps() {
+                let levels = drawn_levels(tiles.ids().len(), 5);
+                for levels in [Some(levels), None] {
+                    let unpack = TileUnpack::on_grid(tiles.clone(), levels, overlap).unwrap();
+                    checks::launches(&unpack.clone().operation(), |launch, config| {
+                        let cells = checks::bands_cover(&tiles, launch, 13);
+                        let tables = if unpack.blends() { 8 } else { 4 };
+                        assert_eq!((launch.shared as usize, config.block), (cells * tables, launch.block));
+                    });
+                }
+            }
         }
     }
 
     #[test]
-    fn the_expected_map_is_that_of_the_reference() {
-        for shape in shapes() {
-            let program = shape.program(Dtype::Bf16, Form::Reference);
-            let expected = shape.expected(Dtype::Bf16, &checks::inputs(&program)).unwrap();
-            assert_eq!(expected.len(), 1);
-            assert_eq!((expected[0].buffer, expected[0].tolerance), (program.buffers.len() - 1, 0.0));
-            assert_eq!(expected[0].values.len(), shape.tiles.map().elements());
+    fn every_form_covers_a_map_with_tiles_anywhere() {
+        for (batch, channels, height, width, tile_size, count) in
+            [(1, 3, 7, 13, 3, 5), (2, 1, 33, 130, 8, 140), (2, 9, 8, 64, 8, 4), (1, 2, 5, 6, 1, 0)]
+        {
+            let map = MapShape { batch, channels, height, width };
+            let origins = drawn_origins(map, tile_size, count, 3);
+            for overlap in tiled::overlaps() {
+                let levels = Some(drawn_levels(count, 4));
+                let unpack = TileUnpack::anywhere(map, tile_size, origins.clone(), levels, overlap).unwrap();
+                checks::launches(&unpack.operation(), |launch, config| {
+                    let vector = launch.kernel.defines["VECTOR"] as usize;
+                    let (across, down) = (32 * vector / launch.kernel.dtype.bytes(), launch.block as usize / 32);
+                    let [patches, groups, samples] = launch.grid.map(|blocks| blocks as usize);
+                    // As the kernel cuts them: so many patches in a row, and no row too few or too many.
+                    let in_row = width.div_ceil(across);
+                    assert!(patches % in_row == 0 && patches / in_row * down >= height);
+                    assert!((patches / in_row - 1) * down < height);
+                    assert!(groups * config.chunk as usize >= channels && samples == batch);
+                    assert_eq!(width * launch.kernel.dtype.bytes() % vector, 0);
+                    // Lists that alternate between two places need an even length.
+                    assert_eq!(launch.kernel.defines["LIST"] % 2, 0);
+                });
+            }
         }
-        let tiles = checks::tiled_shapes().remove(0);
-        let short = Rule { levels: Some(vec![0]), overlap: Overlap::Override };
-        assert!(TileUnpack::new(tiles, short).is_err());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let map = MapShape { batch: 2, channels: 1, height: 4, width: 5 };
+        let check = |origins: &[(u32, u32)], tile_size: usize, levels: Option<Vec<i32>>, fits: bool| {
+            let origins = origins.iter().map(|&(y, x)| Origin { y, x }).collect();
+            let unpack = TileUnpack::anywhere(map, tile_size, origins, levels, Overlap::Override);
+            assert_eq!(unpack.is_ok(), fits);
+        };
+        check(&[(0, 1), (0, 0)], 4, None, true);
+        check(&[(0, 2), (0, 0)], 4, None, false);
+        check(&[(1, 1), (0, 0)], 4, None, false);
+        check(&[(0, 1)], 4, None, false);
+        check(&[(0, 1), (0, 0)], 4, Some(vec![1]), false);
+        check(&[], 0, None, false);
+        assert!(drawn_origins(map, 5, 3, 1).is_empty());
+        let tiles = tiled::uneven_tiles().remove(0);
+        assert!(TileUnpack::on_grid(tiles, Some(vec![0]), Overlap::Override).is_err());
+    }
+
+    fn column(per_sample: usize, levels: Option<Vec<i32>>, overlap: Overlap) -> TileUnpack {
+        let map = MapShape { batch: 1, channels: 1, height: 1, width: 100 };
+        TileUnpack::anywhere(map, 1, vec![Origin::default(); per_sample], levels, overlap).unwrap()
+    }
+
+    #[test]
+    fn turns_leave_room_for_every_place() {
+        let check = |levels: Option<Vec<i32>>, per_sample: usize, lowest: i32, bits: i32| {
+            let unpack = column(per_sample, levels, Overlap::Override);
+            assert_eq!(unpack.turns(), [Argument::I32(lowest), Argument::I32(bits)]);
+        };
+        check(None, 0, 0, 1);
+        check(None, 1, 0, 1);
+        check(None, 2, 0, 1);
+        check(Some(vec![3, -2, 1]), 3, -2, 2);
+        check(Some(vec![5; 64]), 64, 5, 6);
+        check(Some(vec![5; 65]), 65, 5, 7);
+    }
+
+    #[test]
+    fn weights_are_rounded_to_the_element_type() {
+        let unpack = column(0, None, Overlap::blend(0.3).unwrap());
+        assert_eq!(unpack.weights(Dtype::F32), [Argument::F32(0.7), Argument::F32(0.3)]);
+        assert_eq!(unpack.weights(Dtype::E4m3), [Argument::F32(0.6875), Argument::F32(0.3125)]);
     }
 }

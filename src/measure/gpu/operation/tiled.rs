@@ -1,10 +1,29 @@
-//! A map and the tiles of it that an operation takes.
+//! Maps and the tiles of them that operations take: those of the profiles, which are timed, and those that nothing divides
+//! evenly, which are checked.
 
-use super::super::program::BufferSpec;
-use super::launch;
+use super::super::settings::Profile;
+use super::kernel::map_params;
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
 use sprag_kernels::shape::{Grid, MapShape};
+use sprag_kernels::tile::Overlap;
+
+/// What the ids of the timed shapes follow from, as the seed has it: the suite's seed and one more.
+pub(super) const IDS_SEED: u64 = 124;
+
+/// How much of a tile is mixed in.
+const BLEND: f64 = 0.35;
+
+/// Maps that nothing divides evenly: batch, channels, rows and columns of tiles, side of a tile, tiles taken.
+pub(super) const UNEVEN_MAPS: [[usize; 6]; 7] = [
+    [1, 2, 1, 1030, 1, 9],
+    [1, 3, 2, 2, 8, 0],
+    [2, 5, 3, 4, 3, 5],
+    [1, 7, 2, 3, 8, 3],
+    [3, 1, 4, 4, 1, 20],
+    [1, 33, 3, 5, 16, 7],
+    [2, 3, 1, 1, 6, 1],
+];
 
 /// A map and the ids of tiles of it, as many in each sample.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,15 +46,21 @@ pub enum Draw {
 pub(super) struct Bands {
     /// Columns of tiles that a block takes; the last part of a row may have fewer.
     pub(super) cells: usize,
-    pub(super) parts: usize,
+    parts: usize,
     /// Channels that a block takes; the last group may have fewer.
-    pub(super) group: usize,
-    /// Blocks along x, y and z.
-    pub(super) grid: [u32; 3],
+    group: usize,
+    pub(super) grid: [usize; 3],
 }
 
 /// The most columns of tiles of a block, which it notes in shared memory: at 8 bytes each a small part of it.
 const MOST_CELLS: usize = 1024;
+
+impl Bands {
+    /// Cells, parts and group, as kernels take them.
+    pub(super) fn sizes(&self) -> [usize; 3] {
+        [self.cells, self.parts, self.group]
+    }
+}
 
 impl Tiled {
     /// The tiles of these ids, `[B,K]`.
@@ -63,6 +88,12 @@ impl Tiled {
         Tiled::new(map, tile_size, ids.collect())
     }
 
+    /// The tiles of a profile, where its map has such.
+    pub(super) fn of_profile(profile: &Profile) -> Option<Tiled> {
+        let (side, count) = (profile.tile_size as usize, profile.kmax as usize);
+        Tiled::drawn(profile.map(), side, count, Draw::Distinct, IDS_SEED).ok()
+    }
+
     pub fn map(&self) -> MapShape {
         self.map
     }
@@ -71,21 +102,28 @@ impl Tiled {
         self.tile_size
     }
 
-    /// The ids, `[B,K]`.
+    /// `[B,K]`.
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    pub fn per_sample(&self) -> usize {
+    pub(super) fn per_sample(&self) -> usize {
         self.ids.len() / self.map.batch
     }
 
-    pub fn packed_elements(&self) -> usize {
+    pub(super) fn packed_elements(&self) -> usize {
         self.ids.len() * self.map.channels * self.tile_size * self.tile_size
     }
 
-    pub(super) fn indices(&self) -> BufferSpec {
-        launch::integers("indices", self.ids.iter().map(|id| id.cast_signed()).collect())
+    /// The ids as an input.
+    pub(super) fn indices(&self) -> Vec<i32> {
+        self.ids.iter().map(|id| id.cast_signed()).collect()
+    }
+
+    pub(super) fn params(&self) -> Vec<(&'static str, String)> {
+        let mut params = map_params(self.map);
+        params.extend([("t", self.tile_size.to_string()), ("k", self.per_sample().to_string())]);
+        params
     }
 
     /// How blocks of so many vectors share out the map, where a vector has so many elements.
@@ -96,8 +134,7 @@ impl Tiled {
         let parts = columns.div_ceil(cells);
         let vectors = (cells * self.tile_size * self.tile_size / elements_of_vector).max(1);
         let group = (vectors_of_block / vectors).clamp(1, channels);
-        let rows = height / self.tile_size;
-        let grid = [rows * parts, channels.div_ceil(group), batch].map(launch::count);
+        let grid = [height / self.tile_size * parts, channels.div_ceil(group), batch];
         Bands { cells, parts, group, grid }
     }
 }
@@ -116,6 +153,23 @@ fn ids(tiles: u32, count: usize, draw: Draw, seed: u64) -> Vec<u32> {
     }
 }
 
+/// The ways in which tiles overlap that are timed.
+pub(super) fn overlaps() -> [Overlap; 2] {
+    [Overlap::Override, Overlap::blend(BLEND).expect("the factor lies between zero and one")]
+}
+
+/// Tiles that nothing divides evenly, distinct and repeating.
+pub(super) fn uneven_tiles() -> Vec<Tiled> {
+    let draws = [Draw::Distinct, Draw::Repeating];
+    UNEVEN_MAPS.into_iter().flat_map(|sizes| draws.into_iter().filter_map(move |draw| uneven(sizes, draw))).collect()
+}
+
+/// Tiles of one of [`UNEVEN_MAPS`].
+pub(super) fn uneven([batch, channels, rows, columns, side, count]: [usize; 6], draw: Draw) -> Option<Tiled> {
+    let map = MapShape { batch, channels, height: rows * side, width: columns * side };
+    Tiled::drawn(map, side, count, draw, 7).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,9 +183,9 @@ mod tests {
         assert!(tiled.ids().chunks(5).all(|row| row.windows(2).all(|pair| pair[0] < pair[1])));
         assert_eq!(Tiled::drawn(MAP, 2, 5, Draw::Distinct, 9), Ok(tiled.clone()));
         assert_ne!(Tiled::drawn(MAP, 2, 5, Draw::Distinct, 10), Ok(tiled));
-        assert_eq!(Tiled::drawn(MAP, 2, 99, Draw::Distinct, 9).unwrap().per_sample(), 12);
-        assert_eq!(Tiled::drawn(MAP, 2, 99, Draw::Repeating, 9).unwrap().per_sample(), 99);
-        assert_eq!(Tiled::drawn(MAP, 2, 0, Draw::Repeating, 9).unwrap().packed_elements(), 0);
+        let count = |count, draw| Tiled::drawn(MAP, 2, count, draw, 9).unwrap().per_sample();
+        let counts = [count(99, Draw::Distinct), count(99, Draw::Repeating), count(0, Draw::Repeating)];
+        assert_eq!(counts, [12, 99, 0]);
     }
 
     #[test]
@@ -151,17 +205,15 @@ mod tests {
     #[test]
     fn blocks_together_take_all_columns_rows_and_channels() {
         for (height, width, tile_size) in [(4, 4, 2), (3, 4099, 1), (8, 2048, 2), (16, 16, 16)] {
-            for channels in [1, 3, 64] {
-                for vectors in [1, 256, 100_000] {
-                    let map = MapShape { batch: 2, channels, height, width };
-                    let tiled = Tiled::new(map, tile_size, Vec::new()).unwrap();
-                    let Bands { cells, parts, group, grid } = tiled.bands(tile_size.min(4), vectors);
-                    let (columns, rows) = (width / tile_size, height / tile_size);
-                    assert!(parts * cells >= columns && (parts - 1) * cells < columns && cells <= MOST_CELLS);
-                    let groups = grid[1] as usize;
-                    assert!(groups * group >= channels && (groups - 1) * group < channels);
-                    assert_eq!((grid[0] as usize, grid[2]), (rows * parts, 2));
-                }
+            for (channels, vectors) in [1, 3, 64].into_iter().flat_map(|c| [1, 256, 100_000].map(|v| (c, v))) {
+                let map = MapShape { batch: 2, channels, height, width };
+                let tiled = Tiled::new(map, tile_size, Vec::new()).unwrap();
+                let Bands { cells, parts, group, grid } = tiled.bands(tile_size.min(4), vectors);
+                let (columns, rows) = (width / tile_size, height / tile_size);
+                assert!(parts * cells >= columns && (parts - 1) * cells < columns && cells <= MOST_CELLS);
+                let groups = grid[1];
+                assert!(groups * group >= channels && (groups - 1) * group < channels);
+                assert_eq!((grid[0], grid[2]), (rows * parts, 2));
             }
         }
     }

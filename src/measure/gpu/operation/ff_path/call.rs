@@ -1,18 +1,19 @@
 //! A whole call: both paths, and what they must come to.
 
-use super::super::super::program::{Dtype, Program};
+use super::super::super::program::{DeviceProgram, Dtype};
 use super::super::super::settings::{Profile, Settings};
-use super::super::assembly::Assembly;
+use super::super::builder::ProgramBuilder;
 use super::super::inputs::with_element;
-use super::super::kernel::{CudaKernel, Operation, map_params};
-use super::super::shapes;
-use super::super::{Config, Expected, Form, Inputs};
+use super::super::kernel::{Code, Operation, map_params};
+use super::super::tiled::IDS_SEED;
+use super::super::{Expected, Form, HostInputs, LaunchConfig};
 use super::layout::Layout;
 use super::shape::{FfPath, config};
 use super::{fused, plain};
 use sprag_kernels::element::Element;
 use sprag_kernels::ff::{self, Outputs, Proxy, Workspace};
 use sprag_kernels::shape::MapShape;
+use std::rc::Rc;
 
 /// Maps of the feature-fusion module that nothing divides evenly: batch, channels, rows, columns, side of a coarse tile.
 const FF_MAPS: [[usize; 5]; 4] = [[2, 3, 32, 48, 16], [1, 7, 6, 10, 2], [1, 36, 48, 24, 24], [1, 33, 32, 32, 16]];
@@ -22,15 +23,15 @@ const FF_BUDGETS: [[f64; 2]; 3] = [[3.2, 2.0], [3.2, 0.0], [0.0, 2.0]];
 
 /// The configurations worth trying, the one used untuned first: `unroll` is the channels of a block of the last launch,
 /// `chunk` the pixels of a block of the convolution.
-const CANDIDATES: &[Config] = &[
-    Config { block: 256, vector: 16, unroll: 8, chunk: 32 },
-    Config { block: 256, vector: 16, unroll: 4, chunk: 32 },
-    Config { block: 256, vector: 16, unroll: 8, chunk: 64 },
-    Config { block: 128, vector: 16, unroll: 8, chunk: 32 },
-    Config { block: 128, vector: 16, unroll: 4, chunk: 16 },
-    Config { block: 256, vector: 8, unroll: 8, chunk: 32 },
-    Config { block: 128, vector: 8, unroll: 4, chunk: 32 },
-    Config { block: 256, vector: 16, unroll: 16, chunk: 32 },
+const CANDIDATES: &[LaunchConfig] = &[
+    LaunchConfig::new(256, 16, 8, 32),
+    LaunchConfig::new(256, 16, 4, 32),
+    LaunchConfig::new(256, 16, 8, 64),
+    LaunchConfig::new(128, 16, 8, 32),
+    LaunchConfig::new(128, 16, 4, 16),
+    LaunchConfig::new(256, 8, 8, 32),
+    LaunchConfig::new(128, 8, 4, 32),
+    LaunchConfig::new(256, 16, 16, 32),
 ];
 
 /// How far a device may be from the reference. Where the element type is narrow the result of the coarse path, a refined
@@ -50,49 +51,42 @@ fn tolerance(dtype: Dtype) -> f64 {
 pub(in super::super) fn timed(profile: &Profile) -> Vec<Operation> {
     let budgets = Settings::FIXED.budgets;
     let sizes = config(profile.kmax as usize, budgets.b1, budgets.b2);
-    let shape = || FfPath::new(shapes::map(profile), sizes, Settings::FIXED.seed).ok();
-    if profile.is_large() { None } else { shape() }.into_iter().map(Operation::new).collect()
+    let shape = || FfPath::new(profile.map(), sizes, Settings::FIXED.seed).ok();
+    if profile.is_large() { None } else { shape() }.into_iter().map(FfPath::operation).collect()
 }
 
-impl CudaKernel for FfPath {
-    fn name(&self) -> &'static str {
-        "ff_path"
-    }
-
-    fn params(&self) -> Vec<(&'static str, String)> {
-        let chosen = FfPath::selection(self);
+impl FfPath {
+    pub fn operation(self) -> Operation {
         let mut params = map_params(self.map());
-        params.extend([("l0", chosen.l0_each.to_string()), ("l1", chosen.l1_each.to_string())]);
-        params
+        let selection = self.selection();
+        params.extend([("l0", selection.l0_each.to_string()), ("l1", selection.l1_each.to_string())]);
+        Operation {
+            name: "ff_path",
+            params,
+            work: ("frames_per_s", self.map().batch as f64),
+            elements_moved: None,
+            candidates: CANDIDATES.to_vec(),
+            tolerance,
+            selection: Some(Rc::new(self.clone())),
+            code: Code::new(self, FfPath::program, FfPath::expected, |_| uneven()),
+        }
     }
 
-    fn work(&self) -> (&'static str, f64) {
-        ("frames_per_s", self.map().batch as f64)
-    }
-
-    fn bytes_moved(&self, _dtype: Dtype) -> Option<usize> {
-        None
-    }
-
-    fn candidates(&self) -> Vec<Config> {
-        CANDIDATES.to_vec()
-    }
-
-    fn program(&self, dtype: Dtype, form: Form) -> Program {
-        let mut assembly = Assembly::new();
-        let layout = Layout::add(&mut assembly, self, dtype);
+    fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
+        let mut builder = ProgramBuilder::new(dtype);
+        let layout = Layout::add(&mut builder, self, dtype);
         let map = self.map();
-        for (level, ends) in layout.levels(&mut assembly, map, dtype) {
+        for (level, ends) in layout.levels(&mut builder, map, dtype) {
             match form {
-                Form::Reference => plain::add(&mut assembly, map, dtype, level, ends, layout.proxies),
-                Form::Tuned(config) => fused::add(&mut assembly, map, dtype, level, ends, layout.proxies, config),
+                Form::Reference => plain::add(&mut builder, map, dtype, level, ends, layout.proxies),
+                Form::Tuned(config) => fused::add(&mut builder, map, dtype, level, ends, layout.proxies, config),
             }
         }
-        assembly.finish()
+        builder.finish()
     }
 
-    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-        let layout = Layout::add(&mut Assembly::new(), self, dtype);
+    fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+        let layout = Layout::add(&mut ProgramBuilder::new(dtype), self, dtype);
         let wide = |place: usize| -> Result<Vec<f32>, String> {
             with_element!(dtype, T => Ok(inputs.elements::<T>(place)?.into_iter().map(Element::to_f32).collect()))
         };
@@ -119,35 +113,26 @@ impl CudaKernel for FfPath {
             Expected::new(layout.detail, &outputs.detail_map, tolerance),
         ])
     }
+}
 
-    fn tolerance(&self, dtype: Dtype) -> f64 {
-        tolerance(dtype)
-    }
-
-    fn uneven(&self) -> Vec<Operation> {
-        // Every map with tiles on both levels, and the first also without.
-        let path = |[batch, channels, height, width, side]: [usize; 5], [b1, b2]: [f64; 2]| {
-            let sizes = ff::Config { tile_size_l0: side, tile_size_l1: side / 2, ..config(5, b1, b2) };
-            let map = MapShape { batch, channels, height, width };
-            FfPath::new(map, sizes, shapes::IDS_SEED).ok().map(Operation::new)
-        };
-        let full = FF_MAPS.into_iter().map(|map| (map, FF_BUDGETS[0]));
-        let scarce = FF_BUDGETS[1..].iter().map(|budgets| (FF_MAPS[0], *budgets));
-        full.chain(scarce).filter_map(|(map, budgets)| path(map, budgets)).collect()
-    }
-
-    fn selection(&self) -> Option<&FfPath> {
-        Some(self)
-    }
+/// Every map with tiles on both levels, and the first also without.
+fn uneven() -> Vec<Operation> {
+    let path = |[batch, channels, height, width, side]: [usize; 5], [b1, b2]: [f64; 2]| {
+        let sizes = ff::Config { tile_size_l0: side, tile_size_l1: side / 2, ..config(5, b1, b2) };
+        let map = MapShape { batch, channels, height, width };
+        FfPath::new(map, sizes, IDS_SEED).ok().map(FfPath::operation)
+    };
+    let full = FF_MAPS.into_iter().map(|map| (map, FF_BUDGETS[0]));
+    let scarce = FF_BUDGETS[1..].iter().map(|budgets| (FF_MAPS[0], *budgets));
+    full.chain(scarce).filter_map(|(map, budgets)| path(map, budgets)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::super::program::{Content, Launch, Step};
+    use super::super::super::super::program::{Content, Launch};
+    use super::super::super::checks;
     use super::*;
     use sprag_kernels::ff::Config as Module;
-
-    const TYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
 
     fn shapes() -> Vec<FfPath> {
         let small = config(5, 3.2, 2.0);
@@ -168,43 +153,21 @@ mod tests {
         cases.map(|(map, module)| FfPath::new(map, module, 123).unwrap()).into()
     }
 
-    fn forms() -> Vec<Form> {
-        CANDIDATES.iter().map(|config| Form::Tuned(*config)).chain([Form::Reference]).collect()
-    }
-
-    fn launches(program: &Program) -> Vec<&Launch> {
-        let launches = program.steps.iter().filter_map(|step| match step {
-            Step::Launch(launch) => Some(launch),
-            Step::Zero(_) => None,
-        });
-        launches.collect()
-    }
-
     #[test]
-    fn no_launch_is_faulty_or_asks_for_more_memory_than_a_block_has() {
-        for (shape, dtype) in shapes().iter().flat_map(|shape| TYPES.map(|dtype| (shape, dtype))) {
-            for form in forms() {
-                let program = shape.program(dtype, form);
-                assert_eq!(program.fault(), None, "{:?} {dtype:?} {form:?}", shape.map());
-                assert!(program.buffers.iter().all(|buffer| buffer.count > 0));
-                assert!(launches(&program).iter().all(|launch| launch.shared <= 48 * 1024 - 128));
-            }
-        }
-    }
-
-    #[test]
-    fn every_form_has_the_same_inputs_and_outputs() {
-        let kept = |program: Program| {
-            let shared = |buffer: &crate::gpu::program::BufferSpec| buffer.content != Content::Scratch;
-            let last = program.buffers.iter().rposition(shared).unwrap();
-            program.buffers[..=last].to_vec()
-        };
+    fn no_launch_asks_for_more_memory_than_a_block_has() {
         for shape in shapes() {
-            let reference = kept(shape.program(Dtype::F16, Form::Reference));
-            assert!(reference.iter().all(|buffer| buffer.content != Content::Scratch));
-            for form in forms() {
-                assert_eq!(kept(shape.program(Dtype::F16, form)), reference, "{:?} {form:?}", shape.map());
-            }
+            let fits = |launch: &Launch| assert!(launch.shared <= 48 * 1024 - 128, "{launch:?}");
+            checks::launches(&shape.clone().operation(), |launch, _| fits(launch));
+            let plain = shape.program(Dtype::F16, Form::Reference);
+            plain.launches().for_each(fits);
+            assert!(plain.buffers.iter().all(|buffer| buffer.count > 0));
+            // Inputs and outputs stand before all scratch.
+            let first = plain.buffers.iter().position(|buffer| buffer.content == Content::Scratch);
+            assert!(
+                plain.buffers[first.unwrap_or(plain.buffers.len())..]
+                    .iter()
+                    .all(|buffer| buffer.content == Content::Scratch)
+            );
         }
     }
 
@@ -215,7 +178,7 @@ mod tests {
             for config in CANDIDATES {
                 let program = shape.program(Dtype::F16, Form::Tuned(*config));
                 let of = |entry: &str| {
-                    let all = launches(&program).into_iter();
+                    let all = program.launches();
                     all.filter(|launch| launch.kernel.entry == entry).cloned().collect::<Vec<Launch>>()
                 };
                 let each = [selection.l0_each, selection.l1_each].into_iter().filter(|each| *each > 0);
@@ -246,14 +209,8 @@ mod tests {
     #[test]
     fn the_fixed_profile_takes_eight_launches() {
         let program = shapes()[0].program(Dtype::F16, Form::Tuned(CANDIDATES[0]));
-        let entries: Vec<&str> = launches(&program).iter().map(|launch| launch.kernel.entry).collect();
+        let entries: Vec<&str> = program.launches().map(|launch| launch.kernel.entry).collect();
         assert_eq!(entries, ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"].repeat(2));
-    }
-
-    #[test]
-    fn candidates_have_names_of_their_own() {
-        let names: std::collections::BTreeSet<String> = CANDIDATES.iter().map(|config| config.name()).collect();
-        assert_eq!(names.len(), CANDIDATES.len());
     }
 
     #[test]
@@ -261,16 +218,9 @@ mod tests {
         let shape = &shapes()[4];
         let map = shape.map();
         let bytes = |count: usize| (0..count).flat_map(|i| (i as f32 * 0.25).to_le_bytes()).collect::<Vec<u8>>();
-        let inputs = Inputs::new([map.elements(), map.pixels(), map.pixels()].map(bytes).into());
+        let inputs = HostInputs::new([map.elements(), map.pixels(), map.pixels()].map(bytes).into());
         // Where nothing is chosen the features are the input.
         let all = shape.expected(Dtype::F32, &inputs).unwrap();
         assert_eq!(all[0].values, inputs.floats(0).unwrap());
-        assert_eq!(
-            all.iter().map(|one| one.values.len()).collect::<Vec<_>>(),
-            [map.elements(), map.pixels(), map.elements()]
-        );
-        let outputs = shape.program(Dtype::F32, Form::Reference);
-        assert!(all.iter().all(|one| outputs.buffers[one.buffer].content == Content::Output));
-        assert!(shape.expected(Dtype::F32, &Inputs::default()).is_err());
     }
 }

@@ -1,8 +1,8 @@
 //! The tuned form of a path: the four launches of `kernels/ff_fused.cu`.
 
-use super::super::super::program::{Argument, Content, Data, Dtype};
-use super::super::assembly::{Assembly, Call, buffers, elements_at_once, int, kernel, long, optional};
-use super::super::kernel::Config;
+use super::super::super::program::{Argument, Data, Dtype};
+use super::super::builder::{Call, ProgramBuilder, buffers, elements_at_once, int, kernel, long, optional};
+use super::super::kernel::LaunchConfig;
 use super::layout::{Ends, Level};
 use sprag_kernels::shape::MapShape;
 
@@ -25,8 +25,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(map: MapShape, dtype: Dtype, level: &Level, config: Config) -> Self {
-        let count = elements_at_once(config.vector, dtype, MOST_AT_ONCE, &[level.side]);
+    pub(super) fn new(map: MapShape, dtype: Dtype, level: &Level, config: LaunchConfig) -> Self {
+        let count = elements_at_once(config.vector, dtype, MOST_AT_ONCE, level.side);
         let pixels = level.side * level.side;
         let mut chunk = (config.chunk as usize).min(pixels.next_power_of_two()).max(FEWEST_PIXELS);
         while chunk > FEWEST_PIXELS && map.channels * chunk * size_of::<f32>() > SHARED_BYTES {
@@ -51,27 +51,27 @@ impl Plan {
 }
 
 pub(super) fn add(
-    assembly: &mut Assembly,
+    builder: &mut ProgramBuilder,
     map: MapShape,
     dtype: Dtype,
     level: &Level,
     ends: Ends,
     proxies: [usize; 2],
-    config: Config,
+    config: LaunchConfig,
 ) {
     let MapShape { batch, channels, height, width } = map;
     let plan = Plan::new(map, dtype, level, config);
     let tiles = batch * level.each;
-    let launch = |assembly: &mut Assembly, entry, grid: [usize; 3], block, shared, arguments| {
+    let launch = |builder: &mut ProgramBuilder, entry, grid: [usize; 3], block, shared, arguments| {
         let kernel = kernel(FILE, entry, dtype, &plan.defines);
-        assembly.launch(Call { kernel, grid, block, shared }, arguments);
+        builder.launch(Call { kernel, grid, block, shared }, arguments);
     };
     let sizes = [int(level.each), int(channels), int(height), int(width), int(level.side)];
     let float = size_of::<f32>();
 
     // What the tiles become; nothing where none are chosen.
     let computed = level.indices.map(|indices| {
-        let mut scratch = |name, count| assembly.buffer(name, Data::F32, count, Content::Scratch);
+        let mut scratch = |name, count| builder.scratch(name, Data::F32, count);
         let tokens = scratch("tokens", tiles * channels);
         let modulation = scratch("modulation", tiles * channels * 2);
         let mixed = scratch("mixed", tiles * channels * 2 * level.side * level.side);
@@ -81,7 +81,7 @@ pub(super) fn add(
         let mut arguments = buffers(&[ends.input, indices, tokens]);
         arguments.extend(sizes);
         arguments.push(long(tiles * channels));
-        launch(assembly, "ff_means", [(tiles * channels).div_ceil(warps), 1, 1], config.block, 0, arguments);
+        launch(builder, "ff_means", [(tiles * channels).div_ceil(warps), 1, 1], config.block, 0, arguments);
 
         let mut arguments = buffers(&[tokens]);
         arguments.extend(level.scans.iter().flat_map(|scan| buffers(scan)));
@@ -89,14 +89,14 @@ pub(super) fn add(
         arguments.extend(buffers(&level.film));
         arguments.extend([Argument::Buffer(modulation), int(channels)]);
         let grid = [level.each, batch, 1];
-        launch(assembly, "ff_modulation", grid, FILM_BLOCK, channels * 2 * float, arguments);
+        launch(builder, "ff_modulation", grid, FILM_BLOCK, channels * 2 * float, arguments);
 
         let mut arguments = buffers(&[ends.input, indices, modulation]);
         arguments.extend(buffers(&level.refine[..4]));
         arguments.extend(buffers(&[mixed, parts]));
         arguments.extend(sizes);
         let grid = [plan.parts[0], plan.parts[1], tiles];
-        launch(assembly, "ff_convolve", grid, config.block, channels * plan.chunk() * float, arguments);
+        launch(builder, "ff_convolve", grid, config.block, channels * plan.chunk() * float, arguments);
         (indices, modulation, mixed, parts)
     });
 
@@ -111,5 +111,5 @@ pub(super) fn add(
     arguments.extend(level.gate.map(Argument::F32));
     let grid = [height / level.side, channels.div_ceil(config.unroll as usize), batch];
     // For each column of tiles: its tile, a mean and a scale.
-    launch(assembly, "ff_finish", grid, config.block, width / level.side * 3 * float, arguments);
+    launch(builder, "ff_finish", grid, config.block, width / level.side * 3 * float, arguments);
 }

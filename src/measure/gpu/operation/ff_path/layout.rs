@@ -1,7 +1,7 @@
 //! Where the buffers of a call stand, and what a path works with.
 
 use super::super::super::program::{Content, Data, Distribution, Dtype};
-use super::super::assembly::Assembly;
+use super::super::builder::ProgramBuilder;
 use super::shape::FfPath;
 use sprag_kernels::ff::{PathParameters, ScanParameters};
 use sprag_kernels::fusion::softplus;
@@ -53,43 +53,49 @@ pub(super) struct Ends {
 }
 
 impl Layout {
-    pub(super) fn add(assembly: &mut Assembly, shape: &FfPath, dtype: Dtype) -> Self {
+    pub(super) fn add(builder: &mut ProgramBuilder, shape: &FfPath, dtype: Dtype) -> Self {
         let (map, element, selection) = (shape.map(), Data::Element(dtype), shape.selection());
         let parameters = shape.parameters();
         let unit = Distribution::Uniform(0.0, 1.0);
         Layout {
-            dense: assembly.random("dense", element, map.elements(), Distribution::Normal(1.0)),
+            dense: builder.random("dense", element, map.elements(), Distribution::Normal(1.0)),
             proxies: [
-                assembly.random("boundary", element, map.pixels(), unit),
-                assembly.random("uncertainty", element, map.pixels(), unit),
+                builder.random("boundary", element, map.pixels(), unit),
+                builder.random("uncertainty", element, map.pixels(), unit),
             ],
-            coarse: Level::add(assembly, shape.config().tile_size_l0, &selection.l0, parameters.l0(), map),
+            coarse: Level::add(builder, shape.config().tile_size_l0, &selection.l0, parameters.l0(), map),
             fine: (!selection.l1.is_empty())
-                .then(|| Level::add(assembly, shape.config().tile_size_l1, &selection.l1, parameters.l1(), map)),
-            features: assembly.buffer("features", element, map.elements(), Content::Output),
-            alpha: assembly.buffer("alpha", element, map.pixels(), Content::Output),
-            detail: assembly.buffer("detail", element, map.elements(), Content::Output),
+                .then(|| Level::add(builder, shape.config().tile_size_l1, &selection.l1, parameters.l1(), map)),
+            features: builder.buffer("features", element, map.elements(), Content::Output),
+            alpha: builder.buffer("alpha", element, map.pixels(), Content::Output),
+            detail: builder.buffer("detail", element, map.elements(), Content::Output),
         }
     }
 
-    pub(super) fn levels(&self, assembly: &mut Assembly, map: MapShape, dtype: Dtype) -> Vec<(&Level, Ends)> {
+    pub(super) fn levels(&self, builder: &mut ProgramBuilder, map: MapShape, dtype: Dtype) -> Vec<(&Level, Ends)> {
         let last =
             Ends { input: self.dense, features: self.features, alpha: Some(self.alpha), detail: Some(self.detail) };
         let Some(fine) = &self.fine else {
             return vec![(&self.coarse, last)];
         };
-        let between = assembly.buffer("coarse features", Data::Element(dtype), map.elements(), Content::Scratch);
+        let between = builder.scratch("coarse features", Data::Element(dtype), map.elements());
         let first = Ends { features: between, alpha: None, detail: None, ..last };
         vec![(&self.coarse, first), (fine, Ends { input: between, ..last })]
     }
 }
 
 impl Level {
-    fn add(assembly: &mut Assembly, side: usize, tiles: &[i32], parameters: &PathParameters, map: MapShape) -> Self {
+    fn add(
+        builder: &mut ProgramBuilder,
+        side: usize,
+        tiles: &[i32],
+        parameters: &PathParameters,
+        map: MapShape,
+    ) -> Self {
         let indices = (!tiles.is_empty())
-            .then(|| assembly.buffer("tiles", Data::I32, tiles.len(), Content::Integers(tiles.to_vec())));
+            .then(|| builder.buffer("tiles", Data::I32, tiles.len(), Content::Integers(tiles.to_vec())));
         let mut floats =
-            |name, values: &[f32]| assembly.buffer(name, Data::F32, values.len(), Content::Floats(values.to_vec()));
+            |name, values: &[f32]| builder.buffer(name, Data::F32, values.len(), Content::Floats(values.to_vec()));
         let mut scan = |scan: &ScanParameters| {
             [
                 floats("decay", &scan.decay),

@@ -1,41 +1,39 @@
 //! The reference form of a path: a kernel a step, as `kernels/ff.cu` and its neighbours have them.
 
-use super::super::super::program::{Argument, Content, Data, Dtype};
-use super::super::assembly::{Assembly, Call, buffers, int, kernel, long};
+use super::super::super::program::{Argument, Data, Dtype};
+use super::super::builder::{Call, PLAIN_BLOCK as BLOCK, ProgramBuilder, buffers, int, kernel, long};
 use super::layout::{Ends, Level};
 use sprag_kernels::scan::DEFAULT_CLAMP;
 use sprag_kernels::shape::MapShape;
 
-const BLOCK: u32 = 256;
-
 struct Path<'a> {
-    assembly: &'a mut Assembly,
+    builder: &'a mut ProgramBuilder,
     dtype: Dtype,
 }
 
 pub(super) fn add(
-    assembly: &mut Assembly,
+    builder: &mut ProgramBuilder,
     map: MapShape,
     dtype: Dtype,
     level: &Level,
     ends: Ends,
     proxies: [usize; 2],
 ) {
-    let mut path = Path { assembly, dtype };
+    let mut path = Path { builder, dtype };
     let heavy = match level.indices {
         Some(indices) => path.heavy(map, level, indices, ends.input),
         // Where nothing is chosen the map stands on both sides of the gate.
         None => ends.input,
     };
-    let alpha = ends.alpha.unwrap_or_else(|| path.scratch("alpha", Data::Element(dtype), map.pixels()));
+    let alpha = ends.alpha.unwrap_or_else(|| path.builder.scratch("alpha", Data::Element(dtype), map.pixels()));
     let mut arguments = buffers(&[ends.input, heavy, proxies[0], proxies[1], ends.features, alpha]);
     arguments.extend(level.gate.map(Argument::F32));
     arguments.extend([int(map.channels), long(map.plane()), long(map.elements())]);
-    path.each("fusion_gate.cu", "fusion_gate_reference", map.elements(), arguments);
+    path.builder.plain("fusion_gate.cu", "fusion_gate_reference", map.elements(), arguments);
     if let Some(detail) = ends.detail {
         let mut arguments = buffers(&[ends.features, ends.input, detail]);
         arguments.push(long(map.elements()));
-        path.each("ff.cu", "ff_detail", map.elements(), arguments);
+        path.builder.plain("ff.cu", "ff_detail", map.elements(), arguments);
     }
 }
 
@@ -47,51 +45,51 @@ impl Path<'_> {
         let (planes, values) = (tiles * channels, tiles * channels * pixels);
         let element = Data::Element(self.dtype);
 
-        let packed = self.scratch("packed", element, values);
+        let packed = self.builder.scratch("packed", element, values);
         let mut arguments = buffers(&[input, indices, packed]);
         arguments.extend([int(level.each), int(channels), int(height), int(width), int(level.side), long(values)]);
-        self.each("tile_pack.cu", "tile_pack_reference", values, arguments);
+        self.builder.plain("tile_pack.cu", "tile_pack_reference", values, arguments);
 
-        let tokens = self.scratch("tokens", Data::F32, planes);
+        let tokens = self.builder.scratch("tokens", Data::F32, planes);
         let mut arguments = buffers(&[packed, tokens]);
         arguments.extend([long(planes), int(pixels)]);
-        self.each("ff.cu", "ff_tokens", planes, arguments);
+        self.builder.plain("ff.cu", "ff_tokens", planes, arguments);
 
         let scanned = self.scan(map, level, tokens);
-        let modulation = self.scratch("modulation", Data::F32, planes * 2);
+        let modulation = self.builder.scratch("modulation", Data::F32, planes * 2);
         let mut arguments = buffers(&[scanned]);
         arguments.extend(buffers(&level.film));
         arguments.extend([Argument::Buffer(modulation), int(channels)]);
         self.blocks("ff_film", tiles, channels * 2 * size_of::<f32>(), arguments);
 
-        let modulated = self.scratch("modulated", Data::F32, values);
+        let modulated = self.builder.scratch("modulated", Data::F32, values);
         let mut arguments = buffers(&[packed, modulation, modulated]);
         arguments.extend([int(channels), int(pixels), long(values)]);
-        self.each("ff.cu", "ff_modulate", values, arguments);
+        self.builder.plain("ff.cu", "ff_modulate", values, arguments);
 
         let [depthwise_weight, depthwise_bias, pointwise_weight, pointwise_bias, norm_weight, norm_bias] = level.refine;
-        let convolved = self.scratch("convolved", Data::F32, values);
+        let convolved = self.builder.scratch("convolved", Data::F32, values);
         let mut arguments = buffers(&[modulated, depthwise_weight, depthwise_bias, convolved]);
         arguments.extend([int(channels), int(level.side), long(values)]);
-        self.each("ff.cu", "ff_depthwise", values, arguments);
+        self.builder.plain("ff.cu", "ff_depthwise", values, arguments);
 
-        let mixed = self.scratch("mixed", Data::F32, values * 2);
+        let mixed = self.builder.scratch("mixed", Data::F32, values * 2);
         let mut arguments = buffers(&[convolved, pointwise_weight, pointwise_bias, mixed]);
         arguments.extend([int(channels), int(pixels), long(values * 2)]);
-        self.each("ff.cu", "ff_pointwise", values * 2, arguments);
+        self.builder.plain("ff.cu", "ff_pointwise", values * 2, arguments);
 
-        let statistics = self.scratch("statistics", Data::F32, tiles * 2);
+        let statistics = self.builder.scratch("statistics", Data::F32, tiles * 2);
         let mut arguments = buffers(&[mixed, statistics]);
         arguments.push(int(channels * 2 * pixels));
         self.blocks("ff_statistics", tiles, 0, arguments);
 
-        let refined = self.scratch("refined", element, values);
+        let refined = self.builder.scratch("refined", element, values);
         let mut arguments = buffers(&[modulated, mixed, statistics, norm_weight, norm_bias, refined]);
         arguments.extend([int(channels), int(pixels), long(values)]);
-        self.each("ff.cu", "ff_refine", values, arguments);
+        self.builder.plain("ff.cu", "ff_refine", values, arguments);
 
         // All tiles have one level, so that the last of two would win; no tile is named twice.
-        let heavy = self.scratch("heavy", element, map.elements());
+        let heavy = self.builder.scratch("heavy", element, map.elements());
         let mut arguments = buffers(&[input, refined, indices]);
         arguments.extend([Argument::Null, Argument::Null, Argument::Buffer(heavy)]);
         arguments.extend([int(level.each), int(channels), int(height), int(width), int(level.side)]);
@@ -99,15 +97,15 @@ impl Path<'_> {
         let bits = (level.each - 1).checked_ilog2().map_or(1, |last| last + 1);
         let (lowest, bits, blend) = (int(0), int(bits as usize), int(0));
         arguments.extend([lowest, bits, blend, Argument::F32(0.0), Argument::F32(1.0), long(map.elements())]);
-        self.each("tile_unpack.cu", "tile_unpack_reference", map.elements(), arguments);
+        self.builder.plain("tile_unpack.cu", "tile_unpack_reference", map.elements(), arguments);
         heavy
     }
 
     /// Scans the tokens in both directions, the second merged into the first.
     fn scan(&mut self, map: MapShape, level: &Level, tokens: usize) -> usize {
         let states = map.batch * map.channels;
-        let scanned = self.scratch("scanned", Data::F32, states * level.each);
-        let final_state = self.scratch("final state", Data::F32, states * 2);
+        let scanned = self.builder.scratch("scanned", Data::F32, states * level.each);
+        let final_state = self.builder.scratch("final state", Data::F32, states * 2);
         for (direction, parameters) in level.scans.iter().enumerate() {
             let gate = if direction == 0 { Argument::Null } else { Argument::Buffer(level.merge_gate) };
             let mut arguments = buffers(&[tokens]);
@@ -120,24 +118,14 @@ impl Path<'_> {
             let defines = [[("REVERSED", 0), ("MERGE", 0)], [("REVERSED", 1), ("MERGE", 3)]][direction];
             let kernel = kernel("scan.cu", "scan_reference", Dtype::F32, &defines);
             let grid = [states.div_ceil(BLOCK as usize), 1, 1];
-            self.assembly.launch(Call { kernel, grid, block: BLOCK, shared: 0 }, arguments);
+            self.builder.launch(Call { kernel, grid, block: BLOCK, shared: 0 }, arguments);
         }
         scanned
-    }
-
-    fn scratch(&mut self, name: &'static str, data: Data, count: usize) -> usize {
-        self.assembly.buffer(name, data, count, Content::Scratch)
-    }
-
-    fn each(&mut self, file: &'static str, entry: &'static str, values: usize, arguments: Vec<Argument>) {
-        let grid = [values.div_ceil(BLOCK as usize), 1, 1];
-        let kernel = kernel(file, entry, self.dtype, &[]);
-        self.assembly.launch(Call { kernel, grid, block: BLOCK, shared: 0 }, arguments);
     }
 
     /// So many blocks, with bytes of shared memory each.
     fn blocks(&mut self, entry: &'static str, blocks: usize, shared: usize, arguments: Vec<Argument>) {
         let kernel = kernel("ff.cu", entry, self.dtype, &[]);
-        self.assembly.launch(Call { kernel, grid: [blocks, 1, 1], block: BLOCK, shared }, arguments);
+        self.builder.launch(Call { kernel, grid: [blocks, 1, 1], block: BLOCK, shared }, arguments);
     }
 }
