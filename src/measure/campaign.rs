@@ -151,7 +151,7 @@ fn run_worker(
             }
             Err(fault) => match fault.at.filter(|at| *at < active.len()) {
                 Some(at) => {
-                    let reason = format!("worker {} broke at it: {}", worker + 1, fault.reason);
+                    let reason = format!("worker {} crashed in it: {}", worker + 1, fault.reason);
                     campaign.broken.insert(active.remove(at), reason);
                 }
                 None => {
@@ -170,7 +170,7 @@ fn report(command: &WorkerCommand, plan: &Plan) -> Result<Result<WorkerReport, F
     process.hang_up();
     Ok(match process.hear() {
         Ok(Message::Report(report)) if report.series.len() == plan.benchmarks.len() => Ok(report),
-        Ok(_) => Err(Fault { reason: "it answered what was not asked".to_owned(), at: None }),
+        Ok(_) => Err(Fault { reason: "it answered another request".to_owned(), at: None }),
         Err(fault) => Err(fault),
     })
 }
@@ -243,7 +243,7 @@ mod tests {
             (3, &["worker 1: it ended with exit code 3".to_owned()][..])
         );
         let error = campaign(ordinary(), "echo hello").expect_err("no worker reports").to_string();
-        assert!(error.contains("worker 4: it wrote what is no message: `hello`"), "{error}");
+        assert!(error.contains("worker 4: it wrote something other than a message: `hello`"), "{error}");
         let short = r#"hello; echo '{"report":{"series":[],"pinned":null}}'"#;
         assert!(campaign(ordinary(), short).expect_err("it is too short").to_string().contains("not asked"));
     }

@@ -151,7 +151,7 @@ pub fn follow(plan: &CountPlan, workloads: &[Workload]) -> Result<String, String
 
 fn count(workload: &Workload, plan: &CountPlan) -> Result<(), String> {
     if !can_count() {
-        return Err("valgrind_absent: nobody counts the instructions of this process".to_owned());
+        return Err("valgrind_absent: this process does not run under Valgrind".to_owned());
     }
     // The workers that time have compared it with its reference, which would take minutes here.
     let order = Order { seed: plan.seed, configuration: plan.configuration.as_deref(), check: false, is_twin: false };
@@ -261,7 +261,7 @@ impl Valgrind {
     pub fn count(&self, command: &WorkerCommand, plan: &CountPlan, limit: Duration) -> Result<Count, Uncounted> {
         let failed = |reason: String| Uncounted { reason: format!("callgrind_failed: {reason}"), time_is_up: false };
         let folder = tempfile::Builder::new().prefix("sprag-count-").tempdir();
-        let folder = folder.map_err(|error| failed(format!("there is no place for its files: {error}")))?;
+        let folder = folder.map_err(|error| failed(format!("cannot create a temporary folder: {error}")))?;
         let mut valgrind = Command::new(&self.program);
         valgrind.env_clear().current_dir(folder.path());
         for name in PASSED_VARIABLES {
@@ -303,7 +303,7 @@ impl Valgrind {
 fn cause(log: &str) -> Option<String> {
     let line = log.lines().find(|line| line.contains("unhandled instruction bytes"))?;
     let bytes = line.split_once("bytes:").map_or("", |(_, bytes)| bytes).trim();
-    Some(format!("unknown_instruction: this valgrind does not know the instruction {}", start(bytes)))
+    Some(format!("unknown_instruction: this Valgrind does not support the instruction {}", start(bytes)))
 }
 
 /// The start of a text that somebody else wrote, for a message.
@@ -441,7 +441,7 @@ mod tests {
         check("echo no luck >&2; exit 3", "exit status: 3 (no luck)");
         check("echo '{\"version\":1,\"outcome\":{\"Err\":\"nobody counts\"}}'", "nobody counts");
         let unknown = "echo 'vex amd64->IR: unhandled instruction bytes: 0x62 0xF1 0x7C' >\"$log\"; kill -4 $$";
-        check(unknown, "unknown_instruction: this valgrind does not know the instruction 0x62 0xF1 0x7C (signal: 4");
+        check(unknown, "unknown_instruction: this Valgrind does not support the instruction 0x62 0xF1 0x7C (signal: 4");
     }
 
     #[test]

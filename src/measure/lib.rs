@@ -45,7 +45,7 @@ mod example;
 /// Why a suite could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    #[error("cannot tell which program this is")]
+    #[error("cannot find the path of this program")]
     OwnProgram(#[source] std::io::Error),
     /// A worker process could not be started.
     #[error("cannot start a worker process with `{}`: {error}", .program.display())]
@@ -66,7 +66,7 @@ pub enum MeasureError {
     #[error("cannot follow the plan: {0}")]
     Plan(String),
     /// Nobody listens to a worker any more.
-    #[error("cannot tell what was measured: {0}")]
+    #[error("cannot identify what was measured: {0}")]
     Tell(std::io::Error),
     /// Single calls, as the seed's report needs them, could not be timed.
     #[error("cannot time single calls: {0}")]

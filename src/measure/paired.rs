@@ -101,7 +101,7 @@ pub fn measure(
     let known = pairs.into_iter().enumerate().filter(|(number, _)| !match_up.unknown.contains_key(number));
     let benchmarks = known.map(paired).collect();
     let processors = if match_up.unpinned {
-        faults.push("the system did not permit the builds to take turns on one processor".to_owned());
+        faults.push("the system did not allow the builds to be pinned to one processor".to_owned());
         Vec::new()
     } else {
         processors
@@ -175,7 +175,7 @@ impl MatchUp<'_> {
             match self.play(&plan, &active)? {
                 Ok(found) => return Ok(Ok(found)),
                 Err((name, Fault { reason, at: Some(at) })) if at < active.len() => {
-                    self.broken.insert(active[at], format!("the {name} broke at it: {reason}"));
+                    self.broken.insert(active[at], format!("the {name} crashed in it: {reason}"));
                 }
                 Err((name, fault)) => return Ok(Err(format!("the {name}: {}", fault.reason))),
             }
@@ -258,7 +258,7 @@ impl Player {
     fn ready(&mut self) -> Result<Vec<Readiness>, Fault> {
         match self.process.hear()? {
             Message::Ready(ready) => Ok(ready),
-            _ => Err(Fault { reason: "it answered what was not asked".to_owned(), at: None }),
+            _ => Err(Fault { reason: "it answered another request".to_owned(), at: None }),
         }
     }
 
@@ -273,7 +273,7 @@ impl Player {
                 self.unpinned |= pinned == Some(false);
                 Ok(median(&block))
             }
-            Ok(_) => Err((self.name, Fault { reason: "it answered what was not asked".to_owned(), at: None })),
+            Ok(_) => Err((self.name, Fault { reason: "it answered another request".to_owned(), at: None })),
             Err(fault) => Err((self.name, blame(fault))),
         }
     }

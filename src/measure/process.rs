@@ -125,7 +125,7 @@ impl WorkerProcess {
             let line = match self.lines.recv_timeout(self.patience) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => {
-                    let silent = format!("it said nothing for {} s and was ended", self.patience.as_secs_f64());
+                    let silent = format!("it sent nothing for {} s and was stopped", self.patience.as_secs_f64());
                     return Err(self.fault(silent));
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
@@ -133,14 +133,16 @@ impl WorkerProcess {
             match serde_json::from_str(&line) {
                 Ok(Message::Hello(PLAN_VERSION)) => {}
                 Ok(Message::Hello(version)) => {
-                    let reason = format!("its messages have version {version}, {PLAN_VERSION} is needed");
+                    let reason = format!("its messages have version {version}; this build needs {PLAN_VERSION}");
                     return Err(self.fault(reason));
                 }
                 Ok(Message::Begin(number)) => self.at = Some(number),
                 Ok(message) => return Ok(message),
                 Err(_) => {
                     let start: String = line.chars().take(60).collect();
-                    return Err(self.fault(format!("it wrote what is no message: `{}`", start.escape_debug())));
+                    return Err(
+                        self.fault(format!("it wrote something other than a message: `{}`", start.escape_debug()))
+                    );
                 }
             }
         }
@@ -156,14 +158,14 @@ impl WorkerProcess {
         let start = Instant::now();
         while !self.group.has_exited() {
             if start.elapsed() > GRACE {
-                return self.fault("it closed its output, lived on and was ended".to_owned());
+                return self.fault("it closed its output without exiting and was stopped".to_owned());
             }
             std::thread::sleep(Duration::from_millis(2));
         }
         // Whom it left behind would hold its standard error open.
         let status = match self.group.kill() {
             Ok(status) => status,
-            Err(error) => return self.fault(format!("it cannot be waited for: {error}")),
+            Err(error) => return self.fault(format!("it cannot be awaited: {error}")),
         };
         let how = if status.success() { "it ended without a report".to_owned() } else { messages::exit_text(status) };
         let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();
@@ -203,12 +205,16 @@ mod tests {
         check("exit 0", "it ended without a report", None);
         check("echo first >&2; echo out of luck >&2; exit 3", "it ended with exit code 3 (out of luck)", None);
         check("echo '{\"begin\":4}'; kill -9 $$", "it was ended by signal 9", Some(4));
-        check("echo '{\"hello\":4}'; echo garbage", "it wrote what is no message: `garbage`", None);
+        check("echo '{\"hello\":4}'; echo garbage", "it wrote something other than a message: `garbage`", None);
         check("echo '{\"hello\":9}'", "its messages have version 9, 4 is needed", None);
-        check("echo '{\"hello\":4}'; exec 1>&-; sleep 600", "it closed its output, lived on and was ended", None);
+        check(
+            "echo '{\"hello\":4}'; exec 1>&-; sleep 600",
+            "it closed its output without exiting and was stopped",
+            None,
+        );
         check("echo '{\"begin\":1}'; sleep 600 >&2 & exit 4", "it ended with exit code 4", Some(1));
         let silent = fault(3.0, "echo '{\"begin\":1}'; exec sleep 600");
-        assert_eq!(silent, Fault { reason: "it said nothing for 3 s and was ended".to_owned(), at: Some(1) });
+        assert_eq!(silent, Fault { reason: "it sent nothing for 3 s and was stopped".to_owned(), at: Some(1) });
         let panic = "printf \"thread 'main' panicked at a.rs:1:2:\\nno such tile\\nnote: run with\\n\" >&2; exit 101";
         check(panic, "it ended with exit code 101 (no such tile)", None);
         let long = fault(60.0, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1");

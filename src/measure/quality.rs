@@ -28,7 +28,16 @@ const BUDGET_SLACK: f64 = 0.25;
 pub fn over_budget(protocol: &Protocol, processes: usize, seconds: f64) -> Option<String> {
     let budget = protocol.budget_seconds.filter(|budget| seconds > budget * (1.0 + BUDGET_SLACK))?;
     let noun = if processes == 1 { "process" } else { "processes" };
-    Some(format!("{processes} {noun} took {seconds:.0} s, more than the {budget} s that were given"))
+    Some(format!("{processes} {noun} took {seconds:.0} s, over the budget of {budget} s"))
+}
+
+/// Says that `count` processes are too few for an interval; `kind` goes before the word, `owner` after it.
+pub fn too_few(count: usize, kind: &str, owner: &str) -> Option<String> {
+    let noun = if count == 1 { "process" } else { "processes" };
+    let words: Vec<&str> = [kind, noun, owner].into_iter().filter(|word| !word.is_empty()).collect();
+    let words = words.join(" ");
+    (count < FEWEST_VALUES)
+        .then(|| format!("only {count} {words}: a confidence interval needs at least {FEWEST_VALUES}"))
 }
 
 /// The reasons, one sentence each; none where nothing speaks against the numbers.
@@ -40,14 +49,11 @@ pub fn reasons(
 ) -> Vec<String> {
     let mut reasons = campaign.faults.clone();
     let workers = campaign.workers.len();
-    if workers < FEWEST_VALUES {
-        let plural = if workers == 1 { "process" } else { "processes" };
-        reasons.push(format!("{workers} worker {plural}: below {FEWEST_VALUES} there is no interval"));
-    }
+    reasons.extend(too_few(workers, "worker", ""));
     reasons.extend(over_budget(protocol, workers, campaign.seconds));
     let series: Vec<_> = campaign.workers.iter().flat_map(|worker| worker.values()).collect();
     if let Some(share) = pool::preempted_share(&series).filter(|share| *share > MOST_PREEMPTED) {
-        reasons.push(format!("{:.0} % of the samples were preempted by other work", share * 100.0));
+        reasons.push(format!("{:.0} % of the samples were interrupted by other work", share * 100.0));
     }
     let moved = pool::calibration_movement(campaign).into_iter().filter(|(kernel, share)| {
         let is_local = match kernel {
@@ -69,7 +75,7 @@ pub fn reasons(
             .and_then(|one| one.interval)
             .filter(|(low, high)| *low > 1.0 + CONTROL_SLACK || *high < 1.0 - CONTROL_SLACK);
         if let Some((low, high)) = off {
-            reasons.push(format!("the A/A control came out at {low:.4} to {high:.4}, where 1 is the truth"));
+            reasons.push(format!("the A/A control came out at {low:.4} to {high:.4} instead of 1"));
         }
     }
     let busy = workloads.iter().enumerate().filter(|(number, workload)| {
@@ -82,10 +88,13 @@ pub fn reasons(
     });
     let busy: Vec<String> = busy.map(|(_, workload)| workload.benchmark.id()).collect();
     if !busy.is_empty() {
-        reasons.push(format!("every sample of a worker was preempted, so its thread time counts: {}", busy.join(", ")));
+        reasons.push(format!(
+            "all samples of one worker were interrupted, so CPU time is used instead for: {}",
+            busy.join(", ")
+        ));
     }
     if let Some(processor) = protocol.pin.filter(|_| campaign.pinned.contains(&false)) {
-        reasons.push(format!("the system did not permit workers to be kept on processor {processor}"));
+        reasons.push(format!("the system did not allow workers to be pinned to processor {processor}"));
     }
     reasons
 }
@@ -98,7 +107,7 @@ fn throttled(series: &[&WorkerSeries]) -> Option<String> {
     let (count, all) = (held_back().count(), states().count());
     let words = throttle::reason_words(reasons).join(", ");
     let why = if words.is_empty() { String::new() } else { format!(" ({words})") };
-    (count > 0).then(|| format!("throttled: the device was held back in {count} of {all} blocks{why}"))
+    (count > 0).then(|| format!("throttled: the device slowed itself down in {count} of {all} blocks{why}"))
 }
 
 #[cfg(test)]
@@ -150,13 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_was_not_kept_is_told() {
+    fn an_exceeded_budget_is_reported() {
         let protocol = Protocol::within(4.0);
         assert_eq!(over_budget(&protocol, 1, 4.9), None);
-        assert_eq!(
-            over_budget(&protocol, 1, 9.0).as_deref(),
-            Some("1 process took 9 s, more than the 4 s that were given")
-        );
+        assert_eq!(over_budget(&protocol, 1, 9.0).as_deref(), Some("1 process took 9 s, over the budget of 4 s"));
         assert_eq!(over_budget(&Protocol::quick(), 1, 9.0), None);
     }
 
@@ -164,10 +170,10 @@ mod tests {
     fn a_quiet_run_has_no_reasons_and_each_trouble_has_its_own() {
         let quiet = || series(Calibration::MultiplyAdd, 1.0, 1.0, 0);
         assert_eq!(reasons_of(vec![quiet(), quiet(), quiet()], vec![true; 3]), "");
-        assert_eq!(reasons_of(vec![quiet()], vec![]), "1 worker process: below 3 there is no interval");
+        assert_eq!(reasons_of(vec![quiet()], vec![]), "only 1 worker process: a confidence interval needs at least 3");
         let preempted = || series(Calibration::MultiplyAdd, 1.0, 1.0, 2);
         let text = reasons_of(vec![preempted(), preempted(), preempted()], vec![]);
-        assert_eq!(text, "20 % of the samples were preempted by other work");
+        assert_eq!(text, "20 % of the samples were interrupted by other work");
         let moved = |kernel| reasons_of(vec![quiet(), quiet(), series(kernel, 1.06, 1.0, 0)], vec![]);
         let text = "the calibration kernel multiply-add moved by 6.0 % within the run";
         assert_eq!(moved(Calibration::MultiplyAdd), text);
@@ -177,8 +183,8 @@ mod tests {
             reasons_of(vec![off(), off(), off()], vec![]).starts_with("the A/A control came out at 1.0204 to 1.0204")
         );
         let unpinned = reasons_of(vec![quiet(), quiet(), quiet()], vec![true, false, true]);
-        assert_eq!(unpinned, "the system did not permit workers to be kept on processor 1");
+        assert_eq!(unpinned, "the system did not allow workers to be pinned to processor 1");
         let busy = || series(Calibration::MultiplyAdd, 1.0, 1.0, 10);
-        assert!(reasons_of(vec![busy(), busy(), busy()], vec![]).contains("so its thread time counts: cpu/control"));
+        assert!(reasons_of(vec![busy(), busy(), busy()], vec![]).contains("CPU time is used instead for: cpu/control"));
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn ask<Q: Serialize, A: DeserializeOwned>(
     let failed = |text: String| Err(TaskError::NoAnswer(text));
     let answer: Answer<A> = match captured.end {
         End::TimeOut => {
-            let text = format!("it gave no report within {} s and was ended", limit.as_secs_f64());
+            let text = format!("it sent no report within {} s and was stopped", limit.as_secs_f64());
             return Err(TaskError::TimeOut(text));
         }
         End::Overflow => return failed(format!("its report is longer than {MOST_ANSWER_BYTES} bytes")),
@@ -71,7 +71,7 @@ pub(crate) fn ask<Q: Serialize, A: DeserializeOwned>(
         },
     };
     if answer.version != TASK_VERSION {
-        return failed(format!("its report has version {}, {TASK_VERSION} is needed", answer.version));
+        return failed(format!("its report has version {}; this build needs {TASK_VERSION}", answer.version));
     }
     answer.outcome.map_err(TaskError::NoAnswer)
 }
@@ -85,7 +85,7 @@ pub fn follow<Q, A>(
     work: impl FnOnce(&Q) -> Result<A, String>,
 ) -> Result<Answer<A>, MeasureError> {
     if question.version != TASK_VERSION {
-        let text = format!("it has version {}, this build follows {TASK_VERSION}", question.version);
+        let text = format!("it has version {}; this build supports {TASK_VERSION}", question.version);
         return Err(MeasureError::Plan(text));
     }
     Ok(Answer { version: TASK_VERSION, outcome: work(&question.plan) })
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_process_that_hangs_is_ended() {
         let ended = ask_script("exec sleep 600", Duration::from_millis(50));
-        assert_eq!(ended, Err(TaskError::TimeOut("it gave no report within 0.05 s and was ended".to_owned())));
+        assert_eq!(ended, Err(TaskError::TimeOut("it sent no report within 0.05 s and was stopped".to_owned())));
     }
 
     #[test]

@@ -102,7 +102,7 @@ struct Timed {
 impl Bench {
     fn prepare(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<Bench, MeasureError> {
         if plan.version != PLAN_VERSION {
-            let fault = format!("it has version {}, this build follows {PLAN_VERSION}", plan.version);
+            let fault = format!("it has version {}; this build supports {PLAN_VERSION}", plan.version);
             return Err(MeasureError::Plan(fault));
         }
         tell(Message::Hello(PLAN_VERSION))?;

@@ -363,7 +363,7 @@ fn kernels_are_those_of_the_program_of_the_commit() {
     assert_eq!(run["commit"]["sha"], sandbox.git(&["rev-parse", "HEAD~1"]));
     let facts = &run["environment"]["facts"];
     // What a later commit has added is neither a failure of the run nor missing in the comparison.
-    ended.says(&["1 benchmark left out, which that commit does not have"]);
+    ended.says(&["1 benchmark left out: not defined by that commit"]);
     assert!(run["benchmarks"].as_array().is_some_and(|all| all.iter().all(|one| one["failure"].is_null())), "{run}");
     assert_eq!((&facts["compiler"], &facts["flags"]), (&"rustc of old".into(), &"first".into()), "{run}");
 

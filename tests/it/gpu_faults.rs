@@ -38,10 +38,10 @@ fn a_kernel_that_does_not_compile_fails_alone() {
 
 #[test]
 fn a_device_that_breaks_at_a_benchmark_is_opened_anew_for_the_others() {
-    let words = ["broke at it", "cuda_call_failed: ", "CUDA_ERROR_ILLEGAL_ADDRESS"];
+    let words = ["crashed in it", "cuda_call_failed: ", "CUDA_ERROR_ILLEGAL_ADDRESS"];
     check_gate_alone(("SPRAG_EMULATOR_PLANT", "700 fusion_gate"), "hot", &words);
     // Its checks have passed, and it is being timed.
-    let words = ["broke at it", "cuda_call_failed: ", "CUDA_ERROR_LAUNCH_FAILED"];
+    let words = ["crashed in it", "cuda_call_failed: ", "CUDA_ERROR_LAUNCH_FAILED"];
     check_gate_alone(("SPRAG_EMULATOR_PLANT", "719@60 fusion_gate"), "host", &words);
 }
 
@@ -63,7 +63,7 @@ fn a_device_that_cannot_run_the_least_kernel_is_none() {
     };
     check(("SPRAG_EMULATOR_FAULT", "nvrtcCompileProgram=6"), "nvrtc_compile_failed: empty.cu: ");
     check(("SPRAG_EMULATOR_PLANT", "719 empty"), "cuda_call_failed: ");
-    let words = "cuda_driver_too_old: it speaks CUDA 12.8 and does not take what NVRTC 13.0 compiles";
+    let words = "cuda_driver_too_old: it supports CUDA 12.8 and cannot load what NVRTC 13.0 compiles";
     check(("SPRAG_EMULATOR_DRIVER", "12080"), words);
 }
 
@@ -90,7 +90,7 @@ fn a_device_that_was_held_back_is_asked_again_and_one_that_stays_so_is_flagged()
     let flagged = attributes["throttled_blocks"].as_str().expect("it was held back");
     let (throttled, all) = flagged.split_once(" of ").expect("two numbers");
     assert_eq!(throttled, all);
-    assert!(measured.quality().contains("throttled: the device was held back in "), "{}", measured.quality());
+    assert!(measured.quality().contains("throttled: the device slowed itself down in "), "{}", measured.quality());
     assert!(measured.quality().contains("blocks (power cap, heat)"), "{}", measured.quality());
     // Asking again and again does not help there, and takes its time.
     let retries: u32 =

@@ -203,18 +203,18 @@ fn whatever_a_process_does_fails_its_case_and_no_more() {
         assert!(failure.starts_with(reason), "{engine}: {failure}");
         assert!(ended.out.contains("failed: trt/engine{case=default} @tensorrt"), "{}", ended.out);
     };
-    check("crash", "it does not say that it passed; it was ended by signal 11");
-    check("no-times", "it passed and left no times");
+    check("crash", "it did not report success; it was ended by signal 11");
+    check("no-times", "it passed but wrote no times");
     check("garbage", "its times cannot be read: expected ident");
     check("truncated", "its times cannot be read: EOF");
     check("nan", "its times cannot be read: expected value");
     check("negative", "its times hold a call of -1 ms");
-    let secret = "it says that it failed; it ended with exit code 0 (Inference failed at <path> with token <redacted>";
+    let secret = "it reported failure; it ended with exit code 0 (Inference failed at <path> with token <redacted>";
     check("failed-well", secret);
-    check("no-verdict", "it does not say that it passed; it ended with exit code 0");
+    check("no-verdict", "it did not report success; it ended with exit code 0");
     check("talkative", "it wrote more than 16777216 bytes");
-    check("binary", "it says that it failed; it ended with exit code 1 (out of luck)");
-    check("else", "it says that it failed; it ended with exit code 1 (an engine of an unknown kind)");
+    check("binary", "it reported failure; it ended with exit code 1 (out of luck)");
+    check("else", "it reported failure; it ended with exit code 1 (an engine of an unknown kind)");
 }
 
 #[test]
@@ -234,10 +234,7 @@ fn a_process_that_breaks_once_is_told_of() {
     let (_, run) = run(&sandbox("flaky", ""), &[], 0);
     assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(2));
     let reasons = run["quality"]["reasons"].to_string();
-    assert!(
-        reasons.contains("default, process 2: it does not say that it passed; it was ended by signal 11"),
-        "{reasons}"
-    );
+    assert!(reasons.contains("default, process 2: it did not report success; it was ended by signal 11"), "{reasons}");
 }
 
 #[test]

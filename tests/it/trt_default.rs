@@ -19,7 +19,7 @@ fn an_engine_that_does_not_take_ones_is_measured_in_the_cases_that_are_given() {
         run["benchmarks"].as_array().into_iter().flatten().filter_map(|one| one["id"].as_str()).collect();
     assert_eq!((ids, &run["status"]), (vec!["trt/engine{image=8x3} @tensorrt"], &json!("ok")));
     let reasons = run["quality"]["reasons"].to_string();
-    let told = "default is left out, as dimensions that no shape gives were set to 1: tensorrt_shape_outside_profile: \
+    let told = "default is left out, because dimensions without a shape were set to 1: tensorrt_shape_outside_profile: \
                 Error[3]: Supplied binding dimension [1,3]";
     assert!(reasons.contains(told), "{reasons}");
     let report = report(&sandbox);
@@ -51,7 +51,7 @@ fn dimensions_of_one_that_are_taken_are_told_of() {
     let sandbox = sandbox("dynamic-from-one", "shape_cases = [\"image=8x3\"]");
     let (_, run) = run(&sandbox, &["--quick"], 0);
     let reasons = run["quality"]["reasons"].to_string();
-    let told = "default: dimensions that no shape gives were set to 1 by `trtexec`";
+    let told = "default: `trtexec` set dimensions without a shape to 1";
     assert!(reasons.contains(told) && !reasons.contains("case_001_8_3: dimensions"), "{reasons}");
     assert_eq!(run["benchmarks"].as_array().map(Vec::len), Some(2));
 }

@@ -55,7 +55,7 @@ fn a_place_for_layers_is_tried_before_and_does_not_spoil_the_times() {
     // The name of its file is taken by a folder.
     sandbox.write("out/layers/default.layers.json/x", "");
     let (ended, run) = run(&sandbox, &["--quick", "--trt-profile", "out/layers"], 0);
-    ended.says(&["the layers of default are not written"]);
+    ended.says(&["cannot write the layers of default"]);
     assert!(run["benchmarks"][0]["metrics"][0]["value"].is_f64(), "{run}");
     assert_eq!(run["benchmarks"][0]["attributes"]["slowest_layer"], "TileSSM_0 (40.0 %)");
 }

@@ -58,7 +58,7 @@ pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
     };
     match process::run(&program, BUILD_LINES) {
         Ok(output) => parse_build(&output, build.program)
-            .ok_or_else(|| MeasureError::Build(format!("cargo tells of no program `{}`", build.program))),
+            .ok_or_else(|| MeasureError::Build(format!("cargo built no program `{}`", build.program))),
         Err(fault) => Err(MeasureError::Build(fault.text().to_owned())),
     }
 }

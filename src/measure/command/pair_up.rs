@@ -157,11 +157,11 @@ fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
         for one in [base, other] {
             let (was, is) = (known.benchmark.version, one.benchmark.version);
             if was != is {
-                let reason = format!("it is other work: version {was} of it became version {is}");
+                let reason = format!("it does different work: version {was} of it became version {is}");
                 return Err(Obstacle::OtherWork(reason));
             }
             if known.work != one.work {
-                return Err(Obstacle::OtherWork("it is other work: what one call does has changed".to_owned()));
+                return Err(Obstacle::OtherWork("it does different work: what one call does has changed".to_owned()));
             }
         }
     }
@@ -296,7 +296,7 @@ mod tests {
         let fine = || vec![time("a", 1.0)];
         let mut newer = fine();
         newer[0].benchmark.version = 2;
-        let version = "not comparable: it is other work: version 1 of it became version 2";
+        let version = "not comparable: it does different work: version 1 of it became version 2";
         assert_eq!(obstacle(&[(fine(), newer)]), version);
         let mut larger = fine();
         larger[0].work = vec![("bytes_per_s".to_owned(), 10.0)];

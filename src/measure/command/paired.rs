@@ -65,7 +65,7 @@ pub fn measure(
     let processors = match protocol.pin {
         Some(processor) if permitted(processor).unwrap_or(false) => vec![processor],
         Some(processor) => {
-            faults.push(format!("the system did not permit the command to be kept on processor {processor}"));
+            faults.push(format!("the system did not allow the command to be pinned to processor {processor}"));
             Vec::new()
         }
         None => Vec::new(),

@@ -68,9 +68,7 @@ fn estimates(reports: &[Report], series: &[(u32, &Reported)], seed: u64) -> Resu
         let names = |metrics: &[ReportedMetric]| metrics.iter().map(|one| one.metric.clone()).collect::<Vec<_>>();
         let (version, work) = (reported.benchmark.version, &reported.work);
         if version != first.benchmark.version || *work != first.work || names(other) != names(metrics) {
-            return Err(format!(
-                "process {process} reported other metrics, another version or other work than the first"
-            ));
+            return Err(format!("process {process} reported different metrics, versions or work than the first"));
         }
     }
     let mut estimates: Vec<Estimate> =

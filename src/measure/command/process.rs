@@ -97,8 +97,7 @@ pub(crate) fn observe(program: &Program<'_>) -> Result<Captured, Fault> {
     let stdout = if program.keep_output { usize::MAX } else { TAIL };
     let output = |keep| OutputLimit { keep, max: program.most_bytes };
     let limits = Limits::new(program.time_out, output(stdout), output(program.keep_error));
-    capture_started(group, Vec::new(), &limits)
-        .map_err(|error| Fault::Failed(format!("it cannot be waited for: {error}")))
+    capture_started(group, Vec::new(), &limits).map_err(|error| Fault::Failed(format!("it cannot be awaited: {error}")))
 }
 
 /// Starts the process from a thread that is kept on the processor, as a process begins where its parent may run.
@@ -110,7 +109,7 @@ fn spawn(command: &mut Command, guard: Option<Guard>, pin: Option<u32>) -> io::R
         ProcessGroup::spawn(command, guard)
     };
     let started = std::thread::scope(|scope| scope.spawn(spawn).join());
-    started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts it broke down")))
+    started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts it panicked")))
 }
 
 /// A program named with a folder is looked for from the folder that it runs in; a bare name in the usual places.

@@ -120,14 +120,11 @@ fn reasons(protocol: &Protocol, reports: &[Report], faults: &[(u32, String)], se
     let mut reasons: Vec<String> = faults.iter().map(fault_text).collect();
     reasons.extend(quality::over_budget(protocol, reports.len(), seconds));
     let count = reports.len();
-    if count < FEWEST_VALUES {
-        let plural = if count == 1 { "process" } else { "processes" };
-        reasons.push(format!("{count} {plural} of the command: below {FEWEST_VALUES} there is no interval"));
-    }
+    reasons.extend(quality::too_few(count, "", "of the command"));
     if let Some(processor) = protocol.pin {
         let permitted = std::thread::scope(|scope| scope.spawn(|| pinning::pin(processor)).join());
         if !permitted.unwrap_or(false) {
-            reasons.push(format!("the system did not permit the command to be kept on processor {processor}"));
+            reasons.push(format!("the system did not allow the command to be pinned to processor {processor}"));
         }
     }
     reasons
@@ -216,7 +213,9 @@ mod tests {
         // The first process takes all the time there is.
         let spent = run("sleep 1; echo 0.5", Protocol::within(1.0)).expect("it reports");
         assert_eq!((spent.stop, spent.workers), (StopReason::Budget, 1));
-        assert!(spent.reasons.contains(&"1 process of the command: below 3 there is no interval".to_owned()));
+        assert!(
+            spent.reasons.contains(&"only 1 process of the command: a confidence interval needs at least 3".to_owned())
+        );
         let all = run("echo 0.5", Protocol::ordinary(4)).expect("it reports");
         assert_eq!((all.stop, all.workers), (StopReason::Processes, 4));
     }
@@ -242,6 +241,6 @@ mod tests {
         let result = run(&script, protocol).expect("it may run there");
         assert!(result.reasons.is_empty(), "{:?}", result.reasons);
         let absent = run("echo 1", Protocol { pin: Some(1 << 20), ..Protocol::ordinary(3) }).expect("it runs");
-        assert_eq!(absent.reasons, ["the system did not permit the command to be kept on processor 1048576"]);
+        assert_eq!(absent.reasons, ["the system did not allow the command to be pinned to processor 1048576"]);
     }
 }

@@ -48,7 +48,7 @@ pub(super) enum MakeError {
     Kernel(#[from] KernelError),
     #[error("it has no configuration `{0}`")]
     Configuration(String),
-    #[error("its threads cannot be started: {0}")]
+    #[error("cannot start its threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 

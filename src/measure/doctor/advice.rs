@@ -85,13 +85,14 @@ impl Seen<'_> {
 fn debug_build(seen: &Seen<'_>) -> Option<Recommendation> {
     let flags = seen.fact("flags").unwrap_or_default();
     let plain = flags.split(' ').any(|flag| matches!(flag, "opt-level=0" | "opt-level=1"));
-    let why = "this sprag is built without optimisation, so its CPU kernels and these figures say little";
+    let why = "this sprag is built without optimisation, so its CPU kernels run slower than in a release";
     plain.then(|| say("debug build", why, "build it for release", Some("cargo build --release"))).flatten()
 }
 
 fn throttled(seen: &Seen<'_>) -> Option<Recommendation> {
     let periods = seen.pressure.throttled_periods.filter(|periods| *periods > 0)?;
-    let why = format!("the control group was held back in {periods} periods, each a gap in what was measured");
+    let why =
+        format!("the CPU limit of the control group stopped us in {periods} periods, each a gap in the measurement");
     let how =
         "raise or lift the processor limit of the container or unit (`--cpus`, `resources.limits.cpu`, `CPUQuota=`)";
     say("throttling", &why, how, None)
@@ -100,7 +101,7 @@ fn throttled(seen: &Seen<'_>) -> Option<Recommendation> {
 fn load(seen: &Seen<'_>) -> Option<Recommendation> {
     let load = seen.pressure.load_before.filter(|load| *load > seen.cores())?;
     let why = format!(
-        "load {load:.1} on {} processors: others take the caches, the clock rate and whole slices of time",
+        "load {load:.1} on {} processors: other work takes cache space, clock rate and time slices",
         seen.cores()
     );
     let how = "measure when nothing else runs, or one job at a time; see what is running with the command";
@@ -114,7 +115,7 @@ fn steal(seen: &Seen<'_>) -> Option<Recommendation> {
 }
 
 fn one_core(seen: &Seen<'_>) -> Option<Recommendation> {
-    let why = "there is one processor, so whatever else runs takes it from the kernel that is timed";
+    let why = "there is one processor, so other work interrupts the kernel being timed";
     (seen.cores() <= 1.0)
         .then(|| say("one processor", why, "give the machine or container two or more", None))
         .flatten()
@@ -122,7 +123,7 @@ fn one_core(seen: &Seen<'_>) -> Option<Recommendation> {
 
 fn quota(seen: &Seen<'_>) -> Option<Recommendation> {
     let quota = seen.number("cpu_quota_cores").filter(|_| seen.pressure.throttled_periods.unwrap_or(0) == 0)?;
-    let why = format!("the control group may use {quota} processors; a kernel on more threads would be held back");
+    let why = format!("the control group may use {quota} processors; a kernel on more threads would be slowed");
     say("processor limit", &why, "raise or lift the limit before times on several threads are measured", None)
 }
 
@@ -134,7 +135,7 @@ fn governor(seen: &Seen<'_>) -> Option<Recommendation> {
 }
 
 fn boost(seen: &Seen<'_>) -> Option<Recommendation> {
-    let why = "the processor may exceed its base clock rate, by how much depends on temperature and on other cores";
+    let why = "the processor can boost above its base clock rate; how far depends on temperature and on other cores";
     let how = "switch boost off for steadier, slower times";
     // The two drivers have a file each, which say the opposite of one another.
     let command = "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost \
@@ -144,8 +145,7 @@ fn boost(seen: &Seen<'_>) -> Option<Recommendation> {
 
 fn threads_per_core(seen: &Seen<'_>) -> Option<Recommendation> {
     let threads = seen.number("threads_per_core").filter(|threads| *threads > 1.0)?;
-    let why =
-        format!("each core runs {threads} threads: what runs beside a kernel on its core shares the core's units");
+    let why = format!("each core runs {threads} threads: another thread on the kernel's core shares the core's units");
     let command = "echo off | sudo tee /sys/devices/system/cpu/smt/control";
     say("threads per core", &why, "switch simultaneous multithreading off", Some(command))
 }
@@ -153,7 +153,7 @@ fn threads_per_core(seen: &Seen<'_>) -> Option<Recommendation> {
 fn slow_clock(seen: &Seen<'_>) -> Option<Recommendation> {
     let cost = seen.clocks.wall.cost;
     let source = seen.fact("clock_source").unwrap_or("unknown");
-    let why = format!("reading the clock takes {:.1} µs (source `{source}`), which short samples feel", cost * 1e6);
+    let why = format!("reading the clock takes {:.1} µs (source `{source}`), which distorts short samples", cost * 1e6);
     let command = "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource";
     (cost > SLOW_CLOCK)
         .then(|| say("clock", &why, "choose a faster source if the machine has one", Some(command)))
@@ -161,7 +161,7 @@ fn slow_clock(seen: &Seen<'_>) -> Option<Recommendation> {
 }
 
 fn huge_pages(seen: &Seen<'_>) -> Option<Recommendation> {
-    let why = "huge pages are off, so where small pages happen to lie moves the times of large kernels";
+    let why = "huge pages are off, so the placement of small pages changes the times of large kernels";
     let command = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
     seen.is("huge_pages", "never").then(|| say("huge pages", why, "allow them on request", Some(command))).flatten()
 }
@@ -170,38 +170,36 @@ fn dram(seen: &Seen<'_>) -> Option<Recommendation> {
     let poor = |fitness: &Fitness| matches!(fitness, Fitness::Poor | Fitness::Usable);
     seen.noise.classes.iter().find(|one| one.class == "dram" && poor(&one.fitness))?;
     let shared = seen.is("virtual_machine", "yes") || !matches!(seen.fact("container"), None | Some("none"));
-    let why = "kernels that live beyond the caches share their path to memory with all other cores";
+    let why = "kernels larger than the caches share their path to memory with all other cores";
     let how = if shared {
-        "judge them only interleaved, two builds in one run; a machine of your own is the cure"
+        "compare them only interleaved, two builds in one run, or use a machine of your own"
     } else {
-        "judge them only interleaved, two builds in one run, or keep the other cores idle"
+        "compare them only interleaved, two builds in one run, or keep the other cores idle"
     };
     say("main memory", why, how, None)
 }
 
 fn pinning(seen: &Seen<'_>) -> Option<Recommendation> {
-    let why = "a worker cannot be kept on one processor, and loses its caches whenever it is moved";
+    let why = "workers cannot be pinned to a processor, and lose their caches whenever they move";
     let how = "permit `sched_setaffinity` in the profile (seccomp) of the container";
     seen.is("pinning", "not permitted").then(|| say("pinning", why, how, None)).flatten()
 }
 
 fn recording(seen: &Seen<'_>) -> Option<Recommendation> {
-    let why = format!("results can be shown and not kept: {}", seen.hindrance(RECORDING)?);
+    let why = format!("results cannot be recorded: {}", seen.hindrance(RECORDING)?);
     say("recording", &why, "run sprag in a git repository, on a branch, that this user may write to", None)
 }
 
 fn counters(seen: &Seen<'_>) -> Option<Recommendation> {
-    let why = "the processor's counters are there and closed to this user";
-    let how = "open them to own code; in a container also grant the capability `PERFMON`";
+    let why = "the processor has counters, but this user may not read them";
+    let how = "allow them for user code; in a container also grant the capability `PERFMON`";
     let command = "sudo sysctl kernel.perf_event_paranoid=2";
     seen.is("counters", "not permitted").then(|| say("counters", why, how, Some(command))).flatten()
 }
 
 fn instruction_counts(seen: &Seen<'_>) -> Option<Recommendation> {
-    let why = format!(
-        "the series of instruction counts, which has no noise, is not there: {}",
-        seen.hindrance(INSTRUCTION_COUNTS)?
-    );
+    let why =
+        format!("instruction counts, which have no noise, are not available: {}", seen.hindrance(INSTRUCTION_COUNTS)?);
     say(
         "instruction counts",
         &why,

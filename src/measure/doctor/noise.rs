@@ -76,7 +76,7 @@ fn judge(kernel: &KernelNoise) -> Vec<(Fitness, Option<String>)> {
         let most = percent(MOST_PREEMPTED);
         verdicts.push((
             Fitness::Poor,
-            Some(format!("{name}: {} of its samples preempted, {most} is allowed", percent(share))),
+            Some(format!("{name}: {} of its samples were interrupted, over the limit of {most}", percent(share))),
         ));
     }
     if let Some((ratio, half)) = kernel.is_control.then(|| kernel.ratio.zip(half_width(kernel))).flatten()
@@ -131,7 +131,11 @@ pub(super) mod tests {
         let wider = KernelNoise { detectable_ratio: Some(0.2), ..quiet() };
         check(&[wider], Fitness::Poor, &["copy 1 MiB: a change of its ratio shows from 20.0 % on"]);
         let preempted = KernelNoise { preempted: Some(0.3), ..quiet() };
-        check(&[preempted], Fitness::Poor, &["copy 1 MiB: 30.0 % of its samples preempted, 10.0 % is allowed"]);
+        check(
+            &[preempted],
+            Fitness::Poor,
+            &["copy 1 MiB: 30.0 % of its samples were interrupted, over the limit of 10.0 %"],
+        );
         let off = KernelNoise { ratio: Some(1.02), ..quiet() };
         check(std::slice::from_ref(&off), Fitness::Poor, &["copy 1 MiB: timed twice, it differs from itself by 2.0 %"]);
         check(&[KernelNoise { is_control: false, ..off }], Fitness::Good, &[]);

@@ -109,24 +109,25 @@ pub fn reasons(change: &PressureChange, cores: usize) -> Vec<String> {
     let cores_text = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
     let before = change.load_before.filter(|load| *load > cores as f64);
     let after = change.load_after.filter(|load| *load > cores as f64 + OWN_LOAD);
-    reasons.extend(match (before, after) {
-        (Some(before), Some(after)) => Some(format!(
-            "load {before:.2} on {cores_text} before the run and {after:.2} after it, {OWN_LOAD:.0} of that its own"
-        )),
-        (Some(before), None) => Some(format!("load {before:.2} on {cores_text} before the run")),
-        (None, Some(after)) => {
-            Some(format!("load {after:.2} on {cores_text} after the run, {OWN_LOAD:.0} of it its own"))
-        }
+    let own = format!(" on {cores_text} ({OWN_LOAD:.1} of it from this run)");
+    let load = match (before, after) {
+        (Some(before), Some(after)) => Some(format!("{before:.1} before the run and {after:.1} after it{own}")),
+        (None, Some(after)) => Some(format!("{after:.1} after the run{own}")),
+        (Some(before), None) => Some(format!("{before:.1} before the run on {cores_text}")),
         (None, None) => None,
-    });
+    };
+    reasons.extend(load.map(|load| format!("the machine was busy: load {load}")));
     if let Some(share) = change.steal_share.filter(|share| *share > MOST_STEAL) {
         let most = 100.0 * MOST_STEAL;
-        reasons.push(format!("the host took {:.1} % of the processor time, {most:.0} % is allowed", 100.0 * share));
+        reasons
+            .push(format!("the host took {:.1} % of the processor time, over the limit of {most:.0} %", 100.0 * share));
     }
     if let Some(periods) = change.throttled_periods.filter(|periods| *periods > 0) {
         let times = if periods == 1 { "once".to_owned() } else { format!("{periods} times") };
         let seconds = change.throttled_seconds.unwrap_or(0.0);
-        reasons.push(format!("the control group held the processes back {times}, for {seconds:.2} s"));
+        reasons.push(format!(
+            "the CPU limit of the control group stopped the processes {times}, for {seconds:.2} s in all"
+        ));
     }
     reasons
 }
@@ -202,27 +203,35 @@ mod tests {
         };
         check(PressureChange::default(), 1, &[]);
         check(quiet.clone(), 2, &[]);
-        check(quiet.clone(), 1, &["load 2.00 on 1 core before the run and 3.00 after it, 1 of that its own"]);
-        check(PressureChange { load_after: None, ..quiet.clone() }, 1, &["load 2.00 on 1 core before the run"]);
+        check(
+            quiet.clone(),
+            1,
+            &["the machine was busy: load 2.0 before the run and 3.0 after it on 1 core (1.0 of it from this run)"],
+        );
+        check(
+            PressureChange { load_after: None, ..quiet.clone() },
+            1,
+            &["the machine was busy: load 2.0 before the run on 1 core"],
+        );
         check(
             PressureChange { load_before: None, ..quiet.clone() },
             1,
-            &["load 3.00 on 1 core after the run, 1 of it its own"],
+            &["the machine was busy: load 3.0 after the run on 1 core (1.0 of it from this run)"],
         );
         check(
             PressureChange { steal_share: Some(0.034), ..quiet.clone() },
             2,
-            &["the host took 3.4 % of the processor time, 1 % is allowed"],
+            &["the host took 3.4 % of the processor time, over the limit of 1 %"],
         );
         check(
             PressureChange { throttled_periods: Some(12), throttled_seconds: Some(0.5), ..quiet.clone() },
             2,
-            &["the control group held the processes back 12 times, for 0.50 s"],
+            &["the CPU limit of the control group stopped the processes 12 times, for 0.50 s in all"],
         );
         check(
             PressureChange { throttled_periods: Some(1), ..quiet },
             2,
-            &["the control group held the processes back once, for 0.00 s"],
+            &["the CPU limit of the control group stopped the processes once, for 0.00 s in all"],
         );
     }
 

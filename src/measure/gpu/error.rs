@@ -48,7 +48,7 @@ pub enum DeviceError {
     #[error("cuda_call_failed: {what} gave {code}")]
     Driver { what: &'static str, code: String },
     /// The driver is older than the code of the compiler.
-    #[error("cuda_driver_too_old: it speaks CUDA {driver} and does not take what NVRTC {nvrtc} compiles")]
+    #[error("cuda_driver_too_old: it supports CUDA {driver} and cannot load what NVRTC {nvrtc} compiles")]
     NewCompiler { driver: String, nvrtc: String },
     #[error("insufficient_memory: {needed} bytes are needed at once, {free} are free on the device")]
     Memory {

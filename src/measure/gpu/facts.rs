@@ -38,7 +38,7 @@ pub fn read() -> Result<DeviceFacts, DeviceError> {
     let description = Description { nvrtc: Some(nvrtc.clone()), ..described(&device, &open.context)? };
     let compute_capability = description
         .compute_capability
-        .ok_or_else(|| GpuError::Init("the device does not tell its compute capability".to_owned()))?;
+        .ok_or_else(|| GpuError::Init("the device does not report its compute capability".to_owned()))?;
     let driver = description.driver.clone().unwrap_or_default();
     Ok(DeviceFacts { model: device.name, compute_capability, driver, nvrtc, facts: description.facts() })
 }

@@ -31,7 +31,7 @@ impl Monitor {
             Some(index) => Ok(Monitor { nvml, index }),
             // A container may hide the UUID; the only device there is can be no other.
             None if count == 1 => Ok(Monitor { nvml, index: 0 }),
-            None => Err("nvml_unavailable: it does not know this device".to_owned()),
+            None => Err("nvml_unavailable: it does not list this device".to_owned()),
         }
     }
 

@@ -67,7 +67,7 @@ pub struct Budgets {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SettingsError {
     /// A number outside of what is allowed.
-    #[error("`{name}` is {value}, from {least} to {most} is allowed")]
+    #[error("`{name}` is {value}; it must be from {least} to {most}")]
     Range { name: &'static str, value: u64, least: u64, most: u64 },
     /// A map that tiles do not fill.
     #[error("`{name}` is {value}, which tiles of {tile} pixels do not fill")]
@@ -83,14 +83,14 @@ pub enum SettingsError {
     #[error("a call has {elements} {of}, at most {MOST_ELEMENTS} are allowed")]
     Large { elements: u128, of: &'static str },
     /// A budget that nothing can be held against.
-    #[error("`{name}` is {value}, zero or more is allowed")]
+    #[error("`{name}` is {value}; it must be zero or more")]
     Budget { name: &'static str, value: f64 },
 }
 
 impl SettingsError {
     pub fn hint(&self) -> String {
         match self {
-            SettingsError::Range { name, .. } => format!("leave `{name}` out for that of the fixed profile"),
+            SettingsError::Range { name, .. } => format!("omit `{name}` to use the value of the fixed profile"),
             SettingsError::Uneven { tile, .. } => format!("take a multiple of {tile}"),
             SettingsError::Tiles { tiles, tile, .. } if *tile == MODEL_TILE => {
                 format!("take at most {tiles}: the model's first level has tiles of {MODEL_TILE} pixels")
@@ -239,10 +239,10 @@ mod tests {
             assert_eq!((refusal.to_string().as_str(), refusal.hint().as_str()), (error, hint));
         };
         let most = MOST_ELEMENTS;
-        let zero = format!("`tile_size` is 0, from 1 to {most} is allowed");
-        check(|all| all.profile.tile_size = 0, &zero, "leave `tile_size` out for that of the fixed profile");
-        let zero = format!("`steps` is 0, from 1 to {most} is allowed");
-        check(|all| all.profile.scan.steps = 0, &zero, "leave `steps` out for that of the fixed profile");
+        let zero = format!("`tile_size` is 0; it must be from 1 to {most}");
+        check(|all| all.profile.tile_size = 0, &zero, "omit `tile_size` to use the value of the fixed profile");
+        let zero = format!("`steps` is 0; it must be from 1 to {most}");
+        check(|all| all.profile.scan.steps = 0, &zero, "omit `steps` to use the value of the fixed profile");
         let uneven = "`height` is 132, which tiles of 8 pixels do not fill";
         check(|all| all.profile.height = 132, uneven, "take a multiple of 8");
         // The kernels take it, the model does not.
@@ -258,11 +258,11 @@ mod tests {
         check(|all| all.profile.batch = 1024, &large, hint);
         let large = format!("a call has 17179869184 tokens, at most {most} are allowed");
         check(|all| all.profile.scan.steps = 1 << 27, &large, hint);
-        let hint = "leave `iters` out for that of the fixed profile";
-        check(|all| all.iters = 0, "`iters` is 0, from 1 to 1000000 is allowed", hint);
+        let hint = "omit `iters` to use the value of the fixed profile";
+        check(|all| all.iters = 0, "`iters` is 0; it must be from 1 to 1000000", hint);
         let hint = "a tile costs 0.8, so the fixed profile's 16 allows twenty";
-        check(|all| all.budgets.b2 = -1.0, "`budget_b2` is -1, zero or more is allowed", hint);
-        check(|all| all.budgets.total = f64::NAN, "`budget_total` is NaN, zero or more is allowed", hint);
+        check(|all| all.budgets.b2 = -1.0, "`budget_b2` is -1; it must be zero or more", hint);
+        check(|all| all.budgets.total = f64::NAN, "`budget_total` is NaN; it must be zero or more", hint);
     }
 
     #[test]

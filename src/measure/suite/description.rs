@@ -222,7 +222,7 @@ pub enum SuiteOutcome {
 pub enum SuiteError {
     #[error("`suites.{suite}.include` in sprag.toml leaves no benchmark: none contains `{}`", .include.join("` or `"))]
     Include { suite: String, include: Vec<String> },
-    #[error("that commit has none of the benchmarks that were asked for")]
+    #[error("that commit defines none of the requested benchmarks")]
     NoneAtCommit,
     #[error("the program of that commit cannot be measured: {0}")]
     CommitProgram(MeasureError),

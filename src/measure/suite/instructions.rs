@@ -45,7 +45,7 @@ pub(super) fn count(
         Err(reason) => {
             observer.end();
             observer.warn(&format!("instructions are not counted: {reason}"));
-            observer.note("Valgrind is the package `valgrind` of most Linux distributions; the times stand without it");
+            observer.note("Valgrind is the package `valgrind` of most Linux distributions; times do not need it");
             doubt(run, format!("instructions were not counted: {reason}"));
             return Ok(());
         }

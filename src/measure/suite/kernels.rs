@@ -60,7 +60,7 @@ pub(super) fn measure(
     selected.retain(|workload| workload.threads == 1 || options.effort.pin.is_none());
     if selected.len() < all {
         let left_out = draft::count(all - selected.len(), "benchmark");
-        observer.note(&format!("{left_out} on two threads left out: workers are kept on one processor"));
+        observer.note(&format!("{left_out} on two threads left out: workers are pinned to one processor"));
     }
     if selected.is_empty() {
         return Ok(SuiteOutcome::Nothing);
@@ -145,7 +145,7 @@ fn leave_out_unknown(run: &mut Run, observer: &dyn Observer) -> Result<(), Suite
     }
     if unknown > 0 {
         let left_out = draft::count(unknown, "benchmark");
-        observer.note(&format!("{left_out} left out, which that commit does not have"));
+        observer.note(&format!("{left_out} left out: not defined by that commit"));
     }
     Ok(())
 }

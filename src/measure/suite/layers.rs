@@ -30,10 +30,10 @@ pub(super) fn time_layers(sweep: &Sweep, result: &SweepResult, folder: &Path, ru
                 let slowest = profile.slowest().map(layer_text);
                 measurement.attributes.extend(slowest.map(|text| (SLOWEST_LAYER.to_owned(), text)));
                 if let Err(error) = write(&profile, &label, folder) {
-                    observer.warn(&format!("the layers of {label} are not written: {error}"));
+                    observer.warn(&format!("cannot write the layers of {label}: {error}"));
                 }
             }
-            Err(reason) => observer.warn(&format!("the layers of {label} are not told: {reason}")),
+            Err(reason) => observer.warn(&format!("no layer times of {label}: {reason}")),
         }
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn measure(
             match result.cases.iter().find_map(CaseResult::left_out) {
                 Some(reason) if run.measurements.is_empty() => {
                     run.status = RunStatus::Skipped;
-                    run.reason = Some(format!("{reason}; name shapes that it takes, as with `--shape-case`"));
+                    run.reason = Some(format!("{reason}; name shapes it accepts, for example with `--shape-case`"));
                 }
                 _ => run.quality = draft::quality(&run, result.reasons.clone(), None),
             }

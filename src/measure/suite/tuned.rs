@@ -45,7 +45,7 @@ impl TunedConfigurations {
         let file = match private_folder {
             Ok(folder) => Some(folder.join(FILE_NAME)),
             Err(error) => {
-                observer.warn(&format!("{error}; what is tuned is not kept"));
+                observer.warn(&format!("{error}; tuning results are not saved"));
                 None
             }
         };
@@ -87,7 +87,7 @@ impl TunedConfigurations {
         }
         self.store = std::mem::take(&mut self.store).merged(new.clone());
         if let Some(Err(error)) = self.file.as_deref().map(|file| save(file, new, observer)) {
-            observer.warn(&format!("{error}; what was tuned is not kept"));
+            observer.warn(&format!("{error}; tuning results are not saved"));
         }
     }
 
@@ -118,7 +118,7 @@ fn save(file: &Path, new: Store, observer: &dyn Observer) -> Result<(), WriteErr
     match read(file) {
         Ok(before) => write_atomic(file, before.store.merged(new).to_json().as_bytes()),
         Err(newer) => {
-            observer.warn(&format!("`{}` {newer}; what was tuned is not kept", file.display()));
+            observer.warn(&format!("`{}` {newer}; tuning results are not saved", file.display()));
             observer.hint(&newer.hint());
             Ok(())
         }

@@ -56,7 +56,7 @@ pub(super) fn version(sweep: &Sweep) -> Result<Version, Reason> {
         (_, Code::CudaUnavailable) => Err(reason),
         // A program that works and does not name its version is another one.
         (End::Exited(status), _) if status.success() => {
-            let text = "the program that was found is no `trtexec`: it names no version of TensorRT";
+            let text = "the program found is not `trtexec`: it prints no TensorRT version";
             Err(Reason::new(Code::TrtexecNotFound, text))
         }
         _ => Err(Reason::new(Code::TrtexecNotFound, format!("`trtexec` does not start: {}", reason.text))),
@@ -73,7 +73,7 @@ pub(super) fn time(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Ti
     let folder = folder()?;
     let options = arguments::timing(loaded(sweep, version), turn.case, sweep.settings, TIMES);
     let transcript = pass(sweep, options, folder.path(), turn)?;
-    let bytes = left(folder.path(), TIMES)?.ok_or_else(|| Reason::new(Code::Failed, "it passed and left no times"))?;
+    let bytes = left(folder.path(), TIMES)?.ok_or_else(|| Reason::new(Code::Failed, "it passed but wrote no times"))?;
     let seconds = times::seconds(&bytes, sweep.settings);
     let seconds = seconds.map_err(|error| Reason::new(Code::Failed, format!("its times {error}")))?;
     Ok(Timed { seconds, batch: transcript.batch, remarks: transcript.remarks })
@@ -85,7 +85,7 @@ pub(super) fn profile(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result
     let options = arguments::profile(loaded(sweep, version), turn.case, sweep.settings, [PROFILE, LAYERS]);
     pass(sweep, options, folder.path(), turn)?;
     let failed = |text: String| Reason::new(Code::Failed, text);
-    let bytes = left(folder.path(), PROFILE)?.ok_or_else(|| failed("it passed and left no profile".to_owned()))?;
+    let bytes = left(folder.path(), PROFILE)?.ok_or_else(|| failed("it passed but wrote no profile".to_owned()))?;
     let profile = layers::read(&bytes).map_err(|error| failed(format!("its profile {error}")))?;
     Ok(Profile { information: left(folder.path(), LAYERS)?, ..profile })
 }
@@ -105,9 +105,9 @@ fn pass(sweep: &Sweep, arguments: Vec<String>, folder: &Path, turn: Turn<'_>) ->
         End::Overflow => Err(Reason::new(Code::Failed, how)),
         End::Exited(status) => match transcript.passed {
             Some(true) if status.success() => Ok(transcript),
-            Some(true) => Err(transcript.reason(&format!("it says that it passed, and {how}"))),
-            Some(false) => Err(transcript.reason(&format!("it says that it failed; {how}"))),
-            None => Err(transcript.reason(&format!("it does not say that it passed; {how}"))),
+            Some(true) => Err(transcript.reason(&format!("it reported success, but {how}"))),
+            Some(false) => Err(transcript.reason(&format!("it reported failure; {how}"))),
+            None => Err(transcript.reason(&format!("it did not report success; {how}"))),
         },
     }
 }
@@ -145,9 +145,7 @@ fn run(
 }
 
 fn folder() -> Result<tempfile::TempDir, Reason> {
-    let fault = |error: std::io::Error| {
-        Reason::new(Code::Failed, format!("there is no place for the files of a process: {error}"))
-    };
+    let fault = |error: std::io::Error| Reason::new(Code::Failed, format!("cannot create a temporary folder: {error}"));
     tempfile::Builder::new().prefix("sprag-trt-").tempdir().map_err(fault)
 }
 

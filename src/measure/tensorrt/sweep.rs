@@ -106,7 +106,7 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
     let mut reasons = reasons(sweep, &courses, start.elapsed().as_secs_f64());
     reasons.extend(cases.iter().filter_map(|case| {
         let reason = case.left_out()?;
-        Some(format!("{} is left out, as dimensions that no shape gives were set to 1: {reason}", case.case.label()))
+        Some(format!("{} is left out, because dimensions without a shape were set to 1: {reason}", case.case.label()))
     }));
     Ok(SweepResult {
         version,
@@ -157,7 +157,9 @@ fn results(sweep: &Sweep, courses: &[Course]) -> Vec<CaseResult> {
         let outcome = match last {
             // A case that came to a certain end has no number, whatever went before.
             Some((_, reason)) if course.samples.is_empty() || course.is_over => Err(reason.clone()),
-            None if course.samples.is_empty() => Err(Reason::new(Code::Failed, "it had no turn within the time")),
+            None if course.samples.is_empty() => {
+                Err(Reason::new(Code::Failed, "it did not run within the time budget"))
+            }
             _ => Ok(course.samples.clone()),
         };
         CaseResult { case: case.clone(), batch: course.batch, outcome }
@@ -180,10 +182,7 @@ fn reasons(sweep: &Sweep, courses: &[Course], seconds: f64) -> Vec<String> {
     let measured = courses.iter().filter(|course| !course.is_over && !course.samples.is_empty());
     if let Some(fewest) = measured.map(|course| course.samples.len()).min() {
         reasons.extend(quality::over_budget(protocol, fewest, seconds));
-        if fewest < FEWEST_VALUES {
-            let plural = if fewest == 1 { "process" } else { "processes" };
-            reasons.push(format!("{fewest} {plural} of a case: below {FEWEST_VALUES} there is no interval"));
-        }
+        reasons.extend(quality::too_few(fewest, "", "of a case"));
     }
     reasons
 }

@@ -76,7 +76,7 @@ const SIGNS: [(Code, &[&str]); 6] = [
 ];
 
 /// What it means where an input has dimensions that no shape gives.
-const SET_TO_ONE: &str = "dimensions that no shape gives were set to 1 by `trtexec`";
+const SET_TO_ONE: &str = "`trtexec` set dimensions without a shape to 1";
 
 /// What it may say, in lower case, against the times of a run that passed, and what that means.
 const REMARKS: [(&str, &str); 6] = [
@@ -86,7 +86,7 @@ const REMARKS: [(&str, &str); 6] = [
     ("automatically overriding shape to", SET_TO_ONE),
     (
         "--usecudagraph flag has been ignored",
-        "TensorRT cannot take the engine as a CUDA graph, so times hold gaps between launches",
+        "TensorRT cannot capture the engine as a CUDA graph, so times include gaps between launches",
     ),
     ("gpu compute time is unstable", "`trtexec` finds the times on the device unstable"),
     ("may be bound by enqueue time", "`trtexec` finds that the host may not keep up with the device"),
