@@ -70,7 +70,7 @@ fn fuse_as<T: Element>(form: Form, case: &Case) -> Outcome<Results> {
     let (base_values, detail) = (base.floats::<T>()?, detail.floats::<T>()?);
     let (boundary, uncertainty) = (boundary.floats::<T>()?, uncertainty.floats::<T>()?);
     let tensors =
-        fusion::Inputs { base: &base_values, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
+        fusion::FusionInputs { base: &base_values, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
     let (mut alpha, mut fused) = (vec![T::default(); shape.pixels()], vec![T::default(); base_values.len()]);
     let kernel = match form {
         Form::Reference => fusion::reference,

@@ -10,7 +10,7 @@ use crate::case::{Form, judge, take_kind, unknown_kind};
 use crate::expected::{Got, Results, Tolerance, check_expected, exactly, near};
 use crate::failure::{Outcome, fails, read, require};
 use crate::tensor::{Dtype, Floats, Tensor};
-use sprag_kernels::ff::{self, Config, Outputs, Parameters, Proxy, Workspace, tensors};
+use sprag_kernels::ff::{self, FfConfig, Outputs, Parameters, Proxy, Workspace, tensors};
 use sprag_kernels::infer::{BUDGET, Frame, Model, reference};
 use sprag_kernels::shape::MapShape;
 
@@ -155,7 +155,7 @@ fn forward(form: Form, case: &ModuleCase) -> Outcome<Results> {
     let boundary = values(&inputs.boundary_proxy, params.proxies_given)?;
     let uncertainty = values(&inputs.uncertainty_proxy, params.proxies_given)?;
     let (dense, utilities) = (inputs.dense_features.floats::<f32>()?, inputs.utilities.floats::<f32>()?);
-    let tensors = ff::Inputs {
+    let tensors = ff::FfInputs {
         dense: &dense,
         shape,
         utilities: &utilities,
@@ -163,7 +163,7 @@ fn forward(form: Form, case: &ModuleCase) -> Outcome<Results> {
         boundary: proxy(&inputs.boundary_proxy, boundary.as_deref(), shape)?,
         uncertainty: proxy(&inputs.uncertainty_proxy, uncertainty.as_deref(), shape)?,
     };
-    let config = Config {
+    let config = FfConfig {
         tile_size_l0: params.tile_size_l0,
         tile_size_l1: params.tile_size_l1,
         kmax_l0: params.kmax_l0,

@@ -84,7 +84,7 @@ fn scan_as<T: Element>(form: Form, Case { inputs, params }: &Case) -> Outcome<Re
         Form::Fast => scan::fast,
     };
     let clamp = params.clamp_value as f32;
-    let tensors = scan::Inputs { tokens: &tokens, shape, init_state: init_state.as_deref(), clamp };
+    let tensors = scan::ScanInputs { tokens: &tokens, shape, init_state: init_state.as_deref(), clamp };
     kernel(&tensors, &direction, &mut y, &mut final_state, &mut Scratch::default())?;
     let dtype = inputs.tokens.dtype;
     let tolerance = match dtype {

@@ -214,7 +214,8 @@ fn unpack_steps<T: Element>(form: Form, case: &UnpackCase, steps: &[Step]) -> Ou
             tolerance = ROUNDING;
         }
         let tiles = PlacedTiles::<T>::from_origins(case.tensor(&step.packed)?, case.tensor(&step.origins)?, shape)?;
-        let rule = unpack_priority::Rule { level_priority: narrow("level_priority", step.level_priority)?, overlap };
+        let rule =
+            unpack_priority::PriorityRule { level_priority: narrow("level_priority", step.level_priority)?, overlap };
         let kernel = match form {
             Form::Reference => unpack_priority::reference,
             Form::Fast => unpack_priority::fast,
@@ -244,7 +245,7 @@ fn unpack_at_levels<T: Element>(form: Form, case: &UnpackCase, params: &LevelPar
     }
     let levels: Option<Vec<i32>> = levels.map(Tensor::integers).transpose()?;
     let overlap = Overlap::parse(&params.overlap_mode, params.blend_alpha)?;
-    let rule = unpack_levels::Rule {
+    let rule = unpack_levels::LevelsRule {
         levels: levels.as_deref(),
         assume_priority_sorted: params.assume_priority_sorted,
         overlap,

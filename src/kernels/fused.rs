@@ -10,11 +10,11 @@ use super::shape::{Grid, MapShape, check_length, per_sample};
 use super::tile::Placement;
 use rayon::prelude::*;
 
-pub use super::tile::Config;
+pub use super::tile::TileConfig;
 
 /// The configurations worth trying, the usual one first.
-pub const CANDIDATES: &[Config] =
-    &[Config { channel_block: 4 }, Config { channel_block: 16 }, Config { channel_block: 0 }];
+pub const CANDIDATES: &[TileConfig] =
+    &[TileConfig { channel_block: 4 }, TileConfig { channel_block: 16 }, TileConfig { channel_block: 0 }];
 
 /// The map applied to a pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +98,7 @@ pub fn fast<T: Element>(
 /// The same, a row of pixels at a time, cut as the configuration says: a block of planes is copied, and the chosen tiles
 /// are operated on where they were copied to, each once, while the block is in the cache. Bit-equal to [`reference()`].
 pub fn tuned<T: Element>(
-    config: Config,
+    config: TileConfig,
     map: &[T],
     shape: MapShape,
     choice: &Choice<'_>,
@@ -121,7 +121,7 @@ pub fn tuned<T: Element>(
 
 /// As [`tuned()`], with the blocks of channels shared out among the threads of the current rayon pool.
 pub fn parallel<T: Element>(
-    config: Config,
+    config: TileConfig,
     map: &[T],
     shape: MapShape,
     choice: &Choice<'_>,
@@ -315,7 +315,7 @@ mod tests {
             };
             let plain = run(&|merged, scratch| reference(&map, shape, &choice, &affine, merged, scratch));
             prop_assert_eq!(&plain, &run(&|merged, scratch| fast(&map, shape, &choice, &affine, merged, scratch)));
-            for &config in CANDIDATES.iter().chain(&[Config { channel_block: 2 }]) {
+            for &config in CANDIDATES.iter().chain(&[TileConfig { channel_block: 2 }]) {
                 let one = |merged: &mut [f32], scratch: &mut Scratch| {
                     tuned(config, &map, shape, &choice, &affine, merged, scratch)
                 };

@@ -39,7 +39,7 @@ impl Default for Gate {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Inputs<'a, T> {
+pub struct FusionInputs<'a, T> {
     /// `[B,C,H,W]`.
     pub base: &'a [T],
     /// `[B,C,H,W]`.
@@ -52,7 +52,7 @@ pub struct Inputs<'a, T> {
 
 /// Computes pixel by pixel. `alpha` is `[B,1,H,W]`, `fused` is `[B,C,H,W]`.
 pub fn reference<T: Element>(
-    inputs: &Inputs<'_, T>,
+    inputs: &FusionInputs<'_, T>,
     shape: MapShape,
     gate: &Gate,
     alpha: &mut [T],
@@ -80,7 +80,7 @@ pub fn reference<T: Element>(
 }
 
 pub fn fast<T: Element>(
-    inputs: &Inputs<'_, T>,
+    inputs: &FusionInputs<'_, T>,
     shape: MapShape,
     gate: &Gate,
     alpha: &mut [T],
@@ -92,8 +92,8 @@ pub fn fast<T: Element>(
 /// The same: first the plane of alpha, then channel by channel along it, as the configuration says. Every configuration
 /// gives the same bits.
 pub fn tuned<T: Element>(
-    config: Config,
-    inputs: &Inputs<'_, T>,
+    config: FusionConfig,
+    inputs: &FusionInputs<'_, T>,
     shape: MapShape,
     gate: &Gate,
     alpha: &mut [T],
@@ -104,8 +104,8 @@ pub fn tuned<T: Element>(
 
 fn tuned_at<T: Element>(
     width: Width,
-    config: Config,
-    inputs: &Inputs<'_, T>,
+    config: FusionConfig,
+    inputs: &FusionInputs<'_, T>,
     shape: MapShape,
     gate: &Gate,
     alpha: &mut [T],
@@ -122,8 +122,8 @@ fn tuned_at<T: Element>(
 
 /// As [`tuned()`], with pixels and planes shared out among the threads of the current rayon pool.
 pub fn parallel<T: Element>(
-    config: Config,
-    inputs: &Inputs<'_, T>,
+    config: FusionConfig,
+    inputs: &FusionInputs<'_, T>,
     shape: MapShape,
     gate: &Gate,
     alpha: &mut [T],
@@ -162,7 +162,7 @@ fn sanitise(proxy: f32) -> f32 {
     }
 }
 
-fn check<T>(inputs: &Inputs<'_, T>, shape: MapShape, alpha: &[T], fused: &[T]) -> Result<(), KernelError> {
+fn check<T>(inputs: &FusionInputs<'_, T>, shape: MapShape, alpha: &[T], fused: &[T]) -> Result<(), KernelError> {
     shape.check()?;
     check_length("base", inputs.base.len(), shape.elements())?;
     check_length("detail", inputs.detail.len(), shape.elements())?;
@@ -173,7 +173,7 @@ fn check<T>(inputs: &Inputs<'_, T>, shape: MapShape, alpha: &[T], fused: &[T]) -
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct FusionConfig {
     pub stores: Stores,
 }
 
@@ -186,9 +186,10 @@ pub enum Stores {
 }
 
 /// The configurations worth trying, the usual one first.
-pub const CANDIDATES: &[Config] = &[Config { stores: Stores::Plain }, Config { stores: Stores::Streaming }];
+pub const CANDIDATES: &[FusionConfig] =
+    &[FusionConfig { stores: Stores::Plain }, FusionConfig { stores: Stores::Streaming }];
 
-impl Config {
+impl FusionConfig {
     /// The words under which a tuned variant is recorded, such as `stores=streaming`.
     pub fn name(self) -> String {
         let stores = match self.stores {
@@ -211,7 +212,7 @@ struct Alphas<'a, T> {
 
 impl<'a, T: Element> Alphas<'a, T> {
     /// The pixels from `first` on, as many as `alpha` holds.
-    fn new(gate: &Gate, inputs: &Inputs<'a, T>, first: usize, alpha: &'a mut [T]) -> Self {
+    fn new(gate: &Gate, inputs: &FusionInputs<'a, T>, first: usize, alpha: &'a mut [T]) -> Self {
         Alphas {
             boundary_weight: softplus(gate.boundary_log_weight),
             uncertainty_weight: softplus(gate.uncertainty_log_weight),
@@ -238,7 +239,7 @@ impl<T: Element> Work for Alphas<'_, T> {
 }
 
 struct Planes<'a, T> {
-    config: Config,
+    config: FusionConfig,
     base: &'a [T],
     detail: &'a [T],
     alpha: &'a [T],
@@ -248,8 +249,8 @@ struct Planes<'a, T> {
 impl<'a, T: Element> Planes<'a, T> {
     /// The planes from element `first` on, as many as `fused` holds.
     fn new(
-        config: Config,
-        inputs: &Inputs<'a, T>,
+        config: FusionConfig,
+        inputs: &FusionInputs<'a, T>,
         shape: MapShape,
         first: usize,
         alpha: &'a [T],
@@ -271,7 +272,7 @@ impl<T: Element> Work for Planes<'_, T> {
 
     #[inline(always)]
     fn run(self, width: Width) {
-        let Planes { config: Config { stores }, base, detail, alpha, fused } = self;
+        let Planes { config: FusionConfig { stores }, base, detail, alpha, fused } = self;
         let plane = alpha.len();
         let inputs = base.chunks_exact(plane).zip(detail.chunks_exact(plane));
         for (fused, (base, detail)) in fused.chunks_exact_mut(plane).zip(inputs) {
@@ -331,7 +332,7 @@ mod tests {
 
     fn one(boundary: f32, uncertainty: f32, gate: &Gate) -> (f32, [f32; 2]) {
         let inputs =
-            Inputs { base: &[0.0, 1.0], detail: &[1.0, 3.0], boundary: &[boundary], uncertainty: &[uncertainty] };
+            FusionInputs { base: &[0.0, 1.0], detail: &[1.0, 3.0], boundary: &[boundary], uncertainty: &[uncertainty] };
         let (mut alpha, mut fused) = ([0.0], [0.0; 2]);
         reference(&inputs, PIXEL, gate, &mut alpha, &mut fused).unwrap();
         (alpha[0], fused)
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn slices_of_the_wrong_length_are_refused() {
-        let inputs = Inputs { base: &[0.0f32; 2], detail: &[0.0; 2], boundary: &[0.0], uncertainty: &[0.0; 2] };
+        let inputs = FusionInputs { base: &[0.0f32; 2], detail: &[0.0; 2], boundary: &[0.0], uncertainty: &[0.0; 2] };
         for form in [reference::<f32>, fast::<f32>] {
             let refused = form(&inputs, PIXEL, &Gate::default(), &mut [0.0], &mut [0.0; 2]);
             assert_eq!(refused, Err(KernelError::Length { what: "uncertainty", expected: 1, got: 2 }));
@@ -375,12 +376,12 @@ mod tests {
         let uncertainty: Vec<f32> = (0..100).map(|pixel| proxies[pixel % 10]).collect();
         let base: Vec<f32> = (0..100).map(|pixel| proxies[(pixel * 7 + pixel / 10) % 10]).collect();
         let detail = vec![1.0f32; 100];
-        let inputs = Inputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
+        let inputs = FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
         check_all(&inputs, shape, &Gate::default());
     }
 
     /// Every configuration at every width gives the same bits, and those agree with the reference.
-    fn check_all(inputs: &Inputs<'_, f32>, shape: MapShape, gate: &Gate) {
+    fn check_all(inputs: &FusionInputs<'_, f32>, shape: MapShape, gate: &Gate) {
         let run = |form: &Form<'_>| {
             let mut output = vec![9.0; shape.pixels() + shape.elements()];
             let (alpha, fused) = output.split_at_mut(shape.pixels());
@@ -416,7 +417,7 @@ mod tests {
             let values = |count: usize, offset: usize| (0..count).map(|i| value(i + offset)).collect::<Vec<f32>>();
             let (base, detail) = (values(shape.elements(), 0), values(shape.elements(), 99));
             let (boundary, uncertainty) = (values(shape.pixels(), 7), values(shape.pixels(), 5));
-            let inputs = Inputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
+            let inputs = FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
             check_all(&inputs, shape, &Gate { boundary_log_weight, uncertainty_log_weight, bias });
         }
     }

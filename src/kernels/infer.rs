@@ -18,7 +18,7 @@ use super::ordering::{OrderMode, order};
 use super::selection::greedy::{Candidates, select};
 use super::selection::hysteresis::{Thresholds, update};
 use super::shape::{Grid, MapShape, check_length};
-use super::tile::unpack_priority::{self, Rule};
+use super::tile::unpack_priority::{self, PriorityRule};
 use super::tile::{Overlap, Placement, Tiles, pack};
 
 /// Pixels a side of a pooled pixel of `pv16`.
@@ -137,7 +137,7 @@ pub fn reference<'a>(image: &[f32], model: &'a mut Model) -> Result<&'a Frame, K
 
     priority_map.fill(0);
     let tiles = Tiles { packed: packed.as_slice(), placement: Placement::Indices(ordered), tile_size: TILE_SIZE };
-    let rule = Rule { level_priority: 1, overlap: Overlap::Override };
+    let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
     unpack_priority::reference(&frame.ff8, *features, &tiles, rule, &mut frame.merged, priority_map)?;
     frame.det_score = frame.merged.iter().copied().fold(f32::NEG_INFINITY, f32::max).clamp(0.0, 1.0);
     Ok(frame)

@@ -92,7 +92,7 @@ impl Direction<'_> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Inputs<'a, T> {
+pub struct ScanInputs<'a, T> {
     /// `[B,K,C]`.
     pub tokens: &'a [T],
     pub shape: ScanShape,
@@ -111,7 +111,12 @@ pub struct Scratch<T> {
     backward: Vec<T>,
 }
 
-fn check<T>(inputs: &Inputs<'_, T>, direction: &Direction<'_>, y: &[T], final_state: &[T]) -> Result<(), KernelError> {
+fn check<T>(
+    inputs: &ScanInputs<'_, T>,
+    direction: &Direction<'_>,
+    y: &[T],
+    final_state: &[T],
+) -> Result<(), KernelError> {
     let shape = inputs.shape;
     if shape.batch == 0 || shape.channels == 0 {
         return Err(KernelError::Empty { what: "tokens" });
@@ -149,7 +154,7 @@ fn check<T>(inputs: &Inputs<'_, T>, direction: &Direction<'_>, y: &[T], final_st
 /// Scans stream by stream: for each sample and channel, token after token. `y` is `[B,K,C]`; `final_state` is
 /// `[B,C]`, or `[B,2,C]` with the forward state first for both directions.
 pub fn reference<T: Element>(
-    inputs: &Inputs<'_, T>,
+    inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
     final_state: &mut [T],
@@ -160,7 +165,7 @@ pub fn reference<T: Element>(
 
 /// The same, tuned as is usual. Equal to [`reference()`].
 pub fn fast<T: Element>(
-    inputs: &Inputs<'_, T>,
+    inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
     final_state: &mut [T],
@@ -171,8 +176,8 @@ pub fn fast<T: Element>(
 
 /// The same, a block of channels at a time, whose state stays in registers. Equal to [`reference()`].
 pub fn tuned<T: Element>(
-    config: Config,
-    inputs: &Inputs<'_, T>,
+    config: ScanConfig,
+    inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
     final_state: &mut [T],
@@ -184,8 +189,8 @@ pub fn tuned<T: Element>(
 /// As [`tuned()`], with samples, or the channels of each where there are fewer samples than threads, shared out among
 /// the threads of the current rayon pool.
 pub fn parallel<T: Element>(
-    config: Config,
-    inputs: &Inputs<'_, T>,
+    config: ScanConfig,
+    inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
     final_state: &mut [T],
@@ -197,12 +202,12 @@ pub fn parallel<T: Element>(
 #[derive(Clone, Copy)]
 enum Form {
     Streams,
-    Blocks(Config, Width),
-    Pool(Config, Width),
+    Blocks(ScanConfig, Width),
+    Pool(ScanConfig, Width),
 }
 
 fn run<T: Element>(
-    inputs: &Inputs<'_, T>,
+    inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
     final_state: &mut [T],
@@ -240,7 +245,7 @@ impl Slot {
 }
 
 fn one_way<T: Element>(
-    inputs: &Inputs<'_, T>,
+    inputs: &ScanInputs<'_, T>,
     parameters: &Parameters<'_>,
     slot: Slot,
     y: &mut [T],
@@ -324,7 +329,7 @@ fn streams<T: Element>(pass: &Pass<'_, T>, state: &mut [f32], y: &mut [T]) {
 /// One sample in so many parts, each with whole blocks of channels and its piece of every row.
 fn share_channels<T: Element>(
     pass: Pass<'_, T>,
-    config: Config,
+    config: ScanConfig,
     width: Width,
     parts: usize,
     state: &mut [f32],
@@ -381,21 +386,21 @@ fn merge_into<T: Element>(y: &mut [T], backward: &[T], first: usize, shape: Scan
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct ScanConfig {
     /// Channels whose state and parameters are kept at hand from the first token to the last: 16, 32, 64 or 128. Any
     /// other number counts as the next smaller of these, at least 16.
     pub channel_block: usize,
 }
 
 /// The configurations worth trying, the usual one first.
-pub const CANDIDATES: &[Config] = &[
-    Config { channel_block: 32 },
-    Config { channel_block: 64 },
-    Config { channel_block: 128 },
-    Config { channel_block: 16 },
+pub const CANDIDATES: &[ScanConfig] = &[
+    ScanConfig { channel_block: 32 },
+    ScanConfig { channel_block: 64 },
+    ScanConfig { channel_block: 128 },
+    ScanConfig { channel_block: 16 },
 ];
 
-impl Config {
+impl ScanConfig {
     /// The words under which a tuned variant is recorded, such as `channel_block=32`.
     pub fn name(self) -> String {
         format!("channel_block={}", self.channel_block)
@@ -457,7 +462,7 @@ impl<T> Rows<T> for Vec<&mut [T]> {
 /// A pass on its way; as many channels as there are states.
 struct Sweep<'a, T, R> {
     pass: Pass<'a, T>,
-    config: Config,
+    config: ScanConfig,
     state: &'a mut [f32],
     rows: R,
 }
@@ -544,7 +549,7 @@ mod tests {
 
     fn one_channel(tokens: &[f32], direction: &Direction<'_>, init: Option<&[f32]>) -> (Vec<f32>, Vec<f32>) {
         let shape = ScanShape { batch: 1, steps: tokens.len(), channels: 1 };
-        let inputs = Inputs { tokens, shape, init_state: init, clamp: 8.0 };
+        let inputs = ScanInputs { tokens, shape, init_state: init, clamp: 8.0 };
         let mut results = [reference::<f32>, fast::<f32>].map(|form| {
             let (mut y, mut state) = (vec![9.0; tokens.len()], vec![9.0; direction.final_states(shape)]);
             form(&inputs, direction, &mut y, &mut state, &mut Scratch::default()).unwrap();
@@ -593,15 +598,15 @@ mod tests {
     #[test]
     fn wrong_lengths_and_limits_are_refused() {
         let shape = ScanShape { batch: 1, steps: 2, channels: 1 };
-        let good = Inputs { tokens: &[0.0f32; 2], shape, init_state: None, clamp: 1.0 };
-        let run = |inputs: &Inputs<'_, f32>, direction: &Direction<'_>, states: usize| {
+        let good = ScanInputs { tokens: &[0.0f32; 2], shape, init_state: None, clamp: 1.0 };
+        let run = |inputs: &ScanInputs<'_, f32>, direction: &Direction<'_>, states: usize| {
             fast(inputs, direction, &mut [0.0; 2], &mut vec![0.0; states], &mut Scratch::default())
         };
         let forward = Direction::Forward(HALF);
         assert_eq!(run(&good, &forward, 1), Ok(()));
         assert!(run(&good, &forward, 2).is_err());
-        assert!(run(&Inputs { clamp: f32::NAN, ..good }, &forward, 1).is_err());
-        assert!(run(&Inputs { init_state: Some(&[0.0; 3]), ..good }, &forward, 1).is_err());
+        assert!(run(&ScanInputs { clamp: f32::NAN, ..good }, &forward, 1).is_err());
+        assert!(run(&ScanInputs { init_state: Some(&[0.0; 3]), ..good }, &forward, 1).is_err());
         assert!(run(&good, &Direction::Forward(Parameters { decay: &[], ..HALF }), 1).is_err());
         let merge = Merge::Gated(Some(&[0.5; 2]));
         assert!(run(&good, &Direction::Bidirectional { forward: HALF, backward: HALF, merge }, 2).is_err());
@@ -635,7 +640,7 @@ mod tests {
                 _ => Direction::Bidirectional { forward, backward, merge },
             };
             let init_state = with_state.then_some(init.as_slice());
-            let inputs = Inputs { tokens: &tokens, shape, init_state, clamp: DEFAULT_CLAMP };
+            let inputs = ScanInputs { tokens: &tokens, shape, init_state, clamp: DEFAULT_CLAMP };
             let run = |form: Form| {
                 let mut y = vec![9.0; tokens.len()];
                 let mut state = vec![9.0; direction.final_states(shape)];

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::MeasureError;
 use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, WorkerReport, WorkerSeries};
-use super::process::{Fault, WorkerCommand, WorkerProcess};
+use super::process::{WorkerCommand, WorkerFault, WorkerProcess};
 use sprag_base::stats::bootstrap::FEWEST_FOR_ORDER_STATISTICS;
 
 /// Why no further worker was started.
@@ -165,12 +165,12 @@ fn run_worker(
 }
 
 /// The report of one worker, or what went wrong with it alone.
-fn report(command: &WorkerCommand, plan: &Plan) -> Result<Result<WorkerReport, Fault>, MeasureError> {
+fn report(command: &WorkerCommand, plan: &Plan) -> Result<Result<WorkerReport, WorkerFault>, MeasureError> {
     let mut process = WorkerProcess::spawn(command, plan)?;
     process.hang_up();
     Ok(match process.hear() {
         Ok(Message::Report(report)) if report.series.len() == plan.benchmarks.len() => Ok(report),
-        Ok(_) => Err(Fault { reason: "it answered another request".to_owned(), at: None }),
+        Ok(_) => Err(WorkerFault { reason: "it answered another request".to_owned(), at: None }),
         Err(fault) => Err(fault),
     })
 }

@@ -13,7 +13,7 @@ use super::block::Block;
 use super::campaign::{Precision, should_stop};
 use super::pinning;
 use super::plan::{Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request};
-use super::process::{Fault, WorkerCommand, WorkerProcess};
+use super::process::{WorkerCommand, WorkerFault, WorkerProcess};
 use super::protocol::Configurations;
 use super::workload::{Class, Workload};
 use sprag_base::stats::random::SplitMix64;
@@ -152,7 +152,7 @@ struct Player {
 /// Seconds of the base's block and the other's; absent where no sample is a time.
 type Seconds = (Option<f64>, Option<f64>);
 
-type Blame = (&'static str, Fault);
+type Blame = (&'static str, WorkerFault);
 
 /// What one pair of processes showed, by benchmark, or what went wrong with the pair.
 type PairResult = Result<BTreeMap<usize, Pair>, String>;
@@ -174,7 +174,7 @@ impl MatchUp<'_> {
             };
             match self.play(&plan, &active)? {
                 Ok(found) => return Ok(Ok(found)),
-                Err((name, Fault { reason, at: Some(at) })) if at < active.len() => {
+                Err((name, WorkerFault { reason, at: Some(at) })) if at < active.len() => {
                     self.broken.insert(active[at], format!("the {name} crashed in it: {reason}"));
                 }
                 Err((name, fault)) => return Ok(Err(format!("the {name}: {}", fault.reason))),
@@ -199,7 +199,7 @@ impl MatchUp<'_> {
                 Ok(_) => {
                     return Ok(Err((
                         player.name,
-                        Fault { reason: "it answered for other benchmarks".into(), at: None },
+                        WorkerFault { reason: "it answered for other benchmarks".into(), at: None },
                     )));
                 }
                 Err(fault) => return Ok(Err((player.name, fault))),
@@ -255,10 +255,10 @@ impl MatchUp<'_> {
 }
 
 impl Player {
-    fn ready(&mut self) -> Result<Vec<Readiness>, Fault> {
+    fn ready(&mut self) -> Result<Vec<Readiness>, WorkerFault> {
         match self.process.hear()? {
             Message::Ready(ready) => Ok(ready),
-            _ => Err(Fault { reason: "it answered another request".to_owned(), at: None }),
+            _ => Err(WorkerFault { reason: "it answered another request".to_owned(), at: None }),
         }
     }
 
@@ -267,13 +267,13 @@ impl Player {
         let line = serde_json::to_string(&request).expect("a request holds nothing that JSON cannot");
         // A worker that is gone breaks the pipe; asking it for the block then tells why.
         let _ = self.process.send(&line);
-        let blame = |fault: Fault| Fault { at: Some(request.benchmark), ..fault };
+        let blame = |fault: WorkerFault| WorkerFault { at: Some(request.benchmark), ..fault };
         match self.process.hear() {
             Ok(Message::Block { block, pinned }) => {
                 self.unpinned |= pinned == Some(false);
                 Ok(median(&block))
             }
-            Ok(_) => Err((self.name, Fault { reason: "it answered another request".to_owned(), at: None })),
+            Ok(_) => Err((self.name, WorkerFault { reason: "it answered another request".to_owned(), at: None })),
             Err(fault) => Err((self.name, blame(fault))),
         }
     }

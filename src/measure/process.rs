@@ -46,7 +46,7 @@ impl WorkerCommand {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct WorkerFault {
     pub reason: String,
     /// The number in the plan of the benchmark that it was at.
     pub at: Option<usize>,
@@ -120,7 +120,7 @@ impl WorkerProcess {
     }
 
     /// The next message that is no note of progress.
-    pub fn hear(&mut self) -> Result<Message, Fault> {
+    pub fn hear(&mut self) -> Result<Message, WorkerFault> {
         loop {
             let line = match self.lines.recv_timeout(self.patience) {
                 Ok(line) => line,
@@ -148,13 +148,13 @@ impl WorkerProcess {
         }
     }
 
-    fn fault(&mut self, reason: String) -> Fault {
+    fn fault(&mut self, reason: String) -> WorkerFault {
         self.end();
-        Fault { reason, at: self.at }
+        WorkerFault { reason, at: self.at }
     }
 
     /// Why a worker that closed its output is gone, or that it is not.
-    fn ended(&mut self) -> Fault {
+    fn ended(&mut self) -> WorkerFault {
         let start = Instant::now();
         while !self.group.has_exited() {
             if start.elapsed() > GRACE {
@@ -173,7 +173,7 @@ impl WorkerProcess {
             Some(words) => format!("{how} ({words})"),
             None => how,
         };
-        Fault { reason, at: self.at }
+        WorkerFault { reason, at: self.at }
     }
 
     fn end(&mut self) {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use crate::plan::Protocol;
 
-    fn fault(patience_seconds: f64, script: &str) -> Fault {
+    fn fault(patience_seconds: f64, script: &str) -> WorkerFault {
         let protocol = Protocol { patience_seconds, ..Protocol::quick() };
         let plan = Plan { version: PLAN_VERSION, suite: "cpu".into(), benchmarks: Vec::new(), protocol, worker: 0 };
         let arguments = vec!["-c".into(), script.into()];
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn whatever_a_worker_does_is_a_fault_with_its_place() {
         let check = |script: &str, reason: &str, at: Option<usize>| {
-            assert_eq!(fault(60.0, script), Fault { reason: reason.to_owned(), at }, "{script}");
+            assert_eq!(fault(60.0, script), WorkerFault { reason: reason.to_owned(), at }, "{script}");
         };
         check("exit 0", "it ended without a report", None);
         check("echo first >&2; echo out of luck >&2; exit 3", "it ended with exit code 3 (out of luck)", None);
@@ -214,7 +214,7 @@ mod tests {
         );
         check("echo '{\"begin\":1}'; sleep 600 >&2 & exit 4", "it ended with exit code 4", Some(1));
         let silent = fault(3.0, "echo '{\"begin\":1}'; exec sleep 600");
-        assert_eq!(silent, Fault { reason: "it sent nothing for 3 s and was stopped".to_owned(), at: Some(1) });
+        assert_eq!(silent, WorkerFault { reason: "it sent nothing for 3 s and was stopped".to_owned(), at: Some(1) });
         let panic = "printf \"thread 'main' panicked at a.rs:1:2:\\nno such tile\\nnote: run with\\n\" >&2; exit 101";
         check(panic, "it ended with exit code 101 (no such tile)", None);
         let long = fault(60.0, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1");

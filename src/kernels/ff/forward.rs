@@ -8,7 +8,7 @@ use super::super::selection::stages::{SplitRule, two_stage};
 use super::super::shape::{Grid, MapShape, check_length};
 use super::path::{Form, Path, Results};
 use super::resize::resize;
-use super::{Chosen, Config, Inputs, Outputs, Parameters, Workspace};
+use super::{Chosen, FfConfig, FfInputs, Outputs, Parameters, Workspace};
 
 /// The smallest cost of computing a tile.
 const SMALLEST_DELTA: f64 = 1e-9;
@@ -19,8 +19,8 @@ const SMALLEST_DELTA: f64 = 1e-9;
 /// Tile sizes that do not halve or do not divide the map, slices of the wrong length, parameters for another number of
 /// channels, utilities that are not finite, negative budgets.
 pub fn reference(
-    inputs: &Inputs<'_>,
-    config: &Config,
+    inputs: &FfInputs<'_>,
+    config: &FfConfig,
     parameters: &Parameters,
     outputs: &mut Outputs,
     workspace: &mut Workspace,
@@ -30,8 +30,8 @@ pub fn reference(
 
 /// Computes with the fast forms of the kernels.
 pub fn fast(
-    inputs: &Inputs<'_>,
-    config: &Config,
+    inputs: &FfInputs<'_>,
+    config: &FfConfig,
     parameters: &Parameters,
     outputs: &mut Outputs,
     workspace: &mut Workspace,
@@ -40,8 +40,8 @@ pub fn fast(
 }
 
 fn run(
-    inputs: &Inputs<'_>,
-    config: &Config,
+    inputs: &FfInputs<'_>,
+    config: &FfConfig,
     parameters: &Parameters,
     outputs: &mut Outputs,
     workspace: &mut Workspace,
@@ -81,7 +81,7 @@ pub fn choose(
     shape: MapShape,
     utilities: &[f32],
     split_utilities: Option<&[f32]>,
-    config: &Config,
+    config: &FfConfig,
     chosen: &mut Vec<Chosen>,
 ) -> Result<(), KernelError> {
     let grid = Grid::of_map(shape, config.tile_size_l0)?;
@@ -126,7 +126,7 @@ mod tests {
     use super::super::{Proxy, tensors};
     use super::*;
 
-    const CONFIG: Config = Config {
+    const CONFIG: FfConfig = FfConfig {
         tile_size_l0: 4,
         tile_size_l1: 2,
         kmax_l0: 3,
@@ -152,7 +152,7 @@ mod tests {
         Parameters::read(SHAPE.channels, tensor).unwrap()
     }
 
-    fn run(form: Form, inputs: &Inputs<'_>, config: &Config) -> Result<Outputs, KernelError> {
+    fn run(form: Form, inputs: &FfInputs<'_>, config: &FfConfig) -> Result<Outputs, KernelError> {
         let (mut outputs, mut workspace) = (Outputs::default(), Workspace::default());
         super::run(inputs, config, &parameters(), &mut outputs, &mut workspace, form)?;
         Ok(outputs)
@@ -166,7 +166,7 @@ mod tests {
     fn both_forms_agree_and_only_chosen_tiles_have_detail() {
         let dense = dense();
         let utilities = [0.9, 0.1, 0.8, 0.2, 0.0, 1.0, 0.3, 0.2];
-        let inputs = Inputs {
+        let inputs = FfInputs {
             dense: &dense,
             shape: SHAPE,
             utilities: &utilities,
@@ -196,7 +196,7 @@ mod tests {
     fn nothing_chosen_passes_the_input_through_the_gate() {
         let dense = dense();
         let utilities = [1.0; 8];
-        let inputs = Inputs {
+        let inputs = FfInputs {
             dense: &dense,
             shape: SHAPE,
             utilities: &utilities,
@@ -204,7 +204,7 @@ mod tests {
             boundary: None,
             uncertainty: None,
         };
-        let outputs = run(Form::Fast, &inputs, &Config { budget_b1: 0.0, ..CONFIG }).unwrap();
+        let outputs = run(Form::Fast, &inputs, &FfConfig { budget_b1: 0.0, ..CONFIG }).unwrap();
         assert_eq!(outputs.heavy_features, dense);
         assert!(outputs.detail_map.iter().all(|&detail| detail == 0.0));
         assert!(outputs.alpha.iter().all(|&alpha| alpha > 0.0 && alpha < 1.0));
@@ -214,7 +214,7 @@ mod tests {
     fn a_workspace_serves_calls_of_any_size() {
         let dense = dense();
         let utilities = [0.9, 0.1, 0.8, 0.2, 0.0, 1.0, 0.3, 0.2];
-        let large = Inputs {
+        let large = FfInputs {
             dense: &dense,
             shape: SHAPE,
             utilities: &utilities,
@@ -222,7 +222,7 @@ mod tests {
             boundary: None,
             uncertainty: None,
         };
-        let small = Inputs {
+        let small = FfInputs {
             dense: &dense[..48],
             shape: MapShape { batch: 1, height: 4, width: 4, ..SHAPE },
             utilities: &utilities[..1],
@@ -240,7 +240,7 @@ mod tests {
     fn bad_input_is_refused() {
         let dense = dense();
         let utilities = [1.0; 8];
-        let good = Inputs {
+        let good = FfInputs {
             dense: &dense,
             shape: SHAPE,
             utilities: &utilities,
@@ -248,15 +248,15 @@ mod tests {
             boundary: None,
             uncertainty: None,
         };
-        let refuses = |inputs: &Inputs<'_>, config: &Config| run(Form::Reference, inputs, config).is_err();
+        let refuses = |inputs: &FfInputs<'_>, config: &FfConfig| run(Form::Reference, inputs, config).is_err();
         assert!(!refuses(&good, &CONFIG));
-        assert!(refuses(&Inputs { dense: &dense[1..], ..good }, &CONFIG));
-        assert!(refuses(&Inputs { utilities: &utilities[1..], ..good }, &CONFIG));
-        assert!(refuses(&Inputs { utilities: &[f32::NAN; 8], ..good }, &CONFIG));
-        assert!(refuses(&Inputs { split_utilities: Some(&[0.0; 2]), ..good }, &CONFIG));
-        assert!(refuses(&good, &Config { tile_size_l1: 4, ..CONFIG }));
-        assert!(refuses(&good, &Config { budget_b2: -1.0, ..CONFIG }));
+        assert!(refuses(&FfInputs { dense: &dense[1..], ..good }, &CONFIG));
+        assert!(refuses(&FfInputs { utilities: &utilities[1..], ..good }, &CONFIG));
+        assert!(refuses(&FfInputs { utilities: &[f32::NAN; 8], ..good }, &CONFIG));
+        assert!(refuses(&FfInputs { split_utilities: Some(&[0.0; 2]), ..good }, &CONFIG));
+        assert!(refuses(&good, &FfConfig { tile_size_l1: 4, ..CONFIG }));
+        assert!(refuses(&good, &FfConfig { budget_b2: -1.0, ..CONFIG }));
         let channels = MapShape { channels: 6, batch: 1, ..SHAPE };
-        assert!(refuses(&Inputs { shape: channels, utilities: &utilities[..4], ..good }, &CONFIG));
+        assert!(refuses(&FfInputs { shape: channels, utilities: &utilities[..4], ..good }, &CONFIG));
     }
 }

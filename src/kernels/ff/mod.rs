@@ -24,7 +24,7 @@ pub use resize::Proxy;
 use super::shape::MapShape;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
+pub struct FfConfig {
     /// Side of a coarse tile in pixels.
     pub tile_size_l0: usize,
     /// Side of a fine tile in pixels: half of the coarse.
@@ -44,7 +44,7 @@ pub struct Config {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Inputs<'a> {
+pub struct FfInputs<'a> {
     /// Dense features, `[B,C,H,W]`.
     pub dense: &'a [f32],
     pub shape: MapShape,

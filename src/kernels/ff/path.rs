@@ -5,7 +5,7 @@ use super::super::fusion;
 use super::super::ordering::{OrderMode, order};
 use super::super::scan::{self, DEFAULT_CLAMP, Direction, Merge, ScanShape};
 use super::super::shape::{Grid, MapShape};
-use super::super::tile::unpack_priority::{self, Rule};
+use super::super::tile::unpack_priority::{self, PriorityRule};
 use super::super::tile::{Overlap, Placement, Tiles, pack};
 use super::parameters::PathParameters;
 use super::{film, refine};
@@ -68,7 +68,7 @@ impl Path<'_> {
             self.compute(input, tiles, heavy, workspace)?;
         }
         let (boundary, uncertainty) = self.proxies;
-        let inputs = fusion::Inputs { base: input, detail: &heavy, boundary, uncertainty };
+        let inputs = fusion::FusionInputs { base: input, detail: &heavy, boundary, uncertainty };
         let gate = &self.parameters.gate;
         match self.form {
             Form::Reference => fusion::reference(&inputs, self.shape, gate, results.alpha, results.fused)?,
@@ -116,7 +116,7 @@ impl Path<'_> {
             merge: Merge::Gated(Some(&self.parameters.merge_gate)),
         };
         final_state.resize(direction.final_states(scan_shape), 0.0);
-        let inputs = scan::Inputs { tokens, shape: scan_shape, init_state: None, clamp: DEFAULT_CLAMP };
+        let inputs = scan::ScanInputs { tokens, shape: scan_shape, init_state: None, clamp: DEFAULT_CLAMP };
         match self.form {
             Form::Reference => scan::reference(&inputs, &direction, mixed, final_state, &mut workspace.scan)?,
             Form::Fast => scan::fast(&inputs, &direction, mixed, final_state, &mut workspace.scan)?,
@@ -131,7 +131,7 @@ impl Path<'_> {
         priority_map.clear();
         priority_map.resize(shape.pixels(), 0);
         let tiles = Tiles { packed: packed.as_slice(), placement: Placement::Indices(indices), tile_size: side };
-        let rule = Rule { level_priority: 1, overlap: Overlap::Override };
+        let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
         match self.form {
             Form::Reference => unpack_priority::reference(input, shape, &tiles, rule, heavy, priority_map),
             Form::Fast => unpack_priority::fast(input, shape, &tiles, rule, heavy, priority_map),

@@ -6,12 +6,12 @@
 /// and lines are thrown out before the neighbouring tile comes to use their other half. A small block of channels
 /// goes over all tiles before the next block begins, which spreads the rows in use over the sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct TileConfig {
     /// Channels that go over all tiles together; 0 takes all channels at once.
     pub channel_block: usize,
 }
 
-impl Config {
+impl TileConfig {
     /// The words under which a tuned variant is recorded, such as `channel_block=16`.
     pub fn name(self) -> String {
         match self.channel_block {
@@ -32,12 +32,12 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::Config;
+    use super::TileConfig;
 
     #[test]
     fn a_block_has_a_name_and_never_more_channels_than_the_map() {
         let check = |channel_block, name: &str, block| {
-            let config = Config { channel_block };
+            let config = TileConfig { channel_block };
             assert_eq!((config.name().as_str(), config.block(6)), (name, block));
         };
         check(0, "channel_block=all", 6);

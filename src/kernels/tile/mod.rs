@@ -11,5 +11,5 @@ pub mod unpack_priority;
 mod config;
 mod rows;
 
-pub use config::Config;
+pub use config::TileConfig;
 pub use place::{Origin, Overlap, Placement, Tiles, origins};

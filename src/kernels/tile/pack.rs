@@ -11,11 +11,11 @@ use super::Placement;
 use super::rows::{copy_block, gather};
 use rayon::prelude::*;
 
-pub use super::config::Config;
+pub use super::config::TileConfig;
 
 /// The configurations worth trying, the usual one first.
-pub const CANDIDATES: &[Config] =
-    &[Config { channel_block: 0 }, Config { channel_block: 32 }, Config { channel_block: 4 }];
+pub const CANDIDATES: &[TileConfig] =
+    &[TileConfig { channel_block: 0 }, TileConfig { channel_block: 32 }, TileConfig { channel_block: 4 }];
 
 /// Tiles whose places are found together.
 const GROUP: usize = 64;
@@ -59,7 +59,7 @@ pub fn fast<T: Element>(
 
 /// The same, a row of pixels at a time, cut as the configuration says. Bit-equal to [`reference()`].
 pub fn tuned<T: Element>(
-    config: Config,
+    config: TileConfig,
     map: &[T],
     shape: MapShape,
     tile_size: usize,
@@ -73,7 +73,7 @@ pub fn tuned<T: Element>(
 
 /// As [`tuned()`], with the tiles shared out among the threads of the current rayon pool.
 pub fn parallel<T: Element>(
-    config: Config,
+    config: TileConfig,
     map: &[T],
     shape: MapShape,
     tile_size: usize,
@@ -98,7 +98,7 @@ struct Gather<'a, T> {
     indices: &'a [u32],
     per_sample: usize,
     first: usize,
-    config: Config,
+    config: TileConfig,
     packed: &'a mut [T],
 }
 
@@ -214,7 +214,7 @@ mod tests {
         let mut plain = vec![0.0; length];
         reference(&map, shape, tile_size, indices, &mut plain).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        for &config in CANDIDATES.iter().chain(&[Config { channel_block: 2 }]) {
+        for &config in CANDIDATES.iter().chain(&[TileConfig { channel_block: 2 }]) {
             let (mut quick, mut shared) = (vec![1.0; length], vec![1.0; length]);
             tuned(config, &map, shape, tile_size, indices, &mut quick).unwrap();
             pool.install(|| parallel(config, &map, shape, tile_size, indices, &mut shared)).unwrap();

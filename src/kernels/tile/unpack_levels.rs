@@ -17,14 +17,14 @@ use super::rows::{copy_block, scatter};
 use super::{Overlap, Placement, Tiles};
 use rayon::prelude::*;
 
-pub use super::config::Config;
+pub use super::config::TileConfig;
 
 /// The configurations worth trying, the usual one first.
-pub const CANDIDATES: &[Config] =
-    &[Config { channel_block: 0 }, Config { channel_block: 32 }, Config { channel_block: 4 }];
+pub const CANDIDATES: &[TileConfig] =
+    &[TileConfig { channel_block: 0 }, TileConfig { channel_block: 32 }, TileConfig { channel_block: 4 }];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule<'a> {
+pub struct LevelsRule<'a> {
     /// A level a tile, `[B,K]`, of any sign.
     pub levels: Option<&'a [i32]>,
     /// Whether tiles without levels may be taken in the order given.
@@ -42,7 +42,7 @@ pub fn reference<T: Element>(
     base: &[T],
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
@@ -57,7 +57,7 @@ pub fn reference<T: Element>(
 pub fn reference_in_place<T: Element>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
@@ -72,7 +72,7 @@ pub fn fast<T: Element>(
     base: &[T],
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
@@ -81,11 +81,11 @@ pub fn fast<T: Element>(
 
 /// The same, a row of pixels at a time, cut as the configuration says. Bit-equal to [`reference()`].
 pub fn tuned<T: Element>(
-    config: Config,
+    config: TileConfig,
     base: &[T],
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
@@ -97,10 +97,10 @@ pub fn tuned<T: Element>(
 
 /// As [`tuned()`] over what `merged` holds.
 pub fn tuned_in_place<T: Element>(
-    config: Config,
+    config: TileConfig,
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
@@ -112,11 +112,11 @@ pub fn tuned_in_place<T: Element>(
 
 /// As [`tuned()`], with the blocks of channels shared out among the threads of the current rayon pool.
 pub fn parallel<T: Element>(
-    config: Config,
+    config: TileConfig,
     base: &[T],
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
@@ -128,10 +128,10 @@ pub fn parallel<T: Element>(
 
 /// As [`parallel()`] over what `merged` holds.
 pub fn parallel_in_place<T: Element>(
-    config: Config,
+    config: TileConfig,
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
@@ -163,7 +163,7 @@ fn check<T: Element>(
     base: Option<&[T]>,
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     merged: &[T],
 ) -> Result<(), KernelError> {
     tiles.check(shape)?;
@@ -179,7 +179,12 @@ fn check<T: Element>(
 }
 
 /// Finds the order of tiles that were checked: by turn.
-fn by_turn<T>(shape: MapShape, tiles: &Tiles<'_, T>, rule: Rule<'_>, scratch: &mut Scratch) -> Result<(), KernelError> {
+fn by_turn<T>(
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: LevelsRule<'_>,
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
     let per_sample = note(shape, tiles, rule, scratch)?;
     scratch.applied.chunks_exact_mut(per_sample).for_each(|row| row.sort_unstable_by_key(|applied| applied.turn));
     Ok(())
@@ -190,7 +195,7 @@ fn by_turn<T>(shape: MapShape, tiles: &Tiles<'_, T>, rule: Rule<'_>, scratch: &m
 fn by_place<T>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
+    rule: LevelsRule<'_>,
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     if !matches!((tiles.placement, rule.overlap), (Placement::Indices(_), Overlap::Override)) {
@@ -203,7 +208,12 @@ fn by_place<T>(
 }
 
 /// Notes the tiles as they are given, and gives how many a sample has, at least 1.
-fn note<T>(shape: MapShape, tiles: &Tiles<'_, T>, rule: Rule<'_>, scratch: &mut Scratch) -> Result<usize, KernelError> {
+fn note<T>(
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: LevelsRule<'_>,
+    scratch: &mut Scratch,
+) -> Result<usize, KernelError> {
     let per_sample = (tiles.placement.count() / shape.batch).max(1);
     let bits = (usize::BITS - (per_sample - 1).leading_zeros()).max(1);
     let lowest = rule.levels.map_or(Ok(0), |levels| lowest_level(levels, per_sample, bits))?;
@@ -297,7 +307,7 @@ impl<'a, T: Element> Scatter<'a, T> {
     }
 
     /// Block of channels after block of channels.
-    fn run(self, config: Config, merged: &mut [T]) {
+    fn run(self, config: TileConfig, merged: &mut [T]) {
         let block = config.block(self.shape.channels);
         for (sample, map) in merged.chunks_exact_mut(self.shape.channels * self.shape.plane()).enumerate() {
             for (index, planes) in map.chunks_mut(block * self.shape.plane()).enumerate() {
@@ -307,7 +317,7 @@ impl<'a, T: Element> Scatter<'a, T> {
     }
 
     /// The same on the threads of the current rayon pool, with at least one block for each.
-    fn run_in_pool(self, config: Config, merged: &mut [T]) {
+    fn run_in_pool(self, config: TileConfig, merged: &mut [T]) {
         let block = config.shared_block(self.shape.channels);
         let samples = merged.par_chunks_exact_mut(self.shape.channels * self.shape.plane());
         samples.enumerate().for_each(|(sample, map)| {
@@ -389,13 +399,14 @@ mod tests {
 
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 2 };
 
-    type Form = fn(&[f32], MapShape, &Tiles<'_, f32>, Rule<'_>, &mut [f32], &mut Scratch) -> Result<(), KernelError>;
+    type Form =
+        fn(&[f32], MapShape, &Tiles<'_, f32>, LevelsRule<'_>, &mut [f32], &mut Scratch) -> Result<(), KernelError>;
 
     fn check(levels: Option<&[i32]>, overlap: Overlap, expected: f32) {
         for form in [reference::<f32> as Form, fast::<f32>] {
             let mut merged = [0.0; 2];
             let tiles = Tiles { packed: &[1.0, 2.0, 4.0], placement: Placement::Indices(&[1, 1, 1]), tile_size: 1 };
-            let rule = Rule { levels, assume_priority_sorted: true, overlap };
+            let rule = LevelsRule { levels, assume_priority_sorted: true, overlap };
             form(&[8.0, 8.0], SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()).unwrap();
             assert_eq!(merged, [8.0, expected]);
         }
@@ -414,20 +425,20 @@ mod tests {
     #[test]
     fn levels_are_needed_and_must_fit_the_key() {
         let tiles = Tiles { packed: &[1.0f32, 2.0], placement: Placement::Indices(&[0, 1]), tile_size: 1 };
-        let unsorted = Rule { levels: None, assume_priority_sorted: false, overlap: Overlap::Override };
-        let run = |rule: Rule<'_>| fast(&[0.0; 2], SHAPE, &tiles, rule, &mut [0.0; 2], &mut Scratch::default());
+        let unsorted = LevelsRule { levels: None, assume_priority_sorted: false, overlap: Overlap::Override };
+        let run = |rule: LevelsRule<'_>| fast(&[0.0; 2], SHAPE, &tiles, rule, &mut [0.0; 2], &mut Scratch::default());
         assert_eq!(run(unsorted), Err(KernelError::LevelsNeeded));
         // Two tiles need one bit, so the spread may reach (2^31 - 1) >> 1.
         let widest = (i32::MAX >> 1) - 1;
-        assert_eq!(run(Rule { levels: Some(&[-1, widest]), ..unsorted }), Ok(()));
+        assert_eq!(run(LevelsRule { levels: Some(&[-1, widest]), ..unsorted }), Ok(()));
         let refused = KernelError::LevelSpread { spread: i64::from(widest) + 2, tiles: 2 };
-        assert_eq!(run(Rule { levels: Some(&[-2, widest]), ..unsorted }), Err(refused));
-        assert!(run(Rule { levels: Some(&[i32::MIN, i32::MAX]), ..unsorted }).is_err());
-        assert!(run(Rule { levels: Some(&[0]), ..unsorted }).is_err());
+        assert_eq!(run(LevelsRule { levels: Some(&[-2, widest]), ..unsorted }), Err(refused));
+        assert!(run(LevelsRule { levels: Some(&[i32::MIN, i32::MAX]), ..unsorted }).is_err());
+        assert!(run(LevelsRule { levels: Some(&[0]), ..unsorted }).is_err());
     }
 
     /// All forms against the reference, in place against the reference in place.
-    fn check_all(shape: MapShape, tiles: &Tiles<'_, f32>, rule: Rule<'_>) {
+    fn check_all(shape: MapShape, tiles: &Tiles<'_, f32>, rule: LevelsRule<'_>) {
         let base: Vec<f32> = (0..shape.elements()).map(value).collect();
         let run = |form: &InPlace<'_>, start: &[f32]| {
             let mut merged = start.to_vec();
@@ -440,7 +451,7 @@ mod tests {
         assert_eq!(plain, on);
         assert_eq!(plain, run(&|merged, scratch| fast(&base, shape, tiles, rule, merged, scratch), &stale));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        for &config in CANDIDATES.iter().chain(&[Config { channel_block: 2 }]) {
+        for &config in CANDIDATES.iter().chain(&[TileConfig { channel_block: 2 }]) {
             let one =
                 |merged: &mut [f32], scratch: &mut Scratch| tuned(config, &base, shape, tiles, rule, merged, scratch);
             assert_eq!(plain, run(&one, &stale), "{}", config.name());
@@ -465,7 +476,7 @@ mod tests {
     #[test]
     fn in_place_is_refused_as_with_a_copy_and_nothing_is_written() {
         let tiles = Tiles { packed: &[1.0f32, 2.0], placement: Placement::Indices(&[0, 2]), tile_size: 1 };
-        let rule = Rule { levels: None, assume_priority_sorted: true, overlap: Overlap::Override };
+        let rule = LevelsRule { levels: None, assume_priority_sorted: true, overlap: Overlap::Override };
         let mut merged = [7.0; 2];
         let outside = Err(KernelError::TileIndex { index: 2, tiles: 2 });
         assert_eq!(tuned_in_place(CANDIDATES[0], SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()), outside);
@@ -500,7 +511,7 @@ mod tests {
             let placement = if on_grid { Placement::Indices(&indices) } else { Placement::Origins(&origins) };
             let tiles = Tiles { packed: &packed, placement, tile_size };
             let overlap = if blend { Overlap::blend(0.3).unwrap() } else { Overlap::Override };
-            check_all(shape, &tiles, Rule { levels: levelled.then_some(&levels), assume_priority_sorted: true, overlap });
+            check_all(shape, &tiles, LevelsRule { levels: levelled.then_some(&levels), assume_priority_sorted: true, overlap });
         }
     }
 }

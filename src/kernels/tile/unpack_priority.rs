@@ -14,7 +14,7 @@ use super::rows::copy_block;
 use super::{Overlap, Tiles};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub struct PriorityRule {
     pub level_priority: i8,
     /// What an allowed pixel becomes.
     pub overlap: Overlap,
@@ -25,7 +25,7 @@ pub fn reference<T: Element>(
     base: &[T],
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule,
+    rule: PriorityRule,
     merged: &mut [T],
     priority_map: &mut [i8],
 ) -> Result<(), KernelError> {
@@ -44,7 +44,7 @@ pub fn fast<T: Element>(
     base: &[T],
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule,
+    rule: PriorityRule,
     merged: &mut [T],
     priority_map: &mut [i8],
 ) -> Result<(), KernelError> {
@@ -76,7 +76,7 @@ pub fn fast<T: Element>(
 fn scatter_pixels<T: Element>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    rule: Rule,
+    rule: PriorityRule,
     (sample, tile): (usize, usize),
     merged: &mut [T],
     priority_map: &mut [i8],
@@ -123,7 +123,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::Index;
 
-    type Form = fn(&[f32], MapShape, &Tiles<'_, f32>, Rule, &mut [f32], &mut [i8]) -> Result<(), KernelError>;
+    type Form = fn(&[f32], MapShape, &Tiles<'_, f32>, PriorityRule, &mut [f32], &mut [i8]) -> Result<(), KernelError>;
 
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 2, width: 3 };
 
@@ -134,7 +134,7 @@ mod tests {
         let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
         let mut merged = [0.0f32; 6];
         let mut priorities = [0, 2, 0, 0, 0, 0];
-        let rule = Rule { level_priority: 1, overlap: Overlap::Override };
+        let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
         reference(&[9.0; 6], SHAPE, &tiles, rule, &mut merged, &mut priorities).unwrap();
         assert_eq!(merged, [1.0, 9.0, 6.0, 3.0, 7.0, 8.0]);
         assert_eq!(priorities, [1, 2, 1, 1, 1, 1]);
@@ -145,7 +145,7 @@ mod tests {
         let origins = [Origin { y: 0, x: 0 }; 2];
         let packed = [4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0, 8.0];
         let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
-        let rule = Rule { level_priority: 1, overlap: Overlap::blend(0.5).unwrap() };
+        let rule = PriorityRule { level_priority: 1, overlap: Overlap::blend(0.5).unwrap() };
         for form in [reference::<f32>, fast::<f32>] {
             let (mut merged, mut priorities) = ([0.0; 6], [0; 6]);
             form(&[0.0; 6], SHAPE, &tiles, rule, &mut merged, &mut priorities).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     fn wrong_lengths_are_refused() {
         let tiles =
             Tiles { packed: &[0.0f32; 3], placement: Placement::Origins(&[Origin { y: 0, x: 0 }]), tile_size: 2 };
-        let rule = Rule { level_priority: 1, overlap: Overlap::Override };
+        let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
         assert!(fast(&[0.0; 6], SHAPE, &tiles, rule, &mut [0.0; 6], &mut [0; 6]).is_err());
         let none = Tiles { packed: &[], placement: Placement::Indices(&[]), tile_size: 1 };
         assert!(fast(&[0.0; 6], SHAPE, &none, rule, &mut [0.0; 6], &mut [0; 5]).is_err());
@@ -187,7 +187,7 @@ mod tests {
             let packed: Vec<f32> = (7..7 + count).map(value).collect();
             let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size };
             let overlap = if blend { Overlap::blend(0.3).unwrap() } else { Overlap::Override };
-            let rule = Rule { level_priority, overlap };
+            let rule = PriorityRule { level_priority, overlap };
             let run = |form: Form| {
                 let (mut merged, mut map) = (vec![0.0; base.len()], priorities[..shape.pixels()].to_vec());
                 form(&base, shape, &tiles, rule, &mut merged, &mut map).unwrap();

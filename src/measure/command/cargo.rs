@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::process::{self, Program};
+use super::process::{self, Invocation};
 use super::suite::BUILD_LINES;
 use crate::MeasureError;
 use crate::messages::TAIL;
@@ -44,7 +44,7 @@ pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
     let words = ["cargo", "build", "--release", "--locked", "--message-format", "json-render-diagnostics"];
     let more = ["--bin", build.program, "--target-dir", &target];
     let command: Vec<String> = words.into_iter().chain(more).map(str::to_owned).collect();
-    let program = Program {
+    let program = Invocation {
         command: &command,
         folder: build.folder,
         variables: &BTreeMap::new(),
@@ -80,7 +80,7 @@ fn forget(target: &Path, package: &str) {
 
 /// One line of what Cargo tells; fields that are of no use here are passed over.
 #[derive(Deserialize)]
-struct Message {
+struct CargoMessage {
     reason: String,
     #[serde(default)]
     package_id: String,
@@ -101,7 +101,7 @@ struct Target {
 /// The program of that name among what Cargo tells, with what the build script of its package set.
 fn parse_build(output: &[u8], name: &str) -> Option<Built> {
     let text = String::from_utf8_lossy(output);
-    let messages: Vec<Message> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let messages: Vec<CargoMessage> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let is_it = |target: &Target| target.name == name && target.kind.iter().any(|kind| kind == "bin");
     let of_program =
         messages.iter().rfind(|one| one.reason == "compiler-artifact" && one.target.as_ref().is_some_and(is_it))?;

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use super::pair_up::{Pooled, ReportPair, pool};
-use super::process::Fault;
+use super::process::CommandFault;
 use super::suite::{CommandSuite, Reader, one_process};
 use crate::campaign::{Precision, should_stop};
 use crate::paired::{PairedResult, is_narrow};
@@ -45,9 +45,9 @@ pub fn measure(
         }
         match pair(sides, read, number) {
             Ok(pair) => pairs.push(pair),
-            Err((side, Fault::Start(text))) => return Err(failed(side == BASE, format!("the {side}: {text}"))),
+            Err((side, CommandFault::Start(text))) => return Err(failed(side == BASE, format!("the {side}: {text}"))),
             // What hangs at once would hang again, and each time costs the whole time-out.
-            Err((side, Fault::TimeOut(text))) if pairs.is_empty() => {
+            Err((side, CommandFault::TimeOut(text))) if pairs.is_empty() => {
                 return Err(failed(side == BASE, format!("the {side}: {text}; it was not tried again")));
             }
             Err((side, fault)) => {
@@ -76,7 +76,7 @@ pub fn measure(
 const BASE: &str = "base";
 const OTHER: &str = "other";
 
-type Blame = (&'static str, Fault);
+type Blame = (&'static str, CommandFault);
 
 /// One process of each side, the base first in every other pair.
 fn pair(sides: CommandSides<'_>, read: &Reader<'_>, number: u32) -> Result<ReportPair, Blame> {

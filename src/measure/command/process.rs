@@ -12,7 +12,7 @@ use crate::process::WorkerCommand;
 use sprag_base::process::{Captured, End, Guard, Limits, OutputLimit, ProcessGroup, capture_started};
 
 /// A program, its arguments, and where and under which bounds it runs.
-pub(crate) struct Program<'a> {
+pub(crate) struct Invocation<'a> {
     /// The program and its arguments; never empty.
     pub(crate) command: &'a [String],
     pub(crate) folder: &'a Path,
@@ -32,7 +32,7 @@ pub(crate) struct Program<'a> {
 
 /// Why a process gave nothing.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Fault {
+pub(crate) enum CommandFault {
     /// It could not be started, so another one could not either.
     Start(String),
     /// It was killed because it took too long.
@@ -41,17 +41,17 @@ pub(crate) enum Fault {
     Failed(String),
 }
 
-impl Fault {
+impl CommandFault {
     pub(crate) fn text(&self) -> &str {
         match self {
-            Fault::Start(text) | Fault::TimeOut(text) | Fault::Failed(text) => text,
+            CommandFault::Start(text) | CommandFault::TimeOut(text) | CommandFault::Failed(text) => text,
         }
     }
 }
 
 /// Runs the program to its end and gives its standard output, where that is wanted. A fault quotes at most so many of
 /// the last `lines` of standard error, or where it says nothing there, of a standard output that is not wanted.
-pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault> {
+pub(super) fn run(program: &Invocation<'_>, lines: usize) -> Result<Vec<u8>, CommandFault> {
     let captured = observe(program)?;
     let is_silent = captured.stderr.iter().all(u8::is_ascii_whitespace);
     let said = if is_silent && !program.keep_output { &captured.stdout } else { &captured.stderr };
@@ -70,21 +70,21 @@ pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault>
     match captured.end {
         End::TimeOut => {
             let seconds = program.time_out.as_secs_f64();
-            Err(Fault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}")))
+            Err(CommandFault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}")))
         }
         End::Overflow => {
             let most = program.most_bytes;
-            Err(Fault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}")))
+            Err(CommandFault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}")))
         }
         End::Exited(status) if !status.success() || !captured.outputs_closed => {
-            Err(Fault::Failed(format!("{}{said}{left}", messages::exit_text(status))))
+            Err(CommandFault::Failed(format!("{}{said}{left}", messages::exit_text(status))))
         }
         End::Exited(_) => Ok(captured.stdout),
     }
 }
 
 /// Runs the program to its end, whatever that is.
-pub(crate) fn observe(program: &Program<'_>) -> Result<Captured, Fault> {
+pub(crate) fn observe(program: &Invocation<'_>) -> Result<Captured, CommandFault> {
     let mut command = Command::new(resolve(&program.command[0], program.folder));
     command.args(&program.command[1..]).current_dir(program.folder);
     for name in program.without {
@@ -93,11 +93,13 @@ pub(crate) fn observe(program: &Program<'_>) -> Result<Captured, Fault> {
     command.envs(program.variables);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let guard = program.guard.and_then(|guard| Guard::start(&mut guard.command()));
-    let group = spawn(&mut command, guard, program.pin).map_err(|error| Fault::Start(start_fault(program, &error)))?;
+    let group =
+        spawn(&mut command, guard, program.pin).map_err(|error| CommandFault::Start(start_fault(program, &error)))?;
     let stdout = if program.keep_output { usize::MAX } else { TAIL };
     let output = |keep| OutputLimit { keep, max: program.most_bytes };
     let limits = Limits::new(program.time_out, output(stdout), output(program.keep_error));
-    capture_started(group, Vec::new(), &limits).map_err(|error| Fault::Failed(format!("it cannot be awaited: {error}")))
+    capture_started(group, Vec::new(), &limits)
+        .map_err(|error| CommandFault::Failed(format!("it cannot be awaited: {error}")))
 }
 
 /// Starts the process from a thread that is kept on the processor, as a process begins where its parent may run.
@@ -117,7 +119,7 @@ fn resolve(program: &str, folder: &Path) -> PathBuf {
     if program.contains('/') { folder.join(program) } else { PathBuf::from(program) }
 }
 
-fn start_fault(program: &Program<'_>, error: &std::io::Error) -> String {
+fn start_fault(program: &Invocation<'_>, error: &std::io::Error) -> String {
     let name = program.command[0].escape_debug();
     if !program.folder.is_dir() {
         return format!("`{name}` cannot be started: there is no folder `{}`", program.folder.display());
@@ -137,8 +139,8 @@ mod tests {
         command: &[String],
         lines: usize,
         (seconds, most_bytes): (u64, u64),
-    ) -> Result<String, Fault> {
-        let program = Program {
+    ) -> Result<String, CommandFault> {
+        let program = Invocation {
             command,
             folder: Path::new(folder),
             variables: &BTreeMap::from([("GIVEN".to_owned(), "a value".to_owned())]),
@@ -155,11 +157,11 @@ mod tests {
 
     #[test]
     fn a_process_gives_its_output_or_a_reason_in_words() {
-        let check = |script: &str, limits: (u64, u64), expected: Result<&str, Fault>| {
+        let check = |script: &str, limits: (u64, u64), expected: Result<&str, CommandFault>| {
             let command = ["/bin/sh", "-c", script].map(str::to_owned);
             assert_eq!(run_in("/", &command, 2, limits), expected.map(str::to_owned), "{script}");
         };
-        let failed = |text: &str| Err(Fault::Failed(text.to_owned()));
+        let failed = |text: &str| Err(CommandFault::Failed(text.to_owned()));
         check("echo \"$GIVEN\"; pwd; cat", (60, 100), Ok("a value\n/\n"));
         let last = failed("it ended with exit code 3 (b; c)");
         check("echo a >&2; echo b >&2; echo c >&2; echo >&2; exit 3", (60, 100), last);
@@ -168,7 +170,7 @@ mod tests {
         check("printf 'a\\033[31m\\tb' >&2; exit 1", (60, 100), failed("it ended with exit code 1 (a [31m b)"));
         let endless = failed("it wrote more than 10000 bytes to one of its outputs");
         check("while :; do echo yes; done", (60, 10_000), endless);
-        let late = Fault::TimeOut("it took longer than 1 s and was killed (waiting)".to_owned());
+        let late = CommandFault::TimeOut("it took longer than 1 s and was killed (waiting)".to_owned());
         check("echo waiting >&2; (sleep 1000 & sleep 1000) & sleep 1000", (1, 100), Err(late));
         check("sleep 1000 & echo done", (60, 100), Ok("done\n"));
         let escaped = failed(

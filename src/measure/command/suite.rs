@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::pool::{self, Report};
-use super::process::{self, Fault, Program};
+use super::process::{self, CommandFault, Invocation};
 use super::results::{Before, ResultPlace};
 use crate::campaign::{Precision, StopReason, should_stop};
 use crate::messages::TAIL;
@@ -13,7 +13,6 @@ use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::protocol::{self, SuiteResult};
 use crate::{MeasureError, padding, pinning, quality};
-use sprag_base::stats::bootstrap::FEWEST_VALUES;
 use sprag_model::foreign::{Output, Reported};
 
 /// Reads what one process wrote; the fault reads after "process 1:".
@@ -51,7 +50,7 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
     if suite.build.is_empty() {
         return Ok(());
     }
-    let program = Program {
+    let program = Invocation {
         command: &suite.build,
         folder: &suite.folder,
         variables: &suite.variables,
@@ -95,9 +94,9 @@ pub fn measure(
         }
         match one_process(suite, read, process) {
             Ok(series) => reports.push(Report { process: process + 1, series }),
-            Err(Fault::Start(text)) => return Err(MeasureError::Command(text)),
+            Err(CommandFault::Start(text)) => return Err(MeasureError::Command(text)),
             // What hangs at once would hang again, and each time costs the whole time-out.
-            Err(Fault::TimeOut(text)) if reports.is_empty() => {
+            Err(CommandFault::TimeOut(text)) if reports.is_empty() => {
                 let others = if process + 1 < protocol.processes { "; it was not tried again" } else { "" };
                 return Err(MeasureError::Command(format!("{text}{others}")));
             }
@@ -143,11 +142,15 @@ fn summary(faults: &[(u32, String)]) -> String {
 }
 
 /// Runs the process of that number, from 0, and reads what it wrote.
-pub(super) fn one_process(suite: &CommandSuite, read: &Reader<'_>, process: u32) -> Result<Vec<Reported>, Fault> {
+pub(super) fn one_process(
+    suite: &CommandSuite,
+    read: &Reader<'_>,
+    process: u32,
+) -> Result<Vec<Reported>, CommandFault> {
     let mut variables = suite.variables.clone();
     let (padding, value) = padding::variable(suite.protocol.seed, process);
     variables.insert(padding.to_owned(), value);
-    let program = Program {
+    let program = Invocation {
         command: &suite.command,
         folder: &suite.folder,
         variables: &variables,
@@ -159,13 +162,13 @@ pub(super) fn one_process(suite: &CommandSuite, read: &Reader<'_>, process: u32)
         pin: suite.protocol.pin,
         guard: suite.guard.as_ref(),
     };
-    let before = suite.results.as_ref().map(Before::note).transpose().map_err(Fault::Failed)?;
+    let before = suite.results.as_ref().map(Before::note).transpose().map_err(CommandFault::Failed)?;
     let bytes = process::run(&program, 1)?;
     let outputs = match suite.results.as_ref().zip(before) {
         None => vec![Output { name: STANDARD_OUTPUT.to_owned(), bytes }],
-        Some((place, before)) => before.collect(place, suite.most_bytes).map_err(Fault::Failed)?,
+        Some((place, before)) => before.collect(place, suite.most_bytes).map_err(CommandFault::Failed)?,
     };
-    read(&outputs).map_err(Fault::Failed)
+    read(&outputs).map_err(CommandFault::Failed)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
             kernel: Calibration::Triad { bytes: map_bytes(shape) },
             bytes: 3.0 * map_bytes(shape) as f64 + 3.0 * (shape.pixels() * size_of::<f32>()) as f64,
         }),
-        configurations: names(fusion::CANDIDATES, fusion::Config::name),
+        configurations: names(fusion::CANDIDATES, fusion::FusionConfig::name),
         make,
     };
     let scan = CpuKernel {
@@ -43,7 +43,7 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
         class: Class::Compute,
         companion: Calibration::MultiplyAdd,
         limit: Some(Limit { kernel: Calibration::Copy { bytes: SCAN_BYTES }, bytes: 2.0 * SCAN_BYTES as f64 }),
-        configurations: names(scan::CANDIDATES, scan::Config::name),
+        configurations: names(scan::CANDIDATES, scan::ScanConfig::name),
         make: scan_forward,
     };
     vec![
@@ -63,14 +63,15 @@ fn gate_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
 
 fn gate(shape: MapShape, wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
-    let (config, pool) = (wanted.configured(fusion::CANDIDATES, fusion::Config::name)?, wanted.pool()?);
+    let (config, pool) = (wanted.configured(fusion::CANDIDATES, fusion::FusionConfig::name)?, wanted.pool()?);
     let base = inputs::normal(shape.elements(), seed);
     let detail = inputs::normal(shape.elements(), seed.wrapping_add(1));
     let boundary = inputs::uniform(shape.pixels(), 0.0, 1.0, seed.wrapping_add(2));
     let uncertainty = inputs::uniform(shape.pixels(), 0.0, 1.0, seed.wrapping_add(3));
     Runnable::new(shape.pixels() + shape.elements(), move |output| {
         let (alpha, fused) = output.split_at_mut(shape.pixels());
-        let inputs = fusion::Inputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
+        let inputs =
+            fusion::FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
         let gate = Gate::default();
         match (form, &pool) {
             (Form::Reference, _) => fusion::reference(&inputs, shape, &gate, alpha, fused),
@@ -82,7 +83,7 @@ fn gate(shape: MapShape, wanted: &Make<'_>) -> Result<Runnable, MakeError> {
 
 fn scan_forward(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
-    let (config, pool) = (wanted.configured(scan::CANDIDATES, scan::Config::name)?, wanted.pool()?);
+    let (config, pool) = (wanted.configured(scan::CANDIDATES, scan::ScanConfig::name)?, wanted.pool()?);
     let tokens = inputs::normal(SCAN.elements(), seed);
     let of_channel = |low, high, offset: u64| inputs::uniform(SCAN.channels, low, high, seed.wrapping_add(offset));
     let (decay, input_gain, output_gain) =
@@ -92,7 +93,7 @@ fn scan_forward(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let mut scratch = scan::Scratch::default();
     Runnable::new(SCAN.elements() + SCAN.states(), move |output| {
         let (y, final_state) = output.split_at_mut(SCAN.elements());
-        let inputs = scan::Inputs { tokens: &tokens, shape: SCAN, init_state: None, clamp: DEFAULT_CLAMP };
+        let inputs = scan::ScanInputs { tokens: &tokens, shape: SCAN, init_state: None, clamp: DEFAULT_CLAMP };
         let parameters =
             Parameters { decay: &decay, input_gain: &input_gain, output_gain: &output_gain, state_bias: &state_bias };
         let direction = Direction::Forward(parameters);

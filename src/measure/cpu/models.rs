@@ -6,14 +6,14 @@ use super::tiles::{WIDE, map_bytes, map_params};
 use crate::calibration::Calibration;
 use crate::workload::Class;
 use sprag_kernels::KernelError;
-use sprag_kernels::ff::{self, Config, Outputs, Parameters, Proxy, Workspace};
+use sprag_kernels::ff::{self, FfConfig, Outputs, Parameters, Proxy, Workspace};
 use sprag_kernels::infer::{self, Model};
 use sprag_kernels::shape::{Grid, MapShape};
 
 const IMAGE: MapShape = MapShape { batch: 1, channels: 3, height: 128, width: 128 };
 
 /// What the feature-fusion module chooses, and at which price.
-const FF: Config = Config {
+const FF: FfConfig = FfConfig {
     tile_size_l0: 16,
     tile_size_l1: 8,
     kmax_l0: 32,
@@ -80,7 +80,7 @@ fn ff_path(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let (mut outputs, mut workspace) = (Outputs::default(), Workspace::default());
     Runnable::new(WIDE.elements(), move |output| {
         let proxy = |values| Some(Proxy { values, height: WIDE.height, width: WIDE.width });
-        let inputs = ff::Inputs {
+        let inputs = ff::FfInputs {
             dense: &dense,
             shape: WIDE,
             utilities: &utilities,

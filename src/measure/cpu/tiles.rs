@@ -9,7 +9,7 @@ use sprag_kernels::KernelError;
 use sprag_kernels::fused::{self, Affine, Choice};
 use sprag_kernels::ordering::{self, OrderMode};
 use sprag_kernels::shape::{Grid, MapShape};
-use sprag_kernels::tile::{self, Config, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
+use sprag_kernels::tile::{self, Overlap, Placement, TileConfig, Tiles, pack, unpack_levels, unpack_priority};
 
 pub(super) const SMALL: MapShape = MapShape { batch: 1, channels: 64, height: 128, width: 128 };
 pub(super) const WIDE: MapShape = MapShape { batch: 1, channels: 128, height: 128, width: 128 };
@@ -39,7 +39,7 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
             class: if bytes <= CACHED_BYTES { Class::Cache } else { Class::Dram },
             companion: Calibration::Copy { bytes },
             limit: Some(Limit { kernel: Calibration::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
-            configurations: names(pack::CANDIDATES, Config::name),
+            configurations: names(pack::CANDIDATES, TileConfig::name),
             make,
         }
     };
@@ -50,7 +50,7 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
         ..kernel(name, WIDE, WIDE_TILE, WIDE_TILES, extra, bytes, make)
     };
     let small = |name, extra, bytes, make| kernel(name, SMALL, SMALL_TILE, SMALL_IDS.len(), extra, bytes, make);
-    let unpack = || names(unpack_levels::CANDIDATES, Config::name);
+    let unpack = || names(unpack_levels::CANDIDATES, TileConfig::name);
     vec![
         small("tile_pack", &[("order", "hilbert")], small_tiles, pack_small),
         wide("tile_pack", &[("order", "given")], wide_tiles, pack_wide),
@@ -68,7 +68,7 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
         },
         CpuKernel {
             tolerance: 1e-6,
-            configurations: names(fused::CANDIDATES, Config::name),
+            configurations: names(fused::CANDIDATES, TileConfig::name),
             ..wide("fused_pack_op_unpack", &[], map_bytes(WIDE), fused_wide)
         },
     ]
@@ -86,7 +86,7 @@ pub(super) fn map_params(shape: MapShape) -> Vec<(&'static str, String)> {
 /// Model level: ids are put in Hilbert order, then packed.
 fn pack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
-    let config = wanted.configured(pack::CANDIDATES, Config::name)?;
+    let config = wanted.configured(pack::CANDIDATES, TileConfig::name)?;
     let grid = Grid::of_map(SMALL, SMALL_TILE)?;
     let map = inputs::normal(SMALL.elements(), seed);
     let mut ids = SMALL_IDS.to_vec();
@@ -104,7 +104,7 @@ fn pack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
 /// Kernel level: ids as given.
 fn pack_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
-    let (config, pool) = (wanted.configured(pack::CANDIDATES, Config::name)?, wanted.pool()?);
+    let (config, pool) = (wanted.configured(pack::CANDIDATES, TileConfig::name)?, wanted.pool()?);
     let map = inputs::normal(WIDE.elements(), seed);
     let ids = wide_ids(WIDE_TILES, seed.wrapping_add(1))?;
     Runnable::new(packed_length(WIDE, WIDE_TILE, WIDE_TILES), move |packed| {
@@ -125,7 +125,7 @@ fn unpack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let mut ids = SMALL_IDS.to_vec();
     ordering::order_rows(&mut ids, SMALL.batch, Grid::of_map(SMALL, SMALL_TILE)?, OrderMode::Hilbert)?;
     let origins = tile::origins(&ids, SMALL, SMALL_TILE)?;
-    let rule = unpack_priority::Rule { level_priority: 2, overlap: Overlap::Override };
+    let rule = unpack_priority::PriorityRule { level_priority: 2, overlap: Overlap::Override };
     let mut priority = vec![0_i8; SMALL.pixels()];
     Runnable::new(SMALL.elements(), move |merged| {
         priority.fill(0);
@@ -140,7 +140,7 @@ fn unpack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
 /// Kernel level: random levels, override.
 fn unpack_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
-    let (config, pool) = (wanted.configured(unpack_levels::CANDIDATES, Config::name)?, wanted.pool()?);
+    let (config, pool) = (wanted.configured(unpack_levels::CANDIDATES, TileConfig::name)?, wanted.pool()?);
     let base = inputs::normal(WIDE.elements(), seed);
     let given = LevelTiles::new(seed)?;
     let mut scratch = unpack_levels::Scratch::default();
@@ -159,7 +159,7 @@ fn unpack_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
 /// The same over what the output holds.
 fn unpack_wide_in_place(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
-    let (config, pool) = (wanted.configured(unpack_levels::CANDIDATES, Config::name)?, wanted.pool()?);
+    let (config, pool) = (wanted.configured(unpack_levels::CANDIDATES, TileConfig::name)?, wanted.pool()?);
     let given = LevelTiles::new(seed)?;
     let mut scratch = unpack_levels::Scratch::default();
     let made = Runnable::new(WIDE.elements(), move |merged| {
@@ -195,15 +195,15 @@ impl LevelTiles {
         Tiles { packed: &self.packed, placement: Placement::Indices(&self.ids), tile_size: WIDE_TILE }
     }
 
-    fn rule(&self) -> unpack_levels::Rule<'_> {
+    fn rule(&self) -> unpack_levels::LevelsRule<'_> {
         let overlap = Overlap::Override;
-        unpack_levels::Rule { levels: Some(&self.levels), assume_priority_sorted: false, overlap }
+        unpack_levels::LevelsRule { levels: Some(&self.levels), assume_priority_sorted: false, overlap }
     }
 }
 
 fn fused_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
-    let (config, pool) = (wanted.configured(fused::CANDIDATES, Config::name)?, wanted.pool()?);
+    let (config, pool) = (wanted.configured(fused::CANDIDATES, TileConfig::name)?, wanted.pool()?);
     let map = inputs::normal(WIDE.elements(), seed);
     let ids = wide_ids(WIDE_TILES, seed.wrapping_add(1))?;
     let affine = Affine::default();

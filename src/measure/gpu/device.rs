@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::DeviceError;
 use super::compiler::{self, Architecture, Compiled};
-use super::driver::{Buffer, Context, Function, Module};
+use super::driver::{Context, DeviceBuffer, Function, Module};
 use super::probe;
 use super::program::CudaKernel;
 use super::throttle::Watch;
@@ -26,7 +26,7 @@ pub struct Device {
     pub cache_bytes: usize,
     compiler: Compiler,
     modules: RefCell<BTreeMap<Unit, Rc<Module>>>,
-    shared: RefCell<BTreeMap<String, Weak<Buffer>>>,
+    shared: RefCell<BTreeMap<String, Weak<DeviceBuffer>>>,
     checked: RefCell<BTreeMap<String, Checked>>,
     watch: RefCell<Option<Rc<Watch>>>,
 }
@@ -119,8 +119,8 @@ impl Device {
     pub fn shared(
         &self,
         name: &str,
-        make: impl FnOnce() -> Result<Buffer, DeviceError>,
-    ) -> Result<Rc<Buffer>, DeviceError> {
+        make: impl FnOnce() -> Result<DeviceBuffer, DeviceError>,
+    ) -> Result<Rc<DeviceBuffer>, DeviceError> {
         if let Some(buffer) = self.shared.borrow().get(name).and_then(Weak::upgrade) {
             return Ok(buffer);
         }

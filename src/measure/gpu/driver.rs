@@ -81,7 +81,7 @@ fn checked<T>(what: &'static str, answer: Result<T, DriverError>) -> Result<T, D
 }
 
 /// Device memory. What it holds at first is undefined.
-pub struct Buffer {
+pub struct DeviceBuffer {
     context: Rc<Context>,
     pointer: sys::CUdeviceptr,
     bytes: usize,
@@ -97,7 +97,7 @@ pub struct Flag {
 impl Context {
     /// Device memory of at least one byte.
     #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
-    pub fn allocate(self: &Rc<Context>, bytes: usize) -> Result<Buffer, DeviceError> {
+    pub fn allocate(self: &Rc<Context>, bytes: usize) -> Result<DeviceBuffer, DeviceError> {
         // SAFETY: the stream lives as long as the context; the memory is freed on it when the buffer is dropped.
         let pointer = match unsafe { result::malloc_async(self.stream, bytes.max(1)) } {
             Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
@@ -107,7 +107,7 @@ impl Context {
         };
         self.allocated.set(self.allocated.get() + bytes);
         self.highest.set(self.highest.get().max(self.allocated.get()));
-        Ok(Buffer { context: self.clone(), pointer, bytes })
+        Ok(DeviceBuffer { context: self.clone(), pointer, bytes })
     }
 
     /// The most bytes that buffers held at one time since [`Context::reset_highest`].
@@ -165,7 +165,7 @@ impl Context {
     }
 }
 
-impl Buffer {
+impl DeviceBuffer {
     pub fn address(&self) -> u64 {
         self.pointer
     }
@@ -227,7 +227,7 @@ impl Flag {
     }
 }
 
-impl Drop for Buffer {
+impl Drop for DeviceBuffer {
     #[expect(unsafe_code, reason = "giving back what the driver handed out")]
     fn drop(&mut self) {
         self.context.allocated.set(self.context.allocated.get().saturating_sub(self.bytes));

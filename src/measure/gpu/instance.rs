@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::DeviceError;
 use super::device::Device;
-use super::driver::{Buffer, Function};
+use super::driver::{DeviceBuffer, Function};
 use super::operation::{HostInputs, with_element};
 use super::program::{
     Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Random, Step,
@@ -25,14 +25,14 @@ const PLAIN_SHARED: u32 = 48 << 10;
 pub struct Instance {
     device: Rc<Device>,
     program: DeviceProgram,
-    buffers: Vec<Rc<Buffer>>,
+    buffers: Vec<Rc<DeviceBuffer>>,
     steps: Vec<Ready>,
 }
 
 /// A step with everything that it needs.
 enum Ready {
     Launch { function: Function, grid: [u32; 3], block: u32, shared: u32, arguments: Vec<u64> },
-    Zero(Rc<Buffer>),
+    Zero(Rc<DeviceBuffer>),
 }
 
 /// Where the memory and the inputs of an instance come from.
@@ -58,7 +58,7 @@ impl Instance {
         if let Some(fault) = program.fault() {
             return Err(DeviceError::Program(fault));
         }
-        let buffers: Vec<Rc<Buffer>> =
+        let buffers: Vec<Rc<DeviceBuffer>> =
             program.buffers.iter().map(|spec| buffer(device, spec, supply)).collect::<Result<_, _>>()?;
         let steps = program.steps.iter().map(|step| ready(device, step, &buffers)).collect::<Result<_, _>>()?;
         Ok(Instance { device: device.clone(), program, buffers, steps })
@@ -102,7 +102,7 @@ impl Instance {
         values.map_err(DeviceError::Program)
     }
 
-    pub fn buffer(&self, place: usize) -> &Rc<Buffer> {
+    pub fn buffer(&self, place: usize) -> &Rc<DeviceBuffer> {
         &self.buffers[place]
     }
 }
@@ -111,7 +111,7 @@ fn is_written(spec: &BufferSpec) -> bool {
     matches!(spec.content, Content::Output | Content::Scratch)
 }
 
-fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<Buffer>]) -> Result<Ready, DeviceError> {
+fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Result<Ready, DeviceError> {
     let launch = match step {
         Step::Zero(place) => return Ok(Ready::Zero(buffers[*place].clone())),
         Step::Launch(launch) => launch,
@@ -137,7 +137,7 @@ fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<Buffer>]) -> Result<Rea
 }
 
 /// The buffer of a set for a specification, made and filled by whoever asks first.
-fn buffer(device: &Rc<Device>, spec: &BufferSpec, supply: Supply) -> Result<Rc<Buffer>, DeviceError> {
+fn buffer(device: &Rc<Device>, spec: &BufferSpec, supply: Supply) -> Result<Rc<DeviceBuffer>, DeviceError> {
     let (is_written, Supply { seed, inputs, outputs }) = (is_written(spec), supply);
     let set = if is_written { format!("written {outputs}") } else { format!("read {inputs} {seed}") };
     let name = format!("{spec:?} {set}");
@@ -158,7 +158,13 @@ fn buffer(device: &Rc<Device>, spec: &BufferSpec, supply: Supply) -> Result<Rc<B
 }
 
 /// Draws the values of an input on the device.
-fn fill(device: &Rc<Device>, buffer: &Buffer, spec: &BufferSpec, random: Random, seed: u64) -> Result<(), DeviceError> {
+fn fill(
+    device: &Rc<Device>,
+    buffer: &DeviceBuffer,
+    spec: &BufferSpec,
+    random: Random,
+    seed: u64,
+) -> Result<(), DeviceError> {
     let dtype = match spec.data {
         Data::Element(dtype) => dtype,
         Data::F32 => Dtype::F32,

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use super::DeviceError;
 use super::device::Device;
-use super::driver::{Buffer, Context, Function};
+use super::driver::{Context, DeviceBuffer, Function};
 use super::instance::{Instance, Supply};
 use super::nvml::Monitor;
 use super::operation::copy;
 use super::program::{CudaKernel, Dtype};
 use super::throttle::{DeviceState, Watch};
-use super::timer::Timer;
+use super::timer::DeviceTimer;
 use super::track::Track;
 use crate::workload::{Meter, Prepared};
 use sprag_model::benchmark::Parity;
@@ -41,7 +41,7 @@ pub fn prepared(
     watch.wake();
     let first = instances.first().cloned();
     let first = first.ok_or_else(|| DeviceError::Program("a benchmark needs an instance".to_owned()))?;
-    let timer = Timer::new(device, instances, track)?;
+    let timer = DeviceTimer::new(device, instances, track)?;
     watch.worked();
     let calls = timer.calls();
     // What was well a moment ago and fails now is a broken device: this process ends, and the benchmark is to blame.
@@ -102,7 +102,7 @@ fn warm_up(work: &Instance, clock: &DeviceClock) -> Result<(), DeviceError> {
 struct DeviceClock {
     context: Rc<Context>,
     kernel: Function,
-    readings: Buffer,
+    readings: DeviceBuffer,
 }
 
 impl DeviceClock {

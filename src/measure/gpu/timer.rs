@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use super::DeviceError;
 use super::device::Device;
-use super::driver::{Buffer, Event, Flag, Function, Graph};
+use super::driver::{DeviceBuffer, Event, Flag, Function, Graph};
 use super::instance::Instance;
 use super::program::{CudaKernel, Dtype};
 use super::track::Track;
@@ -39,7 +39,7 @@ const FLUSHED_CACHES: usize = 2;
 /// What the kernel that holds the stream waits at most, in nanoseconds: a host that dies must not hang the device.
 const LONGEST_WAIT: u64 = 2_000_000_000;
 
-pub struct Timer {
+pub struct DeviceTimer {
     device: Rc<Device>,
     gate: Gate,
     start: Event,
@@ -55,13 +55,13 @@ struct Gate {
 
 enum Way {
     Replay { graph: Graph, calls: u32, _instances: Vec<Rc<Instance>> },
-    Cold { instance: Rc<Instance>, flushed: Buffer },
+    Cold { instance: Rc<Instance>, flushed: DeviceBuffer },
     Host(Rc<Instance>),
 }
 
-impl Timer {
+impl DeviceTimer {
     /// Gets a track ready, on one instance a set of buffers.
-    pub fn new(device: &Rc<Device>, instances: Vec<Rc<Instance>>, track: Track) -> Result<Timer, DeviceError> {
+    pub fn new(device: &Rc<Device>, instances: Vec<Rc<Instance>>, track: Track) -> Result<DeviceTimer, DeviceError> {
         let context = &device.context;
         let first = instances.first().cloned();
         let first = first.ok_or_else(|| DeviceError::Program("a track needs an instance".to_owned()))?;
@@ -77,7 +77,7 @@ impl Timer {
             Track::Host => Way::Host(first),
         };
         let (start, stop) = (context.event()?, context.event()?);
-        let timer = Timer { device: device.clone(), gate: Gate::new(device)?, start, stop, way };
+        let timer = DeviceTimer { device: device.clone(), gate: Gate::new(device)?, start, stop, way };
         for _ in 0..WARM_REPLAYS {
             timer.sample()?;
         }
@@ -112,7 +112,7 @@ impl Timer {
     }
 }
 
-impl Timer {
+impl DeviceTimer {
     /// Queues work between the two events while the stream is held.
     fn queued(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<(), DeviceError> {
         let context = &self.device.context;

@@ -7,7 +7,7 @@ use crate::environment::redact::redacted;
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::tensorrt;
-use crate::tensorrt::reason::{Code, Reason};
+use crate::tensorrt::reason::{Reason, ReasonCode};
 use crate::tensorrt::sweep::{self, NumberedCase, Sweep};
 use sprag_formats::compat::apex_x::gpu_report::{Calls, TensorRt};
 use sprag_model::shape_case::ShapeCase;
@@ -60,7 +60,7 @@ impl AskedEngine {
         let shapes = match self.shapes.is_empty() {
             true => ShapeCase::default(),
             false => ShapeCase::parse(&self.shapes.join(";"))
-                .map_err(|error| Reason::new(Code::ShapeOutsideProfile, error.to_string()))?,
+                .map_err(|error| Reason::new(ReasonCode::ShapeOutsideProfile, error.to_string()))?,
         };
         let sweep = Sweep {
             suite: "trt".to_owned(),
@@ -81,7 +81,8 @@ impl AskedEngine {
         };
         let result = sweep::measure(&sweep, &mut |_| ())?;
         let mode = result.version.mode().to_owned();
-        let case = result.cases.into_iter().next().ok_or_else(|| Reason::new(Code::Failed, "it timed nothing"))?;
+        let case =
+            result.cases.into_iter().next().ok_or_else(|| Reason::new(ReasonCode::Failed, "it timed nothing"))?;
         let work = case.batch.map_or(f64::from(self.batch), |batch| batch as f64);
         let processes = case.outcome?;
         let milliseconds = processes.concat().iter().map(|seconds| seconds * 1e3).collect();
@@ -92,7 +93,7 @@ impl AskedEngine {
 
 fn word(reason: &Reason) -> String {
     match reason.code {
-        Code::EngineIncompatible => "engine_deserialize_failed".to_owned(),
+        ReasonCode::EngineIncompatible => "engine_deserialize_failed".to_owned(),
         _ => redacted(&reason.to_string()),
     }
 }
@@ -114,9 +115,9 @@ mod tests {
 
     #[test]
     fn reasons_bear_no_paths() {
-        let check = |code: Code, text: &str, expected: &str| assert_eq!(word(&Reason::new(code, text)), expected);
-        check(Code::EngineIncompatible, "Version tag does not match", "engine_deserialize_failed");
-        check(Code::Failed, "no room in /home/x", "no room in <path>");
-        check(Code::TimeOut, "too long", "tensorrt_timeout: too long");
+        let check = |code: ReasonCode, text: &str, expected: &str| assert_eq!(word(&Reason::new(code, text)), expected);
+        check(ReasonCode::EngineIncompatible, "Version tag does not match", "engine_deserialize_failed");
+        check(ReasonCode::Failed, "no room in /home/x", "no room in <path>");
+        check(ReasonCode::TimeOut, "too long", "tensorrt_timeout: too long");
     }
 }

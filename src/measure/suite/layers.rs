@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::observer::Observer;
-use crate::tensorrt::layers::{Layer, Profile};
+use crate::tensorrt::layers::{Layer, LayerProfile};
 use crate::tensorrt::sweep::{self, Sweep, SweepResult};
 use sprag_base::files::{WriteError, write_atomic};
 use sprag_base::json;
@@ -46,7 +46,7 @@ fn layer_text(layer: &Layer) -> String {
     format!("{name} ({:.1} %)", layer.share * 100.0)
 }
 
-fn write(profile: &Profile, label: &str, folder: &Path) -> Result<(), WriteError> {
+fn write(profile: &LayerProfile, label: &str, folder: &Path) -> Result<(), WriteError> {
     let text = json::to_pretty(&profile.to_json(label));
     write_atomic(&folder.join(format!("{label}.layers.json")), text.as_bytes())?;
     if let Some(information) = &profile.information {

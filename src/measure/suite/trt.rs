@@ -16,7 +16,7 @@ use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::tensorrt::benchmark;
 use crate::tensorrt::engine::{self, EngineFile};
-use crate::tensorrt::reason::{Code, Reason};
+use crate::tensorrt::reason::{Reason, ReasonCode};
 use crate::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult};
 use crate::{environment, gpu, tensorrt};
 use sprag_formats::compat::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
@@ -90,7 +90,7 @@ pub(super) fn measure(
             run.reason = Some(reason.to_string());
             let text = redacted(&reason.to_string());
             // What has a code is a lack of this machine or of the user's files, what has none is a fault.
-            if reason.code == Code::Failed {
+            if reason.code == ReasonCode::Failed {
                 run.status = RunStatus::Failed;
                 let failed = |case: &NumberedCase| reported(case, CaseOutcome::Failed(text.clone()));
                 SweepOutcome::Measured(cases.iter().map(failed).collect())
@@ -179,7 +179,9 @@ fn sweep_case(case: &CaseResult, result: &SweepResult) -> SweepCase {
             None => CaseOutcome::Failed("it gave no times".to_owned()),
         },
         // The engine works, it only does not take these shapes.
-        Err(reason) if reason.code == Code::ShapeOutsideProfile => CaseOutcome::Skipped(redacted(&reason.to_string())),
+        Err(reason) if reason.code == ReasonCode::ShapeOutsideProfile => {
+            CaseOutcome::Skipped(redacted(&reason.to_string()))
+        }
         Err(reason) => CaseOutcome::Failed(redacted(&reason.to_string())),
     };
     reported(&case.case, outcome)
@@ -190,7 +192,7 @@ fn reported(case: &NumberedCase, outcome: CaseOutcome) -> SweepCase {
 }
 
 fn report(plan: &TrtSuite, run: &Run, device: Option<DeviceInfo>, outcome: SweepOutcome) -> SweepReport {
-    let cuda = device.ok_or_else(|| Code::CudaUnavailable.word().to_owned());
+    let cuda = device.ok_or_else(|| ReasonCode::CudaUnavailable.word().to_owned());
     let cuda = cuda.map(|one| CudaDevice {
         count: one.count,
         name: one.name,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::reason::{Code, Reason};
+use super::reason::{Reason, ReasonCode};
 use sprag_base::digest::RunningHash;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct EngineFile {
 /// Reads the file through, piece by piece: engines may be larger than the memory.
 pub fn identify(path: &Path) -> Result<EngineFile, Reason> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let fault = |why: &str| Reason::new(Code::EngineMissing, format!("the engine `{name}` {why}"));
+    let fault = |why: &str| Reason::new(ReasonCode::EngineMissing, format!("the engine `{name}` {why}"));
     if !path.is_file() {
         return Err(fault(if path.exists() { "is no file" } else { "is not there" }));
     }

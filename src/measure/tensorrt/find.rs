@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::reason::{Code, Reason};
+use super::reason::{Reason, ReasonCode};
 
 const PROGRAM: &str = "trtexec";
 
@@ -37,7 +37,7 @@ fn find_in(
             Ok(metadata) if !may_run(&metadata) => format!("`{shown}` is not executable"),
             Ok(_) => return Ok(absolute(path)),
         };
-        return Err(Reason::new(Code::TrtexecNotFound, fault));
+        return Err(Reason::new(ReasonCode::TrtexecNotFound, fault));
     }
     let mut folders: Vec<PathBuf> =
         variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
@@ -47,7 +47,10 @@ fn find_in(
     let found = folders.iter().map(|folder| folder.join(PROGRAM)).find(is_program);
     found.map(absolute).ok_or_else(|| {
         let places = format!("`{PROGRAM}` is neither on the search path nor where TensorRT puts it");
-        Reason::new(Code::TrtexecNotFound, format!("{places}; name it with `--{PROGRAM}` or in {PROGRAM_VARIABLE}"))
+        Reason::new(
+            ReasonCode::TrtexecNotFound,
+            format!("{places}; name it with `--{PROGRAM}` or in {PROGRAM_VARIABLE}"),
+        )
     })
 }
 
@@ -95,7 +98,7 @@ mod tests {
                 Ok(path) => assert_eq!(found, Ok(at(path))),
                 Err(words) => {
                     let error = found.expect_err("it cannot be found");
-                    assert_eq!(error.code, Code::TrtexecNotFound);
+                    assert_eq!(error.code, ReasonCode::TrtexecNotFound);
                     assert!(error.text.contains(words), "{error}");
                 }
             }

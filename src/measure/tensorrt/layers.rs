@@ -18,14 +18,14 @@ pub struct Layer {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
+pub struct LayerProfile {
     pub calls: u64,
     pub layers: Vec<Layer>,
     /// What else `trtexec` tells of the layers, as it wrote it; absent where it wrote nothing.
     pub information: Option<Vec<u8>>,
 }
 
-impl Profile {
+impl LayerProfile {
     pub fn slowest(&self) -> Option<&Layer> {
         self.layers.iter().max_by(|a, b| a.share.total_cmp(&b.share))
     }
@@ -47,12 +47,12 @@ struct Entry {
     percentage: Option<f64>,
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Profile, String> {
+pub(super) fn read(bytes: &[u8]) -> Result<LayerProfile, String> {
     let text = String::from_utf8_lossy(bytes);
     let strict = serde_json::from_str::<Vec<Entry>>(&text);
     let entries =
         strict.or_else(|error| serde_json::from_str(&mended(&text)).map_err(|_| format!("cannot be read: {error}")))?;
-    let mut profile = Profile { calls: 0, layers: Vec::new(), information: None };
+    let mut profile = LayerProfile { calls: 0, layers: Vec::new(), information: None };
     for entry in entries {
         profile.calls = entry.count.unwrap_or(profile.calls);
         let Some(name) = entry.name else { continue };

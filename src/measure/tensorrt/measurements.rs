@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
     use crate::plan::Protocol;
-    use crate::tensorrt::reason::{Code, Reason};
+    use crate::tensorrt::reason::{Reason, ReasonCode};
     use crate::tensorrt::sweep::{NumberedCase, TimingSettings};
     use sprag_model::shape_case::ShapeCase;
 
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!((frames.metric.name.as_str(), frames.value), ("frames_per_s", 4.0));
         let unknown = measurement(&sweep(), &result(None, outcome));
         assert_eq!(unknown.estimates.len(), 1, "there is no rate of what is unknown: {unknown:?}");
-        let failed = measurement(&sweep(), &result(None, Err(Reason::new(Code::TimeOut, "it hung"))));
+        let failed = measurement(&sweep(), &result(None, Err(Reason::new(ReasonCode::TimeOut, "it hung"))));
         assert_eq!(failed.failure.as_deref(), Some("tensorrt_timeout: it hung"));
         assert!(failed.estimates.is_empty());
     }

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::arguments::{self, Loaded};
-use super::layers::{self, Profile};
+use super::layers::{self, LayerProfile};
 use super::plan::Sweep;
-use super::reason::{Code, Reason};
+use super::reason::{Reason, ReasonCode};
 use super::times;
 use super::transcript::{Transcript, Version};
-use crate::command::process::{self, Program};
+use crate::command::process::{self, Invocation};
 use crate::messages::exit_text;
 use crate::padding;
 use sprag_base::process::{Captured, End};
@@ -37,7 +37,7 @@ const LAYERS: &str = "layers.json";
 
 /// A process of a sweep: which case it times, and the how manieth of that case it is, both from 0.
 #[derive(Clone, Copy)]
-pub(super) struct Turn<'a> {
+pub(super) struct TrtexecTurn<'a> {
     pub(super) case: &'a ShapeCase,
     pub(super) number: usize,
     pub(super) process: u32,
@@ -53,13 +53,13 @@ pub(super) fn version(sweep: &Sweep) -> Result<Version, Reason> {
     }
     let reason = transcript.reason(&how(&ended.end, sweep.time_out));
     match (&ended.end, reason.code) {
-        (_, Code::CudaUnavailable) => Err(reason),
+        (_, ReasonCode::CudaUnavailable) => Err(reason),
         // A program that works and does not name its version is another one.
         (End::Exited(status), _) if status.success() => {
             let text = "the program found is not `trtexec`: it prints no TensorRT version";
-            Err(Reason::new(Code::TrtexecNotFound, text))
+            Err(Reason::new(ReasonCode::TrtexecNotFound, text))
         }
-        _ => Err(Reason::new(Code::TrtexecNotFound, format!("`trtexec` does not start: {}", reason.text))),
+        _ => Err(Reason::new(ReasonCode::TrtexecNotFound, format!("`trtexec` does not start: {}", reason.text))),
     }
 }
 
@@ -69,25 +69,26 @@ pub(super) struct Timed {
     pub(super) remarks: Vec<&'static str>,
 }
 
-pub(super) fn time(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Timed, Reason> {
+pub(super) fn time(sweep: &Sweep, version: Version, turn: TrtexecTurn<'_>) -> Result<Timed, Reason> {
     let folder = folder()?;
     let options = arguments::timing(loaded(sweep, version), turn.case, sweep.settings, TIMES);
     let transcript = pass(sweep, options, folder.path(), turn)?;
-    let bytes = left(folder.path(), TIMES)?.ok_or_else(|| Reason::new(Code::Failed, "it passed but wrote no times"))?;
+    let bytes =
+        left(folder.path(), TIMES)?.ok_or_else(|| Reason::new(ReasonCode::Failed, "it passed but wrote no times"))?;
     let seconds = times::seconds(&bytes, sweep.settings);
-    let seconds = seconds.map_err(|error| Reason::new(Code::Failed, format!("its times {error}")))?;
+    let seconds = seconds.map_err(|error| Reason::new(ReasonCode::Failed, format!("its times {error}")))?;
     Ok(Timed { seconds, batch: transcript.batch, remarks: transcript.remarks })
 }
 
 /// How long each layer takes, in a process of its own.
-pub(super) fn profile(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Profile, Reason> {
+pub(super) fn profile(sweep: &Sweep, version: Version, turn: TrtexecTurn<'_>) -> Result<LayerProfile, Reason> {
     let folder = folder()?;
     let options = arguments::profile(loaded(sweep, version), turn.case, sweep.settings, [PROFILE, LAYERS]);
     pass(sweep, options, folder.path(), turn)?;
-    let failed = |text: String| Reason::new(Code::Failed, text);
+    let failed = |text: String| Reason::new(ReasonCode::Failed, text);
     let bytes = left(folder.path(), PROFILE)?.ok_or_else(|| failed("it passed but wrote no profile".to_owned()))?;
     let profile = layers::read(&bytes).map_err(|error| failed(format!("its profile {error}")))?;
-    Ok(Profile { information: left(folder.path(), LAYERS)?, ..profile })
+    Ok(LayerProfile { information: left(folder.path(), LAYERS)?, ..profile })
 }
 
 fn loaded(sweep: &Sweep, version: Version) -> Loaded<'_> {
@@ -95,14 +96,14 @@ fn loaded(sweep: &Sweep, version: Version) -> Loaded<'_> {
 }
 
 /// Runs it to its end, at which it must say that it passed and end well.
-fn pass(sweep: &Sweep, arguments: Vec<String>, folder: &Path, turn: Turn<'_>) -> Result<Transcript, Reason> {
+fn pass(sweep: &Sweep, arguments: Vec<String>, folder: &Path, turn: TrtexecTurn<'_>) -> Result<Transcript, Reason> {
     let seed = turn.number as u64 + u64::from(turn.process) * 1_000;
     let ended = run(sweep, arguments, folder, seed, sweep.time_out)?;
     let transcript = Transcript::read(&ended.stdout, &ended.stderr);
     let how = how(&ended.end, sweep.time_out);
     match &ended.end {
-        End::TimeOut => Err(Reason::new(Code::TimeOut, how)),
-        End::Overflow => Err(Reason::new(Code::Failed, how)),
+        End::TimeOut => Err(Reason::new(ReasonCode::TimeOut, how)),
+        End::Overflow => Err(Reason::new(ReasonCode::Failed, how)),
         End::Exited(status) => match transcript.passed {
             Some(true) if status.success() => Ok(transcript),
             Some(true) => Err(transcript.reason(&format!("it reported success, but {how}"))),
@@ -129,7 +130,7 @@ fn run(
 ) -> Result<Captured, Reason> {
     let program = sweep.trtexec.display().to_string();
     let (padding, value) = padding::variable(sweep.protocol.seed.wrapping_add(seed), 0);
-    let program = Program {
+    let program = Invocation {
         command: &[vec![program], arguments].concat(),
         folder,
         variables: &BTreeMap::from([(padding.to_owned(), value)]),
@@ -141,11 +142,12 @@ fn run(
         pin: sweep.protocol.pin,
         guard: sweep.guard.as_ref(),
     };
-    process::observe(&program).map_err(|fault| Reason::new(Code::TrtexecNotFound, fault.text()))
+    process::observe(&program).map_err(|fault| Reason::new(ReasonCode::TrtexecNotFound, fault.text()))
 }
 
 fn folder() -> Result<tempfile::TempDir, Reason> {
-    let fault = |error: std::io::Error| Reason::new(Code::Failed, format!("cannot create a temporary folder: {error}"));
+    let fault =
+        |error: std::io::Error| Reason::new(ReasonCode::Failed, format!("cannot create a temporary folder: {error}"));
     tempfile::Builder::new().prefix("sprag-trt-").tempdir().map_err(fault)
 }
 
@@ -157,9 +159,9 @@ fn left(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, Reason> {
     }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MOST_FILE + 1).read_to_end(&mut bytes));
-    read.map_err(|error| Reason::new(Code::Failed, format!("its `{name}` cannot be read: {error}")))?;
+    read.map_err(|error| Reason::new(ReasonCode::Failed, format!("its `{name}` cannot be read: {error}")))?;
     if bytes.len() as u64 > MOST_FILE {
-        return Err(Reason::new(Code::Failed, format!("its `{name}` holds more than {MOST_FILE} bytes")));
+        return Err(Reason::new(ReasonCode::Failed, format!("its `{name}` holds more than {MOST_FILE} bytes")));
     }
     Ok(Some(bytes))
 }

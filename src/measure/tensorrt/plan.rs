@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::arguments::TimingSettings;
-use super::reason::{Code, Reason};
+use super::reason::{Reason, ReasonCode};
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use sprag_model::benchmark::Benchmark;
@@ -97,7 +97,7 @@ impl CaseResult {
     /// `trtexec` sets instead. That is no failure of what was asked for.
     pub fn left_out(&self) -> Option<&Reason> {
         let reason = self.outcome.as_ref().err()?;
-        (self.case.shapes.shapes.is_empty() && reason.code == Code::ShapeOutsideProfile).then_some(reason)
+        (self.case.shapes.shapes.is_empty() && reason.code == ReasonCode::ShapeOutsideProfile).then_some(reason)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum ReasonCode {
     /// There is no `trtexec`, or it does not start.
     TrtexecNotFound,
     EngineMissing,
@@ -17,46 +17,46 @@ pub enum Code {
     Failed,
 }
 
-impl Code {
+impl ReasonCode {
     pub fn word(self) -> &'static str {
         match self {
-            Code::TrtexecNotFound => "tensorrt_trtexec_not_found",
-            Code::EngineMissing => "tensorrt_engine_missing",
-            Code::EngineIncompatible => "tensorrt_engine_incompatible",
-            Code::ShapeOutsideProfile => "tensorrt_shape_outside_profile",
-            Code::PluginMissing => "tensorrt_plugin_missing",
-            Code::TimeOut => "tensorrt_timeout",
-            Code::CudaUnavailable => "cuda_unavailable",
-            Code::Failed => "tensorrt_failed",
+            ReasonCode::TrtexecNotFound => "tensorrt_trtexec_not_found",
+            ReasonCode::EngineMissing => "tensorrt_engine_missing",
+            ReasonCode::EngineIncompatible => "tensorrt_engine_incompatible",
+            ReasonCode::ShapeOutsideProfile => "tensorrt_shape_outside_profile",
+            ReasonCode::PluginMissing => "tensorrt_plugin_missing",
+            ReasonCode::TimeOut => "tensorrt_timeout",
+            ReasonCode::CudaUnavailable => "cuda_unavailable",
+            ReasonCode::Failed => "tensorrt_failed",
         }
     }
 
     /// Whether every case of the engine meets with it: then nothing can be measured here.
     pub fn is_of_all(self) -> bool {
         match self {
-            Code::TrtexecNotFound
-            | Code::EngineMissing
-            | Code::EngineIncompatible
-            | Code::PluginMissing
-            | Code::CudaUnavailable => true,
-            Code::ShapeOutsideProfile | Code::TimeOut | Code::Failed => false,
+            ReasonCode::TrtexecNotFound
+            | ReasonCode::EngineMissing
+            | ReasonCode::EngineIncompatible
+            | ReasonCode::PluginMissing
+            | ReasonCode::CudaUnavailable => true,
+            ReasonCode::ShapeOutsideProfile | ReasonCode::TimeOut | ReasonCode::Failed => false,
         }
     }
 
     pub fn is_final(self) -> bool {
-        self.is_of_all() || self == Code::ShapeOutsideProfile
+        self.is_of_all() || self == ReasonCode::ShapeOutsideProfile
     }
 }
 
 /// Why something was not timed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    pub code: Code,
+    pub code: ReasonCode,
     pub text: String,
 }
 
 impl Reason {
-    pub fn new(code: Code, text: impl Into<String>) -> Reason {
+    pub fn new(code: ReasonCode, text: impl Into<String>) -> Reason {
         Reason { code, text: text.into() }
     }
 }
@@ -65,7 +65,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
             // What is of no known kind needs no code.
-            Code::Failed => f.write_str(&self.text),
+            ReasonCode::Failed => f.write_str(&self.text),
             code => write!(f, "{}: {}", code.word(), self.text),
         }
     }

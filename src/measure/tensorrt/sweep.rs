@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::layers::Profile;
+use super::layers::LayerProfile;
 use super::measurements;
-use super::once::{self, Turn};
-use super::reason::{Code, Reason};
+use super::once::{self, TrtexecTurn};
+use super::reason::{Reason, ReasonCode};
 use super::transcript::Version;
 use crate::campaign::{Precision, StopReason, should_stop};
 use crate::{protocol, quality};
-use sprag_base::stats::bootstrap::FEWEST_VALUES;
 use sprag_model::sample::Measurement;
 
 pub use super::arguments::TimingSettings;
@@ -81,7 +80,7 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
                 continue;
             }
             let case = &sweep.cases[place];
-            let turn = Turn { case: &case.shapes, number: case.number, process };
+            let turn = TrtexecTurn { case: &case.shapes, number: case.number, process };
             match once::time(sweep, version, turn) {
                 Ok(timed) => {
                     courses[place].samples.push(timed.seconds);
@@ -96,7 +95,7 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
                     let course = &mut courses[place];
                     // What hangs at once would hang again, and each time costs the whole time-out.
                     course.is_over =
-                        reason.code.is_final() || (reason.code == Code::TimeOut && course.samples.is_empty());
+                        reason.code.is_final() || (reason.code == ReasonCode::TimeOut && course.samples.is_empty());
                     course.faults.push((process + 1, reason));
                 }
             }
@@ -117,8 +116,8 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
     })
 }
 
-pub fn profile(sweep: &Sweep, version: Version, case: &NumberedCase) -> Result<Profile, Reason> {
-    once::profile(sweep, version, Turn { case: &case.shapes, number: case.number, process: 0 })
+pub fn profile(sweep: &Sweep, version: Version, case: &NumberedCase) -> Result<LayerProfile, Reason> {
+    once::profile(sweep, version, TrtexecTurn { case: &case.shapes, number: case.number, process: 0 })
 }
 
 /// The places of the cases in a round: turned every other round, so that what drifts meets none of them alone.
@@ -133,9 +132,9 @@ fn order(count: usize, round: u32) -> Vec<usize> {
 /// Arguments are text, so no path may be anything else.
 fn check_paths(sweep: &Sweep) -> Result<(), Reason> {
     let paths = [
-        (Code::TrtexecNotFound, Some(&sweep.trtexec)),
-        (Code::EngineMissing, Some(&sweep.engine)),
-        (Code::PluginMissing, sweep.plugin.as_ref()),
+        (ReasonCode::TrtexecNotFound, Some(&sweep.trtexec)),
+        (ReasonCode::EngineMissing, Some(&sweep.engine)),
+        (ReasonCode::PluginMissing, sweep.plugin.as_ref()),
     ];
     for (code, path) in paths {
         if path.is_some_and(|path| path.to_str().is_none()) {
@@ -145,7 +144,7 @@ fn check_paths(sweep: &Sweep) -> Result<(), Reason> {
     match &sweep.plugin {
         Some(plugin) if !plugin.is_file() => {
             let name = plugin.file_name().unwrap_or_default().to_string_lossy();
-            Err(Reason::new(Code::PluginMissing, format!("there is no library `{name}`")))
+            Err(Reason::new(ReasonCode::PluginMissing, format!("there is no library `{name}`")))
         }
         _ => Ok(()),
     }
@@ -158,7 +157,7 @@ fn results(sweep: &Sweep, courses: &[Course]) -> Vec<CaseResult> {
             // A case that came to a certain end has no number, whatever went before.
             Some((_, reason)) if course.samples.is_empty() || course.is_over => Err(reason.clone()),
             None if course.samples.is_empty() => {
-                Err(Reason::new(Code::Failed, "it did not run within the time budget"))
+                Err(Reason::new(ReasonCode::Failed, "it did not run within the time budget"))
             }
             _ => Ok(course.samples.clone()),
         };

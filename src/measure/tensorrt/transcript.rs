@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::reason::{Code, Reason};
+use super::reason::{Reason, ReasonCode};
 
 /// What its own lines begin with.
 const MARK: &str = "&&&& ";
@@ -20,9 +20,9 @@ const MOST_QUOTED: usize = 300;
 
 /// The marks, in lower case, of messages that tell what went wrong, in the order in which they are looked for: a plugin that is not
 /// there also keeps an engine from being read, and an engine that was not read has no profile.
-const SIGNS: [(Code, &[&str]); 6] = [
+const SIGNS: [(ReasonCode, &[&str]); 6] = [
     (
-        Code::CudaUnavailable,
+        ReasonCode::CudaUnavailable,
         &[
             "no cuda-capable device",
             "cannot find any available devices",
@@ -34,10 +34,10 @@ const SIGNS: [(Code, &[&str]); 6] = [
         ],
     ),
     // A part of TensorRT itself.
-    (Code::TrtexecNotFound, &["library libnvinfer", "library: libnvinfer", "libraries: libnvinfer"]),
-    (Code::EngineMissing, &["error opening engine file", "could not open engine file"]),
+    (ReasonCode::TrtexecNotFound, &["library libnvinfer", "library: libnvinfer", "libraries: libnvinfer"]),
+    (ReasonCode::EngineMissing, &["error opening engine file", "could not open engine file"]),
     (
-        Code::PluginMissing,
+        ReasonCode::PluginMissing,
         &[
             "could not find plugin",
             "cannot find plugin",
@@ -49,7 +49,7 @@ const SIGNS: [(Code, &[&str]); 6] = [
         ],
     ),
     (
-        Code::ShapeOutsideProfile,
+        ReasonCode::ShapeOutsideProfile,
         &[
             "min ~ max range",
             "optimization profile",
@@ -61,7 +61,7 @@ const SIGNS: [(Code, &[&str]); 6] = [
         ],
     ),
     (
-        Code::EngineIncompatible,
+        ReasonCode::EngineIncompatible,
         &[
             "deserialize",
             "deserialization",
@@ -171,8 +171,8 @@ impl Transcript {
             }
         }
         match self.errors.last() {
-            Some(last) => Reason::new(Code::Failed, format!("{how} ({last})")),
-            None => Reason::new(Code::Failed, how),
+            Some(last) => Reason::new(ReasonCode::Failed, format!("{how} ({last})")),
+            None => Reason::new(ReasonCode::Failed, how),
         }
     }
 }
@@ -282,38 +282,43 @@ mod tests {
 
     #[test]
     fn messages_tell_what_went_wrong() {
-        let check = |output: &str, error: &[u8], code: Code, words: &str| {
+        let check = |output: &str, error: &[u8], code: ReasonCode, words: &str| {
             let reason = Transcript::read(output.as_bytes(), error).reason("it ended with exit code 1");
             assert_eq!(reason.code, code, "{reason}");
             assert!(reason.text.contains(words), "{reason}");
         };
         let time = "[11/21/2026-09:33:00]";
-        check("", format!("{time} [E] Error opening engine file: m.plan\n").as_bytes(), Code::EngineMissing, "m.plan");
+        check(
+            "",
+            format!("{time} [E] Error opening engine file: m.plan\n").as_bytes(),
+            ReasonCode::EngineMissing,
+            "m.plan",
+        );
         let incompatible = format!(
             "{time} [I] fine\n{time} [E] Error[1]: Serialization assertion failed. Version tag does not match.\n{time} [E] Engine set up failed\n"
         );
-        check(&incompatible, b"", Code::EngineIncompatible, "Error[1]: Serialization");
+        check(&incompatible, b"", ReasonCode::EngineIncompatible, "Error[1]: Serialization");
         let plugin =
             "[E] IPluginRegistry: Could not find plugin: TileSSM version: 1\n[E] Engine deserialization failed";
-        check("", plugin.as_bytes(), Code::PluginMissing, "TileSSM");
+        check("", plugin.as_bytes(), ReasonCode::PluginMissing, "TileSSM");
         let shape = "[E] Error[3]: Supplied binding dimension [9,3] for bindings[0] exceed min ~ max range at index 0";
-        check("", shape.as_bytes(), Code::ShapeOutsideProfile, "[9,3]");
-        check("", b"Cuda failure: no CUDA-capable device is detected", Code::CudaUnavailable, "no CUDA-capable");
-        check("", b"Cuda failure: out of memory\nAborted", Code::Failed, "(Cuda failure: out of memory)");
+        check("", shape.as_bytes(), ReasonCode::ShapeOutsideProfile, "[9,3]");
+        check("", b"Cuda failure: no CUDA-capable device is detected", ReasonCode::CudaUnavailable, "no CUDA-capable");
+        check("", b"Cuda failure: out of memory\nAborted", ReasonCode::Failed, "(Cuda failure: out of memory)");
         let none = format!("{time} [I] Cannot find any available devices (GPUs)!");
-        check(&none, b"", Code::CudaUnavailable, "Cannot find any available devices (GPUs)!");
+        check(&none, b"", ReasonCode::CudaUnavailable, "Cannot find any available devices (GPUs)!");
         let own = "[E] Could not load library libnvinfer.so.10: Unable to open library: libnvinfer.so.10";
-        check("", own.as_bytes(), Code::TrtexecNotFound, "libnvinfer.so.10");
+        check("", own.as_bytes(), ReasonCode::TrtexecNotFound, "libnvinfer.so.10");
         let plugin = "[F] Unable to open library: p.so due to p.so: undefined symbol: x";
-        check("", plugin.as_bytes(), Code::PluginMissing, "undefined symbol");
+        check("", plugin.as_bytes(), ReasonCode::PluginMissing, "undefined symbol");
         check(
             "[E] first\n[E] out of luck\n&&&& FAILED x",
             b"",
-            Code::Failed,
+            ReasonCode::Failed,
             "it ended with exit code 1 (out of luck)",
         );
-        check("[I] fine", b"Segmentation fault\n\n", Code::Failed, "(Segmentation fault)");
-        check("", b"", Code::Failed, "it ended with exit code 1");
-        check("", b"\xff\xfe\x00 [E] \x1b[31mbad\xff", Code::Failed, "([31mbad\u{fffd})");
+        check("[I] fine", b"Segmentation fault\n\n", ReasonCode::Failed, "(Segmentation fault)");
+        check("", b"", ReasonCode::Failed, "it ended with exit code 1");
+        check("", b"\xff\xfe\x00 [E] \x1b[31mbad\xff", ReasonCode::Failed, "([31mbad\u{fffd})");
     }
 }

@@ -101,7 +101,7 @@ fn expected_elements<T: Element + Stored>(
 ) -> Result<Vec<Expected>, String> {
     let (base, detail) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
     let (boundary, uncertainty) = (inputs.elements::<T>(2)?, inputs.elements::<T>(3)?);
-    let read = fusion::Inputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
+    let read = fusion::FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
     let mut fused = vec![T::default(); map.elements()];
     let mut alpha = vec![T::default(); map.pixels()];
     fusion::reference(&read, map, &Gate::default(), &mut alpha, &mut fused).map_err(|error| error.to_string())?;

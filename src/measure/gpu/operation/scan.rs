@@ -129,7 +129,7 @@ impl TokenScan {
             let tokens = inputs.elements::<T>(places.tokens)?;
             let initial = places.initial.map(|place| inputs.elements::<T>(place)).transpose()?;
             let reads =
-                scan::Inputs { tokens: &tokens, shape: self.tokens, init_state: initial.as_deref(), clamp: DEFAULT_CLAMP };
+                scan::ScanInputs { tokens: &tokens, shape: self.tokens, init_state: initial.as_deref(), clamp: DEFAULT_CLAMP };
             let mut outputs = vec![T::default(); self.tokens.elements()];
             let mut final_state = vec![T::default(); direction.final_states(self.tokens)];
             scan::reference(&reads, &direction, &mut outputs, &mut final_state, &mut Scratch::default())

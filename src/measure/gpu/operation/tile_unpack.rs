@@ -11,7 +11,7 @@ use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
 use sprag_kernels::element::Element;
 use sprag_kernels::shape::MapShape;
-use sprag_kernels::tile::unpack_levels::{self, Rule, Scratch};
+use sprag_kernels::tile::unpack_levels::{self, LevelsRule, Scratch};
 use sprag_kernels::tile::{Origin, Overlap, Placement, Tiles};
 
 const FILE: &str = "tile_unpack.cu";
@@ -286,7 +286,7 @@ impl TileUnpack {
     fn expected_elements<T: Element + Stored>(&self, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
         let (base, packed) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
         let tiles = Tiles { packed: &packed, placement: self.placement(), tile_size: self.tile_size };
-        let rule = Rule { levels: self.levels.as_deref(), assume_priority_sorted: true, overlap: self.overlap };
+        let rule = LevelsRule { levels: self.levels.as_deref(), assume_priority_sorted: true, overlap: self.overlap };
         let mut values = vec![T::default(); self.map.elements()];
         unpack_levels::reference(&base, self.map, &tiles, rule, &mut values, &mut Scratch::default())
             .map_err(|error| error.to_string())?;

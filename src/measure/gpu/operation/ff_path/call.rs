@@ -95,7 +95,7 @@ impl FfPath {
         let map = self.map();
         let proxy = |values| Some(Proxy { values, height: map.height, width: map.width });
         let (utilities, split_utilities) = self.utilities();
-        let reads = ff::Inputs {
+        let reads = ff::FfInputs {
             dense: &dense,
             shape: map,
             utilities,
@@ -118,7 +118,7 @@ impl FfPath {
 /// Every map with tiles on both levels, and the first also without.
 fn uneven() -> Vec<Operation> {
     let path = |[batch, channels, height, width, side]: [usize; 5], [b1, b2]: [f64; 2]| {
-        let sizes = ff::Config { tile_size_l0: side, tile_size_l1: side / 2, ..config(5, b1, b2) };
+        let sizes = ff::FfConfig { tile_size_l0: side, tile_size_l1: side / 2, ..config(5, b1, b2) };
         let map = MapShape { batch, channels, height, width };
         FfPath::new(map, sizes, IDS_SEED).ok().map(FfPath::operation)
     };
@@ -132,7 +132,7 @@ mod tests {
     use super::super::super::super::program::{Content, Launch};
     use super::super::super::checks;
     use super::*;
-    use sprag_kernels::ff::Config as Module;
+    use sprag_kernels::ff::FfConfig as Module;
 
     fn shapes() -> Vec<FfPath> {
         let small = config(5, 3.2, 2.0);

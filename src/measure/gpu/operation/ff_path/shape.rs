@@ -1,7 +1,7 @@
 //! What a call works on: the map, the tiles chosen in it, and the parameters, all from a seed.
 
 use sprag_base::stats::random::SplitMix64;
-use sprag_kernels::ff::{self, Chosen, Config, Parameters};
+use sprag_kernels::ff::{self, Chosen, FfConfig, Parameters};
 use sprag_kernels::ordering::{OrderMode, order};
 use sprag_kernels::shape::{Grid, MapShape};
 
@@ -18,7 +18,7 @@ const MOST_CHANNELS: usize = 2048;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FfPath {
     map: MapShape,
-    config: Config,
+    config: FfConfig,
     seed: u64,
     utilities: Vec<f32>,
     split_utilities: Vec<f32>,
@@ -42,8 +42,8 @@ pub struct Selection {
 }
 
 /// The costs and tile sizes of the module, with its limits: twice as many fine tiles as coarse ones.
-pub fn config(kmax: usize, budget_b1: f64, budget_b2: f64) -> Config {
-    Config {
+pub fn config(kmax: usize, budget_b1: f64, budget_b2: f64) -> FfConfig {
+    FfConfig {
         tile_size_l0: 16,
         tile_size_l1: 8,
         kmax_l0: kmax,
@@ -58,7 +58,7 @@ pub fn config(kmax: usize, budget_b1: f64, budget_b2: f64) -> Config {
 
 impl FfPath {
     /// A call whose utilities and parameters follow from `seed`.
-    pub fn new(map: MapShape, config: Config, seed: u64) -> Result<Self, String> {
+    pub fn new(map: MapShape, config: FfConfig, seed: u64) -> Result<Self, String> {
         if !(1..=MOST_CHANNELS).contains(&map.channels) {
             return Err(format!("a map has {} channels, from 1 to {MOST_CHANNELS} can be computed", map.channels));
         }
@@ -113,7 +113,7 @@ impl FfPath {
         self.map
     }
 
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &FfConfig {
         &self.config
     }
 
@@ -176,14 +176,14 @@ mod tests {
 
     #[test]
     fn a_shape_that_cannot_be_is_refused() {
-        let refused = |map: MapShape, config: Config| FfPath::new(map, config, 1).is_err();
+        let refused = |map: MapShape, config: FfConfig| FfPath::new(map, config, 1).is_err();
         let good = config(4, 1.6, 1.0);
         assert!(!refused(FIXED, good));
         assert!(refused(MapShape { height: 24, ..FIXED }, good));
         assert!(refused(MapShape { channels: 0, ..FIXED }, good));
         assert!(refused(MapShape { channels: 4096, ..FIXED }, good));
-        assert!(refused(FIXED, Config { tile_size_l1: 4, ..good }));
-        assert!(refused(FIXED, Config { budget_b1: -1.0, ..good }));
+        assert!(refused(FIXED, FfConfig { tile_size_l1: 4, ..good }));
+        assert!(refused(FIXED, FfConfig { budget_b1: -1.0, ..good }));
     }
 
     #[test]
