@@ -15,15 +15,15 @@ const UNITS = {
 const even = (short, long, decimals) => {
   const [digits, power = ""] = long.split("e");
   const end = digits.indexOf(".") + 1 + decimals;
-  const kept = digits.slice(0, decimals ? end : end - 1);
-  return /^50*$/.test(digits.slice(end)) && "02468".includes(kept.at(-1)) ? kept + (power && "e" + power) : short;
+  const head = digits.slice(0, decimals ? end : end - 1);
+  return /^50*$/.test(digits.slice(end)) && "02468".includes(head.at(-1)) ? head + (power && "e" + power) : short;
 };
 const fixed = (x, decimals) => {
   const short = x.toFixed(decimals);
   return Number.isInteger(x * 10 ** decimals * 2) ? even(short, x.toFixed(decimals + 30), decimals) : short;
 };
 const power = (x, digits = 3) => even(x.toExponential(digits), x.toExponential(digits + 30), digits).replace("e+", "e");
-const thousands = (digits) => digits.replace(/^\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, NARROW));
+const thousands = (digits) => digits.replace(/^\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, NARROW));
 const isZero = (digits) => /^[0.]*$/.test(digits);
 const typeset = (x, plain) => (x < 0 && !isZero(plain) ? "\u2212" : "") + thousands(plain);
 
@@ -71,9 +71,9 @@ const field = (text) => {
 
 const sprag = {
   data: { commits: [], tagged: [], environments: {}, chunk: 50, series: [], chunks: new Map() },
-  commits(told) { Object.assign(this.data, told); },
-  series(told) { this.data.series = told; },
-  chunk(told) { this.data.chunks.set(told.number, told); },
+  commits(read) { Object.assign(this.data, read); },
+  series(read) { this.data.series = read; },
+  chunk(read) { this.data.chunks.set(read.number, read); },
 };
 
 // ---- The page. What follows needs one.
@@ -85,7 +85,7 @@ const element = (tag, attributes = {}, ...children) => {
   return made;
 };
 
-// What a reader chose stands in the address, so that it can be passed on.
+// What a reader chose is in the address, so that it can be passed on.
 const address = {
   get: (name) => new URL(location.href).searchParams.get(name) ?? "",
   set(name, text) {
@@ -123,11 +123,12 @@ const bodyRows = (of) => [...of.querySelectorAll("tbody > tr")].filter((row) => 
 
 // What a row is of: it says so, or its section and its cell do.
 const suiteOf = (row) => row.dataset.suite ?? row.closest("section:not(.scroll)").querySelector("h2").textContent;
-const machineOf = (row) => row.dataset.machine ?? row.querySelector(".place").textContent;
+const machineColumn = (of) => [...of.querySelectorAll("thead th")].findIndex((head) => head.textContent.trim() === "Machine");
+const machineOf = (row) => row.dataset.machine ?? row.cells[machineColumn(row.closest("table"))].textContent;
 
 // Filters by text, suite and machine over the rows of some tables.
 function makeFilter(box, tables) {
-  const fields = [...box.querySelectorAll("[name]")], found = box.querySelector("output");
+  const fields = [...box.querySelectorAll("[name]")], output = box.querySelector("output");
   const rows = tables.flatMap(bodyRows);
   const texts = new Map();
   const textOf = (row) => texts.get(row) ?? texts.set(row, row.textContent.toLowerCase()).get(row);
@@ -142,23 +143,23 @@ function makeFilter(box, tables) {
     }
     for (const body of tables.flatMap((one) => [...one.tBodies])) {
       const all = bodyRows(body.parentNode).filter((row) => row.parentNode === body), left = all.filter((row) => !row.hidden).length;
-      const told = body.querySelector("th[scope=rowgroup] > .q");
+      const size = body.querySelector("th[scope=rowgroup] > .q");
       body.hidden = left === 0;
-      // A group whose head counts more than it lists keeps that count.
-      if (told && [`(${count(all.length)})`, told.dataset.seen].includes(told.textContent)) {
-        told.textContent = told.dataset.seen = left === all.length ? `(${count(left)})` : `(${count(left)} of ${count(all.length)})`;
+      // A group whose heading counts more than it lists keeps that count.
+      if (size && [`(${count(all.length)})`, size.dataset.seen].includes(size.textContent)) {
+        size.textContent = size.dataset.seen = left === all.length ? `(${count(left)})` : `(${count(left)} of ${count(all.length)})`;
       }
     }
     for (const one of tables) {
       const around = one.closest("section:not(.scroll)");
       if (tables.length > 1) around.hidden = [...one.tBodies].every((body) => body.hidden);
     }
-    found.textContent = seen === rows.length ? "" : `${count(seen)} of ${counted(rows.length, "row", "rows")}`;
+    output.textContent = seen === rows.length ? "" : `${count(seen)} of ${counted(rows.length, "row", "rows")}`;
   };
   for (const field of fields) {
     if (field.localName === "select") {
-      const known = [...new Set(rows.map(field.name === "suite" ? suiteOf : machineOf))].sort(byText);
-      field.replaceChildren(field.options[0], ...known.map((text) => element("option", { value: text }, text)));
+      const names = [...new Set(rows.map(field.name === "suite" ? suiteOf : machineOf))].sort(byText);
+      field.replaceChildren(field.options[0], ...names.map((text) => element("option", { value: text }, text)));
     }
     field.value = address.get(field.name);
     if (field.selectedIndex === -1) field.value = "";
@@ -202,7 +203,7 @@ function makeSortable(sorted, place) {
         .map((row) => { const text = row.cells[column]?.textContent.trim() ?? ""; return { row, text: orderOf(text), figure: numberOf(text) }; });
       const figures = head.classList.contains("n");
       keyed.sort((x, y) => {
-        // What has no figure stands last, either way.
+        // What has no figure comes last, either way.
         if (figures && (x.figure === null || y.figure === null)) return (x.figure === null) - (y.figure === null);
         return (down ? -1 : 1) * (figures ? x.figure - y.figure : order.compare(x.text, y.text));
       });
@@ -227,7 +228,7 @@ function start() {
   showStale();
   const tables = [...document.querySelectorAll("main table")];
   const compare = document.getElementById("compare"), filter = document.querySelector(".filter");
-  const listed = tables.filter((one) => one.querySelector("td.place"));
+  const listed = tables.filter((one) => machineColumn(one) >= 0);
   if (filter && !compare && listed.length) makeFilter(filter, listed);
   tables.forEach(makeSortable);
   if (compare) makeCompare(compare);

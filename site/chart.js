@@ -63,24 +63,24 @@ const drawer = (namespace, made) => (tag, kind, attributes, text) => {
 };
 
 // What a chart shows of a part of its places, in a mode: elements to put in place of those of the page.
-function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode, commitOf) {
-  const made = [], draw = drawer(namespace, made), { factor, symbol } = told;
+function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, last], mode, commitOf) {
+  const made = [], draw = drawer(namespace, made), { factor, symbol } = trend;
   const path = (kind, d) => draw("path", kind, { d });
   const words = (text, x, y, anchor, kind) => draw("text", kind, { x, y, "text-anchor": anchor }, text);
   const shown = (...places) => places.some((place) => place >= first && place <= last);
   const inside = runs.filter(({ place }) => shown(place));
-  const lines = told.lines.filter((line) => line[0] <= last && line[1] >= first);
+  const lines = trend.lines.filter((line) => line[0] <= last && line[1] >= first);
   // Where a line or a ramp from one place to another stands at a place.
   const along = ([from, to, before, after], place) => (to > from ? before + (after - before) * (place - from) / (to - from) : after);
   const part = (line) => [Math.max(line[0], first), Math.min(line[1], last)].map((place) => [place, along(line, place)]);
-  const also = [...lines.flatMap((line) => part(line).map(([, value]) => value)), told.baseline, told.limit].filter((value) => value !== null);
+  const also = [...lines.flatMap((line) => part(line).map(([, value]) => value)), trend.baseline, trend.limit].filter((value) => value !== null);
   const [low, high] = rangeOf(inside.map(({ value }) => value), also, mode === "log");
-  const reference = firstLevel(told, runs), held = (x, a, b) => Math.min(b, Math.max(a, x));
+  const reference = firstLevel(trend, runs), clamp = (x, a, b) => Math.min(b, Math.max(a, x));
   const scale = { log: Math.log10, relative: (v) => (v / reference - 1) * 100 }[mode] ?? ((v) => v / factor);
   const back = mode === "relative" ? (tick) => (tick / 100 + 1) * reference : (tick) => tick * factor;
-  const x = (place) => Math.round(10 * (left + (held(place, first, last) - first) / (last - first) * (right - left))) / 10;
+  const x = (place) => Math.round(10 * (left + (clamp(place, first, last) - first) / (last - first) * (right - left))) / 10;
   const y = (value) => {
-    const share = (scale(held(value, low, high)) - scale(low)) / (scale(high) - scale(low));
+    const share = (scale(clamp(value, low, high)) - scale(low)) / (scale(high) - scale(low));
     return Math.round(10 * (bottom - share * (bottom - top))) / 10;
   };
   const [ticks, decimals] = mode === "log" ? logTicksOf(low / factor, high / factor)
@@ -101,7 +101,7 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   words(mode === "relative" ? "%" : symbol, left - 8, highest - SIZE * 1.2, "end");
   // A narrow window shows the axis beside the rest, by this name.
   draw("g", "", { id: "trend-y" }).append(...made.filter(({ localName }) => localName === "text"));
-  for (const [flags, kind, label, base] of [[told.environments, "envl", "halo env", 44], [told.releases, "rel", "halo strong", 26]]) {
+  for (const [flags, kind, label, base] of [[trend.environments, "envl", "halo env", 44], [trend.releases, "rel", "halo strong", 26]]) {
     let free = Infinity;
     for (const [place, text] of [...flags].reverse()) {
       if (!shown(place)) continue;
@@ -113,11 +113,11 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
       free = isLeft ? at - wide - 4 : at;
     }
   }
-  const marks = [["base", told.baseline, () => `baseline ${quantity([factor, symbol], told.baseline)}`],
-    ["limit", told.limit, () => `limit ${percent(told.limit / told.baseline - 1)}`]];
+  const marks = [["base", trend.baseline, () => `baseline ${quantity([factor, symbol], trend.baseline)}`],
+    ["limit", trend.limit, () => `limit ${percent(trend.limit / trend.baseline - 1)}`]];
   const fixedLines = marks.filter(([, value]) => value !== null && value >= low && value <= high);
   for (const [kind, value] of fixedLines) path(kind, `M${left} ${y(value)}H${right}`);
-  for (const [a, b] of told.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
+  for (const [a, b] of trend.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
   const fits = ({ value }) => value >= low && value <= high;
   const beyond = (one, side) => {
     const commit = commitOf(one), at = commit ? ` at ${commit[0].slice(0, 7)}` : "";
@@ -133,7 +133,7 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
     const [[begin, before], [end, after]] = part(line);
     path(line[2] === line[3] ? "level" : "rise doubt", `M${x(begin)} ${y(before)}L${x(end)} ${y(after)}`);
   }
-  for (const [number, tone, from, to, before, after, text] of told.turns) {
+  for (const [number, tone, from, to, before, after, text] of trend.turns) {
     if (from > last || to < first) continue;
     // Of a drift that reaches beyond what is shown, the part within.
     const ends = from === to ? [[from, before], [to, after]] : part([from, to, before, after]);
@@ -156,7 +156,7 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   path("axis", `M${left} ${bottom}H${right}`);
   let free = 0;
   // A part may be too short for two months to begin in it: then the days of its first and its last run say when it was.
-  const months = told.dates.filter(([place]) => shown(place)), edges = months.length < 2 ? [inside[0], inside.at(-1)] : [];
+  const months = trend.dates.filter(([place]) => shown(place)), edges = months.length < 2 ? [inside[0], inside.at(-1)] : [];
   const days = edges.filter(Boolean).map((one) => [one.place, commitOf(one)?.[1]]).filter(([, text]) => text);
   for (const [place, text] of days.length ? days : months) {
     const at = x(place), half = text.length * SIZE * 0.29;
@@ -168,7 +168,7 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   return made.filter((one) => !one.parentNode);
 }
 
-const firstLevel = (told, runs) => told.lines[0]?.[2] ?? runs[0].value;
+const firstLevel = (trend, runs) => trend.lines[0]?.[2] ?? runs[0].value;
 
 // The runs as CSV, oldest first, with the columns, units and line ends of the other exports as far as the page knows them; a
 // commit by its whole name where that is known.
@@ -192,12 +192,12 @@ const rowsOf = (figure) => [...document.getElementById(figure.querySelector("svg
 // The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
 // top, bottom); the newest runs have a row in the table that data-points names, of any the data in the page tells.
 function makeChart(figure, rows) {
-  const svg = figure.querySelector("svg[data-points]"), told = JSON.parse(figure.querySelector("script").textContent);
-  const listed = svg && document.getElementById(svg.dataset.points), runs = runsOf(told), { data } = sprag;
+  const svg = figure.querySelector("svg[data-points]"), trend = JSON.parse(figure.querySelector("script").textContent);
+  const listed = svg && document.getElementById(svg.dataset.points), runs = runsOf(trend), { data } = sprag;
   if (!listed || !runs.length) return;
   const heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
   const whole = [runs[0].place, runs.at(-1).place], margin = Math.max(0.5, 0.01 * (whole[1] - whole[0]));
-  const ends = [whole[0] - margin, whole[1] + margin], least = Math.min(ends[1] - ends[0], 4), reference = firstLevel(told, runs);
+  const ends = [whole[0] - margin, whole[1] + margin], least = Math.min(ends[1] - ends[0], 4), reference = firstLevel(trend, runs);
   const usable = { "": true, log: runs.every(({ value }) => value > 0), relative: reference > 0 };
   const commitOf = ({ place, commit }) => data.commits
     .findIndex(([sha, , , , at]) => (commit === undefined ? at === place : commit && sha.startsWith(commit)));
@@ -214,7 +214,7 @@ function makeChart(figure, rows) {
     const run = runs[at], row = rowOf(at);
     const commit = data.commits[commitOf(run)], change = mode === "relative" ? [["from the first level", percent(run.value / reference - 1)]] : [];
     const pairs = row ? [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
-      : [[heads[0], commit ? [commit[0].slice(0, 7), ...commit[3]].join(" ") : run.commit ?? ""], [heads[2], value([told.factor], run.value)]];
+      : [[heads[0], commit ? [commit[0].slice(0, 7), ...commit[3]].join(" ") : run.commit ?? ""], [heads[2], value([trend.factor], run.value)]];
     pairs.splice(1, 0, ["Subject", commit?.[2]]);
     return [...pairs, ...change].filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
   };
@@ -236,11 +236,11 @@ function makeChart(figure, rows) {
   const id = decodeURIComponent(location.pathname.split("/").at(-1)).replace(/\.html$/, "").replace(/[^\w.-]/g, "_");
   // What has no name among the commits has one in the page, or in its table.
   const nameOf = (i) => runs[i].commit ?? rowOf(i)?.cells[0].querySelector("a, .id")?.textContent ?? "";
-  const kept = button("Save as CSV", () => named().then(() => {
+  const saved = button("Save as CSV", () => named().then(() => {
     const commits = runs.map((run, i) => data.commits[commitOf(run)] ?? [nameOf(i)]);
-    save(csvOfRuns(id, told, runs, commits), "text/csv", `${id}.csv`);
+    save(csvOfRuns(id, trend, runs, commits), "text/csv", `${id}.csv`);
   }));
-  const tools = element("div", { class: "filter tools" }, ...modes, nearer, farther, back, kept,
+  const tools = element("div", { class: "filter tools" }, ...modes, nearer, farther, back, saved,
     element("span", { class: "opt" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
   figure.querySelector(".pan").before(tools);
   figure.append(readout);
@@ -260,7 +260,7 @@ function makeChart(figure, rows) {
     named().then(() => { readout.textContent = said(); });
   };
   // A run that is chosen, not only pointed at, is shown below, too, and the address keeps its commit.
-  const spread = makeSpread(told, runs, (next) => choose(next));
+  const spread = makeSpread(trend, runs, (next) => choose(next));
   const choose = (next) => {
     show(next);
     const chosen = at;
@@ -278,7 +278,7 @@ function makeChart(figure, rows) {
   let view = own;
   const redraw = () => {
     view = part ?? own;
-    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, told, runs, area, view, mode, (run) => data.commits[commitOf(run)])] : printed), cross);
+    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)])] : printed), cross);
     if (cross.hasAttribute("d")) point();
   };
   const point = () => {
@@ -338,7 +338,7 @@ function makeChart(figure, rows) {
   if (/^[0-9a-f]{7,40}$/.test(wanted)) {
     named().then(() => {
       // Of several runs of a commit one that was fitted.
-      const apart = told.processes?.apart ?? [], isWanted = (run, i) => {
+      const apart = trend.processes?.apart ?? [], isWanted = (run, i) => {
         const sha = data.commits[commitOf(run)]?.[0] ?? nameOf(i);
         return sha && (sha.startsWith(wanted) || wanted.startsWith(sha));
       };

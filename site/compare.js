@@ -142,7 +142,7 @@ const headlineOf = (judged, words) => {
   if (worse) pieces.push(["worse", "▲", `${count(worse)} ${words[0]},`]);
   if (better) pieces.push(["better", "▼", `${count(better)} ${words[1]},`]);
   if (!worse && !better && !same) return [["", "", `No verdict of ${counted(none, "series", "series")}`]];
-  if (!worse && !better) pieces.push(["", "", "No change told:"]);
+  if (!worse && !better) pieces.push(["", "", "No change found:"]);
   pieces.push(["", "", `${count(same)} unchanged, ${count(none)} without verdict`]);
   return pieces;
 };
@@ -274,7 +274,7 @@ function markdown(data, a, b) {
   const isTold = ({ heading, rows }) => TOLD.includes(rows[0].kind) && heading !== AUXILIARY;
   for (const { heading, rows } of groups.filter(isTold)) {
     lines.push(`## ${heading} (${count(rows.length)})`, "");
-    head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Could see"], 3);
+    head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Detectable"], 3);
     for (const row of rows.slice(0, 60)) {
       const verdict = `${row.mark[1]} ${row.mark[2]}`;
       line([`${code(row.name)} ${plain(row.metric)}`, plain(row.machine), row.reason ? `${verdict}: ${plain(row.reason)}` : verdict,
@@ -346,7 +346,7 @@ const AT_ONCE = 60;
 
 function rowsTable({ groups, scale }) {
   const heads = [["Series", ""], ["Machine", ""], ["Verdict", ""], ["Level at A", "n"], ["Level at B", "n"],
-    [`Change, 95${NARROW}% interval`, "n"], ...(scale ? [[scale, "opt2"]] : []), ["Could see", "n opt2"], ["Measured at A", "n opt"], ["Measured at B", "n opt"]];
+    [`Change, 95${NARROW}% interval`, "n"], ...(scale ? [[scale, "opt2"]] : []), ["Detectable", "n opt2"], ["Measured at A", "n opt"], ["Measured at B", "n opt"]];
   const head = element("tr", {}, ...cells("th", heads));
   for (const place of scale ? [3, 4, 6, 8, 9] : [3, 4, 7, 8]) head.cells[place].dataset.mixed = "";
   const measured = ([figure, spread]) =>
@@ -364,13 +364,13 @@ function rowsTable({ groups, scale }) {
       element("td", { class: "place" }, one.machine), verdict,
       ...cells("td", [[one.before, isChanged ? "n from" : "n opt2"], [one.after, "n"]]), change,
       ...(scale ? [element("td", { class: "g opt2" }, ...(one.places ? [rangeOfRow(one)] : []))] : []),
-      element("td", one.times ? { class: "n", "data-is": "could see" } : { class: "n opt2" }, one.shows, ...below(one.times, "q")), measured(one.measured_before), measured(one.measured_after));
+      element("td", one.times ? { class: "n", "data-is": "detectable" } : { class: "n opt2" }, one.shows, ...below(one.times, "q")), measured(one.measured_before), measured(one.measured_after));
   };
   const bodies = groups.map(({ heading, rows }) => element("tbody", { class: "group" },
     element("tr", {}, element("th", { scope: "rowgroup", colspan: String(head.cells.length) }, `${heading} `,
       element("span", { class: "q" }, `(${count(rows.length)})`))), ...rows.slice(0, AT_ONCE).map(row)));
   const drawn = element("table", { class: "cards compared" },
-    element("caption", { class: "sr" }, "Series between the two commits, by what is said of them"), element("thead", {}, head), ...bodies);
+    element("caption", { class: "sr" }, "Series between the two commits, by verdict"), element("thead", {}, head), ...bodies);
   return [drawn, () => groups.forEach(({ rows }, i) => bodies[i].append(...rows.slice(AT_ONCE).map(row)))];
 }
 

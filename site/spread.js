@@ -1,10 +1,10 @@
-// How the values that processes measured at a chosen commit lie beside its level, drawn as src/report/chart/spread.rs draws
+// How the values that processes measured at a chosen commit lie others its level, drawn as src/report/chart/spread.rs draws
 // those of the newest one. Comes with chart.js, in which the commit is chosen. Only adds, as that does.
 "use strict";
 
 // The values of a level that are shown, and how far from the middle half a value widens the axis, as the page has it.
 const LEVEL = 30, FAR = 3;
-const SPREAD = { width: 440, left: 66, right: 404, rows: [40, 94], step: 4, beside: 4.5 };
+const SPREAD = { width: 440, left: 66, right: 404, rows: [40, 94], step: 4, near: 4.5 };
 
 // The first quartile, the median and the third, and both ends.
 const quartersOf = (values) => {
@@ -17,7 +17,7 @@ const quartersOf = (values) => {
 const swarmOf = (all) => {
   const placed = [];
   for (const x of all.sort((a, b) => a - b)) {
-    const near = placed.filter((dot) => x - dot[0] < SPREAD.beside).map((dot) => dot[1]);
+    const near = placed.filter((dot) => x - dot[0] < SPREAD.near).map((dot) => dot[1]);
     const free = [0, 1, -1, 2, -2, 3, -3, 4, -4].map((one) => one * SPREAD.step)
       .find((up) => near.every((other) => Math.abs(other - up) >= SPREAD.step));
     placed.push([x, free ?? 0]);
@@ -59,12 +59,12 @@ function drawSpread(namespace, { factor, symbol }, sides) {
   return made.filter((one) => !one.parentNode);
 }
 
-// What to hold a run against, and what that is: others of its level, those before it first; within a drift what came before in it.
-// Runs that were not fitted belong to no level, and are held against that of their place.
-const besideOf = (told, runs, at, isOf) => {
+// What to compare a run with, and what that is: others of its level, those before it first; within a drift what came before in it.
+// Runs that were not fitted belong to no level, and are compared with that of their place.
+const othersOf = (trend, runs, at, isOf) => {
   const { place } = runs[at], holds = ([from, to]) => from <= place && place <= to, isFlat = ([, , a, b]) => a === b;
-  const line = told.lines.find((one) => holds(one) && isFlat(one)) ?? told.lines.find(holds);
-  const isLevel = Boolean(line) && isFlat(line), apart = new Set(told.processes.apart);
+  const line = trend.lines.find((one) => holds(one) && isFlat(one)) ?? trend.lines.find(holds);
+  const isLevel = Boolean(line) && isFlat(line), apart = new Set(trend.processes.apart);
   const fitted = runs.filter((run, i) => !isOf(i) && !apart.has(i) && (!line || (run.place >= line[0] && run.place <= line[1])));
   const before = fitted.filter((run) => run.place < place).slice(-LEVEL), after = isLevel ? fitted.filter((run) => run.place > place).slice(0, LEVEL) : [];
   const isBefore = before.length > 1 || !after.length, values = (isBefore ? before : after).map((run) => run.value);
@@ -74,8 +74,8 @@ const besideOf = (told, runs, at, isOf) => {
 
 // The section below a chart; what it returns shows one of the runs, by its name, and says whether that is what the page was printed
 // with. `choose` is called with the run that a button asks for.
-function makeSpread(told, runs, choose) {
-  const section = document.getElementById("spread")?.closest("section"), lists = told.processes?.values ?? [];
+function makeSpread(trend, runs, choose) {
+  const section = document.getElementById("spread")?.closest("section"), lists = trend.processes?.values ?? [];
   if (!section || !lists.length) return (at) => at === runs.length - 1;
   const title = section.querySelector("h2"), note = section.querySelector(".note"), svg = section.querySelector("svg");
   const table = section.querySelector("table"), cells = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
@@ -83,8 +83,8 @@ function makeSpread(told, runs, choose) {
   const texts = [title, note, ofLevel, ofRun, ...cells.flat()], printed = texts.map((one) => one.textContent);
   const labels = [svg, around].map((one) => one.getAttribute("aria-label")), picture = [...svg.childNodes], first = runs.length - lists.length;
   // Runs that make one measurement are shown together, as the page shows those of the newest. Of older ones it tells no group.
-  const { groups } = told.processes, groupOf = (i) => groups[i - first] ?? `at ${runs[i].place}`;
-  const newest = runs.findLastIndex((_, i) => groupOf(i) === told.processes.newest);
+  const { groups } = trend.processes, groupOf = (i) => groups[i - first] ?? `at ${runs[i].place}`;
+  const newest = runs.findLastIndex((_, i) => groupOf(i) === trend.processes.newest);
   let shown = newest;
   const isElsewhere = (i) => groupOf(i) !== groupOf(shown);
   const before = () => runs.findLastIndex((_, i) => i < shown && isElsewhere(i)), after = () => runs.findIndex((_, i) => i > shown && isElsewhere(i));
@@ -99,7 +99,7 @@ function makeSpread(told, runs, choose) {
     const focused = document.activeElement;
     earlier.disabled = before() < 0;
     later.disabled = after() < 0;
-    last.disabled = groupOf(shown) === told.processes.newest;
+    last.disabled = groupOf(shown) === trend.processes.newest;
     // A button that can be pressed no more passes the focus on.
     if (buttons.includes(focused) && focused.disabled) buttons.find((one) => !one.disabled)?.focus();
   };
@@ -114,20 +114,20 @@ function makeSpread(told, runs, choose) {
       return true;
     }
     const isOf = (i) => groupOf(i) === groupOf(at), values = runs.flatMap((_, i) => (isOf(i) ? lists[i - first] ?? [] : []));
-    const beside = besideOf(told, runs, at, isOf), sides = [[beside.name, beside.values], ["chosen", values]].filter(([, all]) => all.length);
-    const drawn = sides.length ? drawSpread(svg.namespaceURI, told, sides) : [];
+    const others = othersOf(trend, runs, at, isOf), sides = [[others.name, others.values], ["chosen", values]].filter(([, all]) => all.length);
+    const drawn = sides.length ? drawSpread(svg.namespaceURI, trend, sides) : [];
     title.textContent = `At ${name}`;
-    [ofLevel.textContent, ofRun.textContent] = [beside.name === "level" ? "Level" : "Before", "Chosen"];
-    note.textContent = values.length ? `What ${counted(values.length, "process", "processes")} measured at ${name}, and ${beside.said}.`
-      : at < first ? `The page holds what each process measured of the newest ${count(lists.length)} runs alone; ${name} is an earlier one. Shown are ${beside.said}.`
-        : `What each process measured at ${name} is not known. Shown are ${beside.said}.`;
+    [ofLevel.textContent, ofRun.textContent] = [others.name === "level" ? "Level" : "Before", "Chosen"];
+    note.textContent = values.length ? `What ${counted(values.length, "process", "processes")} measured at ${name}, and ${others.said}.`
+      : at < first ? `The page has the values of each process for the newest ${count(lists.length)} runs only; ${name} is an earlier one. Shown are ${others.said}.`
+        : `The values of each process at ${name} are unknown. Shown are ${others.said}.`;
     svg.replaceChildren(...drawn);
-    const medians = sides.map(([side, all]) => `${side} ${quantity([told.factor, told.symbol], quartersOf(all).median)}`).join(", ");
+    const medians = sides.map(([side, all]) => `${side} ${quantity([trend.factor, trend.symbol], quartersOf(all).median)}`).join(", ");
     svg.setAttribute("aria-label", medians ? `${note.textContent} Medians: ${medians}` : note.textContent);
     around.setAttribute("aria-label", `Values at ${name}, table`);
-    const figures = [beside.values, values].map((all) => {
+    const figures = [others.values, values].map((all) => {
       const { lowest, first: low, median, third, highest } = all.length ? quartersOf(all) : {};
-      return [count(all.length), ...[lowest, low, median, third, highest].map((one) => (one === undefined ? NONE : value([told.factor], one)))];
+      return [count(all.length), ...[lowest, low, median, third, highest].map((one) => (one === undefined ? NONE : value([trend.factor], one)))];
     });
     cells.forEach(([a, b], i) => { [a.textContent, b.textContent] = [figures[0][i], figures[1][i]]; });
     return false;

@@ -86,7 +86,7 @@ impl State {
             State::InForce => "in force",
             State::Expired => "expired",
             State::NotYet => "not yet",
-            State::Unknown => "of nothing known",
+            State::Unknown => "without effect",
         }
     }
 }

@@ -9,8 +9,8 @@ use sprag_model::run::RunStatus;
 use sprag_model::trend::Trend;
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// The most useful next step, worst news first: what the newest runs did, then what stands in the history, then what would
-/// tell more.
+/// The most useful next step, worst news first: what the newest runs did, then open regressions of the history, then what would
+/// settle doubts.
 pub(super) fn next_step(analysis: &Analysis, trend: &Trend) -> Fact {
     let (answer, note) = step(analysis, trend);
     Fact { question: "What now?", answer, note }
@@ -23,20 +23,22 @@ fn step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     }
     if let Some((suite, worst)) = largest(analysis, &Verdict::Regressed) {
         let name = short_benchmark(&worst.benchmark);
-        let note =
-            Phrase::plain(format!("The worst, in {} on {}. If the change is meant, ", suite.suite, suite.machine_name))
-                .id("sprag baseline accept --why TEXT")
-                .text(" makes it the new baseline.");
+        let note = Phrase::plain(format!(
+            "The worst, in {} on {}. If the change is intended, ",
+            suite.suite, suite.machine_name
+        ))
+        .id("sprag baseline accept --why TEXT")
+        .text(" makes it the new baseline.");
         return (Phrase::plain("Look at ").name(page_of(analysis, worst), name), note);
     }
     if let Some(suite) = of_status(analysis, RunStatus::Failed) {
         let reason = suite.reason.as_deref().unwrap_or("no reason was recorded");
-        return (Phrase::plain(format!("Mend {} on {}", suite.suite, suite.machine_name)), Phrase::plain(reason));
+        return (Phrase::plain(format!("Fix {} on {}", suite.suite, suite.machine_name)), Phrase::plain(reason));
     }
     let failure = analysis.suites.iter().find_map(|suite| Some((suite, suite.failures.first()?)));
     if let Some((suite, (benchmark, reason))) = failure {
         let note = Phrase::plain(format!("In {} on {}: {reason}", suite.suite, suite.machine_name));
-        return (Phrase::plain("Mend ").id(short_benchmark(benchmark)), note);
+        return (Phrase::plain("Fix ").id(short_benchmark(benchmark)), note);
     }
     if let Some((suite, missing)) = largest(analysis, &Verdict::Missing) {
         let note = Phrase::plain(format!(
@@ -66,8 +68,8 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
         _ => None,
     });
     if let Some((path, fault)) = unusable {
-        let note = Phrase::default().id(path.as_str()).text(format!(" {fault}. Mend it or move it away."));
-        return (Phrase::plain("Mend the baseline"), note);
+        let note = Phrase::default().id(path.as_str()).text(format!(" {fault}. Fix it or move it away."));
+        return (Phrase::plain("Fix the baseline"), note);
     }
     let page = |id: &str| analysis.series.iter().any(|one| one.series.id == id).then(|| link::series(id));
     let count = |of: fn(&SuiteAnalysis) -> usize| analysis.suites.iter().map(of).sum::<usize>();
@@ -81,9 +83,8 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
         return (answer, note);
     }
     if without > 0 {
-        let note = Phrase::default()
-            .id("sprag baseline emit")
-            .text(" takes the newest run as what later ones are held against.");
+        let note =
+            Phrase::default().id("sprag baseline emit").text(" makes the newest run the baseline of later ones.");
         return (Phrase::plain("Take a baseline"), note);
     }
     if count(|suite| suite.counts.not_comparable) > 0 {
@@ -93,14 +94,14 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
         return (Phrase::plain("Renew the baseline"), note);
     }
     if count(|suite| suite.counts.inconclusive) > 0 {
-        let note = Phrase::plain("Another run tells more: ").id("sprag run --record").text(".");
+        let note = Phrase::plain("Another run may decide: ").id("sprag run --record").text(".");
         return (Phrase::plain("Measure longer"), note);
     }
     if count(|suite| suite.counts.improved) > 0 {
-        let note = Phrase::plain("To hold the gain from now on: ").id("sprag baseline accept --why TEXT").text(".");
-        return (Phrase::plain("Nothing has to be done"), note);
+        let note = Phrase::plain("To keep the gain from now on: ").id("sprag baseline accept --why TEXT").text(".");
+        return (Phrase::plain("Nothing to do"), note);
     }
-    (Phrase::plain("Nothing"), Phrase::plain("The next run is what comes next."))
+    (Phrase::plain("Nothing"), Phrase::plain("Wait for the next run."))
 }
 
 fn of_status(analysis: &Analysis, status: RunStatus) -> Option<&SuiteAnalysis> {
@@ -146,17 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_history_comes_after_bad_news_and_before_doubt() {
+    fn open_regressions_come_after_bad_news_and_before_doubt() {
         let worst = "Look at e-7c1f03, tile_pack{n=4096} @fast";
         check(&Verdict::NoBaseline, |_| (), [worst, "Take a baseline"]);
         check(&Verdict::Inconclusive("noise".to_owned()), |_| (), [worst, "Measure longer"]);
         check(&Verdict::NotComparable("another".to_owned()), |_| (), [worst, "Renew the baseline"]);
-        check(&Verdict::Improved, |_| (), [worst, "Nothing has to be done"]);
+        check(&Verdict::Improved, |_| (), [worst, "Nothing to do"]);
         check(&Verdict::Unchanged, |_| (), [worst, "Nothing"]);
         check(&Verdict::Regressed, |_| (), ["Look at fusion_gate{n=512} @fast"; 2]);
         check(&Verdict::Missing, |_| (), ["Find fusion_gate{n=512} @fast"; 2]);
         let failed = |analysis: &mut Analysis| analysis.suites[0].status = RunStatus::Failed;
-        check(&Verdict::Unchanged, failed, ["Mend cpu on epyc-9354"; 2]);
+        check(&Verdict::Unchanged, failed, ["Fix cpu on epyc-9354"; 2]);
         let skipped = |analysis: &mut Analysis| {
             analysis.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped);
         };

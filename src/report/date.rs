@@ -19,6 +19,11 @@ pub fn moment(time: DateTime<Utc>) -> String {
     format!("{}, {:02}:{:02}", day(time), time.hour(), time.minute())
 }
 
+/// A moment as RFC 3339 writes it.
+pub fn rfc3339(time: DateTime<Utc>) -> String {
+    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// The short name of a month from 1 to 12.
 pub fn month(number: u32) -> &'static str {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

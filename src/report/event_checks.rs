@@ -37,12 +37,12 @@ fn where_there_is_no_event_sentences_say_so() {
     let list = list(&sample);
     assert!(!list.contains("<table"), "an empty table is drawn");
     for sentence in [
-        "No change of level stands.",
-        "No event may be chance.",
-        "No event was taken back.",
-        "No event is put down to the environment.",
+        "No change of level is present.",
+        "No event is possible chance.",
+        "No event was reverted.",
+        "No event is attributed to the environment.",
         "No series drifted.",
-        "No newest point lies apart from its level.",
+        "Every newest value is within the usual range of its series.",
     ] {
         assert!(list.contains(sentence), "{sentence}");
     }
@@ -50,13 +50,13 @@ fn where_there_is_no_event_sentences_say_so() {
     let digest = pages::digest(&Catalog::new(&sample.input(&heads))).expect("it renders");
     let digest = text(&digest);
     assert!(
-        digest.contains("No event stands.")
-            && digest.contains("No event of the four weeks since 2\u{202f}Nov 2026 stands.")
+        digest.contains("No event is present.")
+            && digest.contains("No event of the four weeks since 2\u{202f}Nov 2026 is still present.")
     );
 }
 
 #[test]
-fn what_is_stale_is_told_above_the_events() {
+fn what_is_stale_is_a_banner_above_the_events() {
     let mut sample = sample_data::rich();
     // The script fills the hidden one where the site itself is old.
     assert_eq!(list(&sample).matches("class=\"banner").count(), 1);
@@ -66,7 +66,7 @@ fn what_is_stale_is_told_above_the_events() {
 }
 
 #[test]
-fn only_what_stands_for_the_worse_can_be_accepted() {
+fn only_present_regressions_can_be_accepted() {
     let sample = sample_data::rich();
     for event in &sample.trend.events {
         let html = event_html(&sample, event);
@@ -83,14 +83,15 @@ fn an_event_says_whether_it_is_the_machine() {
     let environment = event_html(&sample, of("e-90e3aa"));
     let signs = "Yes</span></dd><dd>23 of 24 series on the machine moved together. 1 fact of the environment changed there.</dd>";
     assert!(environment.contains(signs), "{environment}");
-    assert!(environment.contains("compiler</span></th><td class=\"id from\">1.90</td><td class=\"id\">1.91</td>"));
+    let fact = "compiler</span></th><td><span class=\"id\">1.90</span></td><td><span class=\"id\">1.91</span></td>";
+    assert!(environment.contains(fact), "{environment}");
     assert!(environment.contains("The first 12 of 23 series are drawn."));
     let change = event_html(&sample, of("e-7c1f03"));
     assert!(change.contains("No sign of it</dd><dd>No fact of the environment changed there"));
     let gone = event_html(&sample, of("e-66b0f2"));
-    assert!(gone.contains("Reverted by <a href=\"../events/e-d1470b.html\">e-d1470b</a>"));
+    assert!(gone.contains("Reverted by <a class=\"id\" href=\"../events/e-d1470b.html\">e-d1470b</a>"));
     assert!(gone.contains("4 commits, 3 not measured"));
-    assert!(event_html(&sample, of("e-5b20d9")).contains("none of them is to blame alone"));
+    assert!(event_html(&sample, of("e-5b20d9")).contains("No single commit is the cause"));
 }
 
 #[test]
@@ -102,9 +103,10 @@ fn of_a_drift_the_ends_are_listed_and_both_sides_can_be_compared() {
     let good = &event.last_good.as_ref().expect("it has one").sha;
     let link = link::compared(good, &event.first_bad.sha).replace('&', "&#38;");
     let measured = event.suspects[1..9].iter().filter(|one| one.measured).count();
-    let rest = format!("8 more lie between, {measured} measured. <a href=\"../{link}\">Compare both sides</a>.");
+    let rest =
+        format!("8 more commits are between, {measured} measured. <a href=\"../{link}\">Compare both sides</a>.");
     assert!(html.contains(&rest), "`{rest}` is not in {html}");
-    assert!(!html.contains("Probability") && !html.contains("in the ramp"), "no single commit is to blame");
+    assert!(!html.contains("Probability") && !html.contains("in the ramp"), "no single commit is the cause");
 }
 
 #[test]
@@ -129,16 +131,16 @@ fn a_drift_goes_on_in_as_many_series_as_it_does() {
 }
 
 #[test]
-fn where_nothing_can_be_pasted_the_reason_stands() {
+fn where_nothing_can_be_pasted_the_reason_is_given() {
     let sample = sample_data::rich();
     let mut event = sample.trend.events[0].clone();
     event.last_good = None;
-    assert!(event_html(&sample, &event).contains("No commit measured before it is surely good"));
+    assert!(event_html(&sample, &event).contains("No commit before it is known to be good"));
     let mut event = sample.trend.events[0].clone();
     event.members.iter_mut().for_each(|one| one.suite = HOSTILE.to_owned());
     let html = event_html(&sample, &event);
-    assert!(html.contains("The command would hold a name that is not safe to paste."), "{html}");
-    assert!(!html.contains("surely good, so"));
+    assert!(html.contains("No command to paste: it would hold a name that is not safe to paste."), "{html}");
+    assert!(!html.contains("known to be good, so"));
 }
 
 #[test]
@@ -178,10 +180,10 @@ fn an_event_of_unknown_series_and_commits_has_a_page() {
     (event.last_good, event.next) = (None, None);
     event.members[0].relative = None;
     event.suspects.extend(event.suspects.clone());
-    assert!(event_html(&sample, &event).contains("No commit is left to measure"));
+    assert!(event_html(&sample, &event).contains("No unmeasured commit is left"));
     event.suspects.clear();
     let html = event_html(&sample, &event);
-    assert!(html.contains("No commit measured before it is surely good") && !html.contains("left to measure"));
+    assert!(html.contains("No commit before it is known to be good") && !html.contains("commit is left"));
     event.members.clear();
     assert!(event_html(&sample, &event).contains("What moved: 0 series"));
 }
@@ -203,8 +205,8 @@ fn hostile_names_do_nothing_on_the_page_of_an_event() {
     let html = event_html(&sample, &event);
     assert_eq!(html.matches("<script").count(), 1, "our own and no other");
     assert!(!html.contains('\u{202e}'));
-    assert!(html.contains("There is no line to paste: its command holds a name that is not safe to paste"));
-    assert!(html.contains("sprag compare") && !html.contains("--filter"), "only what is safe to paste stands there");
+    assert!(html.contains("No command to paste: its command holds a name that is not safe to paste"));
+    assert!(html.contains("sprag compare") && !html.contains("--filter"), "only what is safe to paste is there");
     for bad in ["../../x", "a b", ""] {
         event.id = bad.to_owned();
         assert!(matches!(event_page(&sample, &event), Err(ReportError::Name { of: "event", .. })), "{bad}");
@@ -220,7 +222,9 @@ fn large_events_and_many_of_them_are_cut_and_say_so() {
     event.facts = std::iter::repeat_n(event.facts, 500).flatten().collect();
     let html = event_html(&sample, &event);
     assert!(html.len() < LARGEST_PAGE / 2, "{} bytes", html.len());
-    for rest in ["898 more lie between, ", "620 more are not listed here.", "440 more are not listed here."] {
+    for rest in
+        ["898 more commits are between, ", "620 more are not listed here.", "440 more rows are not listed here."]
+    {
         assert!(html.contains(rest), "{rest}");
     }
     let events: Vec<Event> = (0..300)
@@ -232,5 +236,5 @@ fn large_events_and_many_of_them_are_cut_and_say_so() {
     sample.trend.events = events;
     let list = list(&sample);
     assert!(list.len() < LARGEST_PAGE, "{} bytes", list.len());
-    assert!(list.contains("800 more are not listed here.") && list.contains("200 more are not listed here."));
+    assert!(list.contains("800 more rows are not listed here.") && list.contains("200 more rows are not listed here."));
 }

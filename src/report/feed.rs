@@ -12,7 +12,7 @@ use crate::number::counted;
 use crate::phrase::{Part, Phrase};
 use crate::text::{shortened, visible, xml};
 use crate::trend::event as trend_event;
-use crate::{answer, link, open_regressions, summary};
+use crate::{answer, date, link, open_regressions, summary};
 use sprag_base::digest::sha256_hex;
 use sprag_model::event::{Event, EventState};
 use sprag_model::ledger::answer::{Answer, Standing};
@@ -31,11 +31,11 @@ pub(super) struct Entry {
     pub(super) path: String,
     /// What the event did, in one sentence.
     pub(super) title: String,
-    /// Where, since when, between which commits, how sure, and whether it holds.
+    /// Where, since when, between which commits, how significant, and whether it is still present.
     pub(super) text: String,
     /// When the first run after it took place.
     pub(super) published: DateTime<Utc>,
-    /// When it was taken back, or accepted, or open again; else as `published`.
+    /// When it was reverted, or accepted, or open again; else as `published`.
     pub(super) updated: DateTime<Utc>,
 }
 
@@ -67,7 +67,7 @@ fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
     let begun = sentences.into_iter().map(Phrase::begun);
     // The first begins with the name of a machine, which stays as it is.
     let sentences: Vec<String> = std::iter::once(trend_event::place(of)).chain(begun).map(|one| one.words()).collect();
-    let taken_back = match &of.state {
+    let reverted = match &of.state {
         EventState::TakenBack { by } => catalog.trend.events.iter().find(|one| one.id == *by).map(|one| one.since),
         EventState::Standing => None,
     };
@@ -76,7 +76,7 @@ fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
         title: visible(&trend_event::title(of).words()).into_owned(),
         text: visible(&(sentences.join(". ") + ".")).into_owned(),
         published: of.since,
-        updated: taken_back.or(of.answer.as_ref().and_then(said_on)).map_or(of.since, |time| time.max(of.since)),
+        updated: reverted.or(of.answer.as_ref().and_then(said_on)).map_or(of.since, |time| time.max(of.since)),
         path,
     }
 }
@@ -95,11 +95,6 @@ pub(super) fn title(catalog: &Catalog<'_>) -> String {
     visible(&format!("Events of {}", catalog.analysis.project)).into_owned()
 }
 
-/// A moment as RFC 3339 writes it.
-pub(super) fn moment(time: DateTime<Utc>) -> String {
-    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
 /// The feed. `root` is the site's URL with a slash at its end; links are relative to the feed where there is none.
 pub(crate) fn atom(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
     let entries = entries(catalog, root);
@@ -110,7 +105,7 @@ pub(crate) fn atom(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
         String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
     element(&mut feed, "id", &id(catalog, root, link::ATOM_FEED));
     element(&mut feed, "title", &title(catalog));
-    element(&mut feed, "updated", &moment(updated));
+    element(&mut feed, "updated", &date::rfc3339(updated));
     feed += &format!("<author><name>{}</name></author>\n", xml(&catalog.analysis.project));
     feed += &format!("<generator version=\"{0}\">sprag</generator>\n", env!("CARGO_PKG_VERSION"));
     if let Some(root) = root {
@@ -129,8 +124,8 @@ fn entry_of(one: &Entry, root: Option<&str>) -> String {
     let mut entry = String::from("<entry>\n");
     element(&mut entry, "id", &one.id);
     element(&mut entry, "title", &one.title);
-    element(&mut entry, "published", &moment(one.published));
-    element(&mut entry, "updated", &moment(one.updated));
+    element(&mut entry, "published", &date::rfc3339(one.published));
+    element(&mut entry, "updated", &date::rfc3339(one.updated));
     entry += &format!("<link rel=\"alternate\" type=\"text/html\" href=\"{}\"/>\n", xml(&to(root, &one.path)));
     entry += &format!("<content type=\"text\">{}</content>\n</entry>\n", xml(&one.text));
     entry
@@ -167,8 +162,8 @@ fn item(one: &Entry, root: Option<&str>) -> Value {
         "id": one.id,
         "title": one.title,
         "content_text": one.text,
-        "date_published": moment(one.published),
-        "date_modified": moment(one.updated),
+        "date_published": date::rfc3339(one.published),
+        "date_modified": date::rfc3339(one.updated),
     });
     if let Some(root) = root {
         item["url"] = json!(format!("{root}{}", one.path));
@@ -195,11 +190,11 @@ pub(crate) fn sitemap<'a>(root: &str, paths: impl Iterator<Item = &'a str>) -> P
 /// The longest message, in characters: a badge is small.
 const MESSAGE: usize = 60;
 
-/// The badge: the regressions that stand and nobody accepts, else the verdict of the newest runs.
+/// The badge: the open regressions, else the verdict of the newest runs.
 pub(crate) fn badge(catalog: &Catalog<'_>) -> Page {
-    let standing = open_regressions::open(catalog.trend).count();
+    let open = open_regressions::open(catalog.trend).count();
     let headline = summary::summarise(catalog.analysis, catalog.trend).headline;
-    let (message, color) = match standing {
+    let (message, color) = match open {
         0 => (headline.words(), color(&headline)),
         some => (counted(some, "open regression", "open regressions"), "red"),
     };

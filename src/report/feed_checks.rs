@@ -85,7 +85,7 @@ fn an_entry_says_what_its_page_says() {
     let since: Vec<&str> = items.iter().filter_map(|item| item["date_published"].as_str()).collect();
     assert!(since.is_sorted_by(|a, b| a >= b), "the newest come first: {since:?}");
     let gone = items.iter().find(|item| item["title"].as_str().is_some_and(|title| title.starts_with("e-66b0f2")));
-    let gone = gone.expect("what was taken back was news");
+    let gone = gone.expect("what was reverted was news");
     assert!(gone["date_modified"].as_str() > gone["date_published"].as_str());
 }
 
@@ -141,7 +141,7 @@ fn hostile_names_do_no_harm_to_those_who_read_a_feed() {
 }
 
 #[test]
-fn the_badge_says_what_stands_and_else_how_the_newest_runs_are() {
+fn the_badge_says_what_is_open_and_else_how_the_newest_runs_are() {
     let mut sample = sample_data::rich();
     let badge = |sample: &Sample| {
         let badge = json(&feeds(sample, None), link::BADGE);

@@ -1,4 +1,4 @@
-//! Checks of what pages and reports say of what is accepted: the figures stay, and the word stands beside them.
+//! Checks of what pages and reports say of what is accepted: the figures stay, with the word.
 
 use chrono::NaiveDate;
 
@@ -31,7 +31,7 @@ fn answer(standing: Standing, reason: &str) -> Answer {
     }
 }
 
-/// The sample, in which the ledger says that to the worst regression that stands.
+/// The sample, in which the ledger says that to the worst open regression.
 fn with(standing: Standing, reason: &str) -> Sample {
     let mut sample = sample_data::rich();
     sample.trend.events[0].answer = Some(answer(standing, reason));

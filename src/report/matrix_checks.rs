@@ -23,14 +23,14 @@ fn columns(html: &str) -> Vec<&str> {
 }
 
 #[test]
-fn sizes_stand_across_where_there_are_several() {
+fn sizes_are_columns_where_there_are_several() {
     let html = matrix(&sample_data::rich(), "cpu");
     assert_eq!(columns(&html), ["n=512", "n=4096"]);
     assert_eq!(html.matches("<h2").count(), 2, "a section a machine");
 }
 
 #[test]
-fn machines_stand_across_where_there_is_one_size() {
+fn machines_are_columns_where_there_is_one_size() {
     let mut sample = sample_data::rich();
     sample.analysis.series.retain(|one| one.series.params == "{n=512}");
     let html = matrix(&sample, "cpu");
@@ -40,16 +40,16 @@ fn machines_stand_across_where_there_is_one_size() {
 }
 
 #[test]
-fn a_suite_whose_commits_are_not_known_shows_values() {
+fn a_suite_whose_commits_are_unknown_shows_values() {
     let mut sample = sample_data::rich();
     sample.trend.series.clear();
     let html = matrix(&sample, "cpu");
-    assert!(html.contains("No commit of them is known") && html.contains("not compared"));
+    assert!(html.contains("Their commits are unknown") && html.contains("not compared"));
     assert!(html.contains("None of ") && !html.contains("#rule"), "there is no page of the rule");
 }
 
 #[test]
-fn shares_of_limits_stand_in_cells_in_a_picture_and_in_a_table() {
+fn shares_of_limits_are_in_cells_in_a_picture_and_in_a_table() {
     let mut sample = sample_data::rich();
     assert!(!matrix(&sample, "cpu").contains("against their limits"));
     let judged = sample.analysis.series.iter().find(|one| one.judged && one.series.suite == "cpu");

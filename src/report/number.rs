@@ -122,6 +122,11 @@ pub fn value(scale: Scale, value: f64) -> String {
     typeset(&scale.number(value))
 }
 
+/// An interval of values in the unit of `scale`, such as `1.2 to 1.3`, without the unit.
+pub fn interval(scale: Scale, (low, high): (f64, f64)) -> String {
+    format!("{} to {}", value(scale, low), value(scale, high))
+}
+
 /// A value in the unit of `scale` with three digits, without the unit.
 pub fn short_value(scale: Scale, value: f64) -> String {
     let shown = value / scale.factor;

@@ -1,4 +1,4 @@
-//! What stands in the history, as the digest tells it beside the newest runs: in its headline, in its answers and as what to do.
+//! The open regressions of the history, as the digest shows them with the newest runs: in its headline, its answers and its advice.
 //!
 //! The page and the Markdown say the same.
 
@@ -20,7 +20,7 @@ const RECENT: i64 = 28;
 /// The new events that a fact names.
 const NAMED: usize = 3;
 
-/// The regressions of the history that stand and that nobody accepts.
+/// The regressions of the history that are still present and that nobody accepts.
 pub(super) fn open(trend: &Trend) -> impl Iterator<Item = &Event> {
     trend.events.iter().filter(|one| one.is_open_regression())
 }
@@ -57,17 +57,17 @@ pub(super) fn complete(facts: Vec<Fact>, trend: &Trend) -> Vec<Fact> {
         .collect()
 }
 
-/// The new events that stand.
+/// The new events that are still present.
 fn recent(trend: &Trend) -> Phrase {
     let Some(as_of) = trend.as_of else { return Phrase::default() };
     let from = as_of - Duration::days(RECENT);
     let new = trend.events.iter().filter(|one| summary::is_listed(one) && one.since >= from);
     let new: Vec<&Event> = new.collect();
     if new.is_empty() {
-        return Phrase::plain(format!("No event of the four weeks since {} stands.", date::day(from)));
+        return Phrase::plain(format!("No event of the four weeks since {} is still present.", date::day(from)));
     }
-    let stand = counted(new.len(), "event stands", "events stand");
-    let mut words = Phrase::plain(format!("Of the four weeks since {} {stand}: ", date::day(from)));
+    let present = counted(new.len(), "event is", "events are");
+    let mut words = Phrase::plain(format!("Of the four weeks since {}, {present} still present: ", date::day(from)));
     for (place, one) in new.iter().take(NAMED).enumerate() {
         words = words.text(if place == 0 { "" } else { ", " }).link(link::event(&one.id), one.id.as_str());
     }
@@ -75,12 +75,12 @@ fn recent(trend: &Trend) -> Phrase {
     words.text(if more > 0 { format!(" and {} more.", count(more)) } else { ".".to_owned() })
 }
 
-/// What to do about the worst of the regressions that stand, and why; nothing where none does. `page` is that of a series.
+/// What to do about the worst open regression, and why; nothing where there is none. `page` is that of a series.
 pub(super) fn next_step(trend: &Trend, page: &dyn Fn(&str) -> Option<String>) -> Option<(Phrase, Phrase)> {
-    let size = |of: &Event| known_by(of).and_then(|one| one.worse).unwrap_or(0.0);
+    let size = |of: &Event| leading_member(of).and_then(|one| one.worse).unwrap_or(0.0);
     let worst = open(trend).reduce(|worst, next| if size(next) > size(worst) { next } else { worst })?;
     let answer = Phrase::plain("Look at ").link(link::event(&worst.id), worst.id.as_str());
-    let Some(present) = known_by(worst) else { return Some((answer, acceptance(worst))) };
+    let Some(present) = leading_member(worst) else { return Some((answer, acceptance(worst))) };
     let answer = answer.text(", ").name(page(&present.series), words::name(short_benchmark(&present.benchmark)));
     let by = present.relative.as_ref().map_or_else(String::new, |by| number::percent_size(by.value) + " ");
     let since = match worst.kind {
@@ -88,8 +88,8 @@ pub(super) fn next_step(trend: &Trend, page: &dyn Fn(&str) -> Option<String>) ->
         EventKind::Change | EventKind::Environment => &worst.first_bad,
     };
     let rank = match open(trend).count() {
-        1 => "the one regression that stands".to_owned(),
-        all => format!("the worst of {} regressions that stand", count(all)),
+        1 => "the only open regression".to_owned(),
+        all => format!("the worst of {} open regressions", count(all)),
     };
     let why = Phrase::plain(format!(
         "In {} on {} it is {by}{} since ",
@@ -102,19 +102,19 @@ pub(super) fn next_step(trend: &Trend, page: &dyn Fn(&str) -> Option<String>) ->
     Some((answer, why.then(acceptance(worst))))
 }
 
-/// The member that got worst of those whose level still is what it became; else the one that the event is known by.
-fn known_by(of: &Event) -> Option<&Member> {
+/// The member that got worst of those still at their new level; else the one that names the event.
+fn leading_member(of: &Event) -> Option<&Member> {
     of.members.iter().find(|one| one.standing).or_else(|| event::lead(of))
 }
 
 /// How a regression is agreed to, if it can be.
 fn acceptance(of: &Event) -> Phrase {
     if of.worst_ongoing().is_none() {
-        return Phrase::plain("No relative change can be accepted, as a level of it was zero before.");
+        return Phrase::plain("No relative change can be accepted, because a level of it was zero before.");
     }
-    Phrase::plain("If it is meant, ")
+    Phrase::plain("If it is intended, ")
         .id(format!("sprag release waive --event {} --reason TEXT", of.id))
-        .text(" writes the entry of the ledger that accepts it for a time.")
+        .text(" writes the ledger entry that accepts it for a time.")
 }
 
 #[cfg(test)]
@@ -129,7 +129,7 @@ mod tests {
         sample.trend
     }
 
-    /// What is told of a changed sample: its headline after one of the newest runs, and what is new.
+    /// The words for a changed sample: its headline after one of the newest runs, and what is new.
     fn result(newest: Phrase, change: impl FnOnce(&mut Sample)) -> (String, String) {
         let trend = changed(change);
         (headline(newest, &trend).words(), recent(&trend).words().replace('\u{202f}', " "))
@@ -139,7 +139,7 @@ mod tests {
     fn a_regression_of_the_history_is_in_the_headline_whatever_the_newest_runs_say() {
         let calm = || Phrase::default().mark(Mark::new(Tone::Better, "=", "No change")).text(" in all 24 metrics");
         let bad = || Phrase::default().mark(Mark::new(Tone::Worse, "▲", "Regressed:")).text(" 1 metric");
-        let since = "Of the four weeks since 2 Nov 2026 1 event stands: e-7c1f03.";
+        let since = "Of the four weeks since 2 Nov 2026, 1 event is still present: e-7c1f03.";
         assert_eq!(
             result(calm(), |_| ()),
             ("2 open regressions; No change in all 24 metrics".to_owned(), since.to_owned())
@@ -150,7 +150,7 @@ mod tests {
                 event.state = EventState::TakenBack { by: "e-000000".to_owned() };
             }
         };
-        let none = "No event of the four weeks since 2 Nov 2026 stands.";
+        let none = "No event of the four weeks since 2 Nov 2026 is still present.";
         assert_eq!(result(calm(), all_gone), ("No change in all 24 metrics".to_owned(), none.to_owned()));
         let many = |sample: &mut Sample| {
             let one = sample.trend.events[0].clone();
@@ -168,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_regression_that_stands_is_what_to_look_at() {
+    fn the_worst_open_regression_is_what_to_look_at() {
         let all = step(|_| ());
         insta::assert_debug_snapshot!(all);
         let alone = step(|trend| trend.events.retain(|one| one.id == "e-5b20d9")).expect("it stands");
         assert_eq!(alone.0, "Look at e-5b20d9, fusion_gate{n=512} @cuda_graph");
         assert!(
-            alone.1.contains(", the one regression that stands. If it is meant, sprag release waive --event e-5b20d9")
+            alone.1.contains(", the only open regression. If it is intended, sprag release waive --event e-5b20d9")
         );
         // The other one got worse by more, and is listed behind it.
         let turned = step(|trend| {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_back_is_not_what_an_event_is_known_by_and_nothing_is_accepted_of_a_level_of_zero() {
+    fn what_came_back_does_not_name_an_event_and_nothing_is_accepted_of_a_level_of_zero() {
         let some = step(|trend| {
             let one = trend.events.iter_mut().find(|one| one.id == "e-7c1f03").expect("it is there");
             let mut other = one.members[0].clone();
@@ -200,6 +200,6 @@ mod tests {
         let (answer, note) = some.expect("it stands");
         assert_eq!(answer, "Look at e-7c1f03, other @fast");
         assert!(note.contains(" it is changed since "), "{note}");
-        assert!(note.ends_with("No relative change can be accepted, as a level of it was zero before."), "{note}");
+        assert!(note.ends_with("No relative change can be accepted, because a level of it was zero before."), "{note}");
     }
 }

@@ -25,6 +25,8 @@ pub enum Part {
         /// The path in the site, with a fragment where that helps.
         to: String,
         words: String,
+        /// Whether the words are something to paste.
+        is_name: bool,
     },
     /// A state.
     Mark(Mark),
@@ -75,15 +77,26 @@ impl Phrase {
 
     /// The sentence with a link at its end.
     pub fn link(mut self, to: impl Into<String>, words: impl Into<String>) -> Phrase {
-        self.parts.push(Part::Link { to: to.into(), words: words.into() });
+        self.parts.push(Part::Link { to: to.into(), words: words.into(), is_name: false });
         self
     }
 
     /// The sentence with a name that leads to a page where there is one.
-    pub fn name(self, to: Option<String>, name: impl Into<String>) -> Phrase {
+    pub fn name(mut self, to: Option<String>, name: impl Into<String>) -> Phrase {
         match to {
-            Some(to) => self.link(to, name),
+            Some(to) => {
+                self.parts.push(Part::Link { to, words: name.into(), is_name: true });
+                self
+            }
             None => self.id(name),
+        }
+    }
+
+    /// The sentence with words that lead to a page where there is one.
+    pub fn to(self, to: Option<String>, words: impl Into<String>) -> Phrase {
+        match to {
+            Some(to) => self.link(to, words),
+            None => self.text(words),
         }
     }
 

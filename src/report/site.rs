@@ -65,7 +65,7 @@ impl<'a> Site<'a> {
             site.add([Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }])?;
         }
         site.add([pages::missing(&analysis.project, settings)?])?;
-        site.add([if analysis.suites.is_empty() { pages::empty(catalog)? } else { pages::digest(catalog)? }])?;
+        site.add([pages::digest(catalog)?])?;
         if !analysis.suites.is_empty() {
             site.add([pages::event_list(catalog)?])?;
             site.add([feed::atom(catalog, root.as_deref()), feed::json(catalog, root.as_deref())])?;

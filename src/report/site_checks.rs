@@ -365,7 +365,7 @@ fn a_name_that_is_no_file_name_is_refused() {
 }
 
 #[test]
-fn what_kernels_are_held_against_stands_last_under_its_own_heading() {
+fn controls_and_calibration_kernels_come_last_under_their_own_heading() {
     let mut sample = sample_data::rich();
     let list = |sample: &Sample| page(&site_of(sample), link::SERIES_LIST).to_owned();
     assert!(!list(&sample).contains("control and calibration"));
@@ -382,12 +382,12 @@ fn what_kernels_are_held_against_stands_last_under_its_own_heading() {
     }
     let site = site_of(&sample);
     let series = page(&site, link::SERIES_LIST);
-    assert!(series.contains("one metric of each benchmark that is tracked"), "the lede tells of the others");
+    assert!(series.contains("one metric of each tracked benchmark"), "the lede names the others");
     let run = sample.runs.iter().rfind(|one| one.run.suite == "cpu" && one.run.measurements.len() > 1);
     let run = page(&site, &link::run(&run.expect("the suite was measured").id));
     for table in [series, run] {
         let kernels = table.find("ratio, lower is better").expect("kernels have a heading");
-        let beside = table.find("control and calibration: ratio").expect("the control has a heading");
-        assert!(kernels < beside);
+        let auxiliary = table.find("control and calibration: ratio").expect("the control has a heading");
+        assert!(kernels < auxiliary);
     }
 }

@@ -22,7 +22,7 @@ pub struct Summary {
     pub facts: Vec<Fact>,
 }
 
-/// Sums up the findings: those of the newest runs, with what stands in the history.
+/// Sums up the findings: those of the newest runs, with the open regressions of the history.
 pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
     let totals = Totals::of(analysis);
     let what_now = advice::next_step(analysis, trend);
@@ -54,7 +54,8 @@ struct Totals {
     failures: usize,
     slower: &'static str,
     faster: &'static str,
-    could_see: Option<f64>,
+    /// The median of the minimum detectable effects.
+    detectable: Option<f64>,
 }
 
 impl Totals {
@@ -74,7 +75,7 @@ impl Totals {
             failures: suites.iter().map(|suite| suite.failures.len()).sum(),
             slower,
             faster,
-            could_see: detectable.get(detectable.len() / 2).copied(),
+            detectable: detectable.get(detectable.len() / 2).copied(),
         }
     }
 }
@@ -200,7 +201,7 @@ fn complete(totals: &Totals) -> Fact {
     let counts = &totals.counts;
     let question = "Is it complete?";
     if counts.total() == 0 {
-        let note = Phrase::plain("No metric was held against anything.");
+        let note = Phrase::plain("No metric was compared with anything.");
         return Fact { question, answer: Phrase::plain("Nothing to judge"), note };
     }
     let answer =
@@ -232,7 +233,7 @@ fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
         (counts.improved, Tone::Better, totals.faster.to_owned()),
     ];
     if counts.judged() == 0 {
-        answer = answer.text("Cannot be told");
+        answer = answer.text("Unknown");
     } else if moved.iter().all(|(count, ..)| *count == 0) {
         answer = answer.text("Nothing");
     }
@@ -242,9 +243,9 @@ fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
         answer = if answer.parts.is_empty() { answer.mark(mark) } else { answer.text(", ").mark(mark) };
     }
     let mut note = Phrase::default();
-    if let Some(could_see) = totals.could_see {
-        let words = format!("Half of the comparisons could see {} or less.", number::percent_size(could_see));
-        note = note.then(Phrase::plain(words));
+    if let Some(detectable) = totals.detectable {
+        let size = number::percent_size(detectable);
+        note = note.then(Phrase::plain(format!("The median minimum detectable effect is {size}.")));
     }
     let present = analysis.suites.iter().filter_map(|suite| Some((suite, suite.environment_changes.as_ref()?)));
     let moved: Vec<&SuiteAnalysis> =
@@ -256,7 +257,7 @@ fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
     } else if present.count() > 0 {
         note = note.then(Phrase::plain("No environment changed since the run before."));
     } else if totals.suites > 0 {
-        note = note.then(Phrase::plain("There is no run before to hold an environment against."));
+        note = note.then(Phrase::plain("There is no run before to compare the environment with."));
     }
     Fact { question: "Did anything change?", answer, note }
 }

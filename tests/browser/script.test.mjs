@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { browser, files, longest, openIn, pages, runs, text, told, url } from "./site.mjs";
+import { browser, files, longest, openIn, pages, runs, text, trendOf, url } from "./site.mjs";
 
 let chromium;
 before(async () => (chromium = await browser()));
@@ -53,7 +53,7 @@ for (const javaScriptEnabled of [true, false]) {
 
 for (const width of [1280, 390]) {
   test(`the keyboard walks over every run of a series, at ${width} px`, async () => {
-    const page = longest(), all = runs(told(page));
+    const page = longest(), all = runs(trendOf(page));
     assert.ok(all > 50, `${all} runs are more than the table lists`);
     const { context, tab, said } = await open(page, { viewport: { width, height: 900 } });
     await chart(tab).focus();
@@ -240,8 +240,8 @@ test("days are sorted by time, shares and units by what they are", async () => {
   const { context, tab } = await open("runs/index.html");
   const keys = await tab.evaluate(() => ["9 Sep 2023, 06:12", "10 Sep 2023, 00:12", "2 Jul 2026"].map(orderOf).sort(order.compare));
   assert.deepEqual(keys, ["2023-9-9, 06:12", "2023-9-10, 00:12", "2026-7-2"]);
-  const told = ["1 of 4\u202f000", "1 of 400", "2.901 G/s", "555.2 M/s", "4 KiB", "5 min", "\u2212386.5 \u00b5s", "\u2013"];
-  const figures = await tab.evaluate((told) => told.map(numberOf), told);
+  const texts = ["1 of 4\u202f000", "1 of 400", "2.901 G/s", "555.2 M/s", "4 KiB", "5 min", "\u2212386.5 \u00b5s", "\u2013"];
+  const figures = await tab.evaluate((texts) => texts.map(numberOf), texts);
   assert.deepEqual(figures.slice(0, 6), [1 / 4000, 1 / 400, 2.901e9, 555.2e6, 4096, 5]);
   assert.ok(Math.abs(figures[6] + 386.5e-6) < 1e-12 && figures[7] === null, figures.join(" "));
   const times = async () => (await tab.locator("table").first().locator("tbody tr").allInnerTexts())
@@ -296,7 +296,7 @@ test("a comparison goes along as Markdown and as CSV", async () => {
 
 for (const javaScriptEnabled of [true, false]) {
   test(`the values of a series go along as CSV, with${javaScriptEnabled ? "" : "out"} script`, async () => {
-    const page = longest(), { factor } = told(page);
+    const page = longest(), { factor } = trendOf(page);
     const { context, tab, said } = await open(page, { javaScriptEnabled });
     const button = tab.getByRole("button", { name: "Save as CSV", exact: true });
     assert.equal(await button.count(), javaScriptEnabled ? 1 : 0);
@@ -310,7 +310,7 @@ for (const javaScriptEnabled of [true, false]) {
       const lines = readFileSync(await download.path(), "utf8").split("\r\n");
       assert.equal(lines.shift(), "series_id,commit,commit_day,tags,value,unit");
       assert.equal(lines.pop(), "", "the last line ends");
-      assert.equal(lines.length, runs(told(page)), "a line a run");
+      assert.equal(lines.length, runs(trendOf(page)), "a line a run");
       const cells = lines.map((line) => line.split(","));
       for (const [series, commit, day, , value, unit] of cells) {
         assert.equal(series, id);
@@ -361,9 +361,9 @@ test("filters and the order of a table stay in the address", async () => {
   assert.ok(heads.some((head) => /^\(\d+ of \d+\)$/.test(head)), `a head tells how many of its rows are left: ${heads}`);
   assert.equal(heads.reduce((sum, head) => sum + Number(head.match(/\d+/)[0]), 0), await shown());
   await address(tab, "machine", machine);
-  await tab.locator("#result-rows .sort", { hasText: "Could see" }).click();
+  await tab.locator("#result-rows .sort", { hasText: "Detectable" }).click();
   assert.match(await address(tab, "sort"), /^0\.\d+\.up$/);
-  await tab.locator("#result-rows .sort", { hasText: "Could see" }).click();
+  await tab.locator("#result-rows .sort", { hasText: "Detectable" }).click();
   const names = () => tab.locator("#result-rows tbody tr:visible .id").allTextContents();
   const [before, chosen] = [await names(), await tab.evaluate(() => location.href)];
   await tab.goto("about:blank");

@@ -51,12 +51,12 @@ export async function browser() {
 export const text = (page) => readFileSync(path.join(folder, page), "utf8");
 
 /** The data that the page of a series holds for its chart. */
-export const told = (page) => JSON.parse(text(page).match(/<script type="application\/json">(.*?)<\/script>/s)[1]);
+export const trendOf = (page) => JSON.parse(text(page).match(/<script type="application\/json">(.*?)<\/script>/s)[1]);
 export const runs = ({ places }) => places.length;
 
 /** The series with the most runs. */
 export const longest = () => pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"))
-  .reduce((best, page) => (runs(told(page)) > runs(told(best)) ? page : best));
+  .reduce((best, page) => (runs(trendOf(page)) > runs(trendOf(best)) ? page : best));
 
 /** A page in a tab of its own, with what its console says. */
 export async function openIn(chromium, page, options = {}) {

@@ -1,7 +1,7 @@
 // How values lie at a commit that is chosen in the chart of a series: drawn by the script as the page draws the newest one.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, openIn, pages, runs, text, told } from "./site.mjs";
+import { browser, openIn, pages, runs, text, trendOf } from "./site.mjs";
 
 let chromium;
 before(async () => (chromium = await browser()));
@@ -9,7 +9,7 @@ after(async () => chromium?.close());
 
 /** Pages of series with such a picture, that with the most runs first. */
 const drawn = pages.filter((page) => page.startsWith("series/") && text(page).includes("id=\"spread\""))
-  .sort((a, b) => runs(told(b)) - runs(told(a)));
+  .sort((a, b) => runs(trendOf(b)) - runs(trendOf(a)));
 
 const part = (tab) => tab.locator("section[aria-labelledby=spread]");
 const press = (tab, name) => part(tab).getByRole("button", { name, exact: true }).click();
@@ -65,8 +65,8 @@ test("a click and a walk in the chart choose, and a run that is too old says so"
   await svg.click({ position: { x: box.width * 0.1, y: box.height / 2 } });
   await tab.waitForURL(/commit=/);
   const old = await state(tab);
-  const held = told(drawn[0]).processes.values.length;
-  assert.ok(held <= 50 && held < runs(told(drawn[0])), "there are runs before those");
+  const held = trendOf(drawn[0]).processes.values.length;
+  assert.ok(held <= 50 && held < runs(trendOf(drawn[0])), "there are runs before those");
   assert.match(old.note, /is an earlier one\. Shown are \d+ runs of its level (before|after) it\.$/);
   assert.deepEqual(old.rows.slice(2).map((row) => row[2]), Array(5).fill("–"));
   await svg.press("End");
@@ -86,18 +86,18 @@ test("the script draws the newest run as the page does", async () => {
   for (const page of drawn.slice(0, 6)) {
     const { context, tab } = await openIn(chromium, page);
     const { mine, own } = await tab.evaluate(() => {
-      const told = JSON.parse(document.querySelector("figure.trend script").textContent), runs = runsOf(told);
+      const trend = JSON.parse(document.querySelector("figure.trend script").textContent), runs = runsOf(trend);
       const section = document.getElementById("spread").closest("section"), svg = section.querySelector("svg");
       const boxes = () => [...svg.querySelectorAll("path.band, path.level, path.grid, path.dots")]
         .map((one) => [one.getAttribute("class"), one.getBBox()]).map(([kind, { x, y, width, height }]) => [kind, x, y, width, height]);
       const own = { boxes: boxes(), texts: [...svg.querySelectorAll("text")].map((one) => one.textContent) };
       own.figures = [...section.querySelectorAll("tbody tr")].map((row) => [...row.cells].slice(1).map((cell) => cell.textContent));
-      const lists = (told.processes?.values ?? []), level = besideOf(told, runs, runs.length - 1, (i) => i === runs.length - 1).values;
-      svg.replaceChildren(...drawSpread(svg.namespaceURI, told, [["level", level], ["newest", lists.at(-1)]]));
+      const lists = (trend.processes?.values ?? []), level = othersOf(trend, runs, runs.length - 1, (i) => i === runs.length - 1).values;
+      svg.replaceChildren(...drawSpread(svg.namespaceURI, trend, [["level", level], ["newest", lists.at(-1)]]));
       const mine = { boxes: boxes(), texts: [...svg.querySelectorAll("text")].map((one) => one.textContent) };
       const quarters = [level, lists.at(-1)].map(quartersOf);
       mine.figures = [[level.length, lists.at(-1).length].map(count),
-        ...["lowest", "first", "median", "third", "highest"].map((name) => quarters.map((one) => value([told.factor], one[name])))];
+        ...["lowest", "first", "median", "third", "highest"].map((name) => quarters.map((one) => value([trend.factor], one[name])))];
       return { mine, own };
     });
     assert.deepEqual([...mine.texts].sort(), [...own.texts].sort(), page);
@@ -153,11 +153,11 @@ test("runs that were not fitted are a measurement each and belong to no level, a
   const { context, tab, said } = await openIn(chromium, drawn[0]);
   const { outcome, zero } = await tab.evaluate(() => {
     const runs = [0, 1, 2, 2, 2.5, 2.5, 3].map((place) => ({ place, value: 1 + place }));
-    const told = { lines: [[0, 3, 1, 1]], processes: { apart: [3, 4, 5] }, factor: 1, symbol: "s" };
-    const outcome = [[6, [6]], [4, [4]]].map(([at, own]) => besideOf(told, runs, at, (i) => own.includes(i)));
+    const trend = { lines: [[0, 3, 1, 1]], processes: { apart: [3, 4, 5] }, factor: 1, symbol: "s" };
+    const outcome = [[6, [6]], [4, [4]]].map(([at, own]) => othersOf(trend, runs, at, (i) => own.includes(i)));
     const zero = drawSpread("http://www.w3.org/2000/svg", { factor: 1, symbol: "s" }, [["level", [0, 0]], ["chosen", [0]]]).length;
-    const drift = { ...told, lines: [[0, 1, 1, 1], [1, 3, 1, 2]] }, none = { ...told, lines: [] };
-    outcome.push(besideOf(drift, runs, 6, (i) => i === 6), besideOf(none, runs, 6, (i) => i === 6));
+    const drift = { ...trend, lines: [[0, 1, 1, 1], [1, 3, 1, 2]] }, none = { ...trend, lines: [] };
+    outcome.push(othersOf(drift, runs, 6, (i) => i === 6), othersOf(none, runs, 6, (i) => i === 6));
     return { outcome, zero };
   });
   assert.deepEqual(outcome.map(({ values }) => values), [[1, 2, 3], [1, 2, 3], [2, 3], [1, 2, 3]]);

@@ -48,10 +48,10 @@ fn one_run_gives_every_kind_of_page() {
     let history = Crafted::with_sessions(1);
     let site = site(&history);
     assert!(page(&site, "index.html").contains("pack"));
-    assert!(page(&site, "matrix/cpu.html").contains("the only commit that was measured"));
+    assert!(page(&site, "matrix/cpu.html").contains("the only measured commit"));
     assert!(page(&site, "compare/index.html").contains("1 measured commit"));
     let series = site.iter().find(|(path, _)| path.contains("/series/cpu-pack")).expect("it has a page");
-    assert!(series.1.contains("Too few points to tell a change") && series.1.contains("<svg"), "{}", series.0);
+    assert!(series.1.contains("Too few points to find a change") && series.1.contains("<svg"), "{}", series.0);
 }
 
 #[test]

@@ -192,13 +192,13 @@ fn the_site_tells_what_is_wrong_with_a_release() {
     assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
     // A waiver that was written by hand, for an item that there is not.
     let ledger = sandbox.read("_site/ledger.html");
-    assert!(ledger.contains("1 entry is in force") && !ledger.contains("of nothing known"), "{ledger}");
+    assert!(ledger.contains("1 entry is in force") && !ledger.contains("without effect"), "{ledger}");
     let commit = sandbox.git(&["rev-parse", "v2"]);
     for (item, told, state) in [
         (
             "covrage",
-            "</span> has no item <span class=\"id\">covrage</span>: it answers for nothing.",
-            "?</i>of nothing known",
+            "</span> has no item <span class=\"id\">covrage</span>: this entry has no effect.",
+            "?</i>without effect",
         ),
         ("notes", "<span class=\"id\">notes</span>", "◆</i>in force"),
     ] {
@@ -214,13 +214,13 @@ fn the_site_tells_what_is_wrong_with_a_release() {
     assert!(page.contains("no-go") && page.contains("there is no"), "{page}");
     // Of many releases the newest have a page, and the list says which do not.
     let list = sandbox.read("_site/releases/index.html");
-    assert!(list.contains("3 releases, the newest") && !list.contains("without a page"), "{list}");
+    assert!(list.contains("3 releases, the newest") && !list.contains("Without a page"), "{list}");
     let more: String = (4..=23).map(|number| format!("[[release]]\nname = \"v{number}\"\n")).collect();
     sandbox.write("release/releases.toml", &format!("{releases}{more}"));
     sandbox.sprag(&["site"]).expect(0);
     let list = sandbox.read("_site/releases/index.html");
     assert!(
-        list.contains("22 releases, the newest") && list.contains("without a page: 2 releases listed before v4."),
+        list.contains("22 releases, the newest") && list.contains("Without a page: 2 releases listed before v4."),
         "{list}"
     );
     assert!(!sandbox.project.join("_site/release/v2.html").exists());

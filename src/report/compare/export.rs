@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 8] = [
     ("Level at B", "n"),
     ("Change", "n"),
     ("95\u{202f}% interval", "n"),
-    ("Could see", "n"),
+    ("Detectable", "n"),
 ];
 
 /// What is said of a commit that was not measured.

@@ -173,7 +173,7 @@ fn headline(kernels: &[Judged<'_>], words: [&str; 2]) -> Vec<[String; 3]> {
         return vec![piece("", "", format!("No verdict of {}", number::counted(none, "series", "series")))];
     }
     if worse + better == 0 {
-        pieces.push(piece("", "", "No change told:".to_owned()));
+        pieces.push(piece("", "", "No change found:".to_owned()));
     }
     pieces.push(piece("", "", format!("{} unchanged, {} without verdict", number::count(same), number::count(none))));
     pieces

@@ -1,74 +1,113 @@
 //! Cells that several tables show alike.
 
+use crate::catalog::Catalog;
 use crate::chart::spark::{self, Spark};
 use crate::fit::Fit;
 use crate::mark::{Mark, Tone};
 use crate::phrase::Phrase;
-use crate::{number, reasons};
+use crate::{date, link, number, reasons};
 use sprag_base::stats::describe;
 use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::head::RunHead;
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::{Scale, Unit};
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// One prefix is kept for a group of values when the largest is at most this many times the smallest; beyond, four
-/// digits of the one are too many zeros of the other.
+/// One prefix serves a group of values when the largest is at most this many times the smallest; beyond, four digits of
+/// the one are too many zeros of the other.
 const ONE_PREFIX: f64 = 1e5;
-
-/// A change with its colour; coloured only where a verdict stands behind it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Change {
-    pub(super) class: &'static str,
-    /// The figure, or an en dash.
-    pub(super) figure: String,
-}
 
 /// A comparison in cells.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judgement {
-    /// The change against the baseline.
-    pub(super) change: Change,
+    /// The change against the baseline, coloured where a rule decided.
+    pub(super) change: Phrase,
     pub(super) interval: String,
     /// How far it may go.
     pub(super) limit: String,
-    /// The smallest change it could have shown.
-    pub(super) could_see: String,
+    /// The minimum detectable effect.
+    pub(super) detectable: String,
     pub(super) mark: Mark,
     /// Why, and what else there is to know.
     pub(super) reason: Phrase,
     /// Whether the row deserves a tint.
-    pub(super) bad: bool,
-}
-
-impl Change {
-    /// A change without a verdict.
-    pub(super) fn plain(change: Option<f64>) -> Change {
-        Change { class: "", figure: change.map_or(number::NONE.to_owned(), number::percent) }
-    }
+    pub(super) is_bad: bool,
 }
 
 impl Judgement {
     pub(super) fn new(comparison: &Comparison) -> Judgement {
         let effect = comparison.effect;
         let mark = Mark::of_comparison(comparison);
-        let decided = matches!(comparison.verdict, Verdict::Improved | Verdict::Regressed);
+        let is_decided = matches!(comparison.verdict, Verdict::Improved | Verdict::Regressed);
+        let change = or_none(effect.map(|effect| effect.change), number::percent);
         Judgement {
-            change: Change {
-                class: if decided { mark.class() } else { "" },
-                figure: effect.map_or(number::NONE.to_owned(), |effect| number::percent(effect.change)),
-            },
-            interval: effect
-                .and_then(|effect| effect.interval)
-                .map_or(number::NONE.to_owned(), number::percent_interval),
-            limit: limit(comparison).map_or(number::NONE.to_owned(), number::percent),
-            could_see: effect
-                .and_then(|effect| effect.detectable)
-                .map_or(number::NONE.to_owned(), number::percent_size),
+            change: tinted(if is_decided { mark.tone } else { Tone::Plain }, change),
+            interval: or_none(effect.and_then(|effect| effect.interval), number::percent_interval),
+            limit: or_none(limit(comparison), number::percent),
+            detectable: or_none(effect.and_then(|effect| effect.detectable), number::percent_size),
             mark,
             reason: Phrase::quoted(&reasons::own(comparison, &[])),
-            bad: matches!(comparison.verdict, Verdict::Regressed | Verdict::Missing) && !comparison.is_accepted(),
+            is_bad: matches!(comparison.verdict, Verdict::Regressed | Verdict::Missing) && !comparison.is_accepted(),
         }
     }
+
+    /// What a table shows of a series: the change against its baseline, and the verdict or why there is none.
+    pub(super) fn of_series(series: &SeriesAnalysis) -> (Phrase, Mark) {
+        let plain = |word: &str| Mark::new(Tone::Plain, "–", word);
+        match series.comparison.as_ref().map(Judgement::new) {
+            Some(judgement) => (judgement.change, judgement.mark),
+            None if series.at_tip => (percent(series.latest.change_baseline), plain("not judged")),
+            None => (number::NONE.into(), plain("not in the newest run")),
+        }
+    }
+}
+
+/// A value in words, or an en dash.
+pub(super) fn or_none<T>(value: Option<T>, words: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| number::NONE.to_owned(), words)
+}
+
+/// A change without a verdict.
+pub(super) fn percent(change: Option<f64>) -> Phrase {
+    or_none(change, number::percent).into()
+}
+
+/// A figure in the colour of a verdict.
+pub(super) fn tinted(tone: Tone, figure: String) -> Phrase {
+    if tone == Tone::Plain { figure.into() } else { Mark::new(tone, "", figure).into() }
+}
+
+/// A mark and words in the environment's colour.
+pub(super) fn fact(name: &str) -> Mark {
+    Mark::new(Tone::Environment, "◇", name.replace('_', " "))
+}
+
+/// When a run began, with a link to its page or to where its commit is compared.
+pub(super) fn began(catalog: &Catalog<'_>, run: &RunHead) -> Phrase {
+    Phrase::default().to(catalog.run_place(&run.id), date::moment(run.timestamp))
+}
+
+/// The commit of a run in its first digits.
+pub(super) fn commit(catalog: &Catalog<'_>, run: &RunHead) -> Phrase {
+    match &run.commit {
+        Some(commit) => commit_link(catalog, &commit.sha),
+        None => number::NONE.into(),
+    }
+}
+
+/// The first digits of a commit, with a link to its page where it has one.
+pub(super) fn commit_link(catalog: &Catalog<'_>, sha: &str) -> Phrase {
+    Phrase::default().name(catalog.commit_page(sha), crate::text::short_commit(sha))
+}
+
+/// A benchmark with a link to the page of its series, where that has one.
+pub(super) fn series_link(catalog: &Catalog<'_>, series: &str, benchmark: &str) -> Phrase {
+    Phrase::default().name(catalog.series_page(series), crate::text::short_benchmark(benchmark))
+}
+
+/// A suite that has a matrix, with a link to it.
+pub(super) fn matrix_page(catalog: &Catalog<'_>, suite: &str) -> Option<String> {
+    catalog.matrix_suites.contains(suite).then(|| link::matrix(suite))
 }
 
 /// How far a comparison's value may be from the baseline, as a change.
@@ -84,17 +123,13 @@ pub(super) fn group_scale(unit: Unit, values: &[f64]) -> Scale {
     unit.scale(sizes.get(sizes.len() / 2).copied().unwrap_or(1.0))
 }
 
-/// Rows that share a metric and a prefix.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct MetricRows<T> {
-    pub(super) metric: Metric,
-    pub(super) scale: Scale,
-    pub(super) rows: Vec<T>,
-}
-
-/// Splits rows into groups that share a metric and a prefix. Groups stand in the order of their first row, and rows
-/// within a group keep their order. `metric_of` gives the metric and the value of a row.
-pub(super) fn by_metric<T>(rows: Vec<T>, metric_of: impl Fn(&T) -> (Metric, Option<f64>)) -> Vec<MetricRows<T>> {
+/// Groups of rows that share a metric and a prefix, each row with its scale. Groups follow the order of their first row, and
+/// rows within a group keep their order. `metric_of` gives the metric and the value of a row, `heading` that of a group.
+pub(super) fn by_metric<T>(
+    rows: Vec<T>,
+    metric_of: impl Fn(&T) -> (Metric, Option<f64>),
+    heading: impl Fn(&Metric, Scale) -> String,
+) -> Vec<(String, Vec<(Scale, T)>)> {
     let mut by_name: Vec<(Metric, Vec<T>)> = Vec::new();
     for row in rows {
         let (metric, _) = metric_of(&row);
@@ -103,7 +138,7 @@ pub(super) fn by_metric<T>(rows: Vec<T>, metric_of: impl Fn(&T) -> (Metric, Opti
             None => by_name.push((metric, vec![row])),
         }
     }
-    let mut groups: Vec<MetricRows<T>> = Vec::new();
+    let mut groups: Vec<(Scale, String, Vec<(Scale, T)>)> = Vec::new();
     for (metric, rows) in by_name {
         let values: Vec<f64> = rows.iter().filter_map(|row| metric_of(row).1).filter(|value| *value != 0.0).collect();
         let sizes = values.iter().map(|value| value.abs());
@@ -113,13 +148,13 @@ pub(super) fn by_metric<T>(rows: Vec<T>, metric_of: impl Fn(&T) -> (Metric, Opti
         for row in rows {
             let own = metric_of(&row).1.filter(|_| spread > ONE_PREFIX).map(|value| metric.unit.scale(value));
             let scale = own.unwrap_or(common);
-            match groups[first_of_metric..].iter_mut().find(|group| group.scale == scale) {
-                Some(group) => group.rows.push(row),
-                None => groups.push(MetricRows { metric: metric.clone(), scale, rows: vec![row] }),
+            match groups[first_of_metric..].iter_mut().find(|group| group.0 == scale) {
+                Some(group) => group.2.push((scale, row)),
+                None => groups.push((scale, heading(&metric, scale), vec![(scale, row)])),
             }
         }
     }
-    groups
+    groups.into_iter().map(|(_, heading, rows)| (heading, rows)).collect()
 }
 
 /// What a group of values is: `time in ms, lower is better`.
@@ -141,6 +176,17 @@ pub(super) fn auxiliary_words(metric: &Metric, scale: Scale) -> String {
     format!("control and calibration: {}{unit}", metric.name)
 }
 
+/// The median of shares, an en dash where there are none.
+pub(super) fn median_share(shares: impl Iterator<Item = f64>) -> String {
+    or_none(describe::median(&shares.collect::<Vec<f64>>()), number::percent_size)
+}
+
+/// The median of minimum detectable effects, an en dash where there are none.
+pub(super) fn median_detectable(sizes: impl Iterator<Item = f64>) -> String {
+    or_none(describe::median(&sizes.collect::<Vec<f64>>()), number::could_see)
+}
+
+/// The newest runs of a series as a sparkline.
 pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
     let tone = series.comparison.as_ref().map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict));
     spark::draw(&Spark {
@@ -153,19 +199,7 @@ pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
     })
 }
 
-/// The median of shares, an en dash where there are none.
-pub(super) fn median_share(shares: impl Iterator<Item = f64>) -> String {
-    let median = describe::median(&shares.collect::<Vec<f64>>());
-    median.map_or_else(|| number::NONE.to_owned(), number::percent_size)
-}
-
-/// The median of the smallest changes that show, an en dash where there are none.
-pub(super) fn could_see(sizes: impl Iterator<Item = f64>) -> String {
-    let median = describe::median(&sizes.collect::<Vec<f64>>());
-    median.map_or_else(|| number::NONE.to_owned(), number::could_see)
-}
-
-/// The fit of a series as a sparkline: its points with the levels over them; of one that is not fitted, its newest runs.
+/// The fit of a series as a sparkline: its points with the levels over them; without a fit, its newest runs.
 pub(super) fn fit_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> String {
     let Some((fit, level)) = fit.and_then(|fit| Some((fit, fit.newest_level()?))) else { return sparkline(series) };
     let scale = series.series.metric.unit.scale(level);
@@ -178,10 +212,15 @@ pub(super) fn fit_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> S
         0 => format!("Flat at {level}"),
         turns => format!("{}, now at {level}", number::counted(turns, "change", "changes")),
     };
+    fitted_spark(fit, None, tone, label)
+}
+
+/// The points of a fit with its levels over them.
+pub(super) fn fitted_spark(fit: &Fit<'_>, baseline: Option<f64>, tone: Tone, label: String) -> String {
     spark::draw(&Spark {
         values: fit.series.pooled.iter().map(|point| point.value).collect(),
         levels: fit.pieces().into_iter().map(|piece| (piece.points, piece.from, piece.to)).collect(),
-        baseline: None,
+        baseline,
         tone,
         dots: spark::DOTS,
         label,
@@ -194,14 +233,14 @@ mod tests {
 
     #[test]
     fn a_group_has_one_metric_and_one_prefix() {
+        let check = |rows: Vec<(Metric, Option<f64>)>, expected: &[(&str, usize)]| {
+            let groups = by_metric(rows, Clone::clone, |metric, scale| format!("{} {}", metric.name, scale.symbol));
+            let shown: Vec<(&str, usize)> = groups.iter().map(|(heading, rows)| (&**heading, rows.len())).collect();
+            assert_eq!(shown, expected);
+        };
         let time = |value: f64| (Metric::time(), Some(value));
         let rows = vec![time(1e-3), (Metric::throughput("x"), Some(1e9)), time(2e-3), time(5e-5)];
-        let groups = by_metric(rows, |row| row.clone());
-        let shown: Vec<(String, &str, usize)> =
-            groups.iter().map(|group| (group.metric.name.clone(), group.scale.symbol, group.rows.len())).collect();
-        assert_eq!(shown, vec![("time".to_owned(), "ms", 3), ("x".to_owned(), "G/s", 1)]);
-        let far = by_metric(vec![time(1.0), time(1e-9), time(2.0)], |row| row.clone());
-        let shown: Vec<(&str, usize)> = far.iter().map(|group| (group.scale.symbol, group.rows.len())).collect();
-        assert_eq!(shown, vec![("s", 2), ("ns", 1)]);
+        check(rows, &[("time ms", 3), ("x G/s", 1)]);
+        check(vec![time(1.0), time(1e-9), time(2.0)], &[("time s", 2), ("time ns", 1)]);
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 use rayon::prelude::*;
 
+use super::cell;
+use super::commit::pieces;
 use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
 use crate::chart::range;
@@ -14,20 +16,24 @@ use crate::compare::export;
 use crate::compare::pairs::{Pair, Pairs};
 use crate::compare::table::{self, Group, SummaryRow};
 use crate::compare::words::{ComparedRow, Kind};
+use crate::mark::Tone;
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use crate::sheet::{Banner, Block, Cell, Rows, Section, Sheet};
 use crate::trend::words;
-use crate::{ReportError, link, number};
+use crate::{ReportError, link};
 use sprag_model::page::Page;
 
 /// The rows that a page lists of what changed, and up to how many it lists of another group: beyond, none.
 const CHANGED_ROWS: usize = 40;
 const OTHER_ROWS: usize = 10;
 
-/// The rows that it lists of what may have changed, of the pairs that tell of the present. Of others that is mostly what drifts,
-/// the same on every page and with every run another digit: these are named.
+/// The rows that it lists of what may have changed, where the pair is about the present. For other pairs that is mostly what
+/// drifts, the same on every page and with every run another digit: these are only named.
 const DOUBTFUL_ROWS: usize = 10;
 
-/// So many pairs of releases tell of the present, the newest: mostly the newest commit against the newest release, and that against
-/// the one before.
+/// The newest pairs of releases are about the present: mostly the newest commit against the newest release, and that against the one
+/// before.
 const NEWEST_RELEASES: usize = 2;
 
 /// So many of those that are counted are named.
@@ -37,20 +43,15 @@ const NAMED: usize = 5;
 #[template(path = "compare.html")]
 struct ComparePage<'a> {
     frame: Frame,
-    headline: Vec<[String; 3]>,
-    lede: String,
+    sheet: Sheet,
     sides: [Side<'a>; 2],
-    banners: Vec<[String; 2]>,
     /// Whether anything was measured at both.
     has_rows: bool,
-    summary: Vec<SummaryRow>,
-    summary_note: String,
-    words: [String; 2],
     scale: String,
     /// The page as Markdown, or nothing.
     markdown: String,
     rows_note: &'static str,
-    /// The groups of which there are rows.
+    /// The groups that have rows.
     listed: Vec<Shown>,
     /// Whether there are so many that one may look for some.
     has_filter: bool,
@@ -59,12 +60,11 @@ struct ComparePage<'a> {
 
 struct Side<'a> {
     letter: char,
-    name: &'a str,
     commit: &'a str,
     tags: &'a str,
     subject: &'a str,
     day: &'a str,
-    /// What is said of one that was not measured.
+    /// What the page says of one that was not measured.
     unmeasured: &'static str,
 }
 
@@ -77,14 +77,11 @@ struct Shown {
     rows: Vec<ComparedRow>,
 }
 
-/// The pieces of a headline: class, glyph and words of each.
-pub(super) type Headline = Vec<[String; 3]>;
-
 /// What a page says about the geometric means.
-pub(super) const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse. Below it stand its 95 % limits, as if all erred together; a series that is called unchanged counts as anything from no change to what was measured at the two commits, give or take its noise.";
+const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series; positive is worse. Its 95 % limits assume that all series err together. A series called unchanged contributes anything from no change to what was measured at the two commits, within its noise.";
 
 /// What a page says about its rows.
-pub(super) const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, as the series stands now and rounded up, and × how many times as large the change is; where changes are drawn, the grey band is as wide.";
+const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is between levels, not between two runs. Detectable is the minimum detectable effect: the smallest change that shows once eight points are measured after it, rounded up. Below it, × how many times as large the change is. Where changes are drawn, the grey band is as wide.";
 
 impl ComparedRow {
     /// The colour of its change: there is one only where a verdict stands behind it.
@@ -108,80 +105,93 @@ impl ComparedRow {
     }
 }
 
-impl SummaryRow {
-    /// Whether there are any at that place of the counts.
-    fn has(&self, place: usize) -> bool {
-        self.counts[place] > 0
-    }
-}
-
 /// The pages of all pairs that have one, and the page that leads to them and compares any two.
 pub(crate) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
     let pairs = Pairs::new(data, catalog);
     let all: Vec<Pair> = pairs.all().into_iter().collect();
-    // The others are looked at for what changed, and with every run the fits behind them take another digit.
+    // The others are read for what changed, and with every run the fits behind them get another digit.
     let is_present = |pair: &Pair| pair.as_newest || pairs.releases.iter().take(NEWEST_RELEASES).any(|one| one == pair);
-    let made: Result<Vec<(Vec<Page>, Headline)>, ReportError> =
+    let made: Result<Vec<(Vec<Page>, Phrase)>, ReportError> =
         all.par_iter().map(|pair| one(catalog, data, *pair, is_present(pair))).collect();
-    let (made, headlines): (Vec<Vec<Page>>, Vec<Headline>) = made?.into_iter().unzip();
+    let (made, headlines): (Vec<Vec<Page>>, Vec<Phrase>) = made?.into_iter().unzip();
     let mut pages: Vec<Page> = made.into_iter().flatten().collect();
     let headlines = all.into_iter().zip(headlines).collect();
     pages.push(index(catalog, data, &pairs, &headlines)?);
     Ok(pages)
 }
 
-pub(super) fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
+fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     let (a, b) = (&data.commit(pair.a).sha, &data.commit(pair.b).sha);
     link::file_word("commit", a)?;
     link::file_word("commit", b)?;
     Ok(pair.page(data))
 }
 
-/// The page of a pair, and of one that tells of the present the same as Markdown, which the script writes of any; and its
-/// headline.
-fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Result<(Vec<Page>, Headline), ReportError> {
+/// The page of a pair, of one about the present also as Markdown, which the script writes of any; and its headline.
+fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Result<(Vec<Page>, Phrase), ReportError> {
     let path = path(data, pair)?;
     let table = table::listed(data, pair.a, pair.b, |kind, all| most(is_present, kind, all));
-    let of_list = table.headline.clone();
+    let headline = pieces(&table.headline);
     let (a, b) = (data.commit(pair.a), data.commit(pair.b));
     let names = [pair.a, pair.b].map(|number| data.name(number));
     let tags = [a.tags.join(", "), b.tags.join(", ")];
-    let headline: Vec<&str> = table.headline.iter().map(|piece| piece[2].as_str()).collect();
-    let title = format!("{} to {}", names[0], names[1]);
     let markdown = is_present.then(|| {
         let bytes = export::markdown(data, [pair.a, pair.b], &table).into_bytes();
         Page { path: link::compare_markdown(&path), bytes }
     });
     let has_rows = !table.summary.is_empty();
-    let (summary, left_out) = if is_present { (table.summary, String::new()) } else { of_change(table.summary) };
+    let (rows, left_out) = if is_present { (table.summary, String::new()) } else { of_change(table.summary) };
     let groups = table.groups.into_iter().map(|group| shown(group, is_present));
     let (listed, counted): (Vec<Shown>, _) = groups.partition(|group| !group.rows.is_empty());
+    let title = format!("{} to {}", names[0], names[1]);
+    let banner = |[strong, words]: [String; 2]| Banner {
+        tone: Tone::Environment,
+        words: Phrase::default().strong(strong).text(format!(" {words}")),
+    };
     let template = ComparePage {
-        frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
-            .of_one(catalog, None),
-        lede: lede(data, pair),
-        sides: [side('A', a, &names[0], &tags[0]), side('B', b, &names[1], &tags[1])],
-        banners: table.banners,
+        frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.words()))
+            .for_subject(catalog, None),
+        sheet: Sheet {
+            crumb: Phrase::default().link(link::COMPARE, "Compare").text(format!(" / {} and {}", names[0], names[1])),
+            headline: headline.clone(),
+            lede: lede(data, pair).into(),
+            banners: table.banners.into_iter().map(banner).collect(),
+            sections: summary(&rows, &table.words, left_out).into_iter().collect(),
+            ..Sheet::default()
+        },
+        sides: [side('A', a, &tags[0]), side('B', b, &tags[1])],
         has_rows,
-        summary_note: format!("{SUMMARY_NOTE}{left_out}"),
-        summary,
-        words: table.words.map(|word| word[..1].to_uppercase() + &word[1..]),
         rows_note: ROWS_NOTE,
         has_filter: listed.iter().map(|group| group.rows.len()).sum::<usize>() > OTHER_ROWS,
         listed,
         counted,
-        headline: table.headline,
         scale: table.scale,
         markdown: markdown.as_ref().map_or("", |page| page.path.trim_start_matches("compare/")).to_owned(),
     };
-    Ok((std::iter::once(self::page(path, &template)?).chain(markdown).collect(), of_list))
+    Ok((std::iter::once(self::page(path, &template)?).chain(markdown).collect(), headline))
 }
 
-fn side<'a>(letter: char, commit: &'a ComparedCommit, name: &'a str, tags: &'a str) -> Side<'a> {
+/// Counts and means by suite and machine.
+fn summary(rows: &[SummaryRow], words: &[String; 2], left_out: String) -> Option<Section> {
+    let mark = |n: usize, tone: Tone| cell::tinted(if n > 0 { tone } else { Tone::Plain }, count(n));
+    Rows::new("Counts and geometric mean by suite, element type and machine", rows)
+        .column("Suite", "", |row| row.suite.clone())
+        .column("Machine", "any", |row| row.machine.clone())
+        .column("Series", "n opt2", |row| count(row.counts[0]))
+        .column(table::capital(&words[0]), "n", |row| mark(row.counts[1], Tone::Worse))
+        .column(table::capital(&words[1]), "n", |row| mark(row.counts[2], Tone::Better))
+        .column("No change", "n opt2", |row| count(row.counts[3]))
+        .column("No verdict", "n", |row| count(row.counts[4]))
+        .column("Mean", "n", |row| Cell::noted(row.mean.clone(), row.interval.clone().into()))
+        .section("sum", "Summary", format!("{SUMMARY_NOTE}{left_out}"), "")
+        .wide()
+        .unless_empty()
+}
+
+fn side<'a>(letter: char, commit: &'a ComparedCommit, tags: &'a str) -> Side<'a> {
     let ComparedCommit { sha, day, subject, .. } = commit;
     Side {
         letter,
-        name,
         commit: sha.get(..12).unwrap_or(sha),
         tags,
         subject,
@@ -193,13 +203,12 @@ fn side<'a>(letter: char, commit: &'a ComparedCommit, name: &'a str, tags: &'a s
 fn lede(data: &Data, pair: Pair) -> String {
     let between = match data.between(pair.a, pair.b) {
         0 => "No commit was measured between the two.".to_owned(),
-        1 => "1 commit was measured between the two.".to_owned(),
-        many => format!("{} commits were measured between the two.", number::count(many)),
+        many => format!("{} measured between the two.", counted(many, "commit was", "commits were")),
     };
-    between + if pair.as_newest { " B is the newest commit, whichever that is." } else { "" }
+    between + if pair.as_newest { " B is always the newest commit." } else { "" }
 }
 
-/// How many rows of a kind the page or its Markdown may list, of so many.
+/// How many of the rows of a kind the page or its Markdown may list.
 fn most(is_present: bool, kind: Kind, all: usize) -> usize {
     match kind {
         Kind::Worse | Kind::Better | Kind::Doubt if is_present => export::ROWS,
@@ -212,12 +221,11 @@ fn most(is_present: bool, kind: Kind, all: usize) -> usize {
 /// The rows of suites where something changed, and how many others there are.
 fn of_change(mut rows: Vec<SummaryRow>) -> (Vec<SummaryRow>, String) {
     let all = rows.len();
-    rows.retain(|row| [1, 2].into_iter().any(|place| row.has(place)));
+    rows.retain(|row| row.counts[1] + row.counts[2] > 0);
     let words = match all - rows.len() {
         0 => String::new(),
         others => {
-            let more = number::counted(others, "more row", "more rows");
-            format!(" Left out: {more}, where no change is told.")
+            format!(" Left out: {} without a change.", counted(others, "more row", "more rows"))
         }
     };
     (rows, words)
@@ -230,7 +238,7 @@ fn shown(group: Group, is_present: bool) -> Shown {
     let mut names = Vec::new();
     match kind {
         None => {
-            // What changed stands first.
+            // What changed comes first.
             rows.sort_by_key(|row| !matches!(row.kind, Kind::Worse | Kind::Better));
             rows.truncate(OTHER_ROWS);
         }
@@ -251,88 +259,69 @@ fn shown(group: Group, is_present: bool) -> Shown {
         0 => String::new(),
         _ if has_more_names => "and others".to_owned(),
         hidden if hidden == all => String::new(),
-        more => format!("{} more with script", number::count(more)),
+        more => format!("{} more with script", count(more)),
     };
-    Shown { heading, count: number::count(all), names, rest, rows }
+    Shown { heading, count: count(all), names, rest, rows }
 }
 
 #[derive(Template)]
 #[template(path = "compare_index.html")]
 struct CompareIndexPage {
     frame: Frame,
-    lede: String,
-    lists: Vec<PairList>,
-    rule: [&'static str; 8],
+    sheet: Sheet,
     /// How to read what the script shows.
     notes: [&'static str; 2],
     can_compare: bool,
 }
 
-struct PairList {
-    id: &'static str,
-    heading: &'static str,
-    lines: Vec<PairLine>,
-}
-
-struct PairLine {
-    page: String,
-    a: String,
-    b: String,
-    day: String,
-    headline: Vec<[String; 3]>,
-}
-
 /// The rule in words for a reader.
 pub(super) const RULE: [&str; 8] = [
-    "Levels are held against each other, as fitted to all runs of a series. Two single runs differ by chance.",
-    "No change: both commits lie in one level, in levels that differ no longer, or in one drift that moves less between them than counts. A smaller change than the one that could be seen may be there.",
-    "Slower or faster: they lie in different levels. The interval is that of the change between the two.",
-    "Inconclusive: a commit may lie on either side of a change, in a drift, or in a series that is too short for levels.",
-    "Not comparable: the two were not measured in the same environment. What differs stands beside it.",
-    "Missing: measured at one of the two only.",
-    "The geometric mean counts a series without change as unchanged, and leaves out those without verdict. Its limits are the means of the lower and of the upper ends, as series of one run err together; a series without change lies between none and what was measured at the two commits, give or take its noise.",
-    "A commit with a tag that was not measured has of each series what was measured last before it, within fifty measured commits.",
+    "Levels are compared, as fitted to all runs of a series. Two single runs differ by chance.",
+    "No change: both commits are in one level, in levels that no longer differ, or in one drift that moves too little between them. A change below the minimum detectable effect may still be there.",
+    "Slower or faster: they are in different levels. The interval is that of the change between the two.",
+    "Inconclusive: a commit may be on either side of a change, in a drift, or in a series that is too short for levels.",
+    "Not comparable: the two were measured in different environments. The row names what differs.",
+    "Missing: measured at only one of the two.",
+    "The geometric mean counts a series without change as unchanged, and leaves out those without verdict. Its limits are the means of the lower and of the upper ends, because series of one run err together. A series without change contributes anything from none to what was measured at the two commits, within its noise.",
+    "A commit with a tag that was not measured uses for each series what was measured last before it, within fifty measured commits.",
 ];
 
-/// The page, with the headlines of the pairs.
-pub(super) fn index(
+/// The page that leads to all pairs and compares any two.
+fn index(
     catalog: &Catalog<'_>,
     data: &Data,
     pairs: &Pairs,
-    headlines: &BTreeMap<Pair, Headline>,
+    headlines: &BTreeMap<Pair, Phrase>,
 ) -> Result<Page, ReportError> {
-    let lines = |pairs: &[Pair]| -> Result<Vec<PairLine>, ReportError> {
-        pairs.iter().map(|pair| line(data, *pair, headlines[pair].clone())).collect()
+    let line = |pair: &Pair| -> Result<Phrase, ReportError> {
+        let names = [pair.a, pair.b].map(|number| data.name(number)).join(" to ");
+        let line = Phrase::default().link(path(data, *pair)?, names);
+        Ok(line.text(format!(", {}: ", data.commit(pair.b).day)).join(headlines[pair].clone()))
     };
-    let mut lists = vec![
-        PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines)? },
-        PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases)? },
-        PairList { id: "steps", heading: "Commits against the one measured before", lines: lines(&pairs.steps)? },
-    ];
-    lists.retain(|list| !list.lines.is_empty());
-    let commits = number::counted(data.commits.len(), "measured commit", "measured commits");
-    let series = number::counted(data.series_count(), "series", "series");
+    let mut sections = Vec::new();
+    for (id, heading, pairs) in [
+        ("baselines", "Since the baselines", &pairs.baselines),
+        ("releases", "Release by release", &pairs.releases),
+        ("steps", "Commits against the one measured before", &pairs.steps),
+    ] {
+        let lines = pairs.iter().map(line).collect::<Result<Vec<Phrase>, ReportError>>()?;
+        sections.push(Section::new(id, heading).items(lines));
+    }
+    sections.retain(|section| !section.blocks.is_empty());
+    sections.push(Section::new("rule", "How two commits are compared").items(RULE.map(Phrase::plain)));
+    let commits = counted(data.commits.len(), "measured commit", "measured commits");
+    let series = counted(data.series_count(), "series", "series");
     let lede = match data.commits.len() {
         0 | 1 => format!("{commits} of {series}: it takes two to compare."),
         _ => format!("{commits} and {series} can be compared."),
     };
-    let frame = Frame::new(catalog, link::COMPARE, Part::Compare, "Compare".to_owned(), lede.clone());
-    page(
-        link::COMPARE.to_owned(),
-        &CompareIndexPage {
-            frame,
-            lede,
-            lists,
-            rule: RULE,
-            notes: [SUMMARY_NOTE, ROWS_NOTE],
-            can_compare: data.commits.len() > 1,
-        },
-    )
-}
-
-fn line(data: &Data, pair: Pair, headline: Headline) -> Result<PairLine, ReportError> {
-    let [a, b] = [pair.a, pair.b].map(|number| data.name(number));
-    Ok(PairLine { page: path(data, pair)?, a, b, day: data.commit(pair.b).day.clone(), headline })
+    let template = CompareIndexPage {
+        frame: Frame::new(catalog, link::COMPARE, Part::Compare, "Compare".to_owned(), lede.clone()),
+        sheet: Sheet { headline: "Compare two commits".into(), lede: lede.into(), sections, ..Sheet::default() },
+        notes: [SUMMARY_NOTE, ROWS_NOTE],
+        can_compare: data.commits.len() > 1,
+    };
+    page(link::COMPARE.to_owned(), &template)
 }
 
 #[cfg(test)]
@@ -377,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn doubts_are_listed_where_a_page_tells_of_the_present_and_else_named() {
+    fn doubts_are_listed_where_a_page_is_about_the_present_and_else_named() {
         let doubts = [(Kind::Doubt, "a"), (Kind::Doubt, "a"), (Kind::Doubt, "\u{202e}b<i>"), (Kind::Doubt, "c")];
         let listed = shown(group("Inconclusive", &doubts), true);
         assert_eq!((listed.rows.len(), listed.names.len(), listed.rest.as_str()), (4, 0, ""));
@@ -390,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn of_controls_those_that_changed_stand_first_whatever_the_first_is() {
+    fn of_controls_those_that_changed_come_first_whatever_the_first_is() {
         let mut rows = vec![(Kind::Doubt, "quiet"); 12];
         rows.push((Kind::Worse, "slow"));
         for is_present in [true, false] {
@@ -410,7 +399,7 @@ mod tests {
         };
         let rows = vec![row([3, 1, 0, 2, 0]), row([3, 0, 0, 3, 0]), row([3, 0, 0, 2, 1]), row([3, 0, 0, 3, 0])];
         let (result, words) = of_change(rows);
-        assert_eq!((result.len(), words.as_str()), (1, " Left out: 3 more rows, where no change is told."));
+        assert_eq!((result.len(), words.as_str()), (1, " Left out: 3 more rows without a change."));
         assert_eq!(of_change(result).1, "");
     }
 }

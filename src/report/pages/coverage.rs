@@ -2,65 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use askama::Template;
-
 use super::cell;
-use super::frame::{Frame, Part, page};
+use super::frame::{Part, history_page};
 use crate::catalog::Catalog;
 use crate::fit::why_not_judged;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::order::natural;
 use crate::phrase::Phrase;
+use crate::sheet::{Rows, Section, Sheet};
 use crate::trend::reason;
 use crate::{ReportError, date, link};
 use sprag_model::page::Page;
-use sprag_model::trend::{SeriesTrend, Trend};
+use sprag_model::trend::{Due, SeriesTrend, Trend};
 
 /// The series that are named with their reasons, so that the page stays below a megabyte.
 const ROWS: usize = 1000;
-
-#[derive(Template)]
-#[template(path = "coverage.html")]
-struct CoveragePage {
-    frame: Frame,
-    headline: String,
-    lede: Phrase,
-    places: Vec<Place>,
-    groups: Vec<Group>,
-    rest: String,
-    left_out: String,
-}
-
-/// A suite on a machine.
-struct Place {
-    suite: String,
-    machine: String,
-    machine_page: String,
-    judged: String,
-    of: String,
-    share: String,
-    reasons: String,
-    could_see: String,
-    newest: String,
-    due: Mark,
-}
-
-/// The series of a suite on a machine that are not judged.
-struct Group {
-    heading: String,
-    count: String,
-    rows: Vec<Row>,
-}
-
-/// A series that is not judged.
-struct Row {
-    benchmark: String,
-    page: String,
-    metric: String,
-    why: Vec<String>,
-    what: Vec<Phrase>,
-}
 
 /// The page that says what is judged.
 pub(crate) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
@@ -74,122 +31,125 @@ pub(crate) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
             format!("{} of {} series judged; {} not, {reasons}", count(judged), count(total), count(rest))
         }
     };
-    let unjudged: Vec<&SeriesTrend> = trend.series.iter().filter(|one| !one.not_judged.is_empty()).collect();
-    let template = CoveragePage {
-        frame: Frame::new(catalog, link::COVERAGE, Part::Coverage, "Coverage".to_owned(), headline.clone()),
-        headline,
+    let sheet = Sheet {
+        headline: headline.into(),
         lede: lede(trend, judged),
-        places: places(catalog),
-        rest: match unjudged.len().saturating_sub(ROWS) {
-            0 => String::new(),
-            more => {
-                format!("{} are not named here; the pages of the series tell of them.", counted(more, "more", "more"))
-            }
-        },
-        groups: groups(&unjudged[..unjudged.len().min(ROWS)], catalog),
-        left_out: left_out(trend),
+        sections: places(catalog).into_iter().chain([unjudged(catalog)]).collect(),
+        ..Sheet::default()
     };
-    page(link::COVERAGE.to_owned(), &template)
+    history_page(catalog, (link::COVERAGE.to_owned(), Part::Coverage, "Coverage".to_owned()), sheet)
 }
 
 fn lede(trend: &Trend, judged: usize) -> Phrase {
-    let stale = trend.schedule.iter().filter(|due| due.stale).count();
-    let lede = match stale {
-        0 => Phrase::plain("No suite is older than the schedule allows."),
+    let lede = match trend.schedule.iter().filter(|due| due.stale).count() {
+        0 => Phrase::plain("Every suite ran within its schedule."),
         some => Phrase::default()
             .strong(format!("{} stale", counted(some, "suite is", "suites are")))
-            .text(": what they would show now is not known."),
+            .text(": its present state is unknown."),
     };
-    lede.text(format!(" “Nothing changed” on any page speaks of the {} alone.", counted(judged, "series", "series")))
+    lede.text(format!(
+        " “No change” on any page refers to the {} only.",
+        counted(judged, "judged series", "judged series")
+    ))
 }
 
-fn places(catalog: &Catalog<'_>) -> Vec<Place> {
+fn is_judged(one: &SeriesTrend) -> bool {
+    one.not_judged.is_empty()
+}
+
+/// The suites on their machines, where there are any.
+fn places(catalog: &Catalog<'_>) -> Option<Section> {
     let mut series: BTreeMap<(&str, &str), Vec<&SeriesTrend>> = BTreeMap::new();
     for one in &catalog.trend.series {
         series.entry((&one.suite, &one.machine.id)).or_default().push(one);
     }
-    let place = |due: &sprag_model::trend::Due| {
-        let none = Vec::new();
-        let all = series.get(&(due.suite.as_str(), due.machine.id.as_str())).unwrap_or(&none);
-        let judged = all.iter().filter(|one| one.not_judged.is_empty()).count();
-        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-        for one in all.iter().flat_map(|one| &one.not_judged) {
-            *reasons.entry(one.word()).or_default() += 1;
-        }
-        let words: Vec<String> = reasons
-            .iter()
-            .map(|(word, series)| format!("{}: {}", counted(*series, "series", "series"), reason(word).0))
-            .collect();
-        Place {
-            suite: due.suite.clone(),
-            machine: due.machine.name.clone(),
-            machine_page: catalog.machine_page(&due.machine.id).unwrap_or_default(),
-            judged: count(judged),
-            of: count(all.len()),
-            share: match all.len() {
-                0 => number::NONE.to_owned(),
-                all => number::percent_size(judged as f64 / all as f64),
-            },
-            reasons: match (words.is_empty(), all.is_empty()) {
-                (_, true) => "it has no series".to_owned(),
-                (true, _) => "all judged".to_owned(),
-                _ => words.join("; "),
-            },
-            could_see: cell::could_see(all.iter().filter_map(|one| one.detectable)),
-            newest: date::moment(due.newest),
-            due: match due.stale {
-                true => Mark::new(Tone::Doubt, "?", format!("{} old", counted(days(due.days), "day", "days"))),
-                false => Mark::new(Tone::Plain, "✓", "in time"),
-            },
-        }
-    };
-    catalog.trend.schedule.iter().map(place).collect()
+    let of_place =
+        |due: &'_ Due| series.get(&(due.suite.as_str(), due.machine.id.as_str())).cloned().unwrap_or_default();
+    let rows = catalog.trend.schedule.iter().map(|due| (due, of_place(due)));
+    let judged = |all: &[&SeriesTrend]| all.iter().filter(|one| is_judged(one)).count();
+    let note = "Detectable: the minimum detectable effect, the median over the series. It is the smallest change that shows in four \
+                cases of five once eight points are measured after it.";
+    Rows::new("Judged series by suite and machine", rows)
+        .column("Suite", "", |(due, _)| due.suite.clone())
+        .column("Machine", "place", |(due, _)| {
+            Phrase::default().to(catalog.machine_page(&due.machine.id), due.machine.name.clone())
+        })
+        .column("Judged", "n", |(_, all)| count(judged(all)))
+        .column("Of", "n named", |(_, all)| count(all.len()))
+        .column("Share", "n opt2", |(_, all)| {
+            cell::or_none((!all.is_empty()).then(|| judged(all) as f64 / all.len() as f64), number::percent_size)
+        })
+        .column("Detectable", "n opt2", |(_, all)| cell::median_detectable(all.iter().filter_map(|one| one.detectable)))
+        .column("Not judged, and why", "full any", |(_, all)| reasons(all))
+        .column("Newest run, UTC", "nb opt", |(due, _)| date::moment(due.newest))
+        .column("Schedule", "", |(due, _)| match due.stale {
+            true => {
+                let days = counted(due.days.max(0) as usize, "day", "days");
+                Mark::new(Tone::Doubt, "?", format!("{days} old"))
+            }
+            false => Mark::new(Tone::Plain, "✓", "in time"),
+        })
+        .section("places", "By suite and machine", note, "")
+        .unless_empty()
 }
 
-fn days(days: i64) -> usize {
-    days.max(0) as usize
-}
-
-fn row(one: &SeriesTrend, catalog: &Catalog<'_>) -> Row {
-    Row {
-        benchmark: one.benchmark.clone(),
-        page: catalog.series_page(&one.series).unwrap_or_default(),
-        metric: one.metric.name.clone(),
-        why: one.not_judged.iter().map(why_not_judged).collect(),
-        what: one.not_judged.iter().map(|one| reason(one.word()).1).collect(),
+/// Why the series of a suite on a machine are not judged.
+fn reasons(all: &[&SeriesTrend]) -> String {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in all.iter().flat_map(|one| &one.not_judged) {
+        *reasons.entry(one.word()).or_default() += 1;
+    }
+    let words =
+        |(word, series): (&&str, &usize)| format!("{}: {}", counted(*series, "series", "series"), reason(word).0);
+    match (all.is_empty(), reasons.is_empty()) {
+        (true, _) => "it has no series".to_owned(),
+        (_, true) => "all judged".to_owned(),
+        _ => reasons.iter().map(words).collect::<Vec<String>>().join("; "),
     }
 }
 
-fn groups(series: &[&SeriesTrend], catalog: &Catalog<'_>) -> Vec<Group> {
-    let mut places: BTreeMap<(&str, &str, &str), Vec<&SeriesTrend>> = BTreeMap::new();
-    for one in series {
-        places.entry((&one.suite, &one.machine.name, &one.machine.id)).or_default().push(one);
+/// The series that are not judged, by suite and machine.
+fn unjudged(catalog: &Catalog<'_>) -> Section {
+    let mut groups: BTreeMap<(&str, &str, &str), Vec<&SeriesTrend>> = BTreeMap::new();
+    let all: Vec<&SeriesTrend> = catalog.trend.series.iter().filter(|one| !is_judged(one)).collect();
+    for one in all.iter().take(ROWS) {
+        groups.entry((&one.suite, &one.machine.name, &one.machine.id)).or_default().push(one);
     }
-    let group = |((suite, machine, _), mut series): ((&str, &str, &str), Vec<&SeriesTrend>)| {
-        series.sort_by(|a, b| natural(&a.benchmark, &b.benchmark).then_with(|| a.series.cmp(&b.series)));
-        Group {
-            heading: format!("{suite} on {machine}"),
-            count: count(series.len()),
-            rows: series.into_iter().map(|one| row(one, catalog)).collect(),
-        }
+    let group = |((suite, machine, _), mut series): ((&str, &str, &str), Vec<_>)| {
+        series.sort_by(|a: &&SeriesTrend, b| natural(&a.benchmark, &b.benchmark).then_with(|| a.series.cmp(&b.series)));
+        (format!("{suite} on {machine}"), series)
     };
-    places.into_iter().map(group).collect()
+    let what = |one: &&SeriesTrend| {
+        let all = one.not_judged.iter().map(|one| reason(one.word()).1);
+        all.reduce(|words, next| words.text("; ").join(next)).unwrap_or_default()
+    };
+    Rows::grouped("Series that are not judged, with the reason", groups.into_iter().map(group))
+        .column("Benchmark", "full", |one| {
+            Phrase::default().name(catalog.series_page(&one.series), one.benchmark.clone())
+        })
+        .column("Metric", "any", |one| one.metric.name.clone())
+        .column("Why not", "full any", |one| {
+            one.not_judged.iter().map(why_not_judged).collect::<Vec<String>>().join("; ")
+        })
+        .column("What to do", "opt", what)
+        .section("unjudged", "Not judged", "", "Every series is judged.")
+        .paragraph(match all.len().saturating_sub(ROWS) {
+            0 => String::new(),
+            more => format!("{} more are not listed here; the page of each series has its reasons.", count(more)),
+        })
+        .paragraph(left_out(catalog.trend))
 }
 
 /// What was left out of series, in a sentence; empty where nothing was.
 fn left_out(trend: &Trend) -> String {
-    let sum = |of: fn(&SeriesTrend) -> usize| {
-        let all: Vec<usize> = trend.series.iter().map(of).filter(|runs| *runs > 0).collect();
-        (all.len(), all.iter().copied().max().unwrap_or(0))
-    };
-    let part = |(series, most): (usize, usize), what: &str| {
-        (series > 0).then(|| {
-            format!("of {} up to {} {what}", counted(series, "series", "series"), counted(most, "run", "runs"))
-        })
+    let part = |of: fn(&SeriesTrend) -> usize, what: &str| {
+        let runs: Vec<usize> = trend.series.iter().map(of).filter(|runs| *runs > 0).collect();
+        let most = counted(*runs.iter().max()?, "run", "runs");
+        Some(format!("up to {most} {what} in each of {}", counted(runs.len(), "series", "series")))
     };
     let parts: Vec<String> = [
-        part(sum(|one| one.dirty), "of trees that differ from their commit"),
-        part(sum(|one| one.elsewhere), "of commits that are not on the line"),
+        part(|one| one.dirty, "with uncommitted changes"),
+        part(|one| one.elsewhere, "of commits that are not on the branch"),
     ]
     .into_iter()
     .flatten()

@@ -1,162 +1,251 @@
-//! All events: what stands, what may be chance, what was taken back, what the environment did, drifts, and newest points that
-//! lie apart.
+//! All events by what became of them, and newest values outside the usual range; and the rows of events for the digest.
 
-use askama::Template;
-
-use super::cell::Change;
-use super::event_rows::EventGroup;
-use super::frame::{Frame, Part, page};
+use super::cell;
+use super::frame::{Part, history_page};
 use crate::catalog::Catalog;
+use crate::date;
+use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
-use crate::phrase::Phrase;
-use crate::trend::{summary, tables, words};
+use crate::phrase::{Part as PhrasePart, Phrase};
+use crate::sheet::{Banner, Cell, Rows, Section, Sheet};
+use crate::text::short_benchmark;
+use crate::trend::{event, summary, tables, words};
 use crate::{ReportError, link};
-use sprag_model::event::{Event, EventKind, EventState};
+use sprag_model::change_point::Level;
+use sprag_model::event::{Direction, Event, EventKind, EventState, Member};
 use sprag_model::page::Page;
 use sprag_model::trend::{ApartSeries, NewestApart};
 
 /// The events that a group lists.
-const MOST_EVENTS: usize = 100;
+const EVENTS: usize = 100;
 
-/// The commits with points that lie apart that are told of.
-const MOST_APART: usize = 40;
-
-/// The series of each that are listed.
-const MOST_SERIES: usize = 40;
-
-#[derive(Template)]
-#[template(path = "event_list.html")]
-struct EventListPage {
-    frame: Frame,
-    headline: Phrase,
-    lede: Phrase,
-    stale: Vec<Phrase>,
-    groups: Vec<EventGroup>,
-    apart: Vec<Apart>,
-    apart_rest: String,
-}
-
-struct Apart {
-    head: Phrase,
-    rows: Vec<ApartRow>,
-    rest: String,
-    command: String,
-}
-
-struct ApartRow {
-    benchmark: String,
-    page: String,
-    metric: String,
-    values: String,
-    change: Change,
-    way: &'static str,
-    runs: String,
-}
+/// The commits with unconfirmed values that are listed, and the series of each.
+const COMMITS: usize = 40;
+const SERIES: usize = 40;
 
 pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let trend = catalog.trend;
-    let headline = summary::headline(trend);
-    let more = trend.newest.len().saturating_sub(MOST_APART);
-    let template = EventListPage {
-        frame: Frame::new(catalog, link::EVENT_LIST, Part::Events, "Events".to_owned(), headline.words()),
-        headline,
+    let banner = |words: Phrase| Banner { tone: Tone::Doubt, words };
+    let sheet = Sheet {
+        crumb: "Events".into(),
+        headline: summary::headline(trend),
         lede: lede(catalog),
-        stale: summary::stale(trend),
-        groups: groups(catalog),
-        apart: trend.newest.iter().take(MOST_APART).map(|one| apart(one, catalog)).collect(),
-        apart_rest: if more > 0 { format!("{} more are not listed here.", count(more)) } else { String::new() },
+        banners: summary::stale(trend).into_iter().map(banner).collect(),
+        sections: groups(catalog).into_iter().chain(unconfirmed(catalog)).collect(),
+        ..Sheet::default()
     };
-    page(link::EVENT_LIST.to_owned(), &template)
+    history_page(catalog, (link::EVENT_LIST.to_owned(), Part::Events, "Events".to_owned()), sheet)
 }
 
-/// What an event is, and how often one is none.
+/// What an event is, and how often one is a false alarm.
 fn lede(catalog: &Catalog<'_>) -> Phrase {
     let budget = &catalog.trend.budget;
-    let mut lede = "An event is one cause with all the series that it moved for good.".to_owned();
+    let mut lede = "An event is one cause with all the series that it changed.".to_owned();
     if budget.points > 0 {
         lede += &format!(
-            " Among {} looked at, {} false {} allowed; of the events called sure, {} at most may be chance.",
-            counted(budget.points, "point", "points"),
+            " False-alarm budget: at most {} in the {} examined. False discovery rate of significant events: at most {}.",
             number::fixed(budget.expected, 1),
-            if budget.expected == 1.0 { "alarm is" } else { "alarms are" },
+            counted(budget.points, "point", "points"),
             number::percent_size(budget.false_discovery)
         );
     }
     Phrase::plain(lede).then(feeds())
 }
 
-/// Where those who want to hear of new events find them.
+/// Where new events are announced.
 pub(super) fn feeds() -> Phrase {
     Phrase::plain("Feeds: ").link(link::ATOM_FEED, "Atom").text(", ").link(link::JSON_FEED, "JSON").text(".")
 }
 
-fn groups(catalog: &Catalog<'_>) -> Vec<EventGroup> {
-    let group = |words: (&'static str, &'static str, &'static str, &'static str), is: &dyn Fn(&Event) -> bool| {
-        let (id, heading, note, nothing) = words;
+fn groups(catalog: &Catalog<'_>) -> [Section; 5] {
+    let group = |id, heading, note: &str, nothing, is: &dyn Fn(&Event) -> bool| {
         let events = catalog.trend.events.iter().filter(|one| is(one));
-        EventGroup::of((id, heading, Phrase::plain(note), nothing), events, MOST_EVENTS, catalog)
+        section(catalog, events, EVENTS, (id, heading), note.into(), nothing)
     };
-    vec![
+    let is_kind = |kind: EventKind| move |one: &Event| summary::is_listed(one) && one.kind == kind;
+    [
         group(
-            (
-                "stands",
-                "What stands",
-                "Changes of level that still hold, the worst first.",
-                "No change of level stands.",
-            ),
-            &|one| summary::is_listed(one) && one.kind == EventKind::Change,
+            "present",
+            "Present changes",
+            "Changes of level that are still present, the worst first.",
+            "No change of level is present.",
+            &is_kind(EventKind::Change),
         ),
         group(
-            (
-                "chance",
-                "May be chance",
-                "More of what is as clear as these is chance than is allowed; more runs tell.",
-                "No event may be chance.",
-            ),
+            "chance",
+            "Possible chance",
+            "Findings this weak include more false alarms than the budget allows. More runs decide.",
+            "No event is possible chance.",
             &|one| !one.sure,
         ),
-        group(("gone", "Taken back", "A later event brought the levels back.", "No event was taken back."), &|one| {
+        group("reverted", "Reverted", "A later event brought the levels back.", "No event was reverted.", &|one| {
             one.sure && one.state != EventState::Standing
         }),
         group(
-            (
-                "machines",
-                "Environment",
-                "The machine, or what is installed on it, changed: no commit is to blame.",
-                "No event is put down to the environment.",
-            ),
-            &|one| summary::is_listed(one) && one.kind == EventKind::Environment,
+            "machines",
+            "Environment",
+            "The machine, or what is installed on it, changed. No commit is the cause.",
+            "No event is attributed to the environment.",
+            &is_kind(EventKind::Environment),
         ),
         group(
-            (
-                "drifts",
-                "Drifts",
-                "Levels that moved evenly over many commits: none of these is to blame alone.",
-                "No series drifted.",
-            ),
-            &|one| summary::is_listed(one) && one.kind == EventKind::Drift,
+            "drifts",
+            "Drifts",
+            "Levels that moved evenly over many commits. No single commit is the cause.",
+            "No series drifted.",
+            &is_kind(EventKind::Drift),
         ),
     ]
 }
 
-fn apart(of: &NewestApart, catalog: &Catalog<'_>) -> Apart {
-    let more = of.series.len().saturating_sub(MOST_SERIES);
-    Apart {
-        head: tables::head(of),
-        rows: of.series.iter().take(MOST_SERIES).map(|one| apart_row(one, catalog)).collect(),
-        rest: if more > 0 { format!("{} more are not listed here.", count(more)) } else { String::new() },
-        command: words::shell_line(&of.command).unwrap_or_default(),
+/// The first of some events as a table.
+pub(super) fn section<'a>(
+    catalog: &Catalog<'_>,
+    events: impl Iterator<Item = &'a Event>,
+    most: usize,
+    (id, heading): (&'static str, &'static str),
+    note: Phrase,
+    nothing: &str,
+) -> Section {
+    let relative = |of: &Event| event::lead(of).and_then(|one| one.relative);
+    Rows::new(format!("{heading}: events, worst first"), events)
+        .first(most)
+        .column("Event", "full", |of| name(catalog, of))
+        .column("Newest points", "g opt2", |of| Cell::Drawn(spark(catalog, of)))
+        .column("Machines", "place", |of| {
+            let names: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
+            words::joined(&names)
+        })
+        .column("Since", "nb opt", |of| date::day(of.since))
+        .column("Good .. bad", "opt", |of| range(of))
+        .column("False alarms", "opt", |of| words::false_alarms(of.false_discovery))
+        .column("State", "", |of| linked(event::state(of), catalog))
+        .column("Change", "n push", |of| cell::tinted(tone(of), figure(relative(of).as_ref())))
+        .column("95\u{202f}% interval", "n opt2", |of| interval(relative(of).as_ref()))
+        .tint(|of| of.is_open_regression())
+        .section(id, heading, note, nothing)
+}
+
+/// The id, the series that moved most, and how many more there are.
+fn name(catalog: &Catalog<'_>, of: &Event) -> Cell {
+    let mark = Mark { word: String::new(), ..event::mark(of) };
+    let name = Phrase::from(mark).text(" ").name(catalog.event_page(&of.id), words::name(&of.id));
+    let Some(lead) = event::lead(of) else { return name.into() };
+    let more = match of.members.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {}", counted(more, "more series", "more series")),
+    };
+    let note = format!("{}, {}{more}", lead.suite, words::name(&lead.metric.name));
+    let benchmark = words::name(short_benchmark(&lead.benchmark));
+    Cell::noted(name.text(": ").name(catalog.series_page(&lead.series), benchmark), note.into())
+}
+
+fn range(of: &Event) -> Phrase {
+    let range = match (&of.last_good, event::goes_on(of)) {
+        (Some(good), _) => Phrase::default().id(words::name(good.short())).text(" .."),
+        (None, true) => Phrase::default(),
+        (None, false) => Phrase::plain("up to"),
+    };
+    let suspects = match (of.kind, of.suspects.len()) {
+        (EventKind::Environment, _) | (_, 0) => String::new(),
+        (_, _) => format!(", {}", event::commits(of)),
+    };
+    range.then(event::end(of)).text(suspects)
+}
+
+/// The newest points of the series that moved most, against the level before.
+fn spark(catalog: &Catalog<'_>, of: &Event) -> String {
+    let fit = event::lead(of).and_then(|lead| Some((lead, catalog.fit(&lead.series)?)));
+    fit.map_or(String::new(), |(lead, fit)| {
+        let commits = counted(fit.series.pooled.len().min(60), "commit", "commits");
+        cell::fitted_spark(&fit, Some(lead.before.value), tone(of), format!("Trend of the newest {commits}"))
+    })
+}
+
+/// The colour of what an event did; plain where it may be chance or was reverted.
+pub(super) fn tone(event: &Event) -> Tone {
+    match event {
+        one if !summary::is_listed(one) => Tone::Plain,
+        one if one.kind == EventKind::Environment => Tone::Environment,
+        one if one.direction == Direction::Better => Tone::Better,
+        _ => Tone::Worse,
     }
 }
 
-fn apart_row(of: &ApartSeries, catalog: &Catalog<'_>) -> ApartRow {
-    ApartRow {
-        benchmark: words::name(&of.benchmark),
-        page: catalog.series_page(&of.series).unwrap_or_default(),
-        metric: words::name(&of.metric.name),
-        values: words::values(of.metric.unit, of.level.value, of.value),
-        change: Change { class: "doubt", figure: tables::change(of) },
-        way: words::way(&of.metric, of.worse),
-        runs: count(of.runs),
+/// The members in the order of their tables: the worst first, or of what got better the best.
+pub(super) fn in_order(of: &Event) -> Vec<&Member> {
+    match of.direction {
+        Direction::Better => of.members.iter().rev().collect(),
+        Direction::Worse | Direction::Mixed => of.members.iter().collect(),
     }
+}
+
+/// The colour of a member: that of its event, unless it moved the other way.
+pub(super) fn member_tone(of: &Event, member: &Member) -> Tone {
+    match (tone(of), member.worse) {
+        (Tone::Worse, Some(worse)) if worse < 0.0 => Tone::Better,
+        (tone, _) => tone,
+    }
+}
+
+/// A change of level in figures.
+pub(super) fn figure(relative: Option<&Level>) -> String {
+    cell::or_none(relative, |relative| number::percent(relative.value))
+}
+
+/// Its interval in percent; nothing where that is a point or unknown.
+pub(super) fn interval(relative: Option<&Level>) -> String {
+    let present = relative.filter(|one| one.lower.is_finite() && one.upper.is_finite() && one.lower != one.upper);
+    present.map_or_else(String::new, |one| number::percent_interval((one.lower, one.upper)))
+}
+
+/// A sentence in which the ids of other events lead to their pages.
+pub(super) fn linked(sentence: Phrase, catalog: &Catalog<'_>) -> Phrase {
+    let linked = |part: PhrasePart| match part {
+        PhrasePart::Id(id) => match catalog.event_page(&id) {
+            Some(to) => PhrasePart::Link { to, words: id, is_name: true },
+            None => PhrasePart::Id(id),
+        },
+        other => other,
+    };
+    Phrase { parts: sentence.parts.into_iter().map(linked).collect() }
+}
+
+/// Newest values outside the usual range of their series: a section a commit.
+fn unconfirmed(catalog: &Catalog<'_>) -> Vec<Section> {
+    let (id, heading) = ("newest", "Unconfirmed: newest values outside their usual range");
+    let all = &catalog.trend.newest;
+    if all.is_empty() {
+        return vec![
+            Section::new(id, heading).paragraph("Every newest value is within the usual range of its series."),
+        ];
+    }
+    let mut section = Section::new(id, heading).paragraph("One value is not a change yet; more runs decide.");
+    for (place, one) in all.iter().take(COMMITS).enumerate() {
+        section = section.paragraph(tables::head(one)).rows(outside(catalog, one, place + 1));
+        if let Some(line) = words::shell_line(&one.command) {
+            section = section.commands(vec![line]);
+        }
+    }
+    match all.len().saturating_sub(COMMITS) {
+        0 => vec![section],
+        more => vec![section.paragraph(counted(
+            more,
+            "more commit is not listed here.",
+            "more commits are not listed here.",
+        ))],
+    }
+}
+
+fn outside(catalog: &Catalog<'_>, of: &NewestApart, number: usize) -> Rows<ApartSeries> {
+    Rows::new(format!("Unconfirmed values, {number}: worst first"), of.series.iter().cloned())
+        .first(SERIES)
+        .column("Series", "full", |one| {
+            Phrase::default().name(catalog.series_page(&one.series), words::name(&one.benchmark))
+        })
+        .column("Metric", "", |one| words::name(&one.metric.name))
+        .column("Level → newest", "n", |one| words::values(one.metric.unit, one.level.value, one.value))
+        .column("Change", "n push", |one| cell::tinted(Tone::Doubt, tables::change(one)))
+        .column("Verdict", "", |one| Mark::new(Tone::Doubt, "?", words::way(&one.metric, one.worse)))
+        .column("Runs to decide", "n opt2", |one| count(one.runs))
 }

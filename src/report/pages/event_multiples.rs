@@ -1,11 +1,12 @@
-//! The members of an event as small pictures beside one another: the change against the level before, on one scale.
+//! The members of an event as small pictures: the change against the level before, on one scale.
 
-use super::event_rows::{figure, tone};
-use super::event_suspects::in_order;
+use askama::Template;
+
+use super::event_list::{figure, in_order, member_tone};
 use crate::catalog::Catalog;
 use crate::chart::mini::{self, Mini};
-use crate::mark::Tone;
 use crate::number::counted;
+use crate::phrase::Phrase;
 use crate::text::short_benchmark;
 use crate::trend::words;
 use sprag_base::stats::describe;
@@ -13,41 +14,45 @@ use sprag_model::event::{Event, EventKind, Member};
 use sprag_model::trend::{PooledPoint, SeriesTrend};
 
 /// The members that are drawn.
-const MOST: usize = 12;
+const MEMBERS: usize = 12;
 
-/// About so many dots are in a picture: of more points several share one.
+/// A picture has about this many dots: of more points several share one.
 const DOTS: usize = 50;
 
-/// On each side of the range of an event there are at least this part of its points.
-const BESIDE: usize = 8;
+/// The part of the range of an event that is shown on each side of it, at least.
+const MARGIN: usize = 8;
 
-/// A member with its picture.
-pub(super) struct Multiple {
-    pub(super) benchmark: String,
-    /// The page of its series, or nothing.
-    pub(super) page: String,
-    pub(super) machine: String,
-    pub(super) chart: String,
+#[derive(Template)]
+#[template(path = "partials/multiples.html")]
+struct Multiples {
+    multiples: Vec<Multiple>,
 }
 
-/// The pictures of the first members, and what they show.
-pub(super) fn multiples(catalog: &Catalog<'_>, of: &Event) -> (Vec<Multiple>, String) {
+/// A member with its picture.
+struct Multiple {
+    series: Phrase,
+    machine: String,
+    chart: String,
+}
+
+/// What the pictures of the first members show, and these.
+pub(super) fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
     let drawn: Vec<(&Member, &SeriesTrend)> = in_order(of)
         .into_iter()
         .filter(|member| member.relative.is_some())
         .filter_map(|member| Some((member, catalog.series_trend(&member.series)?)))
         .filter(|(_, series)| !series.pooled.is_empty())
-        .take(MOST)
+        .take(MEMBERS)
         .collect();
-    let Some((_, first)) = drawn.first() else { return (Vec::new(), String::new()) };
+    let Some((_, first)) = drawn.first() else { return (String::new(), String::new()) };
     let all: Vec<f64> = first.pooled.iter().map(|point| place(catalog, point)).collect();
     let places = window(&all, bounds(catalog, of));
     let mut minis: Vec<Mini> = drawn.iter().map(|(member, series)| mini(catalog, of, member, series, places)).collect();
     let several = minis.iter_mut().map(pool).max().unwrap_or(1);
     let scale = mini::scale(&minis, places);
     let multiples = drawn.iter().zip(&minis).map(|((member, _), mini)| Multiple {
-        benchmark: words::name(short_benchmark(&member.benchmark)),
-        page: catalog.series_page(&member.series).unwrap_or_default(),
+        series: Phrase::default()
+            .name(catalog.series_page(&member.series), words::name(short_benchmark(&member.benchmark))),
         machine: words::name(&member.machine.name),
         chart: mini::draw(mini, &scale),
     });
@@ -56,15 +61,14 @@ pub(super) fn multiples(catalog: &Catalog<'_>, of: &Event) -> (Vec<Multiple>, St
         all => format!(" The first {} of {} are drawn.", drawn.len(), counted(all, "series", "series")),
     };
     let band = if of.kind == EventKind::Drift { "the ramp" } else { "the commits between good and bad" };
-    let dots = match several {
-        1 => "a commit".to_owned(),
-        _ => format!("up to {several} commits"),
-    };
+    let dots = if several == 1 { "one commit".to_owned() } else { format!("up to {several} commits") };
     let note = format!(
-        "Change against the level before, one scale for all. Dots are medians of {dots}, lines are levels; the tinted band is \
+        "Change against the level before, one scale for all. Each dot is the median of {dots}; lines are levels; the tinted band is \
          {band}.{shown}"
     );
-    (multiples.collect(), note)
+    let pictures = Multiples { multiples: multiples.collect() };
+    // Only a formatter that fails could fail.
+    (note, pictures.render().unwrap_or_default())
 }
 
 /// The place of a point: that of its commit on the line, else on the axis of its machine.
@@ -75,7 +79,7 @@ fn place(catalog: &Catalog<'_>, point: &PooledPoint) -> f64 {
     place as f64
 }
 
-/// The places of the last commit before the event and of the first that surely has it.
+/// The places of the last commit before the event and of the first that has it.
 fn bounds(catalog: &Catalog<'_>, of: &Event) -> (f64, f64) {
     let at = |sha: &str| catalog.position(sha).map(|place| place as f64);
     let bad = at(&of.first_bad.sha).unwrap_or(0.0);
@@ -88,9 +92,9 @@ fn bounds(catalog: &Catalog<'_>, of: &Event) -> (f64, f64) {
 fn window(places: &[f64], (good, bad): (f64, f64)) -> (f64, f64) {
     let begin = places.partition_point(|place| *place <= good);
     let end = places.partition_point(|place| *place < bad).max(begin);
-    let beside = (DOTS.saturating_sub(end - begin) / 2).max((end - begin) / BESIDE);
-    let shown = end - begin + 2 * beside;
-    let last = (begin.saturating_sub(beside) + shown).min(places.len());
+    let margin = (DOTS.saturating_sub(end - begin) / 2).max((end - begin) / MARGIN);
+    let shown = end - begin + 2 * margin;
+    let last = (begin.saturating_sub(margin) + shown).min(places.len());
     let first = last.saturating_sub(shown);
     (places[first], places[last - 1].max(places[first] + 1.0))
 }
@@ -113,17 +117,13 @@ fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, series: &SeriesTrend
     let before = member.before.value;
     let points: Vec<(f64, f64)> =
         series.pooled.iter().map(|point| (place(catalog, point), point.value / before)).collect();
-    let tone = match (tone(of), member.worse) {
-        (Tone::Worse, Some(worse)) if worse < 0.0 => Tone::Better,
-        (tone, _) => tone,
-    };
     let name = format!("{} on {}", member.benchmark, member.machine.name);
     let moves = if of.kind == EventKind::Drift { "drifts by" } else { "changes by" };
     Mini {
         levels: levels(&points, series, before),
         suspects: bounds(catalog, of),
         at: catalog.position(&member.at.sha).map_or(-1.0, |place| place as f64),
-        tone,
+        tone: member_tone(of, member),
         label: format!("{name} {moves} {} at {}", figure(member.relative.as_ref()), words::name(member.at.short())),
         dots: points.into_iter().filter(|(at, _)| (places.0..=places.1).contains(at)).collect(),
     }
@@ -152,6 +152,7 @@ fn levels(points: &[(f64, f64)], series: &SeriesTrend, before: f64) -> Vec<[(f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mark::Tone;
 
     fn check(points: u32, range: (f64, f64), expected: (f64, f64)) {
         let places: Vec<f64> = (0..points).map(f64::from).collect();

@@ -1,14 +1,13 @@
-//! What stands around every page: head, navigation and footer.
+//! What surrounds every page: head, navigation and footer; and a report as a page.
 
 use std::fmt;
 
+use crate::catalog::Catalog;
+use crate::sheet::{Block, Cell, Sheet};
+use crate::text::{self, short_commit};
+use crate::{ReportError, Settings, date, link, number};
 use askama::Template;
 use askama::filters::{Escaper, Html};
-use chrono::{DateTime, Utc};
-
-use crate::catalog::Catalog;
-use crate::text::{self, short_commit};
-use crate::{ReportError, date, link, number};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 
@@ -31,11 +30,11 @@ pub(super) enum Part {
     Runs,
     /// The list of releases and their pages.
     Releases,
-    /// How everything is judged, and what is accepted; the footer leads there.
+    /// The rules and the ledger; the footer leads there.
     About,
 }
 
-/// What stands around a page.
+/// What surrounds a page.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Frame {
     pub(super) title: String,
@@ -48,7 +47,7 @@ pub(super) struct Frame {
     pub(super) parts: Vec<NavigationItem>,
     /// Whether the page leads to the feeds of events.
     pub(super) feeds: bool,
-    /// The day of the newest run, of the history or of what the page tells of; empty where neither counts.
+    /// The day of the newest run, of the history or of the page's subject; empty where neither matters.
     pub(super) as_of: String,
     pub(super) commit: String,
     /// When the newest run took place, for the script; empty where there is none.
@@ -57,7 +56,7 @@ pub(super) struct Frame {
     pub(super) every_days: u32,
     /// Where the data came from.
     pub(super) source: String,
-    /// The page that says how everything is judged; empty where there is nothing to judge.
+    /// The page with the rules; empty where there is nothing to judge.
     pub(super) method: &'static str,
     /// The page of the ledger; empty where there is none.
     pub(super) ledger: &'static str,
@@ -89,7 +88,7 @@ impl Frame {
             feeds: !analysis.suites.is_empty() && [link::DIGEST, link::EVENT_LIST].contains(&path),
             as_of: analysis.as_of.map_or(String::new(), date::day),
             commit: newest.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
-            newest: analysis.as_of.map_or(String::new(), moment),
+            newest: analysis.as_of.map_or(String::new(), date::rfc3339),
             every_days: analysis.every_days,
             source: source(catalog),
             method: if catalog.runs.is_empty() { "" } else { link::METHOD },
@@ -98,22 +97,17 @@ impl Frame {
         }
     }
 
-    /// The same around a page of one thing that was last measured by `newest`: the page says nothing of the rest of the
-    /// history, so a run that measures something else leaves the page as it is.
-    pub(super) fn of_one(self, catalog: &Catalog<'_>, newest: Option<&RunHead>) -> Frame {
+    /// The frame of a page on one subject, which `newest` measured last: a run of something else must not change such a page.
+    pub(super) fn for_subject(self, catalog: &Catalog<'_>, newest: Option<&RunHead>) -> Frame {
         let commit = newest.and_then(|run| run.commit.as_ref());
         Frame {
             as_of: newest.map_or(String::new(), |run| date::day(run.timestamp)),
             commit: commit.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
-            newest: newest.map_or(String::new(), |run| moment(run.timestamp)),
+            newest: newest.map_or(String::new(), |run| date::rfc3339(run.timestamp)),
             source: branch(catalog),
             ..self
         }
     }
-}
-
-fn moment(time: DateTime<Utc>) -> String {
-    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
@@ -180,9 +174,53 @@ impl Escaper for PageText {
 }
 
 /// The page of a template at a path of the site.
-pub(crate) fn page(path: String, template: &impl Template) -> Result<Page, ReportError> {
+pub(super) fn page(path: String, template: &impl Template) -> Result<Page, ReportError> {
     match template.render() {
         Ok(html) => Ok(Page { path, bytes: html.into_bytes() }),
         Err(error) => Err(ReportError::Template { path, reason: error.to_string() }),
     }
+}
+
+#[derive(Template)]
+#[template(path = "sheet.html")]
+struct SheetPage {
+    frame: Frame,
+    sheet: Sheet,
+}
+
+/// Where a page lies, its part of the site, and its title.
+pub(super) type Place = (String, Part, String);
+
+/// The page of a report on the whole history.
+pub(super) fn history_page(
+    catalog: &Catalog<'_>,
+    (path, part, title): Place,
+    sheet: Sheet,
+) -> Result<Page, ReportError> {
+    let frame = Frame::new(catalog, &path, part, title, sheet.headline.words());
+    page(path, &SheetPage { frame, sheet })
+}
+
+/// The page of a report on one subject, which `newest` measured last.
+pub(super) fn subject_page(
+    catalog: &Catalog<'_>,
+    (path, part, title): Place,
+    newest: Option<&RunHead>,
+    sheet: Sheet,
+) -> Result<Page, ReportError> {
+    let frame = Frame::new(catalog, &path, part, title, sheet.headline.words()).for_subject(catalog, newest);
+    page(path, &SheetPage { frame, sheet })
+}
+
+#[derive(Template)]
+#[template(path = "404.html")]
+struct MissingPage<'a> {
+    project: &'a str,
+    root: String,
+}
+
+/// The page that a server shows for missing ones.
+pub(crate) fn missing(project: &str, settings: &Settings) -> Result<Page, ReportError> {
+    let root = link::root(settings)?.unwrap_or_default();
+    page(link::MISSING.to_owned(), &MissingPage { project, root })
 }

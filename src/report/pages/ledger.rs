@@ -1,15 +1,16 @@
 //! The ledger: who accepted which regression, and who waived which item of a release, why, and until when.
 
-use askama::Template;
 use chrono::NaiveDate;
 
-use super::frame::{Frame, Part, page};
+use super::cell;
+use super::frame::{Part, subject_page};
 use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::pages::release_items::sentence;
 use crate::phrase::Phrase;
-use crate::text::{short_commit, shortened};
+use crate::sheet::{Cell, Rows, Section, Sheet};
+use crate::text::shortened;
 use crate::trend::words;
 use crate::{ReportError, date, link};
 use sprag_model::event::Event;
@@ -23,169 +24,126 @@ const MOST: usize = 200;
 /// The longest author, in characters.
 const AUTHOR: usize = 120;
 
-#[derive(Template)]
-#[template(path = "ledger.html")]
-struct LedgerPage {
-    frame: Frame,
-    headline: Phrase,
-    acceptances: Vec<AcceptanceRow>,
-    acceptances_rest: String,
-    waivers: Vec<WaiverRow>,
-    waivers_rest: String,
-}
-
-/// What acceptances and waivers have in common.
-struct Common {
-    state: Mark,
-    reason: String,
-    author: String,
-    date: String,
-    expires: String,
-    commit: String,
-    commit_page: String,
-    entry: String,
-}
-
-struct AcceptanceRow {
-    event: String,
-    page: String,
-    scope: String,
-    at_most: String,
-    /// Whether it is still needed, and whether it holds.
-    effect: Phrase,
-    common: Common,
-}
-
-struct WaiverRow {
-    release: String,
-    item: String,
-    target: String,
-    /// What of it there is not.
-    astray: Option<Phrase>,
-    common: Common,
-}
+const LEDE: &str = "An accepted regression keeps its figures and its verdict. It fails no gate until its last day is over. Damaged \
+                    records, wrong results and missing benchmarks cannot be accepted.";
 
 pub(crate) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let day = catalog.today;
     let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());
-    let mut accepted: Vec<&Acceptance> = catalog.ledger.acceptances.iter().collect();
-    accepted.sort_by_key(|one| (state(one), one.terms.expires, &one.event));
-    let mut waived: Vec<&Waiver> = catalog.ledger.waivers.iter().collect();
-    let astray = |one: &Waiver| catalog.releases.astray.get(&one.terms.entry);
     let waiver_state = |one: &Waiver| match one.terms.state(day) {
         // What is over is no longer anybody's mistake.
         State::Expired => State::Expired,
-        state => {
-            if astray(one).is_some() {
-                State::Unknown
-            } else {
-                state
-            }
-        }
+        _ if catalog.releases.astray.contains_key(&one.terms.entry) => State::Unknown,
+        state => state,
     };
-    waived.sort_by_key(|one| (waiver_state(one), one.terms.expires, &one.release, &one.item, &one.target));
-    let headline = headline(
-        accepted.iter().map(|one| state(one)).chain(waived.iter().map(|one| waiver_state(one))).collect(),
-        day,
-    );
-    let rest = |all: usize| match all.saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!("{} more are not listed here.", count(more)),
+    let mut accepted: Vec<(State, &Acceptance)> =
+        catalog.ledger.acceptances.iter().map(|one| (state(one), one)).collect();
+    accepted.sort_by_key(|(state, one)| (*state, one.terms.expires, &one.event));
+    let mut waived: Vec<(State, &Waiver)> = catalog.ledger.waivers.iter().map(|one| (waiver_state(one), one)).collect();
+    waived.sort_by_key(|(state, one)| (*state, one.terms.expires, &one.release, &one.item, &one.target));
+    let states = accepted.iter().map(|(state, _)| *state).chain(waived.iter().map(|(state, _)| *state)).collect();
+    let sheet = Sheet {
+        headline: headline(states, day),
+        lede: LEDE.into(),
+        sections: vec![acceptances(catalog, accepted), waivers(catalog, waived)],
+        ..Sheet::default()
     };
-    let template = LedgerPage {
-        // It says what is accepted, and nothing of the newest run.
-        frame: Frame::new(catalog, link::LEDGER, Part::About, "Ledger".to_owned(), headline.words())
-            .of_one(catalog, None),
-        headline,
-        acceptances: accepted.iter().take(MOST).map(|one| acceptance(catalog, one, state(one))).collect(),
-        acceptances_rest: rest(accepted.len()),
-        waivers: waived.iter().take(MOST).map(|one| waiver(catalog, one, waiver_state(one))).collect(),
-        waivers_rest: rest(waived.len()),
-    };
-    page(link::LEDGER.to_owned(), &template)
+    subject_page(catalog, (link::LEDGER.to_owned(), Part::About, "Ledger".to_owned()), None, sheet)
 }
 
-/// How many entries hold on a day.
+/// How many entries are in force on a day.
 fn headline(states: Vec<State>, day: NaiveDate) -> Phrase {
     let of = |state: State| states.iter().filter(|one| **one == state).count();
     if states.is_empty() {
-        return Phrase::plain("Nothing is accepted or waived");
+        return "Nothing is accepted or waived".into();
     }
-    let held = counted(of(State::InForce), "entry is in force", "entries are in force");
-    let mark = if of(State::InForce) > 0 {
-        Mark::new(Tone::Doubt, "◆", held)
-    } else {
-        Mark::new(Tone::Plain, "=", "No entry is in force")
+    let mark = match of(State::InForce) {
+        0 => Mark::new(Tone::Plain, "=", "No entry is in force"),
+        some => Mark::new(Tone::Doubt, "◆", counted(some, "entry is in force", "entries are in force")),
     };
     let mut rest = format!(" on {}", date::calendar_day(day));
     for (state, words) in
-        [(State::Expired, "expired"), (State::NotYet, "yet to come"), (State::Unknown, "of nothing known")]
+        [(State::Expired, "expired"), (State::NotYet, "not in force yet"), (State::Unknown, "without effect")]
     {
         if of(state) > 0 {
             rest += &format!(", {} {words}", count(of(state)));
         }
     }
-    Phrase::default().mark(mark).text(rest)
+    Phrase::from(mark).text(rest)
 }
 
-fn acceptance(catalog: &Catalog<'_>, of: &Acceptance, state: State) -> AcceptanceRow {
-    let event = catalog.event(&of.event);
-    AcceptanceRow {
-        event: words::name(&of.event),
-        page: catalog.event_page(&of.event).unwrap_or_default(),
-        scope: words::name(&of.scope),
-        at_most: number::percent(of.at_most),
-        effect: effect(event),
-        common: common(catalog, mark(state, event.is_some_and(Event::is_open_regression)), &of.terms),
+/// The note of an empty table: how to write an entry.
+fn how_to(nothing: &str, command: &str, rest: &str) -> Phrase {
+    Phrase::plain(format!("{nothing} ")).id(command).text(format!(" writes an entry into ledger/. {rest}"))
+}
+
+fn acceptances(catalog: &Catalog<'_>, all: Vec<(State, &Acceptance)>) -> Section {
+    let (id, heading) = ("acceptances", "Accepted regressions");
+    if all.is_empty() {
+        let rest = "Have it reviewed, and commit it. The page of each event has the text, too.";
+        let note = how_to("No regression is accepted.", "sprag release waive --event ID --reason TEXT", rest);
+        return Section::new(id, heading).paragraph(note);
     }
+    let rows = Rows::new("Accepted regressions: those in force first", all)
+        .first(MOST)
+        .column("Event", "nb", |(_, one)| {
+            Phrase::default().name(catalog.event_page(&one.event), words::name(&one.event))
+        })
+        .column("State", "push", |(state, one)| {
+            mark(*state, catalog.event(&one.event).is_some_and(Event::is_open_regression))
+        })
+        .column("Accepted", "", |(_, one)| format!("up to {}", number::percent(one.at_most)))
+        .column("Scope", "any", |(_, one)| words::name(&one.scope))
+        .column("Still needed?", "any full", |(_, one)| effect(catalog.event(&one.event)));
+    terms(catalog, rows, |(_, one)| &one.terms).section(id, heading, "", "")
 }
 
 /// Whether an acceptance is still needed, and whether it holds.
-fn effect(event: Option<&Event>) -> Phrase {
-    let Some(event) = event else {
-        return Phrase::plain("No such event is told: it answers for nothing.");
-    };
+fn effect(event: Option<&Event>) -> String {
+    let Some(event) = event else { return "Unknown event: this entry has no effect.".to_owned() };
     let now = event.worst_ongoing().map_or_else(String::new, |worst| format!(", {} now", number::percent(worst)));
-    let standing = event.answer.as_ref().map(|answer| answer.standing);
-    Phrase::plain(match standing {
-        None => "No longer needed: no regression of the event stands.".to_owned(),
-        Some(Standing::Accepted) => format!("Holds{now}."),
-        Some(Standing::Exceeded) => format!("Does not hold: worse than is accepted{now}."),
-        Some(Standing::BeyondScope) => format!("Does not hold: more got worse than its scope has{now}."),
+    match event.answer.as_ref().map(|answer| answer.standing) {
+        None => "No longer needed: the event has no open regression.".to_owned(),
+        Some(Standing::Accepted) => format!("In effect{now}."),
+        Some(Standing::Exceeded) => format!("No effect: worse than accepted{now}."),
+        Some(Standing::BeyondScope) => format!("No effect: regressions outside the accepted scope{now}."),
         Some(Standing::Expired) => format!("The regression is open again{now}."),
         Some(Standing::NotYet) => format!("The regression is open until then{now}."),
-    })
-}
-
-fn waiver(catalog: &Catalog<'_>, of: &Waiver, state: State) -> WaiverRow {
-    WaiverRow {
-        release: words::name(&of.release),
-        item: words::name(&of.item),
-        target: of.target.as_deref().map_or_else(|| "all".to_owned(), words::name),
-        astray: catalog
-            .releases
-            .astray
-            .get(&of.terms.entry)
-            .filter(|_| state == State::Unknown)
-            .map(|what| sentence(what)),
-        common: common(catalog, mark(state, state == State::Expired), &of.terms),
     }
 }
 
-fn common(catalog: &Catalog<'_>, state: Mark, of: &Terms) -> Common {
-    Common {
-        state,
-        reason: of.reason.clone(),
-        author: shortened(&of.author, AUTHOR),
-        date: date::calendar_day(of.date),
-        expires: date::calendar_day(of.expires),
-        commit: short_commit(&of.commit).to_owned(),
-        commit_page: catalog.commit_page(&of.commit).unwrap_or_default(),
-        entry: words::name(&of.entry.to_string()),
+fn waivers(catalog: &Catalog<'_>, all: Vec<(State, &Waiver)>) -> Section {
+    let heading = Phrase::plain("Waived items of ").link(link::RELEASE_LIST, "releases");
+    if all.is_empty() {
+        let command = "sprag release waive --release TAG --item ID --reason TEXT";
+        let note = how_to("No item is waived.", command, "Have it reviewed, and commit it.");
+        return Section::new("waivers", heading).paragraph(note);
     }
+    let item = |(state, one): &(State, &Waiver)| {
+        let astray = catalog.releases.astray.get(&one.terms.entry).filter(|_| *state == State::Unknown);
+        let note = astray.map_or_else(Phrase::default, |what| sentence(what).text(": this entry has no effect."));
+        Cell::noted(Phrase::default().id(words::name(&one.item)), note)
+    };
+    let rows = Rows::new("Waived items of releases: those in force first", all)
+        .first(MOST)
+        .column("Release", "", |(_, one)| Phrase::default().id(words::name(&one.release)))
+        .column("State", "push", |(state, _)| mark(*state, *state == State::Expired))
+        .column("Item", "any", item)
+        .column("Target", "any", |(_, one)| one.target.as_deref().map_or_else(|| "all".to_owned(), words::name));
+    terms(catalog, rows, |(_, one)| &one.terms).section("waivers", heading, "", "")
 }
 
-/// The mark of a state; an entry that no longer holds is bad where what it was about is `open`.
+/// The columns that acceptances and waivers have in common.
+fn terms<T>(catalog: &Catalog<'_>, rows: Rows<T>, terms: impl Fn(&T) -> &Terms) -> Rows<T> {
+    rows.column("Reason", "any full", |one| terms(one).reason.clone())
+        .column("Author", "any full", |one| shortened(&terms(one).author, AUTHOR))
+        .column("From", "nb", |one| date::calendar_day(terms(one).date))
+        .column("Until", "nb", |one| date::calendar_day(terms(one).expires))
+        .column("Commit", "", |one| cell::commit_link(catalog, &terms(one).commit))
+        .column("Entry", "any opt2", |one| Phrase::default().id(words::name(&terms(one).entry.to_string())))
+}
+
+/// The mark of a state; an expired entry is bad where what it was about is `open`.
 fn mark(state: State, open: bool) -> Mark {
     match state {
         State::InForce => Mark::new(Tone::Doubt, "◆", state.word()),

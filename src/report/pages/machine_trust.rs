@@ -1,18 +1,17 @@
-//! Whether the numbers of a machine can be trusted: how restless they were month by month, what reruns tell, and which runs
-//! are rough and why.
+//! Whether the numbers of a machine can be trusted: noise by month, what reruns show, and which runs are rough and why.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Datelike, Utc};
 
-use super::{cell, trust};
+use super::{cell, digest};
 use crate::catalog::{Catalog, MachineRuns};
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
-use crate::sheet::{Row, Section};
-use crate::text::{short_commit, shortened};
+use crate::sheet::{Rows, Section};
+use crate::text::shortened;
 use crate::{date, link};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::head::RunHead;
@@ -25,9 +24,9 @@ const ROUGH: usize = 10;
 /// The longest reason, in characters.
 const REASON: usize = 300;
 
-/// Facts of a run by which its month is told: what the host took of the processor, and how often the group was held back.
+/// Facts of a run that its month sums up: what the host took of the processor, and how often the group was throttled.
 const STEAL: &str = "steal_share";
-const HELD_BACK: &str = "throttled_periods";
+const THROTTLED: &str = "throttled_periods";
 
 /// A month, such that the newest comes first, and a suite.
 type Place<'a> = (Reverse<(i32, u32)>, &'a str);
@@ -37,15 +36,15 @@ struct Month {
     runs: usize,
     rough: usize,
     steal: Vec<f64>,
-    /// How many runs tell whether they were held back, and how many were.
-    held_back: [usize; 2],
+    /// How many runs recorded whether they were throttled, and how many were.
+    throttled: [usize; 2],
     within: Vec<f64>,
     between: Vec<f64>,
 }
 
-/// The sections of a machine that tell it.
-pub(super) fn sections(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Vec<Section> {
-    vec![noise(catalog, of), reruns(catalog, of), rough(catalog, of)]
+/// The sections of a machine that answer it.
+pub(super) fn sections(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> [Section; 3] {
+    [noise(catalog, of), reruns(catalog, of), rough(catalog, of)]
 }
 
 fn place<'a>(suite: &'a str, time: DateTime<Utc>) -> Place<'a> {
@@ -60,54 +59,44 @@ fn noise(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         month.runs += 1;
         month.rough += usize::from(!run.quality.clean);
         month.steal.extend(fact(STEAL));
-        if let Some(periods) = fact(HELD_BACK) {
-            month.held_back[0] += 1;
-            month.held_back[1] += usize::from(periods > 0.0);
+        if let Some(periods) = fact(THROTTLED) {
+            month.throttled[0] += 1;
+            month.throttled[1] += usize::from(periods > 0.0);
         }
     }
     let series = catalog.analysis.series.iter();
     for one in series.filter(|one| one.judged && one.series.machine == of.machine.id) {
-        tell(one, &mut months);
+        add(one, &mut months);
     }
     let has_steal = months.values().any(|month| !month.steal.is_empty());
-    let has_held_back = months.values().any(|month| month.held_back[0] > 0);
-    let mut note =
-        "Medians over the judged series. Within a run: half of the 95 % interval over its processes. From run to \
-                    run: how far a value lies from the one of the run before in the same environment."
-            .to_owned();
-    let mut columns = vec![
-        ("Month", "nb"),
-        ("Suite", "any"),
-        ("Runs", "n"),
-        ("Rough", "n"),
-        ("Within a run", "n"),
-        ("From run to run", "n"),
-    ];
+    let has_throttled = months.values().any(|month| month.throttled[0] > 0);
+    let share = |shares: &[f64]| cell::median_share(shares.iter().copied());
+    let mut note = "Medians over the judged series. Within a run: half of the 95 % interval over its processes. From run to run: the \
+                    distance of a value from that of the run before in the same environment."
+        .to_owned();
+    let mut rows = Rows::new("Noise by month and suite, newest first", months.into_iter().take(MONTHS))
+        .column("Month", "nb", |((Reverse((year, number)), _), _)| format!("{} {year}", date::month(*number)))
+        .column("Suite", "any", |((_, suite), _)| *suite)
+        .column("Runs", "n", |(_, month)| count(month.runs))
+        .column("Rough", "n", |(_, month)| count(month.rough))
+        .column("Within a run", "n", |(_, month)| share(&month.within))
+        .column("From run to run", "n", |(_, month)| share(&month.between));
     if has_steal {
         note += " Host took: the share of the processor time that went to others on the same host.";
-        columns.push(("Host took", "n opt"));
+        rows = rows.column("Host took", "n opt", |(_, month)| share(&month.steal));
     }
-    if has_held_back {
-        note += " Held back: runs in which the control group throttled the processes, of those that tell.";
-        columns.push(("Held back", "n opt"));
+    if has_throttled {
+        note += " Throttled: runs whose control group was throttled, of those that recorded it.";
+        rows = rows.column("Throttled", "n opt", |(_, month)| match month.throttled {
+            [0, _] => number::NONE.to_owned(),
+            [all, throttled] => format!("{} of {}", count(throttled), count(all)),
+        });
     }
-    let row = |(place, month): (&Place<'_>, &Month)| {
-        let mut cells = cells(place, month);
-        cells.extend(has_steal.then(|| cell::median_share(month.steal.iter().copied())));
-        cells.extend(has_held_back.then(|| held_back(month)));
-        Row::new(cells.into_iter().map(Phrase::plain))
-    };
-    Section::of_table(
-        ("noise", "How restless it is, month by month", Phrase::plain(note), "It has no run."),
-        ("Noise by month and suite, newest first", &columns),
-        months.iter().take(MONTHS).map(row).collect(),
-    )
-    .wide()
-    .note_equal_columns(&["Suite"])
+    rows.section("noise", "Noise by month", note, "It has no run.").wide().note_equal_columns(&["Suite"])
 }
 
-/// Adds what a series tells to its months.
-fn tell<'a>(one: &'a SeriesAnalysis, months: &mut BTreeMap<Place<'a>, Month>) {
+/// Adds the noise of a series to its months.
+fn add<'a>(one: &'a SeriesAnalysis, months: &mut BTreeMap<Place<'a>, Month>) {
     let points = &one.series.points;
     let before = std::iter::once(None).chain(points.iter().map(Some));
     for (point, before) in points.iter().zip(before) {
@@ -123,103 +112,45 @@ fn is_share(share: &f64) -> bool {
     share.is_finite() && *share >= 0.0
 }
 
-fn cells((Reverse((year, number)), suite): &Place<'_>, month: &Month) -> Vec<String> {
-    let share = |shares: &[f64]| cell::median_share(shares.iter().copied());
-    vec![
-        format!("{} {year}", date::month(*number)),
-        (*suite).to_owned(),
-        count(month.runs),
-        count(month.rough),
-        share(&month.within),
-        share(&month.between),
-    ]
-}
-
-fn held_back(month: &Month) -> String {
-    let [result, held] = month.held_back;
-    if result == 0 { number::NONE.to_owned() } else { format!("{} of {}", count(held), count(result)) }
-}
-
 fn reruns(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
-    let of_machine = catalog.reruns.iter().filter(|one| one.machine == of.machine.id);
-    let rows = of_machine.map(|one| {
-        let tally = one.tally;
-        let cells = [
-            one.suite.clone(),
-            count(tally.judged),
-            count(tally.regressed),
-            count(tally.improved),
-            count(tally.inconclusive),
-            trust::share(tally),
-        ];
-        Row::new(cells.map(Phrase::plain))
-    });
     let note = Phrase::plain(
-        "A commit measured in two sessions of one environment did not change. What the rule of the gate says of its values, \
-         held against the sessions before, is wrong where it calls a change: ",
+        "A commit measured in two sessions of one environment did not change, so each change that the gate reports is a false \
+         alarm: ",
     )
-    .link(link::METHOD, "how it is judged")
+    .link(link::METHOD, "how changes are judged")
     .text(".");
-    Section::of_table(
-        (
-            "reruns",
-            "The same commit again",
-            note,
-            "It measured no commit in two sessions of one environment, so nothing tells how often the rule calls a change where \
-             there is none.",
-        ),
-        (
-            "What the rule says of reruns, by suite",
-            &[
-                ("Suite", "any"),
-                ("Pairs", "n"),
-                ("Called worse", "n"),
-                ("Called better", "n"),
-                ("In doubt", "n opt2"),
-                ("Wrong", "n push"),
-            ],
-        ),
-        rows.collect(),
+    let nothing =
+        "The gate's false-alarm rate is unknown here: no commit was measured in two sessions of one environment.";
+    Rows::new(
+        "What the gate says of reruns, by suite",
+        catalog.reruns.iter().filter(|one| one.machine == of.machine.id),
     )
+    .column("Suite", "any", |one| one.suite.clone())
+    .column("Pairs", "n", |one| count(one.tally.judged))
+    .column("Called worse", "n", |one| count(one.tally.regressed))
+    .column("Called better", "n", |one| count(one.tally.improved))
+    .column("Inconclusive", "n opt2", |one| count(one.tally.inconclusive))
+    .column("Wrong", "n push", |one| digest::error_rate(one.tally))
+    .section("reruns", "Reruns of the same commit", note, nothing)
     .wide()
 }
 
 fn rough(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
     let all: Vec<&RunHead> = of.runs.iter().copied().filter(|run| !run.quality.clean).collect();
-    let row = |run: &&RunHead| {
-        let time = date::moment(run.timestamp);
-        let time = match catalog.run_place(&run.id) {
-            Some(page) => Phrase::default().link(page, time),
-            None => Phrase::plain(time),
-        };
-        let commit = run.commit.as_ref().map_or(number::NONE, |commit| short_commit(&commit.sha));
-        let reasons = match run.quality.reasons.is_empty() {
-            true => "no reason is recorded".to_owned(),
-            false => run.quality.reasons.join("; "),
-        };
-        Row::new([
-            time,
-            Phrase::plain(run.suite.clone()),
-            Phrase::default().id(commit),
-            Phrase::plain(shortened(&reasons, REASON)),
-        ])
+    let reasons = |run: &RunHead| match run.quality.reasons.is_empty() {
+        true => "no reason is recorded".to_owned(),
+        false => run.quality.reasons.join("; "),
     };
-    let rows: Vec<Row> = all.iter().take(ROUGH).map(row).collect();
-    let note = Phrase::default()
-        .mark(Mark::new(Tone::Doubt, "?", format!("{} of {}", count(all.len()), counted(of.runs.len(), "run", "runs"))))
-        .text(format!(" {} rough", if all.len() == 1 { "is" } else { "are" }))
-        .text(match all.len() > ROUGH {
-            true => format!("; the newest {} are listed.", count(ROUGH)),
-            false => ".".to_owned(),
-        });
-    Section::of_table(
-        ("rough", "What spoke against its runs", note, "Nothing spoke against any of its runs."),
-        (
-            "Rough runs, newest first",
-            &[("Began, UTC", "nb"), ("Suite", "any push"), ("Commit", "opt2"), ("What was wrong", "any full")],
-        ),
-        rows,
-    )
+    let share = format!("{} of {}", count(all.len()), counted(of.runs.len(), "run", "runs"));
+    let verb = if all.len() == 1 { "is" } else { "are" };
+    let note = Phrase::from(Mark::new(Tone::Doubt, "?", share)).text(format!(" {verb} rough."));
+    Rows::new("Rough runs, newest first", all)
+        .first(ROUGH)
+        .column("Began, UTC", "nb", |run| cell::began(catalog, run))
+        .column("Suite", "any push", |run| run.suite.clone())
+        .column("Commit", "opt2", |run| cell::commit(catalog, run))
+        .column("What was wrong", "any full", |run| shortened(&reasons(run), REASON))
+        .section("rough", "Rough runs", note, "No run of it is rough.")
 }
 
 #[cfg(test)]
@@ -240,7 +171,7 @@ mod tests {
         let catalog = Catalog::new(&sample.input(&all));
         let sections = sections(&catalog, &catalog.machines[machine.as_str()]);
         let text = |section| Sheet { sections: vec![section], ..Sheet::default() }.markdown().replace('\u{202f}', " ");
-        let [noise, reruns, rough] = sections.try_into().expect("there are three");
+        let [noise, reruns, rough] = sections;
         [text(noise), text(reruns), text(rough)]
     }
 
@@ -250,7 +181,7 @@ mod tests {
             for (place, head) in heads.iter_mut().filter(|head| head.suite == "cpu").enumerate() {
                 let facts = &mut Arc::make_mut(&mut head.environment).facts;
                 facts.insert(STEAL.to_owned(), "0.02".to_owned());
-                facts.insert(HELD_BACK.to_owned(), if place % 8 == 0 { "3" } else { "0" }.to_owned());
+                facts.insert(THROTTLED.to_owned(), if place % 8 == 0 { "3" } else { "0" }.to_owned());
             }
         };
         let [noise, ..] = result(0, |_| (), steal);
@@ -258,7 +189,7 @@ mod tests {
         assert_eq!(newest.matches('|').count(), 9, "{newest}");
         assert!(newest.contains("| 5 | 0 |") && newest.contains("| 2.0 % |") && newest.contains(" of 5 |"), "{newest}");
         let [noise, ..] = result(0, |_| (), |_| ());
-        assert!(!noise.contains("Host took") && !noise.contains("Held back"), "{noise}");
+        assert!(!noise.contains("Host took") && !noise.contains("Throttled"), "{noise}");
     }
 
     #[test]
@@ -269,7 +200,7 @@ mod tests {
             let rows = &section.table().expect("it has rows").rows;
             let words = |cell: &Cell| match cell {
                 Cell::Words(words) => words.words(),
-                Cell::Drawn(_) => String::new(),
+                Cell::Noted(..) | Cell::Drawn(_) => String::new(),
             };
             rows.iter().map(|row| row.cells.iter().map(words).collect()).collect::<Vec<Vec<String>>>()
         };
@@ -285,26 +216,26 @@ mod tests {
         let named = |rows: &[Vec<String>], month: &str| rows.iter().find(|row| row[0] == month).cloned();
         assert!(named(&before, "Nov 2026").is_none() && named(&before, "Oct 2026").is_some());
         let (mut now, mut then) = (named(&all, "Oct 2026").expect("one"), named(&before, "Oct 2026").expect("one"));
-        // Where all rows are of one suite, a sentence tells it.
+        // Where all rows are of one suite, the note names it.
         now.retain(|cell| cell != "cpu");
         then.retain(|cell| cell != "cpu");
         assert_eq!(now, then);
     }
 
     #[test]
-    fn reruns_and_rough_runs_are_told_or_said_to_be_none() {
+    fn reruns_and_rough_runs_are_listed_or_said_to_be_none() {
         let [_, reruns, rough] = result(0, |_| (), |_| ());
         assert!(reruns.contains("| cpu | 240 | 2 | 1 | 12 | 1.2 % |"), "{reruns}");
-        assert!(rough.contains("Nothing spoke against any of its runs."), "{rough}");
+        assert!(rough.contains("No run of it is rough."), "{rough}");
         let [_, reruns, rough] = result(1, |_| (), |_| ());
-        assert!(reruns.contains("It measured no commit in two sessions"), "{reruns}");
+        assert!(reruns.contains("no commit was measured in two sessions"), "{reruns}");
         assert!(rough.contains("2 of 74 runs are rough."), "{rough}");
         assert!(rough.contains("the A/A control differed by 0.9 %, more than 0.5 %"), "{rough}");
         let unsaid = |heads: &mut Vec<RunHead>| {
             heads.iter_mut().for_each(|head| head.quality = sprag_model::run::Quality::default());
         };
         let [_, _, rough] = result(1, |_| (), unsaid);
-        assert!(rough.contains("74 of 74 runs are rough; the newest 10 are listed."), "{rough}");
+        assert!(rough.contains("74 of 74 runs are rough."), "{rough}");
         assert!(rough.contains("no reason is recorded"), "{rough}");
     }
 }

@@ -37,54 +37,60 @@ struct MatrixPage {
     suite: String,
     others: Vec<(String, String)>,
     headline: Phrase,
-    sections: Vec<Section>,
+    sections: Vec<MatrixSection>,
     rest: String,
     is_compared: bool,
 }
 
-struct Section {
+struct MatrixSection {
     id: String,
     heading: String,
     notes: Vec<Phrase>,
-    tables: Vec<Table>,
+    tables: Vec<HeatTable>,
     limits: Option<Limits>,
 }
 
-struct Table {
+struct HeatTable {
     caption: String,
     heading: String,
     columns: Vec<String>,
-    rows: Vec<TableRow>,
+    rows: Vec<HeatRow>,
 }
 
-struct TableRow {
+struct HeatRow {
     name: String,
     variant: String,
-    cells: Vec<Cell>,
+    cells: Vec<HeatCell>,
 }
 
 /// A machine with the judged series of the suite.
-struct Place<'a> {
+struct MachineSeries<'a> {
     machine: &'a str,
     name: &'a str,
     newest: Option<Newest>,
     series: Vec<&'a SeriesAnalysis>,
-    shares: Shares<'a>,
+    shares: BTreeMap<&'a str, (&'a str, f64)>,
 }
 
-impl<'a> Place<'a> {
-    fn of(catalog: &Catalog<'a>, data: &Data, suite: &str, machine: &'a str, name: &'a str) -> Place<'a> {
+impl<'a> MachineSeries<'a> {
+    fn new(catalog: &Catalog<'a>, data: &Data, suite: &str, machine: &'a str, name: &'a str) -> MachineSeries<'a> {
         let suites = &catalog.analysis.suites;
         let run = suites.iter().find(|other| other.suite == suite && other.machine == machine);
         let baseline = run.and_then(|run| run.baseline.as_ref().ok()?.commit.as_deref());
         let newest = compared_newest(data, catalog.line, (suite, machine), baseline);
         let here = |one: &&SeriesAnalysis| one.series.suite == suite && one.series.machine == machine;
-        // What neither commit has was given up long ago.
+        // What neither commit has was removed long ago.
         let is_shown = |one: &&SeriesAnalysis| {
             one.judged && newest.as_ref().is_none_or(|newest| newest.rows.contains_key(&one.series.id))
         };
         let all = || catalog.analysis.series.iter().filter(here);
-        Place { machine, name, series: all().filter(is_shown).collect(), shares: Shares::new(catalog, all()), newest }
+        MachineSeries {
+            machine,
+            name,
+            series: all().filter(is_shown).collect(),
+            shares: shares(catalog, all()),
+            newest,
+        }
     }
 
     fn row(&self, series: &Series) -> Option<&ComparedRow> {
@@ -97,7 +103,7 @@ impl<'a> Place<'a> {
         self.series.iter().all(|one| seen.insert((&one.series.name, &one.series.variant, &one.series.metric)))
     }
 
-    /// Whether there are no two commits to hold against each other.
+    /// Whether there are no two commits to compare.
     fn is_one(&self) -> bool {
         self.newest.as_ref().is_none_or(|newest| newest.pair[0] == newest.pair[1])
     }
@@ -110,17 +116,16 @@ pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<
     let machines: BTreeSet<(&str, &str)> =
         judged().map(|one| (one.series.machine_name.as_str(), one.series.machine.as_str())).collect();
     let mut left = CELLS;
-    let mut places: Vec<Place<'_>> =
-        machines.into_iter().map(|(name, machine)| Place::of(catalog, data, suite, machine, name)).collect();
+    let mut places: Vec<MachineSeries<'_>> =
+        machines.into_iter().map(|(name, machine)| MachineSeries::new(catalog, data, suite, machine, name)).collect();
     for place in &mut places {
         place.series.truncate(left);
         left -= place.series.len();
     }
     let pairs = Pairs::new(data, catalog);
-    let notes = |place: &Place<'_>| notes(catalog, data, &pairs, suite, place);
-    let limits = |place: &Place<'_>, number: usize| Limits::new(&place.shares, place.name, number);
-    let sections: Vec<Section> = if places.len() > 1 && places.iter().all(Place::has_one_size_each) {
-        let mut sections = vec![Section {
+    let notes = |place: &MachineSeries<'_>| notes(catalog, data, &pairs, suite, place);
+    let sections: Vec<MatrixSection> = if places.len() > 1 && places.iter().all(MachineSeries::has_one_size_each) {
+        let mut sections = vec![MatrixSection {
             id: "machines".to_owned(),
             heading: format!("{suite} by machine"),
             notes: places.iter().map(|place| Phrase::plain(format!("{}: ", place.name)).then(notes(place))).collect(),
@@ -130,11 +135,11 @@ pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<
         sections.extend(places.iter().enumerate().filter_map(|(number, place)| {
             let limits = Some(limits(place, number + 1)?);
             let (id, heading) = (format!("machine-{}", number + 1), format!("{suite} on {}", place.name));
-            Some(Section { id, heading, notes: Vec::new(), tables: Vec::new(), limits })
+            Some(MatrixSection { id, heading, notes: Vec::new(), tables: Vec::new(), limits })
         }));
         sections
     } else {
-        let section = |(number, place): (usize, &Place<'_>)| Section {
+        let section = |(number, place): (usize, &MachineSeries<'_>)| MatrixSection {
             id: format!("machine-{}", number + 1),
             heading: format!("{suite} on {}", place.name),
             notes: vec![notes(place)],
@@ -148,7 +153,7 @@ pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<
     let newest = catalog.runs.iter().copied().find(|run| run.suite == suite);
     let frame = Frame::new(catalog, &path, Part::Matrix, format!("Matrix of {suite}"), headline.words());
     let template = MatrixPage {
-        frame: frame.of_one(catalog, newest),
+        frame: frame.for_subject(catalog, newest),
         suite: suite.to_owned(),
         others: others.map(|other| ((*other).to_owned(), link::matrix(other))).collect(),
         headline,
@@ -163,7 +168,7 @@ pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<
     page(path, &template)
 }
 
-fn headline(places: &[Place<'_>], suite: &str) -> Phrase {
+fn headline(places: &[MachineSeries<'_>], suite: &str) -> Phrase {
     let compared = || places.iter().filter(|place| !place.is_one());
     let rows = || compared().flat_map(|place| place.series.iter().filter_map(|one| place.row(&one.series)));
     let count = |kind: Kind| rows().filter(|row| row.kind == kind).count();
@@ -193,22 +198,20 @@ fn headline(places: &[Place<'_>], suite: &str) -> Phrase {
 }
 
 /// What the cells of a machine show, and what its newest run lacked.
-fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs, suite: &str, place: &Place<'_>) -> Phrase {
+fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs, suite: &str, place: &MachineSeries<'_>) -> Phrase {
     let note = match &place.newest {
-        None => Phrase::plain("Newest values. No commit of them is known."),
+        None => Phrase::plain("Newest values. Their commits are unknown."),
         Some(newest) => {
             let [a, b] = newest.pair.map(|number| &data.commits[number]);
             let note = Phrase::plain("Level at ").id(b.name());
             if place.is_one() {
-                note.text(", the only commit that was measured.")
+                note.text(", the only measured commit.")
             } else {
                 let page =
                     pairs.page(data, newest.pair[0], newest.pair[1]).unwrap_or_else(|| link::compared(&a.sha, &b.sha));
                 let note = note.text("; below it the change since ").link(page, a.name());
                 match &newest.release {
-                    Some(release) => {
-                        note.text(format!(", the last that was measured up to {}.", shortened(release, TAG)))
-                    }
+                    Some(release) => note.text(format!(", the last measured up to {}.", shortened(release, TAG))),
                     None => note.text("."),
                 }
             }
@@ -226,15 +229,15 @@ fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs, suite: &str, place: 
 /// A series with the number of its machine.
 type Placed<'a> = (usize, &'a SeriesAnalysis);
 
-/// A row: the name, the parameters where these do not stand across, and the variant.
-type Kernel<'a> = (&'a str, Column<'a>, &'a str);
+/// A row: the name, the parameters where these are no columns, and the variant.
+type Kernel<'a> = (&'a str, Parameters<'a>, &'a str);
 
 /// A column: the number of the machine, or nought and the parameters.
-type Across<'a> = (usize, Column<'a>);
+type Across<'a> = (usize, Parameters<'a>);
 
 /// A table for each set of parameter names and metric: kernels of one kind share their columns, which are the parameters, or
 /// the machines.
-fn tables(places: &[Place<'_>], by_machine: bool) -> Vec<Table> {
+fn tables(places: &[MachineSeries<'_>], by_machine: bool) -> Vec<HeatTable> {
     let mut kinds: BTreeMap<(Vec<&str>, &str), Vec<Placed<'_>>> = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
         for series in &place.series {
@@ -246,34 +249,34 @@ fn tables(places: &[Place<'_>], by_machine: bool) -> Vec<Table> {
     kinds.values().map(|all| table(places, all, by_machine)).collect()
 }
 
-fn table(places: &[Place<'_>], all: &[Placed<'_>], by_machine: bool) -> Table {
+fn table(places: &[MachineSeries<'_>], all: &[Placed<'_>], by_machine: bool) -> HeatTable {
     let metric = &all[0].1.series.metric;
     let row_of = |number: usize, series: &SeriesAnalysis| places[number].row(&series.series);
     let values: Vec<f64> = all.iter().map(|(number, series)| value(series, row_of(*number, series))).collect();
     let scale = cell::group_scale(metric.unit, &values);
     let mut columns = BTreeSet::new();
-    let mut rows: BTreeMap<Kernel<'_>, BTreeMap<Across<'_>, Cell>> = BTreeMap::new();
+    let mut rows: BTreeMap<Kernel<'_>, BTreeMap<Across<'_>, HeatCell>> = BTreeMap::new();
     for &(number, series) in all {
         let (place, of) = (&places[number], &series.series);
-        // The parameters stand across, or beside the kernel where the machines do.
-        let (column, beside) =
-            if by_machine { ((number, Column("")), &*of.params) } else { ((0, Column(&of.params)), "") };
+        // The parameters are the columns, or part of the row where the machines are the columns.
+        let (column, in_row) =
+            if by_machine { ((number, Parameters("")), &*of.params) } else { ((0, Parameters(&of.params)), "") };
         columns.insert(column);
-        let share = place.shares.of_benchmark(&of.benchmark);
+        let share = place.shares.get(&*of.benchmark).map(|(_, share)| *share);
         let cell = cell(series, place.row(of), scale, share, place.is_one());
-        rows.entry((&of.name, Column(beside), &of.variant)).or_default().insert(column, cell);
+        rows.entry((&of.name, Parameters(in_row), &of.variant)).or_default().insert(column, cell);
     }
     let across = if by_machine { "machine" } else { "parameters" };
     let on = if by_machine { String::new() } else { format!(" on {}", places[0].name) };
     let head = |(number, column): &Across<'_>| {
         if by_machine { places[*number].name.to_owned() } else { column.words() }
     };
-    let row = |((name, Column(params), variant), cells): (Kernel<'_>, BTreeMap<_, Cell>)| TableRow {
+    let row = |((name, Parameters(params), variant), cells): (Kernel<'_>, BTreeMap<_, HeatCell>)| HeatRow {
         name: format!("{name}{params}"),
         variant: format!("@{variant}"),
         cells: columns.iter().map(|column| cells.get(column).cloned().unwrap_or_else(absent)).collect(),
     };
-    Table {
+    HeatTable {
         caption: format!("{}{on}: level and change, kernel by {across}", metric.name),
         heading: number::column(&metric.name, scale),
         columns: columns.iter().map(head).collect(),
@@ -283,22 +286,22 @@ fn table(places: &[Place<'_>], all: &[Placed<'_>], by_machine: bool) -> Table {
 
 /// A set of parameters, ordered so that 512 comes before 4096.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Column<'a>(&'a str);
+struct Parameters<'a>(&'a str);
 
-impl Column<'_> {
+impl Parameters<'_> {
     fn words(self) -> String {
         let words = self.0.trim_start_matches('{').trim_end_matches('}').replace(',', ", ");
         if words.is_empty() { "no parameters".to_owned() } else { words }
     }
 }
 
-impl Ord for Column<'_> {
+impl Ord for Parameters<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         natural(self.0, other.0)
     }
 }
 
-impl PartialOrd for Column<'_> {
+impl PartialOrd for Parameters<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -308,36 +311,36 @@ impl PartialOrd for Column<'_> {
 const STEPS: [f64; 2] = [0.03, 0.07];
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Cell {
-    /// The tint where a verdict stands, `nc` where none does.
-    pub(super) class: &'static str,
+struct HeatCell {
+    /// The tint of the verdict, `nc` where there is none.
+    class: &'static str,
     /// The page of the series, or nothing.
-    pub(super) page: String,
-    pub(super) value: String,
-    pub(super) below: String,
+    page: String,
+    value: String,
+    below: String,
     /// How near it comes to its limit, or nothing.
-    pub(super) share: String,
+    share: String,
 }
 
-/// The value that stands in the cell of a series: its level at the newest commit, else what was measured there, else newest.
-pub(super) fn value(series: &SeriesAnalysis, row: Option<&ComparedRow>) -> f64 {
+/// The value in the cell of a series: its level at the newest commit, else what was measured there, else the newest value.
+fn value(series: &SeriesAnalysis, row: Option<&ComparedRow>) -> f64 {
     row.and_then(|row| row.levels[1].or(row.measured)).unwrap_or(series.latest.current)
 }
 
-/// The cell of a series; `is_one` where there is no other commit to hold it against.
-pub(super) fn cell(
+/// The cell of a series; `is_one` where there is no other commit to compare with.
+fn cell(
     series: &SeriesAnalysis,
     row: Option<&ComparedRow>,
     scale: Scale,
     share: Option<f64>,
     is_one: bool,
-) -> Cell {
+) -> HeatCell {
     let (class, below) = match row {
         Some(row) if !is_one => tint(row),
         _ => ("nc", "not compared".to_owned()),
     };
     let is_missing = row.is_some_and(|row| row.kind == Kind::Missing && row.measured.is_none());
-    Cell {
+    HeatCell {
         class,
         page: link::series(&series.series.id),
         value: if is_missing { number::NONE.to_owned() } else { number::value(scale, value(series, row)) },
@@ -347,8 +350,8 @@ pub(super) fn cell(
 }
 
 /// The cell of a kernel that has no series there.
-pub(super) fn absent() -> Cell {
-    Cell {
+fn absent() -> HeatCell {
+    HeatCell {
         class: "nc",
         page: String::new(),
         value: number::NONE.to_owned(),
@@ -357,7 +360,7 @@ pub(super) fn absent() -> Cell {
     }
 }
 
-/// The class of a cell and what stands below its value.
+/// The class of a cell and the words below its value.
 fn tint(row: &ComparedRow) -> (&'static str, String) {
     let [_, glyph, word] = &row.mark;
     let size = row.relative.unwrap_or(f64::INFINITY).abs();
@@ -385,83 +388,62 @@ impl ComparedRow {
     }
 }
 
-/// The bars that are drawn, and the rows that the table beside them has.
+/// The bars that are drawn, and the rows of their table.
 const MOST: usize = 30;
 
-/// The share of its limit that each benchmark reaches on a machine.
-pub(super) struct Shares<'a> {
-    by_benchmark: BTreeMap<&'a str, Share<'a>>,
+/// The series of the share of its limit of each benchmark on a machine, and that share: the newest level, else the newest value.
+fn shares<'a>(
+    catalog: &Catalog<'a>,
+    series: impl Iterator<Item = &'a SeriesAnalysis>,
+) -> BTreeMap<&'a str, (&'a str, f64)> {
+    let result = series.filter(|one| one.series.metric.name == LIMIT_SHARE && !one.series.is_auxiliary());
+    let share = |one: &'a SeriesAnalysis| {
+        let level = catalog.fit(&one.series.id).and_then(|fit| fit.newest_level());
+        (one.series.benchmark.as_str(), (one.series.id.as_str(), level.unwrap_or(one.latest.current)))
+    };
+    result.map(share).collect()
 }
 
-struct Share<'a> {
-    series: &'a str,
-    share: f64,
-}
-
-impl<'a> Shares<'a> {
-    /// Those among some series: their newest levels, else their newest values.
-    pub(super) fn new(catalog: &Catalog<'a>, series: impl Iterator<Item = &'a SeriesAnalysis>) -> Shares<'a> {
-        let result = series.filter(|one| one.series.metric.name == LIMIT_SHARE && !one.series.is_auxiliary());
-        let share = |one: &'a SeriesAnalysis| {
-            let level = catalog.fit(&one.series.id).and_then(|fit| fit.newest_level());
-            let share = Share { series: &one.series.id, share: level.unwrap_or(one.latest.current) };
-            (one.series.benchmark.as_str(), share)
-        };
-        Shares { by_benchmark: result.map(share).collect() }
-    }
-
-    pub(super) fn of_benchmark(&self, benchmark: &str) -> Option<f64> {
-        self.by_benchmark.get(benchmark).map(|share| share.share)
-    }
-}
-
-/// A picture and the table beside it.
-pub(super) struct Limits {
-    pub(super) id: String,
-    pub(super) note: String,
-    pub(super) picture: String,
+/// A picture and a table of the shares.
+struct Limits {
+    id: String,
+    note: String,
+    picture: String,
     /// The kernel, its page and its share, the nearest to the limit first.
-    pub(super) rows: Vec<[String; 3]>,
+    rows: Vec<[String; 3]>,
 }
 
-impl Limits {
-    /// Of a machine, the one of that number in the page; nothing where no share is known.
-    pub(super) fn new(shares: &Shares<'_>, machine: &str, number: usize) -> Option<Limits> {
-        let mut all: Vec<(&&str, &Share<'_>)> = shares.by_benchmark.iter().collect();
-        all.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
-        let (first, last) = (all.first()?.1.share, all.last()?.1.share);
-        let [last, first] = [last, first].map(number::percent_size);
-        let range = if last == first { first } else { format!("{last} to {first}") };
-        let kernels = number::counted(all.len(), "kernel reaches", "kernels reach");
-        let cut = match all.len().saturating_sub(MOST) {
-            0 => String::new(),
-            more => format!(" {} more are in the list of series.", number::count(more)),
-        };
-        let note = format!("{kernels} {range} of the limit on this machine.{cut}");
-        all.truncate(MOST);
-        let figure = |share: f64| number::percent_size(share);
-        let bar = |(name, share): &(&&str, &Share<'_>)| Bar {
-            name: short_benchmark(name).to_owned(),
-            limit: String::new(),
-            share: share.share,
-            figure: figure(share.share),
-        };
-        let row = |(name, share): &(&&str, &Share<'_>)| {
-            [short_benchmark(name).to_owned(), link::series(share.series), figure(share.share)]
-        };
-        let roofline = Roofline {
-            id: format!("roof-{number}"),
-            title: format!("Kernels against their limits on {machine}"),
-            description: note.clone(),
-            bars: all.iter().map(bar).collect(),
-        };
-        Some(Limits {
-            id: format!("limits-{number}"),
-            picture: roofline::draw(&roofline),
-            rows: all.iter().map(row).collect(),
-            note,
-        })
-    }
+/// The limits of a machine, the one of that number in the page; nothing where no share was measured.
+fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Limits> {
+    let mut all: Vec<(&str, &str, f64)> =
+        place.shares.iter().map(|(benchmark, (series, share))| (*benchmark, *series, *share)).collect();
+    all.sort_by(|(.., a), (.., b)| b.total_cmp(a));
+    let [last, first] = [all.last()?.2, all.first()?.2].map(number::percent_size);
+    let range = if last == first { first } else { format!("{last} to {first}") };
+    let kernels = number::counted(all.len(), "kernel reaches", "kernels reach");
+    let cut = match all.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" {} more are in the list of series.", number::count(more)),
+    };
+    let note = format!("{kernels} {range} of the limit on this machine.{cut}");
+    all.truncate(MOST);
+    let bar = |(name, _, share): &(&str, &str, f64)| Bar {
+        name: short_benchmark(name).to_owned(),
+        limit: String::new(),
+        share: *share,
+        figure: number::percent_size(*share),
+    };
+    let row = |(name, series, share): &(&str, &str, f64)| {
+        [short_benchmark(name).to_owned(), link::series(series), number::percent_size(*share)]
+    };
+    let roofline = Roofline {
+        id: format!("roof-{number}"),
+        title: format!("Kernels against their limits on {}", place.name),
+        description: note.clone(),
+        bars: all.iter().map(bar).collect(),
+    };
+    let rows = all.iter().map(row).collect();
+    Some(Limits { id: format!("limits-{number}"), picture: roofline::draw(&roofline), rows, note })
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! How everything is judged: the rules with their constants, how often they are right and wrong, and what the words mean.
+//! How changes are judged: every rule with its constants and its measured error rates, and what the words mean.
 
+use super::cell;
 use super::compare::RULE;
-use super::frame::Part;
-use super::sheet;
+use super::frame::{Part, subject_page};
 use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone, better_word, worse_word};
 use crate::number::{self, count, counted};
 use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Column, Row, Section, Sheet, Table};
+use crate::sheet::{Rows, Section, Sheet};
 use crate::{ReportError, Settings, link};
 use sprag_model::method::{Constants, Figure, Limits, MeasuredTable};
 use sprag_model::metric::Metric;
@@ -16,38 +16,28 @@ use sprag_model::trend::Budget;
 
 /// How a change point is found, step by step.
 const STEPS: [&str; 6] = [
-    "Noise first: the deviation of a point comes from the differences of neighbours, which a step moves but once. How alike neighbours are tells how much a mean is worth.",
-    "Candidates: the exact partition into levels with the least squares, at a constant price for each change.",
-    "Proof: the candidate that explains least is tested first, by ranks, by trimmed means, of which a clear difference makes up for a little of the others, and against noise that wanders. Where it fails it goes, and its neighbours are tested again. A run of few points must lie where hardly another point does. One point alone is never a change.",
-    "Drifts: steps in one direction are held against an even ramp; what the ramp explains better is a drift, of which no commit is to blame alone.",
-    "Place: with both levels known the most likely place, and the range of all that are nearly as likely. A border of environments is a likelier place than a commit.",
-    "Events: changes of many series that one commit explains are one event. How many of all that is told may be chance is held to the share below (Benjamini and Hochberg over Simes).",
+    "Noise: the deviation of a point is estimated from differences of neighbours, which a step changes only once. Autocorrelation of neighbours lowers the weight of a mean.",
+    "Candidates: the exact partition into levels by least squares, with a constant penalty for each change.",
+    "Tests: each candidate is tested, weakest first: a rank test, a trimmed-mean test and a test against autocorrelated noise. A strong mean difference can offset a slightly weak result in the others. A rejected candidate is removed, and its neighbours are tested again. One point alone is never a change.",
+    "Drifts: steps in one direction are compared with an even ramp. What the ramp explains better is a drift, and no single commit is its cause.",
+    "Location: the most likely place between both levels, with the range of all places nearly as likely. A change of environment is a likelier place than a commit.",
+    "Events: changes of many series that one commit explains form one event. The false discovery rate is limited to the value below (Benjamini-Hochberg on Simes p-values).",
 ];
 
-/// What stands on the page of a run.
+/// What the page of a run shows.
 const RUNS: [&str; 4] = [
-    "The value of a metric is the median over its worker processes of their medians; the interval is that of this value over the processes.",
-    "A record is one immutable file: its name bears the commit, the machine and the first 16 digits of the SHA-256 of its canonical JSON.",
-    "The key of an environment is a digest of the facts that decide what may be compared: no gate compares runs of two keys.",
-    "Of facts and settings a run names those that differ from the run before it of its suite on its machine; all of the newest runs stand on the page of the machine.",
+    "The value of a metric is the median over its worker processes of their medians. The interval is that of this value over the processes.",
+    "A record is one immutable file. Its name has the commit, the machine and the first 16 digits of the SHA-256 of its canonical JSON.",
+    "The key of an environment is a digest of the facts that must be equal for a comparison. No gate compares runs of two keys.",
+    "The page of a run lists facts and settings that differ from the run before of its suite on its machine. The page of the machine has all of the newest runs.",
 ];
 
 pub(crate) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
     let method = &settings.method;
     let mut sections = vec![
         verdicts(),
-        list(
-            "compared",
-            "Two commits",
-            "Levels are held against each other, as fitted to all runs of a series.",
-            &RULE[1..],
-        ),
-        list(
-            "changes",
-            "How a change is found",
-            "Step by step, for each series; the text of the project has the details.",
-            &STEPS,
-        ),
+        list("compared", "Two commits", "Levels are compared, as fitted to all runs of a series.", &RULE[1..]),
+        list("changes", "How a change is found", "Step by step, for each series; TRENDS.md has the details.", &STEPS),
         list("runs", "Runs", "What their pages show.", &RUNS),
         sensitivities(catalog, &method.sensitivities),
     ];
@@ -55,15 +45,15 @@ pub(crate) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page,
     sections.extend(method.measured.iter().map(measured));
     sections.extend(downloads(settings));
     let content = Sheet {
-        headline: Phrase::plain("How it is judged"),
-        lede: Phrase::plain("The rules, with their constants as the program has them, and how often they are right and wrong where the truth is known. ")
+        headline: "How changes are judged".into(),
+        lede: Phrase::plain("Every rule with its constants, and its measured error rates. ")
             .link(link::COVERAGE, "What is judged, and what not and why")
             .text("."),
         facts: facts(&catalog.trend.budget),
         sections,
         ..Sheet::default()
     };
-    sheet::of_one(catalog, (link::METHOD.to_owned(), Part::About, "Method".to_owned()), content)
+    subject_page(catalog, (link::METHOD.to_owned(), Part::About, "Method".to_owned()), None, content)
 }
 
 fn list(id: &'static str, heading: &str, note: &str, sentences: &[&str]) -> Section {
@@ -76,40 +66,37 @@ fn facts(budget: &Budget) -> Vec<Fact> {
         1 => "1 point".to_owned(),
         points => format!("{} points", number::rough_count(points)),
     };
-    let rate = test.rate.map_or_else(|| number::NONE.to_owned(), |rate| number::fixed(rate, 2));
+    let rate = cell::or_none(test.rate, |rate| number::fixed(rate, 2));
     let answer = match test.exceeded {
-        true => Phrase::default().mark(Mark::new(Tone::Doubt, "?", format!("{rate}, more than is allowed"))),
-        false => Phrase::plain(rate),
+        true => Mark::new(Tone::Doubt, "?", format!("{rate}, above the budget")).into(),
+        false => rate.into(),
     };
     let alarms = counted(test.alarms, "false alarm", "false alarms");
+    let fact = |question, answer: Phrase, note: String| Fact { question, answer, note: note.into() };
     vec![
-        Fact {
-            question: "False alarms allowed in 1\u{202f}000 points",
-            answer: Phrase::plain(number::fixed(budget.allowed, 2)),
-            note: Phrase::plain(format!(
-                "That makes {} at most in the {} looked at.",
-                number::fixed(budget.expected, 1),
-                points(budget.points)
-            )),
-        },
-        Fact {
-            question: "In the noise of this history",
+        fact(
+            "False-alarm budget for 1\u{202f}000 points",
+            number::fixed(budget.allowed, 2).into(),
+            format!("At most {} in the {} examined.", number::fixed(budget.expected, 1), points(budget.points)),
+        ),
+        fact(
+            "In the noise of this history",
             answer,
-            note: Phrase::plain(match test.points {
-                0 => "Too little is looked at to tell.".to_owned(),
-                looked => format!("{alarms} in {} of its residues, put in another order.", points(looked)),
-            }),
-        },
-        Fact {
-            question: "Chance among sure events",
-            answer: Phrase::plain(number::percent_size(budget.false_discovery)),
-            note: Phrase::plain("What is less sure is listed as what may be chance."),
-        },
-        Fact {
-            question: "Across environments",
-            answer: Phrase::plain("Nothing"),
-            note: Phrase::plain("No verdict compares two environments; the facts that differ stand in its place."),
-        },
+            match test.points {
+                0 => "Too few points to measure it.".to_owned(),
+                some => format!("{alarms} in {} of its residuals, in shuffled order.", points(some)),
+            },
+        ),
+        fact(
+            "False discovery rate of events",
+            number::percent_size(budget.false_discovery).into(),
+            "Weaker findings are listed separately as possible chance.".to_owned(),
+        ),
+        fact(
+            "Across environments",
+            "No verdict".into(),
+            "No verdict compares two environments; the facts that differ are listed instead.".to_owned(),
+        ),
     ]
 }
 
@@ -118,95 +105,83 @@ fn verdicts() -> Section {
     let rows = [
         (
             Mark::new(Tone::Worse, "▲", worse_word(&time)),
-            "The change is beyond what is tolerated, with its whole interval. The arrow points where the number went; word and colour say whether that is bad.",
+            "The whole interval of the change is beyond the tolerance. The arrow shows the direction of the number; word and colour say whether that is bad.",
         ),
-        (Mark::new(Tone::Better, "▼", better_word(&time)), "Likewise, in the good direction."),
+        (Mark::new(Tone::Better, "▼", better_word(&time)), "The same in the good direction."),
         (
             Mark::new(Tone::Plain, "=", "no change"),
-            "The whole interval lies within what is tolerated. “Could see” tells how small a change would have shown: a smaller one may be there.",
+            "The whole interval is within the tolerance. A change below the minimum detectable effect may still be there.",
         ),
         (
             Mark::new(Tone::Doubt, "?", "inconclusive"),
-            "The interval reaches beyond the limit and back: more runs would settle it, and how many is said.",
+            "The interval crosses the limit. More runs would decide; the verdict says how many.",
         ),
         (
             Mark::new(Tone::Environment, "≠", "not comparable"),
-            "The two sides were measured in different environments. What differs is said.",
+            "The two sides were measured in different environments. The verdict names what differs.",
         ),
-        (Mark::new(Tone::Worse, "–", "missing"), "The baseline has it and the newest run has not, as when it failed."),
-        (Mark::new(Tone::Plain, "○", "no baseline"), "There is nothing to hold it against yet."),
+        (
+            Mark::new(Tone::Worse, "–", "missing"),
+            "The baseline has it, but the newest run does not, for example because it failed.",
+        ),
+        (Mark::new(Tone::Plain, "○", "no baseline"), "There is nothing to compare it with yet."),
         (
             Mark::new(Tone::Environment, "◇", "environment"),
-            "The machine or what is installed on it changed: no commit is to blame.",
+            "The machine or what is installed on it changed. No commit is the cause.",
         ),
         (Mark::new(Tone::Doubt, "↗", "drift"), "The level moves evenly over many commits."),
-        (
-            Mark::new(Tone::Doubt, "?", "rough"),
-            "Something speaks against the numbers of a run; what it is stands beside it.",
-        ),
+        (Mark::new(Tone::Doubt, "?", "rough"), "The numbers of a run are doubtful, for the reason given."),
     ];
-    let rows = rows.map(|(mark, words)| Row::new([Phrase::default().mark(mark), Phrase::plain(words)]));
-    let columns = [("Word", "verdict"), ("What it means", "full any")];
-    Section::of_table(("words", "What the words mean", Phrase::default(), ""), ("Words", &columns), rows.to_vec())
+    Rows::new("Words", rows)
+        .column("Word", "verdict", |(mark, _)| mark.clone())
+        .column("What it means", "full any", |(_, words)| *words)
+        .section("words", "What the words mean", "", "")
 }
 
 fn sensitivities(catalog: &Catalog<'_>, limits: &[Limits]) -> Section {
-    let row = |one: &Limits| {
-        let used = catalog.trend.series.iter().filter(|series| series.sensitivity == one.name).count();
-        Row::new([
-            Phrase::plain(one.name),
-            Phrase::plain(count(used)),
-            Phrase::plain(one.budget.to_string()),
-            Phrase::plain(one.penalty.to_string()),
-            Phrase::plain(one.clear.to_string()),
-            Phrase::plain(one.steady.to_string()),
-            Phrase::plain(format!("1 in {}", count((1.0 / one.rare).round() as usize))),
-            Phrase::plain(number::percent_size(one.least)),
-        ])
-    };
-    let columns = [
-        ("Sensitivity", ""),
-        ("Series here", "n"),
-        ("False alarms in 1\u{202f}000 points", "n"),
-        ("Price of a change", "n opt"),
-        ("Clear by", "n opt2"),
-        ("Against wandering noise", "n opt2"),
-        ("Chance of a short run", "n opt"),
-        ("Least change", "n push"),
-    ];
-    let note = "How much it takes to tell a change. Prices are in squares of the deviation of the noise, clearness in normal deviates. The chance of a short run is twice as large for series of 400 points. A project may choose for each metric, and set another least change.";
-    let texts = ("sensitivities", "Sensitivities", Phrase::plain(note), "None is known.");
-    Section::of_table(texts, ("Sensitivities, the strictest first", &columns), limits.iter().map(row).collect()).wide()
+    let used = |one: &Limits| catalog.trend.series.iter().filter(|series| series.sensitivity == one.name).count();
+    let note = "How strong a change must be to be reported. Penalties are in squares of the noise deviation, strengths in normal \
+                deviates. The chance of a short segment doubles for series of 400 points. A project may choose a sensitivity for each \
+                metric, and another smallest change.";
+    Rows::new("Sensitivities, the strictest first", limits)
+        .column("Sensitivity", "", |one| one.name)
+        .column("Series here", "n", |one| count(used(one)))
+        .column("False alarms in 1\u{202f}000 points", "n", |one| one.budget.to_string())
+        .column("Penalty of a change", "n opt", |one| one.penalty.to_string())
+        .column("Strength", "n opt2", |one| one.clear.to_string())
+        .column("Against autocorrelated noise", "n opt2", |one| one.steady.to_string())
+        .column("Chance of a short segment", "n opt", |one| {
+            format!("1 in {}", count((1.0 / one.rare).round() as usize))
+        })
+        .column("Smallest change", "n push", |one| number::percent_size(one.least))
+        .section("sensitivities", "Sensitivities", note, "No sensitivity is configured.")
+        .wide()
 }
 
 fn constants(groups: &[Constants]) -> Option<Section> {
-    let figure = |figure: Figure| match figure {
-        Figure::Count(n) => count(n),
-        Figure::Share(share) => number::percent_size(share),
-        Figure::Number(number) => number.to_string(),
-    };
-    let rows = groups.iter().flat_map(|group| {
-        let cells = move |(meaning, value): &(&'static str, Figure)| {
-            Row::new([Phrase::plain(*meaning), Phrase::plain(group.of), Phrase::default().strong(figure(*value))])
-        };
-        group.list.iter().map(cells)
-    });
-    let rows: Vec<Row> = rows.collect();
-    let columns = [("Constant", "full"), ("Of", "q"), ("Value", "n push")];
-    let note = Phrase::plain("Read from the program that rendered this page.");
-    Section::of_table(("constants", "Constants", note, ""), ("Constants of the rules", &columns), rows).unless_empty()
+    let rows =
+        groups.iter().flat_map(|group| group.list.iter().map(move |(meaning, value)| (group.of, meaning, value)));
+    Rows::new("Constants of the rules", rows)
+        .column("Constant", "full", |(_, meaning, _)| **meaning)
+        .column("Of", "", |(of, ..)| *of)
+        .column("Value", "n push", |(.., value)| {
+            Phrase::default().strong(match value {
+                Figure::Count(n) => count(*n),
+                Figure::Share(share) => number::percent_size(*share),
+                Figure::Number(number) => number.to_string(),
+            })
+        })
+        .section("constants", "Constants", "Read from the program that rendered this page.", "")
+        .unless_empty()
 }
 
 fn measured(of: &MeasuredTable) -> Section {
-    let columns = of
-        .heads
-        .iter()
-        .enumerate()
-        .map(|(place, head)| Column { head: head.clone().into(), class: if place == 0 { "" } else { "n" } });
-    let rows = of.rows.iter().map(|row| Row::new(row.iter().map(|cell| Phrase::plain(cell.clone()))));
-    let (columns, rows) = (columns.collect(), rows.collect());
-    let table = Table { caption: of.caption.to_owned(), columns, rows, is_wide: true, ..Table::default() };
-    Section::new(of.name, of.heading).paragraph(format!("{}.", of.caption)).with(table)
+    let rows = Rows::new(of.caption, &of.rows);
+    let rows = of.heads.iter().enumerate().fold(rows, |rows, (place, head)| {
+        let class = if place == 0 { "" } else { "n" };
+        rows.column(head.clone(), class, move |row| row.get(place).cloned().unwrap_or_default())
+    });
+    rows.section(of.name, of.heading, format!("{}.", of.caption), "").wide()
 }
 
 /// The files of all values, where the project publishes them.
@@ -215,10 +190,6 @@ fn downloads(settings: &Settings) -> Option<Section> {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         Phrase::default().link(path.clone(), name).text(format!(": {what}"))
     };
-    (!settings.downloads.is_empty()).then(|| {
-        let section = Section::new("downloads", "All values");
-        section
-            .paragraph("Everything that was measured, for other programs.")
-            .items(settings.downloads.iter().map(file))
-    })
+    let section = Section::new("downloads", "All values").paragraph("Every measured value, for other programs.");
+    (!settings.downloads.is_empty()).then(|| section.items(settings.downloads.iter().map(file)))
 }

@@ -1,4 +1,5 @@
-//! The pages: one struct and one template each. A struct holds strings and numbers ready to show.
+//! The pages: reports with what only pages show. Most are a `Sheet` in `templates/sheet.html`; a series, a comparison and a matrix
+//! have a template of their own.
 //!
 //! This is the only room that knows askama.
 
@@ -7,13 +8,9 @@ mod commit;
 mod compare;
 mod coverage;
 mod digest;
-mod elsewhere;
-mod empty;
 mod event;
 mod event_list;
 mod event_multiples;
-mod event_rows;
-mod event_suspects;
 mod frame;
 mod gpu;
 mod ledger;
@@ -21,43 +18,35 @@ mod machine;
 mod machine_trust;
 mod matrix;
 mod method;
-mod points;
 mod release;
 mod release_items;
 mod release_list;
 mod release_signature;
 mod release_since;
 mod run;
-mod run_surroundings;
-mod run_tables;
+mod run_metrics;
 mod series;
 mod series_chart;
+mod series_elsewhere;
 mod series_fit;
-mod series_list;
-mod sheet;
 mod series_newest;
-mod sizes;
+mod series_points;
 mod suite_section;
-mod trust;
 mod week;
 
 pub(super) use commit::commits;
 pub(super) use compare::compare;
 pub(super) use coverage::coverage;
 pub(super) use digest::digest;
-pub(super) use empty::empty;
-pub(super) use empty::missing;
 pub(super) use event::event;
 pub(super) use event_list::event_list;
+pub(super) use frame::missing;
 pub(super) use gpu::gpu;
 pub(super) use ledger::ledger;
-pub(super) use machine::machine;
-pub(super) use machine::machine_list;
+pub(super) use machine::{machine, machine_list};
 pub(super) use matrix::matrix;
 pub(super) use method::method;
 pub(super) use release_list::releases;
-pub(super) use run::run;
-pub(super) use run::run_list;
-pub(super) use series::series;
-pub(super) use series_list::series_list;
+pub(super) use run::{run, run_list};
+pub(super) use series::{series, series_list};
 pub(super) use week::weeks;

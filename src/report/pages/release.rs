@@ -1,18 +1,20 @@
 //! A release: go or no-go, what blocks, who accepted what, and how others check it.
 
-use super::frame::Part;
+use std::collections::BTreeSet;
+
+use super::frame::{Part, history_page};
 use super::release_items::{NAME, SENTENCE, blocks, derived, items, record_place, sentence};
 use super::release_since::since;
-use super::{release_signature, sheet};
+use super::{cell, release_signature};
 use crate::catalog::Catalog;
 use crate::compare::data::Data;
 use crate::mark::{Mark, Tone};
 use crate::number::{count, counted};
 use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Row, Section, Sheet};
-use crate::text::{short_commit, shortened};
+use crate::sheet::{Rows, Section, Sheet};
+use crate::text::shortened;
 use crate::{ReportError, date, link};
-use sprag_model::checklist::{Filled, FilledChecklist, Rests, RuntimeTarget, Signed, Status};
+use sprag_model::checklist::{FilledChecklist, Rests, RuntimeTarget, Status};
 use sprag_model::page::Page;
 use sprag_model::release::ReleaseReport;
 
@@ -28,20 +30,18 @@ pub(super) fn pages(
     link::file_word("release", &release.name)?;
     let content = content(catalog, data, release);
     let text = Page { path: link::release_text(&release.name), bytes: content.markdown().into_bytes() };
-    let page = sheet::sheet(
-        catalog,
-        (link::release(&release.name), Part::Releases, format!("Release {}", release.name)),
-        content,
-    )?;
+    let place = (link::release(&release.name), Part::Releases, format!("Release {}", release.name));
+    let page = history_page(catalog, place, content)?;
     let statement = release_signature::files(release);
     Ok([page, text].into_iter().chain(statement).collect())
 }
 
 pub(super) fn verdict(release: &ReleaseReport) -> Mark {
-    match &release.came {
-        Ok(filled) if filled.go => Mark::new(Tone::Better, "✓", "go"),
-        _ => Mark::new(Tone::Worse, "✕", "no-go"),
-    }
+    go(release.came.as_ref().is_ok_and(|filled| filled.go))
+}
+
+fn go(may_go: bool) -> Mark {
+    if may_go { Mark::new(Tone::Better, "✓", "go") } else { Mark::new(Tone::Worse, "✕", "no-go") }
 }
 
 fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) -> Sheet {
@@ -51,9 +51,7 @@ fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) 
         Err(fault) => {
             let note = sentence(fault).text(". Nothing waives this.");
             let section = Section::new("blocks", "What blocks").paragraph(note);
-            let lede = Phrase::plain(
-                "What is recorded of it does not hold together or cannot be looked at, so nothing of it was derived.",
-            );
+            let lede = "Its evidence is damaged or cannot be read, so no status was derived.".into();
             Sheet { crumb, headline, lede, sections: vec![section], ..Sheet::default() }
         }
         Ok(filled) => Sheet {
@@ -72,40 +70,37 @@ fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) 
                     sign_off(filled),
                 ])
                 .collect(),
+            ..Sheet::default()
         },
     }
 }
 
 fn lede(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Phrase {
-    let commit = |sha: &str| (catalog.commit_page(sha), short_commit(sha).to_owned());
-    let (page, name) = commit(&filled.commit);
+    let commit = cell::commit_link(catalog, &filled.commit);
     let lede = match filled.tagged {
-        true => Phrase::plain("Tagged at ").name(page, name),
-        false => Phrase::default().strong("Not yet tagged").text(": it would be ").name(page, name),
+        true => Phrase::plain("Tagged at ").join(commit),
+        false => Phrase::default().strong("Not yet tagged").text(": it would be ").join(commit),
     };
     let lede = match filled.measured == filled.commit {
         true => lede,
-        false => {
-            let (page, name) = commit(&filled.measured);
-            lede.text(", whose code is that of ").name(page, name)
-        }
+        false => lede.text(", whose code is that of ").join(cell::commit_link(catalog, &filled.measured)),
     };
-    lede.text(". Every status is derived from recorded bytes; none is typed in.")
+    lede.text(". Every status is derived from recorded bytes.")
 }
 
 fn facts(filled: &FilledChecklist) -> Vec<Fact> {
     let blocking = filled.blocking().count();
-    let waived = filled.items.iter().filter(|item| item.status == Status::Waived).count();
-    let needed = filled.items.iter().filter(|item| item.status != Status::NotApplicable).count();
-    let passed = filled.items.iter().filter(|item| item.status == Status::Pass).count();
+    let of_status = |is: &dyn Fn(Status) -> bool| filled.items.iter().filter(|item| is(item.status)).count();
+    let waived = of_status(&|status| status == Status::Waived);
+    let needed = of_status(&|status| status != Status::NotApplicable);
+    let passed = of_status(&|status| status == Status::Pass);
     let fact = |question, answer: Phrase, note: Phrase| Fact { question, answer, note };
+    let or_nothing =
+        |n: usize, words: [&str; 3]| if n == 0 { words[0].to_owned() } else { counted(n, words[1], words[2]) };
     vec![
         fact(
             "May it go?",
-            Phrase::default().mark(match filled.go {
-                true => Mark::new(Tone::Better, "✓", "go"),
-                false => Mark::new(Tone::Worse, "✕", "no-go"),
-            }),
+            go(filled.go).into(),
             Phrase::plain(format!(
                 "{} of {} pass, for {}, as of {}",
                 count(passed),
@@ -116,26 +111,22 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
         ),
         fact(
             "What blocks it?",
-            Phrase::plain(if blocking == 0 { "nothing".to_owned() } else { counted(blocking, "item", "items") }),
+            or_nothing(blocking, ["nothing", "item", "items"]).into(),
             Phrase::plain(match filled.is_damaged() {
-                true => "Some evidence does not hold together",
+                true => "Some evidence is damaged",
                 false if blocking > 0 => "Each with what to do next, below",
-                false => "All that is needed is shown or waived",
+                false => "Every required item passes or is waived",
             }),
         ),
         fact(
             "Who accepted what?",
-            Phrase::plain(if waived == 0 {
-                "nothing is waived".to_owned()
-            } else {
-                counted(waived, "waiver", "waivers")
-            }),
-            Phrase::default().text("The ").link(link::LEDGER, "ledger").text(" has them all"),
+            or_nothing(waived, ["nothing is waived", "waiver", "waivers"]).into(),
+            Phrase::plain("The ").link(link::LEDGER, "ledger").text(" has them all"),
         ),
         fact(
             "Can others check it?",
-            Phrase::plain(counted(filled.history.size as usize, "run", "runs")),
-            Phrase::plain(format!("Offline, from a clone; Merkle root {}…", start(&filled.history.root))),
+            counted(filled.history.size as usize, "run", "runs").into(),
+            format!("Offline, from a clone; Merkle root {}…", start(&filled.history.root)).into(),
         ),
     ]
 }
@@ -145,39 +136,20 @@ fn start(digest: &str) -> &str {
 }
 
 fn waived(filled: &FilledChecklist) -> Section {
-    let row = |item: &Filled| {
-        let waiver = item.waiver.as_ref()?;
-        let state = match (waiver.in_force, item.status) {
+    let rows = filled.items.iter().filter_map(|item| Some((item, item.waiver.as_ref()?)));
+    Rows::new("Waivers of items of this release", rows)
+        .column("Item", "any", |(item, _)| Phrase::default().id(item.id.clone()))
+        .column("State", "push", |(item, waiver)| match (waiver.in_force, item.status) {
             (true, Status::Waived) => Mark::new(Tone::Doubt, "◆", "in force"),
             (true, _) => Mark::new(Tone::Plain, "=", "not needed"),
-            (false, _) => Mark::new(Tone::Worse, "●", "expired, or not yet"),
-        };
-        Some(Row::new([
-            Phrase::default().id(item.id.clone()),
-            Phrase::default().mark(state),
-            Phrase::plain(shortened(&waiver.reason, SENTENCE)),
-            Phrase::plain(shortened(&waiver.author, NAME)),
-            Phrase::plain(date::calendar_day(waiver.date)),
-            Phrase::plain(date::calendar_day(waiver.expires)),
-            Phrase::default().id(shortened(&waiver.entry, NAME)),
-        ]))
-    };
-    Section::of_table(
-        ("accepted", "Who accepted what", Phrase::default(), "The ledger waives nothing here."),
-        (
-            "Waivers of items of this release",
-            &[
-                ("Item", "any"),
-                ("State", "push"),
-                ("Reason", "any full"),
-                ("Author", "any full"),
-                ("From", "nb"),
-                ("Until", "nb"),
-                ("Entry", "any opt2"),
-            ],
-        ),
-        filled.items.iter().filter_map(row).collect(),
-    )
+            (false, _) => Mark::new(Tone::Worse, "●", "expired, or not yet in force"),
+        })
+        .column("Reason", "any full", |(_, waiver)| shortened(&waiver.reason, SENTENCE))
+        .column("Author", "any full", |(_, waiver)| shortened(&waiver.author, NAME))
+        .column("From", "nb", |(_, waiver)| date::calendar_day(waiver.date))
+        .column("Until", "nb", |(_, waiver)| date::calendar_day(waiver.expires))
+        .column("Entry", "any opt2", |(_, waiver)| Phrase::default().id(shortened(&waiver.entry, NAME)))
+        .section("accepted", "Who accepted what", "", "The ledger waives nothing here.")
 }
 
 fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
@@ -187,56 +159,46 @@ fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
     if release.kept.is_none() {
         let folder = format!("release/{name}");
         list.push(
-            Phrase::plain("Have it handed out here, from the next build on: ")
+            Phrase::plain("Publish it here from the next build on: ")
                 .id(format!("mkdir -p {folder} && cp evidence/statement*.json {folder}/"))
                 .text(", and commit it"),
         );
     }
     list.extend([
-        Phrase::plain("Hold its files against their digests: ").id("cd evidence && sha256sum -c --strict SHA256SUMS"),
-        Phrase::plain("Derive every status again, from a clone: ")
+        Phrase::plain("Check its files against their digests: ").id("cd evidence && sha256sum -c --strict SHA256SUMS"),
+        Phrase::plain("Derive every status again from a clone: ")
             .id("sprag release verify evidence --repository CLONE"),
         Phrase::plain("Commit: ").id(filled.commit.clone()),
         Phrase::plain("History: ").id(history.commit.clone()).text(format!(", {} runs", count(history.size as usize))),
         Phrase::plain("Merkle root of the history: ").id(history.root.clone()),
     ]);
     let note = Phrase::plain(
-        "None of it needs a network. A copy of the Merkle root elsewhere, such as in release notes, is what shows a history \
-         that was rewritten as a whole; that the numbers were measured honestly no digest shows.",
+        "None of it needs a network. To detect a history that was rewritten as a whole, keep a copy of the Merkle root elsewhere, \
+         for example in the release notes. No digest proves that the numbers were measured honestly.",
     );
     let list = release_signature::downloads(release).into_iter().chain(list);
     Section::new("verify", "How to verify it").paragraph(note).items(list)
 }
 
 fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
-    let mut files: Vec<&Rests> = filled.items.iter().flat_map(|item| &item.rests_on).collect();
-    files.sort();
-    files.dedup();
-    let row = |file: &&Rests| {
-        Row::new([
-            Phrase::default().name(record_place(catalog, &file.path), shortened(&file.path, NAME)),
-            Phrase::plain(count(file.bytes as usize)),
-            Phrase::default().id(file.sha256.clone()),
-        ])
-    };
-    Section::of_table(
-        ("files", "What it rests on", Phrase::default(), "Nothing that is recorded."),
-        (
-            "Files that statuses rest on, with their digests",
-            &[("File", "any full"), ("Bytes", "n push"), ("SHA-256", "any full")],
-        ),
-        files.iter().map(row).collect(),
-    )
-    .cut(MOST_FILES)
+    let files: BTreeSet<&Rests> = filled.items.iter().flat_map(|item| &item.rests_on).collect();
+    Rows::new("Files that the statuses are derived from, with their digests", files)
+        .first(MOST_FILES)
+        .column("File", "any full", |file| {
+            Phrase::default().name(record_place(catalog, &file.path), shortened(&file.path, NAME))
+        })
+        .column("Bytes", "n push", |file| count(file.bytes as usize))
+        .column("SHA-256", "any full", |file| Phrase::default().id(file.sha256.clone()))
+        .section("files", "Evidence files", "", "No file is recorded.")
 }
 
 fn rollback(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     let before = match (&filled.previous, tag_before(catalog, &filled.commit)) {
-        (Some(name), _) => Phrase::plain("The release before is ").id(name.clone()),
+        (Some(name), _) => Phrase::plain("The previous release is ").id(name.clone()),
         (None, Some(tag)) => {
-            Phrase::plain("It names no release before it; the newest tag before its commit is ").id(tag)
+            Phrase::plain("It names no previous release; the newest tag before its commit is ").id(tag)
         }
-        (None, None) => Phrase::plain("It names no release before it"),
+        (None, None) => Phrase::plain("It names no previous release"),
     };
     let before = before.text(". ");
     let begun = |begin: String, text: &String| Phrase::plain(begin).join(sentence(text));
@@ -244,7 +206,7 @@ fn rollback(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     let steps = filled.rollback.steps.iter().enumerate();
     let steps = steps.map(|(place, one)| begun(format!("Step {}: ", place + 1), one));
     let list: Vec<Phrase> = triggers.chain(steps).collect();
-    let note = if list.is_empty() { before.text("Nothing is planned.") } else { before };
+    let note = if list.is_empty() { before.text("No rollback is planned.") } else { before };
     Section::new("back", "How to go back").paragraph(note).items(list)
 }
 
@@ -255,18 +217,10 @@ fn tag_before<'a>(catalog: &Catalog<'a>, sha: &str) -> Option<&'a str> {
 }
 
 fn sign_off(filled: &FilledChecklist) -> Section {
-    let row = |one: &Signed| {
-        let text = |text: &Option<String>| text.as_ref().map_or_else(|| "–".to_owned(), |text| shortened(text, NAME));
-        Row::new([shortened(&one.role, NAME), text(&one.owner), text(&one.date)].map(Phrase::plain))
-    };
-    Section::of_table(
-        (
-            "signed",
-            "Sign-off",
-            Phrase::plain("People sign; what they sign for is derived above."),
-            "Nobody has to sign.",
-        ),
-        ("Who signs", &[("Role", "any"), ("Owner", "any push"), ("Date", "nb")]),
-        filled.sign_off.iter().map(row).collect(),
-    )
+    let text = |text: &Option<String>| cell::or_none(text.as_ref(), |text| shortened(text, NAME));
+    Rows::new("Who signs", &filled.sign_off)
+        .column("Role", "any", |one| shortened(&one.role, NAME))
+        .column("Owner", "any push", |one| text(&one.owner))
+        .column("Date", "nb", |one| text(&one.date))
+        .section("signed", "Sign-off", "People sign; the statuses above are what they sign for.", "Nobody has to sign.")
 }

@@ -6,14 +6,14 @@ use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::{Part, Phrase};
-use crate::sheet::{Row, Section};
+use crate::sheet::{Rows, Section};
 use crate::text::{short_digest, shortened};
 use sprag_model::checklist::{Filled, FilledChecklist, Status};
 use sprag_model::commit::CommitOnLine;
-use sprag_model::release::{Figures, ReleaseReport};
+use sprag_model::release::ReleaseReport;
 use sprag_model::run::RECORD_ROOT;
 
-/// A sentence, cut where it is very long; what stands in backticks is a name.
+/// A sentence, cut where it is very long; words in backticks are names.
 pub(super) fn sentence(text: &str) -> Phrase {
     Phrase::quoted(&shortened(text, SENTENCE))
 }
@@ -54,75 +54,43 @@ pub(super) fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section
 }
 
 pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklist) -> Section {
-    let row = |item: &Filled| {
-        let none = Figures::default();
-        let Figures { limit, measured, margin } = release.figures.get(&item.id).unwrap_or(&none);
-        let or_none = |words: &str| Phrase::plain(if words.is_empty() { number::NONE } else { words });
-        Row {
-            bad: item.status == Status::Fail,
-            ..Row::new([
-                Phrase::default().id(item.id.clone()),
-                Phrase::default().mark(mark(item)),
-                Phrase::plain(shortened(&item.title, NAME)),
-                evidence(catalog, &item.why),
-                or_none(limit),
-                or_none(measured),
-                or_none(margin),
-                seen_in(catalog, item),
-            ])
-        }
-    };
-    let note = Phrase::plain(
-        "Margin in points: how far the metric nearest to its limit lies from that, in percent of its baseline.",
-    );
-    let section = Section::of_table(
-        ("items", "Checklist", note, "It has no item."),
-        (
-            "Items of the checklist, in its order",
-            &[
-                ("Item", "place"),
-                ("Status", "push"),
-                ("Asked", "any full"),
-                ("What the evidence says", "any full"),
-                ("Limit", "opt2"),
-                ("Measured", ""),
-                ("Margin", "nb opt2"),
-                ("Seen in", "opt"),
-            ],
-        ),
-        filled.items.iter().map(row).collect(),
-    );
+    let figures = |item: &Filled| release.figures.get(&item.id).cloned().unwrap_or_default();
+    let or_none = |words: String| if words.is_empty() { number::NONE.to_owned() } else { words };
+    let note = "Margin in points: the distance of the tightest metric from its limit, in percent of its baseline.";
+    let section = Rows::new("Items of the checklist, in its order", &filled.items)
+        .column("Item", "place", |item| Phrase::default().id(item.id.clone()))
+        .column("Status", "push", |item| mark(item))
+        .column("Asked", "any full", |item| shortened(&item.title, NAME))
+        .column("What the evidence says", "any full", |item| evidence(catalog, &item.why))
+        .column("Limit", "opt2", |item| or_none(figures(item).limit))
+        .column("Measured", "", |item| or_none(figures(item).measured))
+        .column("Margin", "nb opt2", |item| or_none(figures(item).margin))
+        .column("Seen in", "opt", |item| seen_in(catalog, item))
+        .tint(|item| item.status == Status::Fail)
+        .section("items", "Checklist", note, "It has no item.");
     let gone: BTreeSet<&str> = filled.items.iter().flat_map(|item| events(&item.why)).collect();
     let gone: Vec<&str> = gone.into_iter().filter(|id| catalog.event(id).is_none()).collect();
-    if gone.is_empty() {
-        return section;
+    match gone.is_empty() {
+        true => section,
+        false => section.paragraph(format!("Events that the present history no longer has: {}.", gone.join(", "))),
     }
-    let words = format!("Of the history as it was then; the newest knows no such event: {}.", gone.join(", "));
-    section.paragraph(words)
 }
 
 /// By which rule each status is derived, and what makes the evidence.
 pub(super) fn derived(filled: &FilledChecklist) -> Section {
-    let row = |item: &Filled| {
-        Row::new([
-            Phrase::default().id(item.id.clone()),
-            Phrase::plain(item.rule.replace('_', " ")),
-            Phrase::default().id(shortened(&item.producer, NAME)),
-        ])
-    };
-    Section::of_table(
-        ("derived", "How each status is derived", Phrase::default(), "It has no item."),
-        ("The rule of each item", &[("Item", "place"), ("Rule", "push"), ("Evidence made by", "any full")]),
-        filled.items.iter().map(row).collect(),
-    )
+    Rows::new("The rule of each item", &filled.items)
+        .column("Item", "place", |item| Phrase::default().id(item.id.clone()))
+        .column("Rule", "push", |item| item.rule.replace('_', " "))
+        .column("Evidence made by", "any full", |item| Phrase::default().id(shortened(&item.producer, NAME)))
+        .section("derived", "How each status is derived", "", "It has no item.")
 }
 
-/// Where to read of the run whose record lies at a path; none where it is no record, or the history has it no more.
+/// The page about the run whose record has that path; none where it is no record, or no longer in the history.
 pub(super) fn record_place(catalog: &Catalog<'_>, path: &str) -> Option<String> {
     catalog.run_place(run_of(path)?)
 }
 
-/// The id of the run whose record lies at that path.
+/// The id of the run whose record has that path.
 fn run_of(path: &str) -> Option<&str> {
     let name = path.strip_prefix(RECORD_ROOT)?.strip_suffix(".json")?;
     Some(name.rsplit_once('-')?.1)
@@ -139,18 +107,15 @@ fn seen_in(catalog: &Catalog<'_>, item: &Filled) -> Phrase {
         machines.insert(&run.id, (run.machine.name.clone(), &run.machine.id));
     }
     let distinct = machines.values().map(|(_, id)| *id).collect::<BTreeSet<&str>>().len();
+    let of_runs = counted(runs.len(), "run", "runs");
     let mut words = Phrase::plain(match distinct {
-        0 => format!("{}: ", counted(runs.len(), "run", "runs")),
-        _ => format!("{} on {}: ", counted(runs.len(), "run", "runs"), counted(distinct, "machine", "machines")),
+        0 => format!("{of_runs}: "),
+        _ => format!("{of_runs} on {}: ", counted(distinct, "machine", "machines")),
     });
     for (place, id) in runs.iter().take(MOST_RUNS).enumerate() {
         words = words.text(if place == 0 { "" } else { ", " });
         if let Some((name, machine)) = machines.get(id) {
-            words = match catalog.machine_page(machine) {
-                Some(page) => words.link(page, shortened(name, NAME)),
-                None => words.text(shortened(name, NAME)),
-            }
-            .text(" ");
+            words = words.to(catalog.machine_page(machine), shortened(name, NAME)).text(" ");
         }
         words = words.name(catalog.run_place(id), short_digest(id));
     }
@@ -222,7 +187,7 @@ fn machine<'c>(catalog: &Catalog<'_>, clause: &'c str) -> Option<(&'c str, Strin
     }
 }
 
-/// A word without what stands around it.
+/// A word without the punctuation around it.
 fn bare(token: &str) -> &str {
     token.trim_start_matches('(').trim_end_matches([' ', ',', ';', '.', ':', ')'])
 }
@@ -236,8 +201,8 @@ fn place_of(catalog: &Catalog<'_>, word: &str, is_place: bool) -> Option<String>
     let is_it = |commit: &&CommitOnLine| {
         (is_commit && commit.sha.starts_with(word)) || (is_place && commit.tags.iter().any(|tag| tag == word))
     };
-    let found = (is_commit || is_place).then(|| catalog.line.commits.iter().find(is_it))??;
-    catalog.commit_place(&found.sha)
+    let commit = (is_commit || is_place).then(|| catalog.line.commits.iter().find(is_it))??;
+    catalog.commit_place(&commit.sha)
 }
 
 fn is_hex(word: &str) -> bool {
@@ -258,6 +223,7 @@ mod tests {
     use super::*;
     use crate::link;
     use crate::sample_data;
+    use sprag_model::release::Figures;
 
     #[test]
     fn names_of_the_evidence_lead_to_their_pages_and_others_stay_plain() {
@@ -272,13 +238,13 @@ mod tests {
             machine.name,
             &newest[..7]
         );
-        let found = evidence(&catalog, &text);
-        assert_eq!(found.words(), text);
-        let links: Vec<(&str, &str)> = found
+        let phrase = evidence(&catalog, &text);
+        assert_eq!(phrase.words(), text);
+        let links: Vec<(&str, &str)> = phrase
             .parts
             .iter()
             .filter_map(|part| match part {
-                Part::Link { to, words } => Some((to.as_str(), words.as_str())),
+                Part::Link { to, words, .. } => Some((to.as_str(), words.as_str())),
                 _ => None,
             })
             .collect();
@@ -316,7 +282,7 @@ mod tests {
         let catalog = Catalog::new(&sample.input(&heads));
         let release = sample.releases.newest.last().expect("there is one");
         let section = items(&catalog, release, release.came.as_ref().expect("it came to something"));
-        let rest = "Of the history as it was then; the newest knows no such event: e-00ff00.";
+        let rest = "Events that the present history no longer has: e-00ff00.";
         assert!(section.prose().ends_with(rest), "{}", section.prose());
         let text = crate::sheet::Sheet { sections: vec![section], ..Default::default() }.markdown();
         let row = text.lines().find(|line| line.contains("| 0 open |")).expect("it is there").to_owned();

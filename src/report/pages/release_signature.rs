@@ -1,4 +1,4 @@
-//! Whether what is stated of a release is signed and by which key, and the statement itself.
+//! Whether the statement of a release is signed and by which key, and the statement itself.
 
 use crate::link;
 use crate::phrase::Phrase;
@@ -13,7 +13,7 @@ const KEY: usize = 100;
 pub(super) fn signature(release: &ReleaseReport) -> Phrase {
     let folder = || format!("release/{}/", release.name);
     match &release.kept {
-        None => Phrase::default().strong("Not signed").text(": no statement of it is kept in ").id(folder()).text("."),
+        None => Phrase::default().strong("Not signed").text(": no statement of it is in ").id(folder()).text("."),
         Some(Err(fault)) => {
             Phrase::default().strong("Not signed").text(": ").join(super::release_items::sentence(fault)).text(".")
         }
@@ -30,17 +30,19 @@ pub(super) fn signature(release: &ReleaseReport) -> Phrase {
                 .text(" is ")
                 .strong("signed");
             match checked {
-                true => words.text(" by the key ").id(shortened(keyid, KEY)).text(", for which nothing here vouches."),
+                true => {
+                    words.text(" by the key ").id(shortened(keyid, KEY)).text(". Nothing here vouches for that key.")
+                }
                 false => words
-                    .text(" with a key of SSH, which is not checked here: ")
+                    .text(" with an SSH key, which is not checked here: ")
                     .id("sprag release verify --allowed-signers FILE")
-                    .text(" does."),
+                    .text(" checks it."),
             }
         }
     }
 }
 
-/// Where to get what is stated; nothing where no statement is kept.
+/// Where to download the statement; nothing where there is none.
 pub(super) fn downloads(release: &ReleaseReport) -> Option<Phrase> {
     let Some(Ok(PublishedStatement { folder, sealed, .. })) = &release.kept else { return None };
     let words = Phrase::plain("Download: ")
@@ -56,7 +58,7 @@ pub(super) fn downloads(release: &ReleaseReport) -> Option<Phrase> {
     Some(words.text("; byte for byte as ").id(format!("{folder}/")).text(" has them"))
 }
 
-/// The files of the statement, as they are kept.
+/// The files of the statement, as they are in the repository.
 pub(super) fn files(release: &ReleaseReport) -> Vec<Page> {
     let Some(Ok(PublishedStatement { statement, sealed, .. })) = &release.kept else { return Vec::new() };
     let statement = Page { path: link::release_statement(&release.name), bytes: statement.clone() };
@@ -90,17 +92,17 @@ mod tests {
             assert_eq!(downloads(&release).is_some(), !files_there.is_empty());
         };
         let (statement, envelope) = ("release/v1.statement.json", "release/v1.statement.dsse.json");
-        check(None, "Not signed: no statement of it is kept in release/v1/.", &[]);
+        check(None, "Not signed: no statement of it is in release/v1/.", &[]);
         check(Some(Err("`x` is not about v1".to_owned())), "Not signed: x is not about v1.", &[]);
         check(sealed_by(None), "Its statement is not signed.", &[statement]);
         check(
             sealed_by(Some(("ed25519:ab", true))),
-            "Its statement is signed by the key ed25519:ab, for which nothing here vouches.",
+            "Its statement is signed by the key ed25519:ab. Nothing here vouches for that key.",
             &[statement, envelope],
         );
         check(
             sealed_by(Some(("ssh", false))),
-            "Its statement is signed with a key of SSH, which is not checked here: sprag release verify --allowed-signers FILE does.",
+            "Its statement is signed with an SSH key, which is not checked here: sprag release verify --allowed-signers FILE checks it.",
             &[statement, envelope],
         );
         assert_eq!(files(&release(sealed_by(None)))[0].bytes, b"{}");

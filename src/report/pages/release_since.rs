@@ -7,10 +7,10 @@ use crate::compare::table::{self, SummaryRow};
 use crate::link;
 use crate::number::count;
 use crate::phrase::Phrase;
-use crate::sheet::{Column, Row, Section, Table};
+use crate::sheet::{Rows, Section};
 use sprag_model::checklist::FilledChecklist;
 
-/// What differs between the environments of two releases is told of so many machines.
+/// The machines whose environments differ between two releases that are listed.
 const MOST_BANNERS: usize = 5;
 
 /// How a release compares with the one before, where it names one.
@@ -25,7 +25,7 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
     let Some((a, b, data)) = pair.filter(|(a, b, data)| data.measured(*a) < data.measured(*b)) else {
         let note = match pair {
             Some((a, b, data)) if data.measured(a) == data.measured(b) => "Nothing was measured between the two.",
-            _ => "The history has no two measured commits of them to hold against each other.",
+            _ => "The history has no two measured commits of them to compare.",
         };
         return Some(section.paragraph(note));
     };
@@ -34,26 +34,26 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
     let page = page.unwrap_or_else(|| link::compared(names[0], names[1]));
     let table = table::listed(data, a, b, |_, _| 0);
     let [worse, better] = &table.words;
-    let heads =
-        ["Suite", "Machine", "Judged", &table::capital(worse), &table::capital(better), "Geometric mean, 95 % limits"]
-            .map(str::to_owned);
-    let classes = ["any", "any push", "n", "n", "n", "n"];
-    let columns = heads.into_iter().zip(classes).map(|(head, class)| Column { head: head.into(), class }).collect();
     let note = Phrase::default()
         .link(page, format!("{before} against {}", filled.release))
-        .text(", series by series. The mean is that of the changes of judged series, positive is worse, with its limits if all err together.");
+        .text(", series by series. The mean is geometric, over the changes of judged series; positive is worse. Its limits assume that all err together.");
     let banners = table.banners.iter().take(MOST_BANNERS);
     let banners = banners.map(|[strong, rest]| Phrase::default().strong(strong.clone()).text(format!(" {rest}")));
-    Some(section.paragraph(note).items(banners).with(Table {
-        caption: format!("Each suite on each machine against {before}"),
-        columns,
-        rows: table.summary.iter().map(row).collect(),
-        is_wide: true,
-        ..Table::default()
-    }))
+    let judged = |of: &SummaryRow| format!("{} of {}", count(of.counts[0] - of.counts[4]), count(of.counts[0]));
+    let rows = Rows::new(format!("Each suite on each machine against {before}"), &table.summary)
+        .column("Suite", "any", |of| of.suite.clone())
+        .column("Machine", "any push", |of| of.machine.clone())
+        .column("Judged", "n", |of| judged(of))
+        .column(table::capital(worse), "n", |of| count(of.counts[1]))
+        .column(table::capital(better), "n", |of| count(of.counts[2]))
+        .column("Geometric mean, 95 % limits", "n", |of| match of.interval.is_empty() {
+            true => of.mean.clone(),
+            false => format!("{} ({})", of.mean, of.interval),
+        });
+    Some(section.paragraph(note).items(banners).rows(rows).wide())
 }
 
-/// The number of the commit of a release: that whose runs count for it, or the one that bears its tag.
+/// The number of the commit of a release: that whose runs its evidence uses, or the one with its tag.
 fn number_of(catalog: &Catalog<'_>, data: &Data, name: &str) -> Option<usize> {
     let listed = catalog.releases.newest.iter().find(|release| release.name == name);
     let measured = listed.and_then(|release| release.came.as_ref().ok());
@@ -62,22 +62,6 @@ fn number_of(catalog: &Catalog<'_>, data: &Data, name: &str) -> Option<usize> {
         all.position(|commit| commit.tags.iter().any(|tag| tag == name))
     };
     measured.and_then(|filled| catalog.compared_number(&filled.measured)).or_else(by_tag)
-}
-
-fn row(of: &SummaryRow) -> Row {
-    let [all, worse, better, _, none] = of.counts;
-    Row::new([
-        Phrase::plain(of.suite.clone()),
-        Phrase::plain(of.machine.clone()),
-        Phrase::plain(format!("{} of {}", count(all - none), count(all))),
-        Phrase::plain(count(worse)),
-        Phrase::plain(count(better)),
-        Phrase::plain(of.mean.clone()).text(if of.interval.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", of.interval)
-        }),
-    ])
 }
 
 #[cfg(test)]
@@ -109,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_is_held_against_the_one_before_suite_by_suite() {
+    fn a_release_is_compared_with_the_one_before_suite_by_suite() {
         assert_eq!(result(""), None, "it names none");
         let text = result("v0.2.0").expect("it names one");
         assert!(text.starts_with("compare/index.html?a="), "no page is of these two: {text}");

@@ -1,85 +1,70 @@
-//! A run: whether it worked, what it measured, and under which circumstances.
+//! A run: whether it worked, what it measured, and in which environment; and the list of runs.
 
-use askama::Template;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::frame::{Frame, Part, page};
-use super::run_surroundings::{self, Surroundings};
-use super::run_tables::{self, MetricGroup, Metrics, ParityRow};
+use chrono::{DateTime, Utc};
+
+use super::frame::{Part, history_page, subject_page};
+use super::{cell, run_metrics, suite_section};
 use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
-use crate::phrase::Phrase;
-use crate::text::{short_commit, short_digest, shortened};
-use crate::{ReportError, date, link, number};
+use crate::number::{self, count, counted};
+use crate::phrase::{Fact, Phrase};
+use crate::sheet::{Banner, Rows, Section, Sheet};
+use crate::text::{short_benchmark, short_digest, shortened};
+use crate::{ReportError, date, link};
 use sprag_base::json;
+use sprag_model::benchmark::ParityStatus;
+use sprag_model::environment::KEY_FACTS;
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 use sprag_model::run::{RecordedRun, Run, RunStatus};
+use sprag_model::sample::Measurement;
 
-/// The longest subject of a commit among the facts, in characters.
+/// The longest subject, branch and tuned configuration, in characters.
 const SUBJECT: usize = 140;
-
-/// The longest branch among the facts, in characters.
 const BRANCH: usize = 80;
-
-/// The longest tuned configuration that is shown, in characters.
 const TUNED: usize = 2000;
 
-/// The tuned configurations that are shown.
+/// The tuned configurations, and the checks and failures that are shown.
 const TUNED_ROWS: usize = 100;
-
-#[derive(Template)]
-#[template(path = "run.html")]
-struct RunPage {
-    frame: Frame,
-    short: String,
-    headline: Phrase,
-    reason: String,
-    facts: Vec<(&'static str, Phrase, String)>,
-    quality: Vec<String>,
-    metrics: Vec<MetricGroup>,
-    columns: Vec<&'static str>,
-    metrics_note: String,
-    parity: Vec<ParityRow>,
-    parity_note: String,
-    /// Whether a check has attributes that say how it ran.
-    shows_how: bool,
-    failures: Vec<(String, String)>,
-    tuned: Vec<String>,
-    record: String,
-    surroundings: Surroundings,
-}
+const CHECKS: usize = 500;
 
 pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page, ReportError> {
     link::file_word("run", &recorded.id)?;
-    let path = link::run(&recorded.id);
     let run = &recorded.run;
-    let is_newest = catalog.analysis.suites.iter().any(|suite| suite.run == recorded.id);
-    let Metrics { groups: metrics, columns, note: metrics_note } = run_tables::metrics(catalog, run, is_newest);
-    let (parity, parity_note) = run_tables::parity(run);
-    // What a sentence says of all checks stands beside the state of the numbers.
-    let all_checked = if parity.is_empty() { parity_note.as_str() } else { "" };
     let title = format!("{} on {}, {}", run.suite, run.machine.name, date::day(run.timestamp));
-    let headline = headline(run);
-    let surroundings = run_surroundings::surroundings(catalog, recorded);
-    let template = RunPage {
-        frame: Frame::new(catalog, &path, Part::Runs, title, String::new()).of_one(catalog, None),
-        short: short_digest(&recorded.id).to_owned(),
-        headline,
-        reason: run.reason.clone().unwrap_or_default(),
-        facts: facts(catalog, run, all_checked, &surroundings.words),
-        quality: run.quality.reasons.clone(),
-        metrics,
-        columns,
-        metrics_note,
-        shows_how: parity.iter().any(|row| row.attributes != number::NONE),
-        parity,
-        parity_note,
-        failures: run_tables::failures(run),
-        tuned: run.autotune.iter().take(TUNED_ROWS).map(|value| shortened(&json::to_canonical(value), TUNED)).collect(),
-        record: recorded.path.clone(),
-        surroundings,
+    let (environment, environment_words) = environment(catalog, recorded);
+    let (checks, checks_note) = checks(run);
+    let mut sections = Vec::new();
+    let rough = |reason: &String| Phrase::from(Mark::new(Tone::Doubt, "?", "rough")).text(format!(" {reason}"));
+    sections.push(Section::new("rough", "Why the numbers are rough").items(run.quality.reasons.iter().map(rough)));
+    let failed = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failure.as_deref()?)));
+    let failed = failed.take(CHECKS).map(|(benchmark, reason)| suite_section::failure(&benchmark, reason));
+    sections.push(Section::new("failures", "Failed benchmarks").items(failed));
+    let is_newest = catalog.analysis.suites.iter().any(|suite| suite.run == recorded.id);
+    sections.extend([run_metrics::section(catalog, run, is_newest), checks]);
+    let tuned = run.autotune.iter().take(TUNED_ROWS).map(|value| shortened(&json::to_canonical(value), TUNED));
+    let tuned: Vec<String> = tuned.collect();
+    if !tuned.is_empty() {
+        sections.push(Section::new("tuned", "Tuned configurations").commands(tuned));
+    }
+    sections.push(environment);
+    sections.retain(|section| !section.blocks.is_empty());
+    let record = Section::new("record", "Record").paragraph(Phrase::default().id(recorded.path.clone()));
+    let reason = |reason: &String| Banner {
+        tone: Tone::Doubt,
+        words: Phrase::default().strong("Reason:").text(format!(" {reason}")),
     };
-    page(path, &template)
+    let sheet = Sheet {
+        crumb: Phrase::default().link(link::RUN_LIST, "Runs").text(" / ").id(short_digest(&recorded.id)),
+        headline: headline(run),
+        banners: run.reason.iter().map(reason).collect(),
+        facts: facts(catalog, run, &checks_note, environment_words),
+        sections: sections.into_iter().chain([record]).collect(),
+        ..Sheet::default()
+    };
+    subject_page(catalog, (link::run(&recorded.id), Part::Runs, title), None, sheet)
 }
 
 fn headline(run: &Run) -> Phrase {
@@ -89,11 +74,10 @@ fn headline(run: &Run) -> Phrase {
     let place = format!("{} on {} ", run.suite, run.machine.name);
     match run.status {
         RunStatus::Ok if failed == 0 => {
-            let rest = format!("{place}measured {}", number::counted(measured, "benchmark", "benchmarks"));
-            Phrase::plain(rest)
+            format!("{place}measured {}", counted(measured, "benchmark", "benchmarks")).into()
         }
         RunStatus::Ok => {
-            let all = number::counted(measured + failed, "benchmark", "benchmarks");
+            let all = counted(measured + failed, "benchmark", "benchmarks");
             let mark = Mark::new(Tone::Worse, "✕", format!("{failed} failed"));
             Phrase::plain(format!("{place}measured {measured} of {all}, ")).mark(mark)
         }
@@ -102,61 +86,161 @@ fn headline(run: &Run) -> Phrase {
     }
 }
 
-/// The four facts: status, commit, machine, quality; each with a note, that of the machine with what is said of its environment and
-/// the last with what is said of all checks.
-fn facts(
-    catalog: &Catalog<'_>,
-    run: &Run,
-    all_checked: &str,
-    environment: &str,
-) -> Vec<(&'static str, Phrase, String)> {
+/// A commit's subject in quotation marks.
+pub(super) fn quoted_subject(subject: &str) -> String {
+    if subject.is_empty() { "Unknown subject".to_owned() } else { format!("“{subject}”") }
+}
+
+fn facts(catalog: &Catalog<'_>, run: &Run, all_checked: &str, environment: String) -> Vec<Fact> {
     let (commit, commit_note) = match &run.commit {
-        None => (Phrase::plain(number::NONE), "Outside a repository, or before its first commit.".to_owned()),
+        None => (number::NONE.into(), "Outside a repository, or before its first commit.".to_owned()),
         Some(commit) => {
             let branch = match &commit.branch {
                 Some(branch) => format!(" on {}", shortened(branch, BRANCH)),
-                // Another tool need not tell where it was.
+                // An imported run need not name a branch.
                 None if run.is_imported() => String::new(),
                 None => " on a detached head".to_owned(),
             };
-            let subject = match shortened(&commit.subject, SUBJECT) {
-                none if none.is_empty() => "No subject is known".to_owned(),
-                subject => format!("“{subject}”"),
-            };
-            let mut note = format!("{subject}{branch}, committed {}.", date::moment(commit.commit_time));
-            if commit.dirty {
-                note += " Tracked files differed from the commit.";
+            let subject = quoted_subject(&shortened(&commit.subject, SUBJECT));
+            let note = format!("{subject}{branch}, committed {}.", date::moment(commit.commit_time));
+            let answer = cell::commit_link(catalog, &commit.sha);
+            match commit.dirty {
+                true => (
+                    answer.text(" ").mark(Mark::new(Tone::Doubt, "◆", "changed")),
+                    note + " Tracked files differed from the commit.",
+                ),
+                false => (answer, note),
             }
-            let answer = Phrase::default().name(catalog.commit_page(&commit.sha), short_commit(&commit.sha));
-            let doubt = Mark::new(Tone::Doubt, "◆", "changed");
-            (if commit.dirty { answer.text(" ").mark(doubt) } else { answer }, note)
         }
     };
     let (numbers, numbers_note) = match run.status {
         RunStatus::Ok => {
             let note = match run.quality.reasons.len() {
                 0 if run.quality.clean && !all_checked.is_empty() => String::new(),
-                0 if run.quality.clean => "Nothing speaks against the numbers.".to_owned(),
-                some => number::counted(some, "reason below.", "reasons below."),
+                0 if run.quality.clean => "No sign of trouble.".to_owned(),
+                some => counted(some, "reason below.", "reasons below."),
             };
-            (Phrase::default().mark(Mark::of_quality(&run.quality)), [&note, all_checked].join(" ").trim().to_owned())
+            (Mark::of_quality(&run.quality).into(), [&note, all_checked].join(" ").trim().to_owned())
         }
-        RunStatus::Skipped | RunStatus::Failed => (Phrase::plain(number::NONE), "Nothing was measured.".to_owned()),
+        RunStatus::Skipped | RunStatus::Failed => (number::NONE.into(), "Nothing was measured.".to_owned()),
     };
-    let machine = match catalog.machine_page(&run.machine.id) {
-        Some(page) => Phrase::default().link(page, run.machine.name.clone()),
-        None => Phrase::plain(run.machine.name.clone()),
-    };
+    let machine = Phrase::default().to(catalog.machine_page(&run.machine.id), run.machine.name.clone());
+    let fact = |question, answer: Phrase, note: String| Fact { question, answer, note: note.into() };
     vec![
-        (
-            "Status",
-            Phrase::default().mark(Mark::of_status(run.status)),
-            format!("Began {} UTC.", date::moment(run.timestamp)),
-        ),
-        ("Commit", commit, commit_note),
-        ("Machine", machine, format!("{}. {environment}", run.machine.class)),
-        ("Numbers", numbers, numbers_note),
+        fact("Status", Mark::of_status(run.status).into(), format!("Began {} UTC.", date::moment(run.timestamp))),
+        fact("Commit", commit, commit_note),
+        fact("Machine", machine, format!("{}. {environment}", run.machine.class)),
+        fact("Numbers", numbers, numbers_note),
     ]
+}
+
+/// The checks against the reference, wrong ones first; and where all are bit-equal, a sentence in their place.
+fn checks(run: &Run) -> (Section, String) {
+    let is_plain = |one: &&Measurement| one.parity.status == ParityStatus::Exact && one.attributes.is_empty();
+    let (plain, mut others): (Vec<&Measurement>, Vec<&Measurement>) = run.measurements.iter().partition(is_plain);
+    others.sort_by_key(|one| Mark::of_parity(&one.parity).tone != Tone::Worse);
+    let note = match (plain.len(), others.len()) {
+        (0, _) => String::new(),
+        (1, 0) => "What was measured is bit-equal with its reference.".to_owned(),
+        (plain, 0) => format!("All {} benchmarks are bit-equal with their references.", count(plain)),
+        (1, _) => "One more is bit-equal with its reference.".to_owned(),
+        (plain, _) => format!("{} more are bit-equal with their references.", count(plain)),
+    };
+    if others.is_empty() {
+        return (Section::default(), note);
+    }
+    let attributes = |one: &&Measurement| {
+        let list = one.attributes.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<String>>();
+        cell::or_none((!list.is_empty()).then(|| list.join(", ")), std::convert::identity)
+    };
+    let has_attributes = others.iter().any(|one| !one.attributes.is_empty());
+    let mut rows = Rows::new("Checks against the reference", others)
+        .first(CHECKS)
+        .column("Benchmark", "full", |one| Phrase::default().id(short_benchmark(&one.benchmark.id())))
+        .column("Result", "", |one| Mark::of_parity(&one.parity))
+        .column("Largest difference", "n opt2", |one| cell::or_none(one.parity.max_abs_error, number::rough))
+        .column("Allowed", "n opt2", |one| cell::or_none(one.parity.tolerance, number::rough));
+    if has_attributes {
+        rows = rows.column("How it ran", "opt", attributes);
+    }
+    (rows.section("parity", "Checked against the reference", note, ""), String::new())
+}
+
+/// The facts of the environment and the settings that differ from the run before of the suite on the machine, and whether the
+/// key does.
+///
+/// Only an older run takes part, so that a page stays as it is whatever is measured later. The page of the machine has all
+/// facts and settings of the newest runs.
+fn environment(catalog: &Catalog<'_>, recorded: &RecordedRun) -> (Section, String) {
+    let run = &recorded.run;
+    let before = before(catalog, &run.machine.id, &run.suite, (run.timestamp, &recorded.id));
+    let facts = differing(before.map(|head| &head.environment.facts), &run.environment.facts, |text| text.clone());
+    let (in_key, others): (Vec<Difference>, Vec<Difference>) =
+        facts.into_iter().partition(|(name, ..)| KEY_FACTS.contains(&name.as_str()));
+    let settings = differing(before.map(|head| &*head.config), &run.config, json::to_canonical);
+    let key = &run.environment.key;
+    let is_equal = in_key.is_empty() && others.is_empty() && settings.is_empty();
+    let (words, note) = match before {
+        None => (
+            "the first run of its suite there, see below",
+            "No run of its suite on this machine came before.".to_owned(),
+        ),
+        Some(before) => {
+            let words = match (before.environment.key == *key, is_equal) {
+                (true, true) => "all facts and settings as in the run before",
+                (true, false) => "as in the run before; other differences are below",
+                (false, _) => "differs from the run before, see below",
+            };
+            (
+                words,
+                format!(
+                    "Differences from the run before of its suite on this machine, of {}.",
+                    date::moment(before.timestamp)
+                ),
+            )
+        }
+    };
+    let line = |name: String, (was, is): (Option<String>, Option<String>)| {
+        let words = Phrase::plain(format!("{name}: "));
+        let value = |value: Option<String>| cell::or_none(value, std::convert::identity);
+        let words = if before.is_some() { words.id(value(was)).text(" → ") } else { words };
+        words.id(value(is))
+    };
+    let plain = |name: &str| name.replace('_', " ");
+    let in_key = in_key.into_iter().map(|(name, was, is)| line(format!("{} (in the key)", plain(&name)), (was, is)));
+    let others = others.into_iter().map(|(name, was, is)| line(plain(&name), (was, is)));
+    let settings = settings.into_iter().map(|(name, was, is)| line(name, (was, is)));
+    let section = match is_equal {
+        true => Section::default(),
+        false => Section::new("environment", "Environment and settings")
+            .paragraph(note)
+            .items(in_key.chain(others).chain(settings)),
+    };
+    (section, format!("Environment {key}: {words}."))
+}
+
+/// The run of that suite before a run of that age on its machine.
+fn before<'a>(catalog: &Catalog<'a>, machine: &str, suite: &str, age: (DateTime<Utc>, &str)) -> Option<&'a RunHead> {
+    let newest_first = &catalog.machines.get(machine)?.runs;
+    let older = &newest_first[newest_first.partition_point(|head| head.timestamp > age.0)..];
+    let of_suite = || older.iter().copied().filter(|head| head.suite == suite && head.age() < age);
+    let newest = of_suite().next()?.timestamp;
+    of_suite().take_while(|head| head.timestamp == newest).max_by_key(|head| head.age())
+}
+
+/// A name with its value in the run before and in this one.
+type Difference = (String, Option<String>, Option<String>);
+
+/// The names that have another value, or a value in one of them alone.
+fn differing<T: PartialEq>(
+    was: Option<&BTreeMap<String, T>>,
+    is: &BTreeMap<String, T>,
+    text: impl Fn(&T) -> String,
+) -> Vec<Difference> {
+    let was_of = |name: &String| was.and_then(|was| was.get(name));
+    let names: BTreeSet<&String> = was.into_iter().flat_map(BTreeMap::keys).chain(is.keys()).collect();
+    let names = names.into_iter().filter(|name| was_of(name) != is.get(*name));
+    names.map(|name| (name.clone(), was_of(name).map(&text), is.get(name).map(&text))).collect()
 }
 
 /// The runs that the list shows: those of the newest commits of ten suites.
@@ -165,68 +249,104 @@ const ROWS: usize = 300;
 /// The longest subject of a commit in a table, in characters.
 const LISTED_SUBJECT: usize = 80;
 
-#[derive(Template)]
-#[template(path = "run_list.html")]
-struct RunListPage {
-    frame: Frame,
-    headline: String,
-    lede: Phrase,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    page: String,
-    time: String,
-    suite: String,
-    machine: String,
-    commit: String,
-    subject: String,
-    status: Mark,
-    benchmarks: String,
-    quality: Mark,
-    id: String,
-}
-
 pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let runs = &catalog.runs;
     let not_ok = runs.iter().filter(|run| run.status != RunStatus::Ok).count();
-    let headline = number::counted(runs.len(), "run", "runs");
-    let mut lede = Phrase::plain(format!("Newest first. {} skipped or failed.", number::count(not_ok)));
-    if runs.len() > ROWS {
-        let words =
-            format!(" Only the newest {} are listed; the pages of the series lead to others.", number::count(ROWS));
-        lede = lede.text(words);
-    }
+    let mut lede = Phrase::plain(format!("Newest first. {} skipped or failed.", count(not_ok)));
     if !catalog.commits().is_empty() {
         lede = lede.text(" ").link(link::COMMIT_LIST, "By commit").text(".");
     }
     if catalog.shown_runs().len() < runs.len() {
         lede = lede.text(
-            " Runs of older commits lead to the comparison of their commit with the one before it, which needs script.",
+            " Runs of older commits link to the comparison of their commit with the one before it, which needs script.",
         );
     }
-    let frame = Frame::new(catalog, link::RUN_LIST, Part::Runs, "Runs".to_owned(), headline.clone());
-    let rows = runs.iter().take(ROWS).map(|run| row(catalog, run)).collect();
-    page(link::RUN_LIST.to_owned(), &RunListPage { frame, headline, lede, rows })
+    let subject = |run: &&&RunHead| {
+        run.commit.as_ref().map_or(String::new(), |commit| shortened(&commit.subject, LISTED_SUBJECT))
+    };
+    let section = Rows::new("Runs, newest first", runs)
+        .first(ROWS)
+        .column("Began, UTC", "nb", |run| cell::began(catalog, run))
+        .column("Suite", "", |run| run.suite.clone())
+        .column("Machine", "place", |run| run.machine.name.clone())
+        .column("Status", "", |run| Mark::of_status(run.status))
+        .column("Benchmarks", "n", |run| measured(run))
+        .column("Numbers", "", |run| Mark::of_run_quality(run))
+        .column("Commit", "", |run| cell::commit(catalog, run))
+        .column("Subject", "opt", subject)
+        .column("Record", "opt", |run| Phrase::default().id(short_digest(&run.id)))
+        .section("runs", "Newest first", "", "");
+    let headline = counted(runs.len(), "run", "runs").into();
+    let sheet = Sheet { headline, lede, sections: vec![section], ..Sheet::default() };
+    history_page(catalog, (link::RUN_LIST.to_owned(), Part::Runs, "Runs".to_owned()), sheet)
 }
 
-fn row(catalog: &Catalog<'_>, run: &RunHead) -> Row {
-    let failed = run.failed;
-    let measured = number::count(run.benchmarks - failed);
-    Row {
-        page: catalog.run_place(&run.id).unwrap_or_default(),
-        time: date::moment(run.timestamp),
-        suite: run.suite.clone(),
-        machine: run.machine.name.clone(),
-        commit: run.commit.as_ref().map_or(number::NONE, |commit| short_commit(&commit.sha)).to_owned(),
-        subject: run.commit.as_ref().map_or(String::new(), |commit| shortened(&commit.subject, LISTED_SUBJECT)),
-        status: Mark::of_status(run.status),
-        benchmarks: match (run.status, failed) {
-            (RunStatus::Ok, 0) => measured,
-            (RunStatus::Ok, _) => format!("{measured}, {} failed", number::count(failed)),
-            _ => number::NONE.to_owned(),
-        },
-        quality: Mark::of_run_quality(run),
-        id: short_digest(&run.id).to_owned(),
+/// How many benchmarks a run measured.
+pub(super) fn measured(run: &RunHead) -> String {
+    match (run.status, run.failed) {
+        (RunStatus::Ok, 0) => count(run.benchmarks),
+        (RunStatus::Ok, failed) => format!("{}, {} failed", count(run.benchmarks - failed), count(failed)),
+        _ => number::NONE.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_data;
+    use crate::sheet::Block;
+
+    #[test]
+    fn a_run_is_compared_with_the_one_before_it() {
+        let sample = sample_data::rich();
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let of = |run: &RecordedRun| {
+            let (section, words) = environment(&catalog, run);
+            let list = section.blocks.iter().filter_map(|block| match block {
+                Block::List(items) => Some(items.iter().map(|item| item.words.words())),
+                _ => None,
+            });
+            (format!("{words} {}", section.prose()), list.flatten().collect::<Vec<String>>())
+        };
+        let mut runs: Vec<&RecordedRun> = sample.runs.iter().filter(|run| run.run.suite == "cpu").collect();
+        let machine = runs[1].run.machine.id.clone();
+        runs.retain(|run| run.run.machine.id == machine);
+        runs.sort_by_key(|run| run.run.timestamp);
+        let (words, rows) = of(runs[0]);
+        assert!(words.contains("the first run of its suite there"), "{words}");
+        assert_eq!(rows.len(), runs[0].run.environment.facts.len() + runs[0].run.config.len());
+        let (words, rows) = of(runs[1]);
+        assert!(words.contains(": as in the run before; other differences"), "{words}");
+        assert!(words.contains("of its suite on this machine, of 2\u{202f}Mar 2026"), "{words}");
+        assert_eq!(rows, ["load 1m: 0.0 → 0.1"]);
+        let mut alike = runs[1].clone();
+        alike.run.environment = runs[0].run.environment.clone();
+        let (words, rows) = of(&alike);
+        assert!(words.contains("all facts and settings as in the run before.") && rows.is_empty(), "{words} {rows:?}");
+        let changed = runs.windows(2).find(|pair| pair[0].run.environment.key != pair[1].run.environment.key);
+        let (words, rows) = of(changed.expect("its compiler changed")[1]);
+        assert!(words.contains("differs from the run before"), "{words}");
+        assert!(rows.len() == 2 && rows[0].starts_with("compiler (in the key): "), "{rows:?}");
+    }
+
+    #[test]
+    fn each_of_the_runs_that_began_at_one_time_has_another_before_it() {
+        let mut sample = sample_data::rich();
+        let like = sample.runs.iter().max_by_key(|run| run.run.timestamp).expect("it has runs").clone();
+        let later = like.run.timestamp + chrono::Duration::days(1);
+        let id = |number: usize| format!("{number:016}");
+        for (number, suite) in ["one", "other", "one", "one", "other"].into_iter().enumerate() {
+            let mut run = like.clone();
+            (run.id, run.run.suite, run.run.timestamp) = (id(number), suite.to_owned(), later);
+            sample.runs.push(run);
+        }
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let result = |(number, suite): (usize, &str)| {
+            before(&catalog, &like.run.machine.id, suite, (later, &id(number))).map(|head| head.id.clone())
+        };
+        let results = [(0, "one"), (1, "other"), (2, "one"), (3, "one"), (4, "other")].map(result);
+        assert_eq!(results, [None, None, Some(id(0)), Some(id(2)), Some(id(1))]);
     }
 }

@@ -1,25 +1,25 @@
-//! A series: its sentence, its trend, what it is held against, its points, and where else its kernel runs.
+//! A series: its sentence, its trend, what it is compared with, its points, and where else its kernel runs; and the list of series.
+
+use std::collections::BTreeMap;
 
 use askama::Template;
 
-use super::cell::{Change, Judgement};
-use super::elsewhere::{self, Elsewhere};
-use super::frame::{Frame, Part, page};
-use super::points::{self, PointRow};
-use super::series_chart;
-use super::series_fit::{self, BeforeAfter, Fact, TurnRow};
-use super::series_newest::{self, Newest};
-use super::sizes::{self, SizeRow};
+use super::cell::{self, Judgement};
+use super::frame::{Frame, Part, history_page, page};
+use super::series_points::{self, PointRow};
+use super::{series_chart, series_elsewhere, series_fit, series_newest};
 use crate::catalog::Catalog;
 use crate::chart::{buckets, script, trend_chart};
 use crate::fit::Fit;
 use crate::mark::{Mark, Tone};
-use crate::order::parameters;
+use crate::number::{self, count, counted};
+use crate::order::{natural, parameters};
 use crate::phrase::Phrase;
+use crate::sheet::{Block, Cell, Rows, Section, Sheet};
 use crate::text::short_benchmark;
-use crate::{ReportError, answer, link, number};
+use crate::{ReportError, Settings, answer, date, link};
 use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::metric::{Better, RATIO};
+use sprag_model::metric::{Better, Metric, RATIO};
 use sprag_model::page::Page;
 use sprag_model::sample::Role;
 use sprag_model::unit::Scale;
@@ -29,141 +29,94 @@ use sprag_model::verdict::Verdict;
 #[template(path = "series.html")]
 struct SeriesPage {
     frame: Frame,
-    suite: String,
-    matrix: String,
-    trail: String,
-    headline: Phrase,
-    sentence: String,
-    about: String,
+    sheet: Sheet,
     /// The trend as a picture and as data.
     chart: String,
     data: String,
+    /// How many runs share a dot; empty where none do.
     several: String,
     is_fitted: bool,
-    turns: Vec<TurnRow>,
-    turns_note: String,
-    column_from: String,
-    column_to: String,
-    column_before: String,
-    column_now: String,
-    changes: Vec<ChangeRow>,
-    before_after: Option<BeforeAfter>,
-    newest: Option<Newest>,
-    facts: Vec<Fact>,
-    sizes: Vec<SizeRow>,
     points: Vec<PointRow>,
     is_marked: bool,
     points_note: String,
     value_column: String,
     interval_column: String,
-    elsewhere: Vec<Elsewhere>,
 }
 
 impl SeriesPage {
     /// Whether the chart holds a mark of that class: the key explains no other.
     fn draws(&self, class: &str) -> bool {
-        let mark = format!("class=\"{class}\"");
-        self.chart.contains(&mark)
+        self.chart.contains(&format!("class=\"{class}\""))
     }
-
-    /// Whether the same benchmark is drawn as it is on other machines.
-    fn is_elsewhere_drawn(&self) -> bool {
-        self.elsewhere.iter().any(Elsewhere::is_drawn)
-    }
-}
-
-struct ChangeRow {
-    against: String,
-    before: String,
-    now: String,
-    change: Change,
-    interval: String,
-    limit: String,
-    could_see: String,
-    mark: Mark,
-    reason: Phrase,
-    bad: bool,
 }
 
 pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page, ReportError> {
     let series = &of.series;
     link::file_word("series", &series.id)?;
     let path = link::series(&series.id);
-    let scale = series.metric.unit.scale(of.latest.current);
     let name = short_benchmark(&series.benchmark);
-    // Suites may have kernels of one name; the headline stands below a crumb that names the suite, the title stands alone.
+    // Suites may have kernels of one name; the headline is below a crumb that names the suite, the title is alone.
     let title = format!("{name}, {} of {} on {}", series.metric.name, series.suite, series.machine_name);
     let fit = catalog.fit(&series.id);
     let fit = fit.as_ref();
     let sentence = fit.map_or_else(|| of.sentence.clone(), Fit::sentence);
-    let scale = fit.and_then(Fit::newest_level).map_or(scale, |level| series.metric.unit.scale(level));
-    let spread = series_newest::at_newest(series, fit, scale);
+    let scale = series.metric.unit.scale(fit.and_then(Fit::newest_level).unwrap_or(of.latest.current));
+    let spread = series_newest::section(series, fit, scale);
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale, spread.is_some());
     let several = buckets::runs_a_dot(trend.dots.len());
-    let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(catalog, fit, scale));
-    let (mut points, points_note) = points::rows(catalog, series, scale);
-    points::without_known_places(&mut points, &trend.dots);
+    let (points, points_note) = series_points::rows(catalog, series, scale, &trend.dots);
     let newest = series.newest().and_then(|point| catalog.run(&point.run));
-    let names_commits = series_chart::names_commits(catalog, &trend);
+    let mut sections = Vec::new();
+    sections.extend(fit.map(|fit| series_fit::turns(catalog, fit, scale)));
+    sections.push(newest_value(of, scale));
+    sections.extend(fit.and_then(|fit| series_fit::before_after(fit, scale)));
+    sections.extend(fit.map(|fit| series_fit::detectable(fit.series, scale)));
+    sections.extend(spread);
+    sections.extend(series_elsewhere::sizes(catalog, of));
+    sections.extend(series_elsewhere::elsewhere(catalog, of));
     let template = SeriesPage {
-        frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()).of_one(catalog, newest),
-        suite: series.suite.clone(),
-        matrix: if catalog.matrix_suites.contains(series.suite.as_str()) {
-            link::matrix(&series.suite)
-        } else {
-            String::new()
+        frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()).for_subject(catalog, newest),
+        sheet: Sheet {
+            crumb: crumb(catalog, of),
+            headline: headline(of, name),
+            lede: format!("{sentence} {}", about(of)).into(),
+            sections,
+            ..Sheet::default()
         },
-        trail: trail(of),
-        headline: headline(of, name),
-        sentence,
-        about: about(of),
         chart: trend_chart::draw(&trend),
-        data: script::data(&trend, names_commits),
-        several: if several > 1 { number::count(several) } else { String::new() },
+        data: script::data(&trend, series_chart::names_commits(catalog, &trend)),
+        several: if several > 1 { count(several) } else { String::new() },
         is_fitted: trend.fit.is_some(),
-        turns,
-        turns_note,
-        column_from: number::column("Before", scale),
-        column_to: number::column("After", scale),
-        before_after: fit.and_then(|fit| series_fit::before_after(fit, scale)),
-        newest: spread,
-        facts: fit.map_or_else(Vec::new, |fit| series_fit::facts(fit.series, scale)),
-        sizes: sizes::rows(catalog, of),
-        column_before: number::column("Before", scale),
-        column_now: number::column("Newest", scale),
-        changes: changes(of, scale),
         is_marked: points.iter().any(|row| !row.marks.is_empty()),
         points,
         points_note,
         value_column: number::column("Median", scale),
         interval_column: number::column("95\u{202f}% interval", scale),
-        elsewhere: elsewhere::groups(catalog, of),
     };
     page(path, &template)
 }
 
-fn trail(of: &SeriesAnalysis) -> String {
+fn crumb(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Phrase {
     let series = &of.series;
-    let mut parts = vec![series.name.clone()];
-    let parameters = series.params.trim_start_matches('{').trim_end_matches('}');
+    let mut trail = vec![series.name.clone()];
+    let parameters = series_elsewhere::parameters(&series.params);
     if !parameters.is_empty() {
-        parts.push(parameters.replace(',', ", "));
+        trail.push(parameters);
     }
-    parts.push(format!("@{}", series.variant));
+    trail.push(format!("@{}", series.variant));
     if series.version > 1 {
-        parts.push(format!("version {}", series.version));
+        trail.push(format!("version {}", series.version));
     }
-    parts.push(series.metric.name.clone());
-    parts.push(series.machine_name.clone());
-    parts.join(" / ")
+    trail.extend([series.metric.name.clone(), series.machine_name.clone()]);
+    let crumb = Phrase::default().link(link::SERIES_LIST, "Series").text(" / ");
+    crumb.to(cell::matrix_page(catalog, &series.suite), series.suite.clone()).text(format!(" / {}", trail.join(" / ")))
 }
 
 fn headline(of: &SeriesAnalysis, name: &str) -> Phrase {
     let metric = &of.series.metric.name;
-    let subject = Phrase::default().text(format!("{name}, {metric} "));
+    let subject = Phrase::plain(format!("{name}, {metric} "));
     let Some(comparison) = &of.comparison else {
-        let words = if of.at_tip { "is shown, not judged" } else { "is not in the newest run" };
-        return subject.text(words);
+        return subject.text(if of.at_tip { "is shown, not judged" } else { "is not in the newest run" });
     };
     let size = comparison.effect.map_or(String::new(), |effect| number::percent_size(effect.change) + " ");
     let mark = Mark::of_comparison(comparison);
@@ -192,71 +145,155 @@ fn about(of: &SeriesAnalysis) -> String {
     };
     let why = match series.role {
         Role::Control if series.metric.name == RATIO => {
-            "One kernel timed against itself: 1 is the truth, and what it is off by is noise. Never judged.".to_owned()
+            "A/A control: one kernel timed against itself. It should be 1; the deviation is noise. Never gated."
+                .to_owned()
         }
-        Role::Control => "Of one kernel timed against itself, whose ratio shows the noise. Never judged.".to_owned(),
+        Role::Control => {
+            "A/A control: one kernel timed against itself; its ratio shows the noise. Never gated.".to_owned()
+        }
         _ if series.is_auxiliary() => {
-            format!("{better} A calibration kernel: what others are divided by. Never judged.")
+            format!("{better} A calibration kernel: ratios divide by its time. Never gated.")
         }
         Role::Reported if parameters(&series.params).iter().any(|(name, _)| *name == "threads") => {
-            format!("{better} Reported, never judged: the other cores of a shared machine belong to whoever has them.")
+            format!("{better} Reported, never gated: other programs may use the other cores of a shared machine.")
         }
-        Role::Reported => format!("{better} Reported, never judged."),
+        Role::Reported => format!("{better} Reported, never gated."),
         Role::Tracked if of.judged => format!("{better} The gate judges this metric."),
         Role::Tracked => format!("{better} The gate judges another metric of this benchmark."),
     };
     format!("{why} Machine class: {}.", series.machine_class)
 }
 
-fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
-    let value = |value: Option<f64>| value.map_or(number::NONE.to_owned(), |value| number::value(scale, value));
-    let now = value(Some(of.latest.current));
-    let mut rows = vec![ChangeRow {
-        against: "the run before".to_owned(),
-        before: value(of.latest.previous),
-        now: now.clone(),
-        change: Change::plain(of.latest.change_previous),
-        interval: number::NONE.to_owned(),
-        limit: number::NONE.to_owned(),
-        could_see: number::NONE.to_owned(),
+/// The newest value against the run before and the baseline.
+fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
+    let value = |value: Option<f64>| cell::or_none(value, |value| number::value(scale, value));
+    let (latest, now) = (&of.latest, value(Some(of.latest.current)));
+    let none = || number::NONE.to_owned();
+    let plain = |change: Option<f64>| Judgement {
+        change: cell::percent(change),
+        interval: none(),
+        limit: none(),
+        detectable: none(),
         mark: Mark::new(Tone::Plain, "–", "not judged"),
         reason: Phrase::default(),
-        bad: false,
-    }];
-    let row = match &of.comparison {
+        is_bad: false,
+    };
+    let mut rows = vec![("the run before", value(latest.previous), now.clone(), plain(latest.change_previous))];
+    match &of.comparison {
         // The headline says that there is none.
-        Some(comparison) if comparison.verdict == Verdict::NoBaseline => return rows,
+        Some(comparison) if comparison.verdict == Verdict::NoBaseline => {}
         Some(comparison) => {
             let judgement = Judgement::new(comparison);
             let rule = Phrase::plain(format!("rule {}", comparison.rule));
-            ChangeRow {
-                against: "the baseline".to_owned(),
-                before: value(comparison.baseline),
-                now: value(comparison.current),
-                change: judgement.change,
-                interval: judgement.interval,
-                limit: judgement.limit,
-                could_see: judgement.could_see,
-                mark: judgement.mark,
-                reason: if judgement.reason.parts.is_empty() { rule } else { judgement.reason.text("; ").join(rule) },
-                bad: judgement.bad,
-            }
+            let reason = match judgement.reason.parts.is_empty() {
+                true => rule,
+                false => judgement.reason.text("; ").join(rule),
+            };
+            let judgement = Judgement { reason, ..judgement };
+            rows.push(("the baseline", value(comparison.baseline), value(comparison.current), judgement));
         }
-        None => ChangeRow {
-            against: "the baseline".to_owned(),
-            before: value(of.latest.baseline),
-            now,
-            change: Change::plain(of.latest.change_baseline),
-            interval: number::NONE.to_owned(),
-            limit: number::NONE.to_owned(),
-            could_see: number::NONE.to_owned(),
-            mark: Mark::new(Tone::Plain, "–", "not judged"),
-            reason: Phrase::default(),
-            bad: false,
-        },
+        None => rows.push(("the baseline", value(latest.baseline), now, plain(latest.change_baseline))),
+    }
+    Rows::new("The newest value against others", rows)
+        .column("Against", "full", |(against, ..)| *against)
+        .column(number::column("Before", scale), "n from", |(_, before, ..)| before.clone())
+        .column(number::column("Newest", scale), "n", |(_, _, now, _)| now.clone())
+        .column("Change", "n push", |(.., judgement)| judgement.change.clone())
+        .column("95\u{202f}% interval", "n ci", |(.., judgement)| judgement.interval.clone())
+        .column("Limit", "n opt2", |(.., judgement)| judgement.limit.clone())
+        .column("Detectable", "n opt2", |(.., judgement)| judgement.detectable.clone())
+        .column("Verdict", "full", |(.., judgement)| Cell::noted(judgement.mark.clone(), judgement.reason.clone()))
+        .tint(|(.., judgement)| judgement.is_bad)
+        .section("newest", "Newest value", "", "")
+}
+
+/// The series that the list shows, so that it stays below a megabyte.
+const ROWS: usize = 1000;
+
+/// The list of series, by suite, metric and machine.
+pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
+    let all = &catalog.analysis.series;
+    let mut by_suite: BTreeMap<&str, Vec<&SeriesAnalysis>> = BTreeMap::new();
+    for series in all {
+        by_suite.entry(&series.series.suite).or_default().push(series);
+    }
+    let mut left = ROWS;
+    let mut sections = Vec::new();
+    for (suite, mut series) in by_suite {
+        series.sort_by(|a, b| order(a, b));
+        series.truncate(left);
+        left -= series.len();
+        sections.push(suite_section(catalog, format!("suite-{}", sections.len() + 1), suite, series));
+    }
+    let judged = all.iter().filter(|series| series.judged).count();
+    let rest = match all.iter().all(|series| series.series.role.is_tracked()) {
+        true => "one metric a benchmark. The others are for the reader.",
+        false => {
+            "one metric of each tracked benchmark. Its other metrics are for the reader, and so are controls, calibration kernels \
+             and kernels on several threads."
+        }
     };
-    rows.push(row);
-    rows
+    let mut lede = format!("{} judged, {rest}", counted(judged, "is", "are"));
+    if all.len() > ROWS {
+        lede += &format!(" Only the first {} are listed; the pages of the runs lead to the rest.", count(ROWS));
+    }
+    let sheet = Sheet {
+        headline: counted(all.len(), "series", "series").into(),
+        lede: lede.into(),
+        note: downloads(settings),
+        has_filter: true,
+        sections,
+        ..Sheet::default()
+    };
+    history_page(catalog, (link::SERIES_LIST.to_owned(), Part::Series, "Series".to_owned()), sheet)
+}
+
+fn downloads(settings: &Settings) -> Phrase {
+    let [first, rest @ ..] = settings.downloads.as_slice() else { return Phrase::default() };
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let begun = Phrase::plain("All values, for other programs: ").link(first.0.clone(), name(&first.0));
+    rest.iter().fold(begun, |words, (path, _)| words.text(", ").link(path.clone(), name(path))).text(".")
+}
+
+fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&SeriesAnalysis>) -> Section {
+    let (auxiliary, kernels) = series.into_iter().partition(|series| series.series.is_auxiliary());
+    let groups = |series: Vec<_>, heading: fn(&Metric, Scale) -> String| {
+        let metric_of = |one: &&SeriesAnalysis| (one.series.metric.clone(), Some(one.latest.current));
+        cell::by_metric(series, metric_of, heading)
+    };
+    let groups = groups(kernels, cell::metric_words).into_iter().chain(groups(auxiliary, cell::auxiliary_words));
+    let judged = groups.map(|(heading, rows)| {
+        let rows = rows.into_iter().map(|(scale, one)| (scale, one, Judgement::of_series(one)));
+        (heading, rows.collect::<Vec<(Scale, &SeriesAnalysis, (Phrase, Mark))>>())
+    });
+    let rows = Rows::grouped(format!("Series of {suite}"), judged)
+        .column("Benchmark", "full", |(_, one, _)| {
+            Phrase::default().link(link::series(&one.series.id), short_benchmark(&one.series.benchmark))
+        })
+        .column("Machine", "place", |(_, one, _)| one.series.machine_name.clone())
+        .column("Fit", "g opt2", |(_, one, _)| {
+            let fit = catalog.fit(&one.series.id);
+            Cell::Drawn(fit.map_or(String::new(), |fit| cell::fit_sparkline(one, Some(&fit))))
+        })
+        .column("Newest", "n", |(scale, one, _)| number::value(*scale, one.latest.current))
+        .column("Runs", "n opt2", |(_, one, _)| count(one.latest.points))
+        .column("Newest run", "nb opt", |(_, one, _)| {
+            one.series.newest().map_or(String::new(), |point| date::day(point.time))
+        })
+        .column("Against baseline", "n push", |(.., (change, _))| change.clone())
+        .column("Verdict", "verdict", |(.., (_, mark))| mark.clone());
+    let matrix = cell::matrix_page(catalog, suite);
+    let matrix = matrix.map_or_else(Phrase::default, |page| Phrase::default().link(page, format!("Matrix of {suite}")));
+    Section::new(id, suite).paragraph(matrix).rows(rows)
+}
+
+fn order(a: &SeriesAnalysis, b: &SeriesAnalysis) -> std::cmp::Ordering {
+    (a.series.is_auxiliary().cmp(&b.series.is_auxiliary()))
+        .then_with(|| b.judged.cmp(&a.judged))
+        .then_with(|| a.series.metric.name.cmp(&b.series.metric.name))
+        .then_with(|| natural(&a.series.benchmark, &b.series.benchmark))
+        .then_with(|| a.series.machine_name.cmp(&b.series.machine_name))
+        .then_with(|| a.series.id.cmp(&b.series.id))
 }
 
 #[cfg(test)]
@@ -281,8 +318,8 @@ mod tests {
         check(Role::Tracked, "fast", "", true, "The gate judges this metric.");
         check(Role::Tracked, "fast", "", false, "another metric of this benchmark");
         check(Role::Reported, "fast", "{c=1,threads=2}", false, "the other cores of a shared machine");
-        check(Role::Reported, "fast", "{c=1}", false, "Reported, never judged. Machine");
-        check(Role::Reported, CALIBRATION, "{bytes=1}", false, "what others are divided by");
-        check(Role::Control, "control", "{of=x}", false, "1 is the truth");
+        check(Role::Reported, "fast", "{c=1}", false, "Reported, never gated. Machine");
+        check(Role::Reported, CALIBRATION, "{bytes=1}", false, "ratios divide by its time");
+        check(Role::Control, "control", "{of=x}", false, "It should be 1");
     }
 }

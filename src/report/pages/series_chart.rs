@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::points;
+use super::series_points;
 use crate::catalog::Catalog;
 use crate::chart::trend::{Dot, Fitted, Line, Processes, Trend, Turn};
 use crate::fit::{Fit, What};
@@ -14,10 +14,10 @@ use sprag_model::event::Event;
 use sprag_model::series::Point;
 use sprag_model::unit::Scale;
 
-/// The newest runs of which the data of the chart tells what each process measured: as many as the table of points lists.
-const WITH_PROCESSES: usize = points::ROWS;
+/// The newest runs of which the data of the chart has what each process measured: as many as the table of points lists.
+const WITH_PROCESSES: usize = series_points::ROWS;
 
-/// The chart of a series; `sentence` says what is to be seen, `is_spread` that the page shows how values lie at a commit.
+/// The chart of a series; `sentence` says what is to be seen, `is_spread` that the page shows the distribution at a commit.
 pub(super) fn trend(
     catalog: &Catalog<'_>,
     of: &SeriesAnalysis,
@@ -97,7 +97,7 @@ fn is_on_line(catalog: &Catalog<'_>, fit: &Fit<'_>) -> bool {
     fit.series.pooled.iter().all(|point| commits.get(point.place).is_some_and(|commit| commit.sha == *point.commit))
 }
 
-/// Whether a run of the chart does not stand at the place of its commit on the line, so that its name must be told beside it.
+/// Whether a run of the chart does not stand at the place of its commit on the line, so that the chart must name it.
 pub(super) fn names_commits(catalog: &Catalog<'_>, trend: &Trend) -> bool {
     let commits = &catalog.line.commits;
     let is_at = |dot: &Dot| commits.get(dot.place as usize).is_some_and(|commit| *commit.sha == *dot.commit);

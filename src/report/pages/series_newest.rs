@@ -1,8 +1,11 @@
-//! The distribution at the newest commit: what each of its processes measured, beside the newest points of its level.
+//! The distribution at the newest commit: what each of its processes measured, and the newest points of its level.
+
+use askama::Template;
 
 use crate::chart::spread::{self, Spread};
 use crate::fit::Fit;
 use crate::number::{self, counted};
+use crate::sheet::Section;
 use crate::text::short_commit;
 use sprag_model::series::{Point, Series};
 use sprag_model::unit::Scale;
@@ -14,20 +17,29 @@ const MOST: usize = 30;
 const FEWEST: usize = 2;
 
 /// A picture, and the same in figures.
-pub(super) struct Newest {
-    pub(super) note: String,
-    pub(super) picture: Spread,
+#[derive(Template)]
+#[template(path = "partials/spread.html")]
+struct Newest {
+    note: String,
+    picture: Spread,
     /// The head of the first column, with the unit.
-    pub(super) column: String,
+    column: String,
     /// A figure each, of the level and of the newest commit.
-    pub(super) rows: Vec<(&'static str, [String; 2])>,
+    rows: Vec<(&'static str, [String; 2])>,
 }
 
-/// What the table tells of each side.
+/// What the table shows of each side.
 const FIGURES: [&str; 6] = ["Values", "Lowest", "First quarter", "Median", "Third quarter", "Highest"];
 
-/// The distribution at the newest commit of a series; nothing where one process measured it, or where no level is known.
-pub(super) fn at_newest(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Newest> {
+/// The section of a series; none where one process measured its newest commit, or where no level is fitted.
+pub(super) fn section(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Section> {
+    let newest = at_newest(series, fit, scale)?;
+    // Only a formatter that fails could fail.
+    let markup = newest.render().unwrap_or_default();
+    Some(Section::new("spread", "At the newest commit").paragraph(newest.note).drawn(markup))
+}
+
+fn at_newest(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Newest> {
     let fit = fit?;
     let last = fit.series.pooled.last()?;
     let is_of =
@@ -87,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_commit_stands_beside_its_level() {
+    fn the_newest_commit_is_shown_with_its_level() {
         let (series, trend) = of(5);
         let scale = trend.metric.unit.scale(1.0);
         let newest = at_newest(&series, Some(&Fit::new(&trend, &[])), scale).expect("it has both");

@@ -86,6 +86,7 @@ fn section(out: &mut Lines, section: &Section, level: usize, limit: usize) {
             Block::List(items) => list(out, items, limit),
             Block::Table(one) => table(out, one, limit),
             Block::Commands(lines) => out.paragraph(&format!("```sh\n{}\n```", lines.join("\n"))),
+            Block::Drawn(_) => {}
         }
     }
 }
@@ -116,8 +117,13 @@ fn table(out: &mut Lines, table: &Table, limit: usize) {
     {
         let words = one.cells.iter().filter_map(|cell| match cell {
             Cell::Words(words) => Some(phrase(words)),
+            Cell::Noted(words, note) => Some(format!("{}; {}", phrase(words), phrase(note))),
             Cell::Drawn(_) => None,
         });
+        if let Some([heading, _]) = &one.group {
+            let blank = shown().skip(1).map(|_| String::new());
+            out.line(&row(std::iter::once(format!("**{}**", plain(heading))).chain(blank).collect()));
+        }
         out.line(&row(words.collect()));
     }
     out.blank();

@@ -3,11 +3,14 @@
 
 use std::borrow::Cow;
 
-use crate::number::counted;
+use crate::mark::{Mark, Tone};
 use crate::phrase::{Fact, Phrase};
 
 pub(crate) mod markdown;
+mod rows;
 pub mod terminal;
+
+pub(crate) use rows::Rows;
 
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,19 +20,33 @@ pub(crate) struct Sheet {
     pub(crate) headline: Phrase,
     /// What else belongs on top.
     pub(crate) lede: Phrase,
+    /// What a reader must know before the rest.
+    pub(crate) banners: Vec<Banner>,
     pub(crate) facts: Vec<Fact>,
+    /// What the facts rest on.
+    pub(crate) note: Phrase,
+    /// Whether the script filters the rows of its tables.
+    pub(crate) has_filter: bool,
     /// The rest, most important first.
     pub(crate) sections: Vec<Section>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Banner {
+    pub(crate) tone: Tone,
+    pub(crate) words: Phrase,
 }
 
 /// A part of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Section {
     /// Its anchor in a page.
-    pub(crate) id: &'static str,
+    pub(crate) id: Cow<'static, str>,
     /// Empty where the section goes on with what is above it.
     pub(crate) heading: Phrase,
     pub(crate) blocks: Vec<Block>,
+    /// Whether it shares its line with the next such section of a page.
+    pub(crate) is_half: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +57,8 @@ pub(crate) enum Block {
     Table(Table),
     /// Lines for a shell.
     Commands(Vec<String>),
+    /// Markup that only pages show.
+    Drawn(String),
 }
 
 /// An entry of a list.
@@ -79,32 +98,35 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
     /// Whether it deserves a tint.
     pub(crate) bad: bool,
+    /// The heading of the group that begins with it, and how many rows that has.
+    pub(crate) group: Option<[String; 2]>,
 }
 
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Words(Phrase),
+    /// Words, and what explains them.
+    Noted(Phrase, Phrase),
     /// A picture, which only pages show.
     Drawn(String),
 }
 
 impl Section {
-    pub(crate) fn new(id: &'static str, heading: impl Into<Phrase>) -> Section {
-        Section { id, heading: heading.into(), blocks: Vec::new() }
+    pub(crate) fn new(id: impl Into<Cow<'static, str>>, heading: impl Into<Phrase>) -> Section {
+        Section { id: id.into(), heading: heading.into(), ..Section::default() }
     }
 
-    /// A section of a table, or of a sentence where that has no row.
-    pub(crate) fn of_table(
-        (id, heading, note, nothing): (&'static str, &str, Phrase, &str),
-        (caption, columns): (&str, &[(&'static str, &'static str)]),
-        rows: Vec<Row>,
-    ) -> Section {
-        let section = Section::new(id, heading);
-        if rows.is_empty() {
-            return section.paragraph(nothing);
+    pub(crate) fn half(self) -> Section {
+        Section { is_half: true, ..self }
+    }
+
+    /// The section with markup at its end, unless that is empty.
+    pub(crate) fn drawn(mut self, markup: String) -> Section {
+        if !markup.is_empty() {
+            self.blocks.push(Block::Drawn(markup));
         }
-        section.paragraph(note).with(Table { caption: caption.to_owned(), ..Table::new(columns, rows) })
+        self
     }
 
     /// The section with a paragraph at its end, unless that is empty.
@@ -198,14 +220,6 @@ impl Section {
         }
         self
     }
-
-    /// The section with only its first rows, and a sentence on how many there are beyond.
-    pub(crate) fn cut(mut self, most: usize) -> Section {
-        let Some(table) = self.table_mut().filter(|table| table.rows.len() > most) else { return self };
-        let more = counted(table.rows.len() - most, "more row is", "more rows are");
-        table.rows.truncate(most);
-        self.paragraph(format!("{more} not listed here."))
-    }
 }
 
 /// What a table says once of a column by its place, for the style sheet; other classes stand on each cell.
@@ -215,6 +229,10 @@ impl Table {
     pub(crate) fn new(columns: &[(&'static str, &'static str)], rows: Vec<Row>) -> Table {
         let columns = columns.iter().map(|(head, class)| Column { head: Cow::Borrowed(head), class }).collect();
         Table { columns, rows, ..Table::default() }
+    }
+
+    pub(crate) fn has_heads(&self) -> bool {
+        self.columns.iter().any(|column| !column.head.is_empty())
     }
 
     pub(crate) fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Column, &'a Cell)> {
@@ -239,6 +257,11 @@ impl Column {
         self.has("g")
     }
 
+    /// What stands in front of its cells where a narrow window has no heads.
+    pub(crate) fn prefix(&self) -> Option<String> {
+        self.has("named").then(|| self.head.to_lowercase())
+    }
+
     /// Whether its cells are figures, by which the script sorts.
     pub(crate) fn is_figures(&self) -> bool {
         self.has("n")
@@ -246,7 +269,7 @@ impl Column {
 
     /// The classes of each of its cells.
     pub(crate) fn cell_class(&self) -> String {
-        self.classes().filter(|one| !PLACED.contains(one)).collect::<Vec<&str>>().join(" ")
+        self.classes().filter(|one| !PLACED.contains(one) && *one != "named").collect::<Vec<&str>>().join(" ")
     }
 
     fn has(&self, class: &str) -> bool {
@@ -258,10 +281,29 @@ impl Column {
     }
 }
 
+impl Cell {
+    /// Words with an explanation, where there is one.
+    pub(crate) fn noted(words: impl Into<Phrase>, note: Phrase) -> Cell {
+        if note.parts.is_empty() { Cell::Words(words.into()) } else { Cell::Noted(words.into(), note) }
+    }
+}
+
+impl<T: Into<Phrase>> From<T> for Cell {
+    fn from(words: T) -> Cell {
+        Cell::Words(words.into())
+    }
+}
+
+impl From<Mark> for Phrase {
+    fn from(mark: Mark) -> Phrase {
+        Phrase::default().mark(mark)
+    }
+}
+
 impl Row {
     /// A row of words.
     pub(crate) fn new(cells: impl IntoIterator<Item = impl Into<Phrase>>) -> Row {
-        Row { cells: cells.into_iter().map(|words| Cell::Words(words.into())).collect(), bad: false }
+        Row { cells: cells.into_iter().map(|words| Cell::Words(words.into())).collect(), ..Row::default() }
     }
 }
 
@@ -271,7 +313,7 @@ mod tests {
 
     fn section(columns: &[(&'static str, &'static str)], rows: &[&[&str]]) -> Section {
         let rows = rows.iter().map(|cells| Row::new(cells.iter().map(|words| Phrase::plain(*words)))).collect();
-        Section::of_table(("id", "Heading", "Newest first.".into(), ""), ("Rows", columns), rows)
+        Section::new("id", "Heading").paragraph("Newest first.").with(Table::new(columns, rows))
     }
 
     #[test]
@@ -289,9 +331,15 @@ mod tests {
     #[test]
     fn the_style_sheet_knows_every_place_that_a_table_may_name() {
         let style = include_str!("../../../site/style.css");
-        for (class, places) in
-            [("n", 2..=10), ("push", 2..=8), ("opt", 2..=10), ("opt2", 2..=10), ("nb", 1..=7), ("any", 1..=7)]
-        {
+        for (class, places) in [
+            ("n", 2..=11),
+            ("push", 2..=8),
+            ("opt", 2..=11),
+            ("opt2", 2..=11),
+            ("nb", 1..=11),
+            ("any", 1..=11),
+            ("full", 1..=11),
+        ] {
             for place in places {
                 let result = format!(".{class}-{place} ");
                 assert!(style.contains(&result), "{result}");

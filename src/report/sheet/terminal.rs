@@ -85,6 +85,7 @@ impl Lines {
                     lines.iter().for_each(|line| self.text.push_str(&format!("{}{line}\n", " ".repeat(LABEL))));
                 }
                 Block::Table(table) => self.table(table, indent),
+                Block::Drawn(_) => {}
             }
             is_labelled = matches!(block, Block::Table(table) if !table.label.is_empty());
         }
@@ -111,6 +112,7 @@ impl Lines {
         let cells = table.rows.iter().map(|row| {
             let words = row.cells.iter().filter_map(|cell| match cell {
                 Cell::Words(cell) => Some(words(cell).join(" ")),
+                Cell::Noted(cell, note) => Some([words(cell), words(note)].concat().join(" ")),
                 Cell::Drawn(_) => None,
             });
             words.collect()

@@ -64,6 +64,7 @@ fn what_comes_later_changes_no_figure_of_a_week() {
     assert_eq!(before.0, after.0);
     assert_eq!((before.1, before.2), (after.1, after.2));
     // Links to runs and commits depend on what has a page.
-    let ids = |sections: &[crate::sheet::Section]| sections.iter().map(|one| one.id).collect::<Vec<&str>>();
+    let ids =
+        |sections: &[crate::sheet::Section]| sections.iter().map(|one| one.id.to_string()).collect::<Vec<String>>();
     assert_eq!(ids(&before.3), ids(&after.3));
 }

@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Row, Section, Sheet};
+use crate::sheet::{Rows, Section, Sheet};
 use crate::text::{short_benchmark, shortened};
 use crate::trend::{event as trend_event, words};
 use crate::{date, link};
@@ -30,7 +30,7 @@ const FACT: usize = 120;
 pub(crate) fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
     let last = week.monday + chrono::Days::new(6);
     let mut lede = format!(
-        "Told from the runs until {}. Only its events may still change: they are fitted to all runs, later ones too.",
+        "From the runs until {}. Only its events may still change, because they are fitted to all runs, later ones too.",
         date::calendar_day(last)
     );
     if week.is_newest {
@@ -43,17 +43,12 @@ pub(crate) fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
     sections.extend([environment(week), failures(catalog, week)].into_iter().flatten());
     Sheet {
         crumb: Phrase::default().link(link::WEEK_LIST, "Weeks").text(format!(" / {day}")),
-        headline: behind(Phrase::plain(format!("Week of {day}: ")), headline(week)),
-        lede: Phrase::plain(lede),
+        headline: Phrase::plain(format!("Week of {day}: ")).join(headline(week)),
+        lede: lede.into(),
         facts: vec![range_fact(catalog, week), changed(week), ran(week), environment_fact(week)],
         sections,
+        ..Sheet::default()
     }
-}
-
-/// A sentence right behind some words.
-fn behind(mut words: Phrase, sentence: Phrase) -> Phrase {
-    words.parts.extend(sentence.parts);
-    words
 }
 
 /// What happened, in a few words.
@@ -74,19 +69,16 @@ pub(crate) fn headline(week: &Week<'_>) -> Phrase {
         marks.push(Mark::new(Tone::Environment, "◇", events(environment, "of the environment")));
     }
     if !week.ended.is_empty() {
-        marks.push(Mark::new(Tone::Plain, "=", events(week.ended.len(), "taken back")));
+        marks.push(Mark::new(Tone::Plain, "=", events(week.ended.len(), "reverted")));
     }
     if marks.is_empty() {
         marks.push(Mark::new(Tone::Plain, "=", "no event began or ended"));
     }
-    let mut sentence = Phrase::default();
-    for (place, mark) in marks.into_iter().enumerate() {
-        sentence = if place > 0 { sentence.text(", ").mark(mark) } else { sentence.mark(mark) };
-    }
-    sentence
+    let marks = marks.into_iter().map(Phrase::from);
+    marks.reduce(|sentence, mark| sentence.text(", ").join(mark)).unwrap_or_default()
 }
 
-/// The newest measured commit before the week, and that at its end.
+/// The newest commit measured before the week, and that at its end.
 pub(crate) fn range(catalog: &Catalog<'_>, week: &Week<'_>) -> Phrase {
     let named = |sentence: Phrase, place: Option<usize>| match place.and_then(|place| catalog.line.commits.get(place)) {
         None => sentence.text(number::NONE),
@@ -103,15 +95,15 @@ pub(crate) fn range(catalog: &Catalog<'_>, week: &Week<'_>) -> Phrase {
 
 fn range_fact(catalog: &Catalog<'_>, week: &Week<'_>) -> Fact {
     let note = match (week.start, week.end) {
-        (None, None) => "None of its runs is of a commit of the line.".to_owned(),
+        (None, None) => "None of its runs is of a commit on the branch.".to_owned(),
         (None, Some(_)) => {
             format!("The first week that was measured, {}.", counted(week.measured, "commit", "commits"))
         }
         (Some(start), Some(end)) if start < end => {
             let on_line = counted(end - start, "commit", "commits");
-            format!("{on_line} of the line; {} measured in the week.", count(week.measured))
+            format!("{on_line} on the branch; {} measured in the week.", count(week.measured))
         }
-        _ => format!("No newer commit was measured; {} of the line in the week.", count(week.measured)),
+        _ => format!("No newer commit was measured; {} on the branch in the week.", count(week.measured)),
     };
     Fact { question: "From which commit to which?", answer: range(catalog, week), note: Phrase::plain(note) }
 }
@@ -133,8 +125,8 @@ fn ran(week: &Week<'_>) -> Fact {
     let broken: usize = week.runs.iter().map(|run| run.failed).sum();
     let runs = counted(week.runs.len(), "run", "runs");
     let missing = week.missing.len();
-    let is_not_here = if week.is_newest { "not there yet" } else { "missing" };
-    let counts = [(bad, "skipped or failed"), (missing, is_not_here)];
+    let not_here = if week.is_newest { "not there yet" } else { "missing" };
+    let counts = [(bad, "skipped or failed"), (missing, not_here)];
     let lacks = counts.iter().filter(|(some, _)| *some > 0).map(|(some, what)| format!("{} {what}", count(*some)));
     let answer = match lacks.collect::<Vec<_>>() {
         none if none.is_empty() => Phrase::default().mark(Mark::new(Tone::Better, "✓", runs)),
@@ -161,7 +153,7 @@ fn environment_fact(week: &Week<'_>) -> Fact {
     let places = week.environment.len();
     let answer = match differ {
         0 if places == 0 => Phrase::plain(number::NONE),
-        0 => Phrase::plain("No fact that counts"),
+        0 => Phrase::plain("No relevant fact"),
         some => Phrase::default().mark(Mark::new(
             Tone::Environment,
             "◇",
@@ -175,145 +167,111 @@ fn environment_fact(week: &Week<'_>) -> Fact {
     Fact { question: "Did the environment change?", answer, note: Phrase::plain(note) }
 }
 
-const EVENT_COLUMNS: [(&str, &str); 5] = [
-    ("Event", "nb"),
-    ("What it did", "full any"),
-    ("Machines", "place"),
-    ("Good .. bad", "nb opt"),
-    ("State now", "push"),
-];
-
-fn event(catalog: &Catalog<'_>, of: &&Event) -> Row {
-    let machines: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
-    let good = of.last_good.as_ref().map_or(number::NONE, |good| good.short());
-    let range = Phrase::default().id(words::name(good)).text(" ..").then(trend_event::end(of));
-    Row::new([
-        Phrase::default().name(catalog.event_page(&of.id), words::name(&of.id)),
-        Phrase::default().mark(Mark { word: String::new(), ..trend_event::mark(of) }).then(trend_event::deed(of)),
-        Phrase::plain(words::joined(&machines)),
-        range,
-        trend_event::state(of),
-    ])
-}
-
 /// Events with a row each, where there are any.
-fn events(catalog: &Catalog<'_>, (id, heading, note): (&'static str, &str, &str), of: &[&Event]) -> Option<Section> {
-    let rows = of.iter().map(|of| event(catalog, of)).collect();
-    let caption = format!("{heading} in the week");
-    let section = Section::of_table((id, heading, Phrase::plain(note), ""), (&caption, &EVENT_COLUMNS), rows).cut(ROWS);
+fn events(catalog: &Catalog<'_>, (id, heading, note): (&'static str, &str, &str), all: &[&Event]) -> Option<Section> {
+    let machines = |of: &Event| {
+        let names: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
+        words::joined(&names)
+    };
+    let range = |of: &Event| {
+        let good = of.last_good.as_ref().map_or(number::NONE, |good| good.short());
+        Phrase::default().id(words::name(good)).text(" ..").then(trend_event::end(of))
+    };
+    let section = Rows::new(format!("{heading} in the week"), all)
+        .first(ROWS)
+        .column("Event", "nb", |of| Phrase::default().name(catalog.event_page(&of.id), words::name(&of.id)))
+        .column("What it did", "full any", |of| {
+            Phrase::from(Mark { word: String::new(), ..trend_event::mark(of) }).then(trend_event::deed(of))
+        })
+        .column("Machines", "place", |of| machines(of))
+        .column("Good .. bad", "nb opt", |of| range(of))
+        .column("State now", "push", |of| trend_event::state(of))
+        .section(id, heading, note, "");
     section.unless_empty().map(|section| section.note_equal_columns(&["Machines"]))
 }
 
 fn began(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
-    let note = "Events of which the first run after them took place in this week, as far as they are no chance.";
+    let note = "Significant events whose first run after the change took place in this week.";
     events(catalog, ("events", "Events that began", note), &week.began)
 }
 
 fn ended(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
-    events(catalog, ("ended", "Events that were taken back", "Events that one of this week undid."), &week.ended)
+    events(catalog, ("ended", "Events that were reverted", "Events that one of this week undid."), &week.ended)
 }
 
 fn suites(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
-    let change = |change: Option<f64>| Phrase::plain(change.map_or_else(|| number::NONE.to_owned(), number::percent));
-    let row = |row: &&WeekRow| {
-        let worst = row.worst_series.as_deref().and_then(|id| catalog.series(id));
-        let worst = worst.map_or_else(
-            || Phrase::plain(number::NONE),
-            |one| {
-                let page = catalog.series_page(&one.series.id);
-                Phrase::default().name(page, words::name(short_benchmark(&one.series.benchmark)))
-            },
-        );
-        Row::new([
-            Phrase::plain(&*row.suite),
-            Phrase::plain(&*row.machine_name),
-            Phrase::plain(count(row.runs)),
-            Phrase::plain(format!("{} of {}", count(row.compared), count(row.series))),
-            change(row.change),
-            change(row.worst),
-            worst,
-            change(row.best),
-        ])
+    let change = |change: Option<f64>| change.map_or_else(|| number::NONE.to_owned(), number::percent);
+    let worst = |row: &WeekRow| match row.worst_series.as_deref().and_then(|id| catalog.series(id)) {
+        Some(one) => {
+            let page = catalog.series_page(&one.series.id);
+            Phrase::default().name(page, words::name(short_benchmark(&one.series.benchmark)))
+        }
+        None => number::NONE.into(),
     };
-    let note = "Weekly medians of the judged series against those of the week measured before: geometric mean, worst and best. Positive is worse.";
-    let columns = [
-        ("Suite", ""),
-        ("Machine", "place"),
-        ("Runs", "n opt2"),
-        ("Series compared", "n opt2"),
-        ("Mean change", "n push"),
-        ("Worst", "n worst"),
-        ("Worst series", "opt"),
-        ("Best", "n opt2"),
-    ];
-    let texts = ("suites", "Suite by suite", Phrase::plain(note), "No suite measured anything in this week.");
-    Section::of_table(texts, ("Suites of the week", &columns), week.suites.iter().map(row).collect())
+    let note = "Weekly medians of the judged series, compared with the week measured before: geometric mean, worst and best. Positive is worse.";
+    Rows::new("Suites of the week", &week.suites)
+        .first(ROWS)
+        .column("Suite", "", |row| row.suite.clone())
+        .column("Machine", "place", |row| row.machine_name.clone())
+        .column("Runs", "n opt2", |row| count(row.runs))
+        .column("Series compared", "n opt2", |row| format!("{} of {}", count(row.compared), count(row.series)))
+        .column("Mean change", "n push", |row| change(row.change))
+        .column("Worst", "n named", |row| change(row.worst))
+        .column("Worst series", "opt", |row| worst(row))
+        .column("Best", "n opt2", |row| change(row.best))
+        .section("suites", "Suite by suite", note, "No suite measured anything in this week.")
         .note_equal_columns(&["Machine", "Runs", "Series compared"])
-        .cut(ROWS)
 }
 
 /// What changed in the environment, where anything did.
 fn environment(week: &Week<'_>) -> Option<Section> {
-    let rows = week.environment.iter().flat_map(|(run, facts)| {
-        facts.iter().map(|fact| {
-            Row::new([
-                Phrase::plain(format!("{}, {}", run.suite, words::name(&run.machine.name))),
-                Phrase::default().mark(Mark::new(Tone::Environment, "◇", fact.fact.replace('_', " "))),
-                Phrase::default().id(shortened(&fact.was, FACT)),
-                Phrase::default().id(shortened(&fact.is, FACT)),
-            ])
-        })
-    });
-    let note = Phrase::plain("The newest run of the week against the newest before it, by suite and machine.");
-    let texts = ("environment", "Environment over the week", note, "");
-    let columns = [("Suite, machine", "full"), ("Fact", ""), ("Was", "any from"), ("Is", "any")];
-    Section::of_table(texts, ("Facts that changed", &columns), rows.collect()).cut(ROWS).unless_empty()
+    let rows = week.environment.iter().flat_map(|(run, facts)| facts.iter().map(move |fact| (*run, fact)));
+    let note = "The newest run of the week compared with the newest before it, by suite and machine.";
+    Rows::new("Facts that changed", rows)
+        .first(ROWS)
+        .column("Suite, machine", "full", |(run, _)| format!("{}, {}", run.suite, words::name(&run.machine.name)))
+        .column("Fact", "", |(_, fact)| Mark::new(Tone::Environment, "◇", fact.fact.replace('_', " ")))
+        .column("Was", "any from", |(_, fact)| Phrase::default().id(shortened(&fact.was, FACT)))
+        .column("Is", "any", |(_, fact)| Phrase::default().id(shortened(&fact.is, FACT)))
+        .section("environment", "Environment over the week", note, "")
+        .unless_empty()
 }
 
-/// The runs that did not work as a whole, and the suites that did not run on a machine where they do, where there are any.
+/// The runs with failures, and the suites that did not run on a machine where they usually do, where there are any.
 fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
-    let is_bad = |run: &&&RunHead| run.status != RunStatus::Ok || run.failed > 0;
-    let began = |run: &RunHead, words: &str| {
-        let time = format!("{words}{}", date::moment(run.timestamp));
-        match catalog.run_place(&run.id) {
-            Some(page) => Phrase::default().link(page, time),
-            None => Phrase::plain(time),
+    let bad = week.runs.iter().filter(|run| run.status != RunStatus::Ok || run.failed > 0);
+    let rows = week.missing.iter().map(|run| (*run, true)).chain(bad.map(|run| (*run, false)));
+    let not_run = if week.is_newest { "not run yet" } else { "did not run" };
+    let state = |run: &RunHead| match run.status {
+        RunStatus::Ok => {
+            Mark::new(Tone::Worse, "✕", format!("{} of {} failed", count(run.failed), count(run.benchmarks)))
         }
+        status => Mark::of_status(status),
     };
-    let result = |began: Phrase, run: &RunHead, state: Mark, reason: Option<&str>| {
-        Row::new([
-            began,
-            Phrase::plain(&*run.suite),
-            Phrase::plain(&*run.machine.name),
-            Phrase::default().mark(state),
-            Phrase::plain(shortened(reason.unwrap_or(number::NONE), REASON)),
-        ])
-    };
-    let row = |run: &&RunHead| {
-        let state = match run.status {
-            RunStatus::Ok => {
-                Mark::new(Tone::Worse, "✕", format!("{} of {} failed", count(run.failed), count(run.benchmarks)))
-            }
-            status => Mark::of_status(status),
-        };
-        result(began(run, ""), run, state, run.reason.as_deref())
-    };
-    let is_not_here = if week.is_newest { "not run yet" } else { "did not run" };
-    let missing = |run: &&RunHead| {
-        let state = Mark::new(Tone::Doubt, "○", is_not_here);
-        result(began(run, "last "), run, state, Some("It ran in the weeks before."))
-    };
-    let columns = [("Began, UTC", "nb"), ("Suite", ""), ("Machine", "place"), ("State", ""), ("Reason", "full any q")];
-    let texts = ("failures", "Failures and skips", Phrase::default(), "");
-    let rows = week.missing.iter().map(missing).chain(week.runs.iter().filter(is_bad).map(row)).collect();
-    let caption = "Suites that did not run, and runs that failed, in part or as a whole, or were skipped";
-    Section::of_table(texts, (caption, &columns), rows).cut(ROWS).unless_empty()
+    Rows::new("Suites that did not run, and runs that failed or were skipped", rows)
+        .first(ROWS)
+        .column("Began, UTC", "nb", |(run, is_missing)| {
+            let last = if *is_missing { "last " } else { "" };
+            Phrase::default().to(catalog.run_place(&run.id), format!("{last}{}", date::moment(run.timestamp)))
+        })
+        .column("Suite", "", |(run, _)| run.suite.clone())
+        .column("Machine", "place", |(run, _)| run.machine.name.clone())
+        .column("State", "", |(run, is_missing)| match is_missing {
+            true => Mark::new(Tone::Doubt, "○", not_run),
+            false => state(run),
+        })
+        .column("Reason", "full any", |(run, is_missing)| match is_missing {
+            true => "It ran in the weeks before.".to_owned(),
+            false => shortened(run.reason.as_deref().unwrap_or(number::NONE), REASON),
+        })
+        .section("failures", "Failures and skips", "", "")
+        .unless_empty()
 }
 
-/// How many are told by either measure.
+/// How many are listed by either measure.
 const MOST: usize = 10;
 
-/// The table of what moved most by its share, or by its size among all of its unit.
+/// The largest changes by share, and by size among all of a unit.
 fn moved_section(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
     let mut by_share: Vec<&MoverRow> = week.movers.iter().filter(|row| row.worse.is_some()).collect();
     // Twice as much and half as much are as far from nothing.
@@ -324,29 +282,41 @@ fn moved_section(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
     by_size.truncate(MOST);
     let place = |of: &MoverRow, list: &[&MoverRow]| {
         let place = list.iter().position(|row| row.series == of.series);
-        Phrase::plain(place.map_or_else(|| number::NONE.to_owned(), |place| count(place + 1)))
+        place.map_or_else(|| number::NONE.to_owned(), |place| count(place + 1))
     };
     let others = by_size.iter().filter(|row| by_share.iter().all(|one| one.series != row.series));
-    let rows = by_share.iter().chain(others);
-    let rows = rows.map(|row| self::row(catalog, row, [place(row, &by_share), place(row, &by_size)])).collect();
-    let columns = [
-        ("Series", "full"),
-        ("Machine", "place"),
-        ("Before", "n from"),
-        ("Now", "n"),
-        ("Difference", "n opt2"),
-        ("Runs", "n opt"),
-        ("Way", ""),
-        ("Change", "n push"),
-        ("By share", "n opt2"),
-        ("By size", "n opt2"),
-    ];
-    let note = Phrase::plain(format!(
-        "Medians of the week against those of the last week before with a value, whichever way they moved: the first {MOST} by their \
-         share, and the first {MOST} by their size, those of each unit in turn. No verdict stands behind these figures."
-    ));
-    let texts = ("moved", "What moved most", note, "No judged series has a value in this week and in one before.");
-    Section::of_table(texts, ("Judged series, those that moved most by their share first", &columns), rows)
+    let series = |row: &MoverRow| catalog.series(&row.series).map(|one| &one.series);
+    let name = |row: &MoverRow| match series(row) {
+        Some(series) => Phrase::default()
+            .name(catalog.series_page(&row.series), words::name(short_benchmark(&series.benchmark)))
+            .text(format!(" {}, {}", series.suite, words::name(&series.metric.name))),
+        None => Phrase::default().id(row.series.clone()),
+    };
+    let scale = |row: &MoverRow| row.unit.scale(if row.before == 0.0 { row.now } else { row.before });
+    let change = |row: &MoverRow| row.change.map_or_else(|| number::NONE.to_owned(), number::percent);
+    let way = |row: &MoverRow| {
+        // What rounds to nothing is not slower by nothing.
+        let is_nothing = row.change.is_some() && !change(row).contains(|digit| matches!(digit, '1'..='9'));
+        let way =
+            series(row).map(|series| if is_nothing { "unchanged" } else { words::way(&series.metric, row.worse) });
+        way.unwrap_or(number::NONE)
+    };
+    let note = format!(
+        "Medians of the week, compared with those of the last week before with a value: the {MOST} largest changes by share, and the \
+         {MOST} largest by absolute size, by unit. These figures are not verdicts."
+    );
+    Rows::new("Judged series, largest changes by share first", by_share.iter().chain(others))
+        .column("Series", "full", |row| name(row))
+        .column("Machine", "place", |row| series(row).map_or_else(String::new, |one| words::name(&one.machine_name)))
+        .column("Before", "n from", |row| number::quantity(scale(row), row.before))
+        .column("Now", "n", |row| number::quantity(scale(row), row.now))
+        .column("Difference", "n opt2", |row| number::quantity(row.unit.scale(row.difference), row.difference))
+        .column("Runs", "n opt", |row| format!("{} → {}", count(row.runs_before), count(row.runs_now)))
+        .column("Direction", "", |row| way(row))
+        .column("Change", "n push", |row| change(row))
+        .column("By share", "n opt2", |row| place(row, &by_share))
+        .column("By size", "n opt2", |row| place(row, &by_size))
+        .section("moved", "Largest changes", note, "No judged series has a value in this week and in one before.")
         .note_equal_columns(&["Machine", "Runs"])
 }
 
@@ -363,31 +333,4 @@ fn by_size(movers: &[MoverRow]) -> Vec<&MoverRow> {
     }
     placed.sort_by_key(|(place, unit, _)| (*place, *unit));
     placed.into_iter().map(|(_, _, row)| row).collect()
-}
-
-fn row(catalog: &Catalog<'_>, row: &MoverRow, [by_share, by_size]: [Phrase; 2]) -> Row {
-    let series = catalog.series(&row.series).map(|one| &one.series);
-    let scale = row.unit.scale(if row.before == 0.0 { row.now } else { row.before });
-    let change = row.change.map_or_else(|| number::NONE.to_owned(), number::percent);
-    // What rounds to nothing is not slower by nothing.
-    let is_nothing = row.change.is_some() && !change.contains(|digit| matches!(digit, '1'..='9'));
-    let way = series.map(|series| if is_nothing { "unchanged" } else { words::way(&series.metric, row.worse) });
-    let name = match series {
-        Some(series) => Phrase::default()
-            .name(catalog.series_page(&row.series), words::name(short_benchmark(&series.benchmark)))
-            .text(format!(" {}, {}", series.suite, words::name(&series.metric.name))),
-        None => Phrase::default().id(row.series.clone()),
-    };
-    Row::new([
-        name,
-        Phrase::plain(series.map_or_else(String::new, |series| words::name(&series.machine_name))),
-        Phrase::plain(number::quantity(scale, row.before)),
-        Phrase::plain(number::quantity(scale, row.now)),
-        Phrase::plain(number::quantity(row.unit.scale(row.difference), row.difference)),
-        Phrase::plain(format!("{} → {}", count(row.runs_before), count(row.runs_now))),
-        Phrase::plain(way.unwrap_or(number::NONE)),
-        Phrase::plain(change),
-        by_share,
-        by_size,
-    ])
 }

@@ -15,8 +15,8 @@ use sprag_model::run::is_filtered;
 /// How many weeks have a report: half a year.
 pub const WEEKS: usize = 26;
 
-/// Of how many weeks before a week one looks at what ran.
-const LOOKED_AT: u64 = 4;
+/// The weeks before a week that show what runs regularly.
+const WINDOW: u64 = 4;
 
 /// In how many of them a suite ran on a machine that is expected to run there again.
 const REGULAR: usize = 2;
@@ -29,9 +29,9 @@ pub(crate) struct Week<'a> {
     /// Its runs, newest first.
     pub(crate) runs: Vec<&'a RunHead>,
     /// The newest run of each suite on each machine that did not run in it, though it did in at least [`REGULAR`] of the
-    /// [`LOOKED_AT`] weeks before.
+    /// [`WINDOW`] weeks before.
     pub(crate) missing: Vec<&'a RunHead>,
-    /// The newest commit of the line that was measured before it.
+    /// The newest commit of the branch that was measured before it.
     pub(crate) start: Option<usize>,
     /// The newest one that was measured until its end.
     pub(crate) end: Option<usize>,
@@ -41,11 +41,11 @@ pub(crate) struct Week<'a> {
     pub(crate) environment: Vec<(&'a RunHead, Vec<FactChange>)>,
     /// The events that are sure and began in it.
     pub(crate) began: Vec<&'a Event>,
-    /// Those that were taken back in it.
+    /// Those that were reverted in it.
     pub(crate) ended: Vec<&'a Event>,
     /// The weekly figures of its suites.
     pub(crate) suites: Vec<&'a WeekRow>,
-    /// Its judged series beside the week before that has them, the worst first.
+    /// Its judged series, compared with the week before that has them, the worst first.
     pub(crate) movers: &'a [MoverRow],
 }
 
@@ -78,9 +78,9 @@ pub(crate) fn weeks<'a>(catalog: &Catalog<'a>) -> Vec<Week<'a>> {
 struct Earlier<'a> {
     /// The newest commit of the line that was measured.
     commit: Option<usize>,
-    /// The newest run of each suite on each machine that says under which circumstances.
+    /// The newest run of each suite on each machine.
     runs: BTreeMap<(&'a str, &'a str), &'a RunHead>,
-    /// The weeks in which each ran as a whole, as far as one still looks at them.
+    /// The newest weeks in which each ran unfiltered.
     weeks: BTreeMap<(&'a str, &'a str), BTreeSet<NaiveDate>>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Earlier<'a> {
             if !is_filtered(&run.config) {
                 let weeks = self.weeks.entry((&run.suite, &run.machine.id)).or_default();
                 weeks.insert(monday(run.timestamp));
-                while weeks.len() as u64 > LOOKED_AT {
+                while weeks.len() as u64 > WINDOW {
                     weeks.pop_first();
                 }
             }
@@ -105,7 +105,7 @@ impl<'a> Earlier<'a> {
 
     /// The newest run of each that ran regularly before a week, by its Monday.
     fn regular(&self, week: NaiveDate) -> impl Iterator<Item = &'a RunHead> {
-        let first = week.checked_sub_days(Days::new(7 * LOOKED_AT)).unwrap_or(week);
+        let first = week.checked_sub_days(Days::new(7 * WINDOW)).unwrap_or(week);
         let is_regular = move |weeks: &BTreeSet<NaiveDate>| weeks.range(first..week).count() >= REGULAR;
         self.runs.iter().filter(move |(place, _)| self.weeks.get(place).is_some_and(is_regular)).map(|(_, run)| *run)
     }
