@@ -1,96 +1,90 @@
-//! Deriving the status of an item from what was found: the one place where a status is made.
+//! The status of an item, derived from what the evidence says: the one place where a status is made.
 
 use sprag_model::checklist::{Filled, Item, NeededFile, Rests, Rule, RuntimeTarget, Status, Waiving};
 use sprag_model::gate::Outcome;
+use sprag_model::metric::Better;
+use sprag_model::release::Figures;
 use sprag_model::trend::Coverage;
-use sprag_model::verdict::Counts;
+use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 /// How many names a sentence lists.
 const MOST_NAMED: usize = 3;
 
-/// What was found for an item, by the kind of its rule.
+/// What the evidence says of an item, by the kind of its rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
-    /// Evidence that does not hold together, and what is wrong with it.
+    /// The evidence is damaged, and how.
     Damaged(String),
     /// The suite has no run at this commit.
-    NoRun { suite: String },
-    /// What the gate says of the runs of a suite, one a machine.
+    NoRun {
+        suite: String,
+    },
+    /// Verdicts of the gate on the runs of a suite, one a machine.
     Verdicts(Vec<SuiteResult>),
-    /// The files that were asked for.
     Files(Vec<FileEvidence>),
-    /// What was checked against the references, one a run.
+    /// One a run.
     Parity(Vec<ParityResult>),
-    /// The files, and what of the first one does not hold; or why that cannot be told.
+    /// The files, and the faults of the first one; or why it cannot be read.
     Replay(Vec<FileEvidence>, Result<Vec<String>, String>),
-    /// The regressions that reach the commit.
+    /// The regressions that reach the commit, a few words each.
     Events {
-        /// How many series were looked at.
+        /// How many series were analysed.
         series: usize,
-        /// Those that stand open, a few words each.
         open: Vec<String>,
         /// Those that the ledger accepts.
         accepted: Vec<String>,
     },
-    /// Which series can be judged.
     Coverage(Coverage),
-    /// The environments of the runs of a suite, one a run.
+    /// One a run.
     Environments(Vec<EnvironmentResult>),
 }
 
-/// What the gate says of a run.
+/// The verdict of the gate on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteResult {
-    /// What people call the machine.
     pub machine: String,
-    /// How it came out.
     pub outcome: Outcome,
-    /// How many verdicts of each kind.
     pub counts: Counts,
-    /// What it was held against, in words.
+    /// The baseline, in words.
     pub against: String,
     /// The benchmarks that regressed or are missing.
     pub worse: Vec<String>,
-    /// How far the metric nearest to its limit lies from it, as a share of its baseline.
+    /// The margin of the metric nearest to its limit, as [`nearest`] gives it.
     pub nearest: Option<f64>,
 }
 
-/// A file that an item needs, as it was found.
+/// A file that an item needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEvidence {
     pub needed: NeededFile,
-    /// Its digest and size; absent where it is not there.
+    /// Its digest and size; absent where it is missing.
     pub content: Option<(String, u64)>,
-    /// Why what is there is no file, or cannot be read.
+    /// Why it is no file or cannot be read, as it reads after its path.
     pub fault: Option<String>,
 }
 
-/// What a run says of its kernels against their references.
+/// Kernels of a run compared with their references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParityResult {
-    /// What people call the machine.
     pub machine: String,
-    /// How many benchmarks were checked.
+    /// How many benchmarks gave the right result.
     pub checked: usize,
-    /// Those whose result is wrong.
     pub wrong: Vec<String>,
-    /// Those that nobody checked.
+    /// Those that were never compared.
     pub unchecked: Vec<String>,
 }
 
 /// The environment of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentResult {
-    /// What people call the machine.
     pub machine: String,
     pub key: String,
     /// Whether files differed from the commit.
     pub dirty: bool,
-    /// The facts that it does not name.
+    /// The required facts that it lacks.
     pub missing: Vec<String>,
 }
 
-/// What evidence comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Derived {
     status: Status,
@@ -106,13 +100,26 @@ fn damaged(why: impl Into<String>) -> Derived {
     Derived { status: Status::Fail, why: why.into(), integrity: true }
 }
 
-/// An item with its status: absent `found` where releases for these targets do not need it. A waiver in force covers what
-/// fails or is not shown, and never evidence that does not hold together.
-pub fn filled(item: &Item, found: Option<&Finding>, rests_on: Vec<Rests>, waiver: Option<Waiving>) -> Filled {
-    let Derived { status, why, integrity } = match found {
-        None => derived(Status::NotApplicable, format!("for {} only", RuntimeTarget::list(&item.targets))),
-        Some(found) => derive(found),
-    };
+/// An item with its status, and its figures unless the evidence is damaged. A waiver in force covers what fails or is not
+/// shown, but never damaged evidence.
+pub fn filled(
+    item: &Item,
+    finding: &Finding,
+    rests_on: Vec<Rests>,
+    waiver: Option<Waiving>,
+) -> (Filled, Option<Figures>) {
+    let (derived, figures) = derive(finding);
+    (fill(item, derived, rests_on, waiver), figures)
+}
+
+/// An item that releases for other targets need.
+pub fn not_applicable(item: &Item) -> Filled {
+    let why = format!("for {} only", RuntimeTarget::list(&item.targets));
+    fill(item, derived(Status::NotApplicable, why), Vec::new(), None)
+}
+
+fn fill(item: &Item, derived: Derived, rests_on: Vec<Rests>, waiver: Option<Waiving>) -> Filled {
+    let Derived { status, why, integrity } = derived;
     let in_force = waiver.as_ref().is_some_and(|waiver| waiver.in_force);
     let status = if in_force && status.blocks() && !integrity { Status::Waived } else { status };
     Filled {
@@ -129,19 +136,50 @@ pub fn filled(item: &Item, found: Option<&Finding>, rests_on: Vec<Rests>, waiver
     }
 }
 
-fn derive(found: &Finding) -> Derived {
-    match found {
-        Finding::Damaged(why) => damaged(why.clone()),
-        Finding::NoRun { suite } => derived(Status::Pending, format!("{suite} has no whole run at this commit")),
-        Finding::Verdicts(judged) => worst(judged.iter().map(verdict)),
-        Finding::Files(files) => of_files(files),
-        Finding::Parity(checked) => worst(checked.iter().map(parity)),
-        Finding::Replay(files, faults) => replay(files, faults),
-        Finding::Events { series: 0, .. } => derived(Status::Pending, "the history has no series to look at"),
+fn derive(finding: &Finding) -> (Derived, Option<Figures>) {
+    let (derived, figures) = match finding {
+        Finding::Damaged(why) => return (damaged(why.clone()), None),
+        Finding::NoRun { suite } => (
+            derived(Status::Pending, format!("{suite} has no whole run at this commit")),
+            figures("a complete run", "none", ""),
+        ),
+        Finding::Verdicts(results) => (worst(results.iter().map(verdict)), verdict_figures(results)),
+        Finding::Files(files) => files_result(files),
+        Finding::Parity(results) => {
+            let right = results.iter().map(|one| one.checked).sum();
+            let others: usize = results.iter().map(|one| one.wrong.len() + one.unchecked.len()).sum();
+            (worst(results.iter().map(parity)), share("all within tolerance", right, right + others))
+        }
+        Finding::Replay(files, faults) => {
+            let measured = match faults {
+                Ok(faults) if faults.is_empty() => "verifies".to_owned(),
+                Ok(faults) => format!("{} faults", faults.len()),
+                Err(_) => "cannot be read".to_owned(),
+            };
+            (replay(files, faults), figures("verifies", measured, ""))
+        }
+        Finding::Events { series: 0, .. } => {
+            (derived(Status::Pending, "the history has no series to look at"), figures("0 open", "no series", ""))
+        }
         Finding::Events { series, open, accepted } => events(*series, open, accepted),
-        Finding::Coverage(coverage) => covered(coverage),
-        Finding::Environments(runs) => worst(runs.iter().map(surroundings)),
-    }
+        Finding::Coverage(coverage) => (covered(coverage), share("all judged", coverage.judged, coverage.total)),
+        Finding::Environments(runs) => {
+            let complete = runs.iter().filter(|run| !run.dirty && run.missing.is_empty()).count();
+            (worst(runs.iter().map(environment)), share("all recorded, clean", complete, runs.len()))
+        }
+    };
+    (derived, Some(figures))
+}
+
+fn figures(limit: &str, measured: impl Into<String>, margin: impl Into<String>) -> Figures {
+    Figures { limit: limit.to_owned(), measured: measured.into(), margin: margin.into() }
+}
+
+/// So many of all, where the limit is all of them.
+fn share(limit: &str, good: usize, all: usize) -> Figures {
+    let short = all.saturating_sub(good);
+    let margin = if short > 0 { format!("{short} short") } else { String::new() };
+    figures(limit, format!("{good} of {all}"), margin)
 }
 
 /// The worst of several, with the sentences of all that are as bad.
@@ -171,21 +209,52 @@ fn verdict(judged: &SuiteResult) -> Derived {
     }
 }
 
-fn of_files(files: &[FileEvidence]) -> Derived {
-    worst(files.iter().map(|file| {
-        let FileEvidence { needed: NeededFile { key, path, sha256 }, content, fault } = file;
-        match (content, fault) {
-            (_, Some(fault)) => derived(Status::Fail, format!("`{path}` ({key}) {fault}")),
-            (None, None) => derived(Status::Pending, format!("`{path}` ({key}) is not there")),
-            (Some((_, 0)), None) => derived(Status::Fail, format!("`{path}` ({key}) is empty")),
-            (Some((found, _)), None) if sha256.as_ref().is_some_and(|wanted| wanted != found) => {
-                damaged(format!("`{path}` ({key}) is not the file that the checklist names by its digest"))
-            }
-            (Some((found, bytes)), None) => {
-                derived(Status::Pass, format!("`{path}` ({key}): {bytes} bytes, sha256 {}", start(found)))
-            }
+/// The margin of the metric that is nearest to its limit, as a share of its baseline; negative beyond the limit.
+pub fn nearest(comparisons: &[Comparison]) -> Option<f64> {
+    let is_judged = |one: &&Comparison| {
+        matches!(one.verdict, Verdict::Unchanged | Verdict::Improved | Verdict::Regressed) && !one.is_accepted()
+    };
+    let room = |one: &Comparison| {
+        let room = (one.allowed? - one.current?) / one.baseline?.abs();
+        Some(if one.metric.better == Better::Higher { -room } else { room }).filter(|room| room.is_finite())
+    };
+    comparisons.iter().filter(is_judged).filter_map(room).min_by(f64::total_cmp)
+}
+
+fn verdict_figures(results: &[SuiteResult]) -> Figures {
+    let sum = |count: fn(&SuiteResult) -> usize| results.iter().map(count).sum::<usize>();
+    let worse = sum(|one| one.counts.regressed + one.counts.missing);
+    let all = sum(|one| one.counts.total());
+    if results.iter().all(|one| one.outcome == Outcome::NotMeasured) {
+        return figures("none worse", "not measured", "");
+    }
+    let margin = match results.iter().filter_map(|one| one.nearest).min_by(f64::total_cmp) {
+        _ if worse > 0 => format!("{worse} over"),
+        Some(room) => format!("{:.1} points", 100.0 * room).replace('-', "\u{2212}"),
+        None => String::new(),
+    };
+    figures("none worse", format!("{worse} of {all} worse"), margin)
+}
+
+fn files_result(files: &[FileEvidence]) -> (Derived, Figures) {
+    let results: Vec<Derived> = files.iter().map(file).collect();
+    let usable = results.iter().filter(|one| one.status == Status::Pass).count();
+    (worst(results.into_iter()), share("all present", usable, files.len()))
+}
+
+fn file(file: &FileEvidence) -> Derived {
+    let FileEvidence { needed: NeededFile { key, path, sha256 }, content, fault } = file;
+    match (content, fault) {
+        (_, Some(fault)) => derived(Status::Fail, format!("`{path}` ({key}) {fault}")),
+        (None, None) => derived(Status::Pending, format!("`{path}` ({key}) is not there")),
+        (Some((_, 0)), None) => derived(Status::Fail, format!("`{path}` ({key}) is empty")),
+        (Some((digest, _)), None) if sha256.as_ref().is_some_and(|expected| expected != digest) => {
+            damaged(format!("`{path}` ({key}) is not the file that the checklist names by its digest"))
         }
-    }))
+        (Some((digest, bytes)), None) => {
+            derived(Status::Pass, format!("`{path}` ({key}): {bytes} bytes, sha256 {}", start(digest)))
+        }
+    }
 }
 
 fn parity(checked: &ParityResult) -> Derived {
@@ -201,7 +270,7 @@ fn parity(checked: &ParityResult) -> Derived {
 }
 
 fn replay(files: &[FileEvidence], faults: &Result<Vec<String>, String>) -> Derived {
-    let there = of_files(files);
+    let (there, _) = files_result(files);
     // Where there is no manifest yet, the evidence is missing; a manifest that is there must hold, and all that it is about.
     if files.first().is_none_or(|manifest| manifest.content.is_none() && manifest.fault.is_none()) {
         return there;
@@ -216,17 +285,21 @@ fn replay(files: &[FileEvidence], faults: &Result<Vec<String>, String>) -> Deriv
     }
 }
 
-fn events(series: usize, open: &[String], accepted: &[String]) -> Derived {
-    let accepted = match accepted.len() {
-        0 => String::new(),
-        1 => format!("; accepted: {}", accepted[0]),
-        count => format!("; {count} accepted{}", named(accepted)),
+fn events(series: usize, open: &[String], accepted: &[String]) -> (Derived, Figures) {
+    let (words, margin) = match accepted.len() {
+        0 => (String::new(), String::new()),
+        1 => (format!("; accepted: {}", accepted[0]), "1 accepted".to_owned()),
+        count => (format!("; {count} accepted{}", named(accepted)), format!("{count} accepted")),
     };
-    match open.len() {
-        0 => derived(Status::Pass, format!("no regression stands open in {series} series{accepted}")),
-        1 => derived(Status::Fail, format!("a regression stands open: {}{accepted}", open[0])),
-        count => derived(Status::Fail, format!("{count} regressions stand open{}{accepted}", named(open))),
-    }
+    let (derived, margin) = match open.len() {
+        0 => (derived(Status::Pass, format!("no regression stands open in {series} series{words}")), margin),
+        1 => (derived(Status::Fail, format!("a regression stands open: {}{words}", open[0])), "1 over".to_owned()),
+        count => (
+            derived(Status::Fail, format!("{count} regressions stand open{}{words}", named(open))),
+            format!("{count} over"),
+        ),
+    };
+    (derived, figures("0 open", format!("{} open", open.len()), margin))
 }
 
 fn covered(coverage: &Coverage) -> Derived {
@@ -242,7 +315,7 @@ fn covered(coverage: &Coverage) -> Derived {
     derived(Status::Fail, format!("{judged} of {total} series can be judged: {}", words.join(", ")))
 }
 
-fn surroundings(run: &EnvironmentResult) -> Derived {
+fn environment(run: &EnvironmentResult) -> Derived {
     let EnvironmentResult { machine, key, dirty, missing } = run;
     if *dirty {
         return derived(Status::Fail, format!("{machine} measured files that the commit does not hold"));
@@ -301,6 +374,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use sprag_model::metric::Metric;
 
     fn item(rule: Rule) -> Item {
         Item {
@@ -333,7 +407,7 @@ mod tests {
     }
 
     fn status(found: &Finding) -> (Status, bool) {
-        let filled = filled(&item(Rule::File), Some(found), Vec::new(), None);
+        let (filled, _) = filled(&item(Rule::File), found, Vec::new(), None);
         assert_eq!(filled.mend.is_some(), filled.status.blocks());
         (filled.status, filled.integrity)
     }
@@ -405,7 +479,7 @@ mod tests {
     #[test]
     fn a_waiver_covers_what_fails_or_is_missing_and_no_damage() {
         let check = |found: &Finding, in_force: bool, expected: Status| {
-            let filled = filled(&item(Rule::File), Some(found), Vec::new(), Some(waiver(in_force)));
+            let (filled, _) = filled(&item(Rule::File), found, Vec::new(), Some(waiver(in_force)));
             assert_eq!(filled.status, expected, "{found:?}");
         };
         check(&judged(Outcome::Fail), true, Status::Waived);
@@ -419,7 +493,70 @@ mod tests {
     #[test]
     fn what_a_target_does_not_need_is_not_applicable() {
         let item = Item { targets: BTreeSet::from([RuntimeTarget::Tensorrt]), ..item(Rule::File) };
-        let filled = filled(&item, None, Vec::new(), Some(waiver(true)));
+        let filled = not_applicable(&item);
         assert_eq!((filled.status, filled.why.as_str()), (Status::NotApplicable, "for tensorrt only"));
+    }
+
+    fn suite_result(regressed: usize, nearest: Option<f64>) -> SuiteResult {
+        SuiteResult {
+            machine: "m".to_owned(),
+            outcome: if regressed > 0 { Outcome::Fail } else { Outcome::Pass },
+            counts: Counts { unchanged: 8 - regressed, regressed, ..Counts::default() },
+            against: String::new(),
+            worse: Vec::new(),
+            nearest,
+        }
+    }
+
+    #[test]
+    fn each_kind_of_evidence_has_its_figures() {
+        let check = |finding: &Finding, expected: [&str; 3]| {
+            let Figures { limit, measured, margin } = derive(finding).1.expect("it is not damaged");
+            assert_eq!([limit.as_str(), measured.as_str(), margin.as_str()], expected, "{finding:?}");
+        };
+        let passing = vec![suite_result(0, Some(0.012)), suite_result(0, Some(0.006))];
+        check(&Finding::Verdicts(passing), ["none worse", "0 of 16 worse", "0.6 points"]);
+        check(&Finding::Verdicts(vec![suite_result(0, Some(-0.005))]), ["none worse", "0 of 8 worse", "−0.5 points"]);
+        check(
+            &Finding::Verdicts(vec![suite_result(2, Some(0.1)), suite_result(0, None)]),
+            ["none worse", "2 of 16 worse", "2 over"],
+        );
+        check(&Finding::NoRun { suite: "cpu".to_owned() }, ["a complete run", "none", ""]);
+        let events = |open: usize, accepted: usize| {
+            let names = |count: usize| vec!["e".to_owned(); count];
+            Finding::Events { series: 3, open: names(open), accepted: names(accepted) }
+        };
+        check(&events(0, 0), ["0 open", "0 open", ""]);
+        check(&events(0, 2), ["0 open", "0 open", "2 accepted"]);
+        check(&events(1, 2), ["0 open", "1 open", "1 over"]);
+        let coverage = Coverage { judged: 52, total: 56, reasons: Vec::new() };
+        check(&Finding::Coverage(coverage), ["all judged", "52 of 56", "4 short"]);
+        let file = |digest: &str| file(Some((digest, 3)), Some("ab"), None);
+        check(&Finding::Files(vec![file("ab"), file("cd")]), ["all present", "1 of 2", "1 short"]);
+        check(&Finding::Replay(vec![file("ab")], Ok(Vec::new())), ["verifies", "verifies", ""]);
+        let parity =
+            ParityResult { machine: "m".to_owned(), checked: 5, wrong: vec!["x".to_owned()], unchecked: Vec::new() };
+        check(&Finding::Parity(vec![parity]), ["all within tolerance", "5 of 6", "1 short"]);
+        assert_eq!(derive(&Finding::Damaged("x".to_owned())).1, None);
+    }
+
+    #[test]
+    fn the_room_is_that_of_the_metric_nearest_to_its_limit() {
+        let one = |metric: Metric, verdict: Verdict, current: f64, allowed: f64| Comparison {
+            baseline: Some(1.0),
+            allowed: Some(allowed),
+            current: Some(current),
+            ..Comparison::bare("x", metric, "interval", verdict)
+        };
+        let lower = || Metric::time();
+        let higher = || Metric { better: Better::Higher, ..Metric::time() };
+        let all = [
+            one(lower(), Verdict::Unchanged, 1.0, 1.02),
+            one(higher(), Verdict::Unchanged, 0.99, 0.98),
+            one(lower(), Verdict::Inconclusive("noise".to_owned()), 1.5, 1.02),
+        ];
+        let room = nearest(&all).expect("two are judged");
+        assert!((room - 0.01).abs() < 1e-12, "{room}");
+        assert_eq!(nearest(&[]), None);
     }
 }

@@ -21,9 +21,6 @@ pub fn seal(statement: &[u8], keyid: String, signature: &[u8]) -> Envelope {
 }
 
 /// The key and the signature in the envelope of a statement.
-///
-/// # Errors
-/// What is wrong with it.
 pub fn open(bytes: &[u8], statement: &[u8]) -> Result<(String, Vec<u8>), Fault> {
     let fault = |what: String| Fault::new(ENVELOPE, what);
     let envelope: Envelope = file::read(bytes).map_err(|error| fault(error.to_string()))?;

@@ -18,9 +18,6 @@ pub enum FileError {
 }
 
 /// The value of a file.
-///
-/// # Errors
-/// What is wrong with it, and where.
 pub fn value(bytes: &[u8]) -> Result<Value, FileError> {
     match json::long_integer(bytes) {
         Some(line) => Err(FileError::Long(line)),
@@ -29,9 +26,6 @@ pub fn value(bytes: &[u8]) -> Result<Value, FileError> {
 }
 
 /// Reads a file of evidence.
-///
-/// # Errors
-/// What is wrong with it, and where.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FileError> {
     Ok(serde_json::from_value(value(bytes)?)?)
 }

@@ -6,7 +6,6 @@ pub mod bundle;
 pub mod checklist;
 pub mod derive;
 pub mod envelope;
-pub mod figures;
 pub mod file;
 pub mod filled;
 pub mod fixture;

@@ -37,18 +37,18 @@ impl Releases {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseReport {
     pub name: String,
-    /// Its checklist; why there is none where what is recorded does not hold together.
-    pub came: Result<FilledChecklist, String>,
-    /// What its items were held to and what was found, by their names; nothing of those that were not looked at.
+    /// The error where the records are damaged.
+    pub checklist: Result<FilledChecklist, String>,
+    /// By the ids of the items that it needs.
     pub figures: BTreeMap<String, Figures>,
-    /// The statement about it that the project keeps, where there is one; why that does not count.
-    pub kept: Option<Result<PublishedStatement, String>>,
+    /// What the project publishes about it; the error where that is rejected.
+    pub statement: Option<Result<PublishedStatement, String>>,
 }
 
-/// The statement about a release that its project keeps.
+/// The statement about a release that its project publishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishedStatement {
-    /// The folder that holds it, from the root of the project.
+    /// Its folder, from the root of the project.
     pub folder: String,
     pub statement: Vec<u8>,
     pub sealed: Option<Sealed>,
@@ -59,26 +59,26 @@ pub struct PublishedStatement {
 pub struct Sealed {
     pub bytes: Vec<u8>,
     pub keyid: String,
-    /// Whether the signature was found to be of this statement and this key; else nobody looked.
+    /// Whether the signature was checked against statement and key; a wrong one is never here.
     pub checked: bool,
 }
 
-/// What an item is held to, what was found and how much room there is, in a few words each.
+/// The limit of an item, what was measured and the margin between them, in a few words each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     pub limit: String,
     pub measured: String,
-    /// How far that is from the limit; empty where nothing tells.
+    /// Empty where there is none.
     pub margin: String,
 }
 
-/// What the releases of a project came to, for its site.
+/// The state of the releases of a project, for its site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Released {
     /// The newest ones, in the order of the list.
     pub newest: Vec<ReleaseReport>,
-    /// How many older ones the list has; nobody looked at them.
+    /// How many older ones the list has, which have no page.
     pub older: usize,
-    /// Waivers that answer for nothing: where each stands, and what there is not.
-    pub astray: BTreeMap<Entry, String>,
+    /// Waivers without effect: their places, and what does not exist.
+    pub unused_waivers: BTreeMap<Entry, String>,
 }

@@ -81,7 +81,7 @@ fn a_release_that_names_none_before_it_tells_of_the_tag_before() {
     let mut sample = sample_data::rich();
     let newest = sample.releases.newest.last_mut().expect("it has releases");
     let name = newest.name.clone();
-    let filled = newest.came.as_mut().expect("it holds together");
+    let filled = newest.checklist.as_mut().expect("it holds together");
     filled.previous = None;
     filled.commit.clone_from(&sample.line.commits[10].sha);
     for commit in &mut sample.line.commits[..10] {

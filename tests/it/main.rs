@@ -107,9 +107,6 @@ mod replay;
 mod release;
 /// What verifies of them, and what does not.
 mod release_evidence;
-/// The statement that a project keeps, on its site.
-mod release_statement;
-mod release_targets;
 /// Damage, and evidence that nobody reviewed.
 mod release_trust;
 mod schemas;

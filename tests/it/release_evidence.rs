@@ -11,7 +11,7 @@ use crate::run_files::rounds;
 use crate::sandbox::files;
 
 /// The example of RFC 8410, section 10.3: a key that everybody knows.
-pub(crate) const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
+const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
     MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
     -----END PRIVATE KEY-----\n";
 
@@ -19,6 +19,9 @@ pub(crate) const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
 const PUBLIC_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
     MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n\
     -----END PUBLIC KEY-----\n";
+
+/// The public half of the key, in hexadecimal digits.
+const KEY_ID: &str = "ed25519:19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1";
 
 /// Another public key: that of the first test of RFC 8032, section 7.1.
 const OTHER_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
@@ -262,4 +265,50 @@ fn any_flipped_bit_is_found_and_its_file_named() {
             word
         }),
     );
+}
+
+#[test]
+fn a_site_publishes_the_statement_of_a_release_and_shows_its_signature() {
+    let project = Project::new();
+    let sandbox = project.sandbox();
+    let page = || {
+        sandbox.sprag(&["site"]).expect(0);
+        sandbox.read("_site/release/v2.html")
+    };
+    let there = |name: &str| sandbox.project.join("_site/release").join(name).exists();
+    let before = page();
+    assert!(before.contains("Not signed") && before.contains("no statement of it is in"), "{before}");
+    assert!(!there("v2.statement.json"));
+    // The page shows the figures that the checklist was filled from.
+    assert!(before.contains("none worse") && before.contains("0 of 2 worse"), "{before}");
+    assert!(before.contains(" on 1 machine: ") && before.contains("Against v1"), "{before}");
+
+    sandbox.write("../key.pem", KEY);
+    project.attest(&["--key", "../key.pem"]);
+    let (statement, envelope) = (sandbox.read("evidence/statement.json"), sandbox.read("evidence/statement.dsse.json"));
+    sandbox.write("release/v2/statement.json", &statement);
+    let unsigned = page();
+    assert!(unsigned.contains("not signed") && unsigned.contains("v2.statement.json"), "{unsigned}");
+    assert_eq!(sandbox.read("_site/release/v2.statement.json"), statement);
+    assert!(!there("v2.statement.dsse.json"));
+
+    sandbox.write("release/v2/statement.dsse.json", &envelope);
+    sandbox.commit("Keep the statement");
+    let signed = page();
+    assert!(signed.contains(KEY_ID) && signed.contains("Nothing here vouches"), "{signed}");
+    assert_eq!(sandbox.read("_site/release/v2.statement.dsse.json"), envelope);
+    sandbox.sprag(&["site", "--check"]).expect(0);
+    // To keep it changes nothing about what was attested.
+    project.verify(0, &[]);
+
+    for (path, text, told) in [
+        ("release/v2/statement.dsse.json", envelope.replace("\"sig\": \"", "\"sig\": \"AAAA"), "is rejected"),
+        ("release/v2/statement.json", statement.replace("\"v2\"", "\"v1\""), "is not about v2 at"),
+        ("release/v2/statement.json", "{}".to_owned(), "is no statement of Sprag"),
+    ] {
+        sandbox.write(path, &text);
+        let page = page();
+        assert!(page.contains("Not signed") && page.contains(told), "{told}: {page}");
+        assert!(!there("v2.statement.json") && !there("v2.statement.dsse.json"));
+    }
 }

@@ -79,9 +79,6 @@ impl Declared {
     }
 
     /// The suites with a run at a commit for whose verdict no item asks: a checklist does not grow by itself.
-    ///
-    /// # Errors
-    /// When the history cannot be read.
     pub fn unasked_suites(
         &self,
         release: &Release,
@@ -105,9 +102,6 @@ impl Declared {
     }
 
     /// What a user should see about the declared files, a sentence each.
-    ///
-    /// # Errors
-    /// When the history cannot be read.
     pub fn warnings(&self, release: &Release, store: &Store, source: &Target, commit: &str) -> Result<Vec<String>> {
         let concerns = |one: &Waiver| one.release == release.name || self.releases.find(&one.release).is_none();
         let unused = self.unused_waivers().filter(|(one, _)| concerns(one));

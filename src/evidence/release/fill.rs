@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::inputs::ReleaseInputs;
 use super::{ReleaseError, Result};
 use crate::derive::{self, Finding};
-use crate::figures;
 use sprag_history::Store;
 use sprag_model::checklist::{FilledChecklist, Item, Rests, RuntimeTarget, SCHEMA_VERSION, Signed, Waiving};
 use sprag_model::ledger::{State, Waiver, day};
@@ -28,7 +27,7 @@ pub fn fill<E: From<ReleaseError>>(
     let mut items = Vec::new();
     for item in &declared.checklist.items {
         if !item.is_needed(&release.targets) {
-            items.push(derive::filled(item, None, Vec::new(), None));
+            items.push(derive::not_applicable(item));
             continue;
         }
         let (finding, mut rests) = find(item)?;
@@ -38,8 +37,9 @@ pub fn fill<E: From<ReleaseError>>(
             rests.sort();
             rests.dedup();
         }
-        figures.extend(figures::figures(&finding).map(|one| (item.id.clone(), one)));
-        items.push(derive::filled(item, Some(&finding), rests, waiver.map(waiving)));
+        let (filled, of_item) = derive::filled(item, &finding, rests, waiver.map(waiving));
+        figures.extend(of_item.map(|one| (item.id.clone(), one)));
+        items.push(filled);
     }
     let signed = |role: &String| {
         let signed = release.signed.iter().find(|(of, ..)| of == role);

@@ -52,9 +52,6 @@ impl EvidenceFolder {
     }
 
     /// The bytes of a file of the folder.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub(super) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.path.join(name);
         fs::read(&path).map_err(ReleaseError::io("read", &path))
@@ -124,9 +121,6 @@ impl EvidenceFolder {
     }
 
     /// The files of the project that are not those of a commit which the clone trusts.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn unreviewed(&self, store: &Store, target: &Target) -> Result<Vec<Fault>> {
         let commit = &self.checklist.reviewed;
         for tip in branch::trusted_tips(store, target)? {

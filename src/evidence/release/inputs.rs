@@ -38,9 +38,6 @@ impl ReleaseInputs {
     }
 
     /// The bytes of a file of the project: of a record as the history has it, of any other as it is on disk.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn bytes(&self, store: &Store, path: &str) -> Result<Vec<u8>> {
         if path.starts_with(RECORD_ROOT) {
             let mut files = history::files_of(store, &self.history.commit, path)?.into_iter();
@@ -54,18 +51,12 @@ impl ReleaseInputs {
     }
 
     /// A file of the project that a status rests on.
-    ///
-    /// # Errors
-    /// As [`ReleaseInputs::bytes`].
     pub fn rests(&self, store: &Store, path: &str) -> Result<Rests> {
         let bytes = self.bytes(store, path)?;
         Ok(Rests { path: path.to_owned(), sha256: sha256_hex(&bytes), bytes: bytes.len() as u64 })
     }
 
     /// The files of the project, and artifacts inside it, that are not those of the commit that is checked out.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn unreviewed(&self, store: &Store) -> Result<Vec<Fault>> {
         let paths = reviewed::project_files(&self.root)?;
         let mut faults = reviewed::compare_files(store, &self.reviewed, &self.root, &paths)?;

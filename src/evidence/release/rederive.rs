@@ -19,9 +19,6 @@ use sprag_model::statement::{GIT_COMMIT, SHA256, Statement};
 const DIFFERS: &str = "is not what the records give";
 
 /// Files of a folder that do not belong to what its checklist is filled from, and artifacts that were not reviewed.
-///
-/// # Errors
-/// When a file cannot be read.
 pub fn unknown_files(folder: &EvidenceFolder, inputs: &ReleaseInputs, store: &Store) -> Result<Vec<Fault>> {
     let ReleaseInputs { declared, artifacts, .. } = inputs;
     let mut expected = reviewed::project_files(&inputs.root)?;
@@ -42,9 +39,6 @@ pub fn unknown_files(folder: &EvidenceFolder, inputs: &ReleaseInputs, store: &St
 }
 
 /// Compares all that follows from a checklist with what a folder has.
-///
-/// # Errors
-/// When a file cannot be read.
 pub fn differences(folder: &EvidenceFolder, derived: FilledChecklist) -> Result<Vec<Fault>> {
     let recorded = &folder.checklist;
     // It names the program that wrote it, not this one.

@@ -26,9 +26,6 @@ pub(super) fn is_project_file(path: &str) -> bool {
 }
 
 /// The paths of the files of a project that a release depends on, records apart.
-///
-/// # Errors
-/// When a folder cannot be listed.
 pub fn project_files(root: &Path) -> Result<Vec<String>> {
     let mut paths: Vec<String> = [CHECKLIST_PATH, RELEASES_PATH].map(str::to_owned).into();
     paths.extend(root.join(SETTINGS_PATH).is_file().then(|| SETTINGS_PATH.to_owned()));
@@ -53,9 +50,6 @@ fn has_extension(path: &str, extension: &str) -> bool {
 }
 
 /// Compares the files `paths` of the project in a folder with those of a commit, which must be the same ones.
-///
-/// # Errors
-/// When they cannot be read.
 pub(super) fn compare_files<'p>(
     store: &Store,
     commit: &str,
@@ -76,9 +70,6 @@ pub(super) fn compare_files<'p>(
 
 /// Compares artifacts with the files of the commit at their paths, or at those that the checklist names; `shown` gives the
 /// path by which a fault names one.
-///
-/// # Errors
-/// When they cannot be read.
 pub(super) fn compare_artifacts(
     store: &Store,
     commit: &str,

@@ -15,7 +15,7 @@ use sprag_evidence::derive::{EnvironmentResult, FileEvidence, Finding, ParityRes
 use sprag_evidence::release::artifacts;
 use sprag_evidence::release::fill::{self, FilledWithFigures};
 use sprag_evidence::release::inputs::ReleaseInputs;
-use sprag_evidence::{figures, play};
+use sprag_evidence::{derive, play};
 use sprag_history::{self as history, Store};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::benchmark::ParityStatus;
@@ -30,9 +30,6 @@ use sprag_model::verdict::{Comparison, Verdict};
 type FindingAndSources = (Finding, Vec<Rests>);
 
 /// Fills the checklist of a release: every status is derived from the records.
-///
-/// # Errors
-/// When something cannot be read.
 pub fn fill(release: &LoadedRelease) -> crate::Result<FilledChecklist> {
     Ok(fill_studied(release, None)?.0)
 }
@@ -179,7 +176,7 @@ impl Reader<'_> {
             counts: suite.counts(),
             against: suite.against.clone(),
             worse: suite.comparisons.iter().filter(is_worse).map(|one| one.benchmark.clone()).collect(),
-            nearest: figures::nearest(&suite.comparisons),
+            nearest: derive::nearest(&suite.comparisons),
         };
         Ok((result, answers))
     }

@@ -58,9 +58,6 @@ impl LoadedRelease {
     }
 
     /// The files of the release that are not those of the commit that is checked out.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn unreviewed(&self) -> crate::Result<Vec<Fault>> {
         Ok(self.inputs.unreviewed(self.project.store()?)?)
     }

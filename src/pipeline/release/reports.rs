@@ -40,7 +40,7 @@ pub fn reports(project: &Project) -> crate::Result<Released> {
         Ok(None) => return Ok(Released::default()),
         Ok(Some(shared)) => {
             let unused = shared.declared.unused_waivers();
-            released.astray = unused.map(|(one, what)| (one.terms.entry.clone(), what)).collect();
+            released.unused_waivers = unused.map(|(one, what)| (one.terms.entry.clone(), what)).collect();
             Ok(shared)
         }
         Err(error) => Err(error.chain()),
@@ -49,13 +49,18 @@ pub fn reports(project: &Project) -> crate::Result<Released> {
         let filled = shared.as_ref().map_err(Clone::clone);
         match filled.and_then(|shared| fill(project, shared, release).map_err(|error| error.chain())) {
             Ok((filled, figures)) => {
-                let kept = published::read(&project.root, &filled);
-                ReleaseReport { name: release.name.clone(), came: Ok(filled), figures, kept }
+                let statement = published::read(&project.root, &filled);
+                ReleaseReport { name: release.name.clone(), checklist: Ok(filled), figures, statement }
             }
             Err(fault) => {
                 let fault = text::printable(&fault);
                 notices::warn(&format!("the release `{}` is no-go: {fault}", release.name));
-                ReleaseReport { name: release.name.clone(), came: Err(fault), figures: BTreeMap::new(), kept: None }
+                ReleaseReport {
+                    name: release.name.clone(),
+                    checklist: Err(fault),
+                    figures: BTreeMap::new(),
+                    statement: None,
+                }
             }
         }
     };

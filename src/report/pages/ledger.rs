@@ -33,7 +33,7 @@ pub(crate) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let waiver_state = |one: &Waiver| match one.terms.state(day) {
         // What is over is no longer anybody's mistake.
         State::Expired => State::Expired,
-        _ if catalog.releases.astray.contains_key(&one.terms.entry) => State::Unknown,
+        _ if catalog.releases.unused_waivers.contains_key(&one.terms.entry) => State::Unknown,
         state => state,
     };
     let mut accepted: Vec<(State, &Acceptance)> =
@@ -120,8 +120,8 @@ fn waivers(catalog: &Catalog<'_>, all: Vec<(State, &Waiver)>) -> Section {
         return Section::new("waivers", heading).paragraph(note);
     }
     let item = |(state, one): &(State, &Waiver)| {
-        let astray = catalog.releases.astray.get(&one.terms.entry).filter(|_| *state == State::Unknown);
-        let note = astray.map_or_else(Phrase::default, |what| sentence(what).text(": this entry has no effect."));
+        let unused = catalog.releases.unused_waivers.get(&one.terms.entry).filter(|_| *state == State::Unknown);
+        let note = unused.map_or_else(Phrase::default, |what| sentence(what).text(": this entry has no effect."));
         Cell::noted(Phrase::default().id(words::name(&one.item)), note)
     };
     let rows = Rows::new("Waived items of releases: those in force first", all)

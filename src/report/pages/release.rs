@@ -37,7 +37,7 @@ pub(super) fn pages(
 }
 
 pub(super) fn verdict(release: &ReleaseReport) -> Mark {
-    go(release.came.as_ref().is_ok_and(|filled| filled.go))
+    go(release.checklist.as_ref().is_ok_and(|filled| filled.go))
 }
 
 fn go(may_go: bool) -> Mark {
@@ -47,7 +47,7 @@ fn go(may_go: bool) -> Mark {
 fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) -> Sheet {
     let crumb = Phrase::default().link(link::RELEASE_LIST, "Releases").text(" / ").text(release.name.clone());
     let headline = Phrase::default().text(format!("{}: ", release.name)).mark(verdict(release));
-    match &release.came {
+    match &release.checklist {
         Err(fault) => {
             let note = sentence(fault).text(". Nothing waives this.");
             let section = Section::new("blocks", "What blocks").paragraph(note);
@@ -156,7 +156,7 @@ fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
     let FilledChecklist { release: name, history, .. } = filled;
     let mut list =
         vec![Phrase::plain("Write the evidence: ").id(format!("sprag release attest {name} --out evidence"))];
-    if release.kept.is_none() {
+    if release.statement.is_none() {
         let folder = format!("release/{name}");
         list.push(
             Phrase::plain("Publish it here from the next build on: ")

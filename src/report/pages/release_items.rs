@@ -265,7 +265,7 @@ mod tests {
     fn an_item_says_what_was_measured_and_which_runs_saw_it() {
         let mut sample = sample_data::rich();
         let release = sample.releases.newest.last_mut().expect("there is one");
-        let filled = release.came.as_mut().expect("it came to something");
+        let filled = release.checklist.as_mut().expect("it came to something");
         let record =
             |place: usize| format!("{RECORD_ROOT}/cpu/2026/11/{}", sample.runs[place].path.rsplit('/').next().unwrap());
         let files: Vec<String> =
@@ -281,7 +281,7 @@ mod tests {
         let heads = sample.heads();
         let catalog = Catalog::new(&sample.input(&heads));
         let release = sample.releases.newest.last().expect("there is one");
-        let section = items(&catalog, release, release.came.as_ref().expect("it came to something"));
+        let section = items(&catalog, release, release.checklist.as_ref().expect("it came to something"));
         let rest = "Events that the present history no longer has: e-00ff00.";
         assert!(section.prose().ends_with(rest), "{}", section.prose());
         let text = crate::sheet::Sheet { sections: vec![section], ..Default::default() }.markdown();

@@ -32,7 +32,7 @@ pub(crate) fn releases(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec
             format!("Without a page: {older} listed before {}.", oldest.name)
         }
     };
-    let filled = |release: &ReleaseReport| release.came.as_ref().ok().cloned();
+    let filled = |release: &ReleaseReport| release.checklist.as_ref().ok().cloned();
     let rows = all.iter().rev().map(|release| (release, filled(release)));
     let commit = |filled: &FilledChecklist| {
         let commit = cell::commit_link(catalog, &filled.commit);

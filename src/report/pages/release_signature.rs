@@ -12,7 +12,7 @@ const KEY: usize = 100;
 /// Whether it is signed, in a sentence.
 pub(super) fn signature(release: &ReleaseReport) -> Phrase {
     let folder = || format!("release/{}/", release.name);
-    match &release.kept {
+    match &release.statement {
         None => Phrase::default().strong("Not signed").text(": no statement of it is in ").id(folder()).text("."),
         Some(Err(fault)) => {
             Phrase::default().strong("Not signed").text(": ").join(super::release_items::sentence(fault)).text(".")
@@ -44,7 +44,7 @@ pub(super) fn signature(release: &ReleaseReport) -> Phrase {
 
 /// Where to download the statement; nothing where there is none.
 pub(super) fn downloads(release: &ReleaseReport) -> Option<Phrase> {
-    let Some(Ok(PublishedStatement { folder, sealed, .. })) = &release.kept else { return None };
+    let Some(Ok(PublishedStatement { folder, sealed, .. })) = &release.statement else { return None };
     let words = Phrase::plain("Download: ")
         .link(link::release_statement(&release.name), "statement.json")
         .text(" (in-toto Statement v1, test-result v0.1)");
@@ -60,7 +60,7 @@ pub(super) fn downloads(release: &ReleaseReport) -> Option<Phrase> {
 
 /// The files of the statement, as they are in the repository.
 pub(super) fn files(release: &ReleaseReport) -> Vec<Page> {
-    let Some(Ok(PublishedStatement { statement, sealed, .. })) = &release.kept else { return Vec::new() };
+    let Some(Ok(PublishedStatement { statement, sealed, .. })) = &release.statement else { return Vec::new() };
     let statement = Page { path: link::release_statement(&release.name), bytes: statement.clone() };
     let envelope =
         sealed.as_ref().map(|sealed| Page { path: link::release_envelope(&release.name), bytes: sealed.bytes.clone() });
@@ -73,8 +73,8 @@ mod tests {
 
     use super::*;
 
-    fn release(kept: Option<Result<PublishedStatement, String>>) -> ReleaseReport {
-        ReleaseReport { name: "v1".to_owned(), came: Err(String::new()), figures: BTreeMap::new(), kept }
+    fn release(statement: Option<Result<PublishedStatement, String>>) -> ReleaseReport {
+        ReleaseReport { name: "v1".to_owned(), checklist: Err(String::new()), figures: BTreeMap::new(), statement }
     }
 
     fn sealed_by(keyid: Option<(&str, bool)>) -> Option<Result<PublishedStatement, String>> {

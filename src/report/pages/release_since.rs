@@ -56,7 +56,7 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
 /// The number of the commit of a release: that whose runs its evidence uses, or the one with its tag.
 fn number_of(catalog: &Catalog<'_>, data: &Data, name: &str) -> Option<usize> {
     let listed = catalog.releases.newest.iter().find(|release| release.name == name);
-    let measured = listed.and_then(|release| release.came.as_ref().ok());
+    let measured = listed.and_then(|release| release.checklist.as_ref().ok());
     let by_tag = || {
         let mut all = data.commits.iter().chain(&data.tagged);
         all.position(|commit| commit.tags.iter().any(|tag| tag == name))
@@ -74,13 +74,14 @@ mod tests {
     fn result(before: &str) -> Option<String> {
         let mut sample = sample_data::rich();
         let newest = sample.line.commits[39].sha.clone();
-        let filled = sample.releases.newest.last_mut().and_then(|one| one.came.as_mut().ok()).expect("one came out");
+        let filled =
+            sample.releases.newest.last_mut().and_then(|one| one.checklist.as_mut().ok()).expect("one came out");
         filled.measured = newest;
         filled.previous = (!before.is_empty()).then(|| before.to_owned());
         let heads = sample.heads();
         let catalog = Catalog::new(&sample.input(&heads));
         let data = Data::new(&catalog);
-        let filled = sample.releases.newest.last().and_then(|one| one.came.as_ref().ok()).expect("one came out");
+        let filled = sample.releases.newest.last().and_then(|one| one.checklist.as_ref().ok()).expect("one came out");
         let section = since(&catalog, Some(&data), filled)?;
         let page = section.blocks.first().and_then(|block| match block {
             Block::Paragraph(note) => note.parts.iter().find_map(|part| match part {

@@ -67,9 +67,9 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         item("gpu-parity", Status::Pending, Some(waiver(false))),
         item("notes", Status::Pass, Some(waiver(true))),
     ];
-    let report = |name: &str, came| ReleaseReport {
+    let report = |name: &str, checklist| ReleaseReport {
         name: name.to_owned(),
-        came,
+        checklist,
         figures: BTreeMap::from([(
             "cpu_perf_regression".to_owned(),
             Figures {
@@ -78,7 +78,7 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
                 margin: "1 over".to_owned(),
             },
         )]),
-        kept: None,
+        statement: None,
     };
     let remaining = PublishedStatement {
         folder: "release/v1.0".to_owned(),
@@ -90,8 +90,8 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         report("v1.0", Ok(filled("v1.0", true, go))),
         report("v1.1", Ok(filled("v1.1", false, no_go))),
     ];
-    newest[1].kept = Some(Ok(remaining));
+    newest[1].statement = Some(Ok(remaining));
     let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 63 };
     let what = format!("`release/checklist.toml` has no item `gone` {HOSTILE}");
-    Released { newest, older: 3, astray: BTreeMap::from([(entry, what)]) }
+    Released { newest, older: 3, unused_waivers: BTreeMap::from([(entry, what)]) }
 }
