@@ -1,7 +1,10 @@
 //! What users get wrong, and what befalls them: a clear word, the right exit code, nothing lost.
 
 use std::fs;
+use std::path::Path;
+use std::process::Stdio;
 
+use crate::run_files::{run, text};
 use crate::sandbox::Sandbox;
 
 /// The word of the digest page where records are left out.
@@ -196,4 +199,55 @@ fn usage_errors_exit_with_2() {
     sandbox.sprag(&["-C", "nowhere", "site"]).expect(2).says(&["nowhere"]);
     sandbox.sprag(&["-C", "sprag.toml", "site"]).expect(2).says(&["no folder"]);
     sandbox.sprag(&["run", "--suite", "cpu", "--output-run", "."]).expect(2).says(&["it is a folder"]);
+}
+
+/// Where nobody reads standard error, what was done stays done, and the exit code tells of that alone.
+#[test]
+#[cfg(unix)]
+fn the_exit_code_is_that_of_the_work() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "/_site\n/in\n");
+    sandbox.commit("Ignore what comes in");
+    sandbox.write("in/bad.json", "{}");
+    let table = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value\ns,b,time,s,lower,,,,1\n";
+    sandbox.write("in/r.csv", table);
+    // A pipe whose reader has gone, a full disk, and nothing at all.
+    let broken: [fn() -> Stdio; 3] = [
+        || std::io::pipe().expect("a pipe").1.into(),
+        || std::fs::File::options().write(true).open("/dev/full").map_or(Stdio::null(), Stdio::from),
+        Stdio::null,
+    ];
+    for (number, errors) in broken.into_iter().enumerate() {
+        let check = |arguments: &[&str], code: i32| {
+            assert_eq!(sandbox.sprag_with_errors_to(errors(), arguments), code, "{arguments:?}, {number}");
+        };
+        let file = format!("in/{number}.json");
+        sandbox.write(&file, &text(&run(number as i64)));
+        check(&["history", "add", &file], 0);
+        assert_eq!(sandbox.records("main").len(), number + 1);
+        check(&["history", "add", &file], 0);
+        check(&["history", "add", "in/bad.json"], 2);
+        check(&["history", "log", "--limit", "1"], 0);
+        check(&["import", "in/r.csv", "--time", "2026-01-02", "--dry-run"], 0);
+        check(&["import", "in/absent.csv"], 2);
+    }
+}
+
+#[test]
+fn a_wrong_golden_value_is_named_and_exits_with_1() {
+    let sandbox = Sandbox::empty();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/apex-x/ordering.json");
+    let text = std::fs::read_to_string(golden).expect("the golden cases are there");
+    // Another name in another folder: the family is in the file.
+    sandbox.write("cases/deep/renamed.json", &text);
+    let right = sandbox.sprag(&["conformance", "cases"]).expect(0);
+    assert_eq!(right.out.lines().last(), Some("13 passed, 0 failed, 0 skipped"));
+    let damaged = text.replacen("[0,2,3,1]", "[0,2,1,3]", 1);
+    assert_ne!(damaged, text, "nothing was damaged");
+    sandbox.write("cases/deep/renamed.json", &damaged);
+    let wrong = sandbox.sprag(&["conformance", "cases"]).expect(1);
+    assert!(wrong.out.contains("hilbert_full_2x2"), "{}", wrong.out);
+    assert_eq!(wrong.out.lines().last(), Some("12 passed, 1 failed, 0 skipped"));
+    sandbox.write("empty/readme.txt", "no case");
+    sandbox.sprag(&["conformance", "empty"]).expect(2).says(&["empty"]);
 }

@@ -49,8 +49,6 @@ mod cache;
 mod bad_input;
 /// Run files that are recorded.
 mod history_add;
-/// Standard error that nobody reads.
-mod broken_stderr;
 /// The report of the seed's CPU suite.
 mod seed_report;
 /// The measured report of the seed's GPU suite.
@@ -79,8 +77,6 @@ mod site_grown;
 /// Counts of instructions, with and without Valgrind.
 #[cfg(unix)]
 mod instructions;
-/// Golden cases from the command line.
-mod conformance;
 /// What the doctor finds, in text and JSON.
 mod doctor;
 /// What other tools measured, as records.
@@ -119,8 +115,6 @@ mod faults;
 mod sync;
 /// Rivals, refusals, rewritten remotes and harmful checkouts.
 mod sync_refused;
-/// The same killed, and many at once.
-mod sync_killed;
 /// The emulator: what it computes, what it refuses.
 #[cfg(target_os = "linux")]
 mod emulated;

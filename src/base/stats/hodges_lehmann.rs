@@ -8,7 +8,7 @@
 //! rounded down, and at least one. A factor is the shift of the logarithms. It takes memory for each pair.
 
 use super::mann_whitney::Counts;
-use super::{describe, normal, ties};
+use super::{describe, normal, order};
 
 /// From this size of a set on there is no exact interval, as in R: the normal one is as good.
 pub const EXACT_BELOW: usize = 50;
@@ -77,7 +77,7 @@ pub fn shift(first: &[f64], second: &[f64], confidence: f64) -> Option<Location>
     }
     let ends = |rank: usize| (differences[rank - 1], differences[differences.len() - rank]);
     let is_small = first.len() < EXACT_BELOW && second.len() < EXACT_BELOW;
-    let exact = if is_small && ties::groups(&[first, second].concat()).is_empty() {
+    let exact = if is_small && order::groups(&[first, second].concat()).is_empty() {
         let counts = Counts::new(first.len(), second.len())?;
         let rank = counts.lower_quantile((1.0 - confidence) / 2.0).max(1);
         let (low, high) = ends(rank);

@@ -6,7 +6,7 @@
 //! Correlation Methods", 4th edition, 1970). The values must be independent: a series with memory is called a trend too
 //! often. It takes time for each pair.
 
-use super::{normal, ties};
+use super::{normal, order};
 
 /// What the test finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,8 +32,8 @@ pub fn test(values: &[f64]) -> Option<Trend> {
     }
     let later = |place: usize| values[place + 1..].iter().map(move |later| sign(values[place], *later));
     let score: i64 = (0..values.len()).flat_map(later).sum();
-    let groups = ties::groups(values);
-    let variance = ties::score_variance(values.len(), groups.iter().copied());
+    let groups = order::groups(values);
+    let variance = order::score_variance(values.len(), groups.iter().copied());
     let towards_zero = (score - score.signum()) as f64;
     let z = if variance > 0.0 { towards_zero / variance.sqrt() } else { 0.0 };
     let pairs = |size: usize| (size * (size - 1) / 2) as f64;

@@ -23,7 +23,6 @@ pub mod autoregression;
 pub mod multiplicity;
 pub mod binomial;
 pub mod order;
-mod ties;
 
 pub mod normal;
 pub mod student;

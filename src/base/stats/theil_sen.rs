@@ -6,7 +6,7 @@
 //! regression coefficient based on Kendall's tau", Journal of the American Statistical Association 63, 1968, equation
 //! 2.6). It takes memory for each pair of points.
 
-use super::{describe, normal, ties};
+use super::{describe, normal, order};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
@@ -37,8 +37,8 @@ pub fn fit(x: &[f64], y: &[f64], confidence: f64) -> Option<Line> {
     slopes.sort_unstable_by(f64::total_cmp);
     let last = slopes.len().checked_sub(1)?;
     let slope = describe::median(&slopes)?;
-    let groups = ties::groups(x).into_iter().chain(ties::groups(y));
-    let spread = normal::quantile(0.5 + confidence / 2.0)? * ties::score_variance(x.len(), groups).sqrt();
+    let groups = order::groups(x).into_iter().chain(order::groups(y));
+    let spread = normal::quantile(0.5 + confidence / 2.0)? * order::score_variance(x.len(), groups).sqrt();
     let count = slopes.len() as f64;
     // Both casts saturate: below zero the place is the first one.
     let upper = (((count + spread) / 2.0).round_ties_even() as usize).min(last);
