@@ -47,9 +47,6 @@ pub(crate) fn tell_run(
 
 /// Writes to each regression that a gate found what the ledger says to it; the run of each suite stands at its place. The events
 /// are looked for only where one of them could answer.
-///
-/// # Errors
-/// When the history is needed and cannot be read.
 pub fn apply_to_gate(
     project: &Project,
     ledger: &Ledger,

@@ -25,9 +25,6 @@ pub struct FolderKind {
 
 impl FolderKind {
     /// Fails where the folder holds anything that is not of this kind.
-    ///
-    /// # Errors
-    /// Names the folder.
     pub fn check(self, folder: &Path) -> crate::Result<()> {
         match fs::read_dir(folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -58,9 +55,6 @@ impl FolderKind {
     /// Fails where nothing can be put there: where the folder lies in `.git`, or holds anything that is not of this kind, or
     /// among our files one that would be lost, or where its parent cannot be written. What is ours the marker says; where it
     /// was made by a version that did not, files such as `.git` or `CNAME` are looked for.
-    ///
-    /// # Errors
-    /// Names the folder and the file.
     pub fn check_replaceable(self, folder: &Path) -> crate::Result<()> {
         // A worktree may lie in there, and it is its user's: one knows it by a `.git` of its own.
         let mut outwards = folder.ancestors().take_while(|place| place == &folder || !place.join(".git").exists());
@@ -90,9 +84,6 @@ impl FolderKind {
     }
 
     /// A folder of this kind that is there, to be read.
-    ///
-    /// # Errors
-    /// When there is none at that place.
     pub fn open(self, folder: &Path) -> crate::Result<ExistingFolder<'_>> {
         self.check(folder)?;
         if !folder.join(self.marker).is_file() {
@@ -133,9 +124,6 @@ pub struct ExistingFolder<'a> {
 
 impl ExistingFolder<'_> {
     /// All files in it but the marker: relative paths with `/`.
-    ///
-    /// # Errors
-    /// Names the folder that cannot be read.
     pub fn files(&self) -> crate::Result<BTreeSet<String>> {
         let mut files = BTreeSet::new();
         let mut folders = vec![String::new()];
@@ -155,9 +143,6 @@ impl ExistingFolder<'_> {
     }
 
     /// What a file holds; the path is relative, with `/`.
-    ///
-    /// # Errors
-    /// Names the file that cannot be read.
     pub fn read(&self, path: &str) -> crate::Result<Vec<u8>> {
         let path = self.folder.join(path);
         fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
@@ -175,9 +160,6 @@ pub struct AtomicFolder {
 
 impl AtomicFolder {
     /// Begins a folder that will take the place of what is at `folder`.
-    ///
-    /// # Errors
-    /// When that is not ours to replace, or nothing can be written beside it.
     pub fn begin(project: &Project, kind: FolderKind, folder: &Path) -> crate::Result<AtomicFolder> {
         // A link stays a link: what it leads to is replaced.
         let folder = if folder.is_symlink() { folder.canonicalize() } else { Ok(folder.to_owned()) }
@@ -189,9 +171,6 @@ impl AtomicFolder {
 
     /// Writes a file; the path is relative, with `/`. One that is there with the same bytes is taken over as it is, so that
     /// whoever copies the folder sees what changed.
-    ///
-    /// # Errors
-    /// Names the file that cannot be written; what was at the folder then stands.
     pub fn write(&self, path: &str, bytes: &[u8]) -> crate::Result<()> {
         let new = self.place(path)?;
         if take_over(&self.folder.join(path), &new, bytes) { Ok(()) } else { write_file(&new, bytes) }
@@ -208,9 +187,6 @@ impl AtomicFolder {
     }
 
     /// Swaps it in.
-    ///
-    /// # Errors
-    /// When it cannot take its place; what was there then stands.
     pub fn put(self) -> crate::Result<()> {
         let AtomicFolder { kind, folder, aside, .. } = self;
         put(kind, &aside.folder.join(NEW), &folder)?;

@@ -38,9 +38,6 @@ impl Chosen {
 
 /// What to judge: for each asked suite the newest whole run of this machine at HEAD. A complete set of shards is one whole
 /// run; it bears the id of the newest of them. Where none has a run, the advice says why and what to do.
-///
-/// # Errors
-/// When a record of this machine at HEAD is damaged.
 pub fn choose(
     project: &Project,
     records: &Records<'_>,

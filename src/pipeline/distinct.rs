@@ -24,9 +24,6 @@ impl<'a> NamedFile<'a> {
 }
 
 /// Fails where a file that is to be written is also another one. Paths count from `folder`.
-///
-/// # Errors
-/// Names both options.
 pub fn check_distinct(folder: &Path, files: &[NamedFile<'_>]) -> Result<(), Advice> {
     let place = |file: &NamedFile<'_>| file.path.map(|path| real(&folder.join(path)));
     for (at, file) in files.iter().enumerate() {

@@ -165,12 +165,8 @@ pub fn is_damage(error: &(dyn StdError + 'static)) -> bool {
 
 /// Says what was being done when something went wrong.
 pub trait Context<T> {
-    /// # Errors
-    /// The one that was there, or that there is no value, told with `context`.
     fn context(self, context: impl Into<String>) -> Result<T>;
 
-    /// # Errors
-    /// Likewise; the words are made only then.
     fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T>;
 }
 

@@ -15,18 +15,11 @@ use sprag_history::{self as history, Head};
 use sprag_model::ledger::{FOLDER, Ledger};
 
 /// Reads all files of the ledger, in the order of their names; one that is not there is empty.
-///
-/// # Errors
-/// When the folder cannot be listed, or a file of it not be read: whoever took it for empty would let an acceptance lapse, or
-/// believe that one stands.
 pub fn read(project: &Project) -> crate::Result<Ledger> {
     of(&files(project)?).map_err(|error| faulty(&error.to_string()).into())
 }
 
 /// Likewise, with one more file that is not there yet.
-///
-/// # Errors
-/// As [`read`], and where the new file is at fault.
 pub fn read_with(project: &Project, path: &str, text: &str) -> crate::Result<Ledger> {
     let mut files = files(project)?;
     files.push((path.to_owned(), text.as_bytes().to_vec()));
@@ -75,9 +68,6 @@ fn faulty(message: &str) -> Advice {
 
 /// The moment by which pages read the ledger: that of the newest run, or of the commit that is checked out where that is later, as
 /// an entry counts from the day on which it is committed. So equal repositories give equal pages.
-///
-/// # Errors
-/// When HEAD cannot be read.
 pub fn time(project: &Project, newest: DateTime<Utc>) -> crate::Result<DateTime<Utc>> {
     let Some(store) = project.find_store() else { return Ok(newest) };
     let commit = match history::facts(store)?.head {

@@ -28,10 +28,6 @@ pub enum Origin {
 }
 
 /// Commits the runs to the history together with what an earlier try left.
-///
-/// # Errors
-/// When the history cannot take them; their files then lie under `.sprag/pending/` and the error names the folder. Where
-/// the history refuses one of the user's files for what it is, that error alone is given and none is kept.
 pub fn record(project: &Project, records: &[Record], origin: Origin) -> crate::Result<Appended> {
     let folder = project.pending_folder();
     let mut own = Vec::new();
@@ -117,9 +113,6 @@ fn keep(project: &Project, records: &[Record]) -> crate::Result<Vec<PathBuf>> {
 
 /// Warns before minutes of measuring where the history will not take the runs; they will be kept. `commit` is what will
 /// be measured, where that is not the working tree.
-///
-/// # Errors
-/// When there is no repository at all, or none that tells which commit is measured, so that nothing can be recorded.
 pub fn foretell(project: &Project, commit: Option<&Commit>) -> crate::Result<()> {
     let store = project.store()?;
     if commit.is_none() {

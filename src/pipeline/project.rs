@@ -38,9 +38,6 @@ pub struct Project {
 
 impl Project {
     /// Finds the project at or above `folder`.
-    ///
-    /// # Errors
-    /// When the folder cannot be entered or `sprag.toml` is faulty. A missing repository is told when it is needed.
     pub fn open(folder: &Path) -> crate::Result<Project> {
         let folder = fs::canonicalize(folder).with_context(|| format!("cannot enter `{}`", folder.display()))?;
         let store = history::open(&folder);
@@ -82,9 +79,6 @@ impl Project {
     }
 
     /// Where the history is read from.
-    ///
-    /// # Errors
-    /// When there is no repository, or `[history] ref` names no branch.
     pub fn source(&self) -> crate::Result<Target> {
         let store = self.store()?;
         match &self.pinned {
@@ -95,9 +89,6 @@ impl Project {
 
     /// The project whose files lie in one folder and whose repository is another's, with its history as of a commit.
     /// Nothing is kept of what is decoded.
-    ///
-    /// # Errors
-    /// When there is no repository, or `sprag.toml` is faulty.
     pub fn at(files: &Path, repository: &Path, commit: &str) -> crate::Result<Project> {
         let store = Ok(history::open(repository)?);
         let (root, config) = (files.to_owned(), Config::load(files)?);
@@ -110,9 +101,6 @@ impl Project {
     }
 
     /// The folder of what is not for git, made on demand with a rule that keeps git out of it.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn private_folder(&self) -> crate::Result<PathBuf> {
         let folder = self.root.join(PRIVATE_FOLDER);
         let ignore = folder.join(".gitignore");
@@ -128,17 +116,11 @@ impl Project {
     }
 
     /// Every file of `baselines/`, by path, readable or not.
-    ///
-    /// # Errors
-    /// When the folder is there and cannot be listed.
     pub fn baselines(&self) -> crate::Result<Vec<BaselineFile>> {
         self.baselines_in(BASELINES)
     }
 
     /// Every file of `baselines/archive/`, likewise.
-    ///
-    /// # Errors
-    /// When the folder is there and cannot be listed.
     pub fn archived_baselines(&self) -> crate::Result<Vec<BaselineFile>> {
         self.baselines_in(BASELINE_ARCHIVE)
     }

@@ -25,9 +25,6 @@ const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
 const BATCH: usize = 256;
 
 /// Renders the site of a study into `out`, or the configured folder, and tells where it lies.
-///
-/// # Errors
-/// When the folder is not ours to replace or cannot be written; what was there then stands.
 pub fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> crate::Result<PathBuf> {
     let movers = take_movers(study)?;
     let trend = trend_of(project, study)?;
@@ -35,9 +32,6 @@ pub fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> crat
 }
 
 /// Likewise, with its trend as of `present`, which is known already.
-///
-/// # Errors
-/// As [`publish`].
 pub fn publish_trend(project: &Project, study: &mut Study, trend: Trend, out: Option<&Path>) -> crate::Result<PathBuf> {
     let movers = take_movers(study)?;
     put(project, study, trend, &movers, out)
@@ -65,9 +59,6 @@ fn put(
 }
 
 /// Holds the site that lies in `out`, or the configured folder, against what a study gives: what differs, a line a file.
-///
-/// # Errors
-/// When there is no site of ours, or it cannot be read.
 pub fn differences(project: &Project, study: &mut Study, out: Option<&Path>) -> crate::Result<Vec<String>> {
     let folder = site_folder(project, out)?;
     let site = SITE.open(&folder)?;
@@ -156,9 +147,6 @@ fn damaged_since(bad: Quarantined) -> Advice {
 }
 
 /// Fails early where the site could not be written in the end.
-///
-/// # Errors
-/// As [`publish`].
 pub fn check(project: &Project, out: Option<&Path>) -> crate::Result<()> {
     let folder = site_folder(project, out)?;
     SITE.check_replaceable(&folder)

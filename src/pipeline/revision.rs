@@ -8,9 +8,6 @@ use sprag_history::{self as history, HistoryError};
 use sprag_model::commit::Commit;
 
 /// The commit that a revision means: of a commit that only adds records, the one that they are of.
-///
-/// # Errors
-/// When there is no such commit here, or it holds nothing that can be measured.
 pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
     let store = project.store()?;
     let found = match history::commit_at(store, named) {
@@ -43,9 +40,6 @@ pub fn can_be_built(kind: SuiteKind) -> bool {
 }
 
 /// Of the suites that were asked for, those that can be measured at a commit; the others are told of.
-///
-/// # Errors
-/// When one was named that cannot, or none can.
 pub fn measurable<'a>(asked: &[(&'a str, &'a Suite)], are_named: bool) -> crate::Result<Vec<(&'a str, &'a Suite)>> {
     let (able, others): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, suite)| can_be_built(suite.kind));
     if let Some((name, suite)) = others.first().filter(|_| are_named || able.is_empty()) {

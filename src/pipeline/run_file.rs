@@ -20,9 +20,6 @@ pub enum RunFile {
 }
 
 /// Reads a record, a baseline, or results in a format that `sprag import` knows.
-///
-/// # Errors
-/// Names the file and what is wrong with it.
 pub fn read(path: &Path) -> crate::Result<RunFile> {
     let bytes = match path.is_dir() {
         true => Vec::new(),
@@ -62,9 +59,6 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
 }
 
 /// Reads a run file, in any layout of JSON.
-///
-/// # Errors
-/// Names the file and what is wrong with it.
 pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
     let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
     match Run::from_json(&bytes) {
@@ -78,9 +72,6 @@ pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
 }
 
 /// Fails where a run of a file is of another suite than was asked for.
-///
-/// # Errors
-/// That.
 pub fn refuse_other(recorded: &RecordedRun, suites: &[String]) -> crate::Result<()> {
     if !suites.is_empty() && !suites.contains(&recorded.run.suite) {
         return Err(Error::message(format!("`{}` is a run of the suite `{}`", recorded.path, recorded.run.suite)));

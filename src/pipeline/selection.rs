@@ -17,8 +17,6 @@ pub struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// # Errors
-    /// When it names a suite or a machine that the history does not have, or no series is left.
     pub fn new(
         suites: &'a [String],
         machine: Option<&str>,

@@ -32,9 +32,6 @@ const SYSTEMS: [System; 4] = [
 ];
 
 /// The shard that the command line asks for, if any.
-///
-/// # Errors
-/// When the value is no shard, or none was given and the environment does not tell.
 pub fn wanted(option: Option<&str>) -> Result<Option<Shard>, Advice> {
     match option {
         None => Ok(None),
@@ -47,9 +44,6 @@ pub fn wanted(option: Option<&str>) -> Result<Option<Shard>, Advice> {
 }
 
 /// The shard that the environment tells of.
-///
-/// # Errors
-/// When it tells of none, of half a one, or of two that differ.
 fn detect(environment: Lookup<'_>) -> Result<Shard, Advice> {
     let lookup = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
     let hint = "give it as `--shard i/n` or in SPRAG_SHARD=i/n; on GitHub set STRATEGY_JOB_INDEX to \

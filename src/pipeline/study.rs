@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 
 use crate::error::Context as _;
 
-use crate::cache_file::CacheFile;
+use crate::cache::CacheFile;
 use crate::project::Project;
-use crate::{ledger, notices, run_cache, text};
+use crate::{cache, ledger, notices, text};
 use sprag_analysis::digest::{self, Input, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, Entry, FolderCache, HistoryError, Listing, Store, Target};
@@ -64,14 +64,11 @@ pub struct Loaded {
 }
 
 /// Loads the whole history of a project.
-///
-/// # Errors
-/// When the history cannot be read. Single bad records are findings, not errors.
 pub fn load(project: &Project, store: &Store) -> crate::Result<Loaded> {
     memory::share_and_keep();
     let source = project.source()?;
     let listing = list(project, store, &source).context("cannot read the history")?;
-    let run_cache::Decoded { runs, quarantined } = run_cache::decode(project, store, &listing.entries)?;
+    let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
     let mut facts = facts(listing);
     facts.quarantined.extend(quarantined);
     Ok(Loaded { facts, runs })
@@ -92,9 +89,6 @@ fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, Hi
 impl Loaded {
     /// What the history held as of the commit that a project is pinned to, out of what it holds now. Records that are not among
     /// that are read.
-    ///
-    /// # Errors
-    /// As [`load`].
     pub fn as_of(&self, project: &Project, store: &Store) -> crate::Result<Loaded> {
         let listing = history::list(store, &project.source()?).context("cannot read the history")?;
         let listed: HashSet<(&str, &str)> =
@@ -121,25 +115,16 @@ fn facts(listing: Listing) -> HistoryFacts {
 }
 
 /// Loads the whole history of a project and analyses it.
-///
-/// # Errors
-/// When there is no repository, or it or the ledger cannot be read. Single bad records are findings, not errors.
 pub fn study(project: &Project) -> crate::Result<Study> {
     study_along(project, Along::default())
 }
 
 /// Likewise, along other commits than the first parents of HEAD.
-///
-/// # Errors
-/// Also when the revision names no commit.
 pub fn study_along(project: &Project, along: Along<'_>) -> crate::Result<Study> {
     study_loaded(project, load(project, project.store()?)?, along)
 }
 
 /// Likewise, of a history that is loaded.
-///
-/// # Errors
-/// As [`study_along`].
 pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crate::Result<Study> {
     let store = project.store()?;
     let ledger = ledger::read(project)?;

@@ -5,9 +5,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Puts `new` in the place of `folder`; what was there ends up at `new` or beside it, to be removed with its parent.
-///
-/// # Errors
-/// When neither way works; what was at `folder` then stands.
 pub(crate) fn swap(new: &Path, folder: &Path) -> std::io::Result<()> {
     if !folder.exists() {
         return fs::rename(new, folder);

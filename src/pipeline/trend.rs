@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::cache_file::CacheFile;
+use crate::cache::CacheFile;
 use crate::config::{self, SensitivityName};
 use crate::error::Context as _;
 use crate::project::Project;
@@ -43,9 +43,6 @@ impl TrendOptions {
 }
 
 /// The trend of a studied history.
-///
-/// # Errors
-/// When what was told of events before cannot be read; single bad records are warnings.
 pub fn analyse(
     project: &Project,
     study: &Study,
@@ -56,9 +53,6 @@ pub fn analyse(
 }
 
 /// Likewise, and as of another time.
-///
-/// # Errors
-/// As [`analyse`].
 pub fn analyse_both(
     project: &Project,
     study: &Study,
@@ -113,7 +107,7 @@ pub fn analyse_both(
 }
 
 fn setting(config: &config::Trend, options: &TrendOptions, benchmark: &str, metric: &str) -> Setting {
-    let (name, least) = config.of(benchmark, metric);
+    let (name, least) = config.settings_for(benchmark, metric);
     let name = options.sensitivity.unwrap_or(name);
     let least = options.least.unwrap_or(least);
     let word = match name {
@@ -153,9 +147,6 @@ fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
 }
 
 /// Commits what became of events to the history.
-///
-/// # Errors
-/// When the history cannot take it; it is told again the next time.
 pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {
     if steps.is_empty() {
         notices::say("no event is new, narrowed or retracted");

@@ -162,9 +162,6 @@ pub(super) struct TakenOver {
 }
 
 /// What comes of a proposal, `shown` to the user so; `path` is where the one in use lies, if there is one.
-///
-/// # Errors
-/// Where the proposal is not what the terms say, or does not fit the one in use.
 pub(super) fn take_over(
     proposal: &Baseline,
     shown: &str,

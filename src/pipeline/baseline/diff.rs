@@ -113,9 +113,6 @@ fn with_replaced(project: &Project, suites: &[String]) -> crate::Result<Vec<(Sid
 }
 
 /// The baseline that this one says it replaced; where it names none, the newest of the archive of its suite and class.
-///
-/// # Errors
-/// Says why there is none. Where the one that it names is not here, any other would be passed off for it.
 fn replaced(archive: &[BaselineFile], baseline: &Baseline) -> Result<Side, String> {
     let named = baseline.accepted.as_ref().and_then(|accepted| accepted.replaces.as_deref());
     let usable = || archive.iter().filter_map(|file| Some((&file.path, file.content.as_ref().ok()?)));

@@ -28,9 +28,6 @@ pub(super) struct Place<'p> {
 }
 
 /// Keeps others from replacing baselines of the project; they wait until it goes.
-///
-/// # Errors
-/// When the lock cannot be had.
 pub(super) fn lock(project: &Project) -> crate::Result<File> {
     let path = project.private_folder()?.join(LOCK);
     let failed = || format!("cannot lock `{}`", path.display());
@@ -47,9 +44,6 @@ pub(super) fn lock(project: &Project) -> crate::Result<File> {
 
 impl<'p> Place<'p> {
     /// Reads what is there.
-    ///
-    /// # Errors
-    /// When that is something which is not to be replaced: no baseline of ours, or one of another suite or class.
     pub(super) fn open(project: &'p Project, suite: &str, class: &str) -> crate::Result<Place<'p>> {
         let path = Baseline::path(suite, class);
         let file = project.root.join(&path);
@@ -92,9 +86,6 @@ impl<'p> Place<'p> {
 
     /// Puts a baseline there, with who did it when and why; gives the path in the archive of the one that lay there.
     /// `metrics` are the keys that were taken over, where not all were.
-    ///
-    /// # Errors
-    /// When it cannot be archived or written; the old one then lies where it lay.
     pub(super) fn put(
         &self,
         baseline: Baseline,
@@ -111,9 +102,6 @@ impl<'p> Place<'p> {
 
     /// Writes into a baseline that was emitted and that nobody accepted who does so now, and why; gives whether it did. Its
     /// values stay, so that nothing is archived. What was accepted once stays as it was accepted.
-    ///
-    /// # Errors
-    /// When it cannot be written; it then lies there as it was.
     pub(super) fn sign(&self, why: &str) -> crate::Result<bool> {
         let Some(present) = self.present() else { return Ok(false) };
         let before = present.accepted.clone();

@@ -13,9 +13,6 @@ use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::Run;
 
 /// Reads a baseline that the user names.
-///
-/// # Errors
-/// Says what the file is where it is no baseline of ours, and what to do about it.
 pub(super) fn read(path: &Path) -> Result<Baseline, Advice> {
     let shown = text::printable(&path.display().to_string());
     let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| Advice {

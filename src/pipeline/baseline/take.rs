@@ -64,9 +64,6 @@ impl Taken {
 }
 
 /// The project at or above a folder, which must have a place for baselines.
-///
-/// # Errors
-/// When it has none, or cannot be opened.
 pub(super) fn open(folder: &Path) -> crate::Result<Project> {
     let project = Project::open(folder)?;
     if project.is_bare {
@@ -80,9 +77,6 @@ pub(super) fn open(folder: &Path) -> crate::Result<Project> {
 }
 
 /// What the wanted runs come to, one entry a suite.
-///
-/// # Errors
-/// When no suite has a run, or one cannot be read.
 pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Result<Vec<TakeOutcome>> {
     let policy = policy::from_rules(&project.config.rules);
     if let Some(revision) = wanted.revision {

@@ -20,9 +20,6 @@ use sprag_model::foreign::{Output, Reported};
 
 /// Builds both commits and measures them. Where the base comes to nothing since it has no such suite, the other is
 /// measured alone, and all of it is new.
-///
-/// # Errors
-/// When a side is no commit or cannot be built, and when no pair of processes came to a result.
 pub(super) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let Contest { suite, request, name, host, .. } = contest;
     let (base, other) = (commit(contest, &request.base)?, commit(contest, &request.other)?);

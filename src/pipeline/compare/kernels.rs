@@ -36,9 +36,6 @@ struct Side {
 }
 
 /// Finds or builds both programs, and times them.
-///
-/// # Errors
-/// When a side is nothing that can be timed or cannot be built, and when no pair of processes came to a result.
 pub(super) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let Contest { project, name, suite, request, host, .. } = contest;
     let workloads = cpu::workloads(name)?;

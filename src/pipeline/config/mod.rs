@@ -5,11 +5,7 @@ mod settings;
 mod rules;
 mod trend;
 mod suite;
-mod gpu;
-mod trt;
-mod check;
 mod read;
-mod suggest;
 
 use std::path::PathBuf;
 
@@ -29,7 +25,7 @@ pub enum ConfigError {
     #[error("cannot read `{}`: {error}", .path.display())]
     Read { path: PathBuf, error: std::io::Error },
     /// The file does not say what it must.
-    #[error("{}:{line}:{column}: {message}{}", .path.display(), suggest::hint_text(.suggestion))]
+    #[error("{}:{line}:{column}: {message}{}", .path.display(), fault::hint_text(.suggestion))]
     Content {
         path: PathBuf,
         line: usize,

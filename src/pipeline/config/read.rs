@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::suggest::suggestion;
+use super::fault::suggestion;
 use super::{Config, ConfigError, FILE_NAME, Rules, Suite, SuiteKind};
 use sprag_base::files::read_bounded;
 use sprag_base::text::nearest;
@@ -17,9 +17,6 @@ const MOST_BYTES: usize = 1 << 20;
 
 impl Config {
     /// Reads `sprag.toml` in `root`, or takes the built-in configuration where there is none.
-    ///
-    /// # Errors
-    /// Names the file, line and column, and the nearest known word for a misspelt one.
     pub fn load(root: &Path) -> Result<Config, ConfigError> {
         let path = root.join(FILE_NAME);
         match text(&path) {
@@ -30,9 +27,6 @@ impl Config {
     }
 
     /// Reads the section `[rules]` of a file that holds nothing else.
-    ///
-    /// # Errors
-    /// As [`Config::load`]; also when the file is not there, or has another section or no rules.
     pub fn load_rules(path: &Path) -> Result<Rules, ConfigError> {
         let text = text(path).map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
         let config = Config::parse(&text, path)?;
@@ -49,9 +43,6 @@ impl Config {
     }
 
     /// Reads the text of a `sprag.toml`; `path` is for messages.
-    ///
-    /// # Errors
-    /// As [`Config::load`].
     pub fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
         let name = path.display().to_string();
         let text = TomlText::new(&name, text);
@@ -72,9 +63,6 @@ impl Config {
     }
 
     /// The suites to run, by name.
-    ///
-    /// # Errors
-    /// The first name in `asked` that is no suite, with the nearest one that is.
     pub fn select(&self, asked: &[String]) -> Result<Vec<(&str, &Suite)>, String> {
         for name in asked {
             if !self.suites.contains_key(name) && !self.on_request.contains_key(name) {

@@ -37,7 +37,7 @@ const CRITERION_FOLDER: &str = "target/criterion";
 const PADDING_VARIABLE: &str = "SPRAG_PADDING";
 
 /// A suite of benchmarks. Settings that do not belong to its kind are refused.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     pub kind: SuiteKind,
@@ -45,13 +45,11 @@ pub struct Suite {
     #[serde(default)]
     pub include: Vec<String>,
     /// Worker processes of an ordinary run, or how often a command is run; five where absent.
-    #[serde(default)]
     pub processes: Option<u32>,
     /// The program of a command suite and its arguments; no shell reads them.
     #[serde(default)]
     pub command: Vec<String>,
     /// The folder that the command runs in, relative to the root of the project, which holds where absent.
-    #[serde(default)]
     pub cwd: Option<PathBuf>,
     /// Variables of the command and of the build step, on top of those of Sprag itself.
     #[serde(default)]
@@ -60,55 +58,43 @@ pub struct Suite {
     #[serde(default)]
     pub build: Vec<String>,
     /// Seconds that one process of a command or of TensorRT may take; ten minutes where absent.
-    #[serde(default)]
     pub timeout_seconds: Option<u64>,
     /// Seconds that the build step of a command may take, ten minutes where absent; or with CPU kernels, that building a
     /// commit may take, an hour where absent.
-    #[serde(default)]
     pub build_timeout_seconds: Option<u64>,
     /// Bytes that one process may write to each of its outputs; 16 MiB where absent.
-    #[serde(default)]
     pub max_output_bytes: Option<u64>,
     /// How the output of the command is read; Sprag's own format where absent.
-    #[serde(default)]
     pub format: Option<OutputFormat>,
     /// The file or folder, relative to `cwd`, that the command writes its results to. Where absent, its standard
     /// output, or with Criterion `target/criterion`.
-    #[serde(default)]
     pub output: Option<PathBuf>,
     /// The sizes that a suite of CUDA kernels measures at; all where absent.
-    #[serde(default)]
     pub profiles: Option<Vec<GpuProfile>>,
     /// The element types that it measures with; `fp16`, `bf16` and `fp32` where absent.
-    #[serde(default)]
     pub dtypes: Option<Vec<AskedDtype>>,
     /// The engine that a suite of TensorRT times, relative to the root of the project.
-    #[serde(default)]
     pub engine: Option<PathBuf>,
     /// The shapes that it is timed with beside those it has by itself, such as `image=1x3x128x128;centers=1024x2`.
     #[serde(default)]
     pub shape_cases: Vec<String>,
     /// A library with plugins of the engine, relative to the root of the project.
-    #[serde(default)]
     pub plugin_lib: Option<PathBuf>,
     /// The program of TensorRT that times engines, relative to the root of the project; looked for where absent.
-    #[serde(default)]
     pub trtexec: Option<PathBuf>,
     /// Milliseconds that each process calls the engine before times count.
-    #[serde(default)]
     pub warmup_milliseconds: Option<u32>,
     /// Calls that each process times at least.
-    #[serde(default)]
     pub iterations: Option<u32>,
     /// Seconds that each process times calls at least.
-    #[serde(default)]
     pub duration_seconds: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SuiteKind {
     /// The built-in CPU kernels.
+    #[default]
     Cpu,
     /// The built-in CUDA kernels.
     Gpu,
@@ -142,29 +128,7 @@ pub enum GpuProfile {
 impl Suite {
     /// A suite of that kind that says nothing else.
     pub fn of_kind(kind: SuiteKind) -> Suite {
-        Suite {
-            kind,
-            include: Vec::new(),
-            processes: None,
-            command: Vec::new(),
-            cwd: None,
-            env: BTreeMap::new(),
-            build: Vec::new(),
-            timeout_seconds: None,
-            build_timeout_seconds: None,
-            max_output_bytes: None,
-            format: None,
-            output: None,
-            engine: None,
-            profiles: None,
-            dtypes: None,
-            shape_cases: Vec::new(),
-            plugin_lib: None,
-            trtexec: None,
-            warmup_milliseconds: None,
-            iterations: None,
-            duration_seconds: None,
-        }
+        Suite { kind, ..Suite::default() }
     }
 
     /// Processes of an ordinary run.
@@ -285,5 +249,124 @@ impl Suite {
         ];
         let foreign = |(_, given, kinds): &(&str, bool, &[SuiteKind])| *given && !kinds.contains(&self.kind);
         keys.into_iter().find(foreign).map(|(key, _, kinds)| (key, kinds))
+    }
+}
+
+impl Suite {
+    /// The sizes that it measures at: both where it says nothing.
+    pub fn profiles(&self) -> Vec<GpuProfile> {
+        self.profiles.clone().unwrap_or_else(|| vec![GpuProfile::Fixed, GpuProfile::Large])
+    }
+
+    /// The element types that it measures with, all but the 8-bit one where it says nothing.
+    pub fn dtypes(&self) -> Vec<AskedDtype> {
+        self.dtypes.clone().unwrap_or_else(|| vec![AskedDtype::Fp16, AskedDtype::Bf16, AskedDtype::Fp32])
+    }
+
+    /// The first setting of a suite of CUDA kernels that cannot be, and what is wrong, to be read after the suite's
+    /// name.
+    pub fn gpu_fault(&self) -> Option<(&'static str, String)> {
+        if self.kind != SuiteKind::Gpu {
+            return None;
+        }
+        let (profiles, dtypes) = (self.profiles(), self.dtypes());
+        let is_twice = |places: usize, same: &dyn Fn(usize, usize) -> bool| {
+            (0..places).any(|later| (0..later).any(|earlier| same(earlier, later)))
+        };
+        for (key, count, twice) in [
+            ("profiles", profiles.len(), is_twice(profiles.len(), &|a, b| profiles[a] == profiles[b])),
+            ("dtypes", dtypes.len(), is_twice(dtypes.len(), &|a, b| dtypes[a] == dtypes[b])),
+        ] {
+            if count == 0 {
+                return Some((key, format!(".{key}` is empty, so nothing would be measured; leave it out for all")));
+            }
+            if twice {
+                return Some((key, format!(".{key}` names one twice")));
+            }
+        }
+        None
+    }
+}
+
+/// How long an engine is called before times count: long enough for the clocks of a GPU to rise.
+const DEFAULT_WARMUP_MILLISECONDS: u32 = 500;
+
+/// The fewest calls that a process times: from so many on its 95th percentile is more than its slowest calls.
+const DEFAULT_ITERATIONS: u32 = 100;
+
+/// How long a process times calls at least.
+const DEFAULT_DURATION_SECONDS: u32 = 3;
+
+/// The longest warm-up: ten minutes. Beyond it lies a slip of the pen.
+const MOST_WARMUP_MILLISECONDS: u32 = 600_000;
+
+/// The most calls that may be asked for: their times are read whole.
+const MOST_ITERATIONS: u32 = 1_000_000;
+
+/// The longest time to measure: an hour a process.
+const MOST_DURATION_SECONDS: u32 = 3_600;
+
+impl Suite {
+    /// Milliseconds that an engine is called before times count.
+    pub fn warmup_milliseconds(&self) -> u32 {
+        self.warmup_milliseconds.unwrap_or(DEFAULT_WARMUP_MILLISECONDS)
+    }
+
+    /// Calls that a process times at least.
+    pub fn iterations(&self) -> u32 {
+        self.iterations.unwrap_or(DEFAULT_ITERATIONS)
+    }
+
+    /// Seconds that a process times calls at least.
+    pub fn duration_seconds(&self) -> u32 {
+        self.duration_seconds.unwrap_or(DEFAULT_DURATION_SECONDS)
+    }
+
+    /// The first setting of a suite of TensorRT that cannot be, and what is wrong, to be read after the suite's name.
+    pub fn trt_fault(&self) -> Option<(&'static str, String)> {
+        if self.kind != SuiteKind::Trt {
+            return None;
+        }
+        if self.engine.is_none() {
+            let hint = "name the file that TensorRT has built, as in `engine = \"model.plan\"`";
+            return Some(("engine", format!("` is of the kind `trt` and has no `engine`; {hint}")));
+        }
+        let paths = [("engine", &self.engine), ("plugin_lib", &self.plugin_lib), ("trtexec", &self.trtexec)];
+        for (key, path) in paths {
+            let bad = |path: &&PathBuf| path.as_os_str().is_empty() || path.to_string_lossy().contains('\0');
+            if path.as_ref().filter(bad).is_some() {
+                return Some((key, format!(".{key}` is no path")));
+            }
+        }
+        let numbers = [
+            ("warmup_milliseconds", self.warmup_milliseconds, 0, MOST_WARMUP_MILLISECONDS),
+            ("iterations", self.iterations, 1, MOST_ITERATIONS),
+            ("duration_seconds", self.duration_seconds, 0, MOST_DURATION_SECONDS),
+        ];
+        for (key, value, least, most) in numbers {
+            if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
+                return Some((key, format!(".{key}` is {value}, from {least} to {most} is allowed")));
+            }
+        }
+        let least = u64::from(self.duration_seconds()) + u64::from(self.warmup_milliseconds()) / 1000;
+        let most = self.timeout_seconds();
+        if most > least {
+            return None;
+        }
+        let why = format!("warm-up and `duration_seconds` alone take {least} s: nothing would finish");
+        // Where the time-out is the usual one, it is another setting that does not fit.
+        Some(match (self.timeout_seconds, self.duration_seconds) {
+            (Some(_), _) => ("timeout_seconds", format!(".timeout_seconds` is {most}, and {why}")),
+            (None, Some(duration)) => {
+                let message = format!(".duration_seconds` is {duration}, `timeout_seconds` is {most} unset, and {why}");
+                ("duration_seconds", message)
+            }
+            (None, None) => {
+                let warmup = self.warmup_milliseconds();
+                let message =
+                    format!(".warmup_milliseconds` is {warmup}, `timeout_seconds` is {most} unset, and {why}");
+                ("warmup_milliseconds", message)
+            }
+        })
     }
 }

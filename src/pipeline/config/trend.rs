@@ -47,7 +47,7 @@ pub struct MetricTrend {
 
 impl Trend {
     /// How much it takes until a change of that metric is told, and the least relative change that counts.
-    pub fn of(&self, benchmark: &str, metric: &str) -> (SensitivityName, f64) {
+    pub fn settings_for(&self, benchmark: &str, metric: &str) -> (SensitivityName, f64) {
         let key = format!("{benchmark} {metric}");
         let own = self.metric.iter().find(|one| key.contains(&one.part));
         let sensitivity = own.and_then(|one| one.sensitivity).or(self.sensitivity);
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_first_entry_that_fits_counts_and_what_it_leaves_out_is_of_the_section() {
         let none = trend("").expect("nothing is a valid configuration");
-        assert_eq!((none.clone(), none.of("cpu/infer @fast", "time")), (Trend::default(), (Balanced, 0.004)));
+        assert_eq!((none.clone(), none.settings_for("cpu/infer @fast", "time")), (Trend::default(), (Balanced, 0.004)));
         let found = trend(
             "[trend]\nsensitivity = \"strict\"\nleast = 0.01\n\
              [[trend.metric]]\nmatch = \"infer\"\nsensitivity = \"loose\"\n\
@@ -111,7 +111,7 @@ mod tests {
         )
         .expect("all is known");
         let check = |benchmark: &str, metric: &str, expected: (SensitivityName, f64)| {
-            assert_eq!(found.of(benchmark, metric), expected, "{benchmark} {metric}");
+            assert_eq!(found.settings_for(benchmark, metric), expected, "{benchmark} {metric}");
         };
         check("cpu/ordering @fast", "time", (Strict, 0.01));
         check("cpu/infer @fast", "time", (Loose, 0.01));
@@ -119,7 +119,7 @@ mod tests {
         check("cpu/tile_pack @fast", "peak_memory", (Strict, 0.0));
         check("cpu/tile_pack @fast", "time", (Balanced, 1.0));
         let least = trend("[trend]\nleast = 0.02\n").expect("all is known");
-        assert_eq!(least.of("cpu/infer @fast", "time"), (Balanced, 0.02));
+        assert_eq!(least.settings_for("cpu/infer @fast", "time"), (Balanced, 0.02));
     }
 
     #[test]

@@ -3,13 +3,11 @@
 //! Everything comes from a seed: the same seed gives the same commits, down to their ids. What was planted, and where,
 //! is told, so that anybody can hold what Sprag finds against it.
 
-mod baselines;
-mod kernels;
+mod files;
 mod machines;
 mod planted;
 mod project;
 mod random;
-mod releases;
 mod runs;
 
 use std::fs;
@@ -39,9 +37,6 @@ pub struct DemoFacts {
 }
 
 /// Generates the repository in `folder`, which must be empty or absent.
-///
-/// # Errors
-/// When the folder holds something, or git or the file system refuse.
 pub fn generate(folder: &Path, seed: u64) -> crate::Result<DemoFacts> {
     refuse_unless_empty(folder)?;
     let author = Author { name: "Sprag Demo".to_owned(), email: "demo@example.org".to_owned() };
@@ -51,8 +46,8 @@ pub fn generate(folder: &Path, seed: u64) -> crate::Result<DemoFacts> {
     let mut runs: Vec<Run> = Vec::new();
     for (position, change) in Project::new(seed).changes().into_iter().enumerate() {
         let files = match position {
-            BASELINES => baselines::files(&runs, &change.author, change.time)?,
-            LISTED => releases::files(&commits[RELEASED].sha, &change.author, change.time),
+            BASELINES => files::baselines(&runs, &change.author, change.time)?,
+            LISTED => files::release(&commits[RELEASED].sha, &change.author, change.time),
             _ => Vec::new(),
         };
         let commit = commit_code(&store, change, files, commits.last())?;

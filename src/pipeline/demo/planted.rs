@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use sprag_model::commit::Commit;
 
-use super::kernels::Kernel;
-use super::machines::{AWAY, Bench, COMPILER, UPGRADED, WITH_GPU};
+use super::machines::{AWAY, Bench, COMPILER, Kernel, UPGRADED, WITH_GPU};
 
 /// How many weeks the project has been worked on, one commit each working day.
 const WEEKS: usize = 26;

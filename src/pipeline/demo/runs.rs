@@ -12,8 +12,7 @@ use sprag_model::metric::Metric;
 use sprag_model::run::{Quality, Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement, Role};
 
-use super::kernels::{self, Kernel};
-use super::machines::{AWAY, BENCHES, Bench, WITH_GPU};
+use super::machines::{self, AWAY, BENCHES, Bench, Kernel, WITH_GPU};
 use super::planted::COMMITS;
 use super::planted::{self, GAP, NO_GPU, NO_GPU_REASON};
 use super::project::BASELINES;
@@ -84,7 +83,7 @@ fn run(bench: &Bench, random: &mut Random, position: usize, commit: &Commit) -> 
         reason: skipped.then(|| NO_GPU_REASON.to_owned()),
         quality: Quality { clean: true, reasons: Vec::new() },
         measurements: if skipped { Vec::new() } else { measurements },
-        autotune: if bench.suite == "gpu" && !skipped { kernels::autotune() } else { Vec::new() },
+        autotune: if bench.suite == "gpu" && !skipped { machines::autotune() } else { Vec::new() },
     }
 }
 

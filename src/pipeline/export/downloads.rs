@@ -34,9 +34,6 @@ pub fn list() -> Vec<(String, &'static str)> {
 }
 
 /// Makes the files of these records, one after the other, so that one at a time is in memory.
-///
-/// # Errors
-/// When the history cannot be read or a file cannot be made, and when `take` fails.
 pub fn each(
     project: &Project,
     entries: &[Entry],

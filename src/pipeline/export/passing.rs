@@ -29,9 +29,6 @@ pub(crate) struct Passed {
 impl Passed {
     /// Gives the runs of these records to `take`, those of equal time in the order of their ids; `take` says whether it
     /// took the run.
-    ///
-    /// # Errors
-    /// When the history cannot be read, and when `take` fails.
     pub(crate) fn pass(
         &mut self,
         store: &Store,

@@ -42,9 +42,6 @@ pub struct Selection<'a> {
 
 impl<'a> Selection<'a> {
     /// Reads the options.
-    ///
-    /// # Errors
-    /// Names the one that is no date.
     pub fn new(asked: &'a Selected) -> crate::Result<Selection<'a>> {
         let since = asked.since.as_deref().map(|text| span("--since", text)).transpose()?.map(|(first, _)| first);
         let before = asked.until.as_deref().map(|text| span("--until", text)).transpose()?.map(|(_, after)| after);
@@ -52,9 +49,6 @@ impl<'a> Selection<'a> {
     }
 
     /// The records of the history of which some may be selected, as far as their names tell.
-    ///
-    /// # Errors
-    /// When there is no repository or it cannot be read. Single bad records are warned of.
     pub fn list(&self, project: &Project) -> crate::Result<Vec<Entry>> {
         let store = project.store()?;
         let source = history::source(store, project.config.history.reference.as_deref())?;
@@ -74,9 +68,6 @@ impl<'a> Selection<'a> {
     }
 
     /// Gives the selected runs of these records to `take`, one after another; gives how many there were.
-    ///
-    /// # Errors
-    /// When the history cannot be read, and when `take` fails. Single bad records are warned of.
     pub fn pass(
         &self,
         project: &Project,

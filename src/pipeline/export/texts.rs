@@ -26,9 +26,6 @@ pub enum Form {
 
 /// Writes the selected part of the history to a file, which is whole or as it was, or to `out` where none is named; gives
 /// how many runs there were.
-///
-/// # Errors
-/// When a date is none, the history cannot be read or the file not be written.
 pub fn write(
     project: &Project,
     form: Form,

@@ -344,9 +344,6 @@ fn summary(command: &str, comparison: &Comparison, exit: Exit) -> String {
 const SCHEMA: f64 = 1.0;
 
 /// Fails where the baseline is no baseline for this report.
-///
-/// # Errors
-/// That.
 fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
     let shown = &baseline.shown;
     if !is_baseline(&baseline.value) {
@@ -382,9 +379,6 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
 }
 
 /// Fails where a number of either file is none that a verdict can be reached by.
-///
-/// # Errors
-/// Names the file, the metric and what is allowed.
 fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Result<(), Advice> {
     let is_time = |value: f64| value > 0.0 && value <= LARGEST;
     for check in &comparison.checks {

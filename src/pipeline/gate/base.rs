@@ -92,9 +92,6 @@ impl Against {
 
 impl<'p> Bases<'p> {
     /// Reads the baseline files of the project.
-    ///
-    /// # Errors
-    /// When they cannot be listed, or the file that is named is no baseline.
     pub fn open(project: &'p Project, against: Against, policy_file: Option<&Policy>) -> crate::Result<Bases<'p>> {
         let (mut files, mut given) = (Vec::new(), None);
         match &against {
@@ -121,9 +118,6 @@ impl<'p> Bases<'p> {
     }
 
     /// The records of the project.
-    ///
-    /// # Errors
-    /// When there is no repository, or its history cannot be read.
     pub fn records(&self) -> crate::Result<&Records<'p>> {
         if let Some(records) = self.records.get() {
             return Ok(records);
@@ -154,9 +148,6 @@ impl<'p> Bases<'p> {
     }
 
     /// All that a named commit or file has numbers of, no suite and class twice; nothing where neither was named.
-    ///
-    /// # Errors
-    /// When the history cannot be read.
     pub fn measured_suites(&self) -> crate::Result<Vec<MeasuredSuite>> {
         let measured = |suite: &str, class: &str, for_any_class| MeasuredSuite {
             suite: suite.to_owned(),
@@ -177,9 +168,6 @@ impl<'p> Bases<'p> {
     }
 
     /// What a run is held against.
-    ///
-    /// # Errors
-    /// When a baseline is there and cannot be used, or the history cannot be read.
     pub fn for_run(&self, run: &Run) -> crate::Result<Base> {
         match &self.against {
             Against::File(_) if self.given.is_some() => self.of_run(run),
@@ -205,9 +193,6 @@ impl<'p> Bases<'p> {
     }
 
     /// The baseline file of a suite and class of machine, whatever else it may be held against.
-    ///
-    /// # Errors
-    /// When it is there and cannot be used.
     pub fn of_file(&self, suite: &str, class: &str) -> crate::Result<Base> {
         let found = match (&self.against, self.files.first()) {
             (Against::File(_), Some(file)) => digest::usable(file, suite),
@@ -240,9 +225,6 @@ impl<'p> Bases<'p> {
 
     /// What a suite without a run is held against, so that all of it is missing: its baseline, the run of the file or the
     /// runs of the revision that was named, or else the newest run that this machine ever recorded of it.
-    ///
-    /// # Errors
-    /// When a baseline is there and cannot be used, or the history cannot be read.
     pub fn of_absent(&self, suite: &str, class: &str, machine: &str) -> crate::Result<Base> {
         let newest = match &self.against {
             Against::File(_) => match &self.given {

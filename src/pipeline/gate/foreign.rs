@@ -39,9 +39,6 @@ pub struct FileRules {
 
 impl FileRules {
     /// Reads them.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn read(folder: &Path, file: Option<&Path>, kind: Kind) -> crate::Result<FileRules> {
         let project = Project::open(folder)?;
         let rules = match file {
@@ -57,10 +54,7 @@ impl FileRules {
 
     /// The rule of the benchmark whose key this is. The rule `interval` as the default, which it is where nothing is said,
     /// stands for that of the kind.
-    ///
-    /// # Errors
-    /// When the rule that is named for it cannot judge such a file.
-    pub fn of(&self, key: &str) -> Result<Rule, Advice> {
+    pub fn rule_for(&self, key: &str) -> Result<Rule, Advice> {
         let entry = self.policy.exceptions.iter().find(|one| key.contains(&one.part));
         let (name, why) = match entry.map_or(self.policy.default, |one| one.choice) {
             Choice::Learnt | Choice::Fixed(Rule::Interval { .. }) if entry.is_none() => return Ok(self.own),
@@ -190,7 +184,7 @@ fn judge(
     for one in &read.notes {
         note(one);
     }
-    let rule = |name: &'_ String| Ok((name.clone(), rules.of(&Baseline::key(name, &read.metric.name))?));
+    let rule = |name: &'_ String| Ok((name.clone(), rules.rule_for(&Baseline::key(name, &read.metric.name))?));
     let names = read.baseline.keys().chain(read.current.keys());
     let by_name = names.map(rule).collect::<Result<BTreeMap<String, Rule>, Advice>>()?;
     let head = format!("{} against {}, by {}", pair.current.name, pair.baseline.name, words(by_name.values()));
@@ -211,9 +205,6 @@ fn judge(
 }
 
 /// Prints Trueno's report, or what tt-metal finds with its summary as JSON; control characters of names are escaped.
-///
-/// # Errors
-/// Where the original ends without a result; it takes that for slower or for skipped.
 fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Result<Exit> {
     let (baseline, current) = (&pair.baseline.bytes[..], &pair.current.bytes[..]);
     let passes = match (pair.kind, rule) {

@@ -73,9 +73,6 @@ pub(super) struct Pair {
 }
 
 /// The pair of two files of one kind; `None` where they are not that.
-///
-/// # Errors
-/// When a file cannot be read.
 pub(super) fn pair_of(folder: &Path, base: &str, other: &str) -> crate::Result<Option<Pair>> {
     let [base, other] = [base, other].map(Path::new);
     if [base, other].iter().any(|path| !folder.join(path).is_file()) {
@@ -87,9 +84,6 @@ pub(super) fn pair_of(folder: &Path, base: &str, other: &str) -> crate::Result<O
 }
 
 /// Fails where both are one file, whose numbers would hold against themselves.
-///
-/// # Errors
-/// That.
 pub(super) fn refuse_itself(folder: &Path, pair: &Pair) -> Result<(), Advice> {
     let real = |output: &Output| fs::canonicalize(folder.join(&output.name)).ok();
     if real(&pair.baseline).is_some_and(|base| real(&pair.current) == Some(base)) {
@@ -106,9 +100,6 @@ fn read(folder: &Path, path: &Path) -> crate::Result<Output> {
 }
 
 /// The pair that `--run` and `--baseline` name; `None` where neither file is of a kind.
-///
-/// # Errors
-/// When only one of them is, or they are of two kinds.
 pub(super) fn pair(request: &CheckRequest) -> crate::Result<Option<Pair>> {
     // One that cannot be read may be of none of the kinds, and is told of by its other reader then.
     let seen =
@@ -177,10 +168,6 @@ pub(super) struct Read {
 }
 
 /// Reads both files.
-///
-/// # Errors
-/// When one cannot be read or holds no benchmark, a name comes twice or has a value that no share can be taken of, or the
-/// files have no benchmark in common.
 pub(super) fn read_pair(pair: &Pair) -> crate::Result<Read> {
     let (metric, obstacle) = match pair.kind {
         Kind::Text => (Metric::time(), other_cpu(pair)),

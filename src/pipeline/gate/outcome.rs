@@ -79,9 +79,6 @@ pub(super) fn for_bisection(gate: &Gate, exit: Exit) -> Exit {
 
 /// Git's bisection goes on after any code below 128, so where `bisects`, what is wrong with the call must stop it. That a
 /// commit cannot be built or was never measured is no such thing: git tries another one.
-///
-/// # Errors
-/// That of `result`, where no bisection runs.
 pub fn stop_bisection(bisects: bool, result: crate::Result<Exit>) -> crate::Result<Exit> {
     match result {
         Err(error) if bisects => {
@@ -94,9 +91,6 @@ pub fn stop_bisection(bisects: bool, result: crate::Result<Exit>) -> crate::Resu
 }
 
 /// Fails where git bisects without checking out the commits that it asks about, and HEAD is what would be judged.
-///
-/// # Errors
-/// That.
 pub fn refuse_aside(project: &Project) -> crate::Result<()> {
     if !project.find_store().is_some_and(history::bisects_without_checkout) {
         return Ok(());

@@ -130,9 +130,6 @@ impl Bases<'_> {
     }
 
     /// Fails where a commit has no record, and names those near it that have; `otherwise` says what else can be done.
-    ///
-    /// # Errors
-    /// That, and when the history cannot be read.
     pub fn refuse_unmeasured(&self, revision: &str, otherwise: &str) -> crate::Result<()> {
         let store = self.project.store()?;
         let Some(commit) = history::commit_at(store, revision)? else { return Ok(()) };

@@ -26,9 +26,6 @@ pub struct Records<'p> {
 
 impl<'p> Records<'p> {
     /// Lists the records.
-    ///
-    /// # Errors
-    /// When there is no repository, or its history cannot be read.
     pub fn open(project: &'p Project) -> crate::Result<Records<'p>> {
         let store = project.store()?;
         let source = project.source()?;
@@ -37,9 +34,6 @@ impl<'p> Records<'p> {
     }
 
     /// The whole runs of a commit that measured something, on any machine, oldest first.
-    ///
-    /// # Errors
-    /// When the history cannot be read, or a record of that commit is damaged: a verdict by the others alone would hide it.
     pub fn at(&self, suite: Option<&str>, commit: Option<&str>) -> crate::Result<Vec<RecordedRun>> {
         let short = commit.map_or(NO_COMMIT, |sha| sha.get(..12).unwrap_or(sha));
         let named = |one: &&Entry| one.commit() == short && suite.is_none_or(|suite| one.suite() == suite);
@@ -54,9 +48,6 @@ impl<'p> Records<'p> {
     }
 
     /// The newest whole run of a suite on a machine, by the eight digits of its id.
-    ///
-    /// # Errors
-    /// When the history cannot be read.
     pub fn newest(&self, suite: &str, machine: &str) -> crate::Result<Option<RecordedRun>> {
         let of_series = |one: &&Entry| one.suite() == suite && one.machine() == machine;
         let entries: Vec<&Entry> = self.listing.entries.iter().filter(of_series).collect();
@@ -72,9 +63,6 @@ impl<'p> Records<'p> {
 
     /// The commits nearest to one, by its twelve digits, on either side of it that have a record which `keep` wants, and how
     /// far they are: the end of a hint, empty where there is none.
-    ///
-    /// # Errors
-    /// When the commits cannot be read.
     pub fn near(&self, short: &str, keep: &dyn Fn(&Entry) -> bool) -> crate::Result<String> {
         let measured: BTreeSet<&str> = self.listing.entries.iter().filter(|one| keep(one)).map(Entry::commit).collect();
         let line = history::commit_line(self.store, None).context("cannot read the commits")?;
@@ -90,9 +78,6 @@ impl<'p> Records<'p> {
 
     /// The runs of the sessions that came before a time, on the machine and in the environment of `like`, oldest first;
     /// of those that `keep` wants as many sessions as a rule looks at.
-    ///
-    /// # Errors
-    /// When the history cannot be read.
     pub fn before(
         &self,
         like: &Run,
@@ -152,9 +137,6 @@ impl<'p> Records<'p> {
     }
 
     /// The records, all of which must be sound.
-    ///
-    /// # Errors
-    /// When the history cannot be read, or one of them is damaged.
     pub fn read_sound(&self, entries: Vec<Entry>) -> crate::Result<Vec<RecordedRun>> {
         let read = history::read(self.store, &entries).context("cannot read the history")?;
         let damaged = |bad: Quarantined| {

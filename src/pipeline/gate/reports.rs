@@ -84,9 +84,6 @@ impl ReportRequest {
 }
 
 /// Reads the texts of the option, `FORMAT=PATH` each.
-///
-/// # Errors
-/// When one is not of that form or names no known format, or two go to standard output.
 pub fn parse(texts: &[String]) -> crate::Result<Vec<ReportRequest>> {
     let reports = texts.iter().map(|text| parse_one(text)).collect::<Result<Vec<ReportRequest>, Advice>>()?;
     if reports.iter().filter(|report| report.is_stdout()).count() > 1 {
@@ -129,9 +126,6 @@ fn parse_one(asked: &str) -> Result<ReportRequest, Advice> {
 
 /// Fails before the work where a report could not be written after it, or would be written over another file. `others`
 /// are the files that further options name; paths count from `folder`.
-///
-/// # Errors
-/// Says which file, and why.
 pub fn check(folder: &Path, reports: &[ReportRequest], others: Vec<NamedFile<'_>>) -> crate::Result<()> {
     let files = reports.iter().filter(|report| !report.is_stdout());
     for report in files.clone() {
@@ -181,9 +175,6 @@ pub fn conclude(
 
 /// Writes every report that is asked for; to the file of `$GITHUB_STEP_SUMMARY` it is added, for that is the page of the
 /// whole step.
-///
-/// # Errors
-/// When one cannot be written.
 pub fn write(folder: &Path, reports: &[ReportRequest], gate: &Gate, out: &mut dyn Write) -> crate::Result<()> {
     let step_summary = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from);
     write_reports(folder, reports, gate, step_summary.as_deref(), out)

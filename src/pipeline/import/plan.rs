@@ -162,9 +162,6 @@ impl<'a> Plan<'a> {
     }
 
     /// Takes in what a source holds.
-    ///
-    /// # Errors
-    /// When a run cannot be placed in time, or the repository cannot be read.
     pub(super) fn take(&mut self, format: &'static Format, imported: Imported) -> crate::Result<()> {
         let Imported { tool, tool_version, runs, .. } = imported;
         let several = runs.iter().map(|run| &run.suite).collect::<BTreeSet<_>>().len() > 1;
@@ -321,9 +318,6 @@ fn first_free(taken: &BTreeSet<DateTime<Utc>>, second: DateTime<Utc>) -> DateTim
 }
 
 /// The commit that a source names by something else than its id.
-///
-/// # Errors
-/// Names the place where the repository knows nothing of that name.
 fn looked_up(store: &Store, name: &str, place: &str) -> crate::Result<Commit> {
     match history::commit_at(store, name) {
         Ok(Some(commit)) => Ok(commit),

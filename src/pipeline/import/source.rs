@@ -1,14 +1,18 @@
-//! Files and folders that are to be imported, read within bounds and without following a link.
+//! Files and folders that are to be imported, read within bounds and without following a link; and one of them as a run,
+//! for a command that compares and records nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::Context as _;
+use chrono::DateTime;
 
+use super::convert;
+use crate::error::Context as _;
 use crate::{Advice, Error};
 use sprag_formats::{Format, registry};
 use sprag_model::foreign::Output;
+use sprag_model::run::RecordedRun;
 
 /// The most bytes that one import reads where nothing else is said: ten times the largest history that is known.
 pub const MOST_BYTES: u64 = 256 << 20;
@@ -20,9 +24,6 @@ const MOST_FILES: usize = 200_000;
 const SIDECAR: &str = "-bin";
 
 /// What lies at a path: one file, with what belongs to it, or all files of a folder that a format could want.
-///
-/// # Errors
-/// When there is nothing, it is a link or no plain file, or it is larger than `most_bytes`.
 pub fn read(path: &Path, most_bytes: u64) -> crate::Result<Vec<Output>> {
     let metadata = fs::metadata(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let mut budget = Budget { path, left: most_bytes, most_bytes };
@@ -45,9 +46,6 @@ pub fn read(path: &Path, most_bytes: u64) -> crate::Result<Vec<Output>> {
 
 /// The one format that these outputs are of, with those of them that it reads: the named one, else the one that
 /// recognises them.
-///
-/// # Errors
-/// When the name is unknown, none recognises them, or several do.
 pub fn format(path: &Path, outputs: Vec<Output>, named: Option<&str>) -> crate::Result<(&'static Format, Vec<Output>)> {
     let format = chosen(path, &outputs, named)?;
     // A folder may hold more than the format's files; a file alone may be called anything.
@@ -157,6 +155,36 @@ fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> crate::Result<Vec<(PathB
     }
     found.sort_by(|a, b| a.1.cmp(&b.1));
     Ok(found)
+}
+
+/// Reads a file or folder in a format that is known; of several runs in it the newest counts, with a word on the others.
+pub fn foreign(path: &Path) -> crate::Result<RecordedRun> {
+    let outputs = read(path, MOST_BYTES)?;
+    // A text with Trueno's head is one of Criterion's, too.
+    let is_trueno = registry::recognise(&outputs).iter().any(|format| format.name == "trueno");
+    let named = is_trueno.then_some("trueno");
+    let (format, outputs) = format(path, outputs, named).map_err(|error| Advice {
+        message: error.to_string(),
+        hint:
+            "give a record, a baseline, or results in a format that `sprag import --list` names; what has to be named \
+               there is recorded first"
+                .to_owned(),
+    })?;
+    let mut imported =
+        (format.read)(&outputs).with_context(|| format!("cannot read `{}` as {}", path.display(), format.name))?;
+    if imported.runs.len() > 1 {
+        let shown = path.display();
+        crate::notices::note(&format!("`{shown}` holds {} runs; the newest counts", imported.runs.len()));
+    }
+    imported.runs.sort_by_key(|run| run.time);
+    let newest = imported.runs.pop().with_context(|| format!("`{}` holds no run", path.display()))?;
+    let of = convert::Source { format: format.name, tool: imported.tool, tool_version: imported.tool_version };
+    // Equal files give equal runs: what a file does not tell is the same of all of them.
+    let time = newest.time.unwrap_or(DateTime::UNIX_EPOCH);
+    let (suite, machine) = (format.name.to_owned(), convert::NO_MACHINE.to_owned());
+    let run = convert::run(&of, newest, convert::Place { suite, commit: None, machine, time });
+    let (id, ..) = run.to_record();
+    Ok(RecordedRun { path: path.display().to_string(), id, run })
 }
 
 #[cfg(test)]

@@ -66,9 +66,6 @@ impl ApexXReport {
 
 /// Times the kernels and writes the report. Whether it came about: where a kernel is wrong or the process fails there
 /// is no report, an older file stands as it was, and a warning says why.
-///
-/// # Errors
-/// When a file cannot be written.
 pub fn write(
     report: &ApexXReport,
     measured: &MeasuredSuites,

@@ -29,9 +29,6 @@ pub struct Worktree {
 
 impl Worktree {
     /// Checks a commit out, and tells what of it cannot be.
-    ///
-    /// # Errors
-    /// When there is no place for it, or its files are not all here.
     pub fn check_out(project: &Project, commit: &Commit) -> crate::Result<Worktree> {
         let temporary = std::env::temp_dir();
         let parent = fs::canonicalize(&temporary)
@@ -90,9 +87,6 @@ pub struct CommitBuild {
 ///
 /// The folder that Cargo builds in stays, so that dependencies are compiled once. Programs are not kept: what one would
 /// be the build of, beside its commit, compiler, flags and settings of Cargo, is more than its name could tell.
-///
-/// # Errors
-/// When the commit holds no sources of Sprag, or they cannot be built.
 pub fn build(project: &Project, suite: &Suite, commit: &Commit, host: MeasureHost<'_>) -> crate::Result<CommitBuild> {
     let worktree = Worktree::check_out(project, commit)?;
     let short = commit.short();

@@ -74,10 +74,6 @@ pub struct MeasuredSuites {
 }
 
 /// Measures the suites one after another.
-///
-/// # Errors
-/// When filters leave nothing in any suite, and when a commit cannot be built. A suite that cannot run gives a run that
-/// says so; one of which this shard holds nothing gives none.
 pub fn measure(
     project: &Project,
     suites: &[(&str, &config::Suite)],
@@ -156,9 +152,6 @@ fn measure_suite(
 }
 
 /// Builds a commit in its worktree, and has it measured without another build step.
-///
-/// # Errors
-/// When it cannot be built, or the folder of the suite does not lie in the worktree.
 pub fn build_commit(
     command_suite: &mut CommandSuite,
     root: &Path,
@@ -186,9 +179,6 @@ pub fn build_commit(
 }
 
 /// A suite of the configuration as it is to be measured.
-///
-/// # Errors
-/// When a suite of TensorRT names no engine, or shapes that cannot be.
 fn description(
     project: &Project,
     name: &str,

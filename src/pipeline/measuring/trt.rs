@@ -62,18 +62,12 @@ impl TrtOptions {
     }
 
     /// Tells before anything is measured what would end it later.
-    ///
-    /// # Errors
-    /// The first suite of TensorRT whose plan cannot be.
     pub fn check(&self, project: &Project, asked: &[(&str, &Suite)]) -> Result<(), Advice> {
         let suites = asked.iter().filter(|(_, suite)| suite.kind == SuiteKind::Trt);
         suites.into_iter().try_for_each(|(name, suite)| self.plan(project, name, suite).map(drop))
     }
 
     /// What a suite is to time.
-    ///
-    /// # Errors
-    /// As [`TrtOptions::from_args`].
     pub fn plan(&self, project: &Project, name: &str, suite: &Suite) -> Result<TrtSuite, Advice> {
         let in_project = |path: &Option<PathBuf>| path.as_ref().map(|path| project.root.join(path));
         let configured = || Some((in_project(&suite.engine)?, suite.engine.as_ref()?.display().to_string()));

@@ -50,9 +50,6 @@ pub fn add(
 }
 
 /// Takes the file that the history refuses out of the good ones.
-///
-/// # Errors
-/// Gives the error back where it blames none of them.
 fn refused(good: &mut Vec<Incoming>, error: crate::Error) -> crate::Result<Bad> {
     let history_error = error.cause::<HistoryError>();
     let place = history_error.and_then(|error| good.iter().position(|one| error.blames(&one.record.path)));

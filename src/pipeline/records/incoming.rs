@@ -58,9 +58,6 @@ impl Bad {
 }
 
 /// Reads files and folders, in their order; relative ones count from `folder`.
-///
-/// # Errors
-/// When there are more files or bytes than one call takes, or a folder holds none or cannot be listed.
 pub(super) fn read(folder: &Path, paths: &[PathBuf], input: &mut dyn Read) -> crate::Result<(Vec<Incoming>, Vec<Bad>)> {
     let mut reader = Reader { good: Vec::new(), bad: Vec::new(), bytes: 0, entries: 0 };
     let mut has_input = false;

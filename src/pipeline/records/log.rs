@@ -98,7 +98,7 @@ fn heads(
     entries: &[Entry],
 ) -> crate::Result<(Vec<RunHead>, usize)> {
     if is_own_branch {
-        let decoded = crate::run_cache::decode(project, store, entries)?;
+        let decoded = crate::cache::decode(project, store, entries)?;
         let heads = decoded.runs.into_heads().into_iter().map(|(head, _)| head);
         return Ok((heads.collect(), decoded.quarantined.len()));
     }

@@ -58,7 +58,7 @@ pub fn cache(folder: &Path, out: &mut dyn Write) -> crate::Result<Exit> {
     if !facts.quarantined.is_empty() {
         writeln!(out, "{} quarantined", count(facts.quarantined.len(), "record"))?;
     }
-    match crate::run_cache::size(&project) {
+    match crate::cache::size(&project) {
         Some((files, bytes)) => {
             writeln!(out, "kept in {} of {bytes} bytes under `.sprag/cache`", count(files, "file"))?;
         }

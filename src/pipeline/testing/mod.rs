@@ -21,7 +21,6 @@
 //! Nothing passes by accident: what is missing, empty, no number or undecided fails. `docs/LIBRARY.md` has the whole.
 
 mod data;
-mod file;
 mod measurer;
 mod processes;
 mod compare;

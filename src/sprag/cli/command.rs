@@ -4,16 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::detect::DetectArgs;
 use super::export::ExportCommand;
 use super::gate::{BaselineCommand, CheckArgs, CompareArgs};
-use super::history::HistoryCommand;
-use super::import::ImportArgs;
+use super::history::{HistoryCommand, ImportArgs};
 use super::kernels::KernelsCommand;
 use super::release::ReleaseCommand;
 use super::replay::ReplayCommand;
 use super::run::{RunArgs, WeeklyArgs};
-use super::trend::TrendArgs;
+use super::trend::{DetectArgs, TrendArgs};
 use sprag_pipeline::init::{digest, repository};
 
 /// Reads the command line of this process; on a fault or a call for help it prints and exits.
@@ -21,13 +19,13 @@ pub fn parse() -> Cli {
     Cli::parse()
 }
 
-/// Keeps compute kernels fast: measures them, records every result in git, and shows what got slower.
+/// Measure compute kernels, record every result in git, and find what got slower.
 #[derive(Debug, Parser)]
 #[command(name = "sprag", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done or pass; 1 regressed or a check failed; 2 usage, or it could not work; \
     3 inconclusive, not comparable or no baseline (check and compare); 4 integrity; 5 could not measure.")]
 pub struct Cli {
-    /// Work as if started in this folder.
+    /// Run as if started in this folder.
     #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER")]
     pub repo: Option<PathBuf>,
     /// What to do.
@@ -35,58 +33,57 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// The scheduled build: run every suite, record, analyse, render the site, print the digest.
+    /// Run the scheduled build: measure every suite, record, analyse, render the site and print the digest.
     Weekly(WeeklyArgs),
-    /// Measure suites.
+    /// Run benchmark suites.
     Run(Box<RunArgs>),
-    /// Gate: hold the newest run of this machine at HEAD against a baseline, a release or the sessions before it.
+    /// Compare the newest run at HEAD with a baseline, a release or earlier sessions, and fail on a regression.
     Check(CheckArgs),
-    /// Compare two commits, tags or files by what was recorded of them, or build and measure both in turns (`--measure`).
+    /// Compare two commits, tags or files by their recorded results, or build and measure both now (`--measure`).
     Compare(CompareArgs),
-    /// Change points of any table of histories.
+    /// Find change points in a CSV table of time series.
     Detect(DetectArgs),
-    /// Events, change points and drifts over the recorded history.
+    /// Show regressions, improvements and drifts over the recorded history.
     Trend(TrendArgs),
-    /// Make baselines.
+    /// Create, accept, list and compare baselines.
     #[command(subcommand)]
     Baseline(BaselineCommand),
-    /// Record what other tools measured, whole histories of theirs too.
+    /// Import results of other benchmark tools into the history.
     Import(ImportArgs),
-    /// Record finished runs; list, share, check and prove what is recorded.
+    /// Record finished runs; list, sync, check and prove the history.
     #[command(subcommand)]
     History(HistoryCommand),
     /// Render the site from the recorded history, without measuring.
     Site(SiteArgs),
-    /// Write the recorded history in other forms.
+    /// Export the recorded history.
     #[command(subcommand)]
     Export(ExportCommand),
-    /// Print the JSON Schema of a file that sprag writes, or the list of them.
+    /// Print the JSON Schema of a file that sprag writes, or list all schemas.
     Schema(SchemaArgs),
-    /// Releases: their checklist, filled from what is recorded, and what others can verify of it.
+    /// Fill the checklist of a release, and write or verify its evidence.
     #[command(subcommand)]
     Release(ReleaseCommand),
-    /// Manifests of deterministic runs: the digests of settings and files, and of what a selection chose.
+    /// Record and verify reproducible runs by hashing their settings, files and outputs.
     #[command(subcommand)]
     Replay(ReplayCommand),
-    /// Run the golden cases of folders against this build.
+    /// Run golden cases against this build.
     Conformance(ConformanceArgs),
-    /// Tell what this machine can measure and how noisily, and what to change about it.
+    /// Check what this machine can measure, how noisy it is, and what to improve.
     Doctor(DoctorArgs),
-    /// Set a project up: `sprag.toml`, workflows of GitHub, and where baselines lie. Nothing is replaced unasked.
+    /// Set up a project: `sprag.toml`, GitHub workflows and the baselines folder. Existing files are kept.
     Init(InitArgs),
-    /// Generate a repository with planted changes, and its site.
+    /// Generate a demo repository with known changes, and its site.
     Demo(DemoArgs),
-    /// Print the script by which a shell completes the command line.
+    /// Print the completion script of a shell.
     Completions(CompletionsArgs),
-    /// Write the manual pages, one a command.
+    /// Write the manual pages, one per command.
     Man(ManArgs),
-    /// Compile the CUDA kernels in every variant, or check them on the device.
+    /// Compile every CUDA kernel, or check each one on the device.
     #[command(subcommand)]
     Kernels(KernelsCommand),
-    /// Measure as a worker process: a plan on standard input, messages on standard output.
+    /// Measure as a worker process: reads a plan from stdin, writes messages to stdout.
     #[command(hide = true)]
     Worker(WorkerArgs),
     /// Lead the process group of a command, and kill it when standard input ends; or keep a folder, and remove it then.
@@ -94,7 +91,6 @@ pub enum Command {
     Guard(GuardArgs),
 }
 
-/// Options of `worker`.
 #[derive(Args, Debug)]
 pub struct WorkerArgs {
     /// What to do with the plan.
@@ -105,7 +101,6 @@ pub struct WorkerArgs {
     pub gpu: Option<String>,
 }
 
-/// Options of `guard`.
 #[derive(Args, Debug)]
 pub struct GuardArgs {
     /// The folder to remove.
@@ -128,26 +123,23 @@ pub enum Task {
     Count,
 }
 
-/// Options of `site`.
 #[derive(Args, Debug)]
 pub struct SiteArgs {
     /// The folder of the site (default: `out` of `[site]`, or `_site`).
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Write nothing: prove that the folder is, byte for byte, what a clean rebuild gives. Exits with 1 where it is not.
+    /// Write nothing; check that the folder equals a clean rebuild byte for byte. Exits with 1 if it does not.
     #[arg(long)]
     pub check: bool,
 }
 
-/// Options of `schema`.
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
-    /// Which one, such as `run-2`; all of them are listed where absent.
+    /// The schema, such as `run-2` (default: list all).
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
 
-/// Options of `conformance`.
 #[derive(Args, Debug)]
 pub struct ConformanceArgs {
     /// Folders with golden cases.
@@ -155,50 +147,46 @@ pub struct ConformanceArgs {
     pub folders: Vec<PathBuf>,
 }
 
-/// Options of `doctor`.
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
-    /// Fewer and shorter worker processes: done in about two seconds, with rougher figures of noise.
+    /// Use fewer and shorter worker processes: about two seconds, with rougher noise figures.
     #[arg(long)]
     pub quick: bool,
-    /// Print one JSON document instead of text; `docs/DOCTOR.md` describes it.
+    /// Print JSON instead of text (see docs/DOCTOR.md).
     #[arg(long)]
     pub json: bool,
 }
 
-/// Options of `demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
-    /// Where to make the repository; must not exist or be empty.
+    /// The folder to create; it must be empty or not exist.
     #[arg(default_value = "sprag-demo", value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// What all generated numbers follow from.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
 
-/// Options of `init`.
 #[derive(Args, Debug)]
-#[command(after_help = "docs/CI.md says what the workflows do, and what a repository needs for them.")]
+#[command(after_help = "See docs/CI.md for what the workflows do and need.")]
 pub struct InitArgs {
-    /// Write nothing: say what would be written.
+    /// Print what would be written, and write nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Replace files that are there and hold something else; `sprag.toml` and those of `release/` never.
+    /// Replace existing files that differ, except `sprag.toml` and the files in `release/`.
     #[arg(long, conflicts_with = "keep")]
     pub force: bool,
-    /// Leave such files as they are, and write the others; with neither of the two nothing is written.
+    /// Keep existing files that differ, and write the others. Without `--force` or `--keep`, nothing is written then.
     #[arg(long)]
     pub keep: bool,
-    /// The repository on GitHub whose releases of Sprag the workflows download, as `OWNER/NAME`.
+    /// The GitHub repository from which workflows download Sprag, as `OWNER/NAME`.
     #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
     pub download_from: Option<String>,
-    /// The SHA-256 of the file `SHA256SUMS` of that release: nothing else is run.
+    /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
     #[arg(long, value_name = "DIGEST", value_parser = digest)]
     pub sha256: Option<String>,
 }
 
-/// Options of `completions`.
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
     /// The shell.
@@ -206,10 +194,9 @@ pub struct CompletionsArgs {
     pub shell: clap_complete::Shell,
 }
 
-/// Options of `man`.
 #[derive(Args, Debug)]
 pub struct ManArgs {
-    /// The folder that they go to; it is made where it is not there.
+    /// The output folder; it is created if needed.
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
 }

@@ -17,10 +17,9 @@ pub enum ExportCommand {
     Openmetrics(ExportTextArgs),
 }
 
-/// Options of `export parquet`.
 #[derive(Args, Debug)]
 pub struct ExportParquetArgs {
-    /// The folder to write; one that holds anything but an earlier export is left alone.
+    /// The output folder; it must be new, empty or an earlier export.
     #[arg(long, required = true, value_name = "FOLDER")]
     pub out: PathBuf,
     /// Which runs.
@@ -28,10 +27,9 @@ pub struct ExportParquetArgs {
     pub selection: SelectionArgs,
 }
 
-/// Options of `export csv`.
 #[derive(Args, Debug)]
 pub struct ExportCsvArgs {
-    /// Write the long form, one line a commit, benchmark and metric: of several runs of a commit the newest counts.
+    /// Write the long form: one line per commit, benchmark and metric, from the newest run of each commit.
     #[arg(long)]
     pub long: bool,
     /// As for any text.

@@ -10,10 +10,9 @@ use super::words::{Word, words};
 use sprag_pipeline::gate::Inconclusive;
 
 /// What the exit codes of the commands that judge mean.
-const EXITS: &str = "Exit codes: 0 pass; 1 something is worse or missing; 2 used wrongly; 3 inconclusive, not comparable or \
-    without a baseline (see --inconclusive); 4 a record is damaged; 5 what should be judged was not measured.";
+const EXITS: &str = "Exit codes: 0 pass; 1 regressed or missing; 2 usage error; 3 inconclusive, not comparable or no \
+    baseline (see --inconclusive); 4 a record is damaged; 5 not measured.";
 
-/// Options of `check`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXITS)]
 pub struct CheckArgs {
@@ -24,47 +23,47 @@ pub struct CheckArgs {
     /// truth of tt-metal (default: the newest run of this machine at HEAD).
     #[arg(long, value_name = "FILE", conflicts_with = "measure")]
     pub run: Option<PathBuf>,
-    /// Measure now what is judged, as `--quick`, `--rigorous`, `--budget` and `--pin` say; nothing of it is recorded.
+    /// Measure now instead of using a recorded run. Nothing is recorded.
     #[arg(long)]
     pub measure: bool,
     /// How much time `--measure` may take.
     #[command(flatten)]
     pub effort: EffortArgs,
-    /// What to hold it against: a baseline file, a run file, a commit, a tag, `baseline` or `history`.
+    /// What to compare with: a baseline file, a run file, a commit, a tag, `baseline` or `history`.
     ///
-    /// By default the baseline of the class of this machine; where there is none, the last release (a tag such as v1.2) that
-    /// has a run; where there is none either, the last eight sessions of this machine before it.
+    /// The default is the baseline of this machine class. Without one, it is the last release (a tag such as v1.2) that has
+    /// a run. Without that, it is the last eight sessions of this machine.
     #[arg(long, value_name = "WHAT")]
     pub against: Option<String>,
-    /// The baseline file to hold it against; for a foreign file one of its own kind.
+    /// The baseline file to compare with. A file of another tool needs a baseline of the same tool.
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     pub baseline: Option<PathBuf>,
-    /// Judge and print as Trueno's or tt-metal's own check does, with all that it passes over; for files of theirs only.
+    /// Judge and print exactly as the check of Trueno or tt-metal does, for their files only.
     #[arg(long, requires_all = ["run", "baseline"])]
     pub compatible: bool,
-    /// Judge by the rules of this file, which holds `[rules]` as sprag.toml does; they go before those of a baseline.
+    /// Use the rules of this file instead of those of the baseline. It holds `[rules]`, as sprag.toml does.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Write what was found to a file: json, md, junit, sarif, github, summary or trend, as `FORMAT=PATH`; may be given
-    /// several times, and `-` is standard output.
+    /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given
+    /// several times.
     #[arg(long = "report", value_name = "FORMAT=PATH")]
     pub reports: Vec<String>,
-    /// Write what the check found to this file in the form of Apex-X.
+    /// Write the summary of Apex-X to this file.
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
     /// Write the trend artifact of Apex-X to this file.
     #[arg(long, value_name = "FILE")]
     pub trend_output: Option<PathBuf>,
-    /// Judge nothing; replay the history through the rules, and say how often each would have been wrong and what it finds.
+    /// Replay the history through the rules, and print how often each rule is wrong. Judges nothing.
     #[arg(long, conflicts_with_all = ["run", "measure", "against", "baseline", "summary", "trend_output", "bisect"])]
     pub calibrate: bool,
-    /// With `--calibrate`: print one JSON object in place of the tables.
+    /// With `--calibrate`: print JSON instead of tables.
     #[arg(long, requires = "calibrate")]
     pub json: bool,
-    /// Exit as `git bisect run` wants it: 0 good, 1 slower, 125 cannot tell, 128 used wrongly.
+    /// Exit as `git bisect run` expects: 0 good, 1 slower, 125 skip, 128 usage error.
     #[arg(long)]
     pub bisect: bool,
-    /// The exit code of a check that comes out inconclusive, not comparable or without a baseline.
+    /// What to do when the check is inconclusive, not comparable or has no baseline.
     #[arg(long, value_parser = words(&INCONCLUSIVE), default_value = "report")]
     pub inconclusive: Inconclusive,
 }
@@ -76,29 +75,26 @@ const INCONCLUSIVE: [Word<Inconclusive>; 3] = [
     ("fail", "Exit with 1", Inconclusive::Fail),
 ];
 
-/// Options of `compare`.
 #[derive(Args, Debug)]
 #[command(after_help = EXITS)]
 pub struct CompareArgs {
-    /// The base: a commit, a tag, a run file, a baseline file, or results of another tool; with `--measure` a revision, or for
-    /// a suite of the kind `cpu` the path of a `sprag` program.
+    /// The base: a commit, a tag, a run file, a baseline file, or results of another tool. With `--measure`: a revision, or the
+    /// path of a `sprag` program for a `cpu` suite.
     #[arg(value_name = "BASE")]
     pub base: String,
-    /// What is held against it, likewise, but no baseline.
+    /// The other side: the same, except a baseline.
     #[arg(value_name = "OTHER")]
     pub other: String,
-    /// Build and measure both now, taking turns, in place of looking at what was recorded; `--quick`, `--rigorous`, `--budget`,
-    /// `--pin` and `--filter` say how much.
+    /// Build both and measure them interleaved, instead of comparing recorded results.
     #[arg(long)]
     pub measure: bool,
-    /// Only this suite; may be given several times (with `--measure` one of the kind `cpu` or
-    /// `command`; the only one of these, or `cpu`, where none is named).
+    /// Only this suite; may be given several times. With `--measure`: one suite of the kind `cpu` or `command`.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// Print only what changed or could not be judged; counts are of all, and so are the files of `--report`.
+    /// Print only what changed or could not be judged. Counts and reports cover everything.
     #[arg(long)]
     pub only_changed: bool,
-    /// Judge by the rules of this file, which holds `[rules]` as sprag.toml does; they go before those of a baseline.
+    /// Use the rules of this file instead of those of the baseline. It holds `[rules]`, as sprag.toml does.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
     /// With `--measure`: only benchmarks whose id contains this text; may be given several times.
@@ -107,20 +103,20 @@ pub struct CompareArgs {
     /// How much time `--measure` may take.
     #[command(flatten)]
     pub effort: PairEffortArgs,
-    /// Write what was found to a file: json, md, junit, sarif, github, summary or trend, as `FORMAT=PATH`; may be given
-    /// several times, and `-` is standard output.
+    /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given
+    /// several times.
     #[arg(long = "report", value_name = "FORMAT=PATH")]
     pub reports: Vec<String>,
-    /// Print one JSON object in place of the table.
+    /// Print JSON instead of the table.
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
-    /// Print Markdown in place of the table.
+    /// Print Markdown instead of the table.
     #[arg(long)]
     pub markdown: bool,
-    /// Exit as `git bisect run` wants it: 0 good, 1 slower, 125 cannot tell, 128 used wrongly.
+    /// Exit as `git bisect run` expects: 0 good, 1 slower, 125 skip, 128 usage error.
     #[arg(long)]
     pub bisect: bool,
-    /// The exit code of a comparison that comes out inconclusive, not comparable or without a baseline.
+    /// What to do when the comparison is inconclusive, not comparable or has no baseline.
     #[arg(long, value_parser = words(&INCONCLUSIVE), default_value = "report")]
     pub inconclusive: Inconclusive,
 }
@@ -130,23 +126,22 @@ pub struct CompareArgs {
 pub enum BaselineCommand {
     /// Write a baseline from the newest run of this machine at HEAD; the old one goes to `baselines/archive/`.
     Emit(BaselineEmitArgs),
-    /// Make a proposed baseline, or the newest run of this machine at HEAD, what later runs are held against.
+    /// Accept a proposed baseline, or the newest run of this machine at HEAD, as the baseline in use.
     #[command(
         after_help = "The old one goes to baselines/archive/ as it is. --metric takes over some metrics only: that is how \
         an intended slowdown of one kernel is accepted."
     )]
     Accept(BaselineAcceptArgs),
-    /// List the baselines: of what they are, by which rules they judge, and who accepted them.
+    /// List the baselines with their commits, rules and who accepted them.
     List(BaselineListArgs),
-    /// Tell what differs between two baselines, metric by metric, the largest change first.
+    /// Show the differences between two baselines by metric, largest change first.
     #[command(
-        after_help = "Without FILE, each baseline is held against the one it replaced. One FILE is held against the \
-        one it replaced where it is in use, else against the one in use. A diff judges nothing: it exits with 0."
+        after_help = "Without FILE, each baseline is compared with the one it replaced. One FILE is compared with the \
+        one it replaced if it is in use, else with the one in use. A diff judges nothing and exits with 0."
     )]
     Diff(BaselineDiffArgs),
 }
 
-/// Options of `baseline emit`.
 #[derive(Args, Debug)]
 pub struct BaselineEmitArgs {
     /// Only this suite; may be given several times.
@@ -158,68 +153,64 @@ pub struct BaselineEmitArgs {
     /// Take the recorded runs of this machine at that commit or tag.
     #[arg(long, value_name = "REV", conflicts_with = "run")]
     pub from: Option<String>,
-    /// Write the baseline to this file, to be reviewed and accepted; one that is there stays as it is.
+    /// Write the baseline to this new file, to be reviewed and accepted.
     ///
-    /// The baseline of a report of Apex-X, in its own format, goes nowhere else.
+    /// A report of Apex-X needs this option: its baseline keeps its own format.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// A word on why, kept in the file.
+    /// A note on why, stored in the file.
     #[arg(long, value_name = "TEXT")]
     pub notes: Option<String>,
 }
 
-/// Options of `baseline accept`.
 #[derive(Args, Debug)]
 pub struct BaselineAcceptArgs {
-    /// A baseline that `baseline emit --output` wrote, or one of the archive (default: what the newest run of this machine at
-    /// HEAD comes to).
+    /// A baseline that `baseline emit --output` wrote, or one of the archive (default: taken from the newest run of this
+    /// machine at HEAD).
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Why; kept in the file.
+    /// The reason; stored in the file.
     #[arg(long, value_name = "TEXT")]
     pub why: String,
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// Take over only metrics whose key, `<benchmark id> <metric>`, contains this text; all others stay as they are. May be
-    /// given several times.
+    /// Accept only metrics whose key, `<benchmark id> <metric>`, contains this text. May be given several times.
     #[arg(long = "metric", value_name = "TEXT")]
     pub metrics: Vec<String>,
-    /// Take a run that has some benchmarks only: those that it lacks stay as they are.
+    /// Accept a run of some benchmarks only; the others keep their values.
     #[arg(long)]
     pub partial: bool,
-    /// Take a run that measured files which no commit holds.
+    /// Accept a run that measured uncommitted changes.
     #[arg(long)]
     pub dirty: bool,
 }
 
-/// Options of `baseline list`.
 #[derive(Args, Debug)]
 pub struct BaselineListArgs {
-    /// List those of the archive, too.
+    /// Include the archive.
     #[arg(long)]
     pub archive: bool,
-    /// Print one JSON object in place of the table.
+    /// Print JSON instead of the table.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Options of `baseline diff`.
 #[derive(Args, Debug)]
 pub struct BaselineDiffArgs {
-    /// The baseline that was before.
+    /// The earlier baseline.
     #[arg(value_name = "FILE")]
     pub from: Option<PathBuf>,
-    /// The baseline that came after.
+    /// The later baseline.
     #[arg(value_name = "OTHER", conflicts_with = "run")]
     pub to: Option<PathBuf>,
-    /// Hold it against what the newest run of this machine at HEAD comes to.
+    /// Compare with the newest run of this machine at HEAD.
     #[arg(long)]
     pub run: bool,
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// Print one JSON object in place of the table.
+    /// Print JSON instead of the table.
     #[arg(long)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! The options of `history`.
+//! The options of `history` and `import`.
 
 use std::path::PathBuf;
 
@@ -13,24 +13,23 @@ use sprag_model::run::RunStatus;
 pub enum HistoryCommand {
     /// Record finished run files, as `run --output-run` writes them, all in one commit.
     Add(HistoryAddArgs),
-    /// Bring the history and that of a remote together: fetch, send what it lacks without force, follow.
-    #[command(after_help = "Only records are ever sent. Whatever happens, they stay on the local branch.")]
+    /// Synchronise the history with a remote: fetch, merge and push records, never by force.
+    #[command(after_help = "Only records are pushed. They always stay on the local branch.")]
     Sync(HistorySyncArgs),
     /// List the recorded runs, newest first.
     Log(LogArgs),
-    /// Check that the history holds together: exit 4 on damage; with --repair, put it right.
+    /// Check the integrity of the history. Exits with 4 on damage; `--repair` repairs it.
     Fsck(FsckArgs),
-    /// Print the root over all runs: noted down elsewhere, it shows later that nothing was rewritten.
+    /// Print the Merkle root of all runs. Note it down elsewhere to detect a rewritten history.
     Root(RootArgs),
-    /// Prove that a run is in the history, or that the history begins with what it had; or check such a proof.
+    /// Prove that a run is in the history or that the history only grew; or check such a proof.
     Prove(ProveArgs),
-    /// Decode the runs that the cache does not hold yet, and tell what it holds.
+    /// Fill the cache of decoded runs, and print its size.
     ///
     /// Commands that read the whole history do the same by themselves. SPRAG_CACHE=off switches the cache off.
     Cache,
 }
 
-/// Options of `history add`.
 #[derive(Args, Debug)]
 pub struct HistoryAddArgs {
     /// Run files; folders, of which every `*.json` below is taken; `-` for one run on standard input.
@@ -39,12 +38,11 @@ pub struct HistoryAddArgs {
     /// their content are checked. Links are not followed. A record that the history has already is nothing to do.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Record the good files also where some are bad, name the bad ones, and exit with 1.
+    /// Record the good files even if some are bad; report the bad ones and exit with 1.
     #[arg(long)]
     pub skip_bad: bool,
 }
 
-/// Options of `history sync`.
 #[derive(Args, Debug)]
 pub struct HistorySyncArgs {
     /// The remote (default: that of the branch's upstream, else `origin`, else the only one).
@@ -53,7 +51,7 @@ pub struct HistorySyncArgs {
     /// What to do where the remote has lost records that it had after the last sync.
     #[arg(long, value_name = "WHAT", value_parser = words(&AFTER_REWRITE))]
     pub after_rewrite: Option<AfterRewrite>,
-    /// Fetch, and only say what would be sent.
+    /// Fetch, and print what would be pushed.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -75,7 +73,6 @@ const STATUSES: [Word<RunStatus>; 3] = [
     ("failed", "It broke", RunStatus::Failed),
 ];
 
-/// Options of `history log`.
 #[derive(Args, Debug)]
 pub struct LogArgs {
     /// Only this suite; may be given several times.
@@ -96,32 +93,30 @@ pub struct LogArgs {
     /// Only runs up to this time; of a date, up to its end.
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
-    /// Read this branch (default: `ref` of `[history]`, or the branch that is checked out).
+    /// Read this branch (default: `ref` of `[history]`, or the current branch).
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
-    /// List so many at most; 0 lists all.
+    /// The most runs to list; 0 lists all.
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub limit: usize,
-    /// Print one JSON document in place of the list.
+    /// Print JSON instead of the list.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Options of `history fsck`.
 #[derive(Args, Debug)]
 pub struct FsckArgs {
-    /// Set damaged files aside, bring back lost records and let working trees catch up; nothing is deleted.
+    /// Quarantine damaged files, restore lost records and update working trees. Nothing is deleted.
     #[arg(long)]
     pub repair: bool,
     /// A root that `history root` gave earlier: the history must still begin with the runs below it.
     #[arg(long, value_name = "ROOT")]
     pub against: Option<String>,
-    /// Print one JSON document in place of the list.
+    /// Print JSON instead of the list.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Options of `history root`.
 #[derive(Args, Debug)]
 pub struct RootArgs {
     /// Print one JSON document.
@@ -129,7 +124,6 @@ pub struct RootArgs {
     pub json: bool,
 }
 
-/// Options of `history prove`.
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["run", "since", "check"]))]
 pub struct ProveArgs {
@@ -148,4 +142,44 @@ pub struct ProveArgs {
     /// Write the proof to this file (default: standard output).
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// Files or folders of results: what another tool wrote.
+    #[arg(required_unless_present = "list", value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// The format, if it cannot be detected from the files; see `--list`.
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// The suite (default: what the source calls it, else the tool). With several in one source, what goes before each.
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub suite: Option<String>,
+    /// The machine that measured, in place of what the source calls it.
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub machine: Option<String>,
+    /// The commit that was measured where the source names none (default: that of HEAD), or `none`.
+    #[arg(long, value_name = "REVISION")]
+    pub commit: Option<String>,
+    /// When it was measured where the source does not tell, such as 2026-11-21T12:00:00Z (default: the commit's time).
+    #[arg(long, value_name = "TIME")]
+    pub time: Option<String>,
+    /// Print what would be recorded, and record nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The most bytes that one PATH may hold (default: 268435456).
+    #[arg(long, value_name = "N")]
+    pub max_bytes: Option<u64>,
+    /// List the formats that can be imported.
+    #[arg(long, conflicts_with = "paths")]
+    pub list: bool,
+}
+
+/// A name that is more than white space: one from a variable that is not set would stay in the history.
+fn name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        Err("a name is needed; is a variable not set?".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
 }

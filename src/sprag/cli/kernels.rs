@@ -6,40 +6,38 @@ use clap::{Args, Subcommand};
 /// What to do with the CUDA kernels.
 #[derive(Debug, Subcommand)]
 pub enum KernelsCommand {
-    /// Compile every kernel in every variant by NVRTC, without a device, and tell registers and spills.
+    /// Compile every kernel variant with NVRTC, without a device, and print registers and spills.
     Compile(KernelsCompileArgs),
-    /// Run every kernel in every variant on the device and compare with the CPU reference, at shapes nothing divides.
+    /// Run every kernel variant on the device, at odd shapes, and compare it with the CPU reference.
     Check(KernelsCheckArgs),
 }
 
-/// Options of `kernels compile`.
 #[derive(Args, Debug)]
 pub struct KernelsCompileArgs {
     /// Compile for these architectures, such as 90 for compute capability 9.0.
     #[arg(long = "arch", value_name = "N", value_delimiter = ',', default_values_t = [80, 90, 100])]
     #[arg(value_parser = architecture)]
     pub architectures: Vec<u32>,
-    /// Fail where registers spill, too.
+    /// Also fail if registers spill.
     #[arg(long)]
     pub no_spills: bool,
     /// List every kernel, not only those whose registers spill.
     #[arg(long)]
     pub all: bool,
-    /// Print one JSON object in place of the table.
+    /// Print JSON instead of the table.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Options of `kernels check`.
 #[derive(Args, Debug)]
 pub struct KernelsCheckArgs {
     /// Only checks whose name contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
-    /// What the random inputs follow from.
+    /// Random seed.
     #[arg(long, default_value_t = 123, value_name = "N")]
     pub seed: u64,
-    /// Print one JSON object in place of the list.
+    /// Print JSON instead of the list.
     #[arg(long)]
     pub json: bool,
 }

@@ -4,13 +4,10 @@ mod words;
 mod command;
 mod run;
 mod report;
-mod gpu;
 mod gate;
 mod export;
 mod kernels;
-mod import;
 mod history;
-mod detect;
 mod replay;
 mod release;
 mod trend;
@@ -20,16 +17,13 @@ pub use command::{
     Cli, Command, CompletionsArgs, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, InitArgs, ManArgs, SchemaArgs,
     SiteArgs, Task, WorkerArgs, parse,
 };
-pub use detect::DetectArgs;
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
 pub use gate::{BaselineCommand, CheckArgs, CompareArgs};
-pub use gpu::GpuBenchArgs;
-pub use history::HistoryCommand;
-pub use import::ImportArgs;
+pub use history::{HistoryCommand, ImportArgs};
 pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 pub use release::{AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs};
 pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
 pub use shells::{completions, man_pages};
-pub use trend::{TrendArgs, TrendFormat};
+pub use trend::{DetectArgs, TrendArgs, TrendFormat};

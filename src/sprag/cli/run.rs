@@ -5,23 +5,22 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::gpu::GpuBenchArgs;
-use super::report::{MOST_CALLS, ReportArgs, TrtArgs};
+use super::report::{GpuBenchArgs, MOST_CALLS, ReportArgs, TrtArgs};
 
 /// How much time measuring may take.
 #[derive(Args, Clone, Debug)]
 pub struct EffortArgs {
-    /// One worker process: done in seconds, without intervals.
+    /// One worker process: takes seconds, gives no intervals.
     #[arg(long, conflicts_with_all = ["rigorous", "budget"])]
     pub quick: bool,
-    /// Fifteen worker processes in place of five, or as many as the suite says where that is more: sees smaller changes.
+    /// At least fifteen worker processes instead of five: detects smaller changes.
     #[arg(long, conflicts_with = "budget")]
     pub rigorous: bool,
-    /// As many worker processes as fit this time a suite, such as `60s`; fewer once intervals are within 1 %, those of kernels
-    /// of the class `dram` left aside.
+    /// As many worker processes as fit in this time per suite, such as `60s`. Stops early once intervals are within 1 %,
+    /// except those of `dram` kernels.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub budget: Option<String>,
-    /// Keep worker processes on this processor, counted from 0.
+    /// Pin worker processes to this CPU, counted from 0.
     #[arg(long, value_name = "PROCESSOR")]
     pub pin: Option<u32>,
 }
@@ -29,18 +28,18 @@ pub struct EffortArgs {
 /// How much time measuring two builds against each other may take.
 #[derive(Args, Debug)]
 pub struct PairEffortArgs {
-    /// Three pairs of processes, one of each side, the fewest that can be judged (default: twice the `processes` of the suite,
-    /// so ten): sees large changes only.
+    /// Three process pairs, the fewest that can be judged: detects large changes only. The default is twice the `processes`
+    /// of the suite, so ten.
     #[arg(long, conflicts_with_all = ["rigorous", "budget"])]
     pub quick: bool,
-    /// Fifteen pairs of processes, or the default where that is more: sees smaller changes.
+    /// At least fifteen process pairs: detects smaller changes.
     #[arg(long, conflicts_with = "budget")]
     pub rigorous: bool,
-    /// As many pairs of processes as fit this time, such as `60s`; fewer once all intervals are within 1 %, those of kernels
-    /// of the class `dram` left aside.
+    /// As many process pairs as fit in this time, such as `60s`. Stops early once intervals are within 1 %, except those of
+    /// `dram` kernels.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub budget: Option<String>,
-    /// Keep both sides on this processor, counted from 0.
+    /// Pin both sides to this CPU, counted from 0.
     #[arg(long, value_name = "PROCESSOR")]
     pub pin: Option<u32>,
 }
@@ -65,7 +64,6 @@ impl EffortArgs {
     }
 }
 
-/// Options of `weekly`.
 #[derive(Args, Debug)]
 pub struct WeeklyArgs {
     /// How much time it may take.
@@ -76,7 +74,6 @@ pub struct WeeklyArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Options of `run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
     /// Only this suite; may be given several times.
@@ -88,35 +85,35 @@ pub struct RunArgs {
     /// How much time it may take.
     #[command(flatten)]
     pub effort: EffortArgs,
-    /// Measure one of n parts of each suite, such as `2/4`; without a value, the part that the build system tells.
+    /// Measure one of n parts of each suite, such as `2/4`. Without a value, the CI environment gives the part.
     ///
-    /// Looks at SPRAG_SHARD=i/n, then at the variables of Buildkite, Slurm arrays, Kubernetes indexed Jobs (with
+    /// Reads SPRAG_SHARD=i/n, then the variables of Buildkite, Slurm arrays, Kubernetes indexed Jobs (with
     /// JOB_COMPLETIONS or SPRAG_SHARDS) and GitHub (STRATEGY_JOB_INDEX and STRATEGY_JOB_TOTAL, which the workflow sets).
     /// All forms of a kernel share a part; a part without any benchmark ends well and leaves no record. `check` and the
     /// digest take the records of all parts, of one commit on one machine, as one run.
     #[arg(long, value_name = "I/N", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "output")]
     pub shard: Option<String>,
-    /// Count the instructions of one call of each CPU kernel, too, under Valgrind's tool Callgrind.
+    /// Also count the instructions of one call of each CPU kernel with Callgrind.
     ///
-    /// The metric `instructions` stands beside the times and is the same in every run of the same binary and inputs. It
-    /// is of the code that Valgrind knows: AVX2 where a kernel would take AVX-512. Kernels on several threads are left
-    /// out. Without Valgrind, or where a kernel cannot be counted, the run says why and its times stand.
+    /// The metric `instructions` is the same in every run of the same binary and inputs. Valgrind runs AVX2 code where a
+    /// kernel would use AVX-512. Kernels on several threads are skipped. If a kernel cannot be counted, the run says why and
+    /// keeps its times.
     #[arg(long)]
     pub count_instructions: bool,
-    /// Measure this commit in place of the working tree: a tag, `HEAD~3` or any other revision.
+    /// Measure this commit instead of the working tree: a tag, `HEAD~3` or any other revision.
     ///
-    /// It is checked out in a temporary folder and built there, by the settings of the present `sprag.toml`; suites of the
-    /// kind `command` by their `build`, those of the kind `cpu`, in the repository of Sprag alone, by Cargo. The run is
-    /// that of the commit. What cannot be built is an error, and no run.
+    /// The commit is checked out and built in a temporary folder, with the settings of the current `sprag.toml`. Suites of
+    /// the kind `command` use their `build`; those of the kind `cpu`, in the repository of Sprag only, use Cargo. A build
+    /// failure is an error; nothing is recorded.
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["output", "count_instructions", "retune"])]
     pub commit: Option<String>,
-    /// Choose the configurations of CUDA kernels anew, also where an earlier run has chosen.
+    /// Re-run CUDA autotuning even if a cached choice exists.
     ///
-    /// Choices are kept in `.sprag/autotune.json`, for exactly these kernels, compiler, driver and device. The one in
-    /// use stays unless another is faster by more than noise. Also `--quick` and `--budget` then choose, beyond their time.
+    /// Choices are cached in `.sprag/autotune.json` for exactly these kernels, compiler, driver and device. The one in use
+    /// stays unless another is faster by more than noise. Tuning takes extra time with `--quick` and `--budget`.
     #[arg(long)]
     pub retune: bool,
-    /// Commit the result to the history.
+    /// Record the result in the history.
     #[arg(long)]
     pub record: bool,
     /// Write the run's record to this file; with one suite only.

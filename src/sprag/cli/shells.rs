@@ -8,9 +8,6 @@ use clap_complete::Shell;
 use super::command::Cli;
 
 /// Writes the script by which a shell completes `sprag`.
-///
-/// # Errors
-/// When `out` cannot be written to.
 pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
     // Into memory first: the generator panics where it cannot write.
     let mut script = Vec::new();
@@ -19,9 +16,6 @@ pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The manual pages by file name, such as `sprag-history-add.1`: that of `sprag`, and one for each command that is shown.
-///
-/// # Errors
-/// When a page cannot be rendered.
 pub fn man_pages() -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();

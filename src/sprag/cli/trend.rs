@@ -1,4 +1,4 @@
-//! The options of `trend`.
+//! The options of `trend` and `detect`.
 
 use std::path::PathBuf;
 
@@ -6,23 +6,56 @@ use chrono::{DateTime, Utc};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
-use super::detect::{SENSITIVITIES, share};
-use super::words::words;
+use super::words::{Word, words};
 use sprag_pipeline::config::SensitivityName;
 
-/// Options of `trend`.
 #[derive(Args, Debug)]
-pub struct TrendArgs {
-    /// In which form to tell it.
-    #[arg(long, value_enum, default_value_t = TrendFormat::Table)]
-    pub format: TrendFormat,
-    /// Write it to this file in place of standard output.
+pub struct DetectArgs {
+    /// A table with the header `series,index,commit,time,value`, one row a point.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write the results to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How much it takes to call something a change, for all metrics (default: `sensitivity` of `[trend]`).
+    /// How much evidence a change needs.
+    #[arg(long, value_parser = words(&SENSITIVITIES), default_value = "balanced")]
+    pub sensitivity: SensitivityName,
+    /// The smallest relative change to report, such as 0.01 for 1 %.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub least: Option<f64>,
+    /// Higher values are better, as for rates.
+    #[arg(long)]
+    pub more_is_better: bool,
+    /// Report the changes for every prefix of each series, as if it grew point by point. The limit is one series of 20,000
+    /// points, or 400 series of 1,000.
+    #[arg(long)]
+    pub stream: bool,
+}
+
+/// How much evidence a change needs.
+pub(super) const SENSITIVITIES: [Word<SensitivityName>; 3] = [
+    ("strict", "Half of the false alarms, and fewer changes", SensitivityName::Strict),
+    ("balanced", "Well under one false alarm in ten thousand points", SensitivityName::Balanced),
+    ("loose", "More changes, and more false alarms", SensitivityName::Loose),
+];
+
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("from 0 to 1 is allowed (0.01 is 1 %)".to_owned()) }
+}
+
+#[derive(Args, Debug)]
+pub struct TrendArgs {
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = TrendFormat::Table)]
+    pub format: TrendFormat,
+    /// Write to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How much evidence a change needs, for all metrics (default: `sensitivity` of `[trend]`).
     #[arg(long, value_parser = words(&SENSITIVITIES))]
     pub sensitivity: Option<SensitivityName>,
-    /// The least relative change that counts, such as 0.01 for 1 %, for all metrics (default: `least` of `[trend]`).
+    /// The smallest relative change to report, such as 0.01 for 1 %, for all metrics (default: `least` of `[trend]`).
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub least: Option<f64>,
     /// Only this suite; may be given several times.
@@ -34,34 +67,33 @@ pub struct TrendArgs {
     /// Only benchmarks whose id contains this; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
-    /// The commits that lead to this one, first parents only, are the order of points.
+    /// Order points by the first-parent history of this revision.
     #[arg(long, value_name = "REVISION", default_value = "HEAD")]
     pub branch: String,
-    /// Order by all commits that the branch holds, those of merged branches, too.
+    /// Order points by all commits, including merged branches.
     #[arg(long)]
     pub all_parents: bool,
-    /// The present, against which the schedule is held: RFC 3339, such as 2026-05-31T12:00:00Z (default: now).
+    /// The time that counts as now, in RFC 3339, such as 2026-05-31T12:00:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub as_of: Option<DateTime<Utc>>,
-    /// How many days make up a window of the movers and the geometric means.
+    /// The window of the largest changes and the geometric means, in days.
     #[arg(long, value_name = "N", default_value_t = 28, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: u32,
-    /// List events that may be chance or were taken back, too.
+    /// Include events that may be chance or were retracted.
     #[arg(long)]
     pub all: bool,
-    /// Write what became of events to the history, under history/v1/_events/.
+    /// Record new and changed events in the history, under history/v1/_events/.
     #[arg(long)]
     pub record: bool,
 }
 
-/// In which form a trend is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TrendFormat {
     /// Text for a terminal.
     Table,
-    /// One JSON document with all of it; `sprag schema trend-1` describes it.
+    /// JSON, as `sprag schema trend-1` describes it.
     Json,
-    /// Markdown of GitHub's dialect, for a digest or the summary of a job.
+    /// GitHub Markdown, for a digest or a job summary.
     Md,
 }
 

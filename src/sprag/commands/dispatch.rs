@@ -13,10 +13,6 @@ use super::{
 use crate::cli::{Cli, Command};
 
 /// Does what the command line says; data goes to `out`, progress and warnings to standard error.
-///
-/// # Errors
-/// When the command was used wrongly or could not work, or what is recorded does not hold together; [`exit_of`](super::exit_of) tells
-/// which.
 pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let folder = match cli.repo {
         Some(folder) => folder,

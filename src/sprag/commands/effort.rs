@@ -12,9 +12,6 @@ const SHORTEST_BUDGET: f64 = 1.0;
 const LONGEST_BUDGET: f64 = 86_400.0;
 
 /// Reads the options.
-///
-/// # Errors
-/// A time that is none, or so short or long that it cannot be meant; a processor that this machine lacks.
 pub(super) fn from_args(args: &EffortArgs) -> Result<Effort, Advice> {
     let extent = match (args.quick, args.rigorous, &args.budget) {
         (true, _, _) => Extent::Quick,

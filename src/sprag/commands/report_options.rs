@@ -15,9 +15,6 @@ use sprag_pipeline::measuring::suites::GpuOverride;
 use sprag_pipeline::measuring::trt::TrtOptions;
 
 /// Refuses options that have no effect on what would run.
-///
-/// # Errors
-/// Names the first of them.
 pub(super) fn check(args: &RunArgs, asked: &[(&str, &Suite)]) -> Result<(), Advice> {
     let has = |kind: SuiteKind| asked.iter().any(|(_, suite)| suite.kind == kind);
     let refuse = |message: String, hint: &str| Err(Advice { message, hint: hint.to_owned() });
@@ -105,9 +102,6 @@ fn cpu_settings(args: &RunArgs) -> cpu_report::Settings {
 }
 
 /// What the report of a GPU suite is timed on: the fixed profile, but for what is given.
-///
-/// # Errors
-/// Names the first setting that cannot be.
 fn gpu_settings(args: &RunArgs) -> Result<Settings, Advice> {
     let (gpu, mut settings) = (&args.gpu, Settings::FIXED);
     let profile = &mut settings.profile;
@@ -132,9 +126,6 @@ fn gpu_settings(args: &RunArgs) -> Result<Settings, Advice> {
 }
 
 /// What the report of a GPU suite is made of.
-///
-/// # Errors
-/// Names the first option that cannot be.
 fn gpu_report_options(folder: &Path, args: &RunArgs) -> Result<GpuReportOptions, Advice> {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     let plugin = args.report.trt_plugin_lib.as_ref().map(text);

@@ -1,10 +1,48 @@
-//! The releases of the generated project: a checklist, the list of releases, and waivers.
+//! The files of the generated project beside its code: baselines, a checklist, the list of releases, and waivers.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::machines::BENCHES;
+use crate::error::Context as _;
+use sprag_analysis::reference;
+use sprag_analysis::reference::Level;
 use sprag_evidence::checklist::CHECKLIST_PATH;
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_history::Author;
+use sprag_model::baseline::{Acceptance, Baseline};
+use sprag_model::rule::Policy;
+use sprag_model::run::{RecordedRun, Run, RunStatus};
+
+/// A baseline for the suite `cpu` on each class of machine: path and content. Each is what the newest run and the sessions
+/// before it come to, taken by `author` at `time`.
+pub(super) fn baselines(runs: &[Run], author: &Author, time: DateTime<Utc>) -> crate::Result<Vec<(String, String)>> {
+    let machines = BENCHES.iter().filter(|bench| bench.suite == "cpu").map(|bench| bench.machine());
+    machines
+        .map(|machine| {
+            let of_machine = runs.iter().filter(|run| run.machine == machine && run.status == RunStatus::Ok);
+            let baseline =
+                take(of_machine).with_context(|| format!("no runs of `{}` to take a baseline from", machine.name))?;
+            let why = "v0.3.0 is released: this is what later work is held to".to_owned();
+            let by = format!("{} <{}>", author.name, author.email);
+            let accepted = Acceptance { by, at_utc: time, why, replaces: None, metrics: None };
+            let baseline = Baseline { accepted: Some(accepted), ..baseline };
+            Ok((Baseline::path(&baseline.suite, &baseline.machine_class), baseline.to_json()))
+        })
+        .collect()
+}
+
+/// What the newest of the runs comes to, and those before it in its environment.
+fn take<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Baseline> {
+    let recorded = |run: &Run| {
+        let (id, path, _) = run.to_record();
+        RecordedRun { path, id, run: run.clone() }
+    };
+    let mut all: Vec<RecordedRun> = runs.map(recorded).collect();
+    let newest = all.pop()?;
+    let alike = |one: &&RecordedRun| one.run.environment.key == newest.run.environment.key;
+    let before: Vec<&RecordedRun> = all.iter().filter(alike).collect();
+    reference::baseline(&[&newest], &before, Level::Joined, &Policy::default())
+}
 
 /// How long a waiver holds.
 const WAIVED: TimeDelta = TimeDelta::days(60);
@@ -74,7 +112,7 @@ role = "Reviewer"
 
 /// The files: path and content. One release is that commit; the next is not yet tagged. `author` waives at `time` what is
 /// known of the first.
-pub(super) fn files(released: &str, author: &Author, time: DateTime<Utc>) -> Vec<(String, String)> {
+pub(super) fn release(released: &str, author: &Author, time: DateTime<Utc>) -> Vec<(String, String)> {
     let day = |time: DateTime<Utc>| time.format("%Y-%m-%d").to_string();
     let by = format!("{} <{}>", author.name, author.email);
     let releases = format!(

@@ -1,23 +1,30 @@
-//! The decoded runs of a history, kept in `.sprag/cache/` from one command to the next.
+//! What is kept in `.sprag/cache/` from one command to the next: the decoded runs of a history, what was found in series, and
+//! what pages were rendered from.
 //!
-//! A file there holds some decoded runs, each known by its path and the id of its blob. Runs that no file holds are read
+//! A file of runs holds some decoded runs, each identified by its path and the id of its blob. Runs that no file holds are read
 //! from git and go into a file more; when there are many files, small ones become one. A file is written under another
 //! name and then renamed, and never changed after. So two commands at a time do no harm: at worst both decode the same
 //! runs, or one misses a file that the other has put together with more. A file that cannot be used goes, and a folder
 //! that cannot be written to only means that the next command takes as long. `SPRAG_CACHE=off` leaves it all alone.
 //!
-//! A run that is kept is not read from git again, so damage to its object is seen by `sprag history fsck` alone.
+//! A run that is cached is not read from git again, so damage to its object is seen by `sprag history fsck` alone.
+//!
+//! Any other file begins with a line that names the program that wrote it and the SHA-256 of all that follows. What another
+//! build wrote, as version, length and time of the program tell, or what is damaged, is as if it were not there.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use crate::error::Context as _;
-
 use crate::project::Project;
 use sprag_analysis::frame::{DecodedRuns, Decoder, FrameError};
-use sprag_history::{self as history, Entry, Store};
+use sprag_base::digest;
+use sprag_base::files::write_cache;
+use sprag_history as history;
+use sprag_history::{Entry, Store};
 use sprag_model::head::RunHead;
 use sprag_model::run::Quarantined;
 
@@ -49,9 +56,6 @@ struct Segment {
 }
 
 /// Decodes the records, as far as the cache does not hold them already, and keeps what is new.
-///
-/// # Errors
-/// When the repository cannot be read.
 pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Result<Decoded> {
     let folder = folder(project);
     let mut awaited: HashMap<&str, &Entry> = entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
@@ -188,6 +192,44 @@ fn worn(segments: &[Segment]) -> HashSet<usize> {
     worn
 }
 
+/// A file of the cache.
+pub struct CacheFile {
+    file: PathBuf,
+    /// Its first line as far as the digest.
+    first: String,
+}
+
+impl CacheFile {
+    /// The file of that name; absent where nothing is to be kept.
+    pub fn at(project: &Project, name: &str) -> Option<CacheFile> {
+        let file = folder(project)?.join(name);
+        Some(CacheFile { file, first: format!("sprag {name}, {}, ", program()?) })
+    }
+
+    pub fn read(&self) -> Option<Vec<u8>> {
+        let mut bytes = fs::read(&self.file).ok()?;
+        let line = bytes.iter().position(|byte| *byte == b'\n')? + 1;
+        let body = bytes.split_off(line);
+        (bytes == self.line(&body).as_bytes()).then_some(body)
+    }
+
+    /// Puts something else into it. That this fails is no fault: the next command then does it again.
+    pub fn write(&self, body: &[u8]) {
+        let _ = write_cache(&self.file, &[self.line(body).as_bytes(), body]);
+    }
+
+    fn line(&self, body: &[u8]) -> String {
+        format!("{}{}\n", self.first, digest::sha256_hex(body))
+    }
+}
+
+/// The version, and what tells one build from the next.
+fn program() -> Option<String> {
+    let program = fs::metadata(std::env::current_exe().ok()?).ok()?;
+    let built = program.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{} of {} bytes at {}", env!("CARGO_PKG_VERSION"), program.len(), built.as_nanos()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,5 +269,29 @@ mod tests {
             files(folder.path()).iter().filter_map(|path| Some(path.file_name()?.into())).collect();
         assert_eq!(names, ["b.runs", "a.runs"].map(PathBuf::from));
         assert!(files(&folder.path().join("none")).is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_is_read_back_and_what_is_damaged_is_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let kept = |first: &str| CacheFile { file: folder.path().join("pages"), first: first.to_owned() };
+        let one = kept("sprag pages, 1, ");
+        assert_eq!(one.read(), None);
+        one.write(b"some\nlines");
+        assert_eq!(one.read().as_deref(), Some(&b"some\nlines"[..]));
+        assert_eq!(kept("sprag pages, 2, ").read(), None);
+        let whole = fs::read(&one.file).expect("a file");
+        for place in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 1;
+            fs::write(&one.file, &damaged).expect("a file");
+            assert_eq!(one.read(), None, "byte {place}");
+        }
+        fs::write(&one.file, &whole[..whole.len() - 1]).expect("a file");
+        assert_eq!(one.read(), None);
+        one.write(b"");
+        assert_eq!(one.read().as_deref(), Some(&b""[..]));
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        assert!(program().is_some_and(|program| program.starts_with(env!("CARGO_PKG_VERSION"))));
     }
 }
