@@ -15,13 +15,10 @@ pub enum StopReason {
     Processes,
     /// Every interval is as narrow as was asked for.
     Precision,
-    /// Another one would have gone over the time.
     Budget,
-    /// No benchmark was left that works.
     Failed,
 }
 
-/// What came back from the workers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Campaign {
     /// One entry a worker that gave a report: its series, by their number in the plan; absent for one taken out.
@@ -37,7 +34,6 @@ pub struct Campaign {
 }
 
 pub struct Brief<'a> {
-    /// The suite that the benchmarks are named under.
     pub suite: &'a str,
     pub planned: Vec<Planned>,
     pub protocol: &'a Protocol,
@@ -222,12 +218,12 @@ mod tests {
     fn a_benchmark_that_breaks_its_worker_is_taken_out_and_the_others_stand() {
         let script = r#"hello; case "$plan" in *'"b"'*) echo '{"begin":1}'; kill -9 $$;; esac; report"#;
         let found = campaign(ordinary(), script).expect("the workers report");
-        let reason = "worker 1 broke at it: it was ended by signal 9".to_owned();
+        let reason = "worker 1 crashed in it: it was ended by signal 9".to_owned();
         assert_eq!((found.broken, found.workers.len()), (BTreeMap::from([(1, reason)]), 4));
         assert!(found.workers.iter().all(|series| series.keys().copied().eq([0, 2])));
         let silent = r#"hello; case "$plan" in *'"a"'*) echo '{"begin":0}'; exec sleep 60;; esac; report"#;
         let found = campaign(Protocol { patience_seconds: 3.0, ..ordinary() }, silent).expect("the workers report");
-        assert!(found.broken[&0].contains("said nothing for 3 s"), "{:?}", found.broken);
+        assert!(found.broken[&0].contains("sent nothing for 3 s"), "{:?}", found.broken);
         let none = campaign(ordinary(), "hello; echo '{\"begin\":0}'; exit 7").expect("the benchmarks are to blame");
         assert_eq!((none.broken.len(), none.workers.len(), none.stop), (3, 0, StopReason::Failed));
     }
@@ -245,6 +241,6 @@ mod tests {
         let error = campaign(ordinary(), "echo hello").expect_err("no worker reports").to_string();
         assert!(error.contains("worker 4: it wrote something other than a message: `hello`"), "{error}");
         let short = r#"hello; echo '{"report":{"series":[],"pinned":null}}'"#;
-        assert!(campaign(ordinary(), short).expect_err("it is too short").to_string().contains("not asked"));
+        assert!(campaign(ordinary(), short).expect_err("it is too short").to_string().contains("another request"));
     }
 }

@@ -130,7 +130,6 @@ const CALLS: [&std::ffi::CStr; 2] = [c"first", c"second"];
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountPlan {
-    /// The suite that the benchmark is named under.
     pub suite: String,
     pub benchmark: String,
     /// The configuration to use; its first where absent.
@@ -140,9 +139,6 @@ pub struct CountPlan {
 
 /// Counts in this process, which Valgrind must run, and gives the widest instructions that a kernel could choose at run
 /// time, such as `avx2`. The counts themselves are in the file that Valgrind writes.
-///
-/// # Errors
-/// Why nothing was counted.
 pub fn follow(plan: &CountPlan, workloads: &[Workload]) -> Result<String, String> {
     let workload = workloads.iter().find(|workload| workload.benchmark.id() == plan.benchmark);
     count(workload.ok_or_else(|| format!("the plan asks for `{}`, which is unknown", plan.benchmark))?, plan)?;
@@ -194,7 +190,6 @@ const PASSED_VARIABLES: [&str; 2] = ["VALGRIND_LIB", "LD_LIBRARY_PATH"];
 /// The name of the file that Callgrind writes, in a folder of its own.
 const COUNTS: &str = "counts";
 
-/// The name of the file for what Valgrind says.
 const LOG: &str = "log";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -447,7 +442,7 @@ mod tests {
     #[test]
     fn a_valgrind_that_hangs_is_ended() {
         let uncounted = count("exec sleep 600", Duration::from_millis(50)).expect_err("nothing can be counted");
-        assert!(uncounted.time_is_up && uncounted.reason.contains("was ended"), "{uncounted:?}");
+        assert!(uncounted.time_is_up && uncounted.reason.contains("was stopped"), "{uncounted:?}");
     }
 
     #[test]

@@ -47,16 +47,12 @@ mod example;
 pub enum MeasureError {
     #[error("cannot find the path of this program")]
     OwnProgram(#[source] std::io::Error),
-    /// A worker process could not be started.
     #[error("cannot start a worker process with `{}`: {error}", .program.display())]
     Spawn { program: std::path::PathBuf, error: std::io::Error },
-    /// No worker process gave a result.
     #[error("no worker process finished: {0}")]
     Workers(String),
-    /// The build step of a command suite failed.
     #[error("the build step failed: {0}")]
     Build(String),
-    /// No process of a command suite gave a result.
     #[error("the command gave no result: {0}")]
     Command(String),
     /// The same of two commands that take turns, where the base is not to blame.

@@ -91,8 +91,8 @@ impl Tally {
     fn hold(&self, bytes: i64) {
         match self.state.load(Ordering::Relaxed) {
             WATCHING => {
-                let held = self.allocated.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                self.peak.fetch_max(held, Ordering::Relaxed);
+                let allocated = self.allocated.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                self.peak.fetch_max(allocated, Ordering::Relaxed);
             }
             SILENT => self.state.store(IDLE, Ordering::Relaxed),
             _ => {}

@@ -10,7 +10,6 @@ pub(crate) const TAIL: usize = 8 << 10;
 /// How a Rust program begins the message of a panic; the message stands on the next line.
 const PANIC: &str = "panicked at ";
 
-/// Lines of a message that are quoted: what an assertion says of both sides.
 const LINES: usize = 3;
 
 /// The most that is quoted, in characters.

@@ -40,11 +40,8 @@ const KERNELS: [(Class, Calibration, Option<Calibration>); 5] = [
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noise {
-    /// Worker processes that gave a report.
     pub processes: usize,
-    /// One entry a kernel that could be timed.
     pub kernels: Vec<KernelNoise>,
-    /// Workers that gave no report, one sentence each.
     pub faults: Vec<String>,
 }
 
@@ -213,20 +210,20 @@ mod tests {
 
     #[test]
     fn figures_are_medians_over_processes() {
-        let of = |processes: &[&WorkerSeries]| {
+        let noise_of = |processes: &[&WorkerSeries]| {
             kernel_noise(Class::Compute, Calibration::MultiplyAdd, None, processes).expect("it was timed")
         };
         let twin = [9.0, 2.0, 2.0, 2.0];
         let processes =
             [[9.0, 1.0, 2.0, 3.0], [9.0, 2.0, 2.0, 2.0], [9.0, 4.0, 4.0, 4.0]].map(|own| process(&own, &twin));
-        let noise = of(&processes.iter().collect::<Vec<_>>());
+        let noise = noise_of(&processes.iter().collect::<Vec<_>>());
         assert_eq!((noise.seconds, noise.within, noise.preempted), (2.0, Some(0.0), Some(0.0)));
         assert_eq!((noise.ratio, noise.is_control, noise.companion.as_str()), (Some(1.0), true, "itself"));
         let between = noise.between.expect("there are three processes");
         assert!((between - (4.0_f64 / 3.0).sqrt() / (8.0 / 3.0)).abs() < 1e-12, "{between}");
         let (low, high) = noise.ratio_interval.expect("there are three processes");
         assert!(low < 1.0 && high > 2.0 && noise.detectable_time.is_some_and(|effect| effect > 0.1));
-        let alone = of(&[&processes[0]]);
+        let alone = noise_of(&[&processes[0]]);
         assert_eq!((alone.between, alone.ratio_interval, alone.detectable_time), (None, None, None));
         assert_eq!(kernel_noise(Class::Compute, Calibration::MultiplyAdd, None, &[]), None);
     }
@@ -238,7 +235,7 @@ mod tests {
         let report = worker::follow(&plan, &workloads(), &mut |_| Ok(())).expect("the plan can be followed");
         let campaign = Campaign {
             workers: vec![report.series.into_iter().enumerate().collect()],
-            broken: BTreeMap::from([(1, "worker 2 broke at it".to_owned())]),
+            broken: BTreeMap::from([(1, "worker 2 crashed in it".to_owned())]),
             faults: vec!["worker 3: gone".to_owned()],
             pinned: Vec::new(),
             stop: campaign::StopReason::Processes,
@@ -246,7 +243,7 @@ mod tests {
         };
         let noise = noise(&campaign);
         assert_eq!((noise.processes, noise.kernels.len()), (1, KERNELS.len()));
-        assert_eq!(noise.faults, ["copy 1 MiB: worker 2 broke at it", "worker 3: gone"]);
+        assert_eq!(noise.faults, ["copy 1 MiB: worker 2 crashed in it", "worker 3: gone"]);
         assert!(noise.kernels.iter().all(|one| one.seconds > 0.0 && one.ratio.is_some_and(|ratio| ratio > 0.0)));
     }
 

@@ -27,14 +27,12 @@ pub struct Sides<'a> {
     pub other: &'a WorkerCommand,
 }
 
-/// What two builds showed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairedResult {
     /// The metric that is judged of each benchmark, in the order of the suite.
     pub benchmarks: Vec<Paired>,
     /// Other metrics, which are only shown.
     pub shown: Vec<Paired>,
-    /// Benchmarks that the other has and the base has not.
     pub new: Vec<New>,
     /// How many pairs of processes came to a result, of whatever benchmark.
     pub pairs: usize,
@@ -132,13 +130,11 @@ struct MatchUp<'a> {
     sides: Sides<'a>,
     protocol: &'a Protocol,
     processors: &'a [u32],
-    /// Benchmarks that failed or broke a worker, and how.
     broken: BTreeMap<usize, String>,
     /// Those of them that the base does not know at all, and whether the other does.
     unknown: BTreeMap<usize, bool>,
     /// Whether the system refused to keep a worker on a processor.
     unpinned: bool,
-    /// The configurations that benchmarks are to use, by id.
     configurations: &'a Configurations,
 }
 
@@ -368,7 +364,7 @@ mod tests {
         let quirk = r#"case "$plan" in *wrong*) case "$request" in *'"benchmark":1'*) exit 9;; esac;; esac"#;
         let found = measured(&side("0.5", ""), &side("0.75", quirk)).expect("both sides serve");
         let failures: Vec<Option<&str>> = found.benchmarks.iter().map(|one| one.failure.as_deref()).collect();
-        assert_eq!(failures, [None, Some("the other broke at it: it ended with exit code 9")]);
+        assert_eq!(failures, [None, Some("the other crashed in it: it ended with exit code 9")]);
         assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (3, 3));
     }
 

@@ -81,7 +81,6 @@ pub const PRECISION: f64 = 0.01;
 /// The most worker processes of a run.
 pub const MOST_PROCESSES: u32 = 100;
 
-/// A benchmark that a worker is to time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
@@ -95,7 +94,6 @@ pub struct Planned {
 pub struct Plan {
     /// Must be [`PLAN_VERSION`].
     pub version: u32,
-    /// The suite that the benchmarks are named under.
     pub suite: String,
     /// The benchmarks to time, in the order of the suite.
     pub benchmarks: Vec<Planned>,
@@ -122,7 +120,6 @@ pub enum Message {
     Report(WorkerReport),
 }
 
-/// How a benchmark came out of its preparation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readiness {
@@ -180,7 +177,7 @@ pub struct Turn {
 impl Turn {
     /// How the device was in every block of it: one that was held back anywhere spoils the ratio.
     pub fn device_states(&self) -> impl Iterator<Item = &BlockState> {
-        let beside = self.twin.iter().chain(self.calibrations.iter().map(|(_, block)| block));
-        std::iter::once(&self.own).chain(beside).filter_map(|block| block.device.as_ref())
+        let neighbours = self.twin.iter().chain(self.calibrations.iter().map(|(_, block)| block));
+        std::iter::once(&self.own).chain(neighbours).filter_map(|block| block.device.as_ref())
     }
 }

@@ -27,7 +27,6 @@ pub fn measurements(workloads: &[&Workload], planned: &[Planned], campaign: &Cam
         .collect()
 }
 
-/// One measurement a calibration kernel that was timed beside any benchmark.
 pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<Measurement>, BenchmarkError> {
     let mut found = Vec::new();
     for (kernel, workers) in calibration_blocks(campaign, &|_, _| true) {
@@ -79,13 +78,13 @@ pub fn preempted_share(series: &[&WorkerSeries]) -> Option<f64> {
 
 /// The ratio of one worker: the median over its turns of own block over the block beside it.
 pub fn worker_ratio(workload: &Workload, series: &WorkerSeries) -> Option<f64> {
-    let beside = |turn: &Turn| match workload.companion {
+    let denominator = |turn: &Turn| match workload.companion {
         Companion::Twin => turn.twin.as_ref().and_then(Block::median),
         Companion::Calibration(kernel) => calibration(turn, kernel),
         Companion::Nothing => None,
     };
     describe::median(
-        &series.turns.iter().filter_map(|turn| Some(turn.own.median()? / beside(turn)?)).collect::<Vec<_>>(),
+        &series.turns.iter().filter_map(|turn| Some(turn.own.median()? / denominator(turn)?)).collect::<Vec<_>>(),
     )
 }
 

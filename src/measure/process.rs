@@ -48,7 +48,6 @@ impl WorkerCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerFault {
     pub reason: String,
-    /// The number in the plan of the benchmark that it was at.
     pub at: Option<usize>,
 }
 
@@ -206,7 +205,7 @@ mod tests {
         check("echo first >&2; echo out of luck >&2; exit 3", "it ended with exit code 3 (out of luck)", None);
         check("echo '{\"begin\":4}'; kill -9 $$", "it was ended by signal 9", Some(4));
         check("echo '{\"hello\":4}'; echo garbage", "it wrote something other than a message: `garbage`", None);
-        check("echo '{\"hello\":9}'", "its messages have version 9, 4 is needed", None);
+        check("echo '{\"hello\":9}'", "its messages have version 9; this build needs 4", None);
         check(
             "echo '{\"hello\":4}'; exec 1>&-; sleep 600",
             "it closed its output without exiting and was stopped",

@@ -21,12 +21,10 @@ const TIMING_SHARE: f64 = 0.5;
 /// The time a worker may spend on one benchmark, in seconds: at least enough for the fewest rounds of fast kernels.
 const SERIES_SECONDS: (f64, f64) = (0.02, 0.4);
 
-/// What a suite measured, and what went wrong on the way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteResult {
     /// One measurement a benchmark, in the order of the suite, then one a calibration kernel.
     pub measurements: Vec<Measurement>,
-    /// What speaks against the numbers, one sentence each.
     pub reasons: Vec<String>,
     /// Why no further worker was started.
     pub stop: StopReason,
@@ -104,7 +102,6 @@ mod tests {
     use crate::plan::{PLAN_VERSION, PRECISION, Plan};
     use crate::worker;
 
-    /// The suite of examples, timed by one worker in this process.
     fn measured(protocol: &Protocol) -> SuiteResult {
         let suite = example::suite();
         let workloads: Vec<&Workload> = suite.iter().collect();

@@ -62,19 +62,19 @@ mod tests {
         for part in ["src/a.rs", "src/b/c.rs", "Cargo.toml", "Cargo.lock"] {
             write(part, part);
         }
-        let of = || digest(folder.path()).expect("all parts are there");
-        let before = of();
-        assert_eq!((before.len(), of()), (16, before.clone()));
+        let digest_now = || digest(folder.path()).expect("all parts are there");
+        let before = digest_now();
+        assert_eq!((before.len(), digest_now()), (16, before.clone()));
         write("src/.a.rs.swp", "x");
         write("src/page.snap.new", "x");
         write("README.md", "words");
-        assert_eq!(of(), before);
+        assert_eq!(digest_now(), before);
         write("src/b/c.rs", "other");
-        assert_ne!(of(), before);
+        assert_ne!(digest_now(), before);
         write("src/b/c.rs", "src/b/c.rs");
-        assert_eq!(of(), before);
+        assert_eq!(digest_now(), before);
         fs::rename(folder.path().join("src/a.rs"), folder.path().join("src/d.rs")).expect("a file of ours");
-        assert_ne!(of(), before);
+        assert_ne!(digest_now(), before);
         fs::remove_file(folder.path().join("Cargo.lock")).expect("a file of ours");
         assert!(digest(folder.path()).is_err());
     }

@@ -34,7 +34,6 @@ pub struct Answer<A> {
 /// Why there is no answer, as the start or all of a sentence.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TaskError {
-    /// The time was up, and the process was ended.
     #[error("{0}")]
     TimeOut(String),
     /// It cannot be started, failed, or answered with what is no answer.
@@ -77,9 +76,6 @@ pub(crate) fn ask<Q: Serialize, A: DeserializeOwned>(
 }
 
 /// Answers in this process. What cannot be done is a reason in the answer.
-///
-/// # Errors
-/// When the question is of another version.
 pub fn follow<Q, A>(
     question: &Question<Q>,
     work: impl FnOnce(&Q) -> Result<A, String>,
@@ -112,7 +108,7 @@ mod tests {
             "exit status: 1 (last words)"
         );
         assert_eq!(reason(r#"echo '{"version":1,"outcome":{"Err":"parity: off"}}'"#), "parity: off");
-        assert!(reason(r#"echo '{"version":9,"outcome":{"Ok":[]}}'"#).contains("version 9, 1 is needed"));
+        assert!(reason(r#"echo '{"version":9,"outcome":{"Ok":[]}}'"#).contains("version 9; this build needs 1"));
         assert!(reason("echo hello").contains("its report cannot be read"));
         assert!(reason("kill -9 $$").contains("signal: 9"));
         let missing = ask::<_, u32>(&mut Command::new("/nonexistent/sprag"), &1, Duration::from_secs(1));

@@ -56,7 +56,6 @@ impl Source {
 }
 
 impl Choice {
-    /// The entry of a run's record.
     pub fn to_json(&self) -> Value {
         let candidates: BTreeMap<&str, Option<f64>> =
             self.candidates.iter().map(|(name, ratio)| (name.as_str(), *ratio)).collect();
@@ -70,7 +69,6 @@ impl Choice {
     }
 }
 
-/// The configurations that a run recorded, by benchmark, from its entries.
 pub fn recorded(entries: &[Value]) -> Configurations {
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
     entries.iter().filter_map(|entry| Some((text(entry, "benchmark")?, text(entry, "selected")?))).collect()

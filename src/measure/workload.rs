@@ -84,9 +84,7 @@ pub fn select<'a>(workloads: impl Iterator<Item = &'a Workload>, texts: &[String
     if any { selected } else { Vec::new() }
 }
 
-/// A benchmark ready to be timed.
 pub struct Prepared {
-    /// How its result compares with the reference.
     pub parity: Parity,
     /// The most bytes that it held at one time, inputs and outputs included; absent where nobody counts.
     pub peak_bytes: Option<u64>,
@@ -133,12 +131,12 @@ impl Prepared {
 impl Workload {
     /// The calibration kernels that are timed in its turns: the one it is divided by first.
     pub fn companions(&self) -> Vec<Calibration> {
-        let beside = match self.companion {
+        let companion = match self.companion {
             Companion::Calibration(kernel) => Some(kernel),
             Companion::Twin | Companion::Nothing => None,
         };
-        let limit = self.limit.map(|limit| limit.kernel).filter(|kernel| Some(*kernel) != beside);
-        beside.into_iter().chain(limit).collect()
+        let limit = self.limit.map(|limit| limit.kernel).filter(|kernel| Some(*kernel) != companion);
+        companion.into_iter().chain(limit).collect()
     }
 }
 

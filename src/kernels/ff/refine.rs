@@ -26,9 +26,9 @@ pub(super) fn refine(tile: &mut [f32], tile_size: usize, refine: &Refine, scratc
     let (values, gates) = scratch.pointwise.split_at(tile.len());
     let planes = values.chunks_exact(pixels).zip(gates.chunks_exact(pixels));
     for (channel, (target, (values, gates))) in tile.chunks_exact_mut(pixels).zip(planes).enumerate() {
-        let of = |channel: usize| (refine.norm_weight[channel], refine.norm_bias[channel]);
-        let (value_weight, value_bias) = of(channel);
-        let (gate_weight, gate_bias) = of(channel + refine.depthwise_bias.len());
+        let norm = |channel: usize| (refine.norm_weight[channel], refine.norm_bias[channel]);
+        let (value_weight, value_bias) = norm(channel);
+        let (gate_weight, gate_bias) = norm(channel + refine.depthwise_bias.len());
         for (pixel, (&value, &gate)) in target.iter_mut().zip(values.iter().zip(gates)) {
             let gate = normal.apply(gate) * gate_weight + gate_bias;
             *pixel += (normal.apply(value) * value_weight + value_bias) * gate.max(0.0);

@@ -23,7 +23,6 @@ pub struct CargoBuild<'a> {
     /// The folder that Cargo builds in; what lies there already need not be built again.
     pub target: &'a Path,
     pub time_out: Duration,
-    /// Variables of this process that it does not get by itself.
     pub without: &'a [&'a str],
     /// How to start a guard, which ends the build where this process dies; see `super::guard`.
     pub guard: Option<&'a WorkerCommand>,

@@ -152,27 +152,27 @@ mod tests {
     fn a_folder_goes_with_its_owner() {
         use std::os::unix::fs::PermissionsExt as _;
         let parent = tempfile::tempdir().expect("a temporary folder");
-        let kept = GuardedFolder::new(parent.path(), &idle()).expect("a folder");
-        assert_eq!(fs::metadata(&kept.path).expect("it is there").permissions().mode() & 0o777, 0o700);
-        let sealed = kept.path.join("tree/sealed");
+        let folder = GuardedFolder::new(parent.path(), &idle()).expect("a folder");
+        assert_eq!(fs::metadata(&folder.path).expect("it is there").permissions().mode() & 0o777, 0o700);
+        let sealed = folder.path.join("tree/sealed");
         fs::create_dir_all(&sealed).expect("a folder");
         fs::write(sealed.join("file"), "").expect("a file");
         fs::set_permissions(&sealed, fs::Permissions::from_mode(0o500)).expect("it is ours");
-        drop(kept);
+        drop(folder);
         assert_eq!(names(parent.path()), 0);
     }
 
     #[test]
     fn what_a_dead_process_left_is_swept_and_nothing_else() {
         let parent = tempfile::tempdir().expect("a temporary folder");
-        let kept = GuardedFolder::new(parent.path(), &idle()).expect("a folder");
+        let folder = GuardedFolder::new(parent.path(), &idle()).expect("a folder");
         let dead = parent.path().join("sprag-commit-dead");
         for folder in [&dead, &parent.path().join("sprag-other"), &parent.path().join("sprag-commit-making")] {
             fs::create_dir_all(folder).expect("a folder");
         }
         fs::write(dead.join(LOCK), "").expect("a file");
         sweep(parent.path());
-        assert!(!dead.exists() && kept.path.exists());
+        assert!(!dead.exists() && folder.path.exists());
         assert_eq!(names(parent.path()), 3);
         sweep(&parent.path().join("nowhere"));
     }

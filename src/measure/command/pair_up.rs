@@ -17,14 +17,11 @@ pub(super) struct ReportPair {
 pub(super) struct Pooled {
     /// The judged metric of each benchmark that the base has.
     pub(super) judged: Vec<Paired>,
-    /// Other metrics, of those benchmarks that both sides measured.
     pub(super) shown: Vec<Paired>,
     pub(super) new: Vec<New>,
 }
 
-/// What stands against comparing a benchmark.
 enum Obstacle {
-    /// It was not measured on both sides, in every pair.
     Failure(String),
     OtherWork(String),
 }
@@ -70,7 +67,6 @@ pub(super) fn pool(pairs: &[ReportPair]) -> Pooled {
     pooled
 }
 
-/// What a benchmark that the base has not comes to.
 fn new(id: &str, both: &[Both<'_>]) -> New {
     let reported = || both.iter().filter_map(|one| one.other.map(|other| (one.number, &other.result)));
     let failed = reported().find_map(|(number, result)| Some(format!("{} (pair {number})", result.as_ref().err()?)));
@@ -87,7 +83,6 @@ fn new(id: &str, both: &[Both<'_>]) -> New {
     New { metric: metric.clone(), value: describe::median(&values), ..New::untimed(id) }
 }
 
-/// Adds what a benchmark that the base has comes to.
 fn benchmark(id: &str, both: &[Both<'_>], pooled: &mut Pooled) {
     let blank = |metric: Metric| Paired {
         benchmark: id.to_owned(),

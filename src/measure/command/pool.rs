@@ -162,10 +162,10 @@ mod tests {
         assert_eq!(failure(&[vec![broken]]), "wrong sum");
         assert_eq!(failure(&[vec![fine()], vec![fine()], vec![]]), "process 3 did not report it, others did");
         let bytes = reported("a", &[(Metric::peak_memory(), &[1.0])]);
-        assert!(failure(&[vec![fine()], vec![bytes]]).contains("process 2 reported other metrics"));
+        assert!(failure(&[vec![fine()], vec![bytes]]).contains("process 2 reported different metrics"));
         let mut newer = fine();
         newer.benchmark.version = 2;
-        assert!(failure(&[vec![fine()], vec![newer]]).contains("another version"));
+        assert!(failure(&[vec![fine()], vec![newer]]).contains("different metrics, versions or work"));
         // The other benchmark of the same processes stands.
         let other = reported("b", &[(Metric::time(), &[1.0])]);
         let both = pooled(&[vec![fine(), other.clone()], vec![other]]);

@@ -16,7 +16,6 @@ pub(crate) struct Invocation<'a> {
     /// The program and its arguments; never empty.
     pub(crate) command: &'a [String],
     pub(crate) folder: &'a Path,
-    /// Variables on top of those of this process.
     pub(crate) variables: &'a BTreeMap<String, String>,
     pub(crate) without: &'a [&'a str],
     pub(crate) time_out: Duration,

@@ -28,9 +28,7 @@ pub struct CommandSuite {
     /// The program and its arguments; not empty.
     pub command: Vec<String>,
     pub folder: PathBuf,
-    /// Variables on top of those of this process.
     pub variables: BTreeMap<String, String>,
-    /// Variables of this process that it does not get by itself.
     pub without: &'static [&'static str],
     /// A program and its arguments to run once before; empty where there is nothing to build.
     pub build: Vec<String>,
@@ -114,7 +112,6 @@ pub fn measure(
     })
 }
 
-/// What speaks against the numbers, one sentence each.
 fn reasons(protocol: &Protocol, reports: &[Report], faults: &[(u32, String)], seconds: f64) -> Vec<String> {
     let mut reasons: Vec<String> = faults.iter().map(fault_text).collect();
     reasons.extend(quality::over_budget(protocol, reports.len(), seconds));

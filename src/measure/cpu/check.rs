@@ -53,7 +53,6 @@ pub(super) enum MakeError {
 }
 
 impl Make<'_> {
-    /// The configuration that is wanted, of those that a kernel offers.
     pub(super) fn configured<C: Copy>(&self, candidates: &[C], name: fn(C) -> String) -> Result<C, MakeError> {
         let Some(wanted) = self.configuration else { return Ok(candidates[0]) };
         let found = candidates.iter().copied().find(|candidate| name(*candidate) == wanted);
@@ -69,7 +68,6 @@ impl Make<'_> {
     }
 }
 
-/// The names of the configurations that a kernel offers.
 pub(super) fn names<C: Copy>(candidates: &[C], name: fn(C) -> String) -> Vec<String> {
     candidates.iter().map(|candidate| name(*candidate)).collect()
 }
@@ -77,7 +75,6 @@ pub(super) fn names<C: Copy>(candidates: &[C], name: fn(C) -> String) -> Vec<Str
 /// One call of a kernel on inputs it holds; it writes all it computes into the slice.
 pub(super) type Call = Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError>>;
 
-/// A kernel ready to be run.
 pub(super) struct Runnable {
     pub(super) length: usize,
     /// What the slice must hold before the first call, for a kernel that changes a part of it in place.
@@ -106,7 +103,6 @@ impl Runnable {
 pub(super) struct CpuKernel {
     pub(super) name: &'static str,
     pub(super) params: Vec<(&'static str, String)>,
-    /// The throughput metric and the work of a call.
     pub(super) work: (&'static str, f64),
     /// How far the fast form may be from the reference, absolute and relative alike; 0 asks for equal values.
     pub(super) tolerance: f64,
@@ -114,14 +110,12 @@ pub(super) struct CpuKernel {
     pub(super) class: Class,
     pub(super) companion: Calibration,
     pub(super) limit: Option<Limit>,
-    /// The configurations of the fast form.
     pub(super) configurations: Vec<String>,
     /// Makes it on inputs that follow from a seed.
     pub(super) make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
 }
 
 impl CpuKernel {
-    /// The workload of one form under the name of a suite.
     pub(super) fn workload(&self, suite: &str, form: Form) -> Result<Workload, MeasureError> {
         let mut params = self.params.clone();
         if form.threads() > 1 {
@@ -143,7 +137,6 @@ impl CpuKernel {
         })
     }
 
-    /// The A/A control: the fast form beside itself.
     pub(super) fn control(&self, suite: &str) -> Result<Workload, MeasureError> {
         let params = [("of", self.name.to_owned())];
         let fast = self.workload(suite, Form::Fast)?;

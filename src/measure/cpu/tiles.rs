@@ -15,7 +15,6 @@ pub(super) const SMALL: MapShape = MapShape { batch: 1, channels: 64, height: 12
 pub(super) const WIDE: MapShape = MapShape { batch: 1, channels: 128, height: 128, width: 128 };
 /// Side of a tile of the small profile.
 const SMALL_TILE: usize = 16;
-/// Side of a tile of the wide profile.
 const WIDE_TILE: usize = 8;
 /// The tiles of the small profile, in the order in which they are given.
 const SMALL_IDS: [u32; 10] = [0, 5, 9, 12, 18, 27, 33, 40, 50, 63];
@@ -156,7 +155,6 @@ fn unpack_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     })
 }
 
-/// The same over what the output holds.
 fn unpack_wide_in_place(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
     let (config, pool) = (wanted.configured(unpack_levels::CANDIDATES, TileConfig::name)?, wanted.pool()?);

@@ -15,7 +15,6 @@ pub(super) struct Cpu {
     pub(super) brand: String,
     /// Family and model, in brackets.
     pub(super) signature: String,
-    /// The instruction sets that matter to kernels.
     pub(super) features: Vec<String>,
     /// Whether a hypervisor runs it; absent where it does not say.
     pub(super) virtual_machine: Option<bool>,
@@ -53,7 +52,6 @@ impl Cpu {
         }
     }
 
-    /// Asks the system, which knows less.
     #[cfg(not(target_arch = "x86_64"))]
     pub(super) fn read() -> Cpu {
         let mut system = sysinfo::System::new();

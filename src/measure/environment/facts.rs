@@ -81,7 +81,6 @@ pub fn environment(more: &BTreeMap<String, String>) -> Environment {
     Environment::from_facts(allowed(gathered().into_iter().chain(more)))
 }
 
-/// Keeps what is on the list and has a value.
 fn allowed<'a>(facts: impl Iterator<Item = (&'a str, Option<String>)>) -> BTreeMap<String, String> {
     facts
         .filter(|(name, _)| FACT_NAMES.contains(name))

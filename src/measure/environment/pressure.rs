@@ -19,7 +19,6 @@ const MOST_STEAL: f64 = 0.01;
 /// The load that a run adds by itself: it measures in one process at a time.
 const OWN_LOAD: f64 = 1.0;
 
-/// What the system has counted up to a moment.
 #[derive(Clone, Debug)]
 pub struct Pressure {
     at: Instant,
@@ -38,7 +37,6 @@ struct Ticks {
 }
 
 impl Pressure {
-    /// What the system has counted up to now.
     pub fn read() -> Pressure {
         // Windows has no load average, and the library says zero there.
         let load = (!cfg!(windows)).then(|| System::load_average().one);

@@ -16,7 +16,6 @@ const SECRET_STARTS: [&str; 9] = ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-
 /// The shortest of those keys, so that `sk-1` is none.
 const SHORTEST_KEY: usize = 16;
 
-/// What options that hand over a secret are called.
 const SECRET_NAMES: [&str; 6] = ["token", "password", "passwd", "secret", "api-key", "apikey"];
 
 /// `value` in one line of single blanks, with paths and secrets taken out.
@@ -32,9 +31,9 @@ pub fn without_secrets(value: &str) -> String {
 fn cleaned(value: &str, word: fn(&str) -> String) -> String {
     let mut is_secret = false;
     let mut clean = |text: &str| {
-        let told = if is_secret { SECRET.to_owned() } else { word(text) };
+        let shown = if is_secret { SECRET.to_owned() } else { word(text) };
         is_secret = names_secret(text) && !text.contains('=');
-        told
+        shown
     };
     value.split_whitespace().map(&mut clean).collect::<Vec<_>>().join(" ")
 }

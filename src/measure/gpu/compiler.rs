@@ -13,7 +13,6 @@ use super::DeviceError;
 use super::operation;
 use super::program::CudaKernel;
 
-/// What was compiled: one file with one set of macros, and all of its kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {
     /// A cubin, or PTX as text.
@@ -67,7 +66,6 @@ pub fn architectures() -> Result<Vec<Architecture>, DeviceError> {
     Ok(list)
 }
 
-/// The options that a kernel is compiled with for an architecture, of those that the compiler knows.
 pub fn options(
     kernel: &CudaKernel,
     architecture: Architecture,

@@ -31,10 +31,8 @@ pub struct Device {
     watch: RefCell<Option<Rc<Watch>>>,
 }
 
-/// How a check came out, and the shape at which the result was wrong.
 pub type Checked = (Parity, Option<String>);
 
-/// What is compiled together: a file with its macros.
 type Unit = (&'static str, Vec<String>);
 
 struct Compiler {
@@ -154,12 +152,12 @@ impl Device {
     }
 
     fn load(&self, kernel: &CudaKernel, options: &[String]) -> Result<Rc<Module>, DeviceError> {
-        let kept = self.compiler.cache_file(kernel, options);
-        if let Some(module) = kept.as_ref().and_then(|path| self.context.load(&fs::read(path).ok()?).ok()) {
+        let cached = self.compiler.cache_file(kernel, options);
+        if let Some(module) = cached.as_ref().and_then(|path| self.context.load(&fs::read(path).ok()?).ok()) {
             return Ok(module);
         }
         let Compiled { image, .. } = compiler::compile(kernel, options)?;
-        if let Some(path) = &kept {
+        if let Some(path) = &cached {
             // Without it the next worker compiles again.
             let _ = write_cache(path, &[&image]);
         }

@@ -74,7 +74,6 @@ impl Drop for Context {
     }
 }
 
-/// What the driver answered to a call of that name.
 fn checked<T>(what: &'static str, answer: Result<T, DriverError>) -> Result<T, DeviceError> {
     // The plain code: its description would need a further function of the library.
     answer.map_err(|error| DeviceError::Driver { what, code: format!("{:?}", error.0) })
@@ -148,7 +147,6 @@ impl Context {
         }
     }
 
-    /// A flag that kernels can read, not set.
     #[expect(unsafe_code, reason = "the driver hands out host memory through a pointer")]
     pub fn flag(self: &Rc<Context>) -> Result<Flag, DeviceError> {
         let mut device = 0;
@@ -201,7 +199,6 @@ impl DeviceBuffer {
         checked("cuMemcpyHtoDAsync", answer)
     }
 
-    /// Waits and copies to the host.
     #[expect(unsafe_code, reason = "the driver reads through an address")]
     pub fn download(&self) -> Result<Vec<u8>, DeviceError> {
         self.context.wait()?;
@@ -219,7 +216,6 @@ impl Flag {
         self.device
     }
 
-    /// Sets it to a value, which kernels that are running see.
     #[expect(unsafe_code, reason = "the word is shared with the device")]
     pub fn set(&self, value: u32) {
         // SAFETY: the word is alive; the device only reads it, and a volatile write of a word is not torn.
@@ -247,7 +243,6 @@ impl Drop for Flag {
     }
 }
 
-/// A loaded module, whose functions can be launched.
 pub struct Module {
     context: Rc<Context>,
     raw: sys::CUmodule,
@@ -330,7 +325,6 @@ pub struct Graph {
     raw: sys::CUgraphExec,
 }
 
-/// A point on the stream whose time is taken.
 pub struct Event {
     context: Rc<Context>,
     raw: sys::CUevent,

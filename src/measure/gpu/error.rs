@@ -26,7 +26,6 @@ const LASTING: [&str; 14] = [
 pub enum GpuError {
     #[error("cuda_driver_not_found: no CUDA driver library (libcuda) on this machine")]
     NoDriver,
-    /// The driver lacks a function that we need.
     #[error("cuda_driver_too_old: the CUDA driver library has no `{0}`")]
     OldDriver(&'static str),
     #[error("cuda_no_device: the CUDA driver finds no device")]
@@ -35,7 +34,6 @@ pub enum GpuError {
     Init(String),
     #[error("nvrtc_not_found: no CUDA compiler library (libnvrtc) on this machine")]
     NoCompiler,
-    /// The compiler lacks a function that we need.
     #[error("nvrtc_too_old: the CUDA compiler library has no `{0}`")]
     OldCompiler(&'static str),
 }
@@ -47,7 +45,6 @@ pub enum DeviceError {
     Gpu(#[from] GpuError),
     #[error("cuda_call_failed: {what} gave {code}")]
     Driver { what: &'static str, code: String },
-    /// The driver is older than the code of the compiler.
     #[error("cuda_driver_too_old: it supports CUDA {driver} and cannot load what NVRTC {nvrtc} compiles")]
     NewCompiler { driver: String, nvrtc: String },
     #[error("insufficient_memory: {needed} bytes are needed at once, {free} are free on the device")]

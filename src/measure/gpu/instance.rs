@@ -29,7 +29,6 @@ pub struct Instance {
     steps: Vec<Ready>,
 }
 
-/// A step with everything that it needs.
 enum Ready {
     Launch { function: Function, grid: [u32; 3], block: u32, shared: u32, arguments: Vec<u64> },
     Zero(Rc<DeviceBuffer>),
@@ -91,12 +90,12 @@ impl Instance {
 
     /// The values of a buffer as 32-bit floats.
     pub fn values(&self, place: usize) -> Result<Vec<f32>, DeviceError> {
-        let held = HostInputs::new(vec![self.buffers[place].download()?]);
+        let values = HostInputs::new(vec![self.buffers[place].download()?]);
         let values = match self.program.buffers[place].data {
-            Data::F32 => held.floats(0),
-            Data::I32 => held.integers(0).map(|values| values.into_iter().map(|value| value as f32).collect()),
+            Data::F32 => values.floats(0),
+            Data::I32 => values.integers(0).map(|values| values.into_iter().map(|value| value as f32).collect()),
             Data::Element(dtype) => with_element!(dtype, T => {
-                held.elements::<T>(0).map(|values| values.into_iter().map(T::to_f32).collect())
+                values.elements::<T>(0).map(|values| values.into_iter().map(T::to_f32).collect())
             }),
         };
         values.map_err(DeviceError::Program)
@@ -157,7 +156,6 @@ fn buffer(device: &Rc<Device>, spec: &BufferSpec, supply: Supply) -> Result<Rc<D
     })
 }
 
-/// Draws the values of an input on the device.
 fn fill(
     device: &Rc<Device>,
     buffer: &DeviceBuffer,

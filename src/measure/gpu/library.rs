@@ -59,7 +59,6 @@ const DRIVER: [&str; 41] = [
     "cuLaunchKernel",
 ];
 
-/// Functions that kernels are compiled with.
 const COMPILER: [&str; 12] = [
     "nvrtcVersion",
     "nvrtcCreateProgram",

@@ -58,15 +58,15 @@ pub fn prepared(
 
 fn watch(device: &Rc<Device>) -> Result<Watch, DeviceError> {
     let (clock, work) = (Rc::new(DeviceClock::new(device)?), warming(device)?);
-    let beside = clock.clone();
-    let warm = move || warm_up(&work, &beside).unwrap_or_else(|error| panic!("{error}"));
+    let warm_clock = clock.clone();
+    let warm = move || warm_up(&work, &warm_clock).unwrap_or_else(|error| panic!("{error}"));
     // Without the library only the clock is watched; the facts of the run say so.
     let monitor = Monitor::open(device.context.uuid()?).ok();
     let read = move || {
         // The clock is read first: asking the library takes so long that it would fall.
         let seen_clock = clock.hertz().ok();
-        let told = monitor.as_ref().map(Monitor::state).unwrap_or_default();
-        DeviceState { seen_clock, ..told }
+        let state = monitor.as_ref().map(Monitor::state).unwrap_or_default();
+        DeviceState { seen_clock, ..state }
     };
     Ok(Watch::new(read, warm))
 }

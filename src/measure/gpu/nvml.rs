@@ -9,7 +9,6 @@ use nvml_wrapper::enum_wrappers::device::{Clock, ComputeMode, PerformancePolicy,
 use super::description::Description;
 use super::throttle::DeviceState;
 
-/// The management library, opened on one device.
 pub struct Monitor {
     nvml: Nvml,
     index: u32,
@@ -23,8 +22,8 @@ impl Monitor {
         let wanted = hexadecimal(&uuid);
         let count = nvml.device_count().map_err(fault)?;
         let is_wanted = |index: &u32| {
-            let told = nvml.device_by_index(*index).and_then(|device| device.uuid());
-            told.is_ok_and(|uuid| uuid.chars().filter(char::is_ascii_hexdigit).collect::<String>().ends_with(&wanted))
+            let uuid = nvml.device_by_index(*index).and_then(|device| device.uuid());
+            uuid.is_ok_and(|uuid| uuid.chars().filter(char::is_ascii_hexdigit).collect::<String>().ends_with(&wanted))
         };
         let index = (0..count).find(is_wanted);
         match index {
@@ -38,9 +37,9 @@ impl Monitor {
     pub fn state(&self) -> DeviceState {
         let Ok(device) = self.nvml.device_by_index(self.index) else { return DeviceState::default() };
         let violations = [PerformancePolicy::Power, PerformancePolicy::Thermal];
-        let told =
+        let counters =
             violations.into_iter().filter_map(|policy| Some(device.violation_status(policy).ok()?.violation_time));
-        let held_back = told.reduce(u64::saturating_add);
+        let held_back = counters.reduce(u64::saturating_add);
         DeviceState {
             reasons: device.current_throttle_reasons().ok().map(|reasons| reasons.bits()),
             throttled_nanos: held_back,

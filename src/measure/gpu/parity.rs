@@ -47,7 +47,6 @@ pub fn uneven(
     }
 }
 
-/// Checks a form at every uneven shape of its operation.
 pub fn check_uneven(
     device: &Rc<Device>,
     operation: &Operation,

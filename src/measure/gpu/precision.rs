@@ -19,7 +19,6 @@ pub enum AskedDtype {
     Fp8,
 }
 
-/// The element type that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EffectiveDtype {
     pub dtype: Dtype,

@@ -39,7 +39,6 @@ pub struct BufferSpec {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Elements of maps, tiles or tokens.
     Element(Dtype),
     /// 32-bit floating point, whatever the element type: parameters, states.
     F32,

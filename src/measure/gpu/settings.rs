@@ -26,7 +26,6 @@ pub struct Profile {
     pub width: u32,
     /// The side of a tile, in pixels.
     pub tile_size: u32,
-    /// Tiles taken of each image.
     pub kmax: u32,
     pub scan: Scan,
 }
@@ -47,7 +46,6 @@ pub struct Settings {
     pub dtype: AskedDtype,
     /// Calls of each kernel before those that count.
     pub warmup: u32,
-    /// Calls of each kernel that count.
     pub iters: u32,
     pub seed: u64,
     pub budgets: Budgets,
@@ -66,10 +64,8 @@ pub struct Budgets {
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SettingsError {
-    /// A number outside of what is allowed.
     #[error("`{name}` is {value}; it must be from {least} to {most}")]
     Range { name: &'static str, value: u64, least: u64, most: u64 },
-    /// A map that tiles do not fill.
     #[error("`{name}` is {value}, which tiles of {tile} pixels do not fill")]
     Uneven {
         /// `height` or `width`.
@@ -80,9 +76,8 @@ pub enum SettingsError {
     #[error("`kmax` is {kmax}, and an image has {tiles} tiles of {tile} pixels")]
     Tiles { kmax: u32, tiles: u64, tile: u32 },
     /// Maps or tokens beyond what kernels can address.
-    #[error("a call has {elements} {of}, at most {MOST_ELEMENTS} are allowed")]
-    Large { elements: u128, of: &'static str },
-    /// A budget that nothing can be held against.
+    #[error("a call has {elements} {what}, at most {MOST_ELEMENTS} are allowed")]
+    Large { elements: u128, what: &'static str },
     #[error("`{name}` is {value}; it must be zero or more")]
     Budget { name: &'static str, value: f64 },
 }
@@ -163,7 +158,7 @@ impl Profile {
             (product([self.scan.batch, self.scan.steps, self.scan.channels, 1]), "tokens"),
         ];
         match counts.into_iter().find(|(elements, _)| *elements > u128::from(MOST_ELEMENTS)) {
-            Some((elements, of)) => Err(SettingsError::Large { elements, of }),
+            Some((elements, what)) => Err(SettingsError::Large { elements, what }),
             None => Ok(()),
         }
     }

@@ -24,13 +24,10 @@ use sprag_model::autotune::{Key, shape_bucket};
 use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
 use sprag_model::sample::Role;
 
-/// The variant of the tuned form.
 pub const TUNED: &str = "cuda";
 
-/// The variant of the plain form.
 pub const REFERENCE: &str = "reference";
 
-/// The twin of the A/A control lies in this set.
 const TWIN_SET: u32 = 1 << 19;
 
 /// All workloads of the suite, named under `suite`, in the order in which tables list them.
@@ -64,7 +61,6 @@ pub fn keys(suite: &str, scope: &Scope, device: &DeviceFacts) -> Result<BTreeMap
     timed(scope).iter().map(|one| Ok((one.benchmark(suite, TUNED, Track::Hot)?.id(), key(one)))).collect()
 }
 
-/// The id of the benchmark that the configuration of an operation is chosen for.
 pub fn tuned_id(suite: &str, operation: &Operation, dtype: Dtype) -> Result<String, MeasureError> {
     let one = Timed { operation: operation.clone(), dtype, is_large: false };
     Ok(one.benchmark(suite, TUNED, Track::Hot)?.id())
@@ -76,14 +72,13 @@ pub fn bucket(operation: &Operation) -> String {
     shape_bucket(&fields.collect())
 }
 
-/// Every operation at every size and element type.
 fn timed(scope: &Scope) -> Vec<Timed> {
     let at = |profile: &Profile| {
         let is_large = profile.is_large();
-        let of = move |operation: Operation| {
+        let timed = move |operation: Operation| {
             scope.dtypes.iter().map(move |dtype| Timed { operation: operation.clone(), dtype: *dtype, is_large })
         };
-        Operation::all(profile).into_iter().flat_map(of).collect::<Vec<Timed>>()
+        Operation::all(profile).into_iter().flat_map(timed).collect::<Vec<Timed>>()
     };
     scope.profiles.iter().flat_map(at).collect()
 }
@@ -103,7 +98,6 @@ fn control(suite: &str, scope: &Scope) -> Result<Option<Workload>, MeasureError>
     }))
 }
 
-/// An operation at one size and element type.
 #[derive(Clone)]
 struct Timed {
     operation: Operation,
@@ -195,7 +189,7 @@ impl Timed {
                 parity = Parity { status: ParityStatus::Reference, ..parity };
             }
         }
-        let held = bytes.saturating_mul(instances.len());
-        meter::prepared(device, instances, track, parity, held)
+        let pool_bytes = bytes.saturating_mul(instances.len());
+        meter::prepared(device, instances, track, parity, pool_bytes)
     }
 }

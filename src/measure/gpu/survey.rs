@@ -185,7 +185,7 @@ impl Check {
 pub fn checks(filters: &[String], capability: (u32, u32)) -> Vec<Check> {
     let has = |dtype: &Dtype| *dtype != Dtype::E4m3 || fp8_unavailable(Some(capability)).is_none();
     let dtypes: Vec<Dtype> = DTYPES.into_iter().filter(has).collect();
-    let of = |operation: Operation| {
+    let wanted_of = |operation: Operation| {
         let forms = forms(&operation, &dtypes);
         forms.into_iter().map(move |(dtype, form)| Check { operation: operation.clone(), dtype, form })
     };
@@ -194,7 +194,7 @@ pub fn checks(filters: &[String], capability: (u32, u32)) -> Vec<Check> {
         filters.is_empty() || filters.iter().any(|text| name.contains(text.as_str()))
     };
     let shapes = Operation::every().into_iter().flat_map(|operation| operation.uneven());
-    shapes.flat_map(of).filter(is_wanted).collect()
+    shapes.flat_map(wanted_of).filter(is_wanted).collect()
 }
 
 /// Makes the checks on the device, after their kernels were compiled; `progress` hears how many are done. A kernel that

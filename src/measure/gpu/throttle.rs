@@ -101,7 +101,6 @@ impl Watch {
         }
     }
 
-    /// Notes that the device has just been at work.
     pub fn worked(&self) {
         self.busy_until.set(Some(Instant::now()));
     }

@@ -60,7 +60,6 @@ enum Way {
 }
 
 impl DeviceTimer {
-    /// Gets a track ready, on one instance a set of buffers.
     pub fn new(device: &Rc<Device>, instances: Vec<Rc<Instance>>, track: Track) -> Result<DeviceTimer, DeviceError> {
         let context = &device.context;
         let first = instances.first().cloned();

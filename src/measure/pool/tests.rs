@@ -113,8 +113,8 @@ fn what_is_no_time_or_broke_or_was_never_timed_fails_with_its_reason() {
     }
     assert_eq!(failure(&campaign(Vec::new())), "no worker timed it");
     let mut broken = campaign(vec![worker(&[1.0], &[1.0])]);
-    broken.broken.insert(0, "worker 2 broke at it".into());
-    assert_eq!(failure(&broken), "worker 2 broke at it");
+    broken.broken.insert(0, "worker 2 crashed in it".into());
+    assert_eq!(failure(&broken), "worker 2 crashed in it");
     let wrong = WorkerSeries { failure: Some("parity".into()), ..worker(&[], &[]) };
     assert_eq!(failure(&campaign(vec![worker(&[1.0], &[1.0]), wrong])), "parity");
 }

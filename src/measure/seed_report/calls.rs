@@ -46,7 +46,6 @@ const MOST_REASON: usize = 300;
 #[serde(deny_unknown_fields)]
 pub struct GpuCallsPlan {
     pub settings: Settings,
-    /// The element type that runs.
     pub dtype: Dtype,
     /// The folder that keeps what was compiled.
     pub compiled: Option<PathBuf>,
@@ -58,7 +57,6 @@ pub struct GpuCallsPlan {
 #[serde(deny_unknown_fields)]
 pub struct GpuCalls {
     pub operations: BTreeMap<TimedOperation, BothForms>,
-    /// What each call of the whole path chose.
     pub selection: Selection,
 }
 
@@ -73,9 +71,6 @@ pub struct BothForms {
 }
 
 /// Times in a fresh worker process.
-///
-/// # Errors
-/// [`MeasureError::SingleCalls`] where the process fails, or not even a plain form is right.
 pub(super) fn measure(command: &WorkerCommand, plan: &GpuCallsPlan) -> Result<GpuCalls, MeasureError> {
     let calls = plan.settings.warmup.saturating_add(plan.settings.iters);
     // Two forms of each, and a third series where a tuned one breaks midway.
@@ -89,10 +84,6 @@ pub(super) fn measure(command: &WorkerCommand, plan: &GpuCallsPlan) -> Result<Gp
     }
 }
 
-/// Times in this process.
-///
-/// # Errors
-/// Why there are no times at all.
 pub fn follow(plan: &GpuCallsPlan) -> Result<GpuCalls, String> {
     let device = Device::of_this_thread(plan.compiled.as_deref()).map_err(|error| error.to_string())?;
     let mut times = GpuCalls::default();
@@ -107,10 +98,6 @@ pub fn follow(plan: &GpuCallsPlan) -> Result<GpuCalls, String> {
     Ok(times)
 }
 
-/// The operation at the sizes of the settings.
-///
-/// # Errors
-/// Sizes that the operation cannot have.
 pub(super) fn operation(timed: TimedOperation, settings: &Settings) -> Result<Operation, String> {
     let Settings { profile, seed, budgets, .. } = settings;
     let tiled = |offset: u64| {
@@ -141,7 +128,6 @@ pub(super) fn operation(timed: TimedOperation, settings: &Settings) -> Result<Op
 /// The choice of tiles, and where their ids go.
 struct Choosing<'a> {
     shape: &'a ff_path::FfPath,
-    /// The places of the ids of each level that has any.
     places: Vec<usize>,
 }
 

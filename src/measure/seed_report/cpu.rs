@@ -23,15 +23,11 @@ const CALL_LIMIT: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuCallsPlan {
-    /// The suite whose workloads are timed.
     pub suite: String,
     pub settings: Settings,
 }
 
 /// Times in a fresh worker process.
-///
-/// # Errors
-/// [`MeasureError::SingleCalls`] where the process fails, or a kernel is wrong.
 fn measure(command: &WorkerCommand, plan: &CpuCallsPlan) -> Result<Timings, MeasureError> {
     let Settings { infer_warmup, infer_iters, micro_warmup, micro_iters, .. } = plan.settings;
     let calls = [infer_warmup, infer_iters, micro_warmup, micro_iters];
@@ -40,10 +36,6 @@ fn measure(command: &WorkerCommand, plan: &CpuCallsPlan) -> Result<Timings, Meas
     task::ask(&mut command.command(), plan, limit).map_err(|fault| MeasureError::SingleCalls(fault.to_string()))
 }
 
-/// Times in this process.
-///
-/// # Errors
-/// Which kernel is missing or wrong; then there are no times at all.
 pub fn follow(plan: &CpuCallsPlan, workloads: &[Workload]) -> Result<Timings, String> {
     let Settings { infer_warmup, infer_iters, micro_warmup, micro_iters, seed } = plan.settings;
     let micro = |name| time(workloads, name, micro_warmup, micro_iters, seed);
@@ -77,8 +69,8 @@ fn find<'a>(workloads: &'a [Workload], name: &str) -> Option<&'a Workload> {
         let param = |key: &str| benchmark.params.get(key).map(String::as_str);
         benchmark.name == name && param("threads").is_none() && (name == "infer" || param("c") == Some("64"))
     };
-    let of = |variant: &str| workloads.iter().filter(fits).find(|one| one.benchmark.variant == variant);
-    of("fast").or_else(|| of("reference"))
+    let form = |variant: &str| workloads.iter().filter(fits).find(|one| one.benchmark.variant == variant);
+    form("fast").or_else(|| form("reference"))
 }
 
 /// Times the kernels; the text of the report, or why there is none.

@@ -94,7 +94,6 @@ pub fn gpu_report(
     }
 }
 
-/// Times the single calls.
 fn measured(
     options: &GpuReportOptions,
     run: &Run,
@@ -121,7 +120,6 @@ fn measured(
     Ok(outcome.map(|outcome| assembled(options, run, device, outcome, autotune)))
 }
 
-/// The id of the benchmark whose configuration an operation runs with.
 fn tuned_id(run: &Run, timed: TimedOperation, settings: &Settings, dtype: Dtype) -> Option<String> {
     suite::tuned_id(&run.suite, &calls::operation(timed, settings).ok()?, dtype).ok()
 }

@@ -22,7 +22,6 @@ pub struct Suite {
     pub name: String,
     /// Only benchmarks whose id contains one of these texts; all where empty.
     pub include: Vec<String>,
-    /// Worker processes of an ordinary run.
     pub processes: u32,
     pub work: Work,
 }
@@ -50,7 +49,6 @@ pub struct CommandSettings {
     pub command: Vec<String>,
     /// The folder it runs in, relative to the root of the project.
     pub folder: Option<PathBuf>,
-    /// Variables on top of those of this process.
     pub variables: BTreeMap<String, String>,
     /// A program and its arguments to run once before; empty where there is nothing to build.
     pub build: Vec<String>,

@@ -50,7 +50,6 @@ impl GpuSuite {
     }
 }
 
-/// Every benchmark that there is without a device, to name them by.
 pub(super) fn workloads(name: &str, gpu: &GpuSuite) -> Result<Vec<Workload>, MeasureError> {
     catalogue::workloads(name, &gpu.scope(None, None))
 }

@@ -13,7 +13,6 @@ use sprag_model::metric::Metric;
 use sprag_model::run::Run;
 use sprag_model::sample::{Estimate, Measurement, Role};
 
-/// The setting of a run whose instructions were to be counted.
 const SETTING: &str = "count_instructions";
 
 /// The fact that names the version of Valgrind.

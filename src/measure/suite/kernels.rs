@@ -37,14 +37,12 @@ pub(super) struct KernelBench<'a> {
 pub(super) struct BenchDevice {
     pub(super) model: String,
     pub(super) facts: BTreeMap<String, String>,
-    /// What the run records of how the suite was set.
     pub(super) settings: BTreeMap<String, Value>,
     pub(super) scope: String,
     /// The configurations that were chosen before.
     pub(super) tuned: TunedConfigurations,
 }
 
-/// Measures the suite, or this shard's part of it.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
@@ -222,16 +220,15 @@ fn tune(
     choices
 }
 
-/// The configuration of every benchmark that has one: that which was chosen for it, or for the one that it goes with.
 fn configurations(choices: &[Choice], selected: &[&Workload], incumbents: &Configurations) -> Configurations {
     let chosen: Configurations = choices.iter().map(|one| (one.benchmark.clone(), one.selected.clone())).collect();
-    let of = |workload: &&Workload| {
+    let configuration = |workload: &&Workload| {
         let id = workload.benchmark.id();
         let leader = workload.tuned_with.as_ref().unwrap_or(&id);
         let configuration = chosen.get(leader).or_else(|| incumbents.get(leader))?.clone();
         Some((id, configuration))
     };
-    selected.iter().filter(|workload| !workload.configurations.is_empty()).filter_map(of).collect()
+    selected.iter().filter(|workload| !workload.configurations.is_empty()).filter_map(configuration).collect()
 }
 
 fn config(protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String, Value> {

@@ -9,7 +9,6 @@ use sprag_base::files::{WriteError, write_atomic};
 use sprag_base::json;
 use sprag_model::run::Run;
 
-/// The attribute that names the layer that takes longest.
 pub(super) const SLOWEST_LAYER: &str = "slowest_layer";
 
 /// The most that is recorded of the name of a layer, in characters: fused layers bear the names of all their parts.

@@ -104,7 +104,6 @@ pub(super) fn measure(
     Ok(SuiteOutcome::Sweep(Box::new(run), Box::new(report)))
 }
 
-/// The cases that the configuration and the user's filters leave.
 fn selected(suite: &Suite, options: &MeasureOptions<'_>, cases: &[NumberedCase]) -> Vec<NumberedCase> {
     let wanted = |case: &&NumberedCase| {
         let id = benchmark(&suite.name, &case.shapes).id();
@@ -113,7 +112,6 @@ fn selected(suite: &Suite, options: &MeasureOptions<'_>, cases: &[NumberedCase])
     cases.iter().filter(wanted).cloned().collect()
 }
 
-/// Finds what is needed and times the engine.
 fn sweep_engine(
     name: &str,
     plan: &TrtSuite,

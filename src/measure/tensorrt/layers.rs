@@ -30,7 +30,6 @@ impl LayerProfile {
         self.layers.iter().max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
-    /// The file that a sweep leaves of it.
     pub fn to_json(&self, case: &str) -> Value {
         json!({"schema_version": 1, "case": case, "calls": self.calls, "layers": self.layers})
     }

@@ -15,13 +15,10 @@ use sprag_model::shape_case::ShapeCase;
 /// What all cases of an engine are called; their shapes tell them apart.
 const NAME: &str = "engine";
 
-/// The variant of what TensorRT runs.
 const VARIANT: &str = "tensorrt";
 
-/// The parameter of the case that gives no shapes, and its value.
 const DEFAULT: (&str, &str) = ("case", "default");
 
-/// A case with its place among all cases that were asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberedCase {
     /// From 0, which is the case that gives no shapes.
@@ -68,7 +65,6 @@ pub fn number_cases(texts: &[String]) -> Result<Vec<NumberedCase>, ShapeCaseFaul
 
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// The suite that measurements are named under.
     pub suite: String,
     pub trtexec: PathBuf,
     pub engine: PathBuf,
@@ -76,7 +72,6 @@ pub struct Sweep {
     pub cases: Vec<NumberedCase>,
     pub settings: TimingSettings,
     pub time_out: Duration,
-    /// How many processes each case gets, and within which time all in all.
     pub protocol: Protocol,
     /// How to start a guard, which ends `trtexec` where this process dies.
     pub guard: Option<WorkerCommand>,

@@ -19,7 +19,6 @@ pub use super::plan::{CaseResult, NumberedCase, ShapeCaseFault, Sweep, number_ca
 pub struct SweepResult {
     pub version: Version,
     pub cases: Vec<CaseResult>,
-    /// What speaks against the numbers, one sentence each.
     pub reasons: Vec<String>,
     /// Why no further process was started.
     pub stop: StopReason,
@@ -166,7 +165,6 @@ fn results(sweep: &Sweep, courses: &[Course]) -> Vec<CaseResult> {
     sweep.cases.iter().zip(courses).map(result).collect()
 }
 
-/// What speaks against the numbers, one sentence each.
 fn reasons(sweep: &Sweep, courses: &[Course], seconds: f64) -> Vec<String> {
     let protocol = &sweep.protocol;
     let mut reasons = Vec::new();
@@ -174,8 +172,8 @@ fn reasons(sweep: &Sweep, courses: &[Course], seconds: f64) -> Vec<String> {
         if course.is_over || course.samples.is_empty() {
             continue;
         }
-        let told = |(process, reason): &(u32, Reason)| format!("{}, process {process}: {reason}", case.label());
-        reasons.extend(course.faults.iter().map(told));
+        let fault_text = |(process, reason): &(u32, Reason)| format!("{}, process {process}: {reason}", case.label());
+        reasons.extend(course.faults.iter().map(fault_text));
         reasons.extend(course.remarks.iter().map(|remark| format!("{}: {remark}", case.label())));
     }
     let measured = courses.iter().filter(|course| !course.is_over && !course.samples.is_empty());

@@ -10,7 +10,6 @@ use super::arguments::TimingSettings;
 
 #[derive(Deserialize)]
 struct Entry {
-    /// When its work on the device began.
     #[serde(rename = "startComputeMs")]
     start: f64,
     #[serde(rename = "computeMs")]

@@ -9,13 +9,11 @@ use super::reason::{Reason, ReasonCode};
 /// What its own lines begin with.
 const MARK: &str = "&&&& ";
 
-/// The marks of messages that are errors.
 const ERROR_MARKS: [&str; 2] = ["[E]", "[F]"];
 
 /// How messages begin that are errors without a mark.
 const UNMARKED: [&str; 2] = ["Cuda failure", "Cannot find any available devices"];
 
-/// The longest message that is quoted, in characters.
 const MOST_QUOTED: usize = 300;
 
 /// The marks, in lower case, of messages that tell what went wrong, in the order in which they are looked for: a plugin that is not
@@ -129,7 +127,6 @@ pub(super) struct Transcript {
     pub(super) errors: Vec<String>,
     /// How many images a call takes: the first size of the first input that it tells the dimensions of.
     pub(super) batch: Option<u64>,
-    /// What speaks against its times, one sentence each.
     pub(super) remarks: Vec<&'static str>,
 }
 

@@ -44,7 +44,6 @@ impl ProgramBuilder {
         self.buffer(name, data, count, Content::Random(Random { distribution, stream }))
     }
 
-    /// An input of about standard normal elements.
     pub(super) fn normal(&mut self, name: &'static str, count: usize) -> usize {
         self.random(name, Data::Element(self.dtype), count, Distribution::Normal(1.0))
     }
@@ -91,7 +90,6 @@ impl ProgramBuilder {
     }
 }
 
-/// A kernel, with the macros of its variant.
 pub(super) fn kernel(
     file: &'static str,
     entry: &'static str,

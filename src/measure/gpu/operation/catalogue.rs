@@ -18,7 +18,6 @@ impl Operation {
         TIMED.iter().flat_map(|timed| timed(profile)).collect()
     }
 
-    /// Every operation there is, timed or not: each stands for its uneven shapes.
     pub fn every() -> Vec<Operation> {
         let checked = CHECKED.iter().flat_map(|checked| checked());
         Operation::all(&Profile::FIXED).into_iter().chain(checked).collect()
@@ -28,7 +27,6 @@ impl Operation {
 /// What every source begins with: element types, conversions and vectors.
 const ELEMENT: &str = include_str!("../../../../kernels/element.cuh");
 
-/// Every kernel file, by name.
 const FILES: [(&str, &str); 13] = [
     ("clock.cu", include_str!("../../../../kernels/clock.cu")),
     ("compare.cu", include_str!("../../../../kernels/compare.cu")),

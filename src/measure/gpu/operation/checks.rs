@@ -47,7 +47,6 @@ pub(super) fn bands_cover(tiles: &Tiled, launch: &Launch, place: usize) -> usize
     cells
 }
 
-/// Inputs for a program, made on the host.
 pub(in crate::gpu) fn inputs(program: &DeviceProgram) -> HostInputs {
     let given = |spec: &&BufferSpec| !matches!(spec.content, Content::Output | Content::Scratch);
     HostInputs::new(program.buffers.iter().take_while(given).map(bytes).collect())
@@ -66,7 +65,6 @@ fn bytes(spec: &BufferSpec) -> Vec<u8> {
     }
 }
 
-/// The outputs that are expected are those of the program, at every shape of every operation.
 #[test]
 fn outputs_are_expected_where_they_stand() {
     for shape in Operation::every().iter().flat_map(Operation::uneven) {

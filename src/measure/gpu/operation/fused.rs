@@ -27,12 +27,10 @@ const AFFINE: Affine = Affine { value_scale: 1.25, value_bias: 0.1, gate_scale: 
 
 const FILE: &str = "fused.cu";
 
-/// The places of the buffers.
 const MAP: usize = 0;
 const INDICES: usize = 1;
 const MERGED: usize = 2;
 
-/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     Tiled::of_profile(profile).into_iter().map(fused_pack_op_unpack).collect()
 }

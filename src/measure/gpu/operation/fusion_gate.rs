@@ -26,11 +26,9 @@ const CANDIDATES: &[LaunchConfig] = &[
 
 const FILE: &str = "fusion_gate.cu";
 
-/// The places of the outputs.
 const FUSED: usize = 4;
 const ALPHA: usize = 5;
 
-/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     vec![fusion_gate(profile.map())]
 }

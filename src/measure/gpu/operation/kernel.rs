@@ -37,7 +37,6 @@ pub struct Code {
 }
 
 impl Code {
-    /// The code of a shape, from plain functions of it.
     pub fn new<S: 'static>(
         shape: S,
         program: fn(&S, Dtype, Form) -> DeviceProgram,
@@ -64,15 +63,11 @@ impl Operation {
         self.elements_moved.map(|elements| elements * dtype.bytes())
     }
 
-    /// What a call does on the device.
     pub fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
         (self.code.program)(dtype, form)
     }
 
     /// What its outputs must come to, by the CPU reference.
-    ///
-    /// # Errors
-    /// Inputs that do not fit the shape.
     pub fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
         (self.code.expected)(dtype, inputs)
     }
@@ -83,9 +78,6 @@ impl Operation {
     }
 
     /// The configuration of that name, the first where none is named.
-    ///
-    /// # Errors
-    /// When there is none of that name.
     pub fn configuration(&self, name: Option<&str>) -> Result<LaunchConfig, String> {
         let Some(name) = name else { return Ok(self.candidates[0]) };
         let found = self.candidates.iter().copied().find(|candidate| candidate.name() == name);

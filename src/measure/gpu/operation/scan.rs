@@ -51,7 +51,6 @@ pub struct TokenScan {
     pub initial: InitialState,
 }
 
-/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     vec![TokenScan { tokens: profile.tokens(), way: ScanWay::Forward, initial: InitialState::Zero }.operation()]
 }
@@ -224,7 +223,6 @@ impl Places {
         }
     }
 
-    /// The arguments of a launch, which do not depend on its direction.
     fn arguments(&self, shape: &TokenScan, plan: &Plan, status: Option<usize>) -> Vec<Argument> {
         let ScanShape { batch, steps, channels } = shape.tokens;
         let gate_rows = if shape.way == ScanWay::Both(ScanMerge::GatedBySample) { batch } else { 1 };
@@ -252,7 +250,6 @@ impl InitialState {
     }
 }
 
-/// How a launch covers the tokens.
 struct Plan {
     entry: &'static str,
     blocks: usize,
@@ -297,7 +294,6 @@ impl Plan {
     }
 }
 
-/// Which way the tokens are read. Both directions have the same parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanWay {
     Forward,
@@ -329,7 +325,6 @@ impl InitialState {
     }
 }
 
-/// How two directions become one output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanMerge {
     Sum,
@@ -337,7 +332,6 @@ pub enum ScanMerge {
     /// Half of each, by a gate that is not given.
     Even,
     Gated,
-    /// By a gate a sample and channel.
     GatedBySample,
 }
 

@@ -25,17 +25,14 @@ const CANDIDATES: &[LaunchConfig] = &[
 
 const FILE: &str = "tile_pack.cu";
 
-/// The places of the buffers.
 const MAP: usize = 0;
 const INDICES: usize = 1;
 const PACKED: usize = 2;
 
-/// The operation at the sizes of a profile.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     Tiled::of_profile(profile).into_iter().map(tile_pack).collect()
 }
 
-/// Gathers these tiles.
 pub fn tile_pack(tiles: Tiled) -> Operation {
     Operation {
         name: "tile_pack",

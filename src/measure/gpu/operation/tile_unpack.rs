@@ -62,7 +62,6 @@ pub struct TileUnpack {
     overlap: Overlap,
 }
 
-/// The operation at the sizes of a profile: overriding and mixing.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     let unpack = |tiles: Tiled| {
         tiled::overlaps().into_iter().filter_map(move |overlap| {
@@ -101,8 +100,6 @@ fn drawn_origins(map: MapShape, tile_size: usize, count: usize, seed: u64) -> Ve
 }
 
 impl TileUnpack {
-    /// # Errors
-    /// Levels that are not as many as the tiles.
     pub fn on_grid(tiles: Tiled, levels: Option<Vec<i32>>, overlap: Overlap) -> Result<Self, KernelError> {
         let (map, tile_size) = (tiles.map(), tiles.tile_size());
         TileUnpack { map, tile_size, places: Places::OnGrid(tiles), levels, overlap }.checked()

@@ -11,7 +11,6 @@ use sprag_kernels::tile::Overlap;
 /// What the ids of the timed shapes follow from, as the seed has it: the suite's seed and one more.
 pub(super) const IDS_SEED: u64 = 124;
 
-/// How much of a tile is mixed in.
 const BLEND: f64 = 0.35;
 
 /// Maps that nothing divides evenly: batch, channels, rows and columns of tiles, side of a tile, tiles taken.
@@ -153,7 +152,6 @@ fn ids(tiles: u32, count: usize, draw: Draw, seed: u64) -> Vec<u32> {
     }
 }
 
-/// The ways in which tiles overlap that are timed.
 pub(super) fn overlaps() -> [Overlap; 2] {
     [Overlap::Override, Overlap::blend(BLEND).expect("the factor lies between zero and one")]
 }

@@ -177,7 +177,7 @@ mod tests {
             let (map, selection) = (shape.map(), shape.selection());
             for config in CANDIDATES {
                 let program = shape.program(Dtype::F16, Form::Tuned(*config));
-                let of = |entry: &str| {
+                let launches = |entry: &str| {
                     let all = program.launches();
                     all.filter(|launch| launch.kernel.entry == entry).cloned().collect::<Vec<Launch>>()
                 };
@@ -187,7 +187,8 @@ mod tests {
                     let side = sides[level];
                     let tiles = each * map.batch;
                     let [means, modulation, convolve, finish] =
-                        ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"].map(|entry| of(entry)[level].clone());
+                        ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"]
+                            .map(|entry| launches(entry)[level].clone());
                     let at = |launch: &Launch, name: &str| launch.kernel.defines[name] as usize;
                     assert!(means.grid[0] as usize * (means.block as usize / 32) >= tiles * map.channels);
                     assert_eq!(modulation.grid, [each as u32, map.batch as u32, 1]);

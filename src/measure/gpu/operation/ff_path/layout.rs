@@ -7,7 +7,6 @@ use sprag_kernels::ff::{PathParameters, ScanParameters};
 use sprag_kernels::fusion::softplus;
 use sprag_kernels::shape::MapShape;
 
-/// The inputs and outputs of a call.
 pub(super) struct Layout {
     /// Dense features, `[B,C,H,W]`.
     pub(super) dense: usize,
@@ -25,7 +24,6 @@ pub(super) struct Layout {
     pub(super) detail: usize,
 }
 
-/// The inputs of a path over the tiles of one level.
 pub(super) struct Level {
     /// The side of a tile, in pixels.
     pub(super) side: usize,
@@ -39,7 +37,6 @@ pub(super) struct Level {
     pub(super) film: [usize; 6],
     /// Weight and bias of the depthwise convolution, of the pointwise one, and of the norm.
     pub(super) refine: [usize; 6],
-    /// The factors of boundary and uncertainty, and the bias, of the gate.
     pub(super) gate: [f32; 3],
 }
 

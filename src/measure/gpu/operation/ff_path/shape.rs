@@ -25,7 +25,6 @@ pub struct FfPath {
     selection: Selection,
 }
 
-/// What was chosen, and what it cost, over all samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Coarse tiles a sample.
@@ -189,9 +188,9 @@ mod tests {
     #[test]
     fn parameters_follow_from_the_seed() {
         let map = MapShape { channels: 3, ..FIXED };
-        let of = |seed| FfPath::new(map, config(4, 1.6, 1.0), seed).unwrap().parameters();
-        assert_eq!(of(1), of(1));
-        assert_ne!(of(1), of(2));
-        assert!(of(1).l1().refine.norm_bias.iter().all(|bias| *bias != 0.0));
+        let parameters = |seed| FfPath::new(map, config(4, 1.6, 1.0), seed).unwrap().parameters();
+        assert_eq!(parameters(1), parameters(1));
+        assert_ne!(parameters(1), parameters(2));
+        assert!(parameters(1).l1().refine.norm_bias.iter().all(|bias| *bias != 0.0));
     }
 }
