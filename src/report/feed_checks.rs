@@ -37,7 +37,7 @@ fn elements<'a>(xml: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 /// A well-formed document of characters that XML 1.0 allows.
-fn check_xml(path: &str, document: &str) {
+pub(crate) fn check_xml(path: &str, document: &str) {
     let body = document.split_once("?>\n").map(|(_, body)| body).expect("it begins with a declaration");
     check_balance(path, body);
     let is_allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}');

@@ -24,7 +24,7 @@ pub struct Summary {
 
 /// Sums up the findings: those of the newest runs, with the open regressions of the history.
 pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
-    let totals = Totals::of(analysis);
+    let totals = Totals::new(analysis);
     let what_now = advice::next_step(analysis, trend);
     Summary {
         headline: open_regressions::headline(headline(&totals), trend),
@@ -59,7 +59,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(analysis: &Analysis) -> Totals {
+    fn new(analysis: &Analysis) -> Totals {
         let suites = &analysis.suites;
         let of_status = |status: RunStatus| suites.iter().filter(|suite| suite.status == status).count();
         let comparisons = || suites.iter().flat_map(|suite| &suite.comparisons);

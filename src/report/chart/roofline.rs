@@ -99,7 +99,7 @@ fn words(page: &DrawingArea<&mut Svg, Shift>, words: &str, (x, y): (i32, i32), a
 mod tests {
     use super::*;
 
-    fn of(shares: &[f64]) -> Roofline {
+    fn roofline(shares: &[f64]) -> Roofline {
         let bar = |share: &f64| Bar {
             name: "tile_pack{n=8192} <@cuda>".into(),
             limit: "memory".into(),
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_as_its_share_of_the_peak() {
-        let svg = draw(&of(&[0.857, 0.5]));
+        let svg = draw(&roofline(&[0.857, 0.5]));
         assert!(svg.contains("viewBox=\"0 0 440 92\"") && svg.contains("aria-labelledby=\"roof-t roof-d\""), "{svg}");
         assert!(svg.contains("<path class=\"bar\" d=\"M0 20L377.1 20L377.1 30L0 30Z\"/>"), "{svg}");
         assert!(svg.contains("<path class=\"bar\" d=\"M0 56L220 56L220 66L0 66Z\"/>"), "{svg}");
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn odd_shares_are_drawn_too() {
-        let svg = draw(&of(&[f64::NAN, -1.0, 7.0, f64::INFINITY]));
+        let svg = draw(&roofline(&[f64::NAN, -1.0, 7.0, f64::INFINITY]));
         // No length below zero, and none beyond the peak.
         for bar in [
             "M0 20L0 20L0 30L0 30Z",
@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(svg.matches("class=\"bar\" d=\"M0").count(), 4);
         let paths = svg.split(" d=\"").skip(1).filter_map(|rest| rest.split('"').next());
         assert!(paths.into_iter().all(|path| !path.contains("NaN") && !path.contains("inf")));
-        assert_eq!(draw(&of(&[])), "");
-        let mut long = of(&[0.5]);
+        assert_eq!(draw(&roofline(&[])), "");
+        let mut long = roofline(&[0.5]);
         long.bars[0].name = "x".repeat(500);
         assert!(draw(&long).contains(&format!(">{}…, memory<", "x".repeat(NAME - 1))));
     }

@@ -87,10 +87,10 @@ mod tests {
 
     /// What is said of a series: the change and its interval, or none, and then what was measured, one after the other; its
     /// deviation; whether lower is better.
-    type Told = (Result<(f64, f64, f64), f64>, Option<f64>, bool);
+    type GivenChange = (Result<(f64, f64, f64), f64>, Option<f64>, bool);
 
     /// The mean of judged series.
-    fn of(result: &[Told]) -> Option<Mean> {
+    fn mean_of(result: &[GivenChange]) -> Option<Mean> {
         let sample = sample_data::rich();
         let heads = sample.heads();
         let any = Data::new(&Catalog::new(&sample.input(&heads))).series.swap_remove(0);
@@ -98,7 +98,7 @@ mod tests {
         let point = |value: f64| PointData { of: column.clone().into(), value, spread: None };
         let points: Vec<[PointData; 2]> =
             result.iter().map(|(change, ..)| [point(2.0), point(2.0 * change.err().unwrap_or(1.0))]).collect();
-        let one = |((change, deviation, lower), points): (&Told, &'_ [PointData; 2])| {
+        let one = |((change, deviation, lower), points): (&GivenChange, &'_ [PointData; 2])| {
             let mut series =
                 SeriesData { judged: true, deviation: *deviation, levels: Vec::<Segment>::new(), ..any.clone() };
             series.metric.better = if *lower { Better::Lower } else { Better::Higher };
@@ -131,22 +131,23 @@ mod tests {
 
     #[test]
     fn the_mean_of_one_change_has_its_interval() {
-        let mean = of(&[(Ok((0.1, 0.08, 0.13)), None, true)]).expect("there is one");
+        let mean = mean_of(&[(Ok((0.1, 0.08, 0.13)), None, true)]).expect("there is one");
         let (low, high) = mean.interval.expect("it has one");
         assert!(near(mean.value, 0.1) && near(low, 0.08) && near(high, 0.13));
         // Where higher is better, half the rate is twice the time.
-        let mean = of(&[(Ok((-0.5, -0.6, -0.2)), None, false)]).expect("there is one");
+        let mean = mean_of(&[(Ok((-0.5, -0.6, -0.2)), None, false)]).expect("there is one");
         let (low, high) = mean.interval.expect("it has one");
         assert!(near(mean.value, 1.0) && near(low, 0.25) && near(high, 1.5));
     }
 
     #[test]
     fn series_may_err_together() {
-        let four = of(&[(Ok((0.21, 0.1, 0.331)), None, true); 4]).expect("there are four");
+        let four = mean_of(&[(Ok((0.21, 0.1, 0.331)), None, true); 4]).expect("there are four");
         let (low, high) = four.interval.expect("it has one");
         assert!(near(four.value, 0.21) && near(low, 0.1) && near(high, 0.331));
         // Of two, one that did not move reaches by its noise, and the mean by half of both.
-        let mixed = of(&[(Ok((0.21, 0.1, 0.331)), None, true), (Err(1.0), Some(0.01), true)]).expect("there are two");
+        let mixed =
+            mean_of(&[(Ok((0.21, 0.1, 0.331)), None, true), (Err(1.0), Some(0.01), true)]).expect("there are two");
         let (low, high) = mixed.interval.expect("it has one");
         let half = ((1.1f64.ln() + QUANTILE * 2f64.sqrt() * 0.01) / 2.0).exp();
         assert!(near(mixed.value, 0.1) && near(low, 1.1 / half - 1.0) && near(high, 1.1 * half - 1.0));
@@ -155,22 +156,22 @@ mod tests {
     #[test]
     fn what_is_not_told_yet_is_in_the_interval() {
         // All got a third slower at the newest commit, of which one point says little: each is called unchanged.
-        let mean = of(&[(Err(1.3), Some(0.01), true); 5]).expect("there are five");
+        let mean = mean_of(&[(Err(1.3), Some(0.01), true); 5]).expect("there are five");
         let (low, high) = mean.interval.expect("it has one");
         let noise = (QUANTILE * 2f64.sqrt() * 0.01).exp();
         assert!(near(mean.value, 0.0) && near(low, 0.0) && near(high, 1.3 * noise - 1.0), "{low} {high}");
         // Where higher is better, three quarters of the rate are a third more.
-        let mean = of(&[(Err(0.75), Some(0.0), false)]).expect("there is one");
+        let mean = mean_of(&[(Err(0.75), Some(0.0), false)]).expect("there is one");
         assert!(mean.interval.is_some_and(|(low, high)| near(low, 0.0) && near(high, 1.0 / 0.75 - 1.0)));
     }
 
     #[test]
     fn without_the_interval_of_one_there_is_none_of_the_mean() {
         let none = Some(Mean { value: 0.0, interval: None });
-        assert_eq!(of(&[(Err(1.0), None, true), (Err(1.0), Some(0.1), true)]), none);
-        assert_eq!(of(&[(Err(1.0), Some(0.0), true)]), none);
-        assert_eq!(of(&[(Err(-1.0), Some(0.1), true)]), none);
-        assert_eq!(of(&[(Err(-1.0), Some(0.1), true), (Err(1.0), Some(0.1), true)]), none);
-        assert_eq!(of(&[]), None);
+        assert_eq!(mean_of(&[(Err(1.0), None, true), (Err(1.0), Some(0.1), true)]), none);
+        assert_eq!(mean_of(&[(Err(1.0), Some(0.0), true)]), none);
+        assert_eq!(mean_of(&[(Err(-1.0), Some(0.1), true)]), none);
+        assert_eq!(mean_of(&[(Err(-1.0), Some(0.1), true), (Err(1.0), Some(0.1), true)]), none);
+        assert_eq!(mean_of(&[]), None);
     }
 }

@@ -67,8 +67,8 @@ impl Spot {
 /// The stretches of a series whose points have these numbers of commits, and the steps between them, which are one fewer; nothing
 /// where no level was looked for.
 pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, Vec<Step>) {
-    let found = &one.changes.points;
-    let is_listed = one.levels.len() == found.len() + 1 && one.pooled.len() == numbers.len();
+    let changes = &one.changes.points;
+    let is_listed = one.levels.len() == changes.len() + 1 && one.pooled.len() == numbers.len();
     if one.changes.levels.is_empty() || !is_listed {
         return (Vec::new(), Vec::new());
     }
@@ -85,7 +85,7 @@ pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, V
     let mut steps: Vec<([usize; 3], Option<&ChangePoint>)> = Vec::with_capacity(doubts.len());
     for (piece, [before, after]) in pieces.iter().skip(1).zip(&doubts) {
         let begin = piece.points.start;
-        let change = found.iter().find(|change| piece.is_step && change.index == begin);
+        let change = changes.iter().find(|change| piece.is_step && change.index == begin);
         let edge = || [begin, begin.saturating_sub(*before), begin + after];
         steps.push((change.map_or_else(edge, |change| [change.index, change.first, change.last]), change));
     }

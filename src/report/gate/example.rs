@@ -27,7 +27,7 @@ pub fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
     }
 }
 
-/// A suite that ran and was held against a baseline, with nothing in it.
+/// A suite that ran and was compared with a baseline, with nothing in it.
 pub fn suite(name: &str) -> SuiteGate {
     SuiteGate {
         suite: name.to_owned(),

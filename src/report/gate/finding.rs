@@ -1,4 +1,4 @@
-//! What a gate has to tell beside what is unchanged or better: made once, so that every form tells the same.
+//! What a gate reports besides what is unchanged or better: made once, so that every form says the same.
 
 use crate::mark::worse_word;
 use crate::number;
@@ -51,8 +51,8 @@ impl Kind {
         }
     }
 
-    /// What kind of thing a verdict tells of; `None` where there is nothing to do.
-    fn of(comparison: &Comparison) -> Option<Kind> {
+    /// The kind of a verdict; `None` where there is nothing to do.
+    fn from_comparison(comparison: &Comparison) -> Option<Kind> {
         match &comparison.verdict {
             Verdict::Unchanged | Verdict::Improved => None,
             Verdict::Regressed if comparison.is_accepted() => Some(Kind::Accepted),
@@ -65,7 +65,7 @@ impl Kind {
     }
 }
 
-/// Which comparisons are told of.
+/// Which comparisons are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     All,
@@ -73,7 +73,7 @@ pub(super) enum Rows {
     Changed,
 }
 
-/// How loudly it is told.
+/// How serious it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// It fails the gate.
@@ -84,7 +84,7 @@ pub(super) enum Level {
     Note,
 }
 
-/// Something to tell. Its texts hold names and reasons of others as they are.
+/// Something to report. Its texts hold names and reasons of others as they are.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding<'a> {
     pub(super) kind: Kind,
@@ -110,9 +110,9 @@ fn suite_metrics<'a>(gate: &'a Gate, suite: &'a SuiteGate) -> impl Iterator<Item
     suite.comparisons.iter().filter_map(move |comparison| of_comparison(gate, suite, comparison))
 }
 
-/// What there is to tell of a metric.
+/// The finding of a metric.
 pub(super) fn of_comparison<'a>(gate: &Gate, suite: &'a SuiteGate, comparison: &'a Comparison) -> Option<Finding<'a>> {
-    let kind = Kind::of(comparison)?;
+    let kind = Kind::from_comparison(comparison)?;
     let level = match kind {
         Kind::Regressed | Kind::Missing => Level::Error,
         Kind::Accepted => Level::Note,
@@ -130,7 +130,7 @@ pub(super) fn of_comparison<'a>(gate: &Gate, suite: &'a SuiteGate, comparison: &
     })
 }
 
-/// What there is to tell of a suite as such: that it did not run, or that nothing of it was judged.
+/// The finding of a suite as such: that it did not run, or that nothing of it was judged.
 pub(super) fn of_suite<'a>(gate: &Gate, suite: &'a SuiteGate) -> Option<Finding<'a>> {
     let reason = || suite.reason.clone().unwrap_or_else(|| "no reason is given".to_owned());
     let (kind, title, message) = match suite.status {
@@ -140,7 +140,7 @@ pub(super) fn of_suite<'a>(gate: &Gate, suite: &'a SuiteGate) -> Option<Finding<
         }
         Some(RunStatus::Ok) if suite.comparisons.is_empty() => {
             let against =
-                if suite.has_base { format!("it was held against {}", suite.against) } else { suite.against.clone() };
+                if suite.has_base { format!("compared with {}", suite.against) } else { suite.against.clone() };
             (Kind::Inconclusive, format!("nothing was judged: {}", suite.suite), against)
         }
         Some(RunStatus::Ok) => return None,
@@ -187,9 +187,9 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
     let changed = effect.map(change);
     let words = match &comparison.verdict {
         Verdict::Missing if comparison.baseline.is_none() => None,
-        Verdict::Missing if command == COMPARE => Some("the base has it, the other side has not".to_owned()),
-        Verdict::Missing => Some("the baseline has it, the run has not".to_owned()),
-        Verdict::NoBaseline => Some("there is nothing to hold it against".to_owned()),
+        Verdict::Missing if command == COMPARE => Some("in the base but not on the other side".to_owned()),
+        Verdict::Missing => Some("in the baseline but not in the run".to_owned()),
+        Verdict::NoBaseline => Some("there is nothing to compare it with".to_owned()),
         Verdict::Regressed => {
             let word = worse_word(&comparison.metric);
             Some(changed.map_or_else(|| word.to_owned(), |change| format!("{word}: {change}")))
@@ -207,7 +207,7 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
         parts.push(format!("{} would pass", number::quantity(scale, allowed)));
     }
     if let Some(detectable) = effect.and_then(|effect| effect.detectable) {
-        parts.push(format!("a change of {} could have been seen", number::percent_size(detectable)));
+        parts.push(format!("changes from {} are detectable", number::percent_size(detectable)));
     }
     parts.extend(comparison.note.clone());
     if parts.is_empty() { comparison.verdict.word().to_owned() } else { parts.join("; ") }
@@ -261,12 +261,12 @@ mod tests {
             .map(|one| format!("{:?} {}\n", one.level, visible(&format!("{}: {}", one.title, one.message))))
             .collect();
         insta::assert_snapshot!(result.concat(), @r#"
-        Error regressed: cpu/ssm_scan{n=512} @fast time: slower: +8.1 % (+7.6 to +8.6), 2.000 → 2.162 ms; 2.040 ms would pass; a change of 2.8 % could have been seen
-        Error regressed: cpu/tile_pack{n=512} @fast tiles_per_s: slower: −15.0 % (−15.5 to −14.5), 812.0 → 690.2 k/s; 795.8 k/s would pass; a change of 2.8 % could have been seen
-        Error missing: cpu/gone{n=512} @fast time: the baseline has it, the run has not, 2.000 ms → –; it failed: out of memory
-        Warning inconclusive: cpu/noisy{n=512} @fast time: 3 more runs would settle it; +1.2 % (+0.7 to +1.7), 2.000 → 2.024 ms; a change of 2.8 % could have been seen
-        Warning not comparable: <script>alert(1)</script>]]>|`x`↵::error::gone%0A%25��[31m"'&@someone #12 [a](http://b) {0}\ time: compiler 1 → <script>alert(1)</script>]]>|`x`↵::error::gone%0A%25��[31m"'&@someone #12 [a](http://b) {0}\; 0.0 % (−0.5 to +0.5), 2.000 → 2.000 ms; a change of 2.8 % could have been seen
-        Note no baseline: cpu/new{n=512} @fast time: there is nothing to hold it against, – → 2.000 ms
+        Error regressed: cpu/ssm_scan{n=512} @fast time: slower: +8.1 % (+7.6 to +8.6), 2.000 → 2.162 ms; 2.040 ms would pass; changes from 2.8 % are detectable
+        Error regressed: cpu/tile_pack{n=512} @fast tiles_per_s: slower: −15.0 % (−15.5 to −14.5), 812.0 → 690.2 k/s; 795.8 k/s would pass; changes from 2.8 % are detectable
+        Error missing: cpu/gone{n=512} @fast time: in the baseline but not in the run, 2.000 ms → –; it failed: out of memory
+        Warning inconclusive: cpu/noisy{n=512} @fast time: 3 more runs would settle it; +1.2 % (+0.7 to +1.7), 2.000 → 2.024 ms; changes from 2.8 % are detectable
+        Warning not comparable: <script>alert(1)</script>]]>|`x`↵::error::gone%0A%25��[31m"'&@someone #12 [a](http://b) {0}\ time: compiler 1 → <script>alert(1)</script>]]>|`x`↵::error::gone%0A%25��[31m"'&@someone #12 [a](http://b) {0}\; 0.0 % (−0.5 to +0.5), 2.000 → 2.000 ms; changes from 2.8 % are detectable
+        Note no baseline: cpu/new{n=512} @fast time: there is nothing to compare it with, – → 2.000 ms
         Note skipped: gpu: no CUDA driver on this machine
         Error not measured: trt: no run of this machine at HEAD
         "#);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn of_zero_no_share_is_told() {
+    fn a_share_of_zero_is_not_given() {
         let reason = "the baseline is 0, and no ratio to it can be told".to_owned();
         let zero = Effect { change: 0.0, interval: None, detectable: Some(0.02) };
         let comparison = Comparison {
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn doubt_is_as_loud_as_it_counts() {
+    fn doubt_is_as_serious_as_it_counts() {
         let check = |outcome: Outcome, expected: Level| {
             let gate = Gate { outcome, doubt_fails: outcome == Outcome::Fail, ..example::doubtful() };
             let levels: Vec<Level> = all(&gate).iter().map(|one| one.level).collect();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn doubt_that_fails_is_an_error_beside_what_regressed() {
+    fn doubt_that_fails_is_an_error_like_a_regression() {
         let mut gate = Gate { outcome: Outcome::Fail, doubt_fails: true, ..example::doubtful() };
         gate.suites[0].comparisons.push(example::comparison("cpu/b @fast", 1.3, Verdict::Regressed));
         gate.suites[0].comparisons.push(example::comparison("cpu/c @fast", 1.0, Verdict::NoBaseline));
@@ -333,13 +333,13 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_without_numbers_is_told_of() {
+    fn a_suite_without_numbers_is_a_finding() {
         let check =
             |outcome: Outcome, wants_all, status: Option<RunStatus>, has_base: bool, expected: Option<Level>| {
                 let suite = SuiteGate { status, has_base, comparisons: Vec::new(), ..example::suite("gpu") };
                 let gate = Gate { outcome, wants_all, suites: vec![suite], ..example::gate() };
-                let found = all(&gate).first().map(|one| one.level);
-                assert_eq!(found, expected, "{outcome:?} {status:?} {has_base}");
+                let level = all(&gate).first().map(|one| one.level);
+                assert_eq!(level, expected, "{outcome:?} {status:?} {has_base}");
             };
         check(Outcome::Fail, false, None, true, Some(Level::Error));
         check(Outcome::Inconclusive, true, None, false, Some(Level::Error));

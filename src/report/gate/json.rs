@@ -32,7 +32,7 @@ pub fn changed_json(gate: &Gate) -> String {
 }
 
 fn json(gate: &Gate, rows: Rows) -> String {
-    let value = serde_json::to_value(Report::of(gate, rows)).expect("keys are text and numbers have a form");
+    let value = serde_json::to_value(Report::new(gate, rows)).expect("keys are text and numbers have a form");
     json::to_indented(&value) + "\n"
 }
 
@@ -195,7 +195,7 @@ struct EffectReport {
 }
 
 impl<'a> Report<'a> {
-    fn of(gate: &'a Gate, rows: Rows) -> Report<'a> {
+    fn new(gate: &'a Gate, rows: Rows) -> Report<'a> {
         Report {
             schema_version: SCHEMA_VERSION,
             sprag: env!("CARGO_PKG_VERSION"),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn of_zero_no_share_is_told() {
+    fn a_share_of_zero_is_not_given() {
         let mut gate = example::passing();
         gate.suites[0].comparisons[0].baseline = Some(0.0);
         assert_eq!(valid(&gate)["suites"][0]["comparisons"][0]["effect"]["change"], Value::Null);

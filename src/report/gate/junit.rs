@@ -104,7 +104,7 @@ fn of_suite(gate: &Gate, suite: &SuiteGate) -> Suite {
     Suite { text, tally }
 }
 
-/// The suite; with its class of machine where the gate has it on several, for cases are told apart by class and name.
+/// The suite; with its class of machine where the gate has it on several, for a class and a name identify a case.
 fn class_name(gate: &Gate, suite: &SuiteGate) -> String {
     let alike: Vec<&SuiteGate> = gate.suites.iter().filter(|other| other.suite == suite.suite).collect();
     if alike.len() < 2 {
@@ -174,89 +174,10 @@ fn seconds(comparison: &Comparison) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feed_checks::check_xml;
     use crate::gate::example;
     use sprag_model::gate::Outcome;
     use sprag_model::verdict::Verdict;
-
-    /// An element with its attributes, or a text, all unescaped; enough of XML to read what is written here, and it takes
-    /// nothing that is not well-formed.
-    #[derive(Debug, PartialEq)]
-    enum Token {
-        Open(String, Vec<(String, String)>),
-        Close(String),
-        Text(String),
-    }
-
-    #[track_caller]
-    fn parse(xml: &str) -> Vec<Token> {
-        let legal =
-            |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-        assert!(xml.chars().all(legal), "a character that XML 1.0 does not know");
-        let (mut tokens, mut open) = (Vec::new(), Vec::new());
-        let mut rest = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").expect("a declaration");
-        while !rest.is_empty() {
-            if let Some(after) = rest.strip_prefix('<') {
-                let (tag, after) = after.split_once('>').expect("a tag ends");
-                assert!(!tag.contains('<'), "{tag}");
-                rest = after;
-                if let Some(name) = tag.strip_prefix('/') {
-                    assert_eq!(open.pop().as_deref(), Some(name));
-                    tokens.push(Token::Close(name.to_owned()));
-                    continue;
-                }
-                let (tag, is_empty) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
-                let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
-                tokens.push(Token::Open(name.to_owned(), parse_attributes(attributes)));
-                if is_empty {
-                    tokens.push(Token::Close(name.to_owned()));
-                } else {
-                    open.push(name.to_owned());
-                }
-            } else {
-                let end = rest.find('<').unwrap_or(rest.len());
-                let (text, after) = rest.split_at(end);
-                rest = after;
-                if !text.trim().is_empty() {
-                    assert!(!open.is_empty(), "text outside of the document");
-                    tokens.push(Token::Text(unescape(text)));
-                }
-            }
-        }
-        assert!(open.is_empty(), "{open:?}");
-        tokens
-    }
-
-    #[track_caller]
-    fn parse_attributes(text: &str) -> Vec<(String, String)> {
-        let (mut found, mut rest) = (Vec::new(), text);
-        while !rest.is_empty() {
-            let (name, after) = rest.split_once("=\"").expect("an attribute has a value");
-            let (value, after) = after.split_once('"').expect("a value ends");
-            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
-            found.push((name.to_owned(), unescape(value)));
-            rest = after.strip_prefix(' ').unwrap_or(after);
-            assert!(after.is_empty() || after.starts_with(' '), "{after}");
-        }
-        found
-    }
-
-    #[track_caller]
-    fn unescape(text: &str) -> String {
-        let mut parts = text.split('&');
-        let mut plain = parts.next().unwrap_or_default().to_owned();
-        assert!(!text.contains("]]>"), "it must not stand in a text");
-        for part in parts {
-            let (name, rest) = part.split_once(';').expect("an entity ends");
-            let present = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("#39", '\'')];
-            plain.push(present.iter().find(|(present, _)| *present == name).expect("a known entity").1);
-            plain.push_str(rest);
-        }
-        plain
-    }
-
-    fn attribute<'a>(attributes: &'a [(String, String)], name: &str) -> Option<&'a str> {
-        attributes.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
-    }
 
     #[test]
     fn a_gate_reads_as_tests() {
@@ -273,7 +194,7 @@ mod tests {
               <property name="base_commit" value="aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"/>
             </properties>
             <testcase classname="cpu" name="cpu/a @fast time" time="0.00202">
-              <skipped type="inconclusive" message="too few runs; +1.0 % (+0.5 to +1.5), 2.000 → 2.020 ms; a change of 2.8 % could have been seen">too few runs; +1.0 % (+0.5 to +1.5), 2.000 → 2.020 ms; a change of 2.8 % could have been seen</skipped>
+              <skipped type="inconclusive" message="too few runs; +1.0 % (+0.5 to +1.5), 2.000 → 2.020 ms; changes from 2.8 % are detectable">too few runs; +1.0 % (+0.5 to +1.5), 2.000 → 2.020 ms; changes from 2.8 % are detectable</skipped>
             </testcase>
           </testsuite>
         </testsuites>
@@ -298,29 +219,23 @@ mod tests {
 
     #[test]
     fn what_is_counted_is_there() {
-        let tokens = parse(&gate_junit(&example::gate()));
-        let count = |wanted: &str| {
-            tokens.iter().filter(|token| matches!(token, Token::Open(name, _) if name == wanted)).count()
-        };
-        let counted = [count("testsuite"), count("testcase"), count("failure"), count("error"), count("skipped")];
+        let text = gate_junit(&example::gate());
+        check_xml("junit", &text);
+        let count = |element: &str| text.matches(&format!("<{element} ")).count();
+        let counted = ["testsuite", "testcase", "failure", "error", "skipped"].map(count);
         assert_eq!(counted, [3, 10, 3, 1, 4]);
-        let Token::Open(_, root) = &tokens[0] else { panic!("the root is first") };
-        assert_eq!((attribute(root, "tests"), attribute(root, "failures")), (Some("10"), Some("3")));
-        assert_eq!(attribute(root, "errors"), Some("1"));
-        let cases: Vec<(&str, &str, Option<&str>)> = tokens
-            .iter()
-            .filter_map(|token| match token {
-                Token::Open(name, all) if name == "testcase" => {
-                    Some((attribute(all, "classname")?, attribute(all, "name")?, attribute(all, "time")))
-                }
-                _ => None,
-            })
-            .collect();
-        assert_eq!(cases[0], ("cpu", "cpu/ssm_scan{n=512} @fast time", Some("0.002162")));
-        assert_eq!(cases[1], ("cpu", "cpu/tile_pack{n=512} @fast tiles_per_s", None));
-        assert_eq!(cases[9], ("trt", "the suite", None));
-        let shown = "<script>alert(1)</script>]]>|`x`↵::error::gone%0A%25\u{fffd}\u{fffd}[31m\"'&@someone #12 [a](http://b) {0}\\ time";
-        assert_eq!(cases[4].1, shown);
+        let head = "<testsuites name=\"sprag check\" tests=\"10\" failures=\"3\" errors=\"1\">";
+        let shown = "name=\"&lt;script&gt;alert(1)&lt;/script&gt;]]&gt;|`x`↵::error::gone%0A%25\u{fffd}\u{fffd}[31m&quot;&#39;&amp;\
+                     @someone #12 [a](http://b) {0}\\ time\"";
+        for part in [
+            head,
+            "classname=\"cpu\" name=\"cpu/ssm_scan{n=512} @fast time\" time=\"0.002162\"",
+            "classname=\"cpu\" name=\"cpu/tile_pack{n=512} @fast tiles_per_s\">",
+            "classname=\"trt\" name=\"the suite\">",
+            shown,
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 
     #[test]

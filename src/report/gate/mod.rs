@@ -1,7 +1,7 @@
 //! What a gate found, in the forms that others read: our JSON, Markdown for a pull request, JUnit, SARIF, and workflow
 //! commands of GitHub.
 //!
-//! Each is a pure function from the [`Gate`](sprag_model::gate::Gate) to a text. What is told, how loudly and in which
+//! Each is a pure function from the [`Gate`](sprag_model::gate::Gate) to a text. What is reported, how seriously and in which
 //! words is decided once, so that all forms agree; each form has its own escaping, for every name and reason in it comes
 //! from elsewhere.
 

@@ -1,6 +1,6 @@
-//! What a gate has to tell as SARIF 2.1.0 (OASIS, 2020), for the alerts of code scanning.
+//! What a gate found as SARIF 2.1.0 (OASIS, 2020), for the alerts of code scanning.
 //!
-//! One run; a rule for each kind of thing that is told of, all of them in every file; a result for each finding. GitHub
+//! One run; a rule for each kind of finding, all of them in every file; a result for each finding. GitHub
 //! shows a result only at a place in a file, so it stands at the beginning of the baseline, or of `sprag.toml` where that
 //! is not known; and it knows a result again by `primaryLocationLineHash` alone, which is therefore of what was measured.
 //! In a message braces are placeholders and brackets are links, so both are shown as parentheses; the benchmark's exact
@@ -111,13 +111,13 @@ fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
         ],
         Kind::NoBaseline if is_compare => [
             "BaselineAbsent",
-            "A benchmark has nothing to be held against",
+            "A benchmark has no baseline to compare with",
             "The base does not have the benchmark: it is new, or was renamed.",
             "Nothing, where it is new: it is judged from the next comparison on.",
         ],
         Kind::NoBaseline => [
             "BaselineAbsent",
-            "A benchmark has nothing to be held against",
+            "A benchmark has no baseline to compare with",
             "There is no baseline for a metric on this class of machine.",
             "Take one with `sprag baseline emit`.",
         ],
@@ -187,7 +187,7 @@ fn message(text: &str) -> String {
     visible(&text).chars().map(round).collect()
 }
 
-/// The baseline file that the suite was held against, where that lies in the project, as a relative URI.
+/// The baseline file that the suite was compared with, where that lies in the project, as a relative URI.
 fn file(suite: &SuiteGate) -> String {
     let path = suite.against.split(" (").next().unwrap_or_default();
     let is_within =
@@ -304,7 +304,7 @@ mod tests {
           "ruleIndex": 0,
           "level": "error",
           "message": {
-            "text": "regressed: cpu/ssm_scan(n=512) @fast time. slower: +8.1\u202f% (+7.6 to +8.6), 2.000 \u2192 2.162\u202fms; 2.040\u202fms would pass; a change of 2.8\u202f% could have been seen."
+            "text": "regressed: cpu/ssm_scan(n=512) @fast time. slower: +8.1\u202f% (+7.6 to +8.6), 2.000 \u2192 2.162\u202fms; 2.040\u202fms would pass; changes from 2.8\u202f% are detectable."
           },
           "locations": [
             {
