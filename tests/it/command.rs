@@ -248,7 +248,7 @@ fn filters_choose_among_what_was_reported() {
     let sandbox = sandbox(FINE, "");
     let ended = sandbox.sprag(&["run", "--quick", "--filter", "merge"]).expect(0);
     assert!(ended.out.contains("merge") && !ended.out.contains("sort"), "{}", ended.out);
-    assert!(ended.out.contains("1 process of the command: below 3"), "{}", ended.out);
+    assert!(ended.out.contains("only 1 process of the command: a confidence interval"), "{}", ended.out);
     sandbox.sprag(&["run", "--quick", "--filter", "nothing"]).expect(2).says(&["contains `nothing`"]);
 }
 

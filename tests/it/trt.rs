@@ -177,12 +177,7 @@ fn what_is_missing_skips_the_suite_with_its_code() {
     };
     check("fine", "", &["--trtexec", "absent"], "tensorrt_trtexec_not_found: there is no program");
     check("fine", "", &["--trtexec", "m.plan"], "tensorrt_trtexec_not_found: `<path> is not executable");
-    check(
-        "fine",
-        "",
-        &["--trtexec", "/bin/true"],
-        "tensorrt_trtexec_not_found: the program that was found is no `trtexec`",
-    );
+    check("fine", "", &["--trtexec", "/bin/true"], "tensorrt_trtexec_not_found: the program found is not `trtexec`");
     check("fine", "", &["--trtexec", "/bin/false"], "tensorrt_trtexec_not_found: `trtexec` does not start");
     check("fine", "", &["--trt-engine-path", "n.plan"], "tensorrt_engine_missing: the engine `n.plan` is not there");
     check("", "", &[], "tensorrt_engine_missing: the engine `m.plan` is empty");
@@ -241,7 +236,7 @@ fn a_process_that_breaks_once_is_told_of() {
 fn what_trtexec_says_against_its_times_is_told() {
     let (_, run) = run(&sandbox("no-graph", ""), &[], 0);
     let reasons = run["quality"]["reasons"].to_string();
-    assert_eq!(reasons.matches("default: TensorRT cannot take the engine as a CUDA graph").count(), 1, "{reasons}");
+    assert_eq!(reasons.matches("default: TensorRT cannot capture the engine as a CUDA graph").count(), 1, "{reasons}");
 }
 
 #[test]

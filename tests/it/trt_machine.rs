@@ -83,7 +83,7 @@ fn a_sweep_that_breaks_fails_in_every_case() {
     sandbox.sprag_with(&[("TMPDIR", "/nonexistent")], &arguments).expect(1);
     let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
     let reason = run["reason"].as_str().expect("it says why");
-    assert!(run["status"] == "failed" && reason.starts_with("there is no place for the files of a process"), "{run}");
+    assert!(run["status"] == "failed" && reason.starts_with("cannot create a temporary folder"), "{run}");
     let report: Value = serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON");
     assert_eq!((&report["status"], &report["reason"]), (&json!("partial"), &Value::Null));
     assert_eq!(report["summary"], json!({"ok_count": 0, "skipped_count": 0, "failed_count": 2}));

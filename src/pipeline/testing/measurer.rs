@@ -156,7 +156,7 @@ fn quality(cases: &[Case<'_>], samples: &[Vec<Sample>]) -> Vec<String> {
     let all = samples.iter().flatten();
     let preempted = all.clone().filter(|sample| sample.preempted).count() as f64 / all.count() as f64;
     if preempted > MOST_PREEMPTED {
-        reasons.push(format!("{:.0} % of the samples were preempted by other work", preempted * 100.0));
+        reasons.push(format!("{:.0} % of the samples were interrupted by other work", preempted * 100.0));
     }
     for (case, samples) in cases.iter().zip(samples) {
         let walls: Vec<f64> = samples.iter().map(|sample| sample.wall).collect();
@@ -244,7 +244,7 @@ mod tests {
             let taken = SMALL.measure_by(cases, &mut |_, _| Sample { wall, cpu: None, preempted });
             taken.expect("it can be measured").quality.join("\n")
         };
-        assert!(told(1e-6, true).contains("100 % of the samples were preempted"));
+        assert!(told(1e-6, true).contains("100 % of the samples were interrupted"));
         assert!(told(1e-9, false).contains("a call of `s.a` takes 1.000 ns"));
         assert!(!told(1e-6, false).contains("a call of"));
     }
