@@ -1,4 +1,4 @@
-//! What the ledger says to a regression, as pages, feeds and Markdown of events tell it.
+//! What the ledger says to a regression, in the words of pages, feeds and Markdown.
 
 use crate::date;
 use crate::mark::Mark;
@@ -39,7 +39,7 @@ pub(super) fn brief(answer: &Answer) -> Phrase {
     Phrase::default().mark(Mark::of_answer(answer)).text(words)
 }
 
-/// All of it, with why and where the entry stands: `… until 31 Dec 2026. “The layout saves memory.” (ledger/2026.toml:3)`.
+/// All of it, with the reason and the place of the entry: `… until 31 Dec 2026. “The layout saves memory.” (ledger/2026.toml:3)`.
 pub(super) fn in_words(answer: &Answer) -> Phrase {
     let reason = shortened(&answer.reason, REASON);
     said(answer).text(format!(". “{reason}” (")).id(shortened(&answer.entry, ENTRY)).text(")")

@@ -109,14 +109,14 @@ impl<'a> Catalog<'a> {
         }
     }
 
-    /// The newest runs on devices that tell of a limit or of a choice, in the order of the digest.
+    /// The newest runs on devices with a limit or a tuned configuration, in the order of the digest.
     pub(super) fn gpu_runs(&self) -> Vec<&'a RecordedRun> {
-        let tells = |one: &&RecordedRun| {
+        let has_any = |one: &&RecordedRun| {
             let run = &one.run;
             run.environment.facts.contains_key(GPU_DRIVER)
                 && (!run.autotune.is_empty() || run.measurements.iter().any(|one| limit_share(one).is_some()))
         };
-        self.newest.iter().filter(tells).collect()
+        self.newest.iter().filter(has_any).collect()
     }
 
     /// Whether there are commits to compare.
@@ -138,7 +138,7 @@ impl<'a> Catalog<'a> {
         self.series_trends.get(id).copied()
     }
 
-    /// What was fitted to the series of that id, where it was looked at.
+    /// What was fitted to the series of that id, where it was analysed.
     pub(super) fn fit(&self, id: &str) -> Option<Fit<'a>> {
         let series = self.series_trend(id)?;
         Some(Fit::new(series, self.parts.get(id).map_or(&[], Vec::as_slice)))

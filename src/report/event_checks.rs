@@ -169,7 +169,7 @@ fn the_small_pictures_share_one_window_and_one_scale() {
 }
 
 #[test]
-fn an_event_of_unknown_series_and_commits_has_a_page() {
+fn an_event_without_its_series_and_commits_has_a_page() {
     let mut sample = sample_data::rich();
     let mut event = sample.trend.events[0].clone();
     sample.trend.series.clear();

@@ -47,7 +47,7 @@ pub(super) fn entries(catalog: &Catalog<'_>, root: Option<&str>) -> Vec<Entry> {
     events.into_iter().take(MOST).map(|one| entry(catalog, root, one)).collect()
 }
 
-/// The id of what lies at a path of the site.
+/// The id of what has that path in the site.
 pub(super) fn id(catalog: &Catalog<'_>, root: Option<&str>, path: &str) -> String {
     match root {
         Some(root) => format!("{root}{path}"),

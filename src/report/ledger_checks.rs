@@ -160,18 +160,18 @@ fn every_report_of_a_gate_shows_the_figure_and_that_it_is_accepted() {
 
 #[test]
 fn what_is_not_accepted_fails_and_says_why() {
-    for (standing, words) in [
+    for (state, words) in [
         (Standing::Exceeded, "worse than Ada accepted until 2026-12-31"),
         (Standing::Expired, "open again: the acceptance by Ada expired on 2026-12-31"),
         (Standing::NotYet, "the acceptance by Ada holds from 2026-11-20 on"),
         (Standing::BeyondScope, "beyond what Ada accepted until 2026-12-31"),
     ] {
-        let gate = accepting(Some(answer(standing, "It saves memory.")));
+        let gate = accepting(Some(answer(state, "It saves memory.")));
         assert_eq!((gate.counts().failing(), gate.outcome), (1, Outcome::Fail), "{words}");
         for report in [gate::gate_markdown(&gate), gate::gate_junit(&gate), gate::gate_commands(&gate)] {
             assert!(report.contains(words), "{words}: {report}");
         }
-        assert!(!Mark::of_answer(&answer(standing, "x")).word.is_empty());
+        assert!(!Mark::of_answer(&answer(state, "x")).word.is_empty());
     }
     let missing = Comparison {
         answer: Some(Box::new(answer(Standing::Accepted, "x"))),

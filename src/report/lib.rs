@@ -83,6 +83,6 @@ pub struct Settings {
     pub url: Option<String>,
     /// The rules in figures.
     pub method: Method,
-    /// Files of all values that lie beside the pages: the path of each, and what it is.
+    /// Files of all values in the site: the path of each, and what it is.
     pub downloads: Vec<(String, &'static str)>,
 }

@@ -1,4 +1,4 @@
-//! Where the pages lie in the site. Every name that becomes a path passes [`file_word`].
+//! The paths of the pages in the site. Every name that becomes a path passes [`file_word`].
 
 use chrono::NaiveDate;
 
@@ -37,7 +37,7 @@ pub const ICON: &str = "icon.svg";
 pub const SCRIPT: &str = "app.js";
 /// The script of the charts of series.
 pub const CHART_SCRIPT: &str = "chart.js";
-/// The script that shows how the values of a chosen commit lie.
+/// The script that shows the distribution of the values at a chosen commit.
 pub const SPREAD_SCRIPT: &str = "spread.js";
 /// The script that compares any two commits.
 pub const COMPARE_SCRIPT: &str = "compare.js";

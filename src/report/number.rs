@@ -2,13 +2,13 @@
 
 use sprag_model::unit::{Scale, significant};
 
-/// The narrow no-break space that stands before a unit and between thousands.
+/// The narrow no-break space before a unit and between thousands.
 pub const NARROW: char = '\u{202f}';
 
-/// What stands where there is no number.
+/// What is shown where there is no number.
 pub const NONE: &str = "–";
 
-/// From here on a [`rough_count`] is told by steps.
+/// From here on a [`rough_count`] goes by steps.
 const ROUGH_FROM: usize = 10;
 
 /// The steps of a size that was estimated: the numbers of R10 (ISO 3) in two digits at most, as pages show them.
@@ -100,8 +100,8 @@ pub fn step_up(size: f64) -> f64 {
     step.map_or(10.0 * unit, |step| step * unit)
 }
 
-/// The smallest change that shows in a series, as every page tells it: [`step_up`].
-pub fn could_see(size: f64) -> String {
+/// The minimum detectable effect of a series as every page shows it: [`step_up`].
+pub fn detectable(size: f64) -> String {
     percent_size(step_up(size))
 }
 

@@ -29,7 +29,7 @@ pub(super) const NEWEST: usize = 30;
 pub(super) const RELEASES: usize = 30;
 
 /// How many of the newest events have pages of the commits in their range. A thousand series have so many events that
-/// nearly every commit lies in the range of one.
+/// nearly every commit is in the range of one.
 pub(super) const EVENTS: usize = 30;
 
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,7 @@ impl<'a> PageSelection<'a> {
     }
 }
 
-/// What stands for the commit of a run: its name, or where it knows none the id of the run.
+/// The name of the commit of a run, or of a run without a commit its id.
 fn key(head: &RunHead) -> &str {
     head.commit.as_ref().map_or(head.id.as_str(), |commit| commit.sha.as_str())
 }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_is_there_for_an_event_alone_is_told_apart() {
+    fn a_commit_with_a_page_for_an_event_alone_is_no_newest_one() {
         let (mut line, heads) = history(100, &[]);
         line.commits[40].tags.push("v0.1".to_owned());
         let sample = sample_data::rich();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_a_page_where_its_commit_has_or_the_digest_tells_of_it() {
+    fn a_run_has_a_page_where_its_commit_has_or_the_digest_lists_it() {
         let mut sample = sample_data::rich();
         sample.trend.events.clear();
         let heads = sample.heads();

@@ -38,7 +38,7 @@ impl Phrase {
         Phrase::default().text(words)
     }
 
-    /// A sentence in which what stands in backticks is a name; where these do not pair, it stays as it is.
+    /// A sentence in which words in backticks are names; where these do not pair, it stays as it is.
     pub fn quoted(words: &str) -> Phrase {
         let parts: Vec<&str> = words.split('`').collect();
         if parts.len().is_multiple_of(2) {
@@ -52,7 +52,7 @@ impl Phrase {
         parts.into_iter().enumerate().fold(Phrase::default(), part)
     }
 
-    /// A reason of others: cut where it is very long, without a full stop; what stands in backticks is a name.
+    /// A reason of others: cut where it is very long, without a full stop; words in backticks are names.
     pub fn reason(reason: &str) -> Phrase {
         Phrase::quoted(shortened(reason, REASON).trim_end_matches('.'))
     }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_backticks_is_a_name() {
+    fn words_in_backticks_are_names() {
         let check = |words: &str, expected: Phrase| assert_eq!(Phrase::quoted(words), expected, "{words}");
         check("there is no `a.json`", Phrase::plain("there is no ").id("a.json"));
         check("`a` is `b`", Phrase::default().id("a").text(" is ").id("b"));

@@ -1,4 +1,4 @@
-//! Why verdicts are not plain ones: said once where many share a reason, else beside the verdict.
+//! Why verdicts are not plain ones: said once where many share a reason, else with the verdict.
 
 use crate::answer;
 use sprag_model::verdict::Comparison;
@@ -39,7 +39,7 @@ pub(super) fn shared(comparisons: &[Comparison]) -> Vec<Shared<'_>> {
     all
 }
 
-/// What is left to say beside the verdict itself: what the ledger says to it, its reason unless that is shared, and its note.
+/// What to say with the verdict: what the ledger says to it, its reason unless that is shared, and its note.
 pub(super) fn own(comparison: &Comparison, shared: &[Shared<'_>]) -> String {
     let reason = comparison.verdict.reason().filter(|reason| shared.iter().all(|shared| shared.reason != *reason));
     let answer = comparison.answer.as_deref().map(|answer| answer::said(answer).words());

@@ -40,7 +40,7 @@ pub(crate) fn short_benchmark(id: &str) -> &str {
     id.split_once('/').map_or(id, |(_, rest)| rest)
 }
 
-/// The first digits of a commit, as many as events tell and GitHub shows, enough for a reader.
+/// The first digits of a commit, as many as GitHub shows.
 pub(crate) fn short_commit(sha: &str) -> &str {
     sha.get(..7).unwrap_or(sha)
 }

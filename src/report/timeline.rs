@@ -1,4 +1,4 @@
-//! Where the points of a series stand in commit order, and what else stands there: releases, changes of the
+//! The places of the points of a series in commit order, and what else is there: releases, changes of the
 //! environment, dates.
 
 use chrono::{DateTime, Datelike, Utc};
@@ -30,7 +30,7 @@ pub(super) fn placed<'a>(points: &'a [Point], line: &CommitLine) -> Vec<(f64, &'
         .map(|(rank, point)| {
             let place = match point.position {
                 Some(position) => position as f64,
-                // A commit that the line does not hold stands between the commits of its time.
+                // A commit that is not on the line is placed between the commits of its time.
                 None if on_line => line.commits.partition_point(|commit| commit.commit_time <= point.time) as f64 - 0.5,
                 None => rank as f64,
             };
@@ -176,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_off_the_line_stands_between_those_of_its_time() {
+    fn a_commit_off_the_line_is_between_those_of_its_time() {
         let points = [point(Some(0), 1), point(Some(2), 3), point(None, 2)];
         let placed = placed(&points, &line(&[1, 2, 3]));
         assert_eq!(placed.iter().map(|(place, _)| *place).collect::<Vec<_>>(), vec![0.0, 1.5, 2.0]);
     }
 
     #[test]
-    fn without_a_line_points_stand_as_they_come() {
+    fn without_a_line_points_keep_their_order() {
         let points = [point(None, 9), point(None, 1)];
         let placed = placed(&points, &CommitLine::default());
         assert_eq!(placed.iter().map(|(place, _)| *place).collect::<Vec<_>>(), vec![0.0, 1.0]);

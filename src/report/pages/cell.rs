@@ -183,7 +183,7 @@ pub(super) fn median_share(shares: impl Iterator<Item = f64>) -> String {
 
 /// The median of minimum detectable effects, an en dash where there are none.
 pub(super) fn median_detectable(sizes: impl Iterator<Item = f64>) -> String {
-    or_none(describe::median(&sizes.collect::<Vec<f64>>()), number::could_see)
+    or_none(describe::median(&sizes.collect::<Vec<f64>>()), number::detectable)
 }
 
 /// The newest runs of a series as a sparkline.

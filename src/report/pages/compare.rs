@@ -84,7 +84,7 @@ const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged 
 const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is between levels, not between two runs. Detectable is the minimum detectable effect: the smallest change that shows once eight points are measured after it, rounded up. Below it, × how many times as large the change is. Where changes are drawn, the grey band is as wide.";
 
 impl ComparedRow {
-    /// The colour of its change: there is one only where a verdict stands behind it.
+    /// The colour of its change: only a verdict has one.
     fn tint(&self) -> &str {
         if matches!(self.kind, Kind::Worse | Kind::Better) { &self.mark[0] } else { "" }
     }

@@ -265,7 +265,7 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     let first: Vec<&Member> = in_order(of).into_iter().take(MEMBERS).collect();
     let metric_of = |member: &&Member| (member.metric.clone(), Some(member.before.value));
     let detectable = |member: &Member| {
-        cell::or_none(catalog.series_trend(&member.series).and_then(|one| one.detectable), number::could_see)
+        cell::or_none(catalog.series_trend(&member.series).and_then(|one| one.detectable), number::detectable)
     };
     let rows = Rows::grouped(
         "Series of the event, those that moved most first",

@@ -188,7 +188,7 @@ struct SheetPage {
     sheet: Sheet,
 }
 
-/// Where a page lies, its part of the site, and its title.
+/// The path of a page, its part of the site, and its title.
 pub(super) type Place = (String, Part, String);
 
 /// The page of a report on the whole history.

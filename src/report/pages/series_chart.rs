@@ -79,7 +79,7 @@ fn processes(placed: &[(f64, &Point)], fit: &Fit<'_>) -> Option<Processes> {
     })
 }
 
-/// The runs of a series by place: on the line of commits, or on the commits of its machine where the fit stands on these.
+/// The runs of a series by place: on the line of commits, or on the commits of its machine where the fit uses these.
 fn placed<'a>(catalog: &Catalog<'_>, of: &'a SeriesAnalysis, fit: Option<&Fit<'_>>) -> Vec<(f64, &'a Point)> {
     let Some(fit) = fit.filter(|fit| !is_on_line(catalog, fit)) else {
         return timeline::placed(&of.series.points, catalog.line);
@@ -91,13 +91,13 @@ fn placed<'a>(catalog: &Catalog<'_>, of: &'a SeriesAnalysis, fit: Option<&Fit<'_
     placed
 }
 
-/// Whether the points of a fit stand on the line of commits.
+/// Whether the points of a fit are on the line of commits.
 fn is_on_line(catalog: &Catalog<'_>, fit: &Fit<'_>) -> bool {
     let commits = &catalog.line.commits;
     fit.series.pooled.iter().all(|point| commits.get(point.place).is_some_and(|commit| commit.sha == *point.commit))
 }
 
-/// Whether a run of the chart does not stand at the place of its commit on the line, so that the chart must name it.
+/// Whether a run of the chart is not at the place of its commit on the line, so that the chart must name it.
 pub(super) fn names_commits(catalog: &Catalog<'_>, trend: &Trend) -> bool {
     let commits = &catalog.line.commits;
     let is_at = |dot: &Dot| commits.get(dot.place as usize).is_some_and(|commit| *commit.sha == *dot.commit);

@@ -156,7 +156,7 @@ fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String);
         }
         None => (number::NONE.to_owned(), "too few points".to_owned()),
     };
-    let detectable = cell::or_none(series.detectable, |size| format!("±{}", number::could_see(size)));
+    let detectable = cell::or_none(series.detectable, |size| format!("±{}", number::detectable(size)));
     let when = match (series.exact, series.detectable) {
         (true, _) => "at once",
         (_, Some(_)) => "in four cases of five, once 8 points are measured after it",

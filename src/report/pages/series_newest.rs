@@ -88,7 +88,7 @@ mod tests {
     use sprag_model::trend::SeriesTrend;
 
     /// A series of 40 points with a change at the thirtieth, whose newest commit was measured by so many processes.
-    fn of(processes: usize) -> (Series, SeriesTrend) {
+    fn measured_by(processes: usize) -> (Series, SeriesTrend) {
         let trend = example::series(1.0, 40, vec![example::change(30, 1.0, 1.2)], vec![]);
         let mut series = sample_data::rich().analysis.series[0].series.clone();
         let last = trend.pooled.last().expect("it has points");
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_newest_commit_is_shown_with_its_level() {
-        let (series, trend) = of(5);
+        let (series, trend) = measured_by(5);
         let scale = trend.metric.unit.scale(1.0);
         let newest = at_newest(&series, Some(&Fit::new(&trend, &[])), scale).expect("it has both");
         assert!(
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn one_process_has_no_distribution() {
-        let (series, trend) = of(1);
+        let (series, trend) = measured_by(1);
         let scale = trend.metric.unit.scale(1.0);
         assert!(at_newest(&series, Some(&Fit::new(&trend, &[])), scale).is_none());
         assert!(at_newest(&series, None, scale).is_none());

@@ -20,7 +20,7 @@ const BASELINE_RUN: usize = 9;
 
 pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis {
     let mut series: Vec<SeriesAnalysis> =
-        all_series(line, recorded).into_values().map(|s| found(s, recorded)).collect();
+        all_series(line, recorded).into_values().map(|s| analysed(s, recorded)).collect();
     series.sort_by(|a, b| a.series.id.cmp(&b.series.id));
     let mut suites = Vec::new();
     for (suite, number) in [("cpu", 0), ("cpu", 1), ("gpu", 0), ("gpu", 1)] {
@@ -97,7 +97,7 @@ fn judged(series: &Series) -> bool {
     series.metric.name == if series.name == "infer" { TIME } else { "ratio" }
 }
 
-fn found(series: Series, recorded: &[RecordedRun]) -> SeriesAnalysis {
+fn analysed(series: Series, recorded: &[RecordedRun]) -> SeriesAnalysis {
     let newest = series.newest().expect("every series of the sample has points").clone();
     let newest_run = newest_of(&series.suite, &series.machine, recorded);
     let at_tip = *newest.run == *newest_run.id;
@@ -220,7 +220,7 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
     }
 }
 
-/// What moved in single weeks: each has one run a series, so the value before stands beside it.
+/// What moved in single weeks: each has one run a series, so the value of the week before is that of the run before.
 pub(super) fn movers(analysis: &Analysis) -> Vec<WeekMovers> {
     let mut weeks: BTreeMap<NaiveDate, Vec<MoverRow>> = BTreeMap::new();
     for one in analysis.series.iter().filter(|one| one.judged) {

@@ -8,7 +8,7 @@ use sprag_model::ledger::answer::{Answer, Standing};
 use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
 use sprag_model::trend::Trend;
 
-/// The ledger as of a day; the event that it speaks of and that still stands is told what it says.
+/// The ledger as of a day; the open event that it names gets its answer.
 pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Ledger {
     let on =
         |days: i64| if days < 0 { day - Days::new(days.unsigned_abs()) } else { day + Days::new(days.unsigned_abs()) };
@@ -34,10 +34,10 @@ pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Le
         target: target.map(str::to_owned),
         terms: terms(HOSTILE, HOSTILE, &"0123456789".repeat(4), days, line),
     };
-    let taken_back = trend.events.iter().find(|one| !one.is_ongoing_regression()).expect("the sample has one");
+    let reverted = trend.events.iter().find(|one| !one.is_ongoing_regression()).expect("the sample has one");
     let acceptances = vec![
         accept(&trend.events[0].id, (-40, -1), 3),
-        accept(&taken_back.id, (-7, 80), 13),
+        accept(&reverted.id, (-7, 80), 13),
         accept("e-404404", (-7, 80), 23),
         accept("e-505505", (1, 80), 33),
     ];

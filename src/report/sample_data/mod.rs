@@ -82,7 +82,7 @@ fn settings() -> Settings {
     ];
     let measured = MeasuredTable {
         name: "nothing",
-        heading: "How often nothing is told as something",
+        heading: "False alarms in noise",
         caption: "Series that hold nothing",
         heads: ["sensitivity", "points"].map(str::to_owned).to_vec(),
         rows: vec![["balanced", "30"].map(str::to_owned).to_vec()],

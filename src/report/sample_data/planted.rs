@@ -1,4 +1,4 @@
-//! What `sprag trend` would tell of the made-up history: the changes that `runs.rs` plants.
+//! The events of the made-up history: the changes that `runs.rs` plants.
 
 use super::runs;
 use sprag_model::environment::FactChange;
@@ -19,7 +19,7 @@ pub(super) struct Planted {
     pub(super) false_discovery: f64,
     pub(super) signs: Vec<String>,
     pub(super) facts: Vec<FactChange>,
-    /// How many runs at the likeliest suspect tell its side, and how many commits are left then.
+    /// How many runs at the likeliest suspect decide its side, and how many suspects are left then.
     pub(super) next: Option<(usize, f64)>,
     pub(super) moves: fn(&Series) -> bool,
 }
@@ -42,7 +42,7 @@ impl Planted {
     }
 }
 
-/// All of them, in the order in which they are told.
+/// All of them, in the order of the trend.
 pub(super) fn all() -> Vec<Planted> {
     let is_tile = |series: &Series| series.benchmark == "cpu/tile_pack{n=4096} @fast";
     let is_fusion = |series: &Series| {

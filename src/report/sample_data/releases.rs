@@ -80,7 +80,7 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         )]),
         statement: None,
     };
-    let remaining = PublishedStatement {
+    let published = PublishedStatement {
         folder: "release/v1.0".to_owned(),
         statement: b"{}\n".to_vec(),
         sealed: Some(Sealed { bytes: b"{}\n".to_vec(), keyid: HOSTILE.to_owned(), checked: true }),
@@ -90,7 +90,7 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         report("v1.0", Ok(filled("v1.0", true, go))),
         report("v1.1", Ok(filled("v1.1", false, no_go))),
     ];
-    newest[1].statement = Some(Ok(remaining));
+    newest[1].statement = Some(Ok(published));
     let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 63 };
     let what = format!("`release/checklist.toml` has no item `gone` {HOSTILE}");
     Released { newest, older: 3, unused_waivers: BTreeMap::from([(entry, what)]) }

@@ -173,8 +173,8 @@ fn measurements(suite: &str, i: usize, machine: usize, noise: &mut Noise) -> Vec
     list
 }
 
-/// The planted changes: a regression, an improvement, what the compiler did, a bad week, and what `trend.rs` tells of beside
-/// them: a level that was taken back, a small one that may be chance, a drift, a newest point that lies apart.
+/// The planted changes: a regression, an improvement, what the compiler did, a bad week, a level that was
+/// reverted, a small one that may be chance, a drift, and an unconfirmed newest value.
 fn level(of: (&str, &str, &str, usize), i: usize, machine: usize) -> f64 {
     let (_, kernel, variant, size) = of;
     let mut level = 1.0;

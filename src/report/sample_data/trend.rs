@@ -1,4 +1,4 @@
-//! What `sprag trend` tells of the made-up history: levels are medians of what lies between two planted changes.
+//! The trend of the made-up history: levels are medians of the values between two planted changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -265,7 +265,7 @@ fn command(sha: &str, suite: &str) -> Vec<String> {
     ["sprag", "run", "--record", "--commit", &sha[..12], "--suite", suite].map(str::to_owned).to_vec()
 }
 
-/// The newest point that lies apart: the one of `gpu/tile_pack{n=4096} @cuda`.
+/// The unconfirmed newest value: the one of `gpu/tile_pack{n=4096} @cuda`.
 fn newest(all: &[SeriesTrend], line: &CommitLine) -> Vec<NewestApart> {
     let apart = all.iter().find(|one| one.benchmark == "gpu/tile_pack{n=4096} @cuda").expect("it is in the sample");
     let (level, point) = (apart.changes.levels.last(), apart.pooled.last());
@@ -290,7 +290,7 @@ fn newest(all: &[SeriesTrend], line: &CommitLine) -> Vec<NewestApart> {
 }
 
 #[test]
-fn the_sample_tells_what_was_planted() {
+fn the_sample_has_what_was_planted() {
     let sample = super::rich();
     let moved: Vec<usize> = sample.trend.events.iter().map(|one| one.members.len()).collect();
     assert_eq!(moved, [2, 1, 4, 1, 23, 1, 1]);

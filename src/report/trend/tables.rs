@@ -107,7 +107,7 @@ fn visible(trend: &Trend) -> Option<String> {
     let mut sizes: Vec<f64> = judged.filter_map(|one| one.detectable).filter(|size| size.is_finite()).collect();
     sizes.sort_by(f64::total_cmp);
     let at = |share: f64| sizes.get((share * sizes.len() as f64) as usize).or(sizes.last()).copied();
-    let [half, most] = [number::could_see(at(0.5)?), number::could_see(at(0.9)?)];
+    let [half, most] = [number::detectable(at(0.5)?), number::detectable(at(0.9)?)];
     Some(if half == most {
         format!("With eight points after it, a change of {half} would be seen in nine in ten of these series.")
     } else {
