@@ -127,7 +127,7 @@ test("without script the newest run is shown, and nothing to press", async () =>
 });
 
 test("what the address sorts stays apart from what the chart reads", async () => {
-  const figures = `${drawn[0]}?sort=${tableOf("How the values lie")}.1.down`, points = `${drawn[0]}?sort=${tableOf("Points of this series, newest first")}.2.up`;
+  const figures = `${drawn[0]}?sort=${tableOf("Distribution of the values")}.1.down`, points = `${drawn[0]}?sort=${tableOf("Points of this series, newest first")}.2.up`;
   const plain = await openIn(chromium, drawn[0]), sorted = await openIn(chromium, figures);
   for (const { tab } of [plain, sorted]) await press(tab, "Earlier");
   for (const { tab } of [plain, sorted]) await tab.waitForURL(/commit=/);
@@ -135,7 +135,7 @@ test("what the address sorts stays apart from what the chart reads", async () =>
   const rows = await openIn(chromium, points), readout = (tab) => tab.locator("output.readout").textContent();
   for (const { tab } of [plain, rows]) await tab.locator("svg[data-points]:visible").press("End");
   await rows.tab.waitForFunction(() => document.querySelector("output.readout").textContent);
-  assert.equal(await readout(rows.tab), await readout(plain.tab), "the newest run, wherever its row stands");
+  assert.equal(await readout(rows.tab), await readout(plain.tab), "the newest run, wherever its row is");
   for (const { context } of [plain, sorted, rows]) await context.close();
 });
 
