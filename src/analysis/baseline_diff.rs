@@ -6,7 +6,6 @@ use super::compare;
 use sprag_model::baseline::diff::{DiffKind, MetricDiff, MetricSide};
 use sprag_model::baseline::{Baseline, BaselineMetric};
 use sprag_model::metric::Better;
-use sprag_model::rule::Rule;
 
 /// Every metric of either: first those that are on one side only or of another kind, then by size of change.
 pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
@@ -72,13 +71,8 @@ fn kind(before: Option<&BaselineMetric>, after: Option<&BaselineMetric>) -> (Dif
 
 /// Whether a value lies further from the one before than its rule tolerates, whichever way.
 fn is_beyond(before: f64, after: &BaselineMetric) -> bool {
-    let tolerated = match after.rule {
-        Rule::Interval { tolerance } => tolerance,
-        Rule::Tolerance { ratio, abs } => ratio + abs / before.min(after.value),
-        Rule::Bands { warn, .. } => warn,
-        Rule::Rank { noise_threshold, .. } => noise_threshold,
-    };
-    before.max(after.value) > before.min(after.value) * (1.0 + tolerated)
+    let smaller = before.min(after.value);
+    before.max(after.value) > smaller * (1.0 + after.rule.tolerated(smaller))
 }
 
 #[cfg(test)]
@@ -86,6 +80,7 @@ mod tests {
     use super::*;
     use crate::example;
     use sprag_model::environment::Environment;
+    use sprag_model::rule::Rule;
     use sprag_model::unit::Unit;
 
     #[test]

@@ -294,7 +294,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if object.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key `{}` stands twice in one object", key.escape_debug())));
+                return Err(A::Error::custom(format!("the key `{}` occurs twice in one object", key.escape_debug())));
             }
             object.insert(key, entries.next_value_seed(self)?);
         }

@@ -85,7 +85,7 @@ struct TemplateCase {
 pub(crate) fn run_template(case: Value) -> Outcome {
     let case: TemplateCase = read("the case", case)?;
     let report = Json::parse(&case.report_json_text).map_err(|error| fails(format!("`report_json_text` {error}")))?;
-    let template = Template::of(case.suite.of_seed(), &report).map_err(|error| fails(error.to_string()))?;
+    let template = Template::from_report(case.suite.of_seed(), &report).map_err(|error| fails(error.to_string()))?;
     exact("expected_baseline_json_text", &case.expected_baseline_json_text, &template.to_json(None))
 }
 

@@ -62,7 +62,7 @@ struct ArtifactEntry {
 /// Reads a checklist; `path` is for messages.
 ///
 /// # Errors
-/// The first fault with its line: no TOML, an unknown key, a name that stands twice, an item without a rule or with one
+/// The first fault with its line: no TOML, an unknown key, a name that occurs twice, an item without a rule or with one
 /// that there is not, or a setting that its rule does not have.
 pub fn read_checklist(path: &str, bytes: &[u8]) -> Result<Checklist, TomlError> {
     let text = TomlText::from_bytes(path, bytes)?;

@@ -205,7 +205,7 @@ mod tests {
         let error = read([("ledger/a.toml", bytes.as_slice())]).expect_err("it is Latin 1");
         assert_eq!(error.to_string(), "ledger/a.toml:11: is not UTF-8: save the file with that encoding");
         let error = read([("ledger/a.toml", ENTRY.as_bytes()), ("ledger/b.toml", ENTRY.as_bytes())]);
-        let error = error.expect_err("it stands twice").to_string();
+        let error = error.expect_err("it occurs twice").to_string();
         assert!(error.starts_with("ledger/b.toml:2: speaks of the same as ledger/a.toml:2"), "{error}");
     }
 

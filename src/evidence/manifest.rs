@@ -141,7 +141,7 @@ mod tests {
         };
         assert_eq!(moved("elsewhere"), one.manifest_sha256, "a path is no part of it");
         for (text, words) in [
-            (r#"{"seed": 1, "seed": 1}"#, "stands twice"),
+            (r#"{"seed": 1, "seed": 1}"#, "occurs twice"),
             (r#"{"seed": -1}"#, "seed"),
             (r#"{"seed": 1, "config": {}, "more": 1}"#, "more"),
             ("{\n\"seed\": 18446744073709551616}", "line 2 is beyond 64 bits"),

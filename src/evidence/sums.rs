@@ -26,7 +26,7 @@ pub fn text(sums: &BTreeMap<String, String>) -> String {
 ///
 /// # Errors
 /// The first line that is not as [`text`] writes it: a digest of another algorithm, a path that could leave the folder or
-/// needs an escape, an order that is not that of the paths, a path that stands twice, or no line feed at the end.
+/// needs an escape, an order that is not that of the paths, a path that occurs twice, or no line feed at the end.
 pub fn parse(bytes: &[u8]) -> Result<BTreeMap<String, String>, SumsError> {
     let fault = |line: usize, message: &str| SumsError { line, message: message.to_owned() };
     let mut sums: BTreeMap<String, String> = BTreeMap::new();

@@ -363,6 +363,6 @@ mod tests {
         assert!(read(&[]).is_err() && !recognises(&[]));
         let twice = Output { name: "a.json".to_owned(), bytes: b"{\"results\":{},\n\"results\":{}}".to_vec() };
         let error = read(&[twice]).expect_err("it is refused").to_string();
-        assert!(error.contains("`results` stands twice in one object at line 2"), "{error}");
+        assert!(error.contains("`results` occurs twice in one object at line 2"), "{error}");
     }
 }

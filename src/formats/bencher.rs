@@ -206,7 +206,7 @@ mod tests {
         check(b"{\"a\":{\"latency\":1}}", "no object in `a`.`latency`");
         check(b"{\"a\":{\"latency\":{\"lower_value\":1}}}", "no `value` in `a`.`latency`");
         check(b"{\"a\":{\"latency\":{\"value\":1},\"Latency\":{\"value\":1}}}", "the measure `latency` twice");
-        check(b"{\"a\":{},\n\"a\":{}}", "the key `a` stands twice in one object at line 2");
+        check(b"{\"a\":{},\n\"a\":{}}", "the key `a` occurs twice in one object at line 2");
         check(b"{\"\xc3\x28\":{}}", "is not UTF-8");
         check("{\"a\":".repeat(3000).as_bytes(), "recursion limit");
     }

@@ -119,7 +119,7 @@ fn benchmark(suite: &str, value: &Value, place: usize) -> Reported {
         Err(reason) => return failed(reason),
     };
     let result = match &entry.failure {
-        Some(reason) => Err(told(reason)),
+        Some(reason) => Err(shortened(reason)),
         None => metrics(&entry.metrics),
     };
     Reported { benchmark, result, work: Vec::new() }
@@ -145,7 +145,7 @@ fn identity(suite: &str, entry: &Entry) -> Result<Benchmark, String> {
 }
 
 /// What a program says of its own failure, on one line and not too long.
-fn told(reason: &str) -> String {
+fn shortened(reason: &str) -> String {
     let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let short: String = line.chars().filter(|c| !c.is_control()).take(MOST_REASON).collect();
     if short.is_empty() { "it failed and does not say why".to_owned() } else { short }
@@ -162,7 +162,7 @@ fn metrics(values: &[Value]) -> Result<Vec<ReportedMetric>, String> {
     let mut metrics = Vec::with_capacity(values.len());
     for value in values {
         let called = value.get("name").and_then(Value::as_str).unwrap_or_default();
-        let fault = |reason: String| format!("its metric `{}` {reason}", told_name(called));
+        let fault = |reason: String| format!("its metric `{}` {reason}", shortened_name(called));
         let metric = metric(value).map_err(fault)?;
         if !names.insert(metric.metric.name.clone()) {
             return Err(fault("is there twice".to_owned()));
@@ -172,7 +172,7 @@ fn metrics(values: &[Value]) -> Result<Vec<ReportedMetric>, String> {
     Ok(metrics)
 }
 
-fn told_name(name: &str) -> String {
+fn shortened_name(name: &str) -> String {
     name.chars().take(100).collect::<String>().escape_debug().to_string()
 }
 
@@ -222,7 +222,7 @@ fn unit_fault(symbol: &str) -> String {
         "" | "%" | "x" | "count" | "ratio" => "`1`, as a plain number (a half for 50 %)",
         _ => "one of `s`, `B`, `1/s`, `1`",
     };
-    format!("has the unit `{}`; records hold base units: give {meant}", told_name(symbol))
+    format!("has the unit `{}`; records hold base units: give {meant}", shortened_name(symbol))
 }
 
 #[cfg(test)]
@@ -334,7 +334,7 @@ mod tests {
         check("[1]", "has no `schema_version`");
         check(
             "{\"schema_version\": 1, \"benchmarks\": [],\n\"benchmarks\": []}",
-            "stands twice in one object at line 2",
+            "occurs twice in one object at line 2",
         );
         check("{\"schema_version\": 2, \"benchmarks\": []}", "has schema version 2, this build reads 1");
         check("{\"schema_version\": 1, \"benchmark\": []}", "unknown field `benchmark`");

@@ -188,7 +188,7 @@ impl<'de> Deserialize<'de> for Suites {
                 let mut names = std::collections::BTreeSet::new();
                 while let Some((name, parts)) = map.next_entry::<String, Vec<Part>>()? {
                     if !names.insert(name.clone()) {
-                        return Err(A::Error::custom(format!("the suite `{}` stands twice", name.escape_debug())));
+                        return Err(A::Error::custom(format!("the suite `{}` occurs twice", name.escape_debug())));
                     }
                     suites.push((name, parts));
                 }
@@ -501,7 +501,7 @@ mod tests {
         check("<script>{}", "is no data.js");
         check("{}", "missing field `entries`");
         check(r#"{"entries":{}}"#, "lists no benchmark");
-        check(r#"{"entries":{"s":[],"s":[]}}"#, "the suite `s` stands twice");
+        check(r#"{"entries":{"s":[],"s":[]}}"#, "the suite `s` occurs twice");
         check("{\"entries\":{\"s\":[{\"tool\":1}]}}", "invalid type: integer `1`, expected a string at line 1");
         check("window.BENCHMARK_DATA = {\n\"entries\": {\"s\": [{}]}}", "missing field `benches` at line 2");
         check("window.BENCHMARK_DATA = {\n\"entries\": {\"s\": [", "is not JSON: EOF");

@@ -436,7 +436,7 @@ mod tests {
         let check = |output: Output, words: &str| golden::refused(read_json(&output), "gb.json", words);
         check(file("\"json_schema_version\": 2", ""), "has schema version 2");
         check(file("", "{}"), "no name at `benchmarks[0]`");
-        check(file("\"a\": 1, \"a\": 2", ""), "`a` stands twice");
+        check(file("\"a\": 1, \"a\": 2", ""), "`a` occurs twice");
         check(file("", "7"), "`benchmarks[0]`");
         check(file("", &vec!["7"; MOST_LINES + 1].join(",")), "has 500001 lines, at most 500000 are read");
         check(file("", &"[".repeat(200)), "recursion limit");

@@ -225,7 +225,7 @@ mod tests {
         check("no object\n", "lists no benchmark");
         check("log\n{\"version\": NaN}", "an object at line 2 that cannot be read");
         check("\n\n{\"version\":\"7\"}", "a summary at line 3 that names no benchmark");
-        check("{\"a\":1,\"a\":2}", "stands twice");
+        check("{\"a\":1,\"a\":2}", "occurs twice");
         check(&"{\"a\":".repeat(10_000), "recursion limit");
     }
 }

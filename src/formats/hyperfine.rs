@@ -238,7 +238,7 @@ mod tests {
     fn what_is_no_export_is_refused() {
         let check = |output: Output, words: &str| golden::refused(read_json(&output), "h.json", words);
         check(json_file("7"), "no command at `results[0]`");
-        check(json_file(r#"{"command":"a","command":"b"}"#), "`command` stands twice");
+        check(json_file(r#"{"command":"a","command":"b"}"#), "`command` occurs twice");
         check(Output { name: "h.json".to_owned(), bytes: b"{}".to_vec() }, "no list `results`");
         check(Output { name: "h.json".to_owned(), bytes: b"{\"results\":[{\"command\":\"\xff\"}]}".to_vec() }, "UTF-8");
     }

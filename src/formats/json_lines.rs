@@ -26,7 +26,7 @@ fn value(cell: &Cell<'_>) -> Value {
     match cell {
         Cell::Absent => Value::Null,
         Cell::Text(text) => Value::from(text.as_ref()),
-        Cell::Whole(whole) => Value::from(*whole),
+        Cell::Integer(integer) => Value::from(*integer),
         Cell::Number(number) => Value::from(*number),
         Cell::Time(time) => Value::from(time.to_rfc3339_opts(SecondsFormat::AutoSi, true)),
         Cell::Flag(flag) => Value::from(*flag),
@@ -41,7 +41,7 @@ pub fn schema() -> Value {
         let mut schema = match column.kind {
             Kind::Text => json!({ "type": "string" }),
             Kind::Small => json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX }),
-            Kind::Whole => json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }),
+            Kind::Integer => json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }),
             Kind::Number => json!({ "type": "number" }),
             Kind::Time => json!({ "type": "string", "format": "date-time", "pattern": "Z$" }),
             Kind::Flag => json!({ "type": "boolean" }),

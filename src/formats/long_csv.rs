@@ -257,7 +257,7 @@ impl Header {
                 return Err(format!("the column `{}` is none of {}", shown(cell), COLUMNS.join(", ")));
             };
             if places.insert(*column, place).is_some() {
-                return Err(format!("the column `{column}` stands twice"));
+                return Err(format!("the column `{column}` occurs twice"));
             }
         }
         match COLUMNS.iter().find(|column| **column != "params" && !places.contains_key(*column)) {
@@ -495,7 +495,7 @@ mod tests {
         check("", "is empty");
         check(HEADER, "lists no benchmark");
         check(&HEADER.replace("better", "best"), "row 1: the column `best` is none of suite, benchmark");
-        check(&HEADER.replace("better", "unit"), "row 1: the column `unit` stands twice");
+        check(&HEADER.replace("better", "unit"), "row 1: the column `unit` occurs twice");
         check("suite,benchmark\n", "row 1: the column `metric` is missing");
         let with = |from: &str, to: &str| format!("{HEADER}{ROW}{}", ROW.replace(from, to));
         check(&with("1.5", "1.5,2"), "row 3: 11 cells, where the header has 10");
@@ -543,7 +543,7 @@ mod tests {
         check("n=", Err("needs a name and a value"));
         check("=1", Err("needs a name and a value"));
         check("n=1;n=2", Err("has `n` twice"));
-        check(r#"{"n":1,"n":2}"#, Err("stands twice"));
+        check(r#"{"n":1,"n":2}"#, Err("occurs twice"));
         check(r#"{"n":[]}"#, Err("neither text nor number"));
         check(r#"{"n":1"#, Err("is not JSON"));
         check(&"a=1;".repeat(51), Err("has 51 parameters"));

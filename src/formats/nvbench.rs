@@ -318,7 +318,7 @@ mod tests {
             "no name of 4096 bytes or less at `benchmarks[0]`",
         );
         check(r#"{"benchmarks":[{"name":"a"}]}"#, "no list `states` at `benchmarks[0]`");
-        check(r#"{"benchmarks":[],"benchmarks":[]}"#, "stands twice");
+        check(r#"{"benchmarks":[],"benchmarks":[]}"#, "occurs twice");
         check(r#"{"benchmarks":[{"name":"a","states":[}]}"#, "line 1");
     }
 

@@ -280,7 +280,7 @@ mod tests {
     fn what_is_no_file_of_it_is_refused() {
         let check = |output: Output, words: &str| golden::refused(read(&[output]), "p.json", words);
         check(file("", ""), "lists no benchmark");
-        check(file("", ", \"version\": \"1.0\""), "stands twice");
+        check(file("", ", \"version\": \"1.0\""), "occurs twice");
         check(Output { name: "p.json".to_owned(), bytes: b"{\"benchmarks\":[],\"version\":\"2.0\"}".to_vec() }, "2.0");
         check(Output { name: "p.json".to_owned(), bytes: b"{\"version\":\"1.0\"}".to_vec() }, "no list `benchmarks`");
     }

@@ -192,7 +192,7 @@ mod tests {
         let check = |output: Output, words: &str| golden::refused(read(&[output]), "p.json", words);
         check(file("", ""), "lists no benchmark");
         check(file("{}", ""), "no name at `benchmarks[0]`");
-        check(file("", ", \"benchmarks\": []"), "stands twice");
+        check(file("", ", \"benchmarks\": []"), "occurs twice");
         check(file(&"{\"a\":".repeat(200), ""), "recursion limit");
         check(Output { name: "p.json".to_owned(), bytes: b"[1]".to_vec() }, "no list `benchmarks`");
     }

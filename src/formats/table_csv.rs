@@ -48,7 +48,7 @@ fn cell_text(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Absent => String::new(),
         Cell::Text(text) => guarded(text),
-        Cell::Whole(whole) => whole.to_string(),
+        Cell::Integer(integer) => integer.to_string(),
         Cell::Number(value) => number(*value),
         Cell::Time(time) => time.to_rfc3339_opts(SecondsFormat::AutoSi, true),
         Cell::Flag(flag) => flag.to_string(),
@@ -83,7 +83,7 @@ mod tests {
         check("'x", "'x");
         check("", "");
         assert_eq!(cell_text(&Cell::Number(-1.5e-7)), "-1.5e-07");
-        assert_eq!(cell_text(&Cell::Whole(-3)), "-3");
+        assert_eq!(cell_text(&Cell::Integer(-3)), "-3");
     }
 
     #[test]

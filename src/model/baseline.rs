@@ -124,7 +124,7 @@ pub enum BaselineError {
     #[error("is of the suite `{}`, which cannot name a file", .0.escape_debug())]
     Suite(String),
     /// It asks for a run that has no values.
-    #[error("has `required_status` = \"{}\", and only a run that is `ok` has values to be held against it", .0.word())]
+    #[error("has `required_status` = \"{}\", and only a run that is `ok` has values to compare with it", .0.word())]
     Status(RunStatus),
     #[error("has empty `metrics`, so it would pass anything")]
     Empty,
@@ -322,6 +322,6 @@ mod tests {
     fn a_key_that_stands_twice_is_refused() {
         let text = "{\"schema_version\": 1, \"metrics\": {\"a time\": {\"value\": 1},\n\"a time\": {\"value\": 9}}}";
         let error = Baseline::from_json(text.as_bytes()).expect_err("it is refused").to_string();
-        assert!(error.contains("the key `a time` stands twice in one object at line 2"), "{error}");
+        assert!(error.contains("the key `a time` occurs twice in one object at line 2"), "{error}");
     }
 }

@@ -252,8 +252,8 @@ mod tests {
             ("\"rounds\":12", "\"rounds\":11,\"rounds\":12"),
             ("\"t\":\"8\"", "\"t\":\"9\",\"t\":\"8\""),
         ] {
-            let error = Run::from_json(text.replace(once, twice).as_bytes()).expect_err("a key stands twice");
-            assert!(error.to_string().contains("stands twice in one object"), "{error}");
+            let error = Run::from_json(text.replace(once, twice).as_bytes()).expect_err("a key occurs twice");
+            assert!(error.to_string().contains("occurs twice in one object"), "{error}");
             assert!(Run::from_record(text.replace(once, twice).as_bytes()).is_err());
         }
     }

@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::unit::Unit;
+
 /// The most times a value that a rule may allow.
 pub const MOST_FACTOR: f64 = 100.0;
 
@@ -12,7 +14,7 @@ pub const MOST_FACTOR: f64 = 100.0;
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Rule {
-    /// The effect's interval, over processes that took turns or over sessions, held against a tolerance.
+    /// The effect's interval, over processes that took turns or over sessions, compared with a tolerance.
     Interval {
         /// How much worse or better a metric may get and still count as unchanged: 0.02 is 2 %.
         #[schemars(extend("minimum" = 0, "maximum" = 100))]
@@ -27,12 +29,12 @@ pub enum Rule {
         #[schemars(extend("minimum" = 0))]
         abs: f64,
     },
-    /// Two bands around the value, as Trueno has them: beyond one it fails, beyond the other it is told of.
+    /// Two bands around the value, as Trueno has them: beyond one it fails, beyond the other it warns.
     Bands {
         /// Relative worsening beyond which it fails.
         #[schemars(extend("minimum" = 0, "maximum" = 100))]
         fail: f64,
-        /// Relative worsening beyond which it is told of, and improvement beyond which it counts as one.
+        /// Relative worsening beyond which it warns, and improvement beyond which it counts as one.
         #[schemars(extend("minimum" = 0, "maximum" = 100))]
         warn: f64,
     },
@@ -88,6 +90,54 @@ impl Rule {
                 .or_else(|| factor("mad_multiplier", mad_multiplier)),
         }
     }
+
+    /// By which share of the smaller value the larger may lie above it and count as unchanged.
+    pub fn tolerated(&self, smaller: f64) -> f64 {
+        match *self {
+            Rule::Interval { tolerance } => tolerance,
+            Rule::Tolerance { ratio, abs } => ratio + abs / smaller,
+            Rule::Bands { warn, .. } => warn,
+            Rule::Rank { noise_threshold, .. } => noise_threshold,
+        }
+    }
+
+    /// `interval 2 %`: the name and the parameters. `unit` is that of the metric.
+    pub fn words(&self, unit: Unit) -> String {
+        let name = self.name();
+        match *self {
+            Rule::Interval { tolerance } => format!("{name} {}", percent(tolerance)),
+            Rule::Tolerance { ratio, abs: 0.0 } => format!("{name} {}", percent(ratio)),
+            Rule::Tolerance { ratio, abs } => format!("{name} {} and {}", percent(ratio), unit.scale(abs).text(abs)),
+            Rule::Bands { fail, warn } => format!("{name} {} and {}", percent(fail), percent(warn)),
+            Rule::Rank { noise_threshold, significance, mad_multiplier } => {
+                format!("{name} {}, p {significance}, {mad_multiplier} deviations", percent(noise_threshold))
+            }
+        }
+    }
+
+    /// `tolerance: more than 25 % worse fails`: what it decides, for readers who have not chosen it. The unit of `abs` is
+    /// that of the values.
+    pub fn explained(&self) -> String {
+        let name = self.name();
+        match *self {
+            Rule::Interval { tolerance } => format!("{name}: surely more than {} worse fails", percent(tolerance)),
+            Rule::Tolerance { ratio, abs: 0.0 } => format!("{name}: more than {} worse fails", percent(ratio)),
+            Rule::Tolerance { ratio, abs } => format!("{name}: more than {} and {abs} worse fails", percent(ratio)),
+            Rule::Bands { fail, warn } => {
+                format!("{name}: more than {} worse fails, more than {} warns", percent(fail), percent(warn))
+            }
+            Rule::Rank { noise_threshold, significance, mad_multiplier } => format!(
+                "{name}: more than {} and {mad_multiplier} deviations worse fails at p < {significance}",
+                percent(noise_threshold)
+            ),
+        }
+    }
+}
+
+/// A share as `2 %`, with as many digits as it has and at most four.
+pub fn percent(share: f64) -> String {
+    let digits = format!("{:.4}", share * 100.0);
+    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// How a project chooses the rule of a metric.
@@ -149,6 +199,24 @@ mod tests {
         check(rank(0.01, 0.05, 3.0), None);
         check(rank(0.01, 0.0, 3.0), Some("significance"));
         check(rank(0.01, 0.05, -1.0), Some("mad_multiplier"));
+    }
+
+    #[test]
+    fn a_rule_reads_as_people_say_it() {
+        let check = |one: Rule, words: &str, explained: &str| {
+            assert_eq!((one.words(Unit::Second).as_str(), one.explained().as_str()), (words, explained));
+        };
+        check(Rule::Interval { tolerance: 0.02 }, "interval 2 %", "interval: surely more than 2 % worse fails");
+        check(Rule::Interval { tolerance: 0.0 }, "interval 0 %", "interval: surely more than 0 % worse fails");
+        let tolerance = |ratio, abs| Rule::Tolerance { ratio, abs };
+        check(tolerance(0.5, 0.0), "tolerance 50 %", "tolerance: more than 50 % worse fails");
+        let explained = "tolerance: more than 75 % and 0.002 worse fails";
+        check(tolerance(0.75, 0.002), "tolerance 75 % and 2.000 ms", explained);
+        let explained = "bands: more than 5 % worse fails, more than 2.5 % warns";
+        check(Rule::Bands { fail: 0.05, warn: 0.025 }, "bands 5 % and 2.5 %", explained);
+        let rank = Rule::Rank { noise_threshold: 0.01, significance: 0.05, mad_multiplier: 3.0 };
+        let explained = "rank: more than 1 % and 3 deviations worse fails at p < 0.05";
+        check(rank, "rank 1 %, p 0.05, 3 deviations", explained);
     }
 
     #[test]

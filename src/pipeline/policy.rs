@@ -16,12 +16,11 @@ pub type Judged<'a> = (&'a str, Vec<String>);
 pub fn from_rules(rules: &Rules) -> Policy {
     let exception = |one: &crate::config::MetricRule| Exception {
         part: one.part.clone(),
-        choice: choice(&one.rule, one.with.or(rules.parameters(&one.rule))),
+        choice: rules.choice(&one.rule, one.with),
     };
-    let default = rules.default_rule();
     Policy {
         exceptions: rules.metric.iter().map(exception).collect(),
-        default: choice(default, rules.parameters(default)),
+        default: rules.choice(rules.default_rule(), Parameters::default()),
     }
 }
 
@@ -30,26 +29,12 @@ pub fn read(path: &Path) -> crate::Result<Policy> {
     Ok(from_rules(&Config::load_rules(path)?))
 }
 
-/// The rule `bands` with the parameters of a configuration.
-pub fn bands(rules: &Rules) -> Rule {
-    fixed("bands", rules)
-}
-
-/// The rule `rank`, likewise.
-pub fn rank(rules: &Rules) -> Rule {
-    fixed("rank", rules)
-}
-
-fn fixed(name: &str, rules: &Rules) -> Rule {
-    match choice(name, rules.parameters(name)) {
+/// The rule of that name with the parameters of a configuration; not `interval`, whose tolerance may be learnt.
+pub fn fixed(name: &str, rules: &Rules) -> Rule {
+    match rules.choice(name, Parameters::default()) {
         Choice::Fixed(rule) => rule,
         Choice::Learnt => unreachable!("only a tolerance of the rule `interval` is learnt"),
     }
-}
-
-/// The rule of that name with the parameters that a configuration states for it, for every metric.
-pub fn always(rules: &Rules, rule: &str) -> Policy {
-    Policy { exceptions: Vec::new(), default: choice(rule, rules.parameters(rule)) }
 }
 
 pub fn judged(suites: &[SuiteGate]) -> Vec<Judged<'_>> {
@@ -85,25 +70,6 @@ fn unmatched<'p>(policy: &'p Policy, judged: &[Judged<'_>], others: &[&str]) -> 
     let is_of_another = |part: &str| others.iter().any(|suite| part.starts_with(&format!("{suite}/")));
     let parts = policy.exceptions.iter().map(|one| one.part.as_str());
     if judged.is_empty() { Vec::new() } else { parts.filter(|part| !fits(part) && !is_of_another(part)).collect() }
-}
-
-/// The rule of that name; a parameter without a value is one that follows from the noise of the metric.
-fn choice(rule: &str, parameters: Parameters) -> Choice {
-    let Parameters { tolerance, ratio, abs, fail, warn, noise_threshold, significance, mad_multiplier } = parameters;
-    let number = |value: Option<f64>| value.expect("the configuration fills in every parameter but that tolerance");
-    Choice::Fixed(match rule {
-        "tolerance" => Rule::Tolerance { ratio: number(ratio), abs: number(abs) },
-        "bands" => Rule::Bands { fail: number(fail), warn: number(warn) },
-        "rank" => Rule::Rank {
-            noise_threshold: number(noise_threshold),
-            significance: number(significance),
-            mad_multiplier: number(mad_multiplier),
-        },
-        _ => match tolerance {
-            Some(tolerance) => Rule::Interval { tolerance },
-            None => return Choice::Learnt,
-        },
-    })
 }
 
 #[cfg(test)]

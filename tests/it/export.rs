@@ -100,7 +100,7 @@ fn the_columns_are_documented() {
         let kind = match column.kind {
             Kind::Text => "text",
             Kind::Small => "int32",
-            Kind::Whole => "int64",
+            Kind::Integer => "int64",
             Kind::Number => "double",
             Kind::Time => "timestamp",
             Kind::Flag => "boolean",

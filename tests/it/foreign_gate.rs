@@ -185,7 +185,7 @@ fn what_tt_metals_check_skips_is_judged() {
     assert!(torn.out.contains("47.1 % worse, beyond the band, but the samples do not differ (p = "), "{}", torn.out);
     assert!(torn.out.contains("samples of either side would settle it"), "{}", torn.out);
     apart(&["--compatible"]).expect(0);
-    check("duplicate_json_keys", 2, "").says(&["the key `a` stands twice", "hint:"]);
+    check("duplicate_json_keys", 2, "").says(&["the key `a` occurs twice", "hint:"]);
 }
 
 #[test]

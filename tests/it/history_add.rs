@@ -76,7 +76,7 @@ fn bad_files_are_named_and_nothing_or_only_the_good_is_recorded() {
         &good.replace("\"schema_version\":1", "\"schema_version\":9"),
         &["version 9", "hint: install a newer"],
     );
-    check("twice.json", &good.replace("\"suite\":", "\"suite\":\"gpu\",\"suite\":"), &["stands twice"]);
+    check("twice.json", &good.replace("\"suite\":", "\"suite\":\"gpu\",\"suite\":"), &["occurs twice"]);
     check("nan.json", &good.replace("\"n\":20", "\"n\":NaN"), &["is not JSON", "line 1"]);
     check("deep.json", &"[".repeat(100_000), &["is not JSON"]);
     check("up.json", &good.replace("\"suite\":\"cpu\"", "\"suite\":\"../cpu\""), &["cannot name a folder"]);

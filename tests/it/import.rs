@@ -138,7 +138,7 @@ fn what_cannot_be_imported_is_named_and_nothing_is_recorded() {
     );
     check("big.json", &" ".repeat(100), &["--max-bytes", "99"], &["more than 99 bytes", "--max-bytes"]);
     let twice = r#"{"results":[{"command":"a","command":"b","mean":1,"median":1}]}"#;
-    check("twice.json", twice, &["--format", "hyperfine"], &["the key `command` stands twice", "line 1"]);
+    check("twice.json", twice, &["--format", "hyperfine"], &["the key `command` occurs twice", "line 1"]);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     check("deep.json", &deep, &["--format", "pyperf"], &["deep.json"]);
     let row = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value\ns,b,time,s,lower,,,m,fast\n";

@@ -99,7 +99,7 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["record", "--config", "config.json", "--seed", "-1"], &["-1"]);
     check(&["record", "--config", "list.json", "--seed", "1"], &["`list.json` holds no settings", "one JSON object"]);
     check(&["record", "--config", "long.json", "--seed", "1"], &["line 2 is beyond 64 bits"]);
-    check(&["record", "--config", "twice.json", "--seed", "1"], &["the key `a` stands twice"]);
+    check(&["record", "--config", "twice.json", "--seed", "1"], &["the key `a` occurs twice"]);
     check(&["record", "--config", "gone.json", "--seed", "1"], &["cannot read `gone.json`"]);
     let with = |artifacts: &[&str], words: &[&str]| {
         let artifacts: Vec<&str> = artifacts.iter().flat_map(|one| ["--artifact", one]).collect();

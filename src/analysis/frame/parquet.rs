@@ -26,7 +26,7 @@ pub struct ParquetFile {
 enum Cells {
     Text(StringChunkedBuilder),
     Small(PrimitiveChunkedBuilder<Int32Type>),
-    Whole(PrimitiveChunkedBuilder<Int64Type>),
+    Integer(PrimitiveChunkedBuilder<Int64Type>),
     Number(PrimitiveChunkedBuilder<Float64Type>),
     Time(PrimitiveChunkedBuilder<Int64Type>),
     Flag(BooleanChunkedBuilder),
@@ -83,7 +83,7 @@ impl Cells {
         match kind {
             Kind::Text => Cells::Text(StringChunkedBuilder::new(name, 0)),
             Kind::Small => Cells::Small(PrimitiveChunkedBuilder::new(name, 0)),
-            Kind::Whole => Cells::Whole(PrimitiveChunkedBuilder::new(name, 0)),
+            Kind::Integer => Cells::Integer(PrimitiveChunkedBuilder::new(name, 0)),
             Kind::Number => Cells::Number(PrimitiveChunkedBuilder::new(name, 0)),
             Kind::Time => Cells::Time(PrimitiveChunkedBuilder::new(name, 0)),
             Kind::Flag => Cells::Flag(BooleanChunkedBuilder::new(name, 0)),
@@ -96,13 +96,13 @@ impl Cells {
         match (self, cell) {
             (Cells::Text(cells), Cell::Text(text)) => cells.append_value(text),
             (Cells::Text(cells), _) => cells.append_null(),
-            (Cells::Small(cells), Cell::Whole(number)) => cells.append_option(i32::try_from(number).ok()),
+            (Cells::Small(cells), Cell::Integer(number)) => cells.append_option(i32::try_from(number).ok()),
             (Cells::Small(cells), _) => cells.append_null(),
-            (Cells::Whole(cells), Cell::Whole(number)) => cells.append_value(number),
+            (Cells::Integer(cells), Cell::Integer(number)) => cells.append_value(number),
             (Cells::Number(cells), Cell::Number(number)) => cells.append_value(number),
             (Cells::Number(cells), _) => cells.append_null(),
             (Cells::Time(cells), Cell::Time(time)) => cells.append_value(time.timestamp_micros()),
-            (Cells::Whole(cells) | Cells::Time(cells), _) => cells.append_null(),
+            (Cells::Integer(cells) | Cells::Time(cells), _) => cells.append_null(),
             (Cells::Flag(cells), Cell::Flag(flag)) => cells.append_value(flag),
             (Cells::Flag(cells), _) => cells.append_null(),
             (Cells::Numbers(cells), Cell::Numbers(numbers)) => cells.append_slice(numbers),
@@ -114,7 +114,7 @@ impl Cells {
         match self {
             Cells::Text(cells) => cells.finish().into_column(),
             Cells::Small(cells) => cells.finish().into_column(),
-            Cells::Whole(cells) => cells.finish().into_column(),
+            Cells::Integer(cells) => cells.finish().into_column(),
             Cells::Number(cells) => cells.finish().into_column(),
             Cells::Time(cells) => {
                 cells.finish().into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)).into_column()

@@ -1,6 +1,5 @@
-//! The rules that decide, by name: one file a rule, all asked through [`decide`].
+//! The rules that decide, by name: one file a rule, all asked through [`decide()`].
 
-mod decide;
 mod power;
 pub mod interval;
 pub mod tolerance;
@@ -8,5 +7,26 @@ pub mod bands;
 pub mod rank;
 pub mod remedy;
 
-pub use decide::{decide, judge};
 pub(crate) use power::{CONFIDENCE, POWER};
+use sprag_model::evidence::{Decision, Evidence};
+use sprag_model::rule::Rule;
+use sprag_model::verdict::{Comparison, Verdict};
+
+/// Fills in what a rule decides of a metric that both sides have. Where no ratio can be told there is no effect to show.
+pub fn judge(comparison: Comparison, rule: &Rule, evidence: &Evidence) -> Comparison {
+    let Decision { allowed, effect, verdict, p_value, note } = decide(rule, evidence);
+    let is_told = evidence.has_ratio() && effect.change.is_finite() && !matches!(verdict, Verdict::NotComparable(_));
+    Comparison { allowed, effect: is_told.then_some(effect), verdict, p_value, note, ..comparison }
+}
+
+/// Judges a metric by a rule.
+pub fn decide(rule: &Rule, evidence: &Evidence) -> Decision {
+    match *rule {
+        Rule::Interval { tolerance } => interval::decide(tolerance, evidence),
+        Rule::Tolerance { ratio, abs } => tolerance::decide(ratio, abs, evidence),
+        Rule::Bands { fail, warn } => bands::decide(fail, warn, evidence),
+        Rule::Rank { noise_threshold, significance, mad_multiplier } => {
+            rank::decide(noise_threshold, significance, mad_multiplier, evidence)
+        }
+    }
+}

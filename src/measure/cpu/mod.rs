@@ -51,7 +51,7 @@ mod tests {
         let count = ids.len();
         ids.sort();
         ids.dedup();
-        assert_eq!(ids.len(), count, "an id stands twice");
+        assert_eq!(ids.len(), count, "an id occurs twice");
         for name in
             ["infer", "tile_pack", "tile_unpack", "fusion_gate", "tile_ssm_scan", "fused_pack_op_unpack", "ff_path"]
         {

@@ -169,7 +169,7 @@ fn config(plan: &TrtSuite, protocol: &Protocol, options: &MeasureOptions<'_>) ->
 fn sweep_case(case: &CaseResult, result: &SweepResult) -> SweepCase {
     let metrics = |processes: &Vec<Vec<f64>>| {
         let milliseconds: Vec<f64> = processes.concat().iter().map(|seconds| seconds * 1e3).collect();
-        CaseMetrics::of(&milliseconds, case.batch)
+        CaseMetrics::from_samples(&milliseconds, case.batch)
     };
     let outcome = match &case.outcome {
         Ok(processes) => match metrics(processes) {

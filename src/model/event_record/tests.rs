@@ -89,7 +89,7 @@ fn what_is_no_record_says_why() {
     check("\"after\":0.00125,", "\"after\":0.00125,\"other\":1,", "unknown field `other`");
     check("\"step\":\"opened\",", "", "missing field `step`");
     check("\"last_good\":", "\"last_god\":", "unknown field `last_god`");
-    check("\"step\":\"opened\"", "\"step\":\"opened\",\"step\":\"opened\"", "stands twice in one object");
+    check("\"step\":\"opened\"", "\"step\":\"opened\",\"step\":\"opened\"", "occurs twice in one object");
     check("\"opened\"", "\"merged\"", "unknown variant `merged`");
     check("\"change\"", "\"jump\"", "unknown variant `jump`");
     check("\"worse\"", "\"Worse\"", "unknown variant `Worse`");

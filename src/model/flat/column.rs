@@ -12,7 +12,7 @@ pub enum Kind {
     /// A whole number of 32 bits, signed.
     Small,
     /// A whole number of 64 bits, signed.
-    Whole,
+    Integer,
     Number,
     /// A moment, to the microsecond, in UTC.
     Time,
@@ -25,8 +25,8 @@ pub enum Cell<'a> {
     Absent,
     /// Of [`Kind::Text`].
     Text(Cow<'a, str>),
-    /// Of [`Kind::Small`] or [`Kind::Whole`].
-    Whole(i64),
+    /// Of [`Kind::Small`] or [`Kind::Integer`].
+    Integer(i64),
     /// Of [`Kind::Number`]; finite.
     Number(f64),
     /// Of [`Kind::Time`].
@@ -63,7 +63,7 @@ impl<'a> Cell<'a> {
     }
 
     /// A whole number, where there is one that fits.
-    pub(super) fn whole<T: TryInto<i64>>(number: Option<T>) -> Cell<'a> {
-        number.and_then(|number| number.try_into().ok()).map_or(Cell::Absent, Cell::Whole)
+    pub(super) fn integer<T: TryInto<i64>>(number: Option<T>) -> Cell<'a> {
+        number.and_then(|number| number.try_into().ok()).map_or(Cell::Absent, Cell::Integer)
     }
 }

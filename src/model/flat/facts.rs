@@ -46,9 +46,9 @@ pub(super) fn shape(row: &Row<'_>) -> Option<String> {
 }
 
 /// A parameter that is a whole number of 32 bits.
-pub(super) fn whole_parameter<'a>(row: &Row<'a>, name: &str) -> Cell<'a> {
+pub(super) fn integer_parameter<'a>(row: &Row<'a>, name: &str) -> Cell<'a> {
     let number = benchmark(row).and_then(|one| one.params.get(name)?.parse::<i32>().ok());
-    Cell::whole(number)
+    Cell::integer(number)
 }
 
 /// The time, where it is in seconds.

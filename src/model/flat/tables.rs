@@ -1,9 +1,9 @@
 //! The tables, column by column.
 
-use super::column::Kind::{Flag, Number, Numbers, Small, Text, Time, Whole};
+use super::column::Kind::{Flag, Integer, Number, Numbers, Small, Text, Time};
 use super::facts::{
-    attribute, backend, benchmark, commit, device, estimate, peak_memory, shape, share, throughput, time,
-    whole_parameter,
+    attribute, backend, benchmark, commit, device, estimate, integer_parameter, peak_memory, shape, share, throughput,
+    time,
 };
 use super::{Cell, Column, Kind, Row};
 use crate::metric::{Better, RATIO};
@@ -64,7 +64,7 @@ const BENCHMARK: &[Column] = &[
         Cell::text(benchmark(row).map(|one| one.variant.as_str()))
     }),
     column("version", Small, "increases when the work behind the name changes", |row| {
-        Cell::whole(benchmark(row).map(|one| one.version))
+        Cell::integer(benchmark(row).map(|one| one.version))
     }),
     column("role", Text, "`tracked` (gated), `reported` or `control`", |row| {
         Cell::text(row.measurement.map(|one| one.role.word()))
@@ -76,14 +76,14 @@ const BENCHMARK: &[Column] = &[
         Cell::text(benchmark(row).and_then(|one| one.params.get("dtype")).map(String::as_str))
     }),
     column("shape", Text, "all parameters as `k=v`, joined by commas", |row| Cell::owned(shape(row))),
-    column("b", Small, "the parameter `b`: images of a call", |row| whole_parameter(row, "b")),
-    column("c", Small, "the parameter `c`: channels", |row| whole_parameter(row, "c")),
-    column("h", Small, "the parameter `h`: rows", |row| whole_parameter(row, "h")),
-    column("w", Small, "the parameter `w`: columns", |row| whole_parameter(row, "w")),
-    column("t", Small, "the parameter `t`: the side of a tile", |row| whole_parameter(row, "t")),
-    column("k", Small, "the parameter `k`: tiles that are taken", |row| whole_parameter(row, "k")),
-    column("steps", Small, "the parameter `steps`: steps of a scan", |row| whole_parameter(row, "steps")),
-    column("threads", Small, "the parameter `threads`", |row| whole_parameter(row, "threads")),
+    column("b", Small, "the parameter `b`: images of a call", |row| integer_parameter(row, "b")),
+    column("c", Small, "the parameter `c`: channels", |row| integer_parameter(row, "c")),
+    column("h", Small, "the parameter `h`: rows", |row| integer_parameter(row, "h")),
+    column("w", Small, "the parameter `w`: columns", |row| integer_parameter(row, "w")),
+    column("t", Small, "the parameter `t`: the side of a tile", |row| integer_parameter(row, "t")),
+    column("k", Small, "the parameter `k`: tiles that are taken", |row| integer_parameter(row, "k")),
+    column("steps", Small, "the parameter `steps`: steps of a scan", |row| integer_parameter(row, "steps")),
+    column("threads", Small, "the parameter `threads`", |row| integer_parameter(row, "threads")),
 ];
 
 const TIMES: &[Column] = &[
@@ -156,10 +156,10 @@ const FIGURES: &[Column] = &[
     column("unit", Text, "what `throughput` counts, such as `tiles_per_s`", |row| {
         Cell::text(throughput(row).map(|one| one.metric.name.as_str()))
     }),
-    column("peak_bytes", Whole, "the most bytes of working memory", |row| Cell::whole(peak_memory(row))),
-    column("n", Whole, "number of samples behind `time_s`", |row| Cell::whole(time(row).map(|one| one.n))),
+    column("peak_bytes", Integer, "the most bytes of working memory", |row| Cell::integer(peak_memory(row))),
+    column("n", Integer, "number of samples behind `time_s`", |row| Cell::integer(time(row).map(|one| one.n))),
     column("workers", Small, "number of worker processes behind `time_s`", |row| {
-        Cell::whole(time(row).map(|one| one.workers.len()))
+        Cell::integer(time(row).map(|one| one.workers.len()))
     }),
     column("preempted_share", Number, "the share of samples in which the thread was preempted", |row| {
         Cell::number(share(row))
@@ -215,7 +215,7 @@ const VALUE: &[Column] = &[
     column("detectable", Number, "the smallest relative change that is detected with 80 % power", |row| {
         estimate(row, |one| one.detectable)
     }),
-    column("n", Whole, "number of samples behind `value`", |row| Cell::whole(row.estimate.map(|one| one.n))),
+    column("n", Integer, "number of samples behind `value`", |row| Cell::integer(row.estimate.map(|one| one.n))),
     column("samples", Numbers, "the median of each worker process, in the order of execution", |row| {
         row.estimate.map_or(Cell::Absent, |one| Cell::Numbers(&one.workers))
     }),
@@ -238,7 +238,7 @@ mod tests {
                 "-".to_owned()
             }
             Cell::Text(text) => text.into_owned(),
-            Cell::Whole(number) => number.to_string(),
+            Cell::Integer(number) => number.to_string(),
             Cell::Number(number) => number.to_string(),
             Cell::Time(time) => time.to_rfc3339(),
             Cell::Flag(flag) => flag.to_string(),
@@ -259,8 +259,8 @@ mod tests {
             for (row, column) in rows.iter().flat_map(|row| table.columns().map(move |column| (row, column))) {
                 let fits = match ((column.cell)(row), column.kind) {
                     (Cell::Absent, _) => !column.is_given,
-                    (Cell::Text(_), Text) | (Cell::Whole(_), Whole) | (Cell::Number(_), Number) => true,
-                    (Cell::Whole(number), Small) => i32::try_from(number).is_ok(),
+                    (Cell::Text(_), Text) | (Cell::Integer(_), Integer) | (Cell::Number(_), Number) => true,
+                    (Cell::Integer(number), Small) => i32::try_from(number).is_ok(),
                     (Cell::Time(_), Time) | (Cell::Flag(_), Flag) | (Cell::Numbers(_), Numbers) => true,
                     _ => false,
                 };

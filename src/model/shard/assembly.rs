@@ -169,7 +169,7 @@ impl<'a> CompleteRun<'a> {
             .filter(|one| one.status != RunStatus::Ok)
             .map(|one| (name(one), one.reason.as_deref().unwrap_or("no reason given")))
             .collect();
-        let reason = (!reasons.is_empty()).then(|| told(&reasons, self.members.len()).join("; "));
+        let reason = (!reasons.is_empty()).then(|| attributed(&reasons, self.members.len()).join("; "));
         (if agreed { first } else { RunStatus::Failed }, reason)
     }
 
@@ -180,7 +180,7 @@ impl<'a> CompleteRun<'a> {
             .flat_map(|one| one.quality.reasons.iter().map(|reason| (name(one), reason.as_str())))
             .collect();
         let clean = self.members.iter().all(|one| one.quality.clean);
-        Quality { clean, reasons: told(&reasons, self.members.len()) }
+        Quality { clean, reasons: attributed(&reasons, self.members.len()) }
     }
 }
 
@@ -189,16 +189,16 @@ fn name(run: &RunHead) -> String {
 }
 
 /// Reasons with the shards that gave them; what all of them say stands once, without a name.
-fn told(reasons: &[(String, &str)], members: usize) -> Vec<String> {
-    let mut told: Vec<String> = Vec::new();
+fn attributed(reasons: &[(String, &str)], members: usize) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
     for (name, reason) in reasons {
         let same = reasons.iter().filter(|(_, other)| other == reason).count();
         let text = if same >= members { (*reason).to_owned() } else { format!("{name}: {reason}") };
-        if !told.contains(&text) {
-            told.push(text);
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     }
-    told
+    texts
 }
 
 /// The places of which a record is needed: those that hold a benchmark, or all where the run does not say.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::take::{RunSelection, TakeOutcome};
-use super::{source, take, words};
+use super::{source, take};
 use crate::exit::Exit;
 use crate::notices::warn;
 use crate::project::Project;
@@ -234,7 +234,7 @@ fn row(one: &MetricDiff) -> Vec<String> {
     };
     let value =
         |side: &Option<MetricSide>| side.map_or("–".to_owned(), |side| side.unit.scale(side.value).text(side.value));
-    let rule = |side: &Option<MetricSide>| side.map(|side| words::rule(&side.rule, side.unit));
+    let rule = |side: &Option<MetricSide>| side.map(|side| side.rule.words(side.unit));
     let rules = match (rule(&one.from), rule(&one.to)) {
         (Some(from), Some(to)) if from != to => format!("{from} → {to}"),
         (from, to) => to.or(from).unwrap_or_default(),

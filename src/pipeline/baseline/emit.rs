@@ -6,7 +6,6 @@ use std::path::Path;
 
 use super::place::Place;
 use super::take::{RunSelection, TakeOutcome, Taken};
-use super::words::percent;
 use super::{place, take, words};
 use crate::distinct::{NamedFile, check_distinct};
 use crate::exit::Exit;
@@ -19,7 +18,7 @@ use sprag_analysis::session_noise::{self, FEWEST_SESSIONS, MOST_SESSIONS};
 use sprag_base::files::{check_writable, write_new};
 use sprag_model::baseline::{Baseline, BaselineMetric};
 use sprag_model::evidence::SessionNoise;
-use sprag_model::rule::{Choice, Policy, Rule};
+use sprag_model::rule::{Choice, Policy, Rule, percent};
 
 pub struct EmitOptions<'a> {
     /// The folder that paths count from.

@@ -4,9 +4,7 @@ use serde::Deserialize;
 
 use super::fault::Fault;
 use sprag_base::text::nearest;
-
-/// The rules by name, the default first.
-pub(crate) const RULES: [&str; 4] = ["interval", "tolerance", "bands", "rank"];
+use sprag_model::rule::{Choice, Rule};
 
 /// A quarter: on a shared machine a single session's medians move by up to 12 % (cached kernels), so less cries wolf.
 const DEFAULT_RATIO: f64 = 0.25;
@@ -41,7 +39,7 @@ pub struct Parameters {
     pub abs: Option<f64>,
     /// Of `bands`: relative worsening that fails.
     pub fail: Option<f64>,
-    /// Of `bands`: relative worsening that is told of.
+    /// Of `bands`: relative worsening that warns.
     pub warn: Option<f64>,
     /// Of `rank`: the least relative change of the median that counts.
     pub noise_threshold: Option<f64>,
@@ -66,7 +64,7 @@ pub struct MetricRule {
 
 impl Parameters {
     /// The names of the parameters that a rule has.
-    pub fn of_rule(rule: &str) -> &'static [&'static str] {
+    fn names(rule: &str) -> &'static [&'static str] {
         match rule {
             "interval" => &["tolerance"],
             "tolerance" => &["ratio", "abs"],
@@ -109,8 +107,8 @@ impl Parameters {
         let path = place.join(".");
         for (name, value) in self.set() {
             let keys: Vec<&str> = place.iter().copied().chain([name]).collect();
-            if !Parameters::of_rule(rule).contains(&name) {
-                let list = Parameters::of_rule(rule).join("`, `");
+            if !Parameters::names(rule).contains(&name) {
+                let list = Parameters::names(rule).join("`, `");
                 return Some(Fault::new(&keys, format!("`{path}.{name}`: the rule `{rule}` has `{list}`")));
             }
             let (fine, wanted) = match name {
@@ -139,7 +137,7 @@ impl Parameters {
 impl Rules {
     /// The rule of metrics that no entry names.
     pub fn default_rule(&self) -> &str {
-        self.default.as_deref().unwrap_or(RULES[0])
+        self.default.as_deref().unwrap_or(Rule::NAMES[0])
     }
 
     /// The parameters of a rule as its section and the built-in values say; the tolerance of `interval` may be absent.
@@ -157,6 +155,26 @@ impl Rules {
         })
     }
 
+    /// The rule of that name with these parameters and, where they say nothing, those of its section.
+    pub fn choice(&self, rule: &str, with: Parameters) -> Choice {
+        let Parameters { tolerance, ratio, abs, fail, warn, noise_threshold, significance, mad_multiplier } =
+            with.or(self.parameters(rule));
+        let number = |value: Option<f64>| value.expect("every parameter has a built-in value but that tolerance");
+        Choice::Fixed(match rule {
+            "tolerance" => Rule::Tolerance { ratio: number(ratio), abs: number(abs) },
+            "bands" => Rule::Bands { fail: number(fail), warn: number(warn) },
+            "rank" => Rule::Rank {
+                noise_threshold: number(noise_threshold),
+                significance: number(significance),
+                mad_multiplier: number(mad_multiplier),
+            },
+            _ => match tolerance {
+                Some(tolerance) => Rule::Interval { tolerance },
+                None => return Choice::Learnt,
+            },
+        })
+    }
+
     fn section(&self, rule: &str) -> Option<Parameters> {
         match rule {
             "interval" => self.interval,
@@ -170,15 +188,15 @@ impl Rules {
     /// The first thing that TOML allows and we do not.
     pub fn fault(&self) -> Option<Fault> {
         let unknown = |rule: &str, keys: &[&str]| {
-            let near = nearest(rule, &RULES).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let list = RULES.join("`, `");
+            let near = nearest(rule, &Rule::NAMES).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let list = Rule::NAMES.join("`, `");
             let message = format!("there is no rule `{}` (there is `{list}`){near}", rule.escape_debug());
-            (!RULES.contains(&rule)).then(|| Fault::new(keys, message))
+            (!Rule::NAMES.contains(&rule)).then(|| Fault::new(keys, message))
         };
         if let Some(fault) = unknown(self.default_rule(), &["rules", "default"]) {
             return Some(fault);
         }
-        for rule in RULES {
+        for rule in Rule::NAMES {
             let Some(section) = self.section(rule) else { continue };
             if let Some(fault) = section.fault(rule, &["rules", rule]) {
                 return Some(fault);

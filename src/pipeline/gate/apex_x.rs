@@ -189,7 +189,7 @@ pub fn emit(
         let hint = "take a baseline from a report that is `ok`: of another one it would let pass what was not measured";
         return Err(Advice { message, hint: hint.to_owned() }.into());
     }
-    let template = Template::of(suite, &report.value)
+    let template = Template::from_report(suite, &report.value)
         .with_context(|| format!("cannot take a baseline from `{}`", report.shown))?;
     if template.metrics.is_empty() {
         let message = format!("`{}` holds no figure that a baseline takes", report.shown);

@@ -17,6 +17,7 @@ use sprag_model::head::RunHead;
 use sprag_model::rule::{Choice, Policy, Rule};
 use sprag_model::run;
 use sprag_model::series::Series;
+use sprag_model::unit::Unit;
 
 /// What draws begin with, so that the same history gives the same figures.
 const SEED: u64 = 1;
@@ -63,23 +64,11 @@ fn candidates(rules: &Rules) -> Vec<Candidate> {
         named(format!("as configured ({})", rules.default_rule()), policy::from_rules(rules)),
         named("interval, tolerance 0 %".to_owned(), strict),
     ];
-    for rule in ["tolerance", "bands", "rank"] {
-        let policy = policy::always(rules, rule);
-        all.push(named(words(&policy.default), policy));
+    for name in &Rule::NAMES[1..] {
+        let rule = policy::fixed(name, rules);
+        all.push(named(rule.words(Unit::One), Policy { exceptions: Vec::new(), default: Choice::Fixed(rule) }));
     }
     all
-}
-
-fn words(choice: &Choice) -> String {
-    match choice {
-        Choice::Learnt => "interval, tolerance learnt".to_owned(),
-        Choice::Fixed(Rule::Interval { tolerance }) => {
-            format!("interval, tolerance {}", text::percent_size(*tolerance))
-        }
-        Choice::Fixed(Rule::Tolerance { ratio, abs }) => format!("tolerance, {} and {abs}", text::percent_size(*ratio)),
-        Choice::Fixed(Rule::Bands { fail, .. }) => format!("bands, {}", text::percent_size(*fail)),
-        Choice::Fixed(Rule::Rank { .. }) => "rank".to_owned(),
-    }
 }
 
 /// The figures for a terminal.

@@ -18,7 +18,6 @@ use sprag_analysis::rules::bands;
 use sprag_analysis::rules::rank::Parameters;
 use sprag_analysis::sides::Judge;
 use sprag_analysis::{sample_gate, sides};
-use sprag_base::stats::describe;
 use sprag_formats::compat::trueno::gate as text_gate;
 use sprag_formats::compat::tt_metal::gate as samples;
 use sprag_model::baseline::Baseline;
@@ -46,8 +45,8 @@ impl FileRules {
             None => project.config.rules.clone(),
         };
         let own = match kind {
-            Kind::Text => policy::bands(&rules),
-            Kind::GroundTruth => policy::rank(&rules),
+            Kind::Text => policy::fixed("bands", &rules),
+            Kind::GroundTruth => policy::fixed("rank", &rules),
         };
         Ok(FileRules { kind, own, policy: policy::from_rules(&rules), file: file.map(Path::to_owned), project })
     }
@@ -98,36 +97,13 @@ pub fn words<'r>(rules: impl Iterator<Item = &'r Rule>) -> String {
     }
     counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     match counted[..] {
-        [(rule, _)] => words_of(rule),
+        [(rule, _)] => rule.explained(),
         _ => {
             let one =
-                |(rule, count): &(&Rule, usize)| format!("{} ({})", words_of(rule), text::count(*count, "benchmark"));
+                |(rule, count): &(&Rule, usize)| format!("{} ({})", rule.explained(), text::count(*count, "benchmark"));
             counted.iter().map(one).collect::<Vec<String>>().join("; ")
         }
     }
-}
-
-fn words_of(rule: &Rule) -> String {
-    let percent = |share: f64| format!("{} %", significant(share * 100.0));
-    match rule {
-        Rule::Bands { fail, warn } => {
-            format!("bands: more than {} worse fails, more than {} is told of", percent(*fail), percent(*warn))
-        }
-        Rule::Rank { noise_threshold, significance, mad_multiplier } => format!(
-            "rank: more than {} and {mad_multiplier} deviations worse fails at p < {significance}",
-            percent(*noise_threshold)
-        ),
-        Rule::Tolerance { ratio, abs } if *abs > 0.0 => {
-            format!("tolerance: more than {} and {abs} worse fails", percent(*ratio))
-        }
-        Rule::Tolerance { ratio, .. } => format!("tolerance: more than {} worse fails", percent(*ratio)),
-        Rule::Interval { .. } => rule.name().to_owned(),
-    }
-}
-
-/// A number without the digits that rounding made.
-fn significant(number: f64) -> f64 {
-    describe::round_significant(number, 6)
 }
 
 /// Judges two texts of Criterion or two ground truths of tt-metal, where `--run` and `--baseline` name such; `None` where

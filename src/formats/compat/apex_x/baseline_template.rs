@@ -85,7 +85,7 @@ impl Template {
     ///
     /// # Errors
     /// When one of them is no number that a report could be held against.
-    pub fn of(suite: SeedSuite, report: &Json) -> Result<Template, TemplateError> {
+    pub fn from_report(suite: SeedSuite, report: &Json) -> Result<Template, TemplateError> {
         let fault = |error| match error {
             MetricsError::NoObject => TemplateError::NoObject,
             MetricsError::NoNumber(name) => TemplateError::NoNumber(name),
@@ -103,7 +103,7 @@ impl Template {
                         fields.iter().map(|(name, _)| name.clone()).collect()
                     }
                 };
-                let figures = Figures::of(suite, report).map_err(fault)?;
+                let figures = Figures::from_report(suite, report).map_err(fault)?;
                 let mut found = BTreeMap::new();
                 for name in names {
                     if let Some(value) = figures.get(&name).map_err(fault)? {
@@ -161,7 +161,9 @@ mod tests {
 
     #[test]
     fn what_nothing_can_be_held_against_is_refused() {
-        let of = |suite: SeedSuite, text: &str| Template::of(suite, &Json::parse(text).expect("the report is JSON"));
+        let of = |suite: SeedSuite, text: &str| {
+            Template::from_report(suite, &Json::parse(text).expect("the report is JSON"))
+        };
         let bad = |name: &str| Err(TemplateError::NoNumber(name.to_owned()));
         assert_eq!(of(SeedSuite::Cpu, r#"{"metrics": {"a": NaN}}"#), bad("a"));
         assert_eq!(of(SeedSuite::Cpu, r#"{"metrics": {"a": "x"}}"#), bad("a"));

@@ -162,7 +162,7 @@ pub fn compare_values(suite: SeedSuite, report: &Json, baseline: &Json) -> Resul
         Some(metrics) => metrics.fields().ok_or(CompareError::Metrics("baseline"))?.iter().collect(),
     };
     specs.sort_by(|a, b| a.0.cmp(&b.0));
-    let figures = Figures::of(suite, report).map_err(figure_fault)?;
+    let figures = Figures::from_report(suite, report).map_err(figure_fault)?;
     let check = |(name, spec): &(String, Json)| check(name, spec, figures.get(name).map_err(figure_fault));
     let checks = specs.into_iter().map(check).collect::<Result<Vec<Check>, CompareError>>()?;
     Ok(Comparison { suite, report_suite, statuses, checks })

@@ -611,7 +611,7 @@ mod tests {
         check(r#"{"benchmarks": {}, "reason": "cuda_unavailable"}"#, "holds no benchmark: cuda_unavailable");
         check(r#"{"metrics": [{"status": "pass"}]}"#, "names no `metric` in item 1");
         check(r#"{"cases": [{"status": "ok"}]}"#, "has no `label` of case 1");
-        check(r#"{"metrics": {"a_ms": 1, "a_ms": 2}}"#, "stands twice");
+        check(r#"{"metrics": {"a_ms": 1, "a_ms": 2}}"#, "occurs twice");
         let long = "n".repeat(4097);
         check(
             &format!(r#"{{"benchmarks": {{"{long}": {{"p50_ms": 1}}}}}}"#),

@@ -33,7 +33,7 @@ pub(super) enum Figures<'a> {
 }
 
 impl Figures<'_> {
-    pub(super) fn of(suite: SeedSuite, report: &Json) -> Result<Figures<'_>, MetricsError> {
+    pub(super) fn from_report(suite: SeedSuite, report: &Json) -> Result<Figures<'_>, MetricsError> {
         match suite {
             SeedSuite::Cpu => match report.get("metrics") {
                 None => Ok(Figures::Listed(&[])),
@@ -89,7 +89,7 @@ mod tests {
 
     fn get(suite: SeedSuite, report: &str, name: &str) -> Result<Option<f64>, MetricsError> {
         let report = Json::parse(report).expect("the report is JSON");
-        Figures::of(suite, &report)?.get(name)
+        Figures::from_report(suite, &report)?.get(name)
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub struct CaseMetrics {
 
 impl CaseMetrics {
     /// The figures of samples in milliseconds of a call on `batch` images; `None` where there are none.
-    pub fn of(milliseconds: &[f64], batch: Option<u64>) -> Option<CaseMetrics> {
+    pub fn from_samples(milliseconds: &[f64], batch: Option<u64>) -> Option<CaseMetrics> {
         let summary = single_calls::summarise(milliseconds)?;
         let frames_per_s = batch.and_then(|batch| summary.throughput(batch as f64));
         Some(CaseMetrics { p50_ms: summary.p50, p95_ms: summary.p95, frames_per_s })
@@ -102,7 +102,7 @@ pub struct SweepSummary {
 }
 
 impl SweepSummary {
-    pub fn of(cases: &[SweepCase]) -> SweepSummary {
+    pub fn from_cases(cases: &[SweepCase]) -> SweepSummary {
         let mut summary = SweepSummary::default();
         for case in cases {
             match &case.outcome {
@@ -159,7 +159,7 @@ impl SweepReport {
                 report["summary"] = SweepSummary { skipped: 1, ..SweepSummary::default() }.to_json();
             }
             SweepOutcome::Measured(cases) => {
-                let summary = SweepSummary::of(cases);
+                let summary = SweepSummary::from_cases(cases);
                 report["cases"] = cases.iter().map(case).collect();
                 report["summary"] = summary.to_json();
                 report["status"] = json!(if summary.ok > 0 && summary.failed == 0 { "ok" } else { "partial" });
@@ -360,10 +360,13 @@ mod tests {
 
     #[test]
     fn figures_follow_from_samples() {
-        let metrics = CaseMetrics::of(&[4.0, 1.0, 2.0, 3.0], Some(8)).expect("there are samples");
+        let metrics = CaseMetrics::from_samples(&[4.0, 1.0, 2.0, 3.0], Some(8)).expect("there are samples");
         assert_eq!(metrics, CaseMetrics { p50_ms: 2.5, p95_ms: 3.0, frames_per_s: Some(3200.0) });
-        assert_eq!(CaseMetrics::of(&[], Some(1)), None);
-        assert_eq!(CaseMetrics::of(&[2.0], None), Some(CaseMetrics { p50_ms: 2.0, p95_ms: 2.0, frames_per_s: None }));
-        assert_eq!(CaseMetrics::of(&[0.0], Some(1)).and_then(|metrics| metrics.frames_per_s), None);
+        assert_eq!(CaseMetrics::from_samples(&[], Some(1)), None);
+        assert_eq!(
+            CaseMetrics::from_samples(&[2.0], None),
+            Some(CaseMetrics { p50_ms: 2.0, p95_ms: 2.0, frames_per_s: None })
+        );
+        assert_eq!(CaseMetrics::from_samples(&[0.0], Some(1)).and_then(|metrics| metrics.frames_per_s), None);
     }
 }

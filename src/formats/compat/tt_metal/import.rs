@@ -154,7 +154,7 @@ mod tests {
         check("{}", "lists no benchmark");
         check(r#"{"a\n": 1}"#, "holds no object under `a\\n`");
         check(r#"{"a": {"b": 1}}"#, "holds no list of samples under `a/b`");
-        check(r#"{"a": {"b": [1], "b": [2]}}"#, "stands twice");
+        check(r#"{"a": {"b": [1], "b": [2]}}"#, "occurs twice");
         check(&format!(r#"{{"{}": {{}}}}"#, "a".repeat(LONGEST_PREFIX + 1)), "a name of more than 4096 bytes");
         golden::survives(&[output(SMALL)], read);
     }
