@@ -72,7 +72,7 @@ fn a_quiet_history_gives_no_false_alarm() {
         "{text}"
     );
     assert!(text.contains("0 of 20, 0.0 %") && text.contains("+10 %"), "{text}");
-    assert!(text.contains("nothing can be said of rank: it decides by samples"), "{text}");
+    assert!(text.contains("nothing can be said of rank 1 %, p 0.05, 3 deviations: it decides by samples"), "{text}");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_restless_history_gives_the_rates_of_its_rules() {
     let strict = of("interval, tolerance 0 %", "history");
     assert!(value(&strict["reruns"], "low") <= 0.01 && value(&strict["reruns"], "high") < 0.15, "{strict}");
     assert!(value(&strict["resampled"][0]["tally"], "value") < 0.025, "{strict}");
-    let bands = of("bands, 5.0 %", "run");
+    let bands = of("bands 5 % and 2 %", "run");
     for pairs in ["reruns", "neighbours"] {
         assert!(value(&bands[pairs], "low") < 0.19 && value(&bands[pairs], "high") > 0.19, "{bands}");
     }
@@ -116,7 +116,7 @@ fn another_policy_and_another_machine() {
     let sandbox = history(20, |day| 1.0 + 0.02 * (day % 2) as f64);
     sandbox.write("strict.toml", "[rules]\ndefault = \"bands\"\n[rules.bands]\nfail = 0.01\nwarn = 0.01\n");
     let strict = sandbox.sprag(&["check", "--calibrate", "--policy", "strict.toml"]).expect(0).out;
-    assert!(strict.contains("as configured (bands)") && strict.contains("bands, 1.0 %"), "{strict}");
+    assert!(strict.contains("as configured (bands)") && strict.contains("bands 1 % and 1 %"), "{strict}");
     assert!(strict.contains("10 of 10, 100.0 %"), "{strict}");
     let elsewhere = sandbox.sprag_with(&[("SPRAG_MACHINE", "another")], &["check", "--calibrate"]).expect(0);
     elsewhere.says(&["this machine has no run in the history", "all machines"]);
