@@ -27,7 +27,7 @@ pub type ExpectedContent<'a> = dyn Fn(&str, &str) -> Option<Vec<u8>> + 'a;
 /// # Errors
 /// What disagrees, or that the folder cannot be read.
 pub fn check(folder: &Path, expected: &ExpectedContent<'_>) -> Result<BTreeMap<String, String>> {
-    let (actual, empty_folders, mut faults) = scan(folder)?;
+    let Scan { digests: actual, empty_folders, mut faults } = scan(folder)?;
     let mut read = |name: &str| match fs::read(folder.join(name)) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             faults.push(Fault::new(name, "is missing"));
@@ -62,16 +62,24 @@ fn sums_digest(statement: &[u8]) -> Option<String> {
     sums.digest.get(SHA256).cloned()
 }
 
-/// The digests of the files that the sums of a folder list, by path; then its empty folders and whatever is no file.
-fn scan(root: &Path) -> Result<(BTreeMap<String, String>, Vec<Fault>, Vec<Fault>)> {
-    let (mut digests, mut empty, mut faults) = (BTreeMap::new(), Vec::new(), Vec::new());
+/// What lies in a folder: the digests of its files by path, without those that the sums never list.
+struct Scan {
+    digests: BTreeMap<String, String>,
+    empty_folders: Vec<Fault>,
+    /// Links and devices.
+    faults: Vec<Fault>,
+}
+
+fn scan(root: &Path) -> Result<Scan> {
+    let (mut digests, mut empty_folders, mut faults) = (BTreeMap::new(), Vec::new(), Vec::new());
     let mut folders = vec![String::new()];
     while let Some(below) = folders.pop() {
         let folder = root.join(&below);
         let entries = fs::read_dir(&folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
         let entries = entries.map_err(ReleaseError::io("read", &folder))?;
         if entries.is_empty() && !below.is_empty() {
-            empty.push(Fault::new(below.trim_end_matches('/'), "is an empty folder, which an attestation never has"));
+            empty_folders
+                .push(Fault::new(below.trim_end_matches('/'), "is an empty folder, which an attestation never has"));
         }
         for entry in entries {
             let path = format!("{below}{}", entry.file_name().to_string_lossy());
@@ -85,7 +93,7 @@ fn scan(root: &Path) -> Result<(BTreeMap<String, String>, Vec<Fault>, Vec<Fault>
             }
         }
     }
-    Ok((digests, empty, faults))
+    Ok(Scan { digests, empty_folders, faults })
 }
 
 fn differences(

@@ -138,7 +138,8 @@ pub(super) fn by_metric<T>(
             None => by_name.push((metric, vec![row])),
         }
     }
-    let mut groups: Vec<(Scale, String, Vec<(Scale, T)>)> = Vec::new();
+    let mut scales: Vec<Scale> = Vec::new();
+    let mut groups: Vec<(String, Vec<(Scale, T)>)> = Vec::new();
     for (metric, rows) in by_name {
         let values: Vec<f64> = rows.iter().filter_map(|row| metric_of(row).1).filter(|value| *value != 0.0).collect();
         let sizes = values.iter().map(|value| value.abs());
@@ -148,13 +149,16 @@ pub(super) fn by_metric<T>(
         for row in rows {
             let own = metric_of(&row).1.filter(|_| spread > ONE_PREFIX).map(|value| metric.unit.scale(value));
             let scale = own.unwrap_or(common);
-            match groups[first_of_metric..].iter_mut().find(|group| group.0 == scale) {
-                Some(group) => group.2.push((scale, row)),
-                None => groups.push((scale, heading(&metric, scale), vec![(scale, row)])),
+            match scales[first_of_metric..].iter().position(|other| *other == scale) {
+                Some(index) => groups[first_of_metric + index].1.push((scale, row)),
+                None => {
+                    scales.push(scale);
+                    groups.push((heading(&metric, scale), vec![(scale, row)]));
+                }
             }
         }
     }
-    groups.into_iter().map(|(_, heading, rows)| (heading, rows)).collect()
+    groups
 }
 
 /// What a group of values is: `time in ms, lower is better`.

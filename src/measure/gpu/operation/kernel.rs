@@ -28,11 +28,14 @@ pub struct Operation {
     pub code: Code,
 }
 
+type ProgramOf = dyn Fn(Dtype, Form) -> DeviceProgram;
+type ExpectedOf = dyn Fn(Dtype, &HostInputs) -> Result<Vec<Expected>, String>;
+
 /// What a call does on the device, what must come out of it, and at which shapes that is checked.
 #[derive(Clone)]
 pub struct Code {
-    program: Rc<dyn Fn(Dtype, Form) -> DeviceProgram>,
-    expected: Rc<dyn Fn(Dtype, &HostInputs) -> Result<Vec<Expected>, String>>,
+    program: Rc<ProgramOf>,
+    expected: Rc<ExpectedOf>,
     uneven: Rc<dyn Fn() -> Vec<Operation>>,
 }
 
