@@ -116,7 +116,7 @@ fn commit(contest: &Contest<'_>, named: &str) -> crate::Result<Commit> {
         }
         .into());
     }
-    Ok(found?)
+    found
 }
 
 /// Whether a commit says nothing of the suite, or runs or builds another program for it.

@@ -53,7 +53,7 @@ pub fn add(
 fn refused(good: &mut Vec<Incoming>, error: crate::Error) -> crate::Result<Bad> {
     let history_error = error.cause::<HistoryError>();
     let place = history_error.and_then(|error| good.iter().position(|one| error.blames(&one.record.path)));
-    let Some(place) = place else { return Err(error.into()) };
+    let Some(place) = place else { return Err(error) };
     let bad = Bad::new(&good.remove(place).name, format!("is refused by the history: {error}"));
     report(&bad);
     if let Some(hint) = history_error.and_then(HistoryError::hint) {
