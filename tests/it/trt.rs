@@ -135,7 +135,7 @@ fn a_suite_that_no_file_names_runs_where_it_is_asked_for() {
     // Neither of the two that run everything knows of it.
     let all = sandbox.sprag(&["run", "--quick"]).expect(0);
     assert!(!all.out.contains("trt/"), "{}", all.out);
-    sandbox.sprag(&["run", "--suite", "trt"]).expect(2).says(&["told of no engine", "hint:", "--trt-engine-path"]);
+    sandbox.sprag(&["run", "--suite", "trt"]).expect(2).says(&["no engine configured", "hint:", "--trt-engine-path"]);
 }
 
 #[test]
