@@ -296,7 +296,7 @@ mod tests {
     }
 
     /// What the ledger says on 2 May to a regression of `change`, with its interval, compared so against the commit `base`.
-    fn told(
+    fn standing_of(
         events: &[Event],
         scope: &str,
         (base, commit): (Option<usize>, usize),
@@ -331,22 +331,22 @@ mod tests {
     #[test]
     fn a_gate_accepts_what_the_event_between_its_sides_did() {
         let events = [event(slower())];
-        assert_eq!(told(&events, "event", ACROSS, WORSE), Some(Standing::Accepted));
-        assert_eq!(told(&events, "event", (Some(0), 4), WORSE), Some(Standing::Accepted));
-        assert_eq!(told(&events, "copy @fast on ci-box", ACROSS, WORSE), Some(Standing::Accepted));
-        assert_eq!(told(&events, "event", ACROSS, (0.3, Some((0.26, 0.34)))), Some(Standing::Exceeded));
-        assert_eq!(told(&events, "event", ACROSS, (0.3, None)), Some(Standing::Exceeded));
+        assert_eq!(standing_of(&events, "event", ACROSS, WORSE), Some(Standing::Accepted));
+        assert_eq!(standing_of(&events, "event", (Some(0), 4), WORSE), Some(Standing::Accepted));
+        assert_eq!(standing_of(&events, "copy @fast on ci-box", ACROSS, WORSE), Some(Standing::Accepted));
+        assert_eq!(standing_of(&events, "event", ACROSS, (0.3, Some((0.26, 0.34)))), Some(Standing::Exceeded));
+        assert_eq!(standing_of(&events, "event", ACROSS, (0.3, None)), Some(Standing::Exceeded));
         assert_eq!(
-            told(&events, "event", ACROSS, (0.25, None)),
+            standing_of(&events, "event", ACROSS, (0.25, None)),
             Some(Standing::Accepted),
             "that very size is within it"
         );
         // Both sides lie after it or before it, or one of them is nowhere.
         for sides in [(Some(2), 4), (Some(0), 1), (None, 3), (Some(9), 3), (Some(0), 9)] {
-            assert_eq!(told(&events, "event", sides, WORSE), None, "{sides:?}");
+            assert_eq!(standing_of(&events, "event", sides, WORSE), None, "{sides:?}");
         }
-        assert_eq!(told(&events, "cpu/scan", ACROSS, WORSE), None);
-        assert_eq!(told(&[], "event", ACROSS, WORSE), None);
+        assert_eq!(standing_of(&events, "cpu/scan", ACROSS, WORSE), None);
+        assert_eq!(standing_of(&[], "event", ACROSS, WORSE), None);
     }
 
     #[test]
@@ -354,7 +354,7 @@ mod tests {
         let change = |change: &dyn Fn(&mut Event)| {
             let mut one = event(slower());
             change(&mut one);
-            told(&[one], "event", ACROSS, WORSE)
+            standing_of(&[one], "event", ACROSS, WORSE)
         };
         assert_eq!(change(&|_| {}), Some(Standing::Accepted));
         assert_eq!(change(&|one| one.sure = false), None);

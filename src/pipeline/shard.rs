@@ -1,4 +1,4 @@
-//! Which part of the suites this job measures, as told or as the build system says.
+//! Which part of the suites this job measures, as `--shard` or the build system says.
 
 use crate::Advice;
 use sprag_model::shard::{Shard, ShardError};
@@ -7,17 +7,17 @@ use sprag_model::shard::{Shard, ShardError};
 const DETECT: &str = "auto";
 
 /// What a build system says: its shard, nothing, or why it cannot be.
-type Told = Result<Option<Shard>, String>;
+type Detected = Result<Option<Shard>, String>;
 
 /// A variable of the environment by name.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// A build system that may tell a job its part.
+/// A build system that may give a job its part.
 struct System {
     name: &'static str,
     /// What it sets, for people.
     variables: &'static str,
-    ask: fn(Lookup<'_>) -> Told,
+    ask: fn(Lookup<'_>) -> Detected,
 }
 
 const SYSTEMS: [System; 4] = [
@@ -72,20 +72,20 @@ fn detect(environment: Lookup<'_>) -> Result<Shard, Advice> {
     }
 }
 
-fn buildkite(lookup: Lookup<'_>) -> Told {
+fn buildkite(lookup: Lookup<'_>) -> Detected {
     counted_from_zero(lookup, "BUILDKITE_PARALLEL_JOB", &["BUILDKITE_PARALLEL_JOB_COUNT"])
 }
 
-fn kubernetes(lookup: Lookup<'_>) -> Told {
+fn kubernetes(lookup: Lookup<'_>) -> Detected {
     counted_from_zero(lookup, "JOB_COMPLETION_INDEX", &["JOB_COMPLETIONS", "SPRAG_SHARDS"])
 }
 
-fn github(lookup: Lookup<'_>) -> Told {
+fn github(lookup: Lookup<'_>) -> Detected {
     counted_from_zero(lookup, "STRATEGY_JOB_INDEX", &["STRATEGY_JOB_TOTAL"])
 }
 
 /// An index from 0 in one variable, the count in the first of others that is set.
-fn counted_from_zero(lookup: Lookup<'_>, index: &str, counts: &[&str]) -> Told {
+fn counted_from_zero(lookup: Lookup<'_>, index: &str, counts: &[&str]) -> Detected {
     let count = counts.iter().find(|name| lookup(name).is_some());
     match (number(lookup, index)?, count) {
         (None, None) => Ok(None),
@@ -99,7 +99,7 @@ fn counted_from_zero(lookup: Lookup<'_>, index: &str, counts: &[&str]) -> Told {
 }
 
 /// A task of an array `MIN-MAX:STEP`. An array that is a list (`1,3,7`) does not tell a task its place.
-fn slurm(lookup: Lookup<'_>) -> Told {
+fn slurm(lookup: Lookup<'_>) -> Detected {
     let of = |name: &str| number(lookup, &format!("SLURM_ARRAY_TASK_{name}"));
     let (id, low, high, step, count) = (of("ID")?, of("MIN")?, of("MAX")?, of("STEP")?, of("COUNT")?);
     let Some(id) = id else {

@@ -11,9 +11,9 @@ use crate::study::Study;
 use crate::{notices, text};
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::ledger::tell_events;
-use sprag_analysis::trend::found::Setting;
-use sprag_analysis::trend::memory::Memory;
-use sprag_analysis::trend::whole::{self, Input, Output};
+use sprag_analysis::trend::analyse::{self, Input, Output};
+use sprag_analysis::trend::detection_cache::DetectionCache;
+use sprag_analysis::trend::series_changes::Setting;
 use sprag_history::{self as history, Record};
 use sprag_measure::clock;
 use sprag_model::analysis::SeriesAnalysis;
@@ -91,8 +91,8 @@ pub fn analyse_both(
     };
     let kept = CacheFile::at(project, "found");
     let known = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
-    let memory = Memory::from_bytes(&known).unwrap_or_default();
-    let (mut output, mut as_of_other) = whole::analyse_at(input, other, &memory);
+    let memory = DetectionCache::from_bytes(&known).unwrap_or_default();
+    let (mut output, mut as_of_other) = analyse::analyse_at(input, other, &memory);
     if let Some(kept) = kept.filter(|_| !options.is_other()) {
         let found = output.memory.to_bytes();
         if found != known {

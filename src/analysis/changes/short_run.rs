@@ -293,7 +293,7 @@ mod tests {
     }
 
     /// Of a hundred series of thirty points in how many both ends of such a run are told.
-    fn told(run: &[f64], noise: impl Fn(&mut SplitMix64) -> f64, more_is_better: bool) -> usize {
+    fn times_reported(run: &[f64], noise: impl Fn(&mut SplitMix64) -> f64, more_is_better: bool) -> usize {
         let known = Context { more_is_better, ..Context::default() };
         let is_told = |seed: &u64| {
             let mut random = SplitMix64::new(*seed);
@@ -308,14 +308,14 @@ mod tests {
     #[test]
     fn two_points_say_less_where_strays_lie_and_three_do_not() {
         let normal = |random: &mut SplitMix64| random.normal();
-        let [below, above] = [-9.0, 9.0].map(|by| told(&[by; 2], normal, false));
+        let [below, above] = [-9.0, 9.0].map(|by| times_reported(&[by; 2], normal, false));
         assert!(below >= 55 && above <= 25, "{below} {above}");
-        let [below, above] = [-9.0, 9.0].map(|by| told(&[by; 2], normal, true));
+        let [below, above] = [-9.0, 9.0].map(|by| times_reported(&[by; 2], normal, true));
         assert!(below <= 25 && above >= 55, "{below} {above}");
-        let [below, above] = [-6.0, 6.0].map(|by| told(&[by; 3], normal, false));
+        let [below, above] = [-6.0, 6.0].map(|by| times_reported(&[by; 3], normal, false));
         assert!(below >= 80 && above >= 80, "{below} {above}");
         // One of them alone beyond all others is no run.
-        assert_eq!(told(&[-9.0, 0.0], normal, false), 0);
+        assert_eq!(times_reported(&[-9.0, 0.0], normal, false), 0);
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn how_far_a_run_lies_from_ticks_says_nothing() {
         let still = |_: &mut SplitMix64| 0.0;
-        assert_eq!(told(&[1.0; 2], still, false), 0);
-        assert_eq!(told(&[5.0; 5], still, false), 100);
+        assert_eq!(times_reported(&[1.0; 2], still, false), 0);
+        assert_eq!(times_reported(&[5.0; 5], still, false), 100);
     }
 }

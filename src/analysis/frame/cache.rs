@@ -245,7 +245,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
-        fn kept_runs_make_the_same_frame(history in histories(), cut in any::<prop::sample::Index>(), kept in any::<u64>()) {
+        fn cached_runs_make_the_same_frame(history in histories(), cut in any::<prop::sample::Index>(), kept in any::<u64>()) {
             let cut = cut.index(history.runs.len() + 1);
             let (before, after) = history.runs.split_at(cut);
             let kept_and_read = |runs| DecodedRuns::from_bytes(&bytes(&decoded(runs))).unwrap();

@@ -27,7 +27,7 @@ impl<'a> Cells<'a> {
         Ok(self.0.column(name)?.f64()?.iter().collect())
     }
 
-    pub(super) fn whole_numbers(&self, name: &'static str) -> Result<Vec<u32>, FrameError> {
+    pub(super) fn integers(&self, name: &'static str) -> Result<Vec<u32>, FrameError> {
         self.0.column(name)?.u32()?.iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
     }
 
@@ -51,7 +51,7 @@ impl<'a> Cells<'a> {
     }
 
     pub(super) fn counts(&self, name: &'static str) -> Result<Vec<usize>, FrameError> {
-        Ok(self.whole_numbers(name)?.into_iter().map(|count| count as usize).collect())
+        Ok(self.integers(name)?.into_iter().map(|count| count as usize).collect())
     }
 
     pub(super) fn flags(&self, name: &'static str) -> Result<Vec<bool>, FrameError> {

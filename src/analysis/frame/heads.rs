@@ -149,7 +149,7 @@ fn of_runs<T: Clone>(
         let part = read(parts[number as usize]).map_err(|_| FrameError::Gap(name))?;
         Ok(known.insert(part).clone())
     };
-    runs.whole_numbers(name)?.into_iter().map(of_run).collect()
+    runs.integers(name)?.into_iter().map(of_run).collect()
 }
 
 #[cfg(test)]

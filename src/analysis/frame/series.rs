@@ -62,7 +62,7 @@ impl Frame {
         let names = cells.texts("name")?;
         let params = cells.texts("params")?;
         let variants = cells.texts("variant")?;
-        let versions = cells.whole_numbers("version")?;
+        let versions = cells.integers("version")?;
         let roles = cells.texts("role")?;
         let metrics = cells.texts("metric")?;
         let units = cells.texts("unit")?;

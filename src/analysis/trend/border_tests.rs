@@ -5,29 +5,29 @@ use std::sync::Arc;
 use super::axis::axes;
 use super::draft::{Draft, drafts};
 use super::example::{MACHINE, bordered, line, noisy, setting};
-use super::found::Found;
+use super::series_changes::SeriesChanges;
 use sprag_model::event::EventKind;
 use sprag_model::series::Series;
 
 /// The first commit of the new environment.
 const BORDER: usize = 100;
 
-/// What is told of these series, sure or not.
-fn told(series: &[Series]) -> Vec<Draft> {
+/// The drafts of events of these series, significant or not.
+fn drafts_of(series: &[Series]) -> Vec<Draft> {
     let axes = axes(series, &line(160));
-    let of = |one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[]);
-    drafts(&series.iter().map(of).collect::<Vec<Found<'_>>>())
+    let of = |one| SeriesChanges::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[]);
+    drafts(&series.iter().map(of).collect::<Vec<SeriesChanges<'_>>>())
 }
 
 /// Of sixty histories of a few series, measured at every second commit, that change at these places by so much: what is put down
-/// to the environment, to a commit, and told as a drift.
+/// to the environment, to a commit, and reported as a drift.
 fn kinds(changes: &[(usize, f64)]) -> [usize; 3] {
     let history = |seed: u64| {
         let changed = changes.iter().zip(0..).map(move |((place, step), number)| {
             noisy(&format!("s{number}"), 160, 2, &[(0, 1.0), (*place, 1.0 + step)], 100 * seed + number)
         });
         let quiet = (50..52).map(move |number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
-        told(&changed.chain(quiet).map(|one| bordered(one, BORDER)).collect::<Vec<Series>>())
+        drafts_of(&changed.chain(quiet).map(|one| bordered(one, BORDER)).collect::<Vec<Series>>())
     };
     let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();
     [EventKind::Environment, EventKind::Change, EventKind::Drift]
@@ -72,8 +72,8 @@ fn a_step_at_a_border_within_a_climb_is_told_without_the_climb() {
         let quiet = (50..52).map(|number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
         let series: Vec<Series> = climbing.chain(quiet).map(|one| bordered(one, BORDER)).collect();
         let axes = axes(&series, &line(160));
-        let of = |one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[]);
-        let all: Vec<Found<'_>> = series.iter().map(of).collect();
+        let of = |one| SeriesChanges::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[]);
+        let all: Vec<SeriesChanges<'_>> = series.iter().map(of).collect();
         for found in all.iter().filter(|found| !found.changes.drifts.is_empty()) {
             climbed += found.changes.points.len();
             changed += found.changes.points.iter().filter(|one| one.relative() > 0.08).count();
@@ -95,7 +95,7 @@ fn a_commit_measured_in_both_environments_is_not_blamed() {
         let last = series.points[BORDER / 2 - 1].clone();
         let first = series.points[BORDER / 2].run_mut();
         (first.position, first.rank, first.commit) = (last.position, last.rank, last.commit.clone());
-        told(&[series])
+        drafts_of(&[series])
     };
     let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();
     let environment = all.iter().filter(|kind| **kind == EventKind::Environment).count();

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::Found;
+use super::series_changes::SeriesChanges;
 use crate::changes::position::OF_BORDER;
 use sprag_model::change_point::ChangePoint;
 
@@ -32,13 +32,13 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn change<'a>(&self, all: &'a [Found<'_>]) -> &'a ChangePoint {
+    pub(super) fn change<'a>(&self, all: &'a [SeriesChanges<'_>]) -> &'a ChangePoint {
         &all[self.found].changes.points[self.change]
     }
 
     /// How unlikely it is that the commit at that place is the cause: twice the logarithm of the likelihood ratio to the most
     /// likely one.
-    pub(super) fn deviance(&self, place: usize, all: &[Found<'_>]) -> f64 {
+    pub(super) fn deviance(&self, place: usize, all: &[SeriesChanges<'_>]) -> f64 {
         let (found, change) = (&all[self.found], self.change(all));
         let outside = if found.is_exact { NEVER } else { OUTSIDE };
         if !(self.lo..=self.hi).contains(&place) {
@@ -54,7 +54,7 @@ impl Candidate {
     }
 
     /// Whether the environment changed at that place, within the range.
-    fn is_at_border(&self, place: usize, all: &[Found<'_>]) -> bool {
+    fn is_at_border(&self, place: usize, all: &[SeriesChanges<'_>]) -> bool {
         let found = &all[self.found];
         (self.lo..=self.hi).contains(&place) && found.indices_at(place).any(|index| found.is_border(index))
     }
@@ -62,7 +62,7 @@ impl Candidate {
 
 /// What the environment speaks for a place as that of one cause of all these changes, as a deviance: it counts once, however many
 /// changes there are, and by the share of those in whose range it changed there.
-pub(super) fn of_border(members: &[Candidate], place: usize, all: &[Found<'_>]) -> f64 {
+pub(super) fn of_border(members: &[Candidate], place: usize, all: &[SeriesChanges<'_>]) -> f64 {
     let at_border = members.iter().filter(|member| member.is_at_border(place, all)).count();
     of_borders(at_border, members.len())
 }
@@ -72,23 +72,23 @@ fn of_borders(at_border: usize, members: usize) -> f64 {
     OF_BORDER * at_border as f64 / members.max(1) as f64
 }
 
-/// What the members of a cluster say of one commit.
+/// What the members of a cluster show of one commit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Told {
+struct PlaceEvidence {
     /// The sum of their deviances there.
     deviance: f64,
     /// Of how many of them the environment changed there.
     at_border: usize,
 }
 
-impl Told {
-    /// What is told before anybody says something.
-    fn nothing() -> Told {
-        Told { deviance: std::iter::empty::<f64>().sum(), at_border: 0 }
+impl PlaceEvidence {
+    /// No evidence yet.
+    fn nothing() -> PlaceEvidence {
+        PlaceEvidence { deviance: std::iter::empty::<f64>().sum(), at_border: 0 }
     }
 
-    fn with(self, member: &Candidate, place: usize, all: &[Found<'_>]) -> Told {
-        Told {
+    fn with(self, member: &Candidate, place: usize, all: &[SeriesChanges<'_>]) -> PlaceEvidence {
+        PlaceEvidence {
             deviance: self.deviance + member.deviance(place, all),
             at_border: self.at_border + usize::from(member.is_at_border(place, all)),
         }
@@ -104,21 +104,23 @@ pub(super) struct Cluster {
     pub(super) lo: usize,
     pub(super) hi: usize,
     /// What they say of each of these, kept so that one more is heard without asking all others again.
-    told: Vec<Told>,
+    evidence: Vec<PlaceEvidence>,
 }
 
 impl Cluster {
-    fn of(first: Candidate, all: &[Found<'_>]) -> Cluster {
-        let told = (first.lo..=first.hi).map(|place| Told::nothing().with(&first, place, all)).collect();
-        Cluster { members: vec![first], series: BTreeSet::from([first.found]), lo: first.lo, hi: first.hi, told }
+    fn of(first: Candidate, all: &[SeriesChanges<'_>]) -> Cluster {
+        let evidence = (first.lo..=first.hi).map(|place| PlaceEvidence::nothing().with(&first, place, all)).collect();
+        Cluster { members: vec![first], series: BTreeSet::from([first.found]), lo: first.lo, hi: first.hi, evidence }
     }
 
     /// The cluster with some of its members alone, and the commits that lie in the ranges of all.
-    pub(super) fn only(&self, members: impl Iterator<Item = Candidate>, all: &[Found<'_>]) -> Cluster {
+    pub(super) fn only(&self, members: impl Iterator<Item = Candidate>, all: &[SeriesChanges<'_>]) -> Cluster {
         let members: Vec<Candidate> = members.collect();
-        let hear = |place: usize| members.iter().fold(Told::nothing(), |told, member| told.with(member, place, all));
-        let told = (self.lo..=self.hi).map(hear).collect();
-        Cluster { series: members.iter().map(|one| one.found).collect(), members, told, ..*self }
+        let gather = |place: usize| {
+            members.iter().fold(PlaceEvidence::nothing(), |evidence, member| evidence.with(member, place, all))
+        };
+        let evidence = (self.lo..=self.hi).map(gather).collect();
+        Cluster { series: members.iter().map(|one| one.found).collect(), members, evidence, ..*self }
     }
 
     pub(super) fn members(&self) -> &[Candidate] {
@@ -126,31 +128,35 @@ impl Cluster {
     }
 
     /// What is said of the commits that are left with one more member.
-    fn heard<'a>(&'a self, member: &'a Candidate, all: &'a [Found<'_>]) -> impl Iterator<Item = Told> + use<'a> {
+    fn evidence_with<'a>(
+        &'a self,
+        member: &'a Candidate,
+        all: &'a [SeriesChanges<'_>],
+    ) -> impl Iterator<Item = PlaceEvidence> + use<'a> {
         let (lo, hi) = (self.lo.max(member.lo), self.hi.min(member.hi));
-        (lo..=hi).map(move |place| self.told[place - self.lo].with(member, place, all))
+        (lo..=hi).map(move |place| self.evidence[place - self.lo].with(member, place, all))
     }
 
     /// What the deviances come to with one more member at the commit where that is least, a border being likelier, if one commit
     /// explains all.
-    fn least_with(&self, member: &Candidate, all: &[Found<'_>]) -> Option<f64> {
+    fn least_with(&self, member: &Candidate, all: &[SeriesChanges<'_>]) -> Option<f64> {
         let count = self.members.len() + 1;
-        let of = |told: Told| told.deviance - of_borders(told.at_border, count);
-        let least = self.heard(member, all).map(of).fold(f64::INFINITY, f64::min);
+        let of = |evidence: PlaceEvidence| evidence.deviance - of_borders(evidence.at_border, count);
+        let least = self.evidence_with(member, all).map(of).fold(f64::INFINITY, f64::min);
         let allowed = TOGETHER + EACH * (count - 1) as f64;
         let (lo, hi) = (self.lo.max(member.lo), self.hi.min(member.hi));
         (lo <= hi && least <= allowed).then_some(least)
     }
 
-    fn join(&mut self, member: Candidate, all: &[Found<'_>]) {
-        let told = self.heard(&member, all).collect();
-        (self.lo, self.hi, self.told) = (self.lo.max(member.lo), self.hi.min(member.hi), told);
+    fn join(&mut self, member: Candidate, all: &[SeriesChanges<'_>]) {
+        let evidence = self.evidence_with(&member, all).collect();
+        (self.lo, self.hi, self.evidence) = (self.lo.max(member.lo), self.hi.min(member.hi), evidence);
         self.series.insert(member.found);
         self.members.push(member);
     }
 
     /// Both clusters as one, if one commit explains all.
-    pub(super) fn merged(&self, other: &Cluster, all: &[Found<'_>]) -> Option<Cluster> {
+    pub(super) fn merged(&self, other: &Cluster, all: &[SeriesChanges<'_>]) -> Option<Cluster> {
         let mut merged = self.clone();
         for member in &other.members {
             merged.least_with(member, all)?;
@@ -160,7 +166,7 @@ impl Cluster {
     }
 
     /// Whether a series of the same benchmark and metric moved in the same direction in the other cluster.
-    pub(super) fn is_like(&self, other: &Cluster, all: &[Found<'_>]) -> bool {
+    pub(super) fn is_like(&self, other: &Cluster, all: &[SeriesChanges<'_>]) -> bool {
         let way = |member: &Candidate| member.change(all).relative() > 0.0;
         let what = |member: &Candidate| {
             let series = all[member.found].series;
@@ -177,7 +183,7 @@ impl Cluster {
 }
 
 /// The clusters of each machine, by its id; in the order of their commits.
-pub(super) fn clusters(all: &[Found<'_>]) -> BTreeMap<String, Vec<Cluster>> {
+pub(super) fn clusters(all: &[SeriesChanges<'_>]) -> BTreeMap<String, Vec<Cluster>> {
     let mut machines: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     for (number, found) in all.iter().enumerate() {
         for (change, point) in found.changes.points.iter().enumerate() {
@@ -220,8 +226,10 @@ mod tests {
 
     fn ranges(series: &[Series]) -> Vec<(usize, usize, usize)> {
         let axes = axes(series, &line(300));
-        let all: Vec<Found<'_>> =
-            series.iter().map(|one| Found::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[])).collect();
+        let all: Vec<SeriesChanges<'_>> = series
+            .iter()
+            .map(|one| SeriesChanges::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[]))
+            .collect();
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
         clusters.iter().map(|one| (one.members.len(), one.lo, one.hi)).collect()
     }
@@ -250,18 +258,20 @@ mod tests {
         };
         let series: Vec<Series> = (0..40).map(step).collect();
         let axes = axes(&series, &line(300));
-        let all: Vec<Found<'_>> =
-            series.iter().map(|one| Found::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[])).collect();
+        let all: Vec<SeriesChanges<'_>> = series
+            .iter()
+            .map(|one| SeriesChanges::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[]))
+            .collect();
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
         assert!(clusters.iter().any(|one| one.members.len() > 20), "{clusters:#?}");
         for cluster in &clusters {
             let some = cluster.only(cluster.members.iter().copied().step_by(2), &all);
             for (one, place) in [cluster, &some].into_iter().flat_map(|one| (one.lo..=one.hi).map(move |at| (one, at)))
             {
-                let told = one.told[place - one.lo];
+                let evidence = one.evidence[place - one.lo];
                 let sum: f64 = one.members.iter().map(|member| member.deviance(place, &all)).sum();
-                assert_eq!(told.deviance.to_bits(), sum.to_bits());
-                assert_eq!(of_borders(told.at_border, one.members.len()), of_border(&one.members, place, &all));
+                assert_eq!(evidence.deviance.to_bits(), sum.to_bits());
+                assert_eq!(of_borders(evidence.at_border, one.members.len()), of_border(&one.members, place, &all));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::found::Found;
+use super::series_changes::SeriesChanges;
 use crate::changes::detect::FEWEST_POINTS;
 use sprag_model::analysis::{Analysis, SuiteAnalysis};
 use sprag_model::event::NamedMachine;
@@ -26,7 +26,7 @@ pub(super) struct Tip<'a> {
 }
 
 /// Why the newest state of a series is not judged; nothing where it is.
-pub(super) fn not_judged(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> Vec<NotJudged> {
+pub(super) fn not_judged(found: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> Vec<NotJudged> {
     let Some(newest) = found.points.last() else { return vec![NotJudged::NoCommit] };
     let mut reasons = Vec::new();
     // Runs of the newest commit tell nothing of what was before it, however many there are.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::cluster::{Candidate, of_border};
-use super::found::Found;
+use super::series_changes::SeriesChanges;
 use sprag_base::stats::normal;
 
 /// The deviance within which a commit is a suspect.
@@ -26,7 +26,7 @@ const DRAWN_IN: f64 = 3.0;
 const SURE: f64 = 1.645;
 
 /// Each suspect commit with the probability that it is the cause, in their order.
-pub(super) fn suspects(members: &[Candidate], all: &[Found<'_>]) -> Vec<(usize, f64)> {
+pub(super) fn suspects(members: &[Candidate], all: &[SeriesChanges<'_>]) -> Vec<(usize, f64)> {
     let (Some(lo), Some(hi)) = (members.iter().map(|one| one.lo).min(), members.iter().map(|one| one.hi).max()) else {
         return Vec::new();
     };
@@ -47,7 +47,7 @@ pub(super) fn suspects(members: &[Candidate], all: &[Found<'_>]) -> Vec<(usize, 
 }
 
 /// By how much the members together say less than so many independent ones: from 1 to their number.
-fn design_effect(members: &[Candidate], all: &[Found<'_>]) -> f64 {
+fn design_effect(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
     let count = members.len() as f64;
     if members.len() < 2 {
         return 1.0;
@@ -141,7 +141,7 @@ fn entropy_of(probability: f64) -> f64 {
 }
 
 /// How many deviations of one run the levels are apart, by all members together.
-pub(super) fn gap(members: &[Candidate], all: &[Found<'_>]) -> f64 {
+pub(super) fn gap(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
     let of = |member: &Candidate| {
         let (found, change) = (&all[member.found], member.change(all));
         let Some(noise) = found.changes.noise.filter(|noise| noise.deviation > 0.0) else { return f64::MAX };
@@ -165,8 +165,8 @@ mod tests {
 
     fn of(series: &[Series]) -> Vec<(usize, f64)> {
         let axes = axes(series, &line(300));
-        let all: Vec<Found<'_>> =
-            series.iter().map(|one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect();
+        let all: Vec<SeriesChanges<'_>> =
+            series.iter().map(|one| SeriesChanges::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect();
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
         let largest = clusters.iter().max_by_key(|one| one.members().len());
         largest.map(|one| suspects(one.members(), &all)).unwrap_or_default()

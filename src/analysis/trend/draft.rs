@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cluster::{Candidate, Cluster, clusters};
 use super::culprit;
 use super::discovery::simes;
-use super::found::Found;
 use super::machine::{self, Elsewhere, Signs};
+use super::series_changes::SeriesChanges;
 use sprag_base::stats::describe;
 use sprag_model::change_point::{ChangePoint, Drift};
 use sprag_model::event::EventKind;
@@ -63,7 +63,7 @@ impl Draft {
 }
 
 /// All events of these series.
-pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
+pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     let by_machine = clusters(all);
     let mut drafts = Vec::new();
     // Clusters that commits caused, each with the machines of its members and what others say of it.
@@ -80,7 +80,7 @@ pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
                 of_commits.push((machines, cluster.clone(), elsewhere));
                 continue;
             }
-            let (of_machine, beyond) = told_apart(cluster, all);
+            let (of_machine, beyond) = split_by_cause(cluster, all);
             drafts.push(of_cluster(machines.clone(), &of_machine, all, elsewhere));
             of_commits.extend(beyond.map(|beyond| (machines, beyond, Elsewhere::Decided)));
         }
@@ -112,7 +112,7 @@ pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
 
 /// What the machine did, and what moved so much farther than the rest that it did not do that as well: by [`BEYOND`] times as
 /// far as the others in the median, and surely farther than any of them. Half of the members or more are no exception.
-fn told_apart(cluster: &Cluster, all: &[Found<'_>]) -> (Cluster, Option<Cluster>) {
+fn split_by_cause(cluster: &Cluster, all: &[SeriesChanges<'_>]) -> (Cluster, Option<Cluster>) {
     // Below zero a share may be one of less than nothing.
     let size = |share: f64| if share > -1.0 { share.ln_1p().abs() } else { share.abs().ln_1p() };
     let least = |member: &Candidate| {
@@ -138,15 +138,15 @@ fn told_apart(cluster: &Cluster, all: &[Found<'_>]) -> (Cluster, Option<Cluster>
     (of(rest), Some(of(beyond)))
 }
 
-fn is_same_axis(one: &Cluster, other: &Cluster, all: &[Found<'_>]) -> bool {
+fn is_same_axis(one: &Cluster, other: &Cluster, all: &[SeriesChanges<'_>]) -> bool {
     let axis = |cluster: &Cluster| &all[cluster.members()[0].found].axis;
     axis(one).is_line && axis(other).is_line
 }
 
 /// What other machines say of what one saw: of how many of its series they measured the same benchmark before and after it, and
 /// found none that moved there.
-fn stayed(machine: &str, cluster: &Cluster, all: &[Found<'_>]) -> Elsewhere {
-    let what = |found: &Found<'_>| {
+fn stayed(machine: &str, cluster: &Cluster, all: &[SeriesChanges<'_>]) -> Elsewhere {
+    let what = |found: &SeriesChanges<'_>| {
         let series = found.series;
         (series.suite.clone(), series.benchmark.clone(), series.variant.clone(), series.metric.name.clone())
     };
@@ -171,7 +171,7 @@ fn stayed(machine: &str, cluster: &Cluster, all: &[Found<'_>]) -> Elsewhere {
     }
 }
 
-fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], elsewhere: Elsewhere) -> Draft {
+fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[SeriesChanges<'_>], elsewhere: Elsewhere) -> Draft {
     let suspects = culprit::suspects(cluster.members(), all);
     let measured = measured(&machines, cluster.lo, cluster.hi, all);
     let signs = machine::signs(cluster, &suspects, all, &measured, elsewhere);
@@ -195,13 +195,13 @@ fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], 
 }
 
 /// The series of these machines that were measured before a range of commits and after it.
-fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[Found<'_>]) -> Vec<usize> {
-    let is_there = |found: &Found<'_>| machines.contains(&found.series.machine) && spans(found, lo, hi);
+fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[SeriesChanges<'_>]) -> Vec<usize> {
+    let is_there = |found: &SeriesChanges<'_>| machines.contains(&found.series.machine) && spans(found, lo, hi);
     all.iter().enumerate().filter(|(_, found)| is_there(found)).map(|(number, _)| number).collect()
 }
 
 /// Whether a series was measured before a range of commits and after it.
-fn spans(found: &Found<'_>, lo: usize, hi: usize) -> bool {
+fn spans(found: &SeriesChanges<'_>, lo: usize, hi: usize) -> bool {
     let ends = (found.points.first(), found.points.last());
     matches!(ends, (Some(first), Some(last)) if first.place < lo.max(1) && last.place >= hi)
 }
@@ -216,14 +216,14 @@ struct Ramp {
 }
 
 /// Whether it leads to what is worse.
-fn is_worse(found: &Found<'_>, drift: &Drift) -> bool {
+fn is_worse(found: &SeriesChanges<'_>, drift: &Drift) -> bool {
     let rise = drift.after - drift.before;
     let rises_badly = (rise > 0.0) == (found.series.metric.better == Better::Lower);
     found.worse(rise / drift.before.abs()).map_or(rises_badly, |worse| worse > 0.0)
 }
 
 /// Drifts of one machine in one direction, of which at least the half of the commits are the same.
-fn drifts(all: &[Found<'_>]) -> Vec<Draft> {
+fn drifts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     let mut machines: BTreeMap<&str, Vec<Ramp>> = BTreeMap::new();
     for (number, found) in all.iter().enumerate() {
         for (place, drift) in found.changes.drifts.iter().enumerate() {
@@ -259,7 +259,7 @@ fn drifts(all: &[Found<'_>]) -> Vec<Draft> {
     drafts
 }
 
-fn of_drifts(machine: &str, group: &[Ramp], all: &[Found<'_>]) -> Draft {
+fn of_drifts(machine: &str, group: &[Ramp], all: &[SeriesChanges<'_>]) -> Draft {
     let lo = group.iter().map(|ramp| ramp.lo).min().unwrap_or_default();
     let hi = group.iter().map(|ramp| ramp.hi).max().unwrap_or_default();
     let machines = BTreeSet::from([machine.to_owned()]);

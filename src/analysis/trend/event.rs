@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cluster::Candidate;
 use super::culprit;
 use super::draft::{Draft, Moved};
-use super::found::Found;
+use super::series_changes::SeriesChanges;
 use sprag_base::stats::describe;
 use sprag_model::change_point::Level;
 use sprag_model::environment::{Environment, FactChange};
@@ -17,37 +17,42 @@ use sprag_model::metric::Better;
 /// The most benchmarks that a command names: more are measured with the whole suite.
 const MOST_FILTERS: usize = 4;
 
-/// What an event is told with besides its draft.
-pub(super) struct Told {
+/// The id of an event, and whether it is significant.
+pub(super) struct Confirmed {
     pub(super) id: String,
     pub(super) is_sure: bool,
     pub(super) false_discovery: f64,
 }
 
-/// What is known beside the series.
-pub(super) struct Known<'a> {
+/// What events need besides the series.
+pub(super) struct Context<'a> {
     pub(super) environments: BTreeMap<&'a str, &'a Environment>,
     /// Of each suite that can be measured, whether `run --commit` builds a commit for it.
     pub(super) suites: &'a BTreeMap<String, bool>,
 }
 
 /// All drafts as events, in the same order.
-pub(super) fn events(drafts: &[Draft], told: Vec<Told>, all: &[Found<'_>], known: &Known<'_>) -> Vec<Event> {
-    let ids: Vec<String> = told.iter().map(|one| one.id.clone()).collect();
+pub(super) fn events(
+    drafts: &[Draft],
+    confirmed: Vec<Confirmed>,
+    all: &[SeriesChanges<'_>],
+    context: &Context<'_>,
+) -> Vec<Event> {
+    let ids: Vec<String> = confirmed.iter().map(|one| one.id.clone()).collect();
     let mut owners: BTreeMap<(usize, usize), &str> = BTreeMap::new();
     for (draft, id) in drafts.iter().zip(&ids) {
         if let Moved::Changes(members) = &draft.moved {
             owners.extend(members.iter().map(|member| ((member.found, member.change), id.as_str())));
         }
     }
-    drafts.iter().zip(told).map(|(draft, told)| event(draft, told, all, known, &owners)).collect()
+    drafts.iter().zip(confirmed).map(|(draft, one)| event(draft, one, all, context, &owners)).collect()
 }
 
 fn event(
     draft: &Draft,
-    told: Told,
-    all: &[Found<'_>],
-    known: &Known<'_>,
+    confirmed: Confirmed,
+    all: &[SeriesChanges<'_>],
+    context: &Context<'_>,
     owners: &BTreeMap<(usize, usize), &str>,
 ) -> Event {
     let first = &all[draft.series()[0]];
@@ -81,11 +86,11 @@ fn event(
         measured: measured.contains(place),
     });
     Event {
-        id: told.id,
+        id: confirmed.id,
         kind: draft.kind,
         state,
-        sure: told.is_sure && shown.iter().any(|member| is_shown(member)),
-        false_discovery: told.false_discovery,
+        sure: confirmed.is_sure && shown.iter().any(|member| is_shown(member)),
+        false_discovery: confirmed.false_discovery,
         machines: machines(draft, all),
         last_good: measured.range(..lo).next_back().map(|place| commit(*place)),
         first_bad: commit(measured.range(hi..).next().copied().unwrap_or(hi)),
@@ -99,8 +104,8 @@ fn event(
         direction,
         since: since.min().unwrap_or_else(|| first.points[first.points.len() - 1].time),
         machine_signs: draft.signs.sentences.clone(),
-        facts: facts(draft, &known.environments),
-        next: next(draft, all, known.suites),
+        facts: facts(draft, &context.environments),
+        next: next(draft, all, context.suites),
         members,
         answer: None,
     }
@@ -134,11 +139,11 @@ fn direction(members: &[&Member]) -> Direction {
     }
 }
 
-fn machine_of(found: &Found<'_>) -> NamedMachine {
+fn machine_of(found: &SeriesChanges<'_>) -> NamedMachine {
     NamedMachine { id: found.series.machine.clone(), name: found.series.machine_name.clone() }
 }
 
-fn machines(draft: &Draft, all: &[Found<'_>]) -> Vec<NamedMachine> {
+fn machines(draft: &Draft, all: &[SeriesChanges<'_>]) -> Vec<NamedMachine> {
     draft.series().into_iter().map(|found| machine_of(&all[found])).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -151,7 +156,7 @@ fn facts(draft: &Draft, environments: &BTreeMap<&str, &Environment>) -> Vec<Fact
 /// A change of level as a member, and the event that took it back.
 fn changed<'o>(
     member: &Candidate,
-    all: &[Found<'_>],
+    all: &[SeriesChanges<'_>],
     owners: &BTreeMap<(usize, usize), &'o str>,
 ) -> (Member, Option<&'o str>) {
     let (found, change) = (&all[member.found], member.change(all));
@@ -175,7 +180,7 @@ fn changed<'o>(
 /// A drift as a member, and the event that took it back.
 fn drifted<'o>(
     (number, drift): (usize, usize),
-    all: &[Found<'_>],
+    all: &[SeriesChanges<'_>],
     owners: &BTreeMap<(usize, usize), &'o str>,
 ) -> (Member, Option<&'o str>) {
     let found = &all[number];
@@ -211,7 +216,7 @@ fn drifted<'o>(
 }
 
 /// What a member has of its series.
-fn bare(found: &Found<'_>) -> Member {
+fn bare(found: &SeriesChanges<'_>) -> Member {
     let none = Level { value: 0.0, lower: 0.0, upper: 0.0 };
     Member {
         series: found.series.id.clone(),
@@ -232,14 +237,14 @@ fn bare(found: &Found<'_>) -> Member {
 }
 
 /// The first of the changes from `later` on after which the level is nearer to what it was than to what it had become.
-fn taken_back(found: &Found<'_>, later: usize, before: f64, after: f64) -> Option<usize> {
+fn taken_back(found: &SeriesChanges<'_>, later: usize, before: f64, after: f64) -> Option<usize> {
     let is_back = |level: f64| (level - before).abs() < (level - after).abs();
     let points = found.changes.points.iter().enumerate().skip(later);
     points.into_iter().find(|(_, point)| is_back(point.after.value)).map(|(place, _)| place)
 }
 
 /// What to measure next: on the machine where a run tells most, by the members that its command measures.
-fn next(draft: &Draft, all: &[Found<'_>], suites: &BTreeMap<String, bool>) -> Option<NextStep> {
+fn next(draft: &Draft, all: &[SeriesChanges<'_>], suites: &BTreeMap<String, bool>) -> Option<NextStep> {
     let Moved::Changes(changes) = &draft.moved else { return None };
     let axis = &all[changes[0].found].axis;
     // A commit that the repository does not hold cannot be built, and what the machine did no commit tells.
@@ -292,7 +297,7 @@ pub(super) fn command<'a>(
     (command, commit.is_some() && !builds)
 }
 
-/// The order in which events are told: what stands and is sure before what was taken back or may be chance; of these
+/// The order in which events are listed: significant and present ones before reverted ones and possible chance; of these
 /// regressions, then what goes both ways, improvements and the machine's; the worst first, and of two alike the newer.
 pub(super) fn in_order(events: &mut [Event]) {
     let rank = |event: &Event| {

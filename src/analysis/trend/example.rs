@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::found::Setting;
+use super::series_changes::Setting;
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::analysis::{Analysis, HistoryFacts, SeriesAnalysis};

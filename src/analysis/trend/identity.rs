@@ -1,9 +1,9 @@
 //! The same id for an event as data grows.
 //!
-//! What was told of events lies in append-only records. An event of the present data is the one of a record if it has a series
+//! What was reported of events lies in append-only records. An event of the present data is the one of a record if it has a series
 //! in common with it and their suspects overlap; it may then only have suspects that the record has, too: later data narrow it.
 //! A drift is never taken for a change. One that nothing in the present data is like stays as long as it scores
-//! [`RETAINED`](crate::changes::context::RETAINED) or more in one of its series (`found.rs`), and is retracted then; so is an
+//! [`RETAINED`](crate::changes::context::RETAINED) or more in one of its series (`series_changes.rs`), and is retracted then; so is an
 //! event of which more is likely to be chance than [`RETAINED`](super::discovery::HELD), as it is no longer called sure. Without
 //! records ids come from the present data: the machines, the kind, and the first commit that surely has it; of a drift, whose last commit
 //! is another one as long as it goes on, that where it begins.
@@ -15,7 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::axis::Axis;
 use super::discovery::HELD;
 use super::draft::Draft;
-use super::found::{Found, Told};
+use super::series_changes::{ReportedRange, SeriesChanges};
 use crate::changes::detect::FEWEST_POINTS;
 use sprag_base::digest;
 use sprag_model::event::{Event, EventKind, Suspect};
@@ -25,7 +25,7 @@ use sprag_model::event_record::{EventMember, EventRecord, EventStep};
 const DIGITS: usize = 6;
 
 /// What is known of an event: its newest record.
-pub(super) struct Known<'a> {
+pub(super) struct RecordedEvent<'a> {
     pub(super) record: &'a EventRecord,
     pub(super) is_retracted: bool,
     /// The ids of its series.
@@ -34,7 +34,7 @@ pub(super) struct Known<'a> {
 
 /// The events of records, by id: the newest record of each counts. What one repository writes of an event never has the time of
 /// what it wrote before.
-pub(super) fn known<'r>(records: &'r [EventRecord]) -> Vec<Known<'r>> {
+pub(super) fn known<'r>(records: &'r [EventRecord]) -> Vec<RecordedEvent<'r>> {
     let mut newest: BTreeMap<&str, &EventRecord> = BTreeMap::new();
     for record in records {
         let known = newest.entry(&record.event).or_insert(record);
@@ -42,7 +42,7 @@ pub(super) fn known<'r>(records: &'r [EventRecord]) -> Vec<Known<'r>> {
             *known = record;
         }
     }
-    let of = |record: &'r EventRecord| Known {
+    let of = |record: &'r EventRecord| RecordedEvent {
         is_retracted: record.step == EventStep::Retracted,
         members: record.members.iter().map(|member| member.series.as_str()).collect(),
         record,
@@ -50,15 +50,15 @@ pub(super) fn known<'r>(records: &'r [EventRecord]) -> Vec<Known<'r>> {
     newest.into_values().map(of).collect()
 }
 
-/// What was told of a series and is not retracted.
-pub(super) fn told(known: &[Known<'_>], series: &str, axis: &Axis) -> Vec<Told> {
+/// What was reported of a series and is not retracted.
+pub(super) fn reported_ranges(known: &[RecordedEvent<'_>], series: &str, axis: &Axis) -> Vec<ReportedRange> {
     let standing = known.iter().filter(|one| !one.is_retracted);
     let of_series = standing.filter(|one| one.members.contains(series)).map(|one| one.record);
-    let told = |record: &EventRecord| {
+    let range = |record: &EventRecord| {
         let (first, last) = places(record, axis)?;
-        Some(Told { is_drift: record.kind == EventKind::Drift, first, last })
+        Some(ReportedRange { is_drift: record.kind == EventKind::Drift, first, last })
     };
-    of_series.filter_map(told).collect()
+    of_series.filter_map(range).collect()
 }
 
 /// The places of the first and the last suspect of a record; absent where the axis no longer has them.
@@ -68,7 +68,11 @@ fn places(record: &EventRecord, axis: &Axis) -> Option<(usize, usize)> {
 
 /// For each draft its id, and the place of the known event that it is, those with the most series in common first; the drafts are
 /// narrowed to what was known.
-pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_>]) -> Vec<(String, Option<usize>)> {
+pub(super) fn matched(
+    drafts: &mut [Draft],
+    known: &[RecordedEvent<'_>],
+    all: &[SeriesChanges<'_>],
+) -> Vec<(String, Option<usize>)> {
     let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
     for (number, draft) in drafts.iter().enumerate() {
         let series: BTreeSet<&str> = draft.series().iter().map(|found| all[*found].series.id.as_str()).collect();
@@ -109,7 +113,7 @@ pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_
     ids.collect()
 }
 
-fn new_id(draft: &Draft, all: &[Found<'_>], used: &mut BTreeSet<String>) -> String {
+fn new_id(draft: &Draft, all: &[SeriesChanges<'_>], used: &mut BTreeSet<String>) -> String {
     let found = &all[draft.series()[0]];
     let (lo, hi) = draft.range();
     let end = if draft.kind == EventKind::Drift { lo } else { hi };
@@ -133,12 +137,12 @@ fn new_id(draft: &Draft, all: &[Found<'_>], used: &mut BTreeSet<String>) -> Stri
 pub(super) fn steps(
     events: &[Event],
     matched: &[(String, Option<usize>)],
-    known: &[Known<'_>],
-    all: &[Found<'_>],
+    known: &[RecordedEvent<'_>],
+    all: &[SeriesChanges<'_>],
     time: DateTime<Utc>,
 ) -> Vec<EventRecord> {
     let mut steps = Vec::new();
-    // What is told later of an event is newer, also where no run took place in between.
+    // What is reported later of an event is newer, also where no run took place in between.
     let after = |record: &EventRecord| time.max(record.time + TimeDelta::seconds(1));
     for (event, (_, place)) in events.iter().zip(matched) {
         let step = match place.map(|place| &known[place]) {
@@ -186,15 +190,15 @@ fn no_longer_sure() -> String {
     format!("it may be chance: of events as clear as it is now, more than {:.0} % are", 100.0 * HELD)
 }
 
-/// Whether a series of a record would show what was told if it were still there.
-fn is_shown(known: &Known<'_>, all: &[Found<'_>]) -> bool {
-    let is_member = |found: &&Found<'_>| known.members.contains(found.series.id.as_str());
+/// Whether a series of a record would show what was reported if it were still there.
+fn is_shown(known: &RecordedEvent<'_>, all: &[SeriesChanges<'_>]) -> bool {
+    let is_member = |found: &&SeriesChanges<'_>| known.members.contains(found.series.id.as_str());
     all.iter().filter(is_member).any(|found| could_show(found, known.record))
 }
 
-/// Whether a series would show what was told if it were still there: its commits are on the line, and there are points on both
+/// Whether a series would show what was reported if it were still there: its commits are on the line, and there are points on both
 /// sides. A clone that is cut short or a branch that is not the one of the history says nothing about it.
-fn could_show(found: &Found<'_>, record: &EventRecord) -> bool {
+fn could_show(found: &SeriesChanges<'_>, record: &EventRecord) -> bool {
     let ends = found.points.first().zip(found.points.last());
     let spans = |(first, last): (usize, usize)| {
         ends.is_some_and(|(oldest, newest)| oldest.place < first.max(1) && newest.place >= last)
@@ -205,9 +209,9 @@ fn could_show(found: &Found<'_>, record: &EventRecord) -> bool {
 /// Whether an event has at most the half of the suspects of its record, other machines or another kind, or series that the
 /// record lacks. With each run the levels on both sides are known a little better, and a suspect comes or goes: were every one
 /// that goes written down, the range would shrink by chance until it lost the cause.
-fn is_news(event: &Event, known: &Known<'_>, all: &[Found<'_>]) -> bool {
+fn is_news(event: &Event, known: &RecordedEvent<'_>, all: &[SeriesChanges<'_>]) -> bool {
     let (record, is_known) = (known.record, |series: &str| known.members.contains(series));
-    let of_record = |found: &&Found<'_>| is_known(&found.series.id);
+    let of_record = |found: &&SeriesChanges<'_>| is_known(&found.series.id);
     let range = all.iter().find(of_record).and_then(|found| places(record, &found.axis));
     let suspects = range.map_or(0, |(first, last)| last + 1 - first.min(last));
     2 * event.suspects.len() <= suspects

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::{Candidate, Cluster};
-use super::found::Found;
+use super::series_changes::SeriesChanges;
 use sprag_base::stats::describe;
 use sprag_model::unit::Unit;
 
@@ -57,7 +57,7 @@ pub(super) struct Signs {
 pub(super) fn signs(
     cluster: &Cluster,
     suspects: &[(usize, f64)],
-    all: &[Found<'_>],
+    all: &[SeriesChanges<'_>],
     measured: &[usize],
     elsewhere: Elsewhere,
 ) -> Signs {
@@ -101,7 +101,13 @@ pub(super) fn signs(
 }
 
 /// Tells whether many benchmarks moved together, and whether that is the machine.
-fn tell_many(signs: &mut Signs, cluster: &Cluster, all: &[Found<'_>], measured: &[usize], elsewhere: Elsewhere) {
+fn tell_many(
+    signs: &mut Signs,
+    cluster: &Cluster,
+    all: &[SeriesChanges<'_>],
+    measured: &[usize],
+    elsewhere: Elsewhere,
+) {
     let moved = of_benchmarks(cluster.members(), all);
     if moved.len() < MANY {
         return;
@@ -156,14 +162,14 @@ fn tell_many(signs: &mut Signs, cluster: &Cluster, all: &[Found<'_>], measured: 
 }
 
 /// What is one benchmark on one machine.
-fn benchmark<'a>(found: &'a Found<'_>) -> (&'a str, &'a str) {
+fn benchmark<'a>(found: &'a SeriesChanges<'_>) -> (&'a str, &'a str) {
     (&found.series.machine, &found.series.benchmark)
 }
 
 /// The members by their benchmarks, without what kernels are held against.
 fn of_benchmarks<'a>(
     members: &'a [Candidate],
-    all: &'a [Found<'_>],
+    all: &'a [SeriesChanges<'_>],
 ) -> BTreeMap<(&'a str, &'a str), Vec<&'a Candidate>> {
     let mut benchmarks: BTreeMap<_, Vec<&Candidate>> = BTreeMap::new();
     for member in members.iter().filter(|member| !all[member.found].series.is_auxiliary()) {
@@ -174,7 +180,7 @@ fn of_benchmarks<'a>(
 
 /// What speaks for a commit: that exact values moved, which no machine moves, or that what kernels are held against did not, though
 /// a change of that size would be seen in it.
-fn of_commit(cluster: &Cluster, all: &[Found<'_>], measured: &[usize]) -> Option<&'static str> {
+fn of_commit(cluster: &Cluster, all: &[SeriesChanges<'_>], measured: &[usize]) -> Option<&'static str> {
     if cluster.members().iter().any(|member| all[member.found].is_exact) {
         return Some("exact values did, too, and no machine moves these");
     }
@@ -182,12 +188,16 @@ fn of_commit(cluster: &Cluster, all: &[Found<'_>], measured: &[usize]) -> Option
     let size = describe::median(&sizes).unwrap_or_default();
     let mut beside = measured.iter().map(|number| &all[*number]).filter(|found| found.series.is_auxiliary());
     let has_moved = cluster.members().iter().any(|member| all[member.found].series.is_auxiliary());
-    let would_be_seen = |found: &Found<'_>| found.detectable().is_some_and(|least| least <= size);
+    let would_be_seen = |found: &SeriesChanges<'_>| found.detectable().is_some_and(|least| least <= size);
     (!has_moved && beside.any(would_be_seen)).then_some("what kernels are held against stayed")
 }
 
 /// The probability that the change lies between two points of different environments, and the first such border.
-fn at_border(cluster: &Cluster, suspects: &[(usize, f64)], all: &[Found<'_>]) -> (f64, Option<(String, String)>) {
+fn at_border(
+    cluster: &Cluster,
+    suspects: &[(usize, f64)],
+    all: &[SeriesChanges<'_>],
+) -> (f64, Option<(String, String)>) {
     let mut border = None;
     let mut share = 0.0;
     for member in cluster.members() {
@@ -216,7 +226,7 @@ fn at_border(cluster: &Cluster, suspects: &[(usize, f64)], all: &[Found<'_>]) ->
 }
 
 /// Whether some benchmarks got better and others worse; one whose metrics went either way is a bargain, as commits make them.
-fn goes_both_ways(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[Found<'_>]) -> bool {
+fn goes_both_ways(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[SeriesChanges<'_>]) -> bool {
     let is_worse = |member: &&Candidate| Some(all[member.found].worse(member.change(all).relative())? > 0.0);
     let (mut worse, mut better) = (0.0, 0.0);
     for members in moved.values() {
@@ -229,7 +239,7 @@ fn goes_both_ways(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[Found<
 
 /// Whether benchmarks moved in kinds that no change of the code moves together as a rule, some in their times and counts, others in
 /// sizes; in several kinds each is what a commit does.
-fn is_unlike(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[Found<'_>]) -> bool {
+fn is_unlike(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[SeriesChanges<'_>]) -> bool {
     let is_size = |member: &Candidate| all[member.found].series.metric.unit == Unit::Byte;
     let has = |is_one: &dyn Fn(&Candidate) -> bool| moved.values().all(|members| members.iter().any(|one| is_one(one)));
     !has(&is_size) && !has(&|member| !is_size(member))

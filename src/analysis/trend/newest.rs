@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::event::command;
-use super::found::Found;
+use super::series_changes::SeriesChanges;
 use sprag_model::event::NamedMachine;
 use sprag_model::trend::{ApartSeries, NewestApart};
 
 /// The newest commits at which points lie apart and are no change yet; by machine, then in the order of commits.
 pub(super) fn newest(
-    all: &[Found<'_>],
+    all: &[SeriesChanges<'_>],
     is_told: impl Fn(&str) -> bool,
     suites: &BTreeMap<String, bool>,
 ) -> Vec<NewestApart> {
-    let mut groups: BTreeMap<(&str, usize), Vec<&Found<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, usize), Vec<&SeriesChanges<'_>>> = BTreeMap::new();
     for found in all.iter().filter(|found| is_told(&found.series.id)) {
         if let Some(apart) = &found.apart {
             groups.entry((&found.series.machine, found.points[apart.begin].place)).or_default().push(found);
@@ -22,7 +22,7 @@ pub(super) fn newest(
     groups.into_iter().map(|((_, place), members)| group(place, &members, suites)).collect()
 }
 
-fn group(place: usize, members: &[&Found<'_>], suites: &BTreeMap<String, bool>) -> NewestApart {
+fn group(place: usize, members: &[&SeriesChanges<'_>], suites: &BTreeMap<String, bool>) -> NewestApart {
     let mut series: Vec<ApartSeries> = members.iter().filter_map(|found| of_series(found)).collect();
     let size = |one: &ApartSeries| one.worse.unwrap_or(f64::NEG_INFINITY);
     series.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.series.cmp(&b.series)));
@@ -42,7 +42,7 @@ fn group(place: usize, members: &[&Found<'_>], suites: &BTreeMap<String, bool>) 
     }
 }
 
-fn of_series(found: &Found<'_>) -> Option<ApartSeries> {
+fn of_series(found: &SeriesChanges<'_>) -> Option<ApartSeries> {
     let apart = found.apart.as_ref()?;
     Some(ApartSeries {
         series: found.series.id.clone(),

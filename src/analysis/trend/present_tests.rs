@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::analyse::{Input, analyse_at};
+use super::detection_cache::DetectionCache;
 use super::example::{analysis, line, noisy, setting, suites};
-use super::found::Setting;
-use super::memory::Memory;
-use super::whole::{Input, analyse_at};
+use super::series_changes::Setting;
 use sprag_model::trend::Tables;
 
 #[test]
@@ -28,7 +28,7 @@ fn another_present_gives_what_a_look_at_that_time_gives() {
                 tables: Tables::default(),
             },
             other,
-            &Memory::default(),
+            &DetectionCache::default(),
         )
     };
     let (now, then) = at(later, Some(newest));

@@ -1,8 +1,8 @@
 //! What is told of events from one time to the next.
 
+use super::analyse::{Input, Output, analyse};
 use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha, suites};
 use super::tests::{of, shape, until, write};
-use super::whole::{Input, Output, analyse};
 use sprag_model::event::{EventKind, EventState};
 use sprag_model::event_record::{EventRecord, EventStep};
 use sprag_model::series::Series;

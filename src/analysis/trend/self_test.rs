@@ -7,8 +7,8 @@
 
 use rayon::prelude::*;
 
-use super::found::Found;
-use super::memory::Memory;
+use super::detection_cache::DetectionCache;
+use super::series_changes::SeriesChanges;
 use crate::changes::context::Context;
 use crate::changes::detect::changes_known;
 use sprag_base::digest::{self, Digest};
@@ -38,10 +38,15 @@ const BEYOND_CHANCE: f64 = 0.01;
 const MANY_TIMES: f64 = 10.0;
 
 /// The budget of these series, tested; and how many alarms each had, under the name by which that is to be remembered.
-pub(super) fn budget(all: &[Found<'_>], false_discovery: f64, memory: &Memory) -> (Budget, Vec<(Digest, Vec<usize>)>) {
-    let tested: Vec<&Found<'_>> = all.iter().filter(|found| found.changes.noise.is_some()).collect();
+pub(super) fn budget(
+    all: &[SeriesChanges<'_>],
+    false_discovery: f64,
+    memory: &DetectionCache,
+) -> (Budget, Vec<(Digest, Vec<usize>)>) {
+    let tested: Vec<&SeriesChanges<'_>> = all.iter().filter(|found| found.changes.noise.is_some()).collect();
     let points: usize = tested.iter().map(|found| found.points.len()).sum();
-    let allowed_in = |found: &&Found<'_>| found.setting.sensitivity.budget() * found.points.len() as f64 / 1000.0;
+    let allowed_in =
+        |found: &&SeriesChanges<'_>| found.setting.sensitivity.budget() * found.points.len() as f64 / 1000.0;
     // The sum of nothing is -0.
     let expected = tested.iter().map(allowed_in).sum::<f64>() + 0.0;
     let allowed = if points > 0 { expected / points as f64 * 1000.0 } else { 0.0 };
@@ -49,7 +54,11 @@ pub(super) fn budget(all: &[Found<'_>], false_discovery: f64, memory: &Memory) -
     (Budget { allowed, points, expected, false_discovery, self_test }, alarms)
 }
 
-fn self_test(tested: &[&Found<'_>], allowed: f64, memory: &Memory) -> (SelfTest, Vec<(Digest, Vec<usize>)>) {
+fn self_test(
+    tested: &[&SeriesChanges<'_>],
+    allowed: f64,
+    memory: &DetectionCache,
+) -> (SelfTest, Vec<(Digest, Vec<usize>)>) {
     let points: usize = tested.iter().map(|found| found.points.len()).sum();
     if points == 0 {
         return (SelfTest::default(), Vec::new());
@@ -77,7 +86,7 @@ fn are_too_many(middle: usize, expected: f64, (alarms, times): (usize, usize)) -
 }
 
 /// How many changes and drifts are told in the residues of a series, in so many orders.
-fn alarms(found: &Found<'_>, times: usize) -> Vec<usize> {
+fn alarms(found: &SeriesChanges<'_>, times: usize) -> Vec<usize> {
     let mut residues = residues(found);
     // Newest points that lie apart may be the first of a new level.
     residues.truncate(found.apart.as_ref().map_or(residues.len(), |apart| apart.begin));
@@ -120,7 +129,7 @@ fn course(stretch: &[f64], place: usize) -> f64 {
 
 /// What is left of each point without the levels and ramps that were found, on the scale of the noise; and without what moves
 /// more slowly than the blocks, as their order would make steps of it.
-fn residues(found: &Found<'_>) -> Vec<f64> {
+fn residues(found: &SeriesChanges<'_>) -> Vec<f64> {
     let is_relative = found.changes.noise.is_some_and(|noise| noise.is_relative);
     let scaled: Vec<f64> =
         found.points.iter().map(|point| if is_relative { point.value.ln() } else { point.value }).collect();
@@ -165,9 +174,9 @@ mod tests {
     use crate::trend::example::{MACHINE, line, noisy, setting};
     use sprag_model::series::Series;
 
-    fn found(series: &[Series]) -> Vec<Found<'_>> {
+    fn found(series: &[Series]) -> Vec<SeriesChanges<'_>> {
         let axes = axes(series, &line(400));
-        series.iter().map(|one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect()
+        series.iter().map(|one| SeriesChanges::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect()
     }
 
     #[test]
@@ -204,13 +213,13 @@ mod tests {
         let quiet: Vec<Series> =
             (0..10).map(|seed| noisy(&format!("s{seed}"), 300, 1, &[(0, 1.0), (100, 1.3), (170, 0.9)], seed)).collect();
         let all = found(&quiet);
-        let budget = budget(&all, 0.05, &Memory::default()).0;
+        let budget = budget(&all, 0.05, &DetectionCache::default()).0;
         assert_eq!((budget.points, budget.self_test.points), (3000, 21_000));
         assert!((budget.allowed - 0.05).abs() < 1e-12 && (budget.expected - 0.15).abs() < 1e-12);
         assert!(budget.self_test.alarms <= 3 && !budget.self_test.exceeded, "{:?}", budget.self_test);
         // Where next to nothing is allowed, a single alarm is too many.
-        let few: Vec<&Found<'_>> = all.iter().collect();
-        assert_eq!(self_test(&few, 1e-6, &Memory::default()).0.exceeded, budget.self_test.alarms > 0);
-        assert_eq!(super::budget(&[], 0.05, &Memory::default()).0.self_test, SelfTest::default());
+        let few: Vec<&SeriesChanges<'_>> = all.iter().collect();
+        assert_eq!(self_test(&few, 1e-6, &DetectionCache::default()).0.exceeded, budget.self_test.alarms > 0);
+        assert_eq!(super::budget(&[], 0.05, &DetectionCache::default()).0.self_test, SelfTest::default());
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
+use super::analyse::{Input, Output, analyse};
 use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha, suites};
-use super::found::Setting;
-use super::whole::{Input, Output, analyse};
+use super::series_changes::Setting;
 use sprag_model::environment::Environment;
 use sprag_model::event::{Direction, Event, EventKind, EventState};
 use sprag_model::event_record::{EventRecord, EventStep};

@@ -166,8 +166,8 @@ fn measurement(suite: &str, entry: &Entry, reserved: &[Metric]) -> Measurement {
             Ok(estimates) => (estimates, None),
             Err(reason) => (Vec::new(), Some(reason)),
         },
-        EntryStatus::Skipped(reason) => (Vec::new(), Some(format!("{SKIPPED}{}", told(reason)))),
-        EntryStatus::Failed(reason) => (Vec::new(), Some(told(reason))),
+        EntryStatus::Skipped(reason) => (Vec::new(), Some(format!("{SKIPPED}{}", one_line(reason)))),
+        EntryStatus::Failed(reason) => (Vec::new(), Some(one_line(reason))),
     };
     Measurement {
         benchmark: benchmark.into(),
@@ -180,7 +180,7 @@ fn measurement(suite: &str, entry: &Entry, reserved: &[Metric]) -> Measurement {
 }
 
 /// A reason of a source, on one line and not too long.
-fn told(reason: &str) -> String {
+fn one_line(reason: &str) -> String {
     let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let short: String = line.chars().filter(|c| !is_unsafe_in_name(*c)).take(500).collect();
     if short.is_empty() { "it did not run, and the source does not say why".to_owned() } else { short }

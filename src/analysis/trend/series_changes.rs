@@ -4,7 +4,7 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use super::axis::{Axis, Pooled, pooled};
-use super::memory::{Asked, Look, Memory};
+use super::detection_cache::{Asked, Detection, DetectionCache};
 use super::steady;
 use crate::changes::context::Context;
 use crate::changes::detect::changes_known;
@@ -32,15 +32,15 @@ pub struct Setting {
     pub sensitivity: Sensitivity,
 }
 
-/// A change or a drift that was told before: of a series, between two commits of its axis.
-pub(super) struct Told {
+/// A change or a drift that was reported before: of a series, between two commits of its axis.
+pub(super) struct ReportedRange {
     pub(super) is_drift: bool,
     pub(super) first: usize,
     pub(super) last: usize,
 }
 
 /// A series with what was found in it.
-pub(super) struct Found<'a> {
+pub(super) struct SeriesChanges<'a> {
     pub(super) series: &'a Series,
     pub(super) axis: Arc<Axis>,
     pub(super) is_judged: bool,
@@ -56,60 +56,60 @@ pub(super) struct Found<'a> {
     /// The name of what was found with all points.
     pub(super) name: Digest,
     /// All that was found, to be remembered.
-    pub(super) looks: Vec<(Digest, Look)>,
+    pub(super) detections: Vec<(Digest, Detection)>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> SeriesChanges<'a> {
     /// Looks at a series, or takes from memory what was found in it.
     pub(super) fn remembered(
         series: &'a Series,
         axis: Arc<Axis>,
         is_judged: bool,
         setting: Setting,
-        told: &[Told],
-        memory: &Memory,
-    ) -> Found<'a> {
+        reported: &[ReportedRange],
+        memory: &DetectionCache,
+    ) -> SeriesChanges<'a> {
         let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         let is_exact = is_exact(&series.metric, &points, &values);
         let more_is_better = series.metric.better == Better::Higher;
-        let told = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
-            told.iter().filter(|one| one.is_drift == is_drift).filter_map(|told| indices(&points, told)).collect()
+        let ranges = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
+            reported.iter().filter(|one| one.is_drift == is_drift).filter_map(|range| indices(&points, range)).collect()
         };
-        let (told, drifts) = (told(false), told(true));
+        let (reported, drifts) = (ranges(false), ranges(true));
         let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
-        let known = Context { told: &told, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
-        let look_at = |values: &[f64], known: &Context<'_>| {
+        let known = Context { told: &reported, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
+        let detect_in = |values: &[f64], known: &Context<'_>| {
             let of_all = values.len() == points.len();
             let asked = Asked { values, is_exact, sensitivity: &setting.sensitivity, known, apart: of_all };
             let name = asked.name();
-            (name, memory.look(name).cloned().unwrap_or_else(|| look(&asked)))
+            (name, memory.detection(name).cloned().unwrap_or_else(|| detect(&asked)))
         };
-        let (name, whole) = look_at(&values, &known);
-        let Look { mut changes, apart } = whole.clone();
-        let mut looks = vec![(name, whole)];
+        let (name, of_all) = detect_in(&values, &known);
+        let Detection { mut changes, apart } = of_all.clone();
+        let mut detections = vec![(name, of_all)];
         let mut fitted = values.len();
         for until in steady::until(&changes, values.len()).filter(|_| !is_exact) {
             let before = |ranges: &[RangeInclusive<usize>]| -> Vec<RangeInclusive<usize>> {
                 ranges.iter().filter(|range| *range.end() < until).cloned().collect()
             };
-            let (told, drifts) = (before(&told), before(&drifts));
+            let (reported, drifts) = (before(&reported), before(&drifts));
             let borders = &borders[..borders.partition_point(|border| *border < until)];
-            let known = Context { told: &told, drifts: &drifts, borders, runs: &runs[..until], more_is_better };
-            let (name, steady) = look_at(&values[..until], &known);
+            let known = Context { told: &reported, drifts: &drifts, borders, runs: &runs[..until], more_is_better };
+            let (name, steady) = detect_in(&values[..until], &known);
             let is_alike = steady::are_alike(&steady.changes, until, &changes);
             if is_alike {
                 changes = steady.changes.clone();
                 fitted = until;
             }
-            looks.push((name, steady));
+            detections.push((name, steady));
             if is_alike {
                 break;
             }
         }
         let points = points.into();
-        Found {
+        SeriesChanges {
             series,
             axis,
             is_judged,
@@ -122,7 +122,7 @@ impl<'a> Found<'a> {
             apart,
             fitted,
             name,
-            looks,
+            detections,
         }
     }
 
@@ -133,9 +133,9 @@ impl<'a> Found<'a> {
         axis: Arc<Axis>,
         is_judged: bool,
         setting: Setting,
-        told: &[Told],
-    ) -> Found<'a> {
-        Found::remembered(series, axis, is_judged, setting, told, &Memory::default())
+        reported: &[ReportedRange],
+    ) -> SeriesChanges<'a> {
+        SeriesChanges::remembered(series, axis, is_judged, setting, reported, &DetectionCache::default())
     }
 
     /// The smallest relative change that shows, as far as the newest level tells.
@@ -172,16 +172,17 @@ impl<'a> Found<'a> {
     }
 }
 
-fn look(asked: &Asked<'_>) -> Look {
+fn detect(asked: &Asked<'_>) -> Detection {
     let Asked { values, is_exact, sensitivity, known, apart } = *asked;
-    let look = |values: &[f64], known: &Context<'_>| match is_exact {
+    let detection = |values: &[f64], known: &Context<'_>| match is_exact {
         true => exact::changes(values, sensitivity),
         false => changes_known(values, sensitivity, known),
     };
-    let changes = look(values, known);
-    let again = |values: &[f64]| look(values, &Context { more_is_better: known.more_is_better, ..Context::default() });
+    let changes = detection(values, known);
+    let again =
+        |values: &[f64]| detection(values, &Context { more_is_better: known.more_is_better, ..Context::default() });
     let apart = apart.then(|| newest::apart(values, &changes, sensitivity, again)).flatten();
-    Look { changes, apart }
+    Detection { changes, apart }
 }
 
 /// A relative change turned such that positive is worse: itself, or the inverse ratio less 1 where larger values are better. There
@@ -239,14 +240,14 @@ fn is_border(points: &[PooledPoint], index: usize) -> bool {
 }
 
 /// The points that may be the first after a change between two commits, or those in the ramp of a drift.
-fn indices(points: &[PooledPoint], told: &Told) -> Option<RangeInclusive<usize>> {
-    let first = points.partition_point(|point| point.place < told.first);
-    if told.is_drift {
-        let end = points.partition_point(|point| point.place <= told.last);
+fn indices(points: &[PooledPoint], range: &ReportedRange) -> Option<RangeInclusive<usize>> {
+    let first = points.partition_point(|point| point.place < range.first);
+    if range.is_drift {
+        let end = points.partition_point(|point| point.place <= range.last);
         return (first < end).then(|| first..=end - 1);
     }
     let first = first.max(1);
-    let last = points.partition_point(|point| point.place < told.last);
+    let last = points.partition_point(|point| point.place < range.last);
     (first <= last && last < points.len()).then_some(first..=last)
 }
 
@@ -256,24 +257,24 @@ mod tests {
     use crate::trend::axis::axes;
     use crate::trend::example::{MACHINE, line, noisy, series, setting};
 
-    fn found<'a>(series: &'a Series, told: &[Told]) -> Found<'a> {
+    fn found<'a>(series: &'a Series, reported: &[ReportedRange]) -> SeriesChanges<'a> {
         let axes = axes(std::slice::from_ref(series), &line(200));
-        Found::of(series, Arc::clone(&axes[MACHINE]), true, setting(), told)
+        SeriesChanges::of(series, Arc::clone(&axes[MACHINE]), true, setting(), reported)
     }
 
     #[test]
     fn what_was_told_is_held_as_long_as_there_is_something_of_it() {
-        let held = |step: f64, told: &[Told]| {
+        let retained = |step: f64, reported: &[ReportedRange]| {
             let series = noisy("a", 60, 2, &[(0, 1.0), (40, 1.0 + step)], 3);
-            found(&series, told).changes.points.iter().map(|point| point.index).collect::<Vec<_>>()
+            found(&series, reported).changes.points.iter().map(|point| point.index).collect::<Vec<_>>()
         };
-        let told = [Told { is_drift: false, first: 37, last: 42 }];
-        assert_eq!(held(0.1, &[]), [20]);
-        assert_eq!(held(0.1, &told), [20]);
-        assert_eq!(held(0.0, &told), Vec::<usize>::new());
-        // Between the two there is a change that is no longer told, and held.
-        let between = (1..40).map(|step| f64::from(step) / 1000.0).filter(|step| held(*step, &[]).is_empty());
-        assert!(between.filter(|step| held(*step, &told).len() == 1).count() > 2);
+        let reported = [ReportedRange { is_drift: false, first: 37, last: 42 }];
+        assert_eq!(retained(0.1, &[]), [20]);
+        assert_eq!(retained(0.1, &reported), [20]);
+        assert_eq!(retained(0.0, &reported), Vec::<usize>::new());
+        // Between the two there is a change that is no longer found anew, and retained.
+        let between = (1..40).map(|step| f64::from(step) / 1000.0).filter(|step| retained(*step, &[]).is_empty());
+        assert!(between.filter(|step| retained(*step, &reported).len() == 1).count() > 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What was found in series before, so that one that has not changed since need not be looked at again.
 //!
-//! A look hangs on the values of a series and on what is known of them, and on nothing else; a digest of all that is the name of
+//! A detection depends on nothing but the values of a series and their context; a digest of all that is the name of
 //! what came of it. The bytes hold numbers of eight bytes, those with a point as their bits: what is read back is what was
 //! found.
 
@@ -15,19 +15,19 @@ use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise}
 
 /// What was found in series.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Memory {
-    looks: BTreeMap<Digest, Look>,
+pub struct DetectionCache {
+    detections: BTreeMap<Digest, Detection>,
     alarms: BTreeMap<Digest, Vec<usize>>,
 }
 
 /// What was found in one of them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Look {
+pub(super) struct Detection {
     pub(super) changes: Changes,
     pub(super) apart: Option<Apart>,
 }
 
-/// All that a look hangs on.
+/// All that a detection hangs on.
 pub(super) struct Asked<'a> {
     pub(super) values: &'a [f64],
     pub(super) is_exact: bool,
@@ -58,10 +58,10 @@ impl Asked<'_> {
     }
 }
 
-impl Memory {
+impl DetectionCache {
     /// What was found where that was asked.
-    pub(super) fn look(&self, name: Digest) -> Option<&Look> {
-        self.looks.get(&name)
+    pub(super) fn detection(&self, name: Digest) -> Option<&Detection> {
+        self.detections.get(&name)
     }
 
     /// How many alarms there were, in each order, in what was left of a series when that had been found.
@@ -70,18 +70,18 @@ impl Memory {
     }
 
     pub(super) fn new(
-        looks: impl Iterator<Item = (Digest, Look)>,
+        detections: impl Iterator<Item = (Digest, Detection)>,
         alarms: impl Iterator<Item = (Digest, Vec<usize>)>,
-    ) -> Memory {
-        Memory { looks: looks.collect(), alarms: alarms.collect() }
+    ) -> DetectionCache {
+        DetectionCache { detections: detections.collect(), alarms: alarms.collect() }
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut words = Words::default();
-        words.count(self.looks.len());
-        for (name, look) in &self.looks {
+        words.count(self.detections.len());
+        for (name, detection) in &self.detections {
             words.0.extend(name.0);
-            words.look(look);
+            words.detection(detection);
         }
         words.count(self.alarms.len());
         for (name, alarms) in &self.alarms {
@@ -92,11 +92,11 @@ impl Memory {
     }
 
     /// What was kept; absent where the bytes are none of ours.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Memory> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<DetectionCache> {
         let mut read = Read(bytes);
-        let looks = read.list(|read| Some((read.name()?, read.look()?)))?;
+        let detections = read.list(|read| Some((read.name()?, read.detection()?)))?;
         let alarms = read.list(|read| Some((read.name()?, read.list(Read::count)?)))?;
-        read.0.is_empty().then(|| Memory::new(looks.into_iter(), alarms.into_iter()))
+        read.0.is_empty().then(|| DetectionCache::new(detections.into_iter(), alarms.into_iter()))
     }
 }
 
@@ -126,8 +126,8 @@ impl Words {
         [value, lower, upper].into_iter().for_each(|number| self.number(number));
     }
 
-    fn look(&mut self, look: &Look) {
-        let Look { changes: Changes { points, drifts, levels, noise }, apart } = look;
+    fn detection(&mut self, detection: &Detection) {
+        let Detection { changes: Changes { points, drifts, levels, noise }, apart } = detection;
         self.list(points, |words, point| {
             let ChangePoint { index, first, last, before, after, relative, score, chance, likelihoods } = point;
             [index, first, last].into_iter().for_each(|count| words.count(*count));
@@ -194,7 +194,7 @@ impl Read<'_> {
     }
 
     // The fields are read in the order in which they are written here.
-    fn look(&mut self) -> Option<Look> {
+    fn detection(&mut self) -> Option<Detection> {
         let points = self.list(|read| {
             Some(ChangePoint {
                 index: read.count()?,
@@ -227,7 +227,7 @@ impl Read<'_> {
             Some(Apart { begin: read.count()?, runs: read.count()?, level: read.level()?, relative: read.number()? })
         })?;
         let changes = Changes { points, drifts, levels, noise: noise.into_iter().next() };
-        Some(Look { changes, apart: apart.into_iter().next() })
+        Some(Detection { changes, apart: apart.into_iter().next() })
     }
 }
 
@@ -235,7 +235,7 @@ impl Read<'_> {
 mod tests {
     use super::*;
 
-    fn look(number: f64) -> Look {
+    fn detection(number: f64) -> Detection {
         let level = Level { value: number, lower: -0.0, upper: f64::INFINITY };
         let point = ChangePoint {
             index: 5,
@@ -256,7 +256,7 @@ mod tests {
             levels: vec![level; 3],
             noise: Some(noise),
         };
-        Look { changes, apart: Some(Apart { begin: 7, runs: 2, level, relative: number }) }
+        Detection { changes, apart: Some(Apart { begin: 7, runs: 2, level, relative: number }) }
     }
 
     fn name(text: &str) -> Digest {
@@ -265,16 +265,18 @@ mod tests {
 
     #[test]
     fn what_was_found_is_read_back_to_the_bit() {
-        let looks = [(name("a"), look(1.25)), (name("b"), look(0.1 + 0.2)), (name("c"), Look::default())];
+        let detections =
+            [(name("a"), detection(1.25)), (name("b"), detection(0.1 + 0.2)), (name("c"), Detection::default())];
         let alarms = [(name("d"), vec![0, 3, 1])];
-        let memory = Memory::new(looks.into_iter(), alarms.into_iter());
+        let memory = DetectionCache::new(detections.into_iter(), alarms.into_iter());
         let bytes = memory.to_bytes();
-        assert_eq!(Memory::from_bytes(&bytes), Some(memory));
+        assert_eq!(DetectionCache::from_bytes(&bytes), Some(memory));
         // What is no number equals nothing, not even itself.
-        let strange = Memory::new([(name("a"), look(f64::NAN))].into_iter(), std::iter::empty()).to_bytes();
-        assert_eq!(Memory::from_bytes(&strange).map(|memory| memory.to_bytes()), Some(strange));
-        assert_eq!(Memory::from_bytes(&Memory::default().to_bytes()), Some(Memory::default()));
-        assert!((0..bytes.len()).all(|length| Memory::from_bytes(&bytes[..length]).is_none()));
+        let strange =
+            DetectionCache::new([(name("a"), detection(f64::NAN))].into_iter(), std::iter::empty()).to_bytes();
+        assert_eq!(DetectionCache::from_bytes(&strange).map(|memory| memory.to_bytes()), Some(strange));
+        assert_eq!(DetectionCache::from_bytes(&DetectionCache::default().to_bytes()), Some(DetectionCache::default()));
+        assert!((0..bytes.len()).all(|length| DetectionCache::from_bytes(&bytes[..length]).is_none()));
     }
 
     #[test]

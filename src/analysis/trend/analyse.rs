@@ -1,4 +1,4 @@
-//! The whole of it: from an analysed history to its events, suspects of the newest points, and coverage.
+//! From an analysed history to its events, suspects of the newest points, and coverage.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::coverage::{self, Tip};
-use super::event::{self, Told};
-use super::found::{Found, Setting, has_say};
-use super::memory::Memory;
+use super::detection_cache::DetectionCache;
+use super::event::{self, Confirmed};
+use super::series_changes::{SeriesChanges, Setting, has_say};
 use super::{axis, discovery, draft, identity, newest, self_test};
 use sprag_base::digest::Digest;
 use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
@@ -28,12 +28,12 @@ pub struct Input<'a> {
     pub now: DateTime<Utc>,
     /// How much it takes to tell a change, by benchmark and metric.
     pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
-    /// Which series are told of, with the events that moved one of them. All are looked at: what is chance or the machine's does
+    /// Which series are listed, with the events that moved one of them. All are analysed: what is chance or the machine's does
     /// not hang on who asks.
     pub selected: &'a (dyn Fn(&SeriesAnalysis) -> bool + Sync),
     /// Of each suite that can be measured, whether a commit is built for it where one is named.
     pub suites: &'a BTreeMap<String, bool>,
-    /// What was told of events before.
+    /// The records of events that were reported before.
     pub records: &'a [EventRecord],
     pub tables: Tables,
 }
@@ -43,30 +43,37 @@ pub struct Output {
     pub trend: Trend,
     pub steps: Vec<EventRecord>,
     /// What was found in the series.
-    pub memory: Memory,
+    pub memory: DetectionCache,
 }
 
 /// Finds the events of a history. Equal input gives equal output, whatever was looked at before; series are looked at on all
 /// cores.
 pub fn analyse(input: Input<'_>) -> Output {
-    analyse_at(input, None, &Memory::default()).0
+    analyse_at(input, None, &DetectionCache::default()).0
 }
 
 /// Likewise, with the trend as of another time: only what is late and what was measured lately hangs on the present, so that
 /// the series need not be looked at again. What was found in them before is taken from memory.
-pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memory) -> (Output, Option<Trend>) {
+pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &DetectionCache) -> (Output, Option<Trend>) {
     let Input { analysis, line, heads, now, setting, selected, suites, records, tables } = input;
     let known = identity::known(records);
     let looked_at: Vec<&SeriesAnalysis> =
         analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
     let axes = axis::axes(looked_at.iter().map(|one| &one.series), line);
-    let all: Vec<Found<'_>> = looked_at
+    let all: Vec<SeriesChanges<'_>> = looked_at
         .par_iter()
         .map(|one| {
             let series = &one.series;
             let axis = Arc::clone(&axes[&series.machine]);
-            let told = identity::told(&known, &series.id, &axis);
-            Found::remembered(series, axis, one.judged, setting(&series.benchmark, &series.metric.name), &told, memory)
+            let reported = identity::reported_ranges(&known, &series.id, &axis);
+            SeriesChanges::remembered(
+                series,
+                axis,
+                one.judged,
+                setting(&series.benchmark, &series.metric.name),
+                &reported,
+                memory,
+            )
         })
         .collect();
 
@@ -74,14 +81,14 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memor
     let matched = identity::matched(&mut drafts, &known, &all);
     let p_values: Vec<f64> = drafts.iter().map(|draft| draft.p_value).collect();
     let shares = discovery::false_discovery(&p_values, hypotheses(&all));
-    let told = matched.iter().zip(&shares).map(|((id, place), share)| {
+    let confirmed = matched.iter().zip(&shares).map(|((id, place), share)| {
         let was_sure = place.is_some_and(|place| !known[place].is_retracted);
         let allowed = if was_sure { discovery::HELD } else { discovery::ALLOWED };
-        Told { id: id.clone(), is_sure: *share <= allowed, false_discovery: *share }
+        Confirmed { id: id.clone(), is_sure: *share <= allowed, false_discovery: *share }
     });
     let environments = heads.iter().map(|head| (head.environment.key.as_str(), &*head.environment)).collect();
-    let beside = event::Known { environments, suites };
-    let mut events = event::events(&drafts, told.collect(), &all, &beside);
+    let context = event::Context { environments, suites };
+    let mut events = event::events(&drafts, confirmed.collect(), &all, &context);
     let time = analysis.as_of.unwrap_or_default();
     let steps = identity::steps(&events, &matched, &known, &all, time);
     event::in_order(&mut events);
@@ -112,18 +119,19 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memor
             })
             .collect()
     };
-    let told: BTreeSet<&str> = looked_at.iter().filter(|one| selected(one)).map(|one| one.series.id.as_str()).collect();
+    let selected_series: BTreeSet<&str> =
+        looked_at.iter().filter(|one| selected(one)).map(|one| one.series.id.as_str()).collect();
     // A suite without any series, as one that is always skipped, is nobody's to leave out.
     let place = |one: &&SeriesAnalysis| (one.series.suite.clone(), one.series.machine.clone());
     let asked: BTreeSet<(String, String)> = looked_at.iter().filter(|one| selected(one)).map(place).collect();
     let others: BTreeSet<(String, String)> = looked_at.iter().map(place).filter(|one| !asked.contains(one)).collect();
-    let is_told = |suite: &str, machine: &str| !others.contains(&(suite.to_owned(), machine.to_owned()));
-    events.retain(|event| event.members.iter().any(|member| told.contains(member.series.as_str())));
-    let tables = tables_of(tables, &told, is_told);
+    let is_selected = |suite: &str, machine: &str| !others.contains(&(suite.to_owned(), machine.to_owned()));
+    events.retain(|event| event.members.iter().any(|member| selected_series.contains(member.series.as_str())));
+    let tables = tables_of(tables, &selected_series, is_selected);
     let schedule_at = |now: DateTime<Utc>| -> Vec<Due> {
-        coverage::schedule(analysis, now).into_iter().filter(|due| is_told(&due.suite, &due.machine.id)).collect()
+        coverage::schedule(analysis, now).into_iter().filter(|due| is_selected(&due.suite, &due.machine.id)).collect()
     };
-    let newest = newest::newest(&all, |series| told.contains(series), suites);
+    let newest = newest::newest(&all, |series| selected_series.contains(series), suites);
     let series = series_at(now);
     let (budget, alarms) = self_test::budget(&all, discovery::ALLOWED, memory);
     let trend = Trend {
@@ -148,21 +156,21 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memor
     (Output { trend, steps, memory: remembered(all, alarms) }, then)
 }
 
-fn remembered(all: Vec<Found<'_>>, alarms: Vec<(Digest, Vec<usize>)>) -> Memory {
-    Memory::new(all.into_iter().flat_map(|found| found.looks), alarms.into_iter())
+fn remembered(all: Vec<SeriesChanges<'_>>, alarms: Vec<(Digest, Vec<usize>)>) -> DetectionCache {
+    DetectionCache::new(all.into_iter().flat_map(|found| found.detections), alarms.into_iter())
 }
 
-/// Of the tables what is of the series, and of the suites on machines, that are told of.
-fn tables_of(mut tables: Tables, told: &BTreeSet<&str>, is_told: impl Fn(&str, &str) -> bool) -> Tables {
-    tables.movers.retain(|row| told.contains(row.series.as_str()));
-    tables.geomeans.retain(|row| is_told(&row.suite, &row.machine));
-    tables.noise.retain(|row| is_told(&row.suite, &row.machine));
-    tables.weeks.retain(|row| is_told(&row.suite, &row.machine));
+/// Of the tables what is of the series, and of the suites on machines, that are selected.
+fn tables_of(mut tables: Tables, selected_series: &BTreeSet<&str>, is_selected: impl Fn(&str, &str) -> bool) -> Tables {
+    tables.movers.retain(|row| selected_series.contains(row.series.as_str()));
+    tables.geomeans.retain(|row| is_selected(&row.suite, &row.machine));
+    tables.noise.retain(|row| is_selected(&row.suite, &row.machine));
+    tables.weeks.retain(|row| is_selected(&row.suite, &row.machine));
     tables
 }
 
 /// How many commits were measured, on each machine for itself: each may hold a change.
-fn hypotheses(all: &[Found<'_>]) -> usize {
+fn hypotheses(all: &[SeriesChanges<'_>]) -> usize {
     let mut measured: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
     for found in all {
         let places = measured.entry(&found.series.machine).or_default();
@@ -172,7 +180,7 @@ fn hypotheses(all: &[Found<'_>]) -> usize {
     measured.values().flatten().filter(|is_measured| **is_measured).count()
 }
 
-fn series_trend(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesTrend {
+fn series_trend(found: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesTrend {
     let series = found.series;
     SeriesTrend {
         series: series.id.clone(),
@@ -198,7 +206,7 @@ fn series_trend(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesT
 }
 
 /// The stretches between changes. One with a ramp in it has no level.
-fn stretches(found: &Found<'_>) -> Vec<Stretch> {
+fn stretches(found: &SeriesChanges<'_>) -> Vec<Stretch> {
     let count = found.points.len();
     if count == 0 {
         return Vec::new();
