@@ -162,7 +162,7 @@ impl EvidenceFolder {
     /// Checks the envelope, where there is one: who signed, in words.
     ///
     /// # Errors
-    /// As [`sign::check`], or that there is none and somebody is trusted.
+    /// As `sign::check`, or that there is none and somebody is trusted.
     pub fn check_signature(&self, trusted: Trusted<'_>) -> Result<String> {
         if !self.path.join(ENVELOPE).is_file() {
             return match trusted {

@@ -1,5 +1,5 @@
-//! One document model: a report is built once as a [`Sheet`] and written as a page (`templates/sheet.html`), as Markdown
-//! ([`markdown`]) and for a terminal ([`terminal`]), so that all three say the same.
+//! One document model: a report is built once as a `Sheet` and written as a page (`templates/sheet.html`), as Markdown
+//! (`markdown.rs`) and for a terminal (`terminal.rs`), so that all three say the same.
 
 use std::borrow::Cow;
 
