@@ -12,23 +12,27 @@ import sys
 
 LONGEST = 30  # words in a sentence
 
-# Word of ours (a regular expression, whole words), what to write in its place.
+# Words not to write, and what to write in their place. CONTRIBUTING.md shows them; messages.py checks messages for them.
 BANNED = (
-    (r"told", "reported, shown or listed"),
-    (r"stands|standing", "is, remains or applies"),
-    (r"lies? apart|lay apart", "is an outlier"),
-    (r"hangs? on", "depends on"),
-    (r"speaks? against", "is a problem with"),
-    (r"counts? as", "is treated as"),
-    (r"beside", "next to, or compared with"),
-    (r"could see", "minimum detectable effect"),
-    (r"restless(ness)?", "noisy, noise"),
-    (r"taken back", "reverted"),
-    (r"known by", "identified by"),
-    (r"befalls?", "happens to"),
-    (r"for ever", "forever, or no limit"),
-    (r"nothing can be said", "not enough data"),
+    (("told",), "reported, shown or listed"),
+    (("stands", "standing"), "is, remains or applies"),
+    (("lies apart", "lie apart", "lay apart"), "is an outlier"),
+    (("hangs on", "hang on"), "depends on"),
+    (("speaks against", "speak against"), "is a problem with"),
+    (("counts as", "count as"), "is treated as"),
+    (("beside",), "next to, or compared with"),
+    (("held against",), "compared with"),
+    (("could see",), "minimum detectable effect"),
+    (("restless", "restlessness"), "noisy, noise"),
+    (("taken back",), "reverted, withdrawn"),
+    (("known by",), "identified by"),
+    (("befalls", "befall"), "happens to"),
+    (("for ever",), "forever, or no limit"),
+    (("nothing can be said",), "not enough data"),
 )
+INSTEAD = {word: instead for words, instead in BANNED for word in words}
+ANY_BANNED = re.compile(rf"\b(?:{'|'.join(INSTEAD)})\b".replace(" ", r"\s+"), re.IGNORECASE)
+VOCABULARY = "\n".join(["| Not | But |", "|---|---|", *(f"| {', '.join(f'`{word}`' for word in words)} | {instead} |" for words, instead in BANNED)])
 
 # "What is unchanged is not listed": name the thing instead.
 RIDDLE = re.compile(r"^\W*What (?:is|was|are|were|has|had) [^?:]*\b(?:is|was|are|were|has|gets|goes|stays|counts)\b[^?:]*[.!]\s*$")
@@ -117,8 +121,26 @@ def slugs(page):
             yield f"{words}-{count}" if count else words
 
 
+def wrong_words(lines):
+    """Banned words in numbered lines, also across their ends."""
+    text = "\n".join(line for _, line in lines)
+    for found in ANY_BANNED.finditer(text):
+        words = " ".join(found[0].split())
+        yield lines[text.count("\n", 0, found.start())][0], f"banned: `{words}` (write {INSTEAD[words.lower()]})"
+
+
+def wrong_sentences(paragraph):
+    for number, sentence in sentences(paragraph):
+        count = sum(1 for word in sentence.split() if re.search(r"\w", word))
+        if RIDDLE.match(" ".join(sentence.split())):
+            yield number, f"a riddle, name the thing: {' '.join(sentence.split()[:8])} ..."
+        if count > LONGEST:
+            yield number, f"{count} words in a sentence, at most {LONGEST}: {' '.join(sentence.split()[:6])} ..."
+
+
 def faults(page, name):
     text = page.read_text(encoding="utf-8")
+    checked = []
     written = set(re.findall(r"`([^`\s]+)`:$", text, re.MULTILINE))  # files that the reader of a tutorial writes
     for number, kind, line in classified(text):
         if kind == "code":
@@ -136,20 +158,12 @@ def faults(page, name):
         for path in PATH.findall(line):
             if path not in written and not (ROOT / path).exists():
                 yield number, f"no such file: {path}"
-        if name in NOT_YET:
-            continue
-        for words, instead in BANNED:
-            for found in re.finditer(rf"\b(?:{words})\b", bare, re.IGNORECASE):
-                yield number, f"banned: `{found[0]}` (write {instead})"
+        checked.append((number, bare))
     if name in NOT_YET:
         return
+    yield from wrong_words(checked)
     for paragraph in paragraphs(text):
-        for number, sentence in sentences(paragraph):
-            count = sum(1 for word in sentence.split() if re.search(r"\w", word))
-            if RIDDLE.match(" ".join(sentence.split())):
-                yield number, f"a riddle, name the thing: {' '.join(sentence.split()[:8])} ..."
-            if count > LONGEST:
-                yield number, f"{count} words in a sentence, at most {LONGEST}: {' '.join(sentence.split()[:6])} ..."
+        yield from wrong_sentences(paragraph)
 
 
 def absent_messages(page):
@@ -161,12 +175,19 @@ def absent_messages(page):
             yield number, f"no message of the program says: {quoted[1]}"
 
 
+def absent_vocabulary(page):
+    """CONTRIBUTING.md holds the table of words as it is above."""
+    if f"\n{VOCABULARY}\n" not in page.read_text(encoding="utf-8"):
+        yield 1, f"the section `Vocabulary` must hold this table:\n{VOCABULARY}"
+
+
 def main():
     pages = [ROOT / name for name in PAGES] + sorted((ROOT / "docs").rglob("*.md"))
     count = 0
     for page in pages:
         name = page.relative_to(ROOT).as_posix()
         found = [*faults(page, name), *(absent_messages(page) if page.name == "TROUBLESHOOTING.md" else ())]
+        found += absent_vocabulary(page) if name == "CONTRIBUTING.md" else ()
         for number, message in sorted(found):
             print(f"{name}:{number}: {message}")
             count += 1

@@ -27,11 +27,11 @@ pub fn constants() -> Vec<Constants> {
             list: vec![
                 ("change that is tolerated where a baseline has learnt no other", Figure::Share(interval::TOLERANCE)),
                 ("confidence of the intervals of both sides", Figure::Share(rules::CONFIDENCE)),
-                ("how often a change as small as “could see” is found", Figure::Share(rules::POWER)),
+                ("how often a change of the minimum detectable effect is found", Figure::Share(rules::POWER)),
                 ("pairs that two builds need at least", Figure::Count(interval::FEWEST_PAIRS)),
-                ("share of chance allowed among all that is told of one run", Figure::Share(family::FALSE_DISCOVERIES)),
+                ("false discovery rate allowed among the changes of one run", Figure::Share(family::FALSE_DISCOVERIES)),
                 (
-                    "sessions from which on a series says itself how restless it is",
+                    "fewest sessions to estimate the noise of a series from",
                     Figure::Count(session_noise::FEWEST_SESSIONS),
                 ),
                 ("sessions that are looked at most", Figure::Count(session_noise::MOST_SESSIONS)),

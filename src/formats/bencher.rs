@@ -109,8 +109,8 @@ fn entry(file: &str, benchmark: &str, measures: &Value, notes: &mut Notes) -> Re
                 if !is_known {
                     let short: String = slug.chars().take(100).collect();
                     let what = format!(
-                        "the measure `{}` is none of Bencher's, so it counts as a number of which \
-                        smaller is better",
+                        "the measure `{}` is none of Bencher's, so it is treated as a number where \
+                        lower is better",
                         short.escape_debug()
                     );
                     notes.add(&what, || format!("{file}, `{shown}`"));

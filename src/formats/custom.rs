@@ -185,7 +185,7 @@ fn metric(value: &Value) -> Result<ReportedMetric, String> {
     let metric = Metric { name: entry.name, unit, better: entry.better };
     if let Some(known) = Metric::reserved().into_iter().find(|known| known.name == metric.name && *known != metric) {
         let better = if known.better == Better::Lower { "lower" } else { "higher" };
-        return Err(format!("has a name that stands for the unit `{}` and `{better}`; call it otherwise", known.unit));
+        return Err(format!("has a name reserved for the unit `{}` and `{better}`; choose another name", known.unit));
     }
     let values = match (entry.value, entry.samples) {
         (Some(value), None) => vec![value],
@@ -308,7 +308,7 @@ mod tests {
         check(&with_metric(r#"{"name": "a b", "unit": "s", "better": "lower", "value": 1}"#), "one word");
         check(
             &with_metric(r#"{"name": "time", "unit": "B", "better": "lower", "value": 1}"#),
-            "stands for the unit `s` and `lower`",
+            "reserved for the unit `s` and `lower`",
         );
         check(r#"{"name": "b", "metrics": []}"#, "no metric and no `failure`");
         check(r#"{"name": "b", "failure": ""}"#, "does not say why");

@@ -95,7 +95,7 @@ fn read_history(outputs: &[Output]) -> Result<Imported, FormatError> {
     for output in outputs {
         let name = &output.name;
         let Some(body) = assigned(json::text(output)?) else {
-            let reason = "is no data.js: neither JSON nor an assignment of it stands in it".to_owned();
+            let reason = "is no data.js: it holds neither JSON nor an assignment of JSON".to_owned();
             return Err(FormatError::Schema { name: name.clone(), reason });
         };
         let body = body.trim_end();

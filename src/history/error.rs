@@ -30,7 +30,7 @@ pub enum HistoryError {
     #[error("`{revision}` names no commit of this repository: {reason}")]
     Revision { revision: String, reason: String },
     /// The clone ends before the commit that was measured.
-    #[error("this shallow clone ends at a record commit, so the commit that was measured cannot be told")]
+    #[error("this shallow clone ends at a record commit, so the measured commit is unknown")]
     Shallow,
     /// A part of the line of commits, or of what they hold, is not here.
     #[error("the history is not all here: {0}")]
@@ -66,7 +66,7 @@ pub enum HistoryError {
     #[error("`{path}` is in the history of `{reference}` already, with different content")]
     Different { path: String, reference: String },
     /// Two paths that some file systems cannot hold both.
-    #[error("`{path}` cannot be recorded beside `{other}`: they differ only by case or Unicode form")]
+    #[error("`{path}` cannot be recorded next to `{other}`: they differ only by case or Unicode form")]
     Alike {
         /// The new path, up to the part that is alike.
         path: String,

@@ -120,7 +120,7 @@ mod tests {
         }
         for (path, other) in [("A", "a"), ("a/B", "a/b"), ("a/b/C", "a/b/c"), ("readme", "README")] {
             let error = folders.check_collision(path).expect_err("it is alike").to_string();
-            assert!(error.contains(&format!("beside `{other}`")), "{error}");
+            assert!(error.contains(&format!("next to `{other}`")), "{error}");
         }
     }
 

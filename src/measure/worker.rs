@@ -124,7 +124,7 @@ impl Bench {
                     }
                     // Only a device can fail to run one. What it stands beside cannot be timed then.
                     Err(reason) => {
-                        one.series.failure = Some(format!("{} beside it: {reason}", companion.name()));
+                        one.series.failure = Some(format!("its calibration kernel {}: {reason}", companion.name()));
                         one.rounds = 0;
                         break;
                     }

@@ -106,7 +106,7 @@ impl FolderKind {
         let place = parent(folder);
         let tried = fs::create_dir_all(place).and_then(|()| tempfile::tempfile_in(place).map(drop));
         tried.map_err(|error| {
-            let message = format!("cannot write beside `{}`: {}", folder.display(), error.kind());
+            let message = format!("cannot write in the parent folder of `{}`: {}", folder.display(), error.kind());
             let hint = format!(
                 "the {} is built aside and swapped in, so its parent folder must be writable; see `--out`",
                 self.name
@@ -228,7 +228,8 @@ impl Aside {
             return Ok(Aside { folder, _lock: Some(lock), _temporary: None });
         }
         let temporary = tempfile::Builder::new().prefix(&format!(".sprag-{}-", kind.name)).tempdir_in(parent(place));
-        let temporary = temporary.with_context(|| format!("cannot write beside `{}`", place.display()))?;
+        let temporary =
+            temporary.with_context(|| format!("cannot write in the parent folder of `{}`", place.display()))?;
         Ok(Aside { folder: temporary.path().to_owned(), _lock: None, _temporary: Some(temporary) })
     }
 }

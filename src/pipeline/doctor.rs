@@ -246,7 +246,7 @@ fn ability_rows(findings: &Findings) -> Vec<Vec<String>> {
 fn clocks(findings: &Findings) -> Vec<Vec<String>> {
     let clock = |name: &str, clock: Option<Clock>| {
         let said = match clock {
-            None => "there is none, so preempted samples cannot be told".to_owned(),
+            None => "there is none, so preempted samples cannot be detected".to_owned(),
             Some(clock) => {
                 let step = clock
                     .resolution
@@ -284,7 +284,7 @@ fn noise(findings: &Findings) -> String {
         "within",
         "between",
         "preempted",
-        "timed beside",
+        "timed with",
         "ratio",
         "least change in time",
         "in ratio",
@@ -481,15 +481,15 @@ mod tests {
 
         Clocks
           wall    steps of 20 ns, 25.4 ns a reading
-          thread  there is none, so preempted samples cannot be told
+          thread  there is none, so preempted samples cannot be detected
 
         Pressure meanwhile
           load 3.00 before and – after, 0.20 % taken by the host, held back once
           not clean: load 3.00 on 2 cores before the run
 
         Noise in 5 fresh worker processes
-          class  kernel         time  within  between  preempted  timed beside  ratio             least change in time  in ratio
-          dram   triad 8 MiB  215 µs  0.42 %    1.2 %          –  copy 8 MiB    1.6500 to 1.7500                  12 %     3.1 %
+          class  kernel         time  within  between  preempted  timed with  ratio             least change in time  in ratio
+          dram   triad 8 MiB  215 µs  0.42 %    1.2 %          –  copy 8 MiB  1.6500 to 1.7500                  12 %     3.1 %
           not good for DRAM: triad 8 MiB: a change of its ratio shows from 3.1 % on
           failed: worker 6: it ended with exit code 3
 

@@ -21,8 +21,8 @@ const TABLES: [(&str, [&str; 3]); 3] = [
         "sensitivity | points",
         [
             "nothing",
-            "How often nothing is told as something",
-            "Series that hold nothing, of eight kinds of noise: all that is told of them is false",
+            "How often a change is reported where there is none",
+            "Series without a change, of eight kinds of noise: each change reported of them is false",
         ],
     ),
 ];
@@ -65,7 +65,7 @@ mod tests {
         for (table, heading) in [
             (found, "How often changes are found"),
             (by_sensitivity, "How often changes are found, by sensitivity"),
-            (nothing, "How often nothing is told as something"),
+            (nothing, "How often a change is reported where there is none"),
         ] {
             assert_eq!(table.heading, heading);
             assert!(

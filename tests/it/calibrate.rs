@@ -72,7 +72,7 @@ fn a_quiet_history_gives_no_false_alarm() {
         "{text}"
     );
     assert!(text.contains("0 of 20, 0.0 %") && text.contains("+10 %"), "{text}");
-    assert!(text.contains("nothing can be said of rank 1 %, p 0.05, 3 deviations: it decides by samples"), "{text}");
+    assert!(text.contains("rank 1 %, p 0.05, 3 deviations cannot be replayed: it decides by samples"), "{text}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn what_truenos_check_passes_over_is_judged() {
     };
     check("01-all-unchanged-full-format", 0, "check: pass; 12 unchanged");
     let bands = check("02-bands", 1, "check: fail; 3 regressed, 2 improved, 7 unchanged");
-    assert!(bands.contains("in the warning band: 4.9 % worse, where 2.0 % is told of and 5.0 % fails"), "{bands}");
+    assert!(bands.contains("in the warning band: 4.9 % worse, where 2.0 % warns and 5.0 % fails"), "{bands}");
     assert!(bands.contains("2.1 % better, but the intervals of the two sides overlap"), "{bands}");
     let long = check("05-long-names-own-line", 1, "check: fail; 2 regressed, 4 unchanged");
     assert!(long.contains("regressed  log_softmax/Scalar/100000"), "{long}");
@@ -262,8 +262,8 @@ fn two_files_are_compared_by_the_rule_of_their_kind() {
     let json: Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!((&json["command"], &json["outcome"]), (&Value::from("compare"), &Value::from("fail")));
     let same = ["compare", "current.txt", "current.txt"];
-    sandbox.sprag(&same).expect(2).says(&["`current.txt` is held against itself", "hint: "]);
-    sandbox.sprag(&["check", "--run", "current.txt", "--baseline", "current.txt"]).expect(2).says(&["against itself"]);
+    sandbox.sprag(&same).expect(2).says(&["`current.txt` is compared with itself", "hint: "]);
+    sandbox.sprag(&["check", "--run", "current.txt", "--baseline", "current.txt"]).expect(2).says(&["with itself"]);
     let suite = ["compare", "baseline.txt", "current.txt", "--suite", "cpu"];
     sandbox.sprag(&suite).expect(2).says(&["`--suite` names suites of Sprag"]);
     // `--against` takes the file that `--baseline` does.

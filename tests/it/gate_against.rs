@@ -189,8 +189,7 @@ fn a_zero_that_is_gone_or_grows_does_not_pass() {
         crafted.sandbox.git(&["reset", "-q", "--hard", "HEAD~2"]);
     };
     compared(1, &[("scan", 2e-3)], &["compare: fail; 1 missing, 1 unchanged"]);
-    let words =
-        ["compare: inconclusive; 1 inconclusive, 1 unchanged", "the baseline is 0, and no ratio to it can be told"];
+    let words = ["compare: inconclusive; 1 inconclusive, 1 unchanged", "the baseline is 0, so there is no ratio to it"];
     compared(3, &[("pack", 9.0), ("scan", 2e-3)], &words);
     compared(3, &[("pack", 0.0), ("scan", 2e-3)], &words);
     // A file holds no zero, and says so.
@@ -222,10 +221,10 @@ fn of_other_suite(crafted: &Crafted) -> Run {
 fn nothing_is_judged_against_itself() {
     let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     let run = "../run.json";
-    let words = ["is the run that is judged itself", "hint: name another run"];
+    let words = ["is the run to judge itself", "hint: name another run"];
     crafted.ends(2, &["check", "--run", run, "--against", run]).says(&words);
     crafted.ends(2, &["compare", run, run]).says(&words);
-    crafted.ends(2, &["compare", "HEAD", "HEAD"]).says(&["the commit that is judged itself"]);
+    crafted.ends(2, &["compare", "HEAD", "HEAD"]).says(&["both sides are the same commit"]);
 }
 
 #[test]
@@ -307,8 +306,7 @@ fn a_doubt_advises_what_can_be_done() {
     let mut run = crafted.run(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
     run.commit = None;
     crafted.sandbox.write("alone.json", &crate::run_files::text(&run));
-    let alone =
-        "the interval reaches over the tolerance of 2 %; about 3 sessions more would settle it, and this run is one";
+    let alone = "the interval crosses the tolerance of 2 %; about 3 sessions more would settle it, and this run is one";
     check(&["check", "--run", "alone.json", "--against", "v1.0"], alone);
     check(&["compare", "v1.0", "./alone.json"], alone);
     let markdown = crafted.ends(3, &["compare", "v1.0", "./alone.json", "--only-changed", "--markdown"]).out;

@@ -70,7 +70,7 @@ fn a_bisection_reads_the_branch_that_it_began_on() {
     crafted.sandbox.git(&["bisect", "start", "main", "v1.0"]);
     crafted.sandbox.git(&["checkout", "-q", &old]);
     tells(&crafted.ends(0, &["check", "--bisect", "--against", "v1.0"]), &["check: pass; 2 unchanged"]);
-    crafted.ends(128, &["check", "--bisect", "--against", &old[..12]]).says(&["the commit that is judged itself"]);
+    crafted.ends(128, &["check", "--bisect", "--against", &old[..12]]).says(&["both sides are the same commit"]);
     // So it is where it began on a detached HEAD, as a workflow's checkout is.
     crafted.sandbox.git(&["bisect", "reset"]);
     crafted.sandbox.git(&["checkout", "-q", "--detach", "main"]);

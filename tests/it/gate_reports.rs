@@ -64,7 +64,7 @@ fn what_speaks_against_a_run_is_told_under_its_head() {
 fn a_note_of_every_row_is_said_once() {
     let crafted = Crafted::with_sessions(1);
     crafted.ends(0, &["baseline", "emit"]);
-    let note = "too few sessions tell how restless it is";
+    let note = "too little history to know its noise";
     let count = |arguments: &[&str]| crafted.ends(0, arguments).out.matches(note).count();
     let plain = crafted.ends(0, &["check"]).out;
     assert!(plain.contains(&format!("\nof all that was judged: {note}")), "{plain}");

@@ -135,7 +135,7 @@ fn what_the_history_refuses_is_named_and_keeps_nothing_else_from_it() {
     shouted.suite = "CPU".to_owned();
     std::sync::Arc::make_mut(&mut shouted.measurements[0].benchmark).suite = "CPU".to_owned();
     sandbox.write("in/shouted.json", &text(&shouted));
-    let words = ["`in/shouted.json`", "`history/v1/CPU` cannot be recorded beside `history/v1/cpu`", "hint: spell it"];
+    let words = ["`in/shouted.json`", "`history/v1/CPU` cannot be recorded next to `history/v1/cpu`", "hint: spell it"];
     sandbox.sprag(&["history", "add", "in"]).expect(2).says(&words).says(&["nothing was recorded"]);
     assert_eq!(sandbox.records("main").len(), 1);
     sandbox.sprag(&["history", "add", "in", "--skip-bad"]).expect(1).says(&words);

@@ -129,7 +129,7 @@ fn what_cannot_be_imported_is_named_and_nothing_is_recorded() {
     };
     check("what.json", "{}", &[], &["cannot tell the format of", "--format", "hyperfine"]);
     check("list.json", r#"[{"name":"a","unit":"s","value":1}]"#, &[], &["several formats", "smaller", "bigger"]);
-    check("list.json", "[]", &["--format", "abacus"], &["`abacus` is no format", "google-benchmark"]);
+    check("list.json", "[]", &["--format", "abacus"], &["unknown import format `abacus`", "google-benchmark"]);
     check(
         "cut.json",
         r#"{"results": [{"command": "a", "mean": 1"#,

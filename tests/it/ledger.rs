@@ -123,7 +123,7 @@ fn a_regression_that_came_later_is_not_what_was_accepted() {
     // Of an event that nobody tells nothing is accepted, and `trend` says so.
     sandbox.write(FILE, &entry("e-404404", 0.9, (days_ago(10), in_days(30))));
     check(&sandbox, &[]).expect(1);
-    sprag(&sandbox, &["trend"]).expect(0).says(&["ledger/2026.toml:1 accepts `e-404404`", "answers for nothing"]);
+    sprag(&sandbox, &["trend"]).expect(0).says(&["ledger/2026.toml:1 accepts `e-404404`", "it has no effect"]);
     // What is held against the commit right after the change is another thing than the change.
     sandbox.write(FILE, &entry(&event, 0.9, (days_ago(10), in_days(30))));
     let bad = told["events"].as_array().expect("a list").iter().find(|one| one["id"] == event.as_str());

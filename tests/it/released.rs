@@ -33,7 +33,7 @@ facts = ["cpu_model"]
 producer = "sprag weekly"
 [[item]]
 id = "events"
-title = "No regression stands open"
+title = "No regression is open"
 rule = "events_resolved"
 producer = "sprag trend"
 [[item]]

@@ -18,11 +18,11 @@ pub(crate) fn constants() -> Constants {
             ("points from which on a ramp is a drift", Figure::Count(drifts::WIDE)),
             ("deviance within which a place is in the range of a change", Figure::Number(position::NEARLY)),
             ("deviance that a border of environments is likelier by, 100 to 1", Figure::Number(position::OF_BORDER)),
+            ("score below which a reported change is withdrawn; 1 reports it again", Figure::Number(context::RETAINED)),
             (
-                "score below which a change that was told before is taken back; 1 tells it anew",
-                Figure::Number(context::RETAINED),
+                "points after a change for which its minimum detectable effect is given",
+                Figure::Count(detectable::POINTS_AFTER),
             ),
-            ("points after a change for which “could see” is told", Figure::Count(detectable::POINTS_AFTER)),
         ],
     }
 }

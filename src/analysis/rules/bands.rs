@@ -86,7 +86,7 @@ pub fn decide(fail: f64, warn: f64, evidence: &Evidence) -> Decision {
     let overlap = both.is_some_and(|(base, current)| base.0 <= current.1 && current.0 <= base.1);
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let worse = |limits: &str| format!("{} worse, {limits}", percent(worsening));
-    let bands = format!("where {} is told of and {} fails", percent(warn), percent(fail));
+    let bands = format!("where {} warns and {} fails", percent(warn), percent(fail));
     let (verdict, note) = match band(worsening, fail, warn) {
         Band::Regressed if overlap => {
             let limit = format!("beyond the {} that are allowed", percent(fail));
@@ -199,7 +199,7 @@ mod tests {
         check(Better::Higher, 98.1, Verdict::Unchanged, false);
         check(Better::Higher, 102.1, Verdict::Improved, false);
         let note = judged(Better::Lower, 100.0, 103.0).note.expect("it is in the warning band");
-        assert_eq!(note, "in the warning band: 3.0 % worse, where 2.0 % is told of and 5.0 % fails");
+        assert_eq!(note, "in the warning band: 3.0 % worse, where 2.0 % warns and 5.0 % fails");
         assert_eq!(judged(Better::Lower, 100.0, 103.0).allowed, Some(105.0));
     }
 

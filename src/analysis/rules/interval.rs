@@ -78,8 +78,8 @@ fn assumption(tolerance: f64, evidence: &Evidence) -> Option<String> {
     let assumed = evidence.restlessness.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())?;
     let (moves, allowed) = (per_cent(assumed.deviation), per_cent(tolerance));
     Some(format!(
-        "too few sessions tell how restless it is: {moves} is assumed, and up to {allowed} tolerated; a base taken anew \
-         from three sessions on learns it"
+        "too little history to know its noise: {moves} is assumed, so changes up to {allowed} pass; take the base anew \
+         after three sessions"
     ))
 }
 
@@ -111,7 +111,7 @@ fn sign(better: Better) -> f64 {
 /// What is known of the effect, or why nothing can be said.
 fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
     let sign = sign(evidence.better);
-    let refuse = |value: f64, what: &str| Err(format!("{what} is {value}, and no ratio to it can be told"));
+    let refuse = |value: f64, what: &str| Err(format!("{what} is {value}, so there is no ratio to it"));
     for (side, what) in [(&evidence.base, "the baseline"), (&evidence.current, "the current value")] {
         if !(side.value.is_finite() && side.value > 0.0) {
             return refuse(side.value, what);
@@ -164,7 +164,7 @@ fn quantile(p: f64, freedom: f64) -> f64 {
 
 /// Why an interval cannot tell.
 fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
-    let limits = format!("the interval reaches over the tolerance of {}", per_cent(tolerance));
+    let limits = format!("the interval crosses the tolerance of {}", per_cent(tolerance));
     format!("{limits}; {}", advice(tolerance, evidence, estimate, p))
 }
 
@@ -192,7 +192,7 @@ fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> S
     match useful.get(useful.partition_point(|more| reach(*more) >= distance)) {
         Some(more) if is_paired => Remedy::Pairs(*more).words(),
         Some(more) => Remedy::Runs(*more).words(),
-        None if is_paired => "more processes would hardly settle it".to_owned(),
+        None if is_paired => "more processes are unlikely to settle it".to_owned(),
         None => Remedy::Turns.words(),
     }
 }
@@ -281,12 +281,12 @@ mod tests {
     fn doubt_says_why_and_what_would_settle_it() {
         let ratios = [1.01, 1.02, 1.03, 1.04, 1.05];
         let decision = decide(TOLERANCE, &pairs(&ratios, Better::Lower));
-        let told = "the interval reaches over the tolerance of 2 %; about 14 more pairs of processes would settle it";
+        let told = "the interval crosses the tolerance of 2 %; about 14 more pairs of processes would settle it";
         assert_eq!(reason(&decision), told);
         let few = decide(TOLERANCE, &pairs(&[1.5, 1.5], Better::Lower));
         assert_eq!(reason(&few), "2 of the 3 pairs of processes that an interval needs");
         let never = decide(TOLERANCE, &pairs(&[0.5, 1.0, 2.1], Better::Lower));
-        assert!(reason(&never).ends_with("more processes would hardly settle it"), "{never:?}");
+        assert!(reason(&never).ends_with("more processes are unlikely to settle it"), "{never:?}");
     }
 
     #[test]
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn what_cannot_be_told_never_passes() {
         let zero = decide(TOLERANCE, &stored((0.0, 1), (1.0, 1), 0.01, 7.0, 8));
-        assert_eq!(reason(&zero), "the baseline is 0, and no ratio to it can be told");
+        assert_eq!(reason(&zero), "the baseline is 0, so there is no ratio to it");
         let nan = decide(TOLERANCE, &stored((1.0, 1), (f64::NAN, 1), 0.01, 7.0, 8));
         assert!(reason(&nan).contains("the current value is NaN"));
         let mut memory = stored((1.0, 1), (1.0, 1), 0.1, 4.0, 0);

@@ -31,9 +31,10 @@ impl Remedy {
             Remedy::Pairs(1) => "about 1 more pair of processes would settle it".to_owned(),
             Remedy::Pairs(more) => format!("about {more} more pairs of processes would settle it"),
             Remedy::Turns => {
-                "more runs would hardly settle it, builds that take turns may: `sprag compare A B --measure`".to_owned()
+                "more runs are unlikely to settle it, builds that take turns may: `sprag compare A B --measure`"
+                    .to_owned()
             }
-            Remedy::TurnsAlone => "builds that take turns can be told apart: `sprag compare A B --measure`".to_owned(),
+            Remedy::TurnsAlone => "compare builds that take turns: `sprag compare A B --measure`".to_owned(),
         }
     }
 

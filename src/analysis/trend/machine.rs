@@ -94,7 +94,7 @@ pub(super) fn signs(
     if !beside.is_empty() {
         signs.is_machine = true;
         let names: Vec<&str> = beside.into_iter().collect();
-        signs.sentences.push(format!("What kernels are held against moved, too: {}.", names.join(", ")));
+        signs.sentences.push(format!("Control or calibration kernels moved, too: {}.", names.join(", ")));
     }
     tell_many(&mut signs, cluster, all, measured, elsewhere);
     signs
@@ -189,7 +189,7 @@ fn of_commit(cluster: &Cluster, all: &[SeriesChanges<'_>], measured: &[usize]) -
     let mut beside = measured.iter().map(|number| &all[*number]).filter(|found| found.series.is_auxiliary());
     let has_moved = cluster.members().iter().any(|member| all[member.found].series.is_auxiliary());
     let would_be_seen = |found: &SeriesChanges<'_>| found.detectable().is_some_and(|least| least <= size);
-    (!has_moved && beside.any(would_be_seen)).then_some("what kernels are held against stayed")
+    (!has_moved && beside.any(would_be_seen)).then_some("control and calibration kernels stayed")
 }
 
 /// The probability that the change lies between two points of different environments, and the first such border.

@@ -91,7 +91,7 @@ fn another_machine_that_stayed_and_controls_say_whose_doing_it_is() {
     let mut control = moved("control", Metric::ratio(), 1.0, 30);
     control.role = Role::Control;
     let (event, signs) = only([series.clone(), vec![control.clone()], stayed.clone()].concat());
-    assert!(event.is_ongoing_regression() && signs.contains("held against stayed"), "{signs}");
+    assert!(event.is_ongoing_regression() && signs.contains("control and calibration kernels stayed"), "{signs}");
     control.points.iter_mut().for_each(|point| point.value = point.value.powi(40));
     assert_eq!(only([series.clone(), vec![control.clone()], stayed].concat()).0.kind, EventKind::Environment);
     // That it moved is enough, whoever else was there.

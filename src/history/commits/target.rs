@@ -146,7 +146,7 @@ fn configured_branch(repository: &Repository, name: &str) -> Result<Target, Hist
         Err(error) => return Err(failed("read the ref of the history")(error)),
     };
     if !reference.starts_with("refs/heads/") {
-        return Err(bad("it stands for something that is no branch"));
+        return Err(bad("it points to something that is no branch"));
     }
     let remote = remote_branch(repository, &reference);
     Ok(Target { reference, remote, configured: true })

@@ -73,7 +73,7 @@ impl Quarantine {
             };
             aside.contents.insert(id);
             if !path.rsplit('/').next().is_some_and(|name| recorded.contains(name)) {
-                let what = "stands for a file that could not be read and that the history has nowhere else";
+                let what = "marks a file that could not be read and is nowhere else in the history";
                 let advice = if promises.cover(id) {
                     format!("{FETCH_ALL}; then `sprag history fsck --repair` brings it back")
                 } else {

@@ -151,7 +151,7 @@ fn paths_that_are_alike_are_refused() {
     append(&store, &target, &[of_suite("cpu")], minute(1)).unwrap();
     let head = fixture.head();
     let error = append(&store, &target, &[of_suite("Cpu")], minute(1)).unwrap_err();
-    assert!(error.to_string().contains("`history/v1/Cpu` cannot be recorded beside `history/v1/cpu`"), "{error}");
+    assert!(error.to_string().contains("`history/v1/Cpu` cannot be recorded next to `history/v1/cpu`"), "{error}");
     assert!(error.hint().unwrap().contains("macOS"));
     assert_eq!((fixture.head(), fixture.status()), (head, String::new()));
     append(&store, &target, &[of_suite("cpu2")], minute(1)).unwrap();
@@ -160,5 +160,5 @@ fn paths_that_are_alike_are_refused() {
     fixture.commit("History/notes", "x\n", "Add notes");
     let store = fixture.store();
     let error = append(&store, &target, &[of_suite("cpu")], minute(1)).unwrap_err().to_string();
-    assert!(error.contains("`history` cannot be recorded beside `History`"), "{error}");
+    assert!(error.contains("`history` cannot be recorded next to `History`"), "{error}");
 }

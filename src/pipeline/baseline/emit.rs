@@ -174,7 +174,7 @@ fn refuse_to_shrink(place: &Place<'_>, new: &Baseline) -> crate::Result<()> {
     .into())
 }
 
-/// `learnt from 5 sessions: tolerances from 2 % to 7 %; as restless as now, 8 sessions allow 2 % to 5 %`; `sessions` are
+/// `learnt from 5 sessions: tolerances from 2 % to 7 %; with the same noise, 8 sessions allow 2 % to 5 %`; `sessions` are
 /// those that hold a metric, by its key.
 fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usize>) -> String {
     let is_by_noise = |key: &str| policy.choice(key) == Choice::Learnt;
@@ -199,8 +199,8 @@ fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usiz
     if assumed == metrics.len() {
         let more = text::count(FEWEST_SESSIONS.saturating_sub(most).max(1), "more session");
         return format!(
-            "{seen} of it: how much it moves from session to session is assumed, tolerances {tolerances}; with {more}, an \
-             hour apart or more, it is learnt"
+            "only {seen}: its noise is assumed, tolerances {tolerances}; with {more}, an hour or more apart, it is \
+             learnt"
         );
     }
     let mut words = format!("learnt from {seen}: tolerances {tolerances}");
@@ -214,7 +214,7 @@ fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usiz
             Some(session_noise::tolerance(&noise, MOST_SESSIONS, interval::CONFIDENCE))
         };
         let then = span(metrics.iter().filter_map(with_all));
-        words.push_str(&format!("; as restless as now, {MOST_SESSIONS} sessions allow {then}"));
+        words.push_str(&format!("; with the same noise, {MOST_SESSIONS} sessions allow {then}"));
     }
     words
 }

@@ -29,7 +29,7 @@ pub(super) fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> St
     );
     let counts = gate.counts().words();
     let place = match result.processors.as_slice() {
-        [] => "where the system chose".to_owned(),
+        [] => "not pinned to a processor".to_owned(),
         [one] => format!("on processor {one}"),
         list => format!("in turns on processors {}", list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
     };

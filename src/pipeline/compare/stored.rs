@@ -86,7 +86,7 @@ fn currents(
             RunFile::Run(run) => vec![*run],
             RunFile::Baseline(_) => {
                 return Err(Advice {
-                    message: format!("`{}` is a baseline, and what is held against something is a run", path.display()),
+                    message: format!("`{}` is a baseline, and the side to judge must be a run", path.display()),
                     hint: "turn the two sides around, or name a run".to_owned(),
                 }
                 .into());
@@ -101,7 +101,7 @@ fn currents(
         }
         Against::Usual | Against::Baseline | Against::History => {
             return Err(Advice {
-                message: format!("`{}` names what a run is held against, not a run", text::printable(&request.other)),
+                message: format!("`{}` names a base to compare with, not a run", text::printable(&request.other)),
                 hint: "name a commit, a tag or a run file as the second side".to_owned(),
             }
             .into());

@@ -47,7 +47,7 @@ fn take<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Baseline> {
 /// How long a waiver holds.
 const WAIVED: TimeDelta = TimeDelta::days(60);
 
-const CHECKLIST: &str = r#"# What must hold before a release goes. No status stands here: each is derived by the rule of its item.
+const CHECKLIST: &str = r#"# What must hold before a release goes. This file holds no status: each is derived by the rule of its item.
 schema_version = 1
 
 [[item]]
@@ -81,7 +81,7 @@ producer = "sprag weekly"
 
 [[item]]
 id = "events"
-title = "No regression stands open"
+title = "No regression is open"
 rule = "events_resolved"
 producer = "sprag trend"
 

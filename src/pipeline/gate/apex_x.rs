@@ -91,8 +91,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
     // Without a metric it could be a baseline as well as a report.
     let metrics = |file: &File| file.value.get("metrics").and_then(Json::fields).map_or(0, <[_]>::len);
     if let Some(file) = report.as_ref().filter(|file| holds_baseline(&file.value) && metrics(file) > 0) {
-        let message =
-            format!("`{}` is a baseline of Apex-X, and what is held against something is a report", file.shown);
+        let message = format!("`{}` is a baseline of Apex-X, and the file to judge must be a report", file.shown);
         return Err(Advice { message, hint: format!("turn the two sides around, as in `{usage}`") }.into());
     }
     let Some(baseline) = baseline.filter(|file| holds_baseline(&file.value)) else { return Ok(None) };
@@ -353,7 +352,7 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
     }
     if let Some(other) = report_suite(&baseline.value).filter(|other| *other != suite) {
         let message = format!("`{shown}` is of `{}`, and `{}` of `{}`", other.name(), report.shown, suite.name());
-        return Err(Advice { message, hint: "a report is held against a baseline of its own suite".to_owned() });
+        return Err(Advice { message, hint: "compare a report with a baseline of its own suite".to_owned() });
     }
     for file in [report, baseline] {
         if let Some(version) = file.value.get("schema_version").filter(|version| version.plain_number() != Some(SCHEMA))

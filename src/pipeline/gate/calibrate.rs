@@ -79,8 +79,8 @@ pub fn terminal(found: &Calibration) -> String {
     }
     let pairs = found.pairs;
     let mut text = format!(
-        "{} series of {} on {}: {} pairs of sessions of one commit, {} of neighbouring commits without a step between; left out: \
-         {} at a step, {} too near an end to tell\n",
+        "{} series of {} on {}: {} pairs of sessions of one commit, {} of neighbouring commits without a step. \
+         Left out: {} at a step, {} too near an end\n",
         found.series,
         of(&found.suites),
         of(&found.machines),
@@ -103,7 +103,7 @@ pub fn terminal(found: &Calibration) -> String {
     let silent: BTreeSet<(&str, &str)> =
         found.rules.iter().filter_map(|rule| Some((rule.rule.as_str(), rule.silent.as_deref()?))).collect();
     for (rule, reason) in silent {
-        text.push_str(&format!("nothing can be said of {rule}: {reason}\n"));
+        text.push_str(&format!("{rule} cannot be replayed: {reason}\n"));
     }
     if found.resampled_series > 0 {
         text.push_str(&format!(

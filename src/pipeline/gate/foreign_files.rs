@@ -87,7 +87,7 @@ pub(super) fn pair_of(folder: &Path, base: &str, other: &str) -> crate::Result<O
 pub(super) fn refuse_itself(folder: &Path, pair: &Pair) -> Result<(), Advice> {
     let real = |output: &Output| fs::canonicalize(folder.join(&output.name)).ok();
     if real(&pair.baseline).is_some_and(|base| real(&pair.current) == Some(base)) {
-        let message = format!("`{}` is held against itself", pair.current.name);
+        let message = format!("`{}` is compared with itself", pair.current.name);
         return Err(Advice { message, hint: "name the file of another run".to_owned() });
     }
     Ok(())
@@ -234,7 +234,7 @@ fn sides(output: &Output, entries: Vec<Entry>) -> crate::Result<Sides> {
             }
         };
         if sides.insert(entry.series, side).is_some() {
-            let message = format!("{shown} comes more than once, and which of them counts cannot be told");
+            let message = format!("{shown} comes more than once, so it is unclear which one applies");
             return Err(Advice { message, hint: "leave one of each name in the file".to_owned() }.into());
         }
     }

@@ -44,11 +44,11 @@ impl Bases<'_> {
         let RecordedRun { path, run: base, .. } = given;
         if base.suite != run.suite {
             let message = format!("`{path}` is a run of the suite `{}`, not of `{}`", base.suite, run.suite);
-            let hint = "a run is held against one of its own suite".to_owned();
+            let hint = "compare a run with one of its own suite".to_owned();
             return Err(Advice { message, hint }.into());
         }
         if base == run {
-            let message = format!("`{}` is the run that is judged itself", text::printable(path));
+            let message = format!("`{}` is the run to judge itself", text::printable(path));
             let hint = "name another run, a commit, a tag, `baseline` or `history`".to_owned();
             return Err(Advice { message, hint }.into());
         }
@@ -70,7 +70,7 @@ impl Bases<'_> {
         let sha = sha.as_deref();
         let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
         if sha.is_some() && run.commit.as_ref().is_some_and(|own| Some(own.sha.as_str()) == sha && !own.dirty) {
-            let message = format!("`{}` is {short}, the commit that is judged itself", text::printable(revision));
+            let message = format!("`{}` is {short}: both sides are the same commit", text::printable(revision));
             let hint = "name an earlier commit, a tag, `baseline` or `history`".to_owned();
             return Err(Advice { message, hint }.into());
         }

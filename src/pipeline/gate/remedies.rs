@@ -90,7 +90,7 @@ impl Remedies {
                 Some(if self.turns { words + turns } else { words })
             }
             (Remedy::Turns | Remedy::TurnsAlone, _) if self.turns => Some(words),
-            (Remedy::Turns, _) => Some("more runs would hardly settle it".to_owned()),
+            (Remedy::Turns, _) => Some("more runs are unlikely to settle it".to_owned()),
             (Remedy::TurnsAlone, _) => None,
         }
     }
@@ -116,7 +116,7 @@ mod tests {
         let turns = format!("{alone}; builds that take turns may, too: `sprag compare A B --measure`");
         check(Runs::None, true, three, Some(&turns));
         check(Runs::Here, true, Remedy::Turns, Some(&Remedy::Turns.words()));
-        check(Runs::None, false, Remedy::Turns, Some("more runs would hardly settle it"));
+        check(Runs::None, false, Remedy::Turns, Some("more runs are unlikely to settle it"));
         check(Runs::None, false, Remedy::TurnsAlone, None);
         check(Runs::Here, true, Remedy::TurnsAlone, Some(&Remedy::TurnsAlone.words()));
     }

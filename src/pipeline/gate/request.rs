@@ -67,7 +67,7 @@ impl CheckRequest {
         vec![
             NamedFile::read("--run", self.run.as_deref(), "the run that is judged"),
             NamedFile::read("--baseline", self.baseline.as_deref(), "its baseline"),
-            NamedFile::read("--against", self.against.as_deref().map(Path::new), "what it is held against"),
+            NamedFile::read("--against", self.against.as_deref().map(Path::new), "what it is compared with"),
             NamedFile::read("--policy", self.gate.policy.as_deref(), "the policy"),
         ]
     }
@@ -78,7 +78,7 @@ impl CompareRequest {
     pub fn inputs(&self) -> Vec<NamedFile<'_>> {
         vec![
             NamedFile::read("the base", Some(Path::new(&self.base)), "the base"),
-            NamedFile::read("the other side", Some(Path::new(&self.other)), "what is held against it"),
+            NamedFile::read("the other side", Some(Path::new(&self.other)), "what is compared with it"),
             NamedFile::read("--policy", self.gate.policy.as_deref(), "the policy"),
         ]
     }

@@ -40,7 +40,7 @@ pub fn table_text(suite: &SuiteGate, only_changed: bool) -> String {
 fn head(suite: &SuiteGate) -> String {
     let Some(machine) = &suite.machine else {
         let why = suite.reason.as_deref().unwrap_or("it has no run");
-        let base = if suite.has_base { format!(", held against {}", suite.against) } else { String::new() };
+        let base = if suite.has_base { format!(", compared with {}", suite.against) } else { String::new() };
         return format!("{}: {why}{base}", suite.suite);
     };
     let commit = match &suite.commit {
@@ -53,17 +53,21 @@ fn head(suite: &SuiteGate) -> String {
         Some(RunStatus::Ok) => format!("{head}, without a baseline: {}", suite.against),
         Some(status) => {
             let reason = suite.reason.as_deref().unwrap_or("no reason given");
-            let base = if suite.has_base { format!("; held against {}", suite.against) } else { String::new() };
+            let base = if suite.has_base { format!("; compared with {}", suite.against) } else { String::new() };
             format!("{head}: {}, {reason}{base}", status.word())
         }
         None => head,
     }
 }
 
-/// `all 12 together: +1.2 % (+0.4 to +2.0)`.
+/// `geometric mean of 12 benchmarks: +1.2 % (+0.4 to +2.0); positive is worse`.
 fn mean_words(mean: &MeanChange) -> String {
     let interval = mean.interval.map_or(String::new(), |interval| format!(" ({})", text::percent_interval(interval)));
-    format!("all {} together: {}{interval}, worse where above zero", mean.benchmarks, text::percent(mean.change))
+    format!(
+        "geometric mean of {} benchmarks: {}{interval}; positive is worse",
+        mean.benchmarks,
+        text::percent(mean.change)
+    )
 }
 
 /// One row a comparison; nothing for none.
@@ -71,7 +75,7 @@ fn table(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
     }
-    let head = ["verdict", "benchmark", "metric", "baseline", "current", "change", "interval", "allowed", "could see"];
+    let head = ["verdict", "benchmark", "metric", "baseline", "current", "change", "interval", "allowed", "detectable"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for comparison in comparisons {
         // Zero has no size that a unit could be chosen by.

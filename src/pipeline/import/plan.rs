@@ -278,8 +278,8 @@ impl<'a> Plan<'a> {
         }
         if self.cut_short > 0 {
             note(&format!(
-                "the source names the commit of {} by the start of an id that is not in this repository: recorded \
-                 without a commit; `git fetch` may bring it, or `--commit` names one",
+                "the source names the commit of {} by the start of an id that is not in this repository. No commit is \
+                 recorded; `git fetch` may bring it, or `--commit` names one",
                 count(self.cut_short, "run")
             ));
         }

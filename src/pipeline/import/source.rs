@@ -72,7 +72,7 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
     let names = || registry::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = named {
         return registry::named(name).ok_or_else(|| {
-            let message = format!("`{name}` is no format that can be imported");
+            let message = format!("unknown import format `{name}`");
             Advice { message, hint: format!("the formats are {}", names()) }.into()
         });
     }

@@ -13,7 +13,7 @@ const NUMBERS: [usize; 6] = [1, 2, 4, 5, 6, 8];
 /// A run as a table for a terminal: kernels, then what shows how far the run can be trusted, then what failed.
 pub fn table(run: &Run) -> String {
     let mut table = format!("{}\n", text::printable(&heading(run)));
-    let head = ["benchmark", "time", "ratio", "95 % interval", "could see", "of limit", "throughput", "parity"];
+    let head = ["benchmark", "time", "ratio", "95 % interval", "detectable", "of limit", "throughput", "parity"];
     let is_counted = run.measurements.iter().any(|one| one.estimate(INSTRUCTIONS).is_some());
     let more = is_counted.then_some("instructions");
     let (auxiliary, kernels): (Vec<&Measurement>, Vec<&Measurement>) =

@@ -15,8 +15,8 @@ use sprag_model::verdict::{Comparison, Verdict};
 pub const INTERVAL: Rule = Rule::Interval { tolerance: interval::TOLERANCE };
 
 /// Why the rule `interval` cannot hold what was stored against what was measured now.
-const APART: &str = "the processes of the two sides took no turns, so that they make no pairs: `compare_sections` holds two \
-                     sections of the same processes against each other by this rule, and `rank` judges what is stored";
+const APART: &str = "the processes of the two sides took no turns, so they make no pairs: use the rule `rank`, or \
+                     `compare_sections` for two sections of the same processes";
 
 /// Whether the processes of both sides are the same ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Judge {
             faults.push(format!("the rule `{}` has the `{name}` {value}: {allowed}", self.rule.name()));
         }
         if names(baseline).is_empty() {
-            faults.push("the baseline has no samples, so nothing is held against anything".to_owned());
+            faults.push("the baseline has no samples, so nothing was compared".to_owned());
         }
         if let Some(section) = baseline.iter().find_map(PerformanceData::empty_section) {
             faults.push(format!("the section `{section}` of the baseline is empty"));

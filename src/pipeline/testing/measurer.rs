@@ -20,7 +20,7 @@ const SHORTEST_CALL: f64 = 5e-9;
 const MOST_PREEMPTED: f64 = 0.10;
 
 /// What speaks against the samples of a single process.
-pub(crate) const IN_PROCESS: &str = "in-process: one process, so that its layout and luck count as one";
+pub(crate) const IN_PROCESS: &str = "in-process: one process, so its layout and luck are one sample";
 
 /// How long and how often is measured.
 #[derive(Clone, Debug, PartialEq)]

@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_share_of_zero_is_not_given() {
-        let reason = "the baseline is 0, and no ratio to it can be told".to_owned();
+        let reason = "the baseline is 0, so there is no ratio to it".to_owned();
         let zero = Effect { change: 0.0, interval: None, detectable: Some(0.02) };
         let comparison = Comparison {
             metric: Metric { name: "allocations".to_owned(), unit: Unit::One, better: Better::Lower },

@@ -141,7 +141,7 @@ fn checks(run: &Run) -> (Section, String) {
     others.sort_by_key(|one| Mark::of_parity(&one.parity).tone != Tone::Worse);
     let note = match (plain.len(), others.len()) {
         (0, _) => String::new(),
-        (1, 0) => "What was measured is bit-equal with its reference.".to_owned(),
+        (1, 0) => "The one benchmark is bit-equal with its reference.".to_owned(),
         (plain, 0) => format!("All {} benchmarks are bit-equal with their references.", count(plain)),
         (1, _) => "One more is bit-equal with its reference.".to_owned(),
         (plain, _) => format!("{} more are bit-equal with their references.", count(plain)),

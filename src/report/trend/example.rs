@@ -205,7 +205,7 @@ fn environment() -> Event {
         kind: EventKind::Environment,
         machine_signs: vec![
             "The environment changed where the levels did.".to_owned(),
-            "What kernels are held against moved, too: cpu/calibration @calibration.".to_owned(),
+            "Control or calibration kernels moved, too: cpu/calibration @calibration.".to_owned(),
         ],
         facts: vec![fact("compiler", "rustc 1.94.0", "rustc 1.95.0"), fact("microcode", "none", "0xa0011d5")],
         machines: vec![machine(2)],

@@ -22,8 +22,11 @@ pub fn parse() -> Cli {
 /// Measure compute kernels, record every result in git, and find what got slower.
 #[derive(Debug, Parser)]
 #[command(name = "sprag", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done or pass; 1 regressed or a check failed; 2 usage, or it could not work; \
-    3 inconclusive, not comparable or no baseline (check and compare); 4 integrity; 5 could not measure.")]
+#[command(
+    after_help = "Exit codes:\n  0  done, or passed\n  1  regressed, or a check failed\n  2  wrong usage, or an error\n  \
+    3  inconclusive, not comparable or no baseline (check and compare)\n  4  data are damaged or were changed\n  \
+    5  could not measure"
+)]
 pub struct Cli {
     /// Run as if started in this folder.
     #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER")]

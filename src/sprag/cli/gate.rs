@@ -19,8 +19,9 @@ pub struct CheckArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// The run to judge: a record file, results of another tool, or a report of Apex-X, a text of Criterion or a ground
-    /// truth of tt-metal (default: the newest run of this machine at HEAD).
+    /// The run to judge: a file (default: the newest run of this machine at HEAD).
+    ///
+    /// It may be a record, results of another tool, a report of Apex-X, a text of Criterion or a ground truth of tt-metal.
     #[arg(long, value_name = "FILE", conflicts_with = "measure")]
     pub run: Option<PathBuf>,
     /// Measure now instead of using a recorded run. Nothing is recorded.

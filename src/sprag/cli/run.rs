@@ -123,8 +123,9 @@ pub struct RunArgs {
     ///
     /// Of a CPU suite one more process times single calls of `infer`, `tile_pack`, `tile_unpack` and `fusion_gate` (small
     /// profile, fast forms, one thread), whatever `--filter` says. A kernel that is wrong gives no report and exit code 1.
+    ///
     /// Of a GPU suite one more process times single calls of all kernels in both forms, at the sizes of the fixed profile
-    /// or those that options name; where that cannot be had, the report says why. Of a suite of TensorRT it is the sweep over shapes, of what was measured for the record.
+    /// or those that options name. If they cannot be timed, the report says why. For TensorRT it is the recorded sweep.
     #[arg(long, visible_alias = "output-json", value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// How the report of `--output` is timed.

@@ -73,7 +73,7 @@ pub struct TrendArgs {
     /// Order points by all commits, including merged branches.
     #[arg(long)]
     pub all_parents: bool,
-    /// The time that counts as now, in RFC 3339, such as 2026-05-31T12:00:00Z.
+    /// The time to treat as now, in RFC 3339, such as 2026-05-31T12:00:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub as_of: Option<DateTime<Utc>>,
     /// The window of the largest changes and the geometric means, in days.

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-/// A word, what it does, and what it stands for.
+/// A word, its help, and its value.
 pub(super) type Word<T> = (&'static str, &'static str, T);
 
 /// Reads one of these words.
