@@ -10,14 +10,14 @@ const DETECT: &str = "auto";
 type Detected = Result<Option<Shard>, String>;
 
 /// A variable of the environment by name.
-type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A build system that may give a job its part.
 struct System {
     name: &'static str,
     /// What it sets, for people.
     variables: &'static str,
-    ask: fn(Lookup<'_>) -> Detected,
+    ask: fn(Variable<'_>) -> Detected,
 }
 
 const SYSTEMS: [System; 4] = [
@@ -44,7 +44,7 @@ pub fn wanted(option: Option<&str>) -> Result<Option<Shard>, Advice> {
 }
 
 /// The shard that the environment tells of.
-fn detect(environment: Lookup<'_>) -> Result<Shard, Advice> {
+fn detect(environment: Variable<'_>) -> Result<Shard, Advice> {
     let lookup = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
     let hint = "give it as `--shard i/n` or in SPRAG_SHARD=i/n; on GitHub set STRATEGY_JOB_INDEX to \
                 ${{ strategy.job-index }} and STRATEGY_JOB_TOTAL to ${{ strategy.job-total }}";
@@ -72,20 +72,20 @@ fn detect(environment: Lookup<'_>) -> Result<Shard, Advice> {
     }
 }
 
-fn buildkite(lookup: Lookup<'_>) -> Detected {
+fn buildkite(lookup: Variable<'_>) -> Detected {
     counted_from_zero(lookup, "BUILDKITE_PARALLEL_JOB", &["BUILDKITE_PARALLEL_JOB_COUNT"])
 }
 
-fn kubernetes(lookup: Lookup<'_>) -> Detected {
+fn kubernetes(lookup: Variable<'_>) -> Detected {
     counted_from_zero(lookup, "JOB_COMPLETION_INDEX", &["JOB_COMPLETIONS", "SPRAG_SHARDS"])
 }
 
-fn github(lookup: Lookup<'_>) -> Detected {
+fn github(lookup: Variable<'_>) -> Detected {
     counted_from_zero(lookup, "STRATEGY_JOB_INDEX", &["STRATEGY_JOB_TOTAL"])
 }
 
 /// An index from 0 in one variable, the count in the first of others that is set.
-fn counted_from_zero(lookup: Lookup<'_>, index: &str, counts: &[&str]) -> Detected {
+fn counted_from_zero(lookup: Variable<'_>, index: &str, counts: &[&str]) -> Detected {
     let count = counts.iter().find(|name| lookup(name).is_some());
     match (number(lookup, index)?, count) {
         (None, None) => Ok(None),
@@ -99,7 +99,7 @@ fn counted_from_zero(lookup: Lookup<'_>, index: &str, counts: &[&str]) -> Detect
 }
 
 /// A task of an array `MIN-MAX:STEP`. An array that is a list (`1,3,7`) does not tell a task its place.
-fn slurm(lookup: Lookup<'_>) -> Detected {
+fn slurm(lookup: Variable<'_>) -> Detected {
     let of = |name: &str| number(lookup, &format!("SLURM_ARRAY_TASK_{name}"));
     let (id, low, high, step, count) = (of("ID")?, of("MIN")?, of("MAX")?, of("STEP")?, of("COUNT")?);
     let Some(id) = id else {
@@ -123,7 +123,7 @@ fn slurm(lookup: Lookup<'_>) -> Detected {
         .map_err(|()| format!("SLURM_ARRAY_TASK_ID {id} is not of the array from {low} by {step}, {many} tasks"))
 }
 
-fn number(lookup: Lookup<'_>, name: &str) -> Result<Option<u64>, String> {
+fn number(lookup: Variable<'_>, name: &str) -> Result<Option<u64>, String> {
     lookup(name).map(|text| text.trim().parse().map_err(|_| format!("{name} is `{text}`, no number"))).transpose()
 }
 
