@@ -95,7 +95,7 @@ pub fn choose(
         let is_asked =
             |one: &Entry| machines.iter().any(|(suite, machine)| one.suite() == *suite && one.machine() == machine);
         let nearest = records.near(short, &is_asked)?;
-        let nothing = format!("the history has no whole run of this machine at {commit}");
+        let nothing = format!("the history has no complete run of this machine at {commit}");
         let (message, hint) = match (missing.is_empty(), filtered.is_empty()) {
             (true, true) => (nothing, "measure it with `sprag run --record`, or name a run file with `--run`"),
             (false, _) => (

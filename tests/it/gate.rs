@@ -157,7 +157,7 @@ fn a_partial_run_is_no_run_of_the_suite() {
         let words =
             [newest.as_str(), "of cpu (`--filter pack`); a gate needs a run without `--filter`", "hint: measure all"];
         let ended = crafted.ends(2, command).says(&words);
-        assert!(!ended.err.contains("no whole run"), "{}", ended.err);
+        assert!(!ended.err.contains("no complete run"), "{}", ended.err);
     }
 }
 
@@ -182,7 +182,7 @@ fn a_commit_without_a_run_cannot_be_checked() {
     let crafted = with_baseline();
     crafted.sandbox.write("code.rs", "fn main() {}");
     crafted.sandbox.commit("Change the code");
-    let words = ["no whole run of this machine", "sprag run --record"];
+    let words = ["no complete run of this machine", "sprag run --record"];
     crafted.ends(2, &["check"]).says(&words).says(&["hint:"]);
     // Of a suite that is named there is a report all the same.
     crafted.ends(1, &["check", "--suite", "cpu", "--report", "md=gate.md"]).says(&words);

@@ -74,7 +74,7 @@ fn an_unchanged_run_passes_and_nothing_to_hold_it_against_is_doubt() {
     crafted.ends(2, &["check", "--against", "v1.0", "--baseline", "x.json"]);
     // Of the first commit there is nothing before.
     crafted.sandbox.git(&["checkout", "-q", "v1.0"]);
-    crafted.ends(2, &["check", "--against", "history"]).says(&["no whole run of this machine", "hint:"]);
+    crafted.ends(2, &["check", "--against", "history"]).says(&["no complete run of this machine", "hint:"]);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_file_of_one_suite_judges_that_suite() {
     // A run file stands for its suite, too: of what it holds nothing is left at HEAD.
     crafted.sandbox.write("more.json", &crate::run_files::text(&of_other_suite(&crafted)));
     crafted.sandbox.write("sprag.toml", "[suites.more]\nkind = \"cpu\"\n[suites.cpu]\nkind = \"cpu\"\n");
-    crafted.ends(2, &["check", "--against", "more.json"]).says(&["no whole run of this machine"]);
+    crafted.ends(2, &["check", "--against", "more.json"]).says(&["no complete run of this machine"]);
     tells(&crafted.ends(1, &["compare", "more.json", "HEAD"]), &["compare: fail; 1 missing"]);
 }
 

@@ -37,7 +37,7 @@ fn a_bisection_is_told_good_bad_and_cannot_tell() {
     crafted.sandbox.write("code.rs", "// 17");
     crafted.sandbox.commit("Not yet measured");
     let near = "the nearest that has one: ";
-    crafted.ends(125, &bisect).says(&["no whole run of this machine", "hint: ", near, "(1 commit before it)"]);
+    crafted.ends(125, &bisect).says(&["no complete run of this machine", "hint: ", near, "(1 commit before it)"]);
     crafted.ends(125, &["compare", "v1.0", "HEAD", "--bisect"]).says(&["`HEAD` (", "has no recorded run", near]);
     crafted.ends(128, &["compare", "HEAD", "v1.0", "--bisect"]).says(&["`HEAD` (", "has no recorded run"]);
 }
@@ -65,7 +65,7 @@ fn a_bisection_reads_the_branch_that_it_began_on() {
     crafted.change(11, &[("pack", 1.2e-3), ("scan", 2e-3)]);
     // The commit of the code comes before that of its record.
     crafted.sandbox.git(&["checkout", "-q", &old]);
-    crafted.ends(2, &["check", "--against", "history"]).says(&["no whole run of this machine"]);
+    crafted.ends(2, &["check", "--against", "history"]).says(&["no complete run of this machine"]);
     crafted.sandbox.git(&["checkout", "-q", "main"]);
     crafted.sandbox.git(&["bisect", "start", "main", "v1.0"]);
     crafted.sandbox.git(&["checkout", "-q", &old]);

@@ -199,12 +199,12 @@ fn from_revision(
         let first = runs.first().map(|one| one.run.timestamp);
         found.push(match first {
             Some(first) => from_runs(Some(&records), runs, first, policy),
-            None => nothing(format!("the suite `{suite}` has no whole run of this machine at {short}"), false),
+            None => nothing(format!("the suite `{suite}` has no complete run of this machine at {short}"), false),
         });
     }
     if found.iter().all(|one| matches!(one, TakeOutcome::Nothing { .. })) {
         let message =
-            format!("the history has no whole run of this machine at {} ({short})", text::printable(revision));
+            format!("the history has no complete run of this machine at {} ({short})", text::printable(revision));
         let hint = "`sprag history log` lists the runs there are; SPRAG_MACHINE names another machine".to_owned();
         return Err(Advice { message, hint }.into());
     }

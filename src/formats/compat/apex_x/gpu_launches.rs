@@ -158,31 +158,10 @@ fn source(word: &str) -> Option<Source> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::gpu_report::tests::config;
     use super::*;
     use sprag_model::environment::{Environment, Machine};
     use sprag_model::run::{Quality, RunStatus};
-
-    fn config() -> GpuConfig {
-        GpuConfig {
-            batch: 1,
-            channels: 128,
-            height: 128,
-            width: 128,
-            tile_size: 8,
-            kmax: 32,
-            steps: 256,
-            warmup: 10,
-            iters: 50,
-            seed: 123,
-            dtype: "fp16".to_owned(),
-            budget_b1: 16.0,
-            budget_b2: 8.0,
-            budget_total: 32.0,
-            trt_engine_path: String::new(),
-            trt_plugin_lib: String::new(),
-            trt_input_shapes: Vec::new(),
-        }
-    }
 
     fn run(autotune: Vec<Value>) -> Run {
         Run {

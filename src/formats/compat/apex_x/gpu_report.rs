@@ -352,11 +352,11 @@ fn block(name: &str, calls: &Calls, work: f64, label: &str) -> Result<Value, Str
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::compat::apex_x::gpu_markdown::to_markdown;
 
-    fn config() -> GpuConfig {
+    pub(in super::super) fn config() -> GpuConfig {
         GpuConfig {
             batch: 1,
             channels: 128,
