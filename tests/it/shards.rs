@@ -39,7 +39,7 @@ fn a_complete_set_of_shards_is_judged_as_one_run() {
         held.push(ids(&record));
         missing.push(shard);
         if held.len() == 1 {
-            sandbox.sprag(&["check"]).expect(2).says(&["no whole run", "missing", "hint:"]);
+            sandbox.sprag(&["check"]).expect(2).says(&["no complete run", "missing", "hint:"]);
             sandbox.sprag(&["baseline", "emit"]).expect(2).says(&["missing"]);
         }
     }
