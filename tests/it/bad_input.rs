@@ -39,7 +39,7 @@ fn a_bare_repository_takes_records() {
 }
 
 #[test]
-fn on_a_detached_head_the_run_is_kept_and_recorded_later() {
+fn a_run_on_a_detached_head_is_recorded_later() {
     let sandbox = Sandbox::new();
     sandbox.git(&["checkout", "-q", "--detach"]);
     let ended = sandbox.sprag(&["weekly", "--quick"]).expect(2);
@@ -54,7 +54,7 @@ fn on_a_detached_head_the_run_is_kept_and_recorded_later() {
 
 #[cfg(unix)]
 #[test]
-fn a_repository_that_takes_no_objects_is_told_before_measuring() {
+fn an_unwritable_repository_is_refused_before_measuring() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
     let objects = sandbox.project.join(".git/objects");
@@ -72,7 +72,7 @@ fn a_repository_that_takes_no_objects_is_told_before_measuring() {
 }
 
 #[test]
-fn while_a_merge_is_under_way_the_run_is_kept() {
+fn a_run_during_a_merge_stays_pending() {
     let sandbox = Sandbox::new();
     sandbox.git(&["checkout", "-q", "-b", "side"]);
     sandbox.write("a", "side");
@@ -169,7 +169,7 @@ fn a_misspelt_configuration_names_line_and_word() {
 }
 
 #[test]
-fn an_output_folder_that_cannot_be_used_is_told_before_measuring() {
+fn an_unusable_output_folder_is_refused_before_measuring() {
     let sandbox = Sandbox::new();
     sandbox.write("file", "x");
     sandbox.write("mine/thesis.tex", "x");

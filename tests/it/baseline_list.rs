@@ -100,20 +100,20 @@ fn a_diff_tells_what_changed_and_judges_nothing() {
 #[test]
 fn what_is_to_be_committed_holds_the_archive() {
     let crafted = Crafted::with_sessions(5);
-    let told = |arguments: &[&str]| {
+    let printed = |arguments: &[&str]| {
         let out = crafted.ends(0, arguments).out;
         let archived = out.lines().find_map(|line| line.strip_prefix("archived ")).map(str::to_owned);
         let added = out.lines().find_map(|line| Some(line.split_once("git add ")?.1.to_owned()));
-        (archived, added.expect("what to add is told"))
+        (archived, added.expect("what to add is reported"))
     };
-    assert_eq!(told(&["baseline", "emit"]), (None, BASELINE.to_owned()));
-    let (archived, added) = told(&["baseline", "emit", "--notes", "again"]);
+    assert_eq!(printed(&["baseline", "emit"]), (None, BASELINE.to_owned()));
+    let (archived, added) = printed(&["baseline", "emit", "--notes", "again"]);
     assert_eq!(added, format!("{BASELINE} {}", archived.expect("there was one")));
     crafted.change(8, &[("pack", 1.6e-3), ("scan", 2e-3)]);
-    let (archived, added) = told(&["baseline", "accept", "--why", "Worth it."]);
+    let (archived, added) = printed(&["baseline", "accept", "--why", "Worth it."]);
     let archived = archived.expect("there was one");
     assert_eq!(added, format!("{BASELINE} {archived}"));
-    // A clone without it is told which it is.
+    // A clone without it learns which one it is.
     std::fs::remove_file(crafted.sandbox.project.join(&archived)).expect("it is there");
     let words = format!("replaced `{archived}`, which is not here");
     assert_eq!(crafted.ends(0, &["baseline", "diff"]).says(&[&words]).out, "");

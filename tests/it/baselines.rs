@@ -87,7 +87,7 @@ fn a_proposal_is_reviewed_and_accepted() {
     assert!(ended.out.contains("sprag baseline accept proposed.json --why TEXT"), "{}", ended.out);
     assert_eq!((crafted.sandbox.read(BASELINE), read(&crafted, "proposed.json").accepted), (old.clone(), None));
     crafted.ends(2, &propose).says(&["proposed.json` is there already", "hint:"]);
-    // The step is told from noise, so that the level is that of the last session alone.
+    // The step is distinguished from noise, so that the level is that of the last session alone.
     let pack = &read(&crafted, "proposed.json").metrics["cpu/pack @fast time"];
     assert_eq!((pack.value, pack.sessions), (1.5e-3, 1));
 
@@ -230,7 +230,7 @@ fn runs_that_are_dirty_partial_or_broken_have_to_be_named_so() {
 }
 
 #[test]
-fn baselines_taken_at_one_time_are_all_kept() {
+fn baselines_emitted_at_once_are_all_archived() {
     const MANY: usize = 8;
     let crafted = Crafted::with_sessions(1);
     crafted.ends(0, &["baseline", "emit", "--notes", "taker 0"]);

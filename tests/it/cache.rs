@@ -98,7 +98,7 @@ fn what_is_new_is_added_and_what_is_gone_is_not_seen() {
 }
 
 #[test]
-fn what_is_kept_beside_runs_and_pages_that_are_there_may_be_damaged() {
+fn damaged_caches_and_pages_are_made_anew() {
     let sandbox = project();
     let expected = site(&sandbox, &[("SPRAG_CACHE", "off")]);
     assert!(site(&sandbox, &[]) == expected, "cold");
@@ -165,7 +165,7 @@ fn commands_at_one_time_do_one_another_no_harm() {
 }
 
 #[test]
-fn a_kept_run_whose_record_is_damaged_since_is_quarantined() {
+fn a_cached_run_whose_record_was_damaged_is_quarantined() {
     let sandbox = project();
     sandbox.sprag(&["history", "cache"]).expect(0);
     let time = |path: &String| {

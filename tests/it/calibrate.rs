@@ -76,13 +76,13 @@ fn a_quiet_history_gives_no_false_alarm() {
 }
 
 #[test]
-fn a_restless_history_gives_the_rates_of_its_rules() {
+fn a_noisy_history_gives_the_rates_of_its_rules() {
     let mut random = SplitMix64::new(9);
     let restless = history(160, |_| 1.0 + 0.04 * random.normal());
     let found = figures(&restless, 0);
     let of = |name: &str, base: &str| {
         let all = found["rules"].as_array().expect("a list");
-        all.iter().find(|rule| rule["rule"] == name && rule["base"] == base).expect("the rule is told").clone()
+        all.iter().find(|rule| rule["rule"] == name && rule["base"] == base).expect("the rule is reported").clone()
     };
     let value = |tally: &Value, end: &str| tally["share"][end].as_f64().expect("a share");
     // One in a hundred, and two values that differ by 5.7 % lie beyond 5 % in one case of five.

@@ -84,8 +84,8 @@ fn a_commit_is_measured_and_recorded_as_itself() {
         let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
         let expected = Value::from(sandbox.git(&["rev-parse", tag]));
         assert_eq!((&run["commit"]["sha"], time(&run)), (&expected, seconds));
-        let told = ended.err.contains("tracked files differ from");
-        assert_eq!(told, tag == "v3", "only the commit counts: {}", ended.err);
+        let printed = ended.err.contains("tracked files differ from");
+        assert_eq!(printed, tag == "v3", "only the commit counts: {}", ended.err);
     }
     let ended = sprag(&sandbox, &["run", "--commit", "v1", "--quick", "--filter", "sort"]).expect(0);
     assert!(ended.out.contains("sort") && !ended.out.contains("tiles"), "{}", ended.out);
@@ -128,7 +128,7 @@ fn a_commit_that_cannot_be_built_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_suite_without_a_build_step_runs_as_it_stands() {
+fn a_suite_without_a_build_step_runs() {
     let sandbox = sandbox();
     let build = "build = [\"sh\", \"-c\", \"cat rate > built\"]\n";
     sandbox.write("bench.sh", &BENCH.replace("cat built", "cat rate"));
@@ -198,7 +198,7 @@ fn bare_and_shallow_repositories_will_do() {
 }
 
 #[test]
-fn what_is_not_checked_out_is_told() {
+fn an_absent_checkout_is_reported() {
     let sandbox = sandbox();
     sandbox.write(".gitattributes", "*.bin filter=lfs -text\n");
     sandbox.git(&["add", "-A"]);

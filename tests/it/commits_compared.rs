@@ -108,7 +108,7 @@ fn a_benchmark_that_only_one_commit_has_is_missing_or_new() {
 }
 
 #[test]
-fn samples_of_zero_are_compared_and_values_of_zero_are_told() {
+fn samples_of_zero_are_compared_and_values_of_zero_reported() {
     let sandbox = sandbox();
     // One benchmark that is judged, and what is shown beside a time.
     let report = |judged: &str, shown: &str| {
@@ -225,7 +225,7 @@ fn what_is_unchanged_can_be_left_out_of_every_form() {
 }
 
 #[test]
-fn a_text_that_fits_no_metric_is_told() {
+fn a_pattern_without_a_metric_is_reported() {
     let sandbox = sandbox();
     let entry = |text: &str| {
         format!("[[rules.metric]]\nmatch = \"{text}\"\nrule = \"interval\"\nwith = {{ tolerance = 1.0 }}\n")
@@ -243,7 +243,7 @@ fn a_text_that_fits_no_metric_is_told() {
 }
 
 #[test]
-fn what_fails_on_one_side_is_told_with_the_side() {
+fn a_failure_names_its_side() {
     let sandbox = sandbox();
     let mut reports = vec![("exit 7\n".to_owned(), 2, "the other: it ended with exit code 7")];
     reports.push((

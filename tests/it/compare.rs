@@ -9,7 +9,7 @@ const PAIR: [&str; 3] = ["compare", "HEAD", "HEAD"];
 const SCAN: [&str; 4] = ["--measure", "--quick", "--filter", "scan"];
 
 #[test]
-fn a_build_against_itself_is_measured_and_the_code_says_what_came_of_it() {
+fn a_build_against_itself_sets_the_exit_code() {
     let sandbox = Sandbox::new();
     let ended = sandbox.sprag(&[&PAIR[..], &SCAN, &["--json"]].concat());
     let report: Value = serde_json::from_str(&ended.out).expect("the report is JSON");

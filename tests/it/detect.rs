@@ -39,7 +39,7 @@ fn parsed(text: &str) -> Value {
 }
 
 #[test]
-fn changes_of_every_series_are_told_by_name() {
+fn changes_are_listed_by_series() {
     let table =
         [HEADER.to_owned(), rows("a/1", &[(40, 1.0), (30, 1.1)]), rows("\"b, \"\"2\"\"\"", &[(50, 3e9)])].concat();
     let sandbox = sandbox(&table);
@@ -55,16 +55,16 @@ fn changes_of_every_series_are_told_by_name() {
 }
 
 #[test]
-fn what_was_told_while_a_series_grew_is_told_by_its_length() {
+fn streamed_results_are_listed_by_length() {
     let sandbox = sandbox(&(HEADER.to_owned() + &rows("a", &[(40, 1.0), (10, 1.1)])));
-    let told = parsed(&sandbox.sprag(&["detect", "t.csv", "--stream"]).expect(0).out);
-    let told = told["a"].as_object().expect("an object of lengths");
-    assert_eq!(told.len(), 43);
-    assert_eq!((&told["8"], &told["41"], &told["50"]), (&json!([]), &json!([]), &json!([40])));
+    let printed = parsed(&sandbox.sprag(&["detect", "t.csv", "--stream"]).expect(0).out);
+    let printed = printed["a"].as_object().expect("an object of lengths");
+    assert_eq!(printed.len(), 43);
+    assert_eq!((&printed["8"], &printed["41"], &printed["50"]), (&json!([]), &json!([]), &json!([40])));
     // Nothing that was once told of so clear a change vanishes.
-    let mut lengths: Vec<usize> = told.keys().map(|key| key.parse().expect("a length")).collect();
+    let mut lengths: Vec<usize> = printed.keys().map(|key| key.parse().expect("a length")).collect();
     lengths.sort_unstable();
-    let known: Vec<bool> = lengths.iter().map(|length| told[&length.to_string()] == json!([40])).collect();
+    let known: Vec<bool> = lengths.iter().map(|length| printed[&length.to_string()] == json!([40])).collect();
     assert!(known.is_sorted(), "{known:?}");
 }
 
@@ -93,7 +93,7 @@ fn points_count_in_the_order_of_their_indices() {
         "1 series with rows out of order",
     ]);
     assert_eq!(parsed(&ended.out)["a"]["changes"], json!([40]));
-    // Indices may have gaps: they are told as the table has them, and what was not measured may be the cause as well.
+    // Indices may have gaps: they are reported as the table has them, and what was not measured may be the cause as well.
     let gaps: String = ordered.lines().enumerate().fold(String::new(), |mut text, (place, line)| {
         let value = line.rsplit(',').next().unwrap_or_default();
         writeln!(text, "a,{},,,{value}", 10 * place + 5).expect("a text takes all");
@@ -135,7 +135,7 @@ fn what_is_no_table_is_refused_with_its_line() {
     sandbox.sprag(&["detect", "absent.csv"]).expect(2).says(&["cannot read `absent.csv`"]);
     sandbox.sprag(&["detect", "t.csv", "--least", "5"]).expect(2).says(&["from 0 to 1 is allowed"]);
     sandbox.sprag(&["detect", "t.csv", "--sensitivity", "high"]).expect(2).says(&["strict", "balanced", "loose"]);
-    // The table is not written over, and what cannot be written is told before the work.
+    // The table is not written over, and what cannot be written is reported before the work.
     sandbox.sprag(&["detect", "t.csv", "--output", "./t.csv"]).expect(2).says(&["name the same file", "hint:"]);
     assert_eq!(sandbox.read("t.csv"), HEADER);
     sandbox.sprag(&["detect", "t.csv", "--output", "."]).expect(2).says(&["it is a folder"]);

@@ -16,7 +16,7 @@ fn the_document_has_its_fields_and_tells_nothing_private() {
     let home = sandbox.project.parent().expect("the project lies in a folder").join("home");
     let home = home.to_str().expect("a temporary path is text");
     for private in [home, "[project]", "tester@example.org"] {
-        assert!(!ended.out.contains(private), "`{private}` is told:\n{}", ended.out);
+        assert!(!ended.out.contains(private), "`{private}` is reported:\n{}", ended.out);
     }
     assert_eq!(
         (&found["machine"]["name"], &found["machine"]["named_by"]),

@@ -96,17 +96,17 @@ fn runs_are_listed_proven_and_exported_as_without_events() {
         (root["root"].as_str().expect("a root").to_owned(), root["size"].clone())
     };
     // All but the tip, which moves.
-    let told = || {
+    let printed = || {
         let tip = sandbox.git(&["rev-parse", "HEAD"]);
         commands.map(|arguments| {
             let ended = sandbox.sprag(arguments).expect(0);
             (ended.out.replace(&tip, "TIP"), ended.err)
         })
     };
-    let (before, root_before) = (told(), root());
+    let (before, root_before) = (printed(), root());
     record(&sandbox.project, &opened(1));
     assert_eq!(root(), root_before);
-    for ((arguments, before), after) in commands.into_iter().zip(before).zip(told()) {
+    for ((arguments, before), after) in commands.into_iter().zip(before).zip(printed()) {
         assert!(before == after, "{arguments:?}");
     }
     let fsck = |arguments: &[&str]| sandbox.sprag(&[&["history", "fsck"], arguments].concat()).expect(0);

@@ -50,8 +50,8 @@ fn every_form_tells_the_same(sandbox: &Sandbox) {
     assert_eq!(part.lines().count(), expected.count());
 
     // To a file; equal input gives equal bytes.
-    let told = export(sandbox, &["jsonl", "--out", "values.jsonl"]);
-    assert!(told.contains("values.jsonl: "), "{told}");
+    let printed = export(sandbox, &["jsonl", "--out", "values.jsonl"]);
+    assert!(printed.contains("values.jsonl: "), "{printed}");
     assert_eq!(sandbox.read("shop/values.jsonl"), lines);
     export(sandbox, &["parquet", "--out", "../first"]);
     export(sandbox, &["parquet", "--out", "../second"]);
@@ -74,7 +74,7 @@ fn a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(sandbox: &S
 }
 
 #[test]
-fn what_cannot_be_exported_is_told() {
+fn an_impossible_export_is_refused() {
     let sandbox = Sandbox::new();
     let ended = sandbox.sprag(&["export", "csv"]).expect(0).says(&["warning: no run of the history fits"]);
     assert_eq!(ended.out.lines().count(), 1);

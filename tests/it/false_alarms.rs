@@ -42,7 +42,7 @@ fn unchanged_code_is_rarely_called_slower() {
 }
 
 #[test]
-fn a_change_by_5_per_cent_is_found_where_processes_differ_by_less_than_2() {
+fn a_5_percent_change_is_detected_if_processes_differ_by_2() {
     let repetitions = 60;
     for turns in [Turns::Rounds, Turns::Processes] {
         for noise in NOISES.iter().filter(|noise| !["N6", "N9"].contains(&noise.name)) {

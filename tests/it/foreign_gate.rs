@@ -60,7 +60,7 @@ fn compatible_prints_every_byte_that_truenos_check_prints() {
         let case = json(&folder.join("expected.json"));
         let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
         let plain = case["argv"].as_array().is_some_and(|words| words.len() == 4);
-        // A file that is not there is told of in words of our own.
+        // A file that is not there is reported in words of our own.
         if !plain || name.ends_with("-file-missing") {
             continue;
         }
@@ -285,8 +285,8 @@ fn what_is_new_is_in_every_report() {
     assert_eq!(last(&ended), "check: inconclusive; 1 without a baseline, 1 unchanged");
     assert!(ended.out.contains("new: the base does not have it"), "{}", ended.out);
     let found: Value = serde_json::from_str(&sandbox.read("r.json")).expect("it is JSON");
-    let told = found.to_string();
-    assert!(told.contains("\"no baseline\"") && found["outcome"] == "inconclusive", "{told}");
+    let printed = found.to_string();
+    assert!(printed.contains("\"no baseline\"") && found["outcome"] == "inconclusive", "{printed}");
     for file in ["r.md", "r.xml", "r.sarif"] {
         assert!(sandbox.read(file).contains("the base does not have it"), "{file}: {}", sandbox.read(file));
     }

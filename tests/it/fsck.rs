@@ -83,7 +83,7 @@ fn a_history_of_which_no_run_can_be_read_is_not_called_empty() {
 }
 
 #[test]
-fn damage_is_found_repaired_and_proven_not_to_have_been_there() {
+fn damage_is_detected_repaired_and_proven() {
     let sandbox = repository();
     let fsck = |arguments: &[&str], code| sandbox.sprag(&[&["history", "fsck"], arguments].concat()).expect(code);
     let before = json("history-fsck-1", &fsck(&["--json"], 0));

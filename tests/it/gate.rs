@@ -120,7 +120,7 @@ fn a_run_file_can_be_checked_and_a_bad_one_is_named() {
 }
 
 #[test]
-fn a_suite_that_was_not_measured_fails_beside_one_that_was() {
+fn an_unmeasured_suite_fails_next_to_a_measured_one() {
     let crafted = with_baseline();
     let suites = "[suites.cpu]\nkind = \"cpu\"\n\n[suites.more]\nkind = \"cpu\"\n";
     crafted.sandbox.write("sprag.toml", suites);
@@ -167,7 +167,7 @@ fn a_broken_baseline_does_not_let_a_weekly_build_pass() {
     let sandbox = Sandbox::new();
     sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
     let ended = sandbox.sprag(&["baseline", "emit"]).expect(0);
-    let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is told");
+    let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");
     let path = path.trim_end_matches(':');
     assert!(sandbox.sprag(&["check"]).expect(0).out.contains("check: pass"));
     sandbox.write(path, "{");

@@ -25,7 +25,7 @@ pub(crate) fn tells(ended: &Ended, words: &[&str]) {
 }
 
 #[test]
-fn a_slower_run_fails_whatever_it_is_held_against() {
+fn a_slower_run_fails_against_every_base() {
     let crafted = released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
     let base = crafted.sandbox.git(&["rev-parse", "v1.0"]);
     let check = |arguments: &[&str], words: &[&str]| {
@@ -63,7 +63,7 @@ fn the_last_release_is_one_before_the_commit_that_is_judged() {
 }
 
 #[test]
-fn an_unchanged_run_passes_and_nothing_to_hold_it_against_is_doubt() {
+fn an_unchanged_run_passes_and_no_baseline_is_inconclusive() {
     let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     for against in ["v1.0", "history"] {
         tells(&crafted.ends(0, &["check", "--against", against]), &["check: pass; 2 unchanged"]);
@@ -218,7 +218,7 @@ fn of_other_suite(crafted: &Crafted) -> Run {
 }
 
 #[test]
-fn nothing_is_judged_against_itself() {
+fn a_run_is_never_judged_against_itself() {
     let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     let run = "../run.json";
     let words = ["is the run to judge itself", "hint: name another run"];
@@ -279,7 +279,7 @@ fn files_are_called_as_the_project_knows_them() {
 }
 
 #[test]
-fn changed_files_are_held_against_the_clean_runs_of_their_commit() {
+fn changed_files_are_compared_with_clean_runs_of_their_commit() {
     let crafted = Crafted::with_sessions(6);
     let mut run = crafted.run(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
     run.commit.as_mut().expect("there is one").dirty = true;
@@ -317,7 +317,7 @@ fn a_doubt_advises_what_can_be_done() {
 }
 
 #[test]
-fn a_text_that_fits_no_metric_is_told() {
+fn a_pattern_without_a_metric_is_reported() {
     let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     let entry = |text: &str| format!("[[rules.metric]]\nmatch = \"{text}\"\nrule = \"tolerance\"\n");
     crafted.sandbox.write("lax.toml", &entry("pakc"));
@@ -341,7 +341,8 @@ fn a_wrong_result_is_missing_however_fast_it_was() {
     let ended = crafted.ends(1, &["check", "--against", "history"]);
     tells(&ended, &["cpu/pack", "missing", wrong, "check: fail; 1 missing, 1 unchanged"]);
     let emitted = crafted.ends(0, &["baseline", "emit"]).says(&["cpu/pack", "is left out"]);
-    let path = emitted.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is told");
+    let path =
+        emitted.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");
     let baseline = crafted.sandbox.read(path.trim_end_matches(':'));
     assert!(baseline.contains("cpu/scan") && !baseline.contains("cpu/pack"), "{baseline}");
 }

@@ -1,10 +1,10 @@
-//! `--bisect`: what git is told of commits, and that it finds the one that made something slower.
+//! `--bisect`: the exit codes that git reads, and that it finds the one that made something slower.
 
 use crate::crafted::Crafted;
 use crate::gate_against::{released, tells};
 
 #[test]
-fn a_bisection_is_told_good_bad_and_cannot_tell() {
+fn a_bisection_gets_good_bad_and_skip() {
     let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     let bisect = ["check", "--bisect", "--against", "v1.0"];
     crafted.ends(0, &bisect);

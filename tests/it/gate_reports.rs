@@ -1,4 +1,4 @@
-//! What a gate found, as it is told: on the terminal and in the forms that others read.
+//! What a gate found, as reported: on the terminal and in the forms that others read.
 
 use sprag_model::run::{Quality, Run};
 
@@ -13,7 +13,7 @@ fn doubtful_and_regressed() -> Crafted {
 }
 
 #[test]
-fn doubt_that_fails_is_a_failure_beside_what_regressed() {
+fn an_inconclusive_metric_can_fail_next_to_a_regression() {
     let crafted = doubtful_and_regressed();
     let report = |inconclusive: &str, format: &str| {
         crafted.ends(1, &["check", "--inconclusive", inconclusive, "--report", &format!("{format}=-")]).out
@@ -22,8 +22,8 @@ fn doubt_that_fails_is_a_failure_beside_what_regressed() {
         let xml = report(inconclusive, "junit");
         assert!(xml.contains(junit) && xml.contains("<failure type=\"regressed\""), "{xml}");
         let commands = report(inconclusive, "github");
-        let told = format!("::{github} title=sprag%3A no baseline%3A cpu/new @fast time::");
-        assert!(commands.contains(&told) && commands.contains("::error title=sprag%3A regressed%3A"), "{commands}");
+        let printed = format!("::{github} title=sprag%3A no baseline%3A cpu/new @fast time::");
+        assert!(commands.contains(&printed) && commands.contains("::error title=sprag%3A regressed%3A"), "{commands}");
     };
     check("fail", "<failure type=\"no-baseline\"", "error");
     check("report", "<skipped type=\"no-baseline\"", "notice");
@@ -36,22 +36,22 @@ fn a_suite_that_never_had_a_run_is_an_error_only_where_it_was_asked_for() {
     crafted.ends(0, &["baseline", "emit"]);
     let config = crafted.sandbox.read("sprag.toml");
     crafted.sandbox.write("sprag.toml", &format!("{config}\n[suites.gpu]\nkind = \"gpu\"\n"));
-    let told = |code: i32, more: &[&str], junit: &str, github: &str| {
+    let printed = |code: i32, more: &[&str], junit: &str, github: &str| {
         let report = |format: &str| crafted.ends(code, &[&["check", "--report", format][..], more].concat()).out;
         let (xml, commands) = (report("junit=-"), report("github=-"));
         assert!(xml.contains(&format!("<{junit} type=\"not-measured\"")), "{xml}");
         assert!(commands.contains(&format!("::{github} title=sprag%3A not measured%3A gpu::")), "{commands}");
     };
     let both = ["--suite", "cpu", "--suite", "gpu"];
-    told(0, &[], "skipped", "notice");
-    told(3, &both, "error", "error");
+    printed(0, &[], "skipped", "notice");
+    printed(3, &both, "error", "error");
     crafted.change(10, &[("pack", 1.5e-3), ("scan", 2e-3)]);
-    told(1, &[], "skipped", "notice");
-    told(1, &both, "error", "error");
+    printed(1, &[], "skipped", "notice");
+    printed(1, &both, "error", "error");
 }
 
 #[test]
-fn what_speaks_against_a_run_is_told_under_its_head() {
+fn quality_reasons_follow_the_head_of_a_run() {
     let crafted = Crafted::with_sessions(6);
     crafted.ends(0, &["baseline", "emit"]);
     let quality = Quality { clean: false, reasons: vec!["throttled".to_owned()] };

@@ -68,7 +68,7 @@ fn a_device_that_cannot_run_the_least_kernel_is_none() {
 }
 
 #[test]
-fn a_device_that_was_held_back_is_asked_again_and_one_that_stays_so_is_flagged() {
+fn a_throttled_device_is_retried_and_then_flagged() {
     let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     // The first question alone is answered so.

@@ -9,7 +9,7 @@ use crate::trt;
 /// A project whose only suite needs a device.
 const GPU_SUITE: &str = "[project]\nname = \"sandbox\"\n[suites.gpu]\nkind = \"gpu\"\n";
 
-/// What lacks on a machine, and the reason that is told for it.
+/// What lacks on a machine, and the reason that is reported for it.
 struct Lack {
     parts: &'static [Part],
     variables: &'static [(&'static str, &'static str)],

@@ -68,7 +68,7 @@ fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_ch
     assert_eq!((id, choice(&failed)["source"].as_str()), (wanted.as_str(), Some("incumbent")));
     assert!(failure.starts_with("parity: the result at b="), "{failure}");
 
-    // A damaged file is told of and replaced.
+    // A damaged file is reported and replaced.
     sandbox.write(CHOICES, "{\"schema_version\": 1, \"cho");
     let anew = run(&machine, &["--quick", "--retune"], 0);
     for words in ["warning: ", "autotune.json", "tuning begins afresh", TRYING] {

@@ -157,7 +157,7 @@ fn what_the_history_refuses_is_named_and_keeps_nothing_else_from_it() {
 }
 
 #[test]
-fn where_nothing_can_be_recorded_just_now_the_runs_are_kept() {
+fn runs_stay_pending_if_recording_is_impossible() {
     let sandbox = sandbox(2);
     sandbox.git(&["checkout", "-q", "--detach"]);
     let ended = sandbox.sprag(&["history", "add", "in"]).expect(2);

@@ -21,7 +21,7 @@ fn records(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 #[test]
-fn a_whole_history_comes_in_one_commit_and_once() {
+fn a_history_is_imported_once_in_one_commit() {
     let sandbox = Sandbox::new();
     let data = golden("github-action-benchmark/data.js");
     let dry = sandbox.sprag(&["import", &data, "--dry-run"]).expect(0);
@@ -204,7 +204,7 @@ fn of_several_sources_of_a_commit_the_last_one_counts() {
 }
 
 #[test]
-fn a_commit_that_is_cut_short_is_told_and_a_blank_name_refused() {
+fn an_abbreviated_commit_is_noted_and_a_blank_name_refused() {
     let sandbox = Sandbox::new();
     let line = "cpu,sort,time,s,lower,deadbee,2026-11-20T10:00:00Z,box,1.5,";
     sandbox.write(
@@ -300,8 +300,8 @@ fn a_table_may_name_commits_as_the_repository_does() {
         format!("{head}s,b,time,s,lower,{short},,m,1\ns,b,time,s,lower,{commit},,m,2\n")
     };
     sandbox.write("r.csv", &rows("v1.2.0"));
-    let told = format!("`v1.2.0` is {}", &tagged[..12]);
-    sandbox.sprag(&["import", "r.csv"]).expect(0).says(&[&told]);
+    let printed = format!("`v1.2.0` is {}", &tagged[..12]);
+    sandbox.sprag(&["import", "r.csv"]).expect(0).says(&[&printed]);
     let mut commits: Vec<String> =
         records(&sandbox).iter().map(|record| record["commit"]["sha"].as_str().expect("a commit").to_owned()).collect();
     commits.sort();
@@ -324,7 +324,7 @@ fn a_table_may_name_commits_as_the_repository_does() {
 
 /// Histories of other projects, where they lie beside this one.
 #[test]
-fn real_histories_import_whole() {
+fn real_histories_are_imported_completely() {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
     let Ok(entries) = fs::read_dir(&folder) else {
         eprintln!("skipped: no real histories beside the project");

@@ -178,7 +178,7 @@ fn what_a_project_has_set_outlives_force() {
     assert_eq!(of("perf_trend_weekly.yml", "CPU_SUITES"), "null");
     let added = "adds         null to CPU_SUITES, as no list named it: take it out again where you had\n";
     assert!(forced.out.contains(&format!("CPU_SUITES of it, as set there\n{added}")), "{}", forced.out);
-    // A suite that was taken out of every list looks like a new one: it comes back, and that is told.
+    // A suite that was taken out of every list looks like a new one: it comes back, and that is reported.
     let same = sandbox.sprag(&["init", "--force"]).expect(0);
     assert!(!same.out.contains("adds "), "{}", same.out);
     edit(weekly, "CPU_SUITES: \"null\"", "CPU_SUITES: \"\"");

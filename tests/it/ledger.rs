@@ -107,15 +107,15 @@ fn what_is_accepted_passes_with_its_figures_and_nothing_beyond_it_does() {
     check(&sandbox, &[]).expect(0);
     // Bisection looks for commits, and asks nobody's leave.
     let baseline = passed.out.split_once("against ").and_then(|(_, rest)| rest.split_whitespace().next());
-    let baseline = baseline.expect("the baseline is told");
+    let baseline = baseline.expect("the baseline is reported");
     sprag(&sandbox, &["check", "--suite", "cpu", "--bisect", "--baseline", baseline]).expect(1);
 }
 
 #[test]
 fn a_regression_that_came_later_is_not_what_was_accepted() {
     let sandbox = shop();
-    let told = trend(&sandbox);
-    let (event, drift) = events(&told);
+    let printed = trend(&sandbox);
+    let (event, drift) = events(&printed);
     // The baseline lies behind the begin of the drift, so that what it did is not all that the gate sees.
     sandbox.write(FILE, &entry(&drift, 0.9, (days_ago(10), in_days(30))));
     let other = check(&sandbox, &[]).expect(1);
@@ -126,7 +126,7 @@ fn a_regression_that_came_later_is_not_what_was_accepted() {
     sprag(&sandbox, &["trend"]).expect(0).says(&["ledger/2026.toml:1 accepts `e-404404`", "it has no effect"]);
     // What is held against the commit right after the change is another thing than the change.
     sandbox.write(FILE, &entry(&event, 0.9, (days_ago(10), in_days(30))));
-    let bad = told["events"].as_array().expect("a list").iter().find(|one| one["id"] == event.as_str());
+    let bad = printed["events"].as_array().expect("a list").iter().find(|one| one["id"] == event.as_str());
     let bad = bad.and_then(|one| one.pointer("/first_bad/sha")).and_then(Value::as_str).expect("it has a first");
     let after = check(&sandbox, &["--against", bad]);
     assert!(!after.out.contains("Ada"), "{}", after.out);
@@ -139,7 +139,7 @@ fn what_is_missing_or_damaged_is_never_accepted() {
     sandbox.write(FILE, &entry(&event, 900.0, (days_ago(10), in_days(30))));
     let passed = check(&sandbox, &[]).expect(0);
     let baseline = passed.out.split_once("against ").and_then(|(_, rest)| rest.split_whitespace().next());
-    let baseline = format!("shop/{}", baseline.expect("the baseline is told"));
+    let baseline = format!("shop/{}", baseline.expect("the baseline is reported"));
     let text = sandbox.read(&baseline);
     sandbox.write(&baseline, &text.replace("cpu/tile_pack", "cpu/tile_packed"));
     let missing = check(&sandbox, &[]).expect(1);
@@ -147,7 +147,7 @@ fn what_is_missing_or_damaged_is_never_accepted() {
     sandbox.write(&baseline, &text);
     // A record that was changed.
     let shop = |arguments: &[&str]| sandbox.git(&[&["-C", "shop"], arguments].concat());
-    let commit = passed.out.split_once(" at ").and_then(|(_, rest)| rest.split(',').next()).expect("it is told");
+    let commit = passed.out.split_once(" at ").and_then(|(_, rest)| rest.split(',').next()).expect("it is reported");
     let records = shop(&["ls-files", "history/v1/cpu"]);
     let damaged: Vec<&str> = records.lines().filter(|path| path.contains(&format!("/{commit}-"))).collect();
     assert_eq!(damaged.len(), 2, "a run of each machine: {records}");
@@ -159,8 +159,8 @@ fn what_is_missing_or_damaged_is_never_accepted() {
     }
     shop(&["add", "history"]);
     shop(&["commit", "-qm", "Change records"]);
-    let told = sprag(&sandbox, &["history", "fsck"]).expect(4);
-    assert!(damaged.iter().all(|record| told.out.contains(record)), "{}", told.out);
+    let printed = sprag(&sandbox, &["history", "fsck"]).expect(4);
+    assert!(damaged.iter().all(|record| printed.out.contains(record)), "{}", printed.out);
     check(&sandbox, &[]).expect(4);
 }
 

@@ -16,7 +16,7 @@ mod emulator;
 
 /// The main job: measure, record, analyse, render, tell.
 mod weekly;
-/// What a run holds, how long it may take, and what befalls its workers.
+/// The content of a run, its time budget, and failing workers.
 mod measuring;
 /// Two builds against each other.
 mod compare;
@@ -30,14 +30,14 @@ mod commits;
 mod commits_compared;
 /// Baselines and the check, from runs that were measured.
 mod gate;
-/// What a run is held against, and by which rules.
+/// The bases that a run is compared with, and the rules.
 mod gate_against;
 mod gate_bisect;
-/// What a gate found, as it is told.
+/// What a gate found, as it is reported.
 mod gate_reports;
 /// Baselines taken, proposed, accepted and archived.
 mod baselines;
-/// Baselines listed and held against one another.
+/// Baselines listed and compared with one another.
 mod baseline_list;
 /// How often the gate is wrong, on a history.
 mod calibrate;
@@ -45,7 +45,7 @@ mod calibrate;
 mod false_alarms;
 /// The cache of decoded runs.
 mod cache;
-/// What users get wrong, and what befalls them.
+/// Wrong input and failing surroundings.
 mod bad_input;
 /// Run files that are recorded.
 mod history_add;
@@ -93,7 +93,7 @@ mod odd_histories;
 mod real_cases;
 /// The recorded runs: listed, checked, repaired and proven.
 mod fsck;
-/// Event records beside the runs.
+/// Event records in the history.
 mod event_records;
 /// The history in other forms.
 mod export;

@@ -44,7 +44,7 @@ fn the_targets_measure_save_and_judge_through_sprag() {
 }
 
 #[test]
-fn a_saved_baseline_is_judged_against_and_archived() {
+fn a_saved_baseline_is_used_and_archived() {
     let sandbox = Sandbox::new();
     sandbox.write("Makefile", include_str!("../../Makefile"));
     let Some(saved) = sandbox.make(&["bench-save-baseline", "EFFORT=--quick"]) else {

@@ -72,7 +72,7 @@ fn a_history_of_skipped_runs_says_why() {
 }
 
 #[test]
-fn a_series_with_one_point_stands_beside_long_ones() {
+fn a_series_with_one_point_is_accepted() {
     let history = Crafted::with_sessions(12);
     history.change(13, &[("pack", 1e-3), ("scan", 2e-3), ("new_one", 3e-3)]);
     let site = site(&history);
@@ -116,7 +116,7 @@ fn text_of_others_harms_no_page_and_names_no_file() {
 }
 
 #[test]
-fn a_name_that_no_benchmark_may_have_is_refused_and_the_site_stands() {
+fn a_bad_benchmark_name_is_refused_and_the_site_unharmed() {
     let history = Crafted::with_sessions(1);
     let text = run_files::text(&history.run(2, &[("pack", 1e-3)]));
     let named = text.replace("\"pack\"", &serde_json::to_string(&hostile()).expect("text is JSON"));

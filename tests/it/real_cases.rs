@@ -82,7 +82,7 @@ const fn case(file: &'static str, commit: &'static str, moves: &'static [(Move, 
 }
 
 #[test]
-fn acknowledged_changes_are_found_at_their_commits() {
+fn acknowledged_changes_are_detected_at_their_commits() {
     let Some(folder) = folder() else {
         eprintln!("skipped: there is no folder `../shared/data/real` with histories of other projects");
         return;
@@ -112,8 +112,8 @@ fn acknowledged_changes_are_found_at_their_commits() {
         }
     }
     assert!(faults.is_empty(), "{faults}");
-    let told = &histories[TIGERBEETLE].found["tigerbeetle"]["ranges"];
-    assert!(ranges(told).all(|[first, last]| !(first..=last).contains(&OUTLIER)), "{told}");
+    let printed = &histories[TIGERBEETLE].found["tigerbeetle"]["ranges"];
+    assert!(ranges(printed).all(|[first, last]| !(first..=last).contains(&OUTLIER)), "{printed}");
 }
 
 #[test]
@@ -227,7 +227,7 @@ impl History {
         }
     }
 
-    /// Where the series goes by a change that may lie at that index and in few other places; nowhere where none is told.
+    /// Where the series goes by a change that may lie at that index and in few other places; nowhere where none is reported.
     fn moves(&self, series: &str, index: u64) -> Option<Move> {
         let found = &self.found[series];
         let changes: Vec<u64> = numbers(&found["changes"]).collect();

@@ -12,11 +12,11 @@ use crate::schemas::follows;
 #[test]
 fn a_release_that_may_go_is_attested_and_verified() {
     let project = Project::new();
-    let told = project.checklist(0, &["--out", "out/filled"]).out;
+    let printed = project.checklist(0, &["--out", "out/filled"]).out;
     for words in
         ["v2: go (1 not applicable, 6 pass, 1 waived)", "coverage: Ada waives it", "replay", "for tensorrt only"]
     {
-        assert!(told.contains(words), "`{words}` is not in:\n{told}");
+        assert!(printed.contains(words), "`{words}` is not in:\n{printed}");
     }
     let page = project.sandbox().read("out/filled/CHECKLIST.md");
     for words in
@@ -27,8 +27,8 @@ fn a_release_that_may_go_is_attested_and_verified() {
     follows("release-checklist-1", &project.sandbox().read("out/filled/checklist.json"));
 
     project.attest(&[]);
-    let told = project.verify(0, &[]).out;
-    assert!(told.contains("v2: go") && told.contains("signature: none"), "{told}");
+    let printed = project.verify(0, &[]).out;
+    assert!(printed.contains("v2: go") && printed.contains("signature: none"), "{printed}");
     let statement = project.json("statement.json");
     follows("release-statement-1", &statement.to_string());
     let commit = project.sandbox().git(&["rev-parse", "v2"]);
@@ -72,11 +72,11 @@ fn what_blocks_is_named_with_its_exit_code() {
         let project = good.copied();
         spoil(&project);
         let ended = project.checklist(code, &[]);
-        let told = ended.out + &ended.err;
+        let printed = ended.out + &ended.err;
         for word in words {
-            assert!(told.contains(word), "`{word}` is not in:\n{told}");
+            assert!(printed.contains(word), "`{word}` is not in:\n{printed}");
         }
-        assert!(!told.contains("v2: go ("), "{told}");
+        assert!(!printed.contains("v2: go ("), "{printed}");
     };
     let remove = |project: &Project, path: &str| fs::remove_file(project.sandbox().project.join(path)).expect("a file");
     let alter = |project: &Project, path: &str, from: &str, to: &str| {
@@ -138,7 +138,7 @@ fn what_blocks_is_named_with_its_exit_code() {
         &["fail            notes", "nothing waives this"],
     );
     // Waivers of what there is not.
-    for (item, told) in [
+    for (item, printed) in [
         ("\"covrage\"", "`release/checklist.toml` has no item `covrage`"),
         ("\"notes\"\ntarget = \"cuda\"", "`v2` does not need `notes` for `cuda`"),
         ("\"engine\"\ntarget = \"tensorrt\"", "`v2` does not need `engine` for `tensorrt`"),
@@ -147,7 +147,7 @@ fn what_blocks_is_named_with_its_exit_code() {
         let more = waiver(&second, "9999-12-31").replace("\"coverage\"", item);
         project.sandbox().write("ledger/more.toml", &more);
         let ended = project.checklist(0, &[]);
-        assert!(ended.err.contains(&format!("ledger/more.toml:1 has no effect: {told}")), "{}", ended.err);
+        assert!(ended.err.contains(&format!("ledger/more.toml:1 has no effect: {printed}")), "{}", ended.err);
     }
     let project = good.copied();
     project.sandbox().write("ledger/more.toml", &waiver(&second, "9999-12-31").replace("\"v2\"", "\"v20\""));
@@ -244,8 +244,8 @@ fn what_blocks_is_named_with_its_exit_code() {
 fn the_list_of_releases_decides_the_targets_of_each() {
     let project = Project::new();
     let sandbox = project.sandbox();
-    let told = project.checklist(0, &[]).out;
-    assert!(told.contains("), for cpu\n") && told.contains("for tensorrt only"), "{told}");
+    let printed = project.checklist(0, &[]).out;
+    assert!(printed.contains("), for cpu\n") && printed.contains("for tensorrt only"), "{printed}");
     let list = "release/releases.toml";
     let stated = |targets: &str| project.0.altered(list, "previous", &format!("targets = [{targets}]\nprevious"));
     let both = stated("\"tensorrt\", \"cpu\"");
@@ -261,10 +261,10 @@ fn the_list_of_releases_decides_the_targets_of_each() {
 
     sandbox.write(list, &both);
     sandbox.commit("Say what it is for");
-    let told = project.checklist(1, &[]).out;
+    let printed = project.checklist(1, &[]).out;
     assert!(
-        told.contains("), for cpu, tensorrt\n") && told.contains("`out/engine.bin` (engine) is not there"),
-        "{told}"
+        printed.contains("), for cpu, tensorrt\n") && printed.contains("`out/engine.bin` (engine) is not there"),
+        "{printed}"
     );
     // No option takes away what is stated.
     project.checklist(2, &["--runtime-target", "cpu"]);
@@ -295,7 +295,7 @@ fn the_list_of_releases_decides_the_targets_of_each() {
     let less = project.0.altered("evidence/checklist.json", "\"cpu\",\n    \"tensorrt\"\n", "\"cpu\"\n");
     sandbox.write("evidence/checklist.json", &less);
     forge(&project.evidence(""));
-    let told = project.verify(4, &[]).out;
-    assert!(told.contains("fails: checklist.json at byte"), "{told}");
-    assert!(told.contains("is for cpu, and `release/releases.toml` says cpu, tensorrt"), "{told}");
+    let printed = project.verify(4, &[]).out;
+    assert!(printed.contains("fails: checklist.json at byte"), "{printed}");
+    assert!(printed.contains("is for cpu, and `release/releases.toml` says cpu, tensorrt"), "{printed}");
 }

@@ -39,9 +39,9 @@ fn evidence_that_disagrees_is_named_by_file_and_byte() {
         let project = good.copied();
         spoil(&project);
         let ended = project.verify(4, &[]);
-        let told = ended.out + &ended.err;
+        let printed = ended.out + &ended.err;
         for word in words {
-            assert!(told.contains(word), "`{word}` is not in:\n{told}");
+            assert!(printed.contains(word), "`{word}` is not in:\n{printed}");
         }
     };
     let replace = |project: &Project, path: &str, from: &str, to: &str| {
@@ -159,18 +159,21 @@ fn signatures_count_where_their_key_does() {
     sandbox.write("../public.pem", PUBLIC_KEY);
     sandbox.write("../other.pem", OTHER_KEY);
     project.attest(&["--key", "../key.pem"]);
-    let told = project.verify(0, &[]).out;
-    assert!(told.contains("which nothing here vouches for"), "{told}");
-    let told = project.verify(0, &["--public-key", "../public.pem"]).out;
-    assert!(told.contains("signature: by the given key"), "{told}");
-    let told = project.verify(4, &["--public-key", "../other.pem"]).out;
-    assert!(told.contains("fails: statement.dsse.json: its signature is rejected: it is of another key"), "{told}");
+    let printed = project.verify(0, &[]).out;
+    assert!(printed.contains("which nothing here vouches for"), "{printed}");
+    let printed = project.verify(0, &["--public-key", "../public.pem"]).out;
+    assert!(printed.contains("signature: by the given key"), "{printed}");
+    let printed = project.verify(4, &["--public-key", "../other.pem"]).out;
+    assert!(
+        printed.contains("fails: statement.dsse.json: its signature is rejected: it is of another key"),
+        "{printed}"
+    );
     sandbox.write("../id.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA x\n");
-    let told = project.verify(4, &["--public-key", "../id.pub"]).out;
-    assert!(told.contains("the given key is an SSH key"), "{told}");
+    let printed = project.verify(4, &["--public-key", "../id.pub"]).out;
+    assert!(printed.contains("the given key is an SSH key"), "{printed}");
     fs::remove_file(project.evidence("statement.dsse.json")).expect("a file");
-    let told = project.verify(4, &["--public-key", "../public.pem"]).out;
-    assert!(told.contains("statement.dsse.json: is missing, and a signature is required"), "{told}");
+    let printed = project.verify(4, &["--public-key", "../public.pem"]).out;
+    assert!(printed.contains("statement.dsse.json: is missing, and a signature is required"), "{printed}");
     project.verify(0, &[]);
 }
 
@@ -190,12 +193,12 @@ fn keys_of_ssh_sign_too() {
     sandbox.write("../strangers", &format!("ada@example.org namespaces=\"git\" {public}"));
     project.attest(&["--key", "../id"]);
     assert_eq!(project.json("statement.dsse.json")["signatures"][0]["keyid"], "ssh");
-    let told = project.verify(0, &["--allowed-signers", "../signers"]).out;
-    assert!(told.contains("signature: by `ada@example.org`, according to the list of signers"), "{told}");
+    let printed = project.verify(0, &["--allowed-signers", "../signers"]).out;
+    assert!(printed.contains("signature: by `ada@example.org`, according to the list of signers"), "{printed}");
     project.verify(0, &["--public-key", "../id.pub"]);
     project.verify(4, &["--allowed-signers", "../strangers"]);
-    let told = project.verify(0, &[]).out;
-    assert!(told.contains("a key that nothing here vouches for"), "{told}");
+    let printed = project.verify(0, &[]).out;
+    assert!(printed.contains("a key that nothing here vouches for"), "{printed}");
 }
 
 #[test]
@@ -207,8 +210,11 @@ fn the_form_of_apex_x_has_derived_statuses() {
     attest(&["--format", "apex-x", "--key", "../key.pem"]).expect(2).says(&["`--key` does not apply"]);
     attest(&["--owner", "Ada"]).expect(2).says(&["`--owner` does not apply"]);
     // What this form asks for and nobody made holds it up, whatever our own checklist says.
-    let told = attest(&["--format", "apex-x", "--owner", "Ada|B"]).expect(1).out;
-    assert!(told.starts_with("release_attestation status=fail required_failed=") && !told.contains("go"), "{told}");
+    let printed = attest(&["--format", "apex-x", "--owner", "Ada|B"]).expect(1).out;
+    assert!(
+        printed.starts_with("release_attestation status=fail required_failed=") && !printed.contains("go"),
+        "{printed}"
+    );
     let attestation = project.json(json);
     assert_eq!(attestation["release_metadata"]["release_tag"], "v2");
     assert_eq!(attestation["release_metadata"]["release_owner"], "Ada/B");
@@ -221,7 +227,7 @@ fn the_form_of_apex_x_has_derived_statuses() {
 }
 
 #[test]
-fn any_flipped_bit_is_found_and_its_file_named() {
+fn any_flipped_bit_is_detected_and_its_file_named() {
     let project = Project::new();
     project.sandbox().write("../key.pem", KEY);
     project.attest(&["--key", "../key.pem"]);
@@ -251,10 +257,13 @@ fn any_flipped_bit_is_found_and_its_file_named() {
             let (byte, bit) = (random.below(bytes.len()), random.below(8));
             bytes[byte] ^= 1 << bit;
             fs::write(project.evidence(path), &bytes).expect("a file");
-            let told = project.verify(4, &[]).out;
-            let first = told.lines().next().unwrap_or_default();
+            let printed = project.verify(4, &[]).out;
+            let first = printed.lines().next().unwrap_or_default();
             let named = [format!("fails: {path}: "), format!("fails: {path} at byte {byte}: ")];
-            assert!(named.iter().any(|named| first.starts_with(named)), "bit {bit} of byte {byte} of {path}:\n{told}");
+            assert!(
+                named.iter().any(|named| first.starts_with(named)),
+                "bit {bit} of byte {byte} of {path}:\n{printed}"
+            );
             fs::write(project.evidence(path), &all[path]).expect("a file");
         }
     }
@@ -301,14 +310,14 @@ fn a_site_publishes_the_statement_of_a_release_and_shows_its_signature() {
     // To keep it changes nothing about what was attested.
     project.verify(0, &[]);
 
-    for (path, text, told) in [
+    for (path, text, printed) in [
         ("release/v2/statement.dsse.json", envelope.replace("\"sig\": \"", "\"sig\": \"AAAA"), "is rejected"),
         ("release/v2/statement.json", statement.replace("\"v2\"", "\"v1\""), "is not about v2 at"),
         ("release/v2/statement.json", "{}".to_owned(), "is no statement of Sprag"),
     ] {
         sandbox.write(path, &text);
         let page = page();
-        assert!(page.contains("Not signed") && page.contains(told), "{told}: {page}");
+        assert!(page.contains("Not signed") && page.contains(printed), "{printed}: {page}");
         assert!(!there("v2.statement.json") && !there("v2.statement.dsse.json"));
     }
 }

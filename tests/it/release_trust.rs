@@ -32,15 +32,15 @@ fn a_record_that_was_edited_or_removed_is_no_go() {
         spoil(&project);
         project.sandbox().commit("Touch a record");
         project.sandbox().sprag(&["history", "fsck"]).expect(4);
-        let named = |told: &str| assert!(told.contains(&record) && told.contains("damage"), "{told}");
-        let told = project.checklist(4, &[]).err;
-        assert!(told.contains("the history is damaged"), "{told}");
-        named(&told);
+        let named = |printed: &str| assert!(printed.contains(&record) && printed.contains("damage"), "{printed}");
+        let printed = project.checklist(4, &[]).err;
+        assert!(printed.contains("the history is damaged"), "{printed}");
+        named(&printed);
         let attest = ["release", "attest", "v2", "--out", "evidence-2"];
         named(&project.sandbox().sprag(&attest).expect(4).err);
         assert!(!project.sandbox().project.join("evidence-2").exists());
-        let told = project.verify(4, &[]).out;
-        assert!(told.contains(&format!("fails: {record}: ")) && told.contains(words), "{told}");
+        let printed = project.verify(4, &[]).out;
+        assert!(printed.contains(&format!("fails: {record}: ")) && printed.contains(words), "{printed}");
     }
 }
 
@@ -54,19 +54,22 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
         let project = good.copied();
         let sandbox = project.sandbox();
         spoil(sandbox);
-        // What is not committed is told, and not attested.
-        let told = sandbox.sprag(&["release", "checklist", "v2"]).err;
-        assert!(told.contains("commit it, or others will get another result") && told.contains(words[0]), "{told}");
-        let told = sandbox.sprag(&["release", "attest", "v2", "--out", "evidence"]).expect(1).out;
-        assert!(told.contains("no-go, and nothing was written: commit these files first"), "{told}");
+        // What is not committed is reported, and not attested.
+        let printed = sandbox.sprag(&["release", "checklist", "v2"]).err;
+        assert!(
+            printed.contains("commit it, or others will get another result") && printed.contains(words[0]),
+            "{printed}"
+        );
+        let printed = sandbox.sprag(&["release", "attest", "v2", "--out", "evidence"]).expect(1).out;
+        assert!(printed.contains("no-go, and nothing was written: commit these files first"), "{printed}");
         assert!(!project.evidence("").exists());
         // What is committed elsewhere is no commit of the repository.
         sandbox.commit("Doctor it");
         sandbox.sprag(&["release", "attest", "v2", "--out", "evidence"]);
         let verify = || sandbox.sprag(&["release", "verify", "evidence", "--repository", &place]).expect(4);
-        let told = verify();
-        let told = told.out + &told.err;
-        assert!(told.contains("is not in the repository") || told.contains("ancestor"), "{told}");
+        let printed = verify();
+        let printed = printed.out + &printed.err;
+        assert!(printed.contains("is not in the repository") || printed.contains("ancestor"), "{printed}");
         // What claims to be of a commit that it is not of is named.
         let doctored = sandbox.git(&["rev-parse", "HEAD"]);
         for path in ["checklist.json", "VERIFY.md"] {
@@ -74,9 +77,9 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
             sandbox.write(&format!("evidence/{path}"), &text);
         }
         forge(&project.evidence(""));
-        let told = verify().out;
+        let printed = verify().out;
         for word in words {
-            assert!(told.contains(word), "`{word}` is not in:\n{told}");
+            assert!(printed.contains(word), "`{word}` is not in:\n{printed}");
         }
     };
     check(
@@ -108,8 +111,8 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
     // A file of the project is not replaced by one that lies elsewhere.
     good.sandbox().write("out/README.md", "# Another\n");
     let elsewhere = ["release", "attest", "v2", "--out", "evidence", "--artifact", "readme=out/README.md"];
-    let told = good.sandbox().sprag(&elsewhere).expect(1).out;
-    assert!(told.contains("fails: out/README.md at byte 2: is not the file of the commit"), "{told}");
+    let printed = good.sandbox().sprag(&elsewhere).expect(1).out;
+    assert!(printed.contains("fails: out/README.md at byte 2: is not the file of the commit"), "{printed}");
     // Whose history counts is for the clone to say.
     let project = good.copied();
     let sandbox = project.sandbox();
@@ -119,9 +122,9 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
     sandbox.commit("Look elsewhere");
     project.attest(&[]);
     project.verify(0, &[]);
-    let told = sandbox.sprag(&["release", "verify", "evidence", "--repository", &place]).expect(4).out;
-    assert!(told.contains("fails: sprag.toml: names `elsewhere` as the ref of the history"), "{told}");
-    assert!(!told.contains(&format!("`{branch}`")), "{told}");
+    let printed = sandbox.sprag(&["release", "verify", "evidence", "--repository", &place]).expect(4).out;
+    assert!(printed.contains("fails: sprag.toml: names `elsewhere` as the ref of the history"), "{printed}");
+    assert!(!printed.contains(&format!("`{branch}`")), "{printed}");
 }
 
 #[test]
@@ -136,9 +139,9 @@ fn a_clone_at_the_tag_verifies_and_an_older_one_is_no_forgery() {
     clone.git(&["clone", "-q", "--branch", "v2", &from, "."]);
     clone.sprag(&["release", "verify", &evidence]).expect(0);
     clone.git(&["checkout", "-q", "-B", &branch, "v1"]);
-    let told = clone.sprag(&["release", "verify", &evidence]).expect(2).err;
-    assert!(told.contains("does not have the history of the release `v2` yet"), "{told}");
-    assert!(told.contains(&format!("fetch and check out {branch}")) && !told.contains("rewritten"), "{told}");
+    let printed = clone.sprag(&["release", "verify", &evidence]).expect(2).err;
+    assert!(printed.contains("does not have the history of the release `v2` yet"), "{printed}");
+    assert!(printed.contains(&format!("fetch and check out {branch}")) && !printed.contains("rewritten"), "{printed}");
     // Where there is nothing to verify, or nothing to verify it against.
     let nowhere = Sandbox::empty();
     nowhere.sprag(&["release", "verify", &evidence]).expect(2).says(&["with `--repository`"]);
@@ -149,8 +152,8 @@ fn a_clone_at_the_tag_verifies_and_an_older_one_is_no_forgery() {
     let text = later.sandbox().read("evidence/checklist.json").replace(&own, "\"version\": \"0.0.1\"");
     later.sandbox().write("evidence/checklist.json", &text);
     forge(&later.evidence(""));
-    let told = later.verify(4, &[]).out;
-    assert!(told.starts_with("written by sprag 0.0.1, and this is"), "{told}");
+    let printed = later.verify(4, &[]).out;
+    assert!(printed.starts_with("written by sprag 0.0.1, and this is"), "{printed}");
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn the_site_tells_what_is_wrong_with_a_release() {
     let ledger = sandbox.read("_site/ledger.html");
     assert!(ledger.contains("1 entry is in force") && !ledger.contains("without effect"), "{ledger}");
     let commit = sandbox.git(&["rev-parse", "v2"]);
-    for (item, told, state) in [
+    for (item, printed, state) in [
         (
             "covrage",
             "</span> has no item <span class=\"id\">covrage</span>: this entry has no effect.",
@@ -206,7 +209,7 @@ fn the_site_tells_what_is_wrong_with_a_release() {
         sandbox.sprag(&["site"]).expect(0);
         let ledger = sandbox.read("_site/ledger.html");
         let row = ledger.lines().find(|line| line.contains("ledger/more.toml:1")).expect("it is listed");
-        assert!(row.contains(told) && row.contains(state), "{row}");
+        assert!(row.contains(printed) && row.contains(state), "{row}");
     }
     fs::remove_file(sandbox.project.join("release/checklist.toml")).expect("a file");
     sandbox.sprag(&["site"]).expect(0);
@@ -227,7 +230,7 @@ fn the_site_tells_what_is_wrong_with_a_release() {
 }
 
 #[test]
-fn a_page_looks_at_the_history_that_its_release_names() {
+fn a_release_page_shows_the_history_of_its_release() {
     let project = Project::new();
     let sandbox = project.sandbox();
     project.checklist(0, &["--out", "out/checklist"]);
@@ -256,22 +259,22 @@ fn a_page_looks_at_the_history_that_its_release_names() {
 #[test]
 fn a_suite_that_no_item_asks_about_is_named() {
     let project = Project::new();
-    let asks = |told: &str| !told.contains("no item of `release/checklist.toml`");
+    let asks = |printed: &str| !printed.contains("no item of `release/checklist.toml`");
     assert!(asks(&project.checklist(0, &[]).err));
     let verdict = "rule = \"suite_verdict\"\nsuite = \"cpu\"\nagainst = \"previous\"";
     let parity = "rule = \"parity\"\nsuite = \"cpu\"";
     let sandbox = project.sandbox();
     sandbox.write("release/checklist.toml", &project.0.altered("release/checklist.toml", verdict, parity));
     sandbox.commit("Ask less");
-    let told = project.checklist(0, &[]).err;
-    assert!(!asks(&told) && told.contains("judges `cpu`, measured at"), "{told}");
+    let printed = project.checklist(0, &[]).err;
+    assert!(!asks(&printed) && printed.contains("judges `cpu`, measured at"), "{printed}");
 }
 
 #[test]
 fn a_page_counts_what_was_waived_after_the_newest_run() {
     let project = Project::new();
     let sandbox = project.sandbox();
-    let from = |day: &str, told: [&str; 2], is_go: bool| {
+    let from = |day: &str, printed: [&str; 2], is_go: bool| {
         let ledger = sandbox.read("ledger/v2.toml");
         let (before, rest) = ledger.split_once("date = \"").expect("a day");
         sandbox.write(
@@ -280,10 +283,10 @@ fn a_page_counts_what_was_waived_after_the_newest_run() {
         );
         sandbox.commit("Waive it from another day on");
         sandbox.sprag(&["site"]).expect(0);
-        assert!(sandbox.read("_site/ledger.html").contains(told[0]), "{day}");
+        assert!(sandbox.read("_site/ledger.html").contains(printed[0]), "{day}");
         assert_eq!(!sandbox.read("_site/release/v2.html").contains("no-go"), is_go, "{day}");
         let table = project.checklist(i32::from(!is_go), &[]).out;
-        assert!(table.contains(told[1]), "{table}");
+        assert!(table.contains(printed[1]), "{table}");
         project.copied()
     };
     let sooner = from("2026-01-17", ["in force", "Ada waives it from 2026-01-17"], true);

@@ -247,11 +247,11 @@ fn what_no_reader_takes_no_schema_takes() {
 }
 
 #[test]
-fn a_newer_baseline_is_kept() {
+fn a_newer_baseline_is_not_overwritten() {
     let sandbox = Sandbox::new();
     sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
     let ended = sandbox.sprag(&["baseline", "emit"]).expect(0);
-    let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is told");
+    let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");
     let path = path.trim_end_matches(':');
     follows("baseline-2", &sandbox.read(path));
     follows("run-2", &sandbox.read(&sandbox.records("main")[0]));

@@ -81,7 +81,7 @@ fn files_of_two_kinds_are_not_mixed() {
 }
 
 #[test]
-fn compare_holds_a_report_against_its_baseline() {
+fn compare_judges_a_report_against_its_baseline() {
     let compared = ["compare", "base.json", "report.json"];
     let check = |case: &str, code: i32, word: &str, row: &str| {
         let ended = sandbox(case).sprag(&compared).expect(code);

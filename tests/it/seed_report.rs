@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 const FEW_CALLS: [&str; 8] = ["--infer-warmup", "0", "--infer-iters", "3", "--micro-warmup", "1", "--micro-iters", "2"];
 
 #[test]
-fn the_report_has_the_keys_of_the_seed_and_stands_beside_the_record() {
+fn the_report_has_the_keys_of_apex_x() {
     let sandbox = Sandbox::new();
     let outputs = ["--output", "made/here/report.json", "--output-run", "run.json", "--record", "--seed", "7"];
     let arguments = [&["run", "--quick", "--suite", "cpu"][..], &outputs, &FEW_CALLS].concat();
@@ -38,7 +38,7 @@ fn the_report_has_the_keys_of_the_seed_and_stands_beside_the_record() {
 }
 
 #[test]
-fn what_cannot_be_reported_is_told_before_measuring() {
+fn an_impossible_report_is_refused_before_measuring() {
     let sandbox = Sandbox::new();
     let check = |arguments: &[&str], words: &[&str]| {
         let arguments = [&["run", "--quick", "--record"][..], arguments].concat();

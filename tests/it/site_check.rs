@@ -44,7 +44,7 @@ fn what_is_no_site_is_not_checked() {
 }
 
 #[test]
-fn all_values_lie_beside_the_pages_where_the_project_wants_that() {
+fn downloads_are_published_if_configured() {
     let sandbox = shop();
     let site = sandbox.project.join("shop/_site");
     assert!(!site.join("data/benchmarks.csv").exists() && site.join("data/commits.js").exists());

@@ -48,7 +48,7 @@ fn nothing_was_written_twice(before: &Files, after: &Files) {
 }
 
 #[test]
-fn a_grown_site_is_what_a_clean_build_gives() {
+fn an_incremental_site_equals_a_clean_build() {
     let sandbox = repository();
     let newest = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["reset", "-q", "--hard", "HEAD~5"]);

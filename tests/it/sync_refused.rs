@@ -20,7 +20,7 @@ fn rival(clones: &Clones, losses: u32) -> String {
 
 #[test]
 #[cfg(unix)]
-fn a_lost_race_is_run_again() {
+fn a_lost_race_is_retried() {
     let clones = Clones::new();
     clones.record("a", 1);
     let path = rival(&clones, 3);
@@ -32,7 +32,7 @@ fn a_lost_race_is_run_again() {
 
 #[test]
 #[cfg(unix)]
-fn a_refusal_is_told_at_once_in_safe_words() {
+fn a_refusal_is_reported_at_once_with_escapes() {
     let clones = Clones::new();
     clones.record("a", 1);
     clones.remote_hook("pre-receive", "printf 'protected \\033[31mred\\033]0;title\\007\\n' >&2; exit 1");

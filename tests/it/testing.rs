@@ -31,10 +31,10 @@ fn the_example_passes_and_fails_where_it_is_slow() {
     let slow = counted(&perf_test::PLAIN);
     assert!(slow.verdicts().all(|(_, verdict)| *verdict == Verdict::Regressed), "{:?}", slow.messages());
     let panic = std::panic::catch_unwind(|| slow.assert_pass()).expect_err("it fails");
-    let told = panic.downcast_ref::<String>().expect("a panic with values has a text");
-    assert!(told.starts_with("performance: 2 of 2 subsections fail by the rule `rank`\n"), "{told}");
+    let printed = panic.downcast_ref::<String>().expect("a panic with values has a text");
+    assert!(printed.starts_with("performance: 2 of 2 subsections fail by the rule `rank`\n"), "{printed}");
     for line in ["  comparisons.largest: regressed: +", "  comparisons.merge: regressed: +", "hint: "] {
-        assert!(told.lines().any(|one| one.starts_with(line)), "{told}");
+        assert!(printed.lines().any(|one| one.starts_with(line)), "{printed}");
     }
 }
 

@@ -62,22 +62,22 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     find("worse", "drift", "infer");
     let upgrade = events.iter().find(|event| event["kind"] == "environment").expect("the compiler changed");
     assert_eq!((text(upgrade, "/facts/0/fact"), &upgrade["next"]), ("compiler", &Value::Null));
-    // The regression comes first, and everything that is judged is told of.
+    // The regression comes first, and everything that is judged is reported.
     assert_eq!(text(&events[0], "/direction"), "worse");
     assert_eq!((&trend["coverage"]["judged"], &trend["coverage"]["total"]), (&21.into(), &21.into()));
     assert_eq!(trend["budget"]["self_test"]["exceeded"], false, "{:#}", trend["budget"]);
 
-    // Of an older commit that is named, nothing later is told, however few runs are left.
+    // Of an older commit that is named, nothing later is reported, however few runs are left.
     let past = json(&sandbox, &["--branch", "v0.1.0"]);
     let past = past["events"].as_array().expect("a list");
     assert!(past.iter().all(|event| !suspects(event).contains(&commit_of("regression"))), "{past:#?}");
 
-    // All that was found is told of in words, too.
+    // All that was found is reported in words, too.
     let table = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0).out;
     let markdown = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--format", "md"]).expect(0).out;
     for event in events.iter().filter(|event| event["sure"] == true && event["state"]["is"] == "standing") {
-        for told in [&table, &markdown] {
-            assert!(told.contains(text(event, "/id")), "{told}");
+        for printed in [&table, &markdown] {
+            assert!(printed.contains(text(event, "/id")), "{printed}");
         }
     }
     // Later, all of it is stale, and says so.
@@ -95,7 +95,7 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     assert_eq!(json(&sandbox, &["--all-parents"])["events"], trend["events"]);
 }
 
-/// Whatever the seed of its noise: what was planted is told on both machines, but for a drift that one machine missed a fifth of,
+/// Whatever the seed of its noise: what was planted is reported on both machines, but for a drift that one machine missed a fifth of,
 /// and nothing else is sure.
 #[test]
 fn a_demo_tells_what_was_planted_and_nothing_else() {
@@ -132,7 +132,7 @@ fn a_demo_tells_what_was_planted_and_nothing_else() {
         let expected =
             [("cpu/tile_pack", "change", "worse", both.clone()), ("cpu/fusion_gate", "change", "better", both)];
         assert_eq!((moved, border), (expected.to_vec(), 1), "seed {seed}");
-        assert!(!drifted.is_empty(), "seed {seed}: the drift is not told");
+        assert!(!drifted.is_empty(), "seed {seed}: the drift is not reported");
     }
     assert!(drifts * 2 >= seeds.len() * 3, "{drifts} of {} drifts", seeds.len() * 2);
 }
@@ -198,11 +198,11 @@ fn what_became_of_events_is_recorded_once_and_keeps_their_ids() {
     assert_eq!(files.lines().count(), count);
     assert!(ids(&before).iter().all(|id| files.contains(&format!("/{id}-opened-"))), "{files}");
     sandbox.sprag(&["-C", "shop", "history", "fsck"]).expect(0);
-    // Nothing is new the second time, and what is told is the same.
+    // Nothing is new the second time, and what is reported is the same.
     let again = sandbox.sprag(&["-C", "shop", "trend", "--record", "--as-of", SOON]).expect(0);
     assert!(again.err.contains("no event is new"), "{}", again.err);
     assert_eq!(ids(&json(&sandbox, &[])), ids(&before));
-    // Damage of a record costs the id of one event, not the others, and is told.
+    // Damage of a record costs the id of one event, not the others, and is reported.
     let path = files.lines().next().expect("there is one");
     sandbox.write(&format!("shop/{path}"), "{}\n");
     sandbox.git(&["-C", "shop", "commit", "-qam", "Damage"]);
@@ -252,5 +252,5 @@ fn wrong_input_is_named_with_what_helps() {
     let of = |part: &str| series.iter().find(|one| text(one, "/benchmark").contains(part)).expect("it is there");
     assert_eq!((&of("tile_pack")["sensitivity"], &of("tile_pack")["least"]), (&"strict".into(), &0.5.into()));
     assert_eq!(of("infer")["sensitivity"], "balanced");
-    assert!(!trend["events"].to_string().contains("tile_pack{c=64"), "a change below the least is told");
+    assert!(!trend["events"].to_string().contains("tile_pack{c=64"), "a change below the least is reported");
 }

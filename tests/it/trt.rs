@@ -90,7 +90,7 @@ fn a_sweep_is_measured_recorded_and_reported() {
 }
 
 #[test]
-fn processes_take_turns_and_are_told_how_to_time() {
+fn processes_alternate_and_receive_their_timing_options() {
     let sandbox = sandbox("fine", "shape_cases = [\"a=3\"]\nplugin_lib = \"p.so\"");
     sandbox.write("p.so", "a library");
     run(&sandbox, &["--warmup", "2", "--iters", "7"], 0);
@@ -139,7 +139,7 @@ fn a_suite_that_no_file_names_runs_where_it_is_asked_for() {
 }
 
 #[test]
-fn a_sweep_is_held_against_its_baseline_like_any_suite() {
+fn a_sweep_is_judged_against_its_baseline() {
     let sandbox = sandbox("fine", "");
     run(&sandbox, &["--record"], 0);
     let emitted = sandbox.sprag(&["baseline", "emit"]).expect(0);
@@ -168,11 +168,11 @@ fn what_is_missing_skips_the_suite_with_its_code() {
         let report = [&["--output", "out/sweep.json"], options].concat();
         let (_, run) = run(&sandbox, &report, 5);
         assert_eq!(run["status"], "skipped", "{run}");
-        let told = run["reason"].as_str().expect("it says why");
-        assert!(told.starts_with(reason), "{told}");
+        let printed = run["reason"].as_str().expect("it says why");
+        assert!(printed.starts_with(reason), "{printed}");
         let report: Value = serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON");
         crate::schemas::follows("apex-x-trt-report-1", &sandbox.read("out/sweep.json"));
-        assert_eq!((&report["status"], report["reason"].as_str()), (&json!("skipped"), Some(told)));
+        assert_eq!((&report["status"], report["reason"].as_str()), (&json!("skipped"), Some(printed)));
         assert_eq!(report["summary"], json!({"ok_count": 0, "skipped_count": 1, "failed_count": 0}));
     };
     check("fine", "", &["--trtexec", "absent"], "tensorrt_trtexec_not_found: there is no program");
@@ -225,7 +225,7 @@ fn one_case_fails_and_the_others_stand() {
 }
 
 #[test]
-fn a_process_that_breaks_once_is_told_of() {
+fn a_process_that_fails_once_is_reported() {
     let (_, run) = run(&sandbox("flaky", ""), &[], 0);
     assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(2));
     let reasons = run["quality"]["reasons"].to_string();
@@ -233,7 +233,7 @@ fn a_process_that_breaks_once_is_told_of() {
 }
 
 #[test]
-fn what_trtexec_says_against_its_times_is_told() {
+fn warnings_of_trtexec_are_reported() {
     let (_, run) = run(&sandbox("no-graph", ""), &[], 0);
     let reasons = run["quality"]["reasons"].to_string();
     assert_eq!(reasons.matches("default: TensorRT cannot capture the engine as a CUDA graph").count(), 1, "{reasons}");
@@ -257,7 +257,7 @@ fn a_time_out_ends_all_that_was_started() {
 }
 
 #[test]
-fn what_cannot_be_is_told_before_anything_runs() {
+fn impossible_settings_are_refused_before_measuring() {
     let sandbox = sandbox("fine", "[suites.cpu]\nkind = \"cpu\"");
     let check = |arguments: &[&str], words: &[&str]| {
         sandbox.sprag(&[&["run", "--quick"][..], arguments].concat()).expect(2).says(words);

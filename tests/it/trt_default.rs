@@ -19,9 +19,9 @@ fn an_engine_that_does_not_take_ones_is_measured_in_the_cases_that_are_given() {
         run["benchmarks"].as_array().into_iter().flatten().filter_map(|one| one["id"].as_str()).collect();
     assert_eq!((ids, &run["status"]), (vec!["trt/engine{image=8x3} @tensorrt"], &json!("ok")));
     let reasons = run["quality"]["reasons"].to_string();
-    let told = "default is left out, because dimensions without a shape were set to 1: tensorrt_shape_outside_profile: \
+    let printed = "default is left out, because dimensions without a shape were set to 1: tensorrt_shape_outside_profile: \
                 Error[3]: Supplied binding dimension [1,3]";
-    assert!(reasons.contains(told), "{reasons}");
+    assert!(reasons.contains(printed), "{reasons}");
     let report = report(&sandbox);
     let statuses = [&report["cases"][0]["status"], &report["cases"][1]["status"]];
     assert_eq!((statuses, &report["status"]), ([&json!("skipped"), &json!("ok")], &json!("ok")));
@@ -29,7 +29,7 @@ fn an_engine_that_does_not_take_ones_is_measured_in_the_cases_that_are_given() {
 }
 
 #[test]
-fn the_layers_of_the_cases_that_are_given_are_told_of_them() {
+fn layers_are_reported_for_the_given_cases() {
     let sandbox = sandbox("dynamic", "shape_cases = [\"image=8x3\"]");
     let (_, run) = run(&sandbox, &["--quick", "--trt-profile", "out/layers"], 0);
     assert_eq!(run["benchmarks"][0]["attributes"]["slowest_layer"], "TileSSM_0 (40.0 %)");
@@ -47,12 +47,12 @@ fn where_no_case_is_given_nothing_is_measured() {
 }
 
 #[test]
-fn dimensions_of_one_that_are_taken_are_told_of() {
+fn assumed_dimensions_of_one_are_reported() {
     let sandbox = sandbox("dynamic-from-one", "shape_cases = [\"image=8x3\"]");
     let (_, run) = run(&sandbox, &["--quick"], 0);
     let reasons = run["quality"]["reasons"].to_string();
-    let told = "default: `trtexec` set dimensions without a shape to 1";
-    assert!(reasons.contains(told) && !reasons.contains("case_001_8_3: dimensions"), "{reasons}");
+    let printed = "default: `trtexec` set dimensions without a shape to 1";
+    assert!(reasons.contains(printed) && !reasons.contains("case_001_8_3: dimensions"), "{reasons}");
     assert_eq!(run["benchmarks"].as_array().map(Vec::len), Some(2));
 }
 

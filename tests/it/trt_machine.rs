@@ -7,7 +7,7 @@ use crate::gpu::{measure, one};
 use crate::trt::{GOLDEN, run, sandbox};
 
 #[test]
-fn the_driver_is_told_as_a_gpu_suite_tells_it() {
+fn the_driver_is_reported_as_by_a_gpu_suite() {
     // No compiler is needed to know the driver.
     let Some(machine) = Machine::with(&[Part::Driver, Part::Management]) else { return };
     let sandbox = sandbox("fine", "[suites.gpu]\nkind = \"gpu\"");
@@ -71,7 +71,7 @@ fn the_names_of_layers_are_no_paths() {
     let arguments = ["run", "--quick", "--suite", "trt", "--trt-profile", "out/layers", "--output-run", "out/run.json"];
     sandbox.sprag_with(&variables, &arguments).expect(0);
     let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
-    let slowest = run["benchmarks"][0]["attributes"]["slowest_layer"].as_str().expect("it is told");
+    let slowest = run["benchmarks"][0]["attributes"]["slowest_layer"].as_str().expect("it is reported");
     assert!(slowest.starts_with("/stem/Conv + /stem/Relu + /more/Add"), "{slowest}");
     assert!(slowest.ends_with("... (40.0 %)") && slowest.chars().count() <= 200, "{slowest}");
 }

@@ -175,21 +175,21 @@ fn a_device_is_wanted_by_few_events() {
         let variables = [("BASE", base.as_str()), ("EVENT", event), ("RUN_MODE", mode), ("NIGHTLY", nightly)];
         let set = [("ENABLED", "true"), ("TRT_ENGINE_PATH", "")];
         let (ended, output) = scope(&sandbox, &workflows, "perf_gpu.yml", &[&variables[..], &set, more].concat());
-        let told = ended.expect(0).out;
-        (output, told, fs::read_to_string(sandbox.temporary().join("summary")).unwrap_or_default())
+        let printed = ended.expect(0).out;
+        (output, printed, fs::read_to_string(sandbox.temporary().join("summary")).unwrap_or_default())
     };
     let no = ("wanted=false\n", "");
     for enabled in ["", "false"] {
-        let (output, told, summary) = with("kernels/gemm.cu", "pull_request", "", "true", &[("ENABLED", enabled)]);
-        assert_eq!((output.as_str(), told.as_str()), no);
+        let (output, printed, summary) = with("kernels/gemm.cu", "pull_request", "", "true", &[("ENABLED", enabled)]);
+        assert_eq!((output.as_str(), printed.as_str()), no);
         assert!(summary.contains("SPRAG_ENABLE_GPU"), "{summary}");
     }
     // Without a suite there is nothing that could fail.
     for event in [("pull_request", ""), ("workflow_dispatch", "self-hosted-gpu"), ("schedule", "")] {
         let without = |engine: &'static str| [("GPU_SUITES", " "), ("TRT_ENGINE_PATH", engine)];
-        let (output, told, _) = with("kernels/gemm.cu", event.0, event.1, "true", &without(""));
+        let (output, printed, _) = with("kernels/gemm.cu", event.0, event.1, "true", &without(""));
         assert_eq!(output, no.0);
-        assert!(told.contains("::warning title=sprag::no suite is measured on the GPU"), "{told}");
+        assert!(printed.contains("::warning title=sprag::no suite is measured on the GPU"), "{printed}");
         assert_eq!(with("kernels/gemm.cu", event.0, event.1, "true", &without("/e.plan")).0, "wanted=true\n");
     }
     let check = |path: &str, event: &str, mode: &str, nightly: &str, wanted: bool| {
@@ -296,7 +296,7 @@ fn a_step_that_measures_fails_with_the_code_and_only_annotations_are_heard() {
 }
 
 #[test]
-fn each_suite_is_measured_once_and_none_is_told() {
+fn each_suite_is_measured_once_and_no_suite_is_an_error() {
     let workflows = ours();
     let check = |file: &str, job: &str, step: &str, variables: &[(&str, &str)], wanted: &[&str]| {
         let sandbox = Sandbox::empty();
@@ -355,8 +355,8 @@ fn only_runs_are_recorded_of_what_was_handed_on() {
         assert_eq!(ended.out.contains("added"), code == 0, "{path}");
     };
     let none = Sandbox::empty();
-    let told = none.step(&[], script(&workflows, "perf_trend_weekly.yml", "record", "Record")).expect(1);
-    assert_eq!(heard(&told.out), ["::error title=sprag::no run was handed on, so nothing is recorded"]);
+    let printed = none.step(&[], script(&workflows, "perf_trend_weekly.yml", "record", "Record")).expect(1);
+    assert_eq!(heard(&printed.out), ["::error title=sprag::no run was handed on, so nothing is recorded"]);
     check("incoming/cpu/cpu.json", 0);
     check("incoming/gpu/own-1.x.json", 0);
     for path in

@@ -16,11 +16,11 @@ fn every_rule_holds() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_told() {
+fn a_broken_rule_is_reported() {
     let ours = ours();
     let check = |file: &str, from: &str, to: &str, wanted: &str| {
-        let told = complaints(&ours.with(file, from, to));
-        assert!(told.iter().any(|one| one.contains(wanted)), "{file}: `{from}` to `{to}` gives {told:#?}");
+        let printed = complaints(&ours.with(file, from, to));
+        assert!(printed.iter().any(|one| one.contains(wanted)), "{file}: `{from}` to `{to}` gives {printed:#?}");
     };
     const CHECKOUT: &str = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1";
     for (file, from, to, wanted) in [
