@@ -5,24 +5,24 @@
 //! entries; last the journal goes. Whatever is cut short before the ref moves has not happened. Whatever is cut short
 //! after it has, and the journal lets the working trees catch up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 
 use chrono::{DateTime, Utc};
 use git2::build::TreeUpdateBuilder;
-use git2::{Commit, ErrorCode, FileMode, Oid, Repository, Signature};
+use git2::{Commit, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
-use crate::checkout::index::{IndexLock, release};
-use crate::checkout::working_tree::{Checkout, Checkouts, heal_locked};
-use crate::commits::author::signature_at;
-use crate::commits::target::{Target, tip};
+use crate::checkout::{Checkout, Checkouts, heal_locked};
 use crate::error::HistoryError;
-use crate::layout::PLAIN;
-use crate::objects::{flush, pack_writer};
-use crate::record::{Batch, Record};
+use crate::index::{IndexLock, release};
+use crate::layout::{self, PLAIN};
+use crate::objects::{self, Swapped, TreeLookup, compare_and_swap, write_commit};
+use crate::packs;
+use crate::repository::{Store, failed, signature_at};
 use crate::state::{MANY_FILES, Pending, StateFolder, Step, Watch, pause};
-use crate::store::{Store, failed};
-use crate::tree_lookup;
-use crate::tree_lookup::TreeLookup;
+use crate::target::{Target, tip};
+use sprag_model::event_record::EventRecord;
+use sprag_model::run::Run;
 
 /// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
 const ATTEMPTS: u32 = 64;
@@ -95,10 +95,10 @@ pub(crate) fn append_watched(
     let append =
         Append { repository, target, records: &records, time, state: &state, checkouts: &checkouts.trees, unfinished };
     let mut locks = Vec::new();
-    let moved = match append.move_ref(&mut locks, watch) {
-        Ok(moved) => moved,
+    let appended = match append.move_ref(&mut locks, watch) {
+        Ok(appended) => appended,
         Err(error) => {
-            // The error that came first is the one to tell; what is left lying is removed by the next append.
+            // The first error counts; the next append removes what is left.
             // A lock that stays is removed by its mark, as long as there is a journal.
             if release(&mut locks).is_ok() {
                 let _ = state.settle(&append.unfinished);
@@ -107,27 +107,15 @@ pub(crate) fn append_watched(
         }
     };
     watch(Step::RefMoved);
-    let mut warnings = healed.warnings;
-    warnings.extend(checkouts.warnings);
-    warnings.extend(moved.warnings);
-    let mut unfinished = append.unfinished.clone();
+    let mut warnings = [healed.warnings, checkouts.warnings.clone(), appended.warnings].concat();
     let was_locked = locks.iter().all(Option::is_some);
-    locks.resize_with(checkouts.trees.len(), || None);
-    for (checkout, lock) in checkouts.trees.iter().zip(locks) {
-        let caught_up = checkout.catch_up(&append.pending(), lock, &state, watch);
-        warnings.extend(caught_up.warnings);
-        unfinished.extend(caught_up.unfinished);
-    }
+    let unfinished = checkouts.catch_up(locks, &append.pending(), &state, &mut warnings, watch);
     if !was_locked {
         warnings.extend(append.removed_warning()?);
     }
     watch(Step::CaughtUp);
-    unfinished.sort();
-    unfinished.dedup();
-    if let Err(error) = state.settle(&unfinished) {
-        warnings.push(error.to_string());
-    }
-    Ok(Appended { warnings, ..moved.appended })
+    state.settle_with_warning([append.unfinished, unfinished].concat(), &mut warnings);
+    Ok(Appended { warnings, ..appended })
 }
 
 /// An append with the lock held.
@@ -143,18 +131,12 @@ struct Append<'a> {
     unfinished: Vec<Pending>,
 }
 
-/// A branch that has the records.
-struct Moved {
-    appended: Appended,
-    warnings: Vec<String>,
-}
-
 impl Append<'_> {
     /// Makes the commit on the tip and moves the ref from the tip to it, until nobody was faster.
     ///
     /// The indexes of the working trees are locked across the move, and stay so: between the ref and the index entry, a
     /// `git commit` would take the record out of the branch again.
-    fn move_ref(&self, locks: &mut Vec<Option<IndexLock>>, watch: Watch<'_>) -> Result<Moved, HistoryError> {
+    fn move_ref(&self, locks: &mut Vec<Option<IndexLock>>, watch: Watch<'_>) -> Result<Appended, HistoryError> {
         let (signature, stand_in) = signature_at(self.repository, self.time)?;
         let author = signature.to_string();
         let mut appended = Appended {
@@ -173,11 +155,11 @@ impl Append<'_> {
             let tip = tip(self.repository, self.target)?;
             (appended.added, appended.present) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
             if appended.added.is_empty() {
-                return Ok(Moved { appended, warnings: Vec::new() });
+                return Ok(appended);
             }
             if appended.added.len() > MANY_FILES {
                 let new = appended.added.iter().filter(|path| packed.insert((*path).clone()));
-                pack_writer::write(self.repository, &new.map(|path| self.blob(path).1).collect::<Vec<_>>())?;
+                packs::write(self.repository, &new.map(|path| self.blob(path).1).collect::<Vec<_>>())?;
             }
             let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
             watch(Step::CommitWritten);
@@ -190,22 +172,21 @@ impl Append<'_> {
                 *locks = self.checkouts.iter().map(|checkout| checkout.lock(self.state, watch)).collect();
             }
             let expected = tip.as_ref().filter(|(_, name)| *name == self.target.reference).map(|(tip, _)| tip.id());
-            match self.compare_and_swap(expected, commit) {
-                Ok(()) => {
+            let message = self.records.message();
+            let subject = message.lines().next().unwrap_or_default();
+            match compare_and_swap(self.repository, &self.target.reference, expected, commit, subject)? {
+                Swapped::Done { warning } => {
                     appended.commit = Some(commit.to_string());
-                    let synced = flush::sync_ref(self.repository, &self.target.reference);
-                    let warnings = synced.err().map(|error| format!("{error}; the record may not outlast a power cut"));
-                    return Ok(Moved { appended, warnings: warnings.into_iter().collect() });
+                    appended.warnings.extend(warning);
+                    return Ok(appended);
                 }
-                Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
-                    refusal = error.message().to_owned();
-                    let is_rival = error.code() != ErrorCode::Locked;
-                    if attempt < FAIR_ATTEMPTS || !is_rival || locks.iter().any(Option::is_none) {
+                Swapped::Lost { reason, is_locked } => {
+                    refusal = reason;
+                    if attempt < FAIR_ATTEMPTS || is_locked || locks.iter().any(Option::is_none) {
                         release(locks)?;
                     }
                     pause(attempt);
                 }
-                Err(error) => return Err(failed("move the branch of the history")(error)),
             }
         }
         let reference = self.target.reference.clone();
@@ -242,7 +223,7 @@ impl Append<'_> {
                 }
             }
         }
-        if let Some((path, other)) = tree_lookup::find_collision(self.records.0.keys().copied()) {
+        if let Some((path, other)) = objects::find_collision(self.records.0.keys().copied()) {
             return Err(HistoryError::Alike { path: path.to_owned(), other: other.to_owned() });
         }
         Ok((added, present))
@@ -274,31 +255,22 @@ impl Append<'_> {
         signature: &Signature<'_>,
     ) -> Result<Oid, HistoryError> {
         let refused = || failed("write the commit");
-        let base = match tip {
-            Some(tip) => tip.tree().map_err(refused())?,
-            None => {
-                let empty = self.repository.treebuilder(None).and_then(|builder| builder.write());
-                empty.and_then(|empty| self.repository.find_tree(empty)).map_err(refused())?
-            }
-        };
         let are_packed = paths.len() > MANY_FILES;
         let mut update = TreeUpdateBuilder::new();
         for path in paths {
             let (blob, content) = self.blob(path);
             if !are_packed {
-                self.repository.blob(content).map_err(failed("write the object of a record"))?;
+                self.repository.blob(content).map_err(refused())?;
             }
             update.upsert(path.as_str(), blob, FileMode::Blob);
         }
-        let tree = update.create_updated(self.repository, &base).map_err(failed("write the folders of the history"))?;
-        let tree = self.repository.find_tree(tree).map_err(refused())?;
-        let parents: Vec<&Commit<'_>> = tip.into_iter().collect();
+        let change = |base: &Tree<'_>| update.create_updated(self.repository, base);
         let message = self.records.message();
-        let commit = self.repository.commit(None, signature, signature, &message, &tree, &parents).map_err(refused())?;
+        let (commit, tree) = write_commit(self.repository, None, tip, signature, &message, change).map_err(refused())?;
         // A pack is flushed already.
         let folder = |path: &String| if are_packed { parent(path).to_owned() } else { path.clone() };
         let unflushed: BTreeSet<String> = paths.iter().map(folder).collect();
-        flush::sync_commit(self.repository, commit, &tree, &unflushed.into_iter().collect::<Vec<_>>())?;
+        objects::sync_commit(self.repository, commit, &tree, &unflushed.into_iter().collect::<Vec<_>>())?;
         Ok(commit)
     }
 
@@ -315,29 +287,104 @@ impl Append<'_> {
         Ok(())
     }
 
-    fn compare_and_swap(&self, expected: Option<Oid>, commit: Oid) -> Result<(), git2::Error> {
-        let (name, message) = (&self.target.reference, self.records.message());
-        let message = message.lines().next().unwrap_or_default();
-        match expected {
-            Some(expected) => self.repository.reference_matching(name, commit, true, expected, message)?,
-            None => self.repository.reference(name, commit, false, message)?,
-        };
-        Ok(())
-    }
-
     fn pending(&self) -> Vec<Pending> {
         let reference = &self.target.reference;
         let records = self.records.0.iter();
-        let pending = records.map(|(path, (_, blob))| Pending {
-            reference: reference.clone(),
-            path: (*path).to_owned(),
-            blob: blob.to_string(),
-            unplaced: false,
-        });
-        pending.collect()
+        records.map(|(path, (_, blob))| Pending::new(reference, path, *blob)).collect()
     }
 }
 
 fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+// The records that one append takes.
+
+/// So few records are checked on one thread.
+const FEW: usize = 16;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Where it goes in the tree.
+    pub path: String,
+    pub bytes: Vec<u8>,
+    /// The subject of the commit that records it alone.
+    pub subject: String,
+}
+
+impl Record {
+    pub fn from_run(run: &Run) -> Record {
+        let (_, path, bytes) = run.to_record();
+        Record { path, bytes, subject: run.subject() }
+    }
+
+    pub fn from_event(record: &EventRecord) -> Record {
+        let (path, bytes, subject) = record.to_file();
+        Record { path, bytes, subject }
+    }
+}
+
+/// Records with distinct paths, in order of path, each with the id of its blob.
+pub(crate) struct Batch<'a>(pub(crate) BTreeMap<&'a str, (&'a Record, Oid)>);
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(records: &'a [Record]) -> Result<Batch<'a>, HistoryError> {
+        let mut batch: BTreeMap<&str, (&Record, Oid)> = BTreeMap::new();
+        for (record, checked) in records.iter().zip(check_all(records)) {
+            let fault = |reason: String| HistoryError::BadRecord { path: record.path.clone(), reason };
+            let blob = checked.map_err(fault)?;
+            let earlier = batch.insert(&record.path, (record, blob));
+            if earlier.is_some_and(|(_, earlier)| earlier != blob) {
+                return Err(fault("is given twice, with different content".to_owned()));
+            }
+        }
+        Ok(Batch(batch))
+    }
+
+    pub(crate) fn message(&self) -> String {
+        let subjects: Vec<&str> = self.0.values().map(|(record, _)| record.subject.as_str()).collect();
+        message(&subjects)
+    }
+}
+
+/// The id of the blob of each record, or why it cannot be recorded; on all processors, since a large import has thousands.
+fn check_all(records: &[Record]) -> Vec<Result<Oid, String>> {
+    let check = |record: &Record| {
+        layout::check_file(&record.path, &record.bytes)?;
+        Oid::hash_object(ObjectType::Blob, &record.bytes).map_err(|error| error.message().to_owned())
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    if records.len() <= FEW {
+        return records.iter().map(check).collect();
+    }
+    let share = records.len().div_ceil(workers);
+    thread::scope(|scope| {
+        let shares = records.chunks(share);
+        let workers: Vec<_> =
+            shares.map(|share| scope.spawn(move || share.iter().map(check).collect::<Vec<_>>())).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("checking a record does not panic")).collect()
+    })
+}
+
+/// The subject of the record where it is alone; of a few of one commit `sprag: cpu ok, gpu skipped at …`; else how
+/// many there are, and the subject of each below.
+pub(crate) fn message(subjects: &[&str]) -> String {
+    match (subjects, joined(subjects)) {
+        ([only], _) => format!("{only}\n"),
+        (_, Some(together)) => format!("{together}\n"),
+        (several, None) => format!("sprag: {} records\n\n{}\n", several.len(), several.join("\n")),
+    }
+}
+
+/// The subjects in one, if they are of one commit and few enough to be read.
+fn joined(subjects: &[&str]) -> Option<String> {
+    const MOST: usize = 4;
+    let parts: Option<Vec<(&str, &str)>> =
+        subjects.iter().map(|subject| subject.strip_prefix("sprag: ")?.rsplit_once(" at ")).collect();
+    let parts = parts.filter(|parts| parts.len() <= MOST)?;
+    let commit = parts.first()?.1;
+    let runs: Vec<&str> = parts.iter().map(|(run, _)| *run).collect();
+    let distinct = runs.iter().collect::<BTreeSet<_>>().len() == runs.len();
+    (distinct && parts.iter().all(|(_, other)| *other == commit))
+        .then(|| format!("sprag: {} at {commit}", runs.join(", ")))
 }

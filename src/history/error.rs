@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::activity::Activity;
+use crate::repository::Activity;
 
 /// What fetches the rest of a partial clone.
 pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
@@ -11,72 +11,54 @@ pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which
 /// Why the history could not be opened, read or appended to.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// No repository at or above the folder.
     #[error("no git repository at or above `{0}`")]
     NoRepository(PathBuf),
-    /// The repository names objects by SHA-256, which libgit2 cannot read.
     #[error("the repository at `{0}` uses the SHA-256 object format, which is not supported")]
     Sha256(PathBuf),
-    /// The repository keeps its refs in a reftable, which libgit2 cannot read.
     #[error("the repository at `{0}` stores its refs as a reftable, which is not supported")]
     Reftable(PathBuf),
-    /// The repository belongs to another user.
     #[error("the repository at `{0}` is owned by another user")]
     Owner(PathBuf),
-    /// There is a repository, but it cannot be opened.
     #[error("cannot open the repository at `{path}`: {}", message(reason))]
     Unreadable { path: PathBuf, reason: git2::Error },
-    /// A revision that names no commit here.
     #[error("`{revision}` names no commit of this repository: {reason}")]
     Revision { revision: String, reason: String },
-    /// The clone ends before the commit that was measured.
     #[error("this shallow clone ends at a record commit, so the measured commit is unknown")]
     Shallow,
-    /// A part of the line of commits, or of what they hold, is not here.
     #[error("the history is not all here: {0}")]
     Incomplete(String),
-    /// Files of a commit are not here.
     #[error("the files of {commit} are not all in this repository")]
     NotHere {
         commit: String,
         /// Whether they are at a remote, as in a partial clone.
         promised: bool,
     },
-    /// Records have no branch to go to.
     #[error("HEAD is detached, so there is no branch to record on")]
     Detached,
-    /// The branch is in the middle of an operation that a new commit would disturb.
     #[error("a {activity} is under way on `{reference}`, so nothing can be recorded there")]
     Busy {
         activity: Activity,
         /// The branch it works on.
         reference: String,
     },
-    /// A `[history] ref` that cannot hold records.
     #[error("`{name}` cannot be the ref of the history: {reason}")]
     BadRef { name: String, reason: &'static str },
-    /// A file that loading would refuse.
     #[error("`{path}` cannot be recorded: it {reason}")]
     BadRecord {
         /// Where it should go.
         path: String,
         reason: String,
     },
-    /// The path holds something else already, and the history is append-only.
     #[error("`{path}` is in the history of `{reference}` already, with different content")]
     Different { path: String, reference: String },
-    /// Two paths that some file systems cannot hold both.
     #[error("`{path}` cannot be recorded next to `{other}`: they differ only by case or Unicode form")]
     Alike {
         /// The new path, up to the part that is alike.
         path: String,
-        /// The one that is there, or that is to be recorded with it.
         other: String,
     },
-    /// A file lies where a folder of the history should be.
     #[error("`{path}` is not a folder on `{reference}`, so nothing can be recorded below it")]
     NotAFolder { path: String, reference: String },
-    /// The branch kept moving, or stayed locked.
     #[error("cannot move `{reference}` after {attempts} attempts: {reason}")]
     Contended {
         reference: String,
@@ -85,16 +67,12 @@ pub enum HistoryError {
         /// What git said the last time.
         reason: String,
     },
-    /// Another process of ours has been recording for too long.
     #[error("another sprag is recording in this repository: `{0}` stays locked")]
     Locked(PathBuf),
-    /// The file system refused.
     #[error("cannot {action} `{path}`: {reason}")]
     Io { action: &'static str, path: PathBuf, reason: io::Error },
-    /// What is there is not as it must be.
     #[error("cannot {action}: {reason}")]
     Unusable { action: &'static str, reason: String },
-    /// libgit2 refused. Its error is part of the text, so it is no source of this one.
     #[error("cannot {action}: {}", message(reason))]
     Git { action: &'static str, reason: git2::Error },
 }

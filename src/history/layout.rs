@@ -15,7 +15,6 @@ pub(crate) const PLAIN: i32 = 0o100_644;
 /// What a path below [`RECORD_ROOT`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A run record.
     Run,
     Event,
     /// Something kept beside the runs, in a folder whose name begins with an underscore.
@@ -94,9 +93,6 @@ pub(crate) fn check_path(path: &str) -> Result<Kind, String> {
 }
 
 /// Whether a plain file with this content may be recorded at `path`: where a record belongs, only one of that name.
-///
-/// # Errors
-/// Says what is wrong, as a fragment that reads after the path.
 pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
     match check_path(path)? {
         Kind::Run => check_record(path, PLAIN, bytes).map(drop),
@@ -106,9 +102,6 @@ pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Reads the record at `path` and holds its name, its mode and its content against each other.
-///
-/// # Errors
-/// Says what is wrong, as a fragment that reads after the path.
 pub(crate) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<RecordedRun, String> {
     check_mode(mode)?;
     let read = Run::from_record(bytes).map_err(|error| error.to_string());

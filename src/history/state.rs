@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use git2::Oid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,13 +42,11 @@ pub(crate) enum Step {
     CommitWritten,
     /// The files lie in the git folder.
     Staged,
-    /// The journal is written.
     Journalled,
     /// The index of a working tree is locked.
     IndexLocked,
     /// The branch has the records.
     RefMoved,
-    /// A file is at its place.
     FilePlaced,
     /// The new index lies in the git folder.
     IndexReady,
@@ -71,6 +70,12 @@ pub(crate) struct Pending {
     /// Whether the file could not be brought to its place, though the index may have it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unplaced: bool,
+}
+
+impl Pending {
+    pub(crate) fn new(reference: &str, path: &str, blob: Oid) -> Pending {
+        Pending { reference: reference.to_owned(), path: path.to_owned(), blob: blob.to_string(), unplaced: false }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -250,6 +255,13 @@ impl StateFolder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(HistoryError::io("remove", &path)(error)),
             _ => Ok(()),
         }
+    }
+
+    /// As [`StateFolder::settle`], where a failure is a warning: the branch has moved already.
+    pub(crate) fn settle_with_warning(&self, mut pending: Vec<Pending>, warnings: &mut Vec<String>) {
+        pending.sort();
+        pending.dedup();
+        warnings.extend(self.settle(&pending).err().map(|error| error.to_string()));
     }
 
     fn lock_path(&self) -> PathBuf {

@@ -7,8 +7,14 @@ use std::process::Command;
 use chrono::{DateTime, Utc};
 use tempfile::TempDir;
 
-use crate::{Appended, Loaded, Record, Store, append, load, open, target};
+use crate::append::append_watched;
+use crate::state::Step;
+use crate::{
+    Appended, HistoryError, Loaded, Record, Repaired, Store, Target, append, fsck, load, open, repair, target,
+};
+use sprag_base::digest::Digest;
 use sprag_model::commit::Commit;
+use sprag_model::fsck::{FindingKind, FsckReport, FsckStatus, Severity};
 use sprag_model::run::Run;
 
 pub(crate) use crate::sample_run::{minute, rounds, run};
@@ -54,8 +60,22 @@ impl Fixture {
 
     /// Appends records in one commit to the branch that is checked out.
     pub(crate) fn append(&self, records: &[Record], time: DateTime<Utc>) -> Appended {
-        let store = self.store();
-        append(&store, &target(&store, None).unwrap(), records, time).unwrap()
+        append(&self.store(), &self.target(), records, time).unwrap()
+    }
+
+    /// As [`Fixture::append`], where the append may fail.
+    pub(crate) fn try_append(&self, records: &[Record]) -> Result<Appended, HistoryError> {
+        append(&self.store(), &self.target(), records, minute(1))
+    }
+
+    /// Appends the run 1, with a look at each step.
+    pub(crate) fn append_watched(&self, watch: &mut dyn FnMut(Step)) -> Appended {
+        append_watched(&self.store(), &self.target(), &[Record::from_run(&run(1))], minute(1), watch).unwrap()
+    }
+
+    /// The branch that is checked out.
+    pub(crate) fn target(&self) -> Target {
+        target(&self.store(), None).unwrap()
     }
 
     /// Appends the run with this number, a minute later for each.
@@ -65,8 +85,7 @@ impl Fixture {
 
     /// Loads the branch that is checked out.
     pub(crate) fn load(&self) -> Loaded {
-        let store = self.store();
-        load(&store, &target(&store, None).unwrap()).unwrap()
+        load(&self.store(), &self.target()).unwrap()
     }
 
     /// Where git keeps the object that a revision names.
@@ -141,7 +160,79 @@ pub(crate) fn try_git_in(folder: &Path, arguments: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&text).trim_end().to_owned())
 }
 
-/// As [`run`], of that commit.
 pub(crate) fn run_of(number: i64, commit: Commit) -> Run {
     Run { commit: Some(commit), ..run(number) }
+}
+
+/// How many runs a [`history`] has.
+pub(crate) const RUNS: i64 = 3;
+
+/// A history whose runs entered one by one.
+pub(crate) fn history() -> Fixture {
+    let fixture = Fixture::new();
+    (0..RUNS).for_each(|number| record(&fixture, &[run(number)]));
+    fixture
+}
+
+/// Appends runs in one commit, which bears the time that commits of these tests have.
+pub(crate) fn record(fixture: &Fixture, runs: &[Run]) {
+    fixture.append(&runs.iter().map(Record::from_run).collect::<Vec<_>>(), minute(240));
+}
+
+/// The path and the text of the record of that run.
+pub(crate) fn file(number: i64) -> (String, String) {
+    let record = Record::from_run(&run(number));
+    (record.path, String::from_utf8(record.bytes).unwrap())
+}
+
+/// Commits whatever lies in the working tree.
+pub(crate) fn commit(fixture: &Fixture) {
+    fixture.git(&["add", "--all", "--force"]);
+    fixture.git(&["commit", "--quiet", "-m", "Change the history"]);
+}
+
+/// Checks the history, a day after its runs.
+pub(crate) fn checked(fixture: &Fixture) -> FsckReport {
+    checked_against(fixture, None)
+}
+
+pub(crate) fn checked_against(fixture: &Fixture, root: Option<Digest>) -> FsckReport {
+    fsck(&fixture.store(), &fixture.target(), minute(24 * 60), root).unwrap()
+}
+
+pub(crate) fn repaired(fixture: &Fixture) -> Repaired {
+    repair(&fixture.store(), &fixture.target(), minute(24 * 60)).unwrap()
+}
+
+pub(crate) fn findings(report: &FsckReport) -> Vec<(FindingKind, String)> {
+    let findings = report.findings.iter();
+    findings.map(|finding| (finding.kind, finding.path.clone().unwrap_or_default())).collect()
+}
+
+/// Damages the history, fails the test unless that is found, and unless a repair puts it right without losing a byte:
+/// every blob that was reachable is so afterwards, and the root stays.
+pub(crate) fn check(damage: impl Fn(&Fixture), expected: &[(FindingKind, &str)]) -> Fixture {
+    let fixture = history();
+    let root = checked(&fixture).root;
+    damage(&fixture);
+    let before = checked(&fixture);
+    let expected: Vec<(FindingKind, String)> =
+        expected.iter().map(|(kind, path)| (*kind, (*path).to_owned())).collect();
+    let damage = before.findings.iter().filter(|finding| finding.severity == Severity::Damage);
+    let damage: Vec<_> = damage.map(|one| (one.kind, one.path.clone().unwrap_or_default())).collect();
+    assert_eq!(damage, expected, "{before:#?}");
+    assert_eq!(before.status, FsckStatus::Damaged);
+    let old = fixture.head();
+    let repair = repaired(&fixture);
+    assert_eq!(repair.warnings, [""; 0]);
+    assert!(!repair.steps.is_empty());
+    let after = checked(&fixture);
+    assert_ne!(after.status, FsckStatus::Damaged, "{after:#?}");
+    assert_eq!(after.runs, RUNS as u64, "{repair:#?}");
+    assert_eq!(fixture.git(&["rev-parse", "HEAD~1"]), old);
+    assert_eq!(fixture.status(), "");
+    if before.root.is_some() {
+        assert_eq!(after.root, root);
+    }
+    fixture
 }

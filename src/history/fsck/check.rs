@@ -1,24 +1,26 @@
 //! Everything that is checked, in one report.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs;
 
 use chrono::{DateTime, Utc};
-use git2::{Oid, Repository};
+use git2::{Oid, Repository, Status, StatusOptions};
 
-use crate::commits::target::{Target, tip};
+use crate::checkout::Checkouts;
+use crate::commits::parents;
 use crate::error::{FETCH_ALL, HistoryError};
-use crate::fsck::content::RunFacts;
-use crate::fsck::losses::Losses;
-use crate::fsck::quarantine::Quarantine;
-use crate::fsck::tip::Fault;
-use crate::fsck::tip::{Tip, TipFile};
-use crate::fsck::{content, context, earlier_root, losses, quarantine};
-use crate::objects::partial::Promises;
-use crate::reading::entries::{Contents, Digests, Entries};
-use crate::reading::past::{Gap, Past};
-use crate::store::{Store, failed};
+use crate::fsck::content::{self, Losses, Quarantine, RunFacts};
+use crate::fsck::tip::{Fault, Tip, TipFile};
+use crate::index::sparse_paths;
+use crate::layout::FOLDER;
+use crate::objects::{self, Promises};
+use crate::past::{Contents, Digests, Entries, Gap, Past};
+use crate::repository::{Store, failed, short_name};
+use crate::state::StateFolder;
+use crate::target::{Target, tip};
 use sprag_base::digest::Digest;
-use sprag_model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
+use sprag_model::fsck::{Against, Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
+use sprag_model::merkle::{SizedRoot, verify_consistency};
 
 /// How many names a finding about many files lists.
 const NAMED: usize = 3;
@@ -28,9 +30,6 @@ const NAMED: usize = 3;
 ///
 /// Nothing is changed, and objects alone are believed: every one is hashed as it is read. Files of runs that wait to be
 /// recorded are not looked at.
-///
-/// # Errors
-/// When the ref, its commit, or the state of a working tree cannot be read. Whatever else is wrong is a finding.
 pub fn fsck(
     store: &Store,
     target: &Target,
@@ -51,11 +50,11 @@ pub fn fsck(
         against: None,
         repaired: Vec::new(),
     };
-    report.add(context::beliefs(repository));
-    report.add(context::leftovers(repository));
+    report.add(beliefs(repository));
+    report.add(leftovers(repository));
     let Some((commit, reference)) = tip(repository, target)? else {
         let empty = Entries::default();
-        report.add(context::lost_since(repository, &target.reference, &HashSet::new()));
+        report.add(lost_since(repository, &target.reference, &HashSet::new()));
         report.root = Some(empty.tree.root());
         report.add(against.filter(|root| *root != empty.tree.root()).map(never));
         return Ok(report);
@@ -68,13 +67,13 @@ pub fn fsck(
     report.quarantined = examined.tip.quarantined.iter().map(TipFile::text).collect();
     // Comparing with a folder that is cut short would never end.
     if !examined.lacks_a_folder() {
-        report.add(context::working_trees(repository, &target.reference)?);
+        report.add(working_trees(repository, &target.reference)?);
     }
     report.add(content::odd_times(&examined.runs, now));
-    report.add(context::backward_commits(&examined.past.commits));
-    report.add(quarantine::intact_records(repository, &examined.tip));
+    report.add(backward_commits(&examined.past.commits));
+    report.add(content::intact_records(repository, &examined.tip));
     report.add(examined.not_here());
-    report.add(context::lost_since(repository, &target.reference, &examined.past.paths()));
+    report.add(lost_since(repository, &target.reference, &examined.past.paths()));
     report.add(examined.findings());
     let missing = examined.missing();
     report.add(missing.iter().cloned());
@@ -83,7 +82,7 @@ pub fn fsck(
         report.root = Some(entries.tree.root());
     }
     if let Some(root) = against {
-        let found = earlier_root::find(repository, commit.id(), &entries, &mut examined.contents, root);
+        let found = find(repository, commit.id(), &entries, &mut examined.contents, root);
         report.add((found.met == Met::Never).then(|| never(root)));
         report.against = Some(found);
     }
@@ -92,9 +91,6 @@ pub fn fsck(
 
 /// The list of the branch, where its history holds together; else the damage of that, by what [`fsck`] looks at in its tree
 /// and its past, and nothing around them. Every record is read once.
-///
-/// # Errors
-/// When the ref, its commit or its tree cannot be read, and when a shallow or a partial clone leaves a part of the list out.
 pub fn verified_entries(store: &Store, target: &Target) -> Result<Result<Entries, Vec<Finding>>, HistoryError> {
     let Some((commit, reference)) = tip(&store.repository, target)? else {
         return Ok(Ok(Entries { reference: target.reference.clone(), ..Entries::default() }));
@@ -111,9 +107,6 @@ pub fn verified_entries(store: &Store, target: &Target) -> Result<Result<Entries
 }
 
 /// The paths of the records that the branch has, whatever they hold.
-///
-/// # Errors
-/// When the ref or its tree cannot be read.
 pub fn recorded(store: &Store, target: &Target) -> Result<BTreeSet<String>, HistoryError> {
     let Some((commit, _)) = tip(&store.repository, target)? else { return Ok(BTreeSet::new()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
@@ -157,8 +150,8 @@ impl<'r> Examined<'r> {
         let mut present = tip.contents();
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
         let mut set_aside = aside.contents;
-        set_aside.extend(quarantine::settled(repository, &past, &present));
-        let losses = losses::compare(&past, &present, &set_aside, &mut digests, &promises);
+        set_aside.extend(content::settled(repository, &past, &present));
+        let losses = content::compare(&past, &present, &set_aside, &mut digests, &promises);
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
         findings.extend(aside.findings);
@@ -219,4 +212,181 @@ fn collisions(tip: &Tip, past: &Past) -> Vec<Fault> {
         Fault { file: later.clone(), finding }
     };
     tip.collisions.iter().map(later).collect()
+}
+
+// What lies around the history: working trees, leftovers of processes, and what the repository is told to believe.
+
+/// Looks at the working trees on that branch.
+pub(crate) fn working_trees(repository: &Repository, reference: &str) -> Result<Vec<Finding>, HistoryError> {
+    let mut findings = Vec::new();
+    let checkouts = Checkouts::on_branch(repository, reference)?;
+    findings.extend(checkouts.warnings.into_iter().map(|warning| Finding::overall(FindingKind::WorkingTree, warning)));
+    for checkout in &checkouts.trees {
+        match working_tree(&checkout.repository) {
+            Ok(found) => findings.extend(found),
+            // As where a folder of the branch is missing, which is told where the branch is read.
+            Err(error) => {
+                let what = format!("the working tree `{}` was not looked at: {error}", checkout.folder.display());
+                findings.push(Finding::overall(FindingKind::WorkingTree, what));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// Where the repository does not have all commits, or is told that they are others.
+pub(crate) fn beliefs(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut tell = |what: String, advice: &str| {
+        findings.push(Finding::overall(FindingKind::Incomplete, what).advise(advice));
+    };
+    if repository.is_shallow() {
+        let what = "this is a shallow clone: earlier commits were not looked at, and there is no root over the runs";
+        tell(what.to_owned(), "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
+    }
+    let grafts = repository.commondir().join("info").join("grafts");
+    if fs::metadata(&grafts).is_ok_and(|grafts| grafts.len() > 0) {
+        let what = "`info/grafts` in the git folder gives commits other parents; their own were looked at";
+        tell(what.to_owned(), "remove the file once you know why it is there");
+    }
+    let replaced = repository.references_glob("refs/replace/*").map_or(0, |references| references.count());
+    if replaced > 0 {
+        let what = format!("{replaced} objects have a replacement (`git replace`); the originals were looked at");
+        tell(what, "see `git replace --list`");
+    }
+    findings
+}
+
+/// What dead processes of ours left. Where one is at work there is nothing to tell yet.
+pub(crate) fn leftovers(repository: &Repository) -> Vec<Finding> {
+    let state = StateFolder::new(repository.commondir());
+    let left = state.leftovers();
+    if left.is_empty() || !matches!(state.lock_briefly(), Ok(Some(_))) {
+        return Vec::new();
+    }
+    let advice = "the next record removes it; so does `sprag history fsck --repair`";
+    let tell = |name: String| {
+        let what = "was left in the git folder by a process that ended early";
+        Finding::at(FindingKind::Leftover, &format!("sprag/{name}"), what).advise(advice)
+    };
+    left.into_iter().map(tell).collect()
+}
+
+/// What a working tree on the branch has that its commit has not, or the other way round.
+fn working_tree(repository: &Repository) -> Result<Vec<Finding>, HistoryError> {
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true).include_ignored(false);
+    options.disable_pathspec_match(true).pathspec(FOLDER);
+    let statuses = repository.statuses(Some(&mut options)).map_err(failed("compare the working tree with HEAD"))?;
+    let sparse_paths = sparse_paths(repository);
+    let mut findings = Vec::new();
+    for entry in &statuses {
+        let status = entry.status();
+        let (what, advice) = if status.contains(Status::INDEX_DELETED) {
+            ("is in the branch, but not in the index: the next `git commit` would drop it", REPAIR)
+        } else if status.intersects(Status::INDEX_NEW | Status::INDEX_MODIFIED | Status::INDEX_RENAMED) {
+            ("is staged with a content that the branch does not have", "records are added by `sprag history add`")
+        } else if status.contains(Status::WT_DELETED) {
+            if sparse_paths.contains(entry.path_bytes()) {
+                continue;
+            }
+            ("is in the branch, but not in the working tree", REPAIR)
+        } else if status.contains(Status::WT_NEW) {
+            ("lies in the working tree, but is not in the branch", "record it by `sprag history add`, or remove it")
+        } else if status.intersects(Status::WT_MODIFIED | Status::WT_TYPECHANGE | Status::INDEX_TYPECHANGE) {
+            let advice = "run `git checkout HEAD -- history` once you know why";
+            ("has another content in the working tree than in the branch", advice)
+        } else {
+            continue;
+        };
+        let path = String::from_utf8_lossy(entry.path_bytes()).into_owned();
+        findings.push(Finding::at(FindingKind::WorkingTree, &path, what).advise(advice));
+    }
+    Ok(findings)
+}
+
+/// What brings a file of the branch back to where it is missing.
+const REPAIR: &str = "run `sprag history fsck --repair` to bring it back";
+
+/// Commits of the line that claim to be older than their parent.
+pub(crate) fn backward_commits(commits: &[(Oid, i64)]) -> Option<Finding> {
+    let backward: Vec<Oid> = commits.windows(2).filter(|pair| pair[1].1 < pair[0].1).map(|pair| pair[1].0).collect();
+    let newest = backward.last()?;
+    let what =
+        format!("{} of the commits are dated before their first parent, the newest of them {newest}", backward.len());
+    let advice = "nothing need be done: commits stand in the order of the line, not of their dates";
+    Some(Finding::overall(FindingKind::Clock, what).advise(advice))
+}
+
+/// Records of the last sync with each remote that are not among the paths that the branch ever had, as after a `git
+/// reset`. One that a commit took out is told as lost.
+pub(crate) fn lost_since(repository: &Repository, reference: &str, known: &HashSet<&str>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let Ok(remotes) = repository.remotes() else { return findings };
+    for remote in remotes.iter().filter_map(|name| name.ok().flatten()) {
+        let name = format!("{remote}/{}", short_name(reference));
+        let Some(tip) = tip_of(repository, &format!("refs/sprag/synced/{name}")) else { continue };
+        let files = tip.runs.iter().chain(&tip.events).chain(&tip.auxiliary);
+        let gone = files.filter(|file| !known.contains(file.text().as_str())).count();
+        let (what, them) = match gone {
+            0 => continue,
+            1 => (format!("1 record of the last sync with `{name}` is not on this branch"), "it"),
+            _ => (format!("{gone} records of the last sync with `{name}` are not on this branch"), "them"),
+        };
+        let advice = format!("`sprag history sync` brings {them} back");
+        findings.push(Finding::overall(FindingKind::Incomplete, what).advise(advice));
+    }
+    findings
+}
+
+/// What the branch of the remote had; absent where there was no sync, or its commit cannot be read.
+fn tip_of(repository: &Repository, reference: &str) -> Option<Tip> {
+    let commit = objects::commit_at(repository, &repository.find_reference(reference).ok()?).ok()?;
+    Some(Tip::read(repository, &objects::find_tree(repository, commit.tree_id()).ok()?))
+}
+
+// Whether the history still begins with what it had when a root was noted down.
+
+/// How many merged lines are looked at, the newest first.
+const MERGED_LINES: usize = 256;
+
+/// Looks for the root in the present list, and then in the lists of the lines that were merged into it.
+pub(crate) fn find(
+    repository: &Repository,
+    tip: Oid,
+    entries: &Entries,
+    contents: &mut Contents<'_>,
+    root: Digest,
+) -> Against {
+    let never = Against { root, met: Met::Never, size: None, commit: None };
+    let proven = entries.tree.size_of(&root).filter(|&size| {
+        let sized = |size: usize, root| SizedRoot { root, size: size as u64 };
+        let path = entries.tree.consistency(size, entries.tree.len()).unwrap_or_default();
+        verify_consistency(sized(size, root), sized(entries.tree.len(), entries.tree.root()), &path)
+    });
+    if let Some(size) = proven {
+        return Against { met: Met::Beginning, size: Some(size as u64), ..never };
+    }
+    let present: HashSet<Digest> = entries.runs.iter().map(|run| run.digest).collect();
+    for line in merged(repository, tip) {
+        let Ok(past) = Past::read(repository, line) else { continue };
+        let list = contents.list(&past);
+        let Some(size) = list.tree.size_of(&root) else { continue };
+        if list.runs[..size].iter().all(|run| present.contains(&run.digest)) {
+            let commit = Some(line.to_string());
+            return Against { met: Met::Merged, size: Some(size as u64), commit, ..never };
+        }
+    }
+    never
+}
+
+/// The commits that were merged in, each the end of a line of its own.
+fn merged(repository: &Repository, tip: Oid) -> Vec<Oid> {
+    let Ok(mut walk) = repository.revwalk() else { return Vec::new() };
+    if walk.push(tip).is_err() {
+        return Vec::new();
+    }
+    let commits = walk.filter_map(|id| repository.find_commit(id.ok()?).ok());
+    let others = commits.flat_map(|commit| parents(&commit).into_iter().skip(1).collect::<Vec<_>>());
+    others.filter_map(|parent| Oid::from_str(&parent).ok()).take(MERGED_LINES).collect()
 }

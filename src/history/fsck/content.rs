@@ -1,28 +1,23 @@
 //! Reading every record of the tip: whether it is one, and what is odd about its time and its fellows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::thread;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
-use crate::error::HistoryError;
-use crate::fsck::quarantine::fetch_first;
-use crate::fsck::tip::Fault;
-use crate::fsck::tip::{Tip, TipFile};
-use crate::layout;
-use crate::layout::{Kind, PLAIN};
-use crate::objects::loose::LooseObjects;
-use crate::objects::pack_index::PackIndexes;
-use crate::objects::partial::Promises;
-use crate::reading::entries::{Digests, record_digest, vouches};
-use crate::reading::past::reason;
-use crate::store::failed;
+use crate::error::{FETCH_ALL, HistoryError};
+use crate::fsck::tip::{Fault, Tip, TipFile};
+use crate::layout::{self, Kind, PLAIN};
+use crate::objects::{self, LooseObjects, Promises};
+use crate::packs::pack_order;
+use crate::past::{Appearance, Digests, MISSING, Past, QUARANTINE, is_here, noted, reason, record_digest, vouches};
+use crate::repository::failed;
 use sprag_base::digest::Digest;
 use sprag_model::event_record::{EventError, EventRecord};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
-use sprag_model::run::Run;
+use sprag_model::run::{RECORD_ROOT, Run};
 
 /// How many files are held in memory to be decoded together.
 const BATCH: usize = 256;
@@ -41,7 +36,6 @@ pub(crate) struct RunFacts {
     path: String,
     suite: String,
     machine: String,
-    /// The commit it measured, and when that was committed.
     commit: Option<(String, DateTime<Utc>)>,
     time: DateTime<Utc>,
     /// The digest of its content without its time; absent where nothing was measured, or a part only.
@@ -123,7 +117,6 @@ fn timeless(bytes: &[u8]) -> Digest {
     Digest::from_parts(&[&bytes[..start], &value[end..]])
 }
 
-/// What the records of the tip are.
 pub(crate) struct TipContents {
     pub(crate) runs: Vec<RunFacts>,
     pub(crate) faults: Vec<Fault>,
@@ -146,7 +139,7 @@ pub(crate) fn read(
     let loose = LooseObjects::new(repository);
     let mut contents = TipContents { runs: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
     let files: Vec<&TipFile> = tip.runs.iter().chain(&tip.events).collect();
-    let order = PackIndexes::read(repository, files.len()).order(&files, |file| Some(file.id));
+    let order = pack_order(repository, &files, |file| Some(file.id));
     for batch in order.chunks(BATCH) {
         let mut read = Vec::new();
         for file in batch.iter().map(|&place| files[place]) {
@@ -282,4 +275,308 @@ pub(crate) fn odd_times(runs: &[RunFacts], now: DateTime<Utc>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+// What was set aside: where it lies, whether it is still what it was, and what stands for contents that could not be
+// read.
+
+/// How the name of a note ends that stands for a submodule.
+pub(crate) const SUBMODULE: &str = ".submodule";
+
+/// The longest name of a file that is set aside: what a path of the layout allows for one part.
+const LONGEST_NAME: usize = 100;
+
+/// How many digits of a digest name the folder of a content.
+const DIGITS: usize = 16;
+
+/// What lies among what was set aside.
+#[derive(Default)]
+pub(crate) struct Quarantine {
+    /// The contents: those that lie there, and those that a note stands for.
+    pub(crate) contents: HashSet<Oid>,
+    /// Files that are no longer what was set aside.
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) findings: Vec<Finding>,
+    /// Files that are not here, as in a partial clone.
+    pub(crate) absent: Vec<String>,
+}
+
+impl Quarantine {
+    /// Reads all that was set aside, and holds it against the folders that it lies in.
+    pub(crate) fn read(repository: &Repository, tip: &Tip, promises: &Promises<'_>) -> Quarantine {
+        let mut aside = Quarantine::default();
+        let records = tip.runs.iter().chain(&tip.events);
+        let recorded: HashSet<String> = records.map(|file| name_of(&file.text(), MISSING)).collect();
+        for file in &tip.quarantined {
+            aside.contents.insert(file.id);
+            let path = file.text();
+            let blob = objects::check(repository, file.id).and_then(|()| repository.find_blob(file.id));
+            let blob = match blob {
+                Ok(blob) => blob,
+                Err(_) if promises.cover(file.id) => {
+                    aside.absent.push(path);
+                    continue;
+                }
+                Err(error) => {
+                    let what = format!("was set aside, and cannot be read: {}", reason(&error));
+                    aside.fault(file, FindingKind::Unreadable, what, &fetch_first(file.id));
+                    continue;
+                }
+            };
+            if let Some(digits) = folder_of(&path)
+                && !stands_in(digits, &path, blob.content())
+            {
+                let what = "was set aside, and no longer has the content that its folder is named after";
+                let advice = "run `sprag history fsck --repair` to set this content aside under its own digest";
+                aside.fault(file, FindingKind::Name, what.to_owned(), advice);
+            }
+            // A content that is here again is to be brought back.
+            let Some(id) = noted(repository, &file.path, file.id).filter(|&id| !is_here(repository, id)) else {
+                continue;
+            };
+            aside.contents.insert(id);
+            if !path.rsplit('/').next().is_some_and(|name| recorded.contains(name)) {
+                let what = "marks a file that could not be read and is nowhere else in the history";
+                let advice = if promises.cover(id) {
+                    format!("{FETCH_ALL}; then `sprag history fsck --repair` brings it back")
+                } else {
+                    format!(
+                        "fetch {id} from a repository that has it; then `sprag history fsck --repair` brings it back"
+                    )
+                };
+                aside.findings.push(Finding::at(FindingKind::SetAside, &path, what).advise(advice));
+            }
+        }
+        aside
+    }
+
+    fn fault(&mut self, file: &TipFile, kind: FindingKind, what: String, advice: &str) {
+        let finding = Finding::at(kind, &file.text(), what).advise(advice);
+        self.faults.push(Fault { file: file.clone(), finding });
+    }
+}
+
+/// What to do about an object that nobody has promised.
+pub(crate) fn fetch_first(id: Oid) -> String {
+    format!(
+        "fetch {id} from a repository that has it, as by `git fetch --refetch`; only if none has it, run `sprag history \
+         fsck --repair` to set it aside"
+    )
+}
+
+/// Notes of the past that nobody need miss: what they stand for is in the history again, or can be read.
+pub(crate) fn settled(repository: &Repository, past: &Past, present: &HashMap<String, Oid>) -> HashSet<Oid> {
+    let mut gone = past.files.iter().filter(|file| file.path.ends_with(MISSING) && !present.contains_key(&file.path));
+    let mut settled = HashSet::new();
+    let contents: HashSet<&Oid> = present.values().collect();
+    for note in &mut gone {
+        let stood_for = noted(repository, note.path.as_bytes(), note.blob);
+        if stood_for.is_some_and(|id| contents.contains(&id) || is_here(repository, id)) {
+            settled.insert(note.blob);
+        }
+    }
+    settled
+}
+
+/// Records that were set aside though nothing is wrong with them, and that the history has nowhere else.
+pub(crate) fn intact_records(repository: &Repository, tip: &Tip) -> Vec<Finding> {
+    let present = tip.contents();
+    let mut findings = Vec::new();
+    for file in &tip.quarantined {
+        if objects::check(repository, file.id).is_err() {
+            continue;
+        }
+        let Ok(blob) = repository.find_blob(file.id) else { continue };
+        let Ok((id, run)) = Run::from_record(blob.content()) else { continue };
+        // One whose name has another id was changed, and is no record of what was measured.
+        if !file.text().ends_with(&format!("-{id}.json")) {
+            continue;
+        }
+        let path = run.path(&id);
+        if layout::check_path(&path).is_ok() && !present.contains_key(&path) {
+            let what = format!("is a sound record of `{path}`, which the history lacks");
+            let advice = "if it belongs there, write it to a file by `git show` and run `sprag history add`";
+            findings.push(Finding::at(FindingKind::SetAside, &file.text(), what).advise(advice));
+        }
+    }
+    findings
+}
+
+/// Where the file at `path` is set aside, in the folder of these digits.
+pub(crate) fn place(digits: &str, path: &str, ending: &str) -> String {
+    format!("{RECORD_ROOT}/{QUARANTINE}/{digits}/{}", name_of(path, ending))
+}
+
+/// The digits by which a content is set aside: those of a run, where it has the form of one.
+pub(crate) fn digits_of(bytes: &[u8]) -> String {
+    record_digest(bytes).unwrap_or_else(|| Digest::from_parts(&[bytes])).short()
+}
+
+/// The digits by which an object is set aside that has no content to be read.
+pub(crate) fn digits_of_id(id: Oid) -> String {
+    id.to_string()[..DIGITS].to_owned()
+}
+
+/// The name under which the file at `path` is set aside.
+fn name_of(path: &str, ending: &str) -> String {
+    let inside = path.strip_prefix(RECORD_ROOT).unwrap_or(path).trim_start_matches('/');
+    format!("{}{ending}", flat(inside, LONGEST_NAME - ending.len()))
+}
+
+/// The digits of the folder that a file was set aside in; absent where a repair would not have put it there.
+fn folder_of(path: &str) -> Option<&str> {
+    let inside = path.strip_prefix(RECORD_ROOT)?.strip_prefix('/')?.strip_prefix(QUARANTINE)?.strip_prefix('/')?;
+    let (folder, name) = inside.split_once('/')?;
+    let is_digits = folder.len() == DIGITS && folder.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    (is_digits && !name.contains('/')).then_some(folder)
+}
+
+/// Whether a content belongs into the folder of these digits: by its digest, or as a note of an object with that id.
+fn stands_in(digits: &str, path: &str, bytes: &[u8]) -> bool {
+    let is_note = path.ends_with(MISSING) || path.ends_with(SUBMODULE);
+    digits_of(bytes) == digits || (is_note && bytes.starts_with(digits.as_bytes()))
+}
+
+/// A path as one name: of too long a path the end, which tells more.
+fn flat(path: &str, longest: usize) -> String {
+    let fine = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let flat: String = path.chars().map(fine).collect();
+    let end = flat.len().saturating_sub(longest - 1);
+    let flat = &flat[end..];
+    if flat.starts_with(['.', '-']) || flat.is_empty() { format!("_{flat}") } else { flat.to_owned() }
+}
+
+// What earlier commits had and the tip has not, or has with other content.
+//
+// Of several contents that a record ever had, its name vouches for one; of what lies aside of the runs, the first
+// counts. What was set aside is not lost.
+
+/// What was found, and what there is to be done.
+#[derive(Default)]
+pub(crate) struct Losses {
+    pub(crate) findings: Vec<Finding>,
+    /// Contents to be brought back to their paths.
+    pub(crate) restore: Vec<(String, Oid)>,
+    /// Contents that no commit should have lost, and that are no records: they are to be set aside.
+    pub(crate) set_aside: Vec<(String, Oid)>,
+    /// Paths whose content now differs from what it was, and is to be set aside.
+    pub(crate) replaced: Vec<(String, Oid)>,
+    /// Paths that had a content which is not here, as in a partial clone.
+    pub(crate) absent: Vec<String>,
+}
+
+/// Holds the contents of the tip, by path, against all that was ever there.
+pub(crate) fn compare(
+    past: &Past,
+    present: &HashMap<String, Oid>,
+    set_aside: &HashSet<Oid>,
+    digests: &mut Digests<'_>,
+    promises: &Promises<'_>,
+) -> Losses {
+    let mut of_path: BTreeMap<&str, Vec<&Appearance>> = BTreeMap::new();
+    for file in &past.files {
+        of_path.entry(&file.path).or_default().push(file);
+    }
+    let mut losses = Losses::default();
+    for (path, contents) in of_path {
+        let now = present.get(path);
+        // The common case, and the only one in which nothing need be read.
+        if contents.len() == 1 && now == Some(&contents[0].blob) {
+            continue;
+        }
+        let right = match contents[0].kind {
+            Kind::Auxiliary => Some(contents[0]),
+            Kind::Run | Kind::Event => losses.vouched(&contents, now, set_aside, digests, promises),
+        };
+        match (right, now) {
+            (Some(right), Some(now)) if right.blob == *now => {}
+            (Some(right), _) if set_aside.contains(&right.blob) => {}
+            (Some(right), now) => losses.report(past, right, now, digests, promises),
+            (None, Some(_)) => {}
+            (None, None) if contents.iter().any(|file| promises.cover(file.blob)) => {
+                if !contents.iter().any(|file| set_aside.contains(&file.blob)) {
+                    losses.gone(past, contents[contents.len() - 1]);
+                }
+            }
+            (None, None) => losses.removed(past, contents[contents.len() - 1], set_aside),
+        }
+    }
+    losses
+}
+
+impl Losses {
+    /// The content that the name of a record vouches for.
+    fn vouched<'p>(
+        &mut self,
+        contents: &[&'p Appearance],
+        now: Option<&Oid>,
+        set_aside: &HashSet<Oid>,
+        digests: &mut Digests<'_>,
+        promises: &Promises<'_>,
+    ) -> Option<&'p Appearance> {
+        contents.iter().copied().find(|file| match digests.get(file.blob) {
+            Ok(digest) => vouches(&file.path, digest.as_ref()),
+            Err(_) if promises.cover(file.blob) => {
+                self.absent.push(file.path.clone());
+                false
+            }
+            Err(error) => {
+                // What the tip has is told where the tip is read.
+                if now != Some(&file.blob) && !set_aside.contains(&file.blob) {
+                    let what = format!("had a content that cannot be read: {}", reason(&error));
+                    let advice = format!("fetch the object {} from a repository that has it", file.blob);
+                    self.findings.push(Finding::at(FindingKind::Unreadable, &file.path, what).advise(advice));
+                }
+                false
+            }
+        })
+    }
+
+    fn report(
+        &mut self,
+        past: &Past,
+        right: &Appearance,
+        now: Option<&Oid>,
+        digests: &mut Digests<'_>,
+        promises: &Promises<'_>,
+    ) {
+        let (commit, _) = past.commits[right.commit];
+        let (kind, what) = match now {
+            None => (FindingKind::Lost, format!("is gone; the commit {commit} had it")),
+            Some(_) => (FindingKind::Changed, format!("was changed since the commit {commit}")),
+        };
+        let repair = "run `sprag history fsck --repair` to bring it back";
+        // What cannot be read cannot be brought back either.
+        if digests.get(right.blob).is_err() {
+            let fetch = match promises.cover(right.blob) {
+                true => FETCH_ALL.to_owned(),
+                false => format!("fetch the object {} from a repository that has it", right.blob),
+            };
+            self.findings.push(Finding::at(kind, &right.path, what).advise(format!("{fetch}; then {repair}")));
+            return;
+        }
+        self.findings.push(Finding::at(kind, &right.path, what).advise(repair));
+        self.restore.push((right.path.clone(), right.blob));
+        self.replaced.extend(now.map(|now| (right.path.clone(), *now)));
+    }
+
+    /// A file that is gone, and whose content is not here, as in a partial clone.
+    fn gone(&mut self, past: &Past, last: &Appearance) {
+        let (commit, _) = past.commits[last.commit];
+        let what = format!("is gone; the commit {commit} had it, and its content is not here");
+        let advice = format!("{FETCH_ALL}; then run `sprag history fsck --repair` to bring it back");
+        self.findings.push(Finding::at(FindingKind::Lost, &last.path, what).advise(advice));
+    }
+
+    /// Something that was no record, and was removed rather than set aside.
+    fn removed(&mut self, past: &Past, last: &Appearance, set_aside: &HashSet<Oid>) {
+        if set_aside.contains(&last.blob) {
+            return;
+        }
+        let (commit, _) = past.commits[last.commit];
+        let what = format!("was a damaged file and is gone; the commit {commit} had it");
+        let advice = "run `sprag history fsck --repair` to keep it among what was set aside";
+        self.findings.push(Finding::at(FindingKind::Lost, &last.path, what).advise(advice));
+        self.set_aside.push((last.path.clone(), last.blob));
+    }
 }

@@ -6,25 +6,24 @@
 //! the record back.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
-use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
+use git2::{Commit, ObjectType, Oid, Repository, Tree};
 
-use crate::checkout::index::{IndexLock, release};
-use crate::checkout::working_tree::{Checkouts, heal_locked};
-use crate::commits::author::signature_at;
-use crate::commits::target::{Target, tip};
+use crate::checkout::{Checkout, Checkouts, heal_locked, native};
 use crate::error::{FETCH_ALL, HistoryError};
 use crate::fsck::check::Examined;
-use crate::fsck::content::{Judged, judge};
+use crate::fsck::content::{self, Judged, judge};
 use crate::fsck::tip::TipFile;
-use crate::fsck::{follow, quarantine};
+use crate::index::{IndexLock, release};
 use crate::layout::PLAIN;
-use crate::objects::partial::Promises;
-use crate::objects::{flush, loose};
-use crate::reading::past::MISSING;
+use crate::objects::{self, Promises, Swapped, compare_and_swap};
+use crate::past::MISSING;
+use crate::repository::{Store, failed, signature_at};
 use crate::state::{Pending, StateFolder, pause};
-use crate::store::{Store, failed};
+use crate::target::{Target, tip};
 use sprag_model::fsck::FindingKind;
 
 /// How often a moved or locked ref is tried again.
@@ -66,16 +65,16 @@ pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Rep
     let moved = match move_ref(repository, target, &checkouts, &state, time, &mut locks, &mut repaired) {
         Ok(moved) => moved,
         Err(error) => {
-            // The error that came first is the one to tell.
             let _ = release(&mut locks);
             return Err(error);
         }
     };
     locks.resize_with(checkouts.trees.len(), || None);
+    let moved: Vec<(PathBuf, Oid)> = moved.iter().filter_map(|file| Some((native(&file.path)?, file.id))).collect();
     let wanted = records_of(repository, target)?;
     let mut pending = unfinished;
     for (checkout, lock) in checkouts.trees.iter().zip(locks) {
-        repaired.warnings.extend(follow::take_out(checkout, &moved, lock.as_ref(), &state));
+        repaired.warnings.extend(checkout.remove(&moved, lock.as_ref(), &state));
         let caught_up = checkout.catch_up(&wanted, lock, &state, &mut |_| {});
         if !caught_up.added.is_empty() {
             let folder = checkout.folder.display();
@@ -87,7 +86,7 @@ pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Rep
         }
         repaired.warnings.extend(caught_up.warnings);
         pending.extend(caught_up.unfinished);
-        let (placed, warnings) = follow::bring_back(checkout, &wanted, &state);
+        let (placed, warnings) = checkout.bring_back(&wanted, &state);
         repaired.steps.extend(placed.iter().map(|path| format!("wrote `{path}` to a working tree")));
         repaired.warnings.extend(warnings);
     }
@@ -128,25 +127,18 @@ fn move_ref(
         let new = plan.commit(repository, &commit, time)?;
         *locks = checkouts.trees.iter().map(|checkout| checkout.lock(state, &mut |_| {})).collect();
         let expected = (name == target.reference).then(|| commit.id());
-        let moved = match expected {
-            Some(expected) => repository.reference_matching(&target.reference, new, true, expected, &plan.message()),
-            None => repository.reference(&target.reference, new, false, &plan.message()),
-        };
-        match moved {
-            Ok(_) => {
-                if let Err(error) = flush::sync_ref(repository, &target.reference) {
-                    repaired.warnings.push(format!("{error}; the repair may not outlast a power cut"));
-                }
+        match compare_and_swap(repository, &target.reference, expected, new, &plan.message())? {
+            Swapped::Done { warning } => {
+                repaired.warnings.extend(warning);
                 repaired.steps.extend(plan.steps);
                 repaired.commit = Some(new.to_string());
                 return Ok(plan.removed);
             }
-            Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
-                refusal = error.message().to_owned();
+            Swapped::Lost { reason, .. } => {
+                refusal = reason;
                 release(locks)?;
                 pause(attempt);
             }
-            Err(error) => return Err(failed("move the branch of the history")(error)),
         }
     }
     Err(HistoryError::Contended { reference: target.reference.clone(), attempts: ATTEMPTS, reason: refusal })
@@ -165,14 +157,45 @@ fn write_anew(
         .filter(|fault| fault.finding.kind == FindingKind::Unreadable)
         .map(|fault| &fault.file)
         .collect();
-    let contents = follow::contents(&checkouts.trees, &unreadable);
+    let contents = contents(&checkouts.trees, &unreadable);
     for (id, bytes) in &contents {
-        match follow::write_anew(repository, *id, bytes) {
+        match write_object(repository, *id, bytes) {
             Ok(()) => repaired.steps.push(format!("wrote the object {id} anew from the file in a working tree")),
             Err(why) => repaired.warnings.push(format!("the object {id} could not be written anew: {why}")),
         }
     }
     !contents.is_empty()
+}
+
+/// Contents of working trees whose objects are broken or missing: the bytes that hash to them.
+fn contents(checkouts: &[Checkout], wanted: &[&TipFile]) -> BTreeMap<Oid, Vec<u8>> {
+    let mut contents = BTreeMap::new();
+    for (checkout, file) in checkouts.iter().flat_map(|checkout| wanted.iter().map(move |file| (checkout, file))) {
+        let Some(place) = native(&file.path).map(|path| checkout.folder.join(path)) else { continue };
+        let is_file = fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.is_file());
+        let Some(bytes) = is_file.then(|| fs::read(&place).ok()).flatten() else { continue };
+        if Oid::hash_object(ObjectType::Blob, &bytes).is_ok_and(|id| id == file.id) {
+            contents.insert(file.id, bytes);
+        }
+    }
+    contents
+}
+
+/// Writes an object anew, after its broken file has been moved to where git keeps what it finds lost.
+fn write_object(repository: &Repository, id: Oid, bytes: &[u8]) -> Result<(), String> {
+    let name = id.to_string();
+    let broken = repository.commondir().join("objects").join(&name[..2]).join(&name[2..]);
+    if broken.exists() {
+        let lost = repository.commondir().join("lost-found").join("sprag");
+        fs::create_dir_all(&lost).and_then(|()| fs::rename(&broken, lost.join(&name))).map_err(|e| e.to_string())?;
+    }
+    let write = || {
+        let odb = repository.odb()?;
+        odb.refresh()?;
+        odb.write(ObjectType::Blob, bytes)
+    };
+    let written = write().map_err(|error| error.message().to_owned())?;
+    if written == id && broken.exists() { Ok(()) } else { Err("the object was not written".to_owned()) }
 }
 
 /// The commit to be made.
@@ -243,14 +266,14 @@ impl Plan {
     fn quarantine_file(&mut self, repository: &Repository, file: &TipFile) -> Result<(), HistoryError> {
         let note = || repository.blob(format!("{}\n", file.id).as_bytes()).map_err(failed("write a note"));
         let (digits, ending, content) = if file.mode == SUBMODULE {
-            (quarantine::digits_of_id(file.id), quarantine::SUBMODULE, note()?)
+            (content::digits_of_id(file.id), content::SUBMODULE, note()?)
         } else {
-            match loose::check(repository, file.id).and_then(|()| repository.find_blob(file.id)) {
-                Ok(blob) => (quarantine::digits_of(blob.content()), "", file.id),
-                Err(_) => (quarantine::digits_of_id(file.id), MISSING, note()?),
+            match objects::check(repository, file.id).and_then(|()| repository.find_blob(file.id)) {
+                Ok(blob) => (content::digits_of(blob.content()), "", file.id),
+                Err(_) => (content::digits_of_id(file.id), MISSING, note()?),
             }
         };
-        let place = quarantine::place(&digits, &file.text(), ending);
+        let place = content::place(&digits, &file.text(), ending);
         if self.edits.insert(place.clone().into_bytes(), Edit::Put(content)).is_some() {
             return Ok(());
         }
@@ -267,24 +290,24 @@ impl Plan {
     }
 
     fn commit(&self, repository: &Repository, parent: &Commit<'_>, time: DateTime<Utc>) -> Result<Oid, HistoryError> {
-        let refused = || failed("write the commit");
-        let base = parent.tree().map_err(refused())?;
-        let tree = edited(repository, Some(&base), &self.edits).map_err(refused())?;
-        let tree = tree.map_or_else(|| repository.treebuilder(None).and_then(|empty| empty.write()), Ok);
-        let tree = tree.and_then(|tree| repository.find_tree(tree)).map_err(refused())?;
+        let change = |base: &Tree<'_>| match edited(repository, Some(base), &self.edits)? {
+            Some(tree) => Ok(tree),
+            None => repository.treebuilder(None)?.write(),
+        };
         let (signature, _) = signature_at(repository, time)?;
         let message = format!("{}\n\n{}\n", self.message(), self.steps.join("\n"));
-        let commit = repository.commit(None, &signature, &signature, &message, &tree, &[parent]).map_err(refused())?;
+        let written = objects::write_commit(repository, None, Some(parent), &signature, &message, change);
+        let (commit, tree) = written.map_err(failed("write the commit"))?;
         let put = self.edits.iter().filter(|(_, edit)| **edit != Edit::Remove);
         let paths: Vec<String> = put.map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect();
-        flush::sync_commit(repository, commit, &tree, &paths)?;
+        objects::sync_commit(repository, commit, &tree, &paths)?;
         Ok(commit)
     }
 }
 
 /// The file, or where it is a folder, all files below it.
 fn below(repository: &Repository, file: &TipFile) -> Vec<TipFile> {
-    let tree = loose::check(repository, file.id).and_then(|()| repository.find_tree(file.id));
+    let tree = objects::check(repository, file.id).and_then(|()| repository.find_tree(file.id));
     let Ok(tree) = tree else { return vec![file.clone()] };
     let join = |name: &[u8]| [&file.path, &b"/"[..], name].concat();
     let entries =
@@ -294,7 +317,7 @@ fn below(repository: &Repository, file: &TipFile) -> Vec<TipFile> {
 
 /// Whether nothing is wrong with a record but that it can be executed.
 fn is_valid_but_executable(repository: &Repository, file: &TipFile) -> bool {
-    if file.mode != EXECUTABLE || loose::check(repository, file.id).is_err() {
+    if file.mode != EXECUTABLE || objects::check(repository, file.id).is_err() {
         return false;
     }
     let Ok(blob) = repository.find_blob(file.id) else { return false };
@@ -310,13 +333,7 @@ fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, 
     let files = tip.runs.iter().chain(&tip.events).chain(&tip.auxiliary).chain(&tip.quarantined);
     let files = files.filter(|file| !promises.cover(file.id));
     let paths: BTreeMap<String, Oid> = files.map(|file| (file.text(), file.id)).collect();
-    let pending = |(path, blob): (String, Oid)| Pending {
-        reference: target.reference.clone(),
-        path,
-        blob: blob.to_string(),
-        unplaced: false,
-    };
-    Ok(paths.into_iter().map(pending).collect())
+    Ok(paths.into_iter().map(|(path, blob)| Pending::new(&target.reference, &path, blob)).collect())
 }
 
 const FOLDER: i32 = 0o040_000;

@@ -7,10 +7,10 @@ use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
 use crate::error::FETCH_ALL;
 use crate::layout;
 use crate::layout::{FOLDER, Kind};
-use crate::objects::loose;
-use crate::objects::partial::Promises;
-use crate::reading::past::{QUARANTINE, reason};
-use crate::tree_lookup::case_folded;
+use crate::objects;
+use crate::objects::Promises;
+use crate::objects::case_folded;
+use crate::past::{QUARANTINE, reason};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::run::{LAYOUT_VERSION, RECORD_ROOT};
 
@@ -20,7 +20,6 @@ const RECORD_DEPTH: usize = 3;
 /// How deep folders that begin with an underscore are looked into.
 const DEEPEST: usize = 16;
 
-/// A file of the tip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TipFile {
     /// As git has it, which need not be UTF-8.
@@ -165,7 +164,7 @@ impl<'r> Walk<'r> {
             self.fault(path, entry, FindingKind::Shape, "is a file, where a folder of records is expected");
             return None;
         }
-        let whole = loose::check(self.repository, entry.id());
+        let whole = objects::check(self.repository, entry.id());
         let tree = whole.and_then(|()| self.repository.find_tree(entry.id()));
         tree.map_err(|error| {
             let what = format!("is a folder that cannot be read: {}", reason(&error));

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use crate::error::HistoryError;
-use crate::transport::answer::{RemoteFault, printable};
-use crate::transport::call::CallError;
+use crate::transport::CallError;
+use crate::transport::{RemoteFault, printable};
 
 /// How many paths a message names.
 const NAMED: usize = 3;
 
-/// What a sync is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncOptions {
     /// The remote; where absent, that of the branch's upstream, else `origin`, else the only one.
@@ -42,18 +41,15 @@ pub struct Synced {
     pub attempts: u32,
     /// Where the remote's branch is now; absent where it has none.
     pub tip: Option<String>,
-    /// What became of the local branch.
     pub local: LocalBranch,
     /// What the user should know, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// What became of the local branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocalBranch {
     /// It is where the remote's is, or nothing was to be done.
     Unchanged,
-    /// It was moved to where the remote's is.
     Moved,
     /// It has to wait for the user: why, and what to do.
     Waits {
@@ -68,22 +64,16 @@ pub enum LocalBranch {
 pub enum SyncError {
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// There is no remote, or it is not clear which.
     #[error("there is no remote to sync with: {0}")]
     NoRemote(String),
-    /// A remote that cannot be synced with as it is set up.
     #[error("the remote `{remote}` cannot be used: {reason}")]
     BadRemote { remote: String, reason: String },
-    /// Another sync is under way here.
     #[error("another sync is under way in this repository: `{0}` stays locked")]
     Running(PathBuf),
-    /// Git could not be run, or gave nothing.
     #[error("the remote `{remote}` {}", call_clause(cause))]
     Call { remote: String, cause: CallError },
-    /// The remote does not take the records.
     #[error("the remote `{remote}` refused them: {words}")]
     Refused { remote: String, words: String },
-    /// Somebody else was always faster.
     #[error("`{branch}` kept moving, given up after {attempts} attempts: {words}")]
     Outrun {
         branch: String,
@@ -92,13 +82,10 @@ pub enum SyncError {
         /// What git said the last time.
         words: String,
     },
-    /// The local branch has commits of the user's, which no sync publishes.
     #[error("`{local}` has {} that `{branch}` lacks: {}", many(*count, "commit of code"), quoted(first))]
     Unpublished { local: String, branch: String, count: usize, first: Vec<String> },
-    /// A record that is not the same on both sides.
     #[error("{} here and on `{branch}` with different content: {}", are(paths.len(), "record"), quoted(paths))]
     Different { branch: String, paths: Vec<String> },
-    /// The remote lacks records that it had.
     #[error("{}", lost_text(branch, lost, changed, *rewritten, *is_gone))]
     Lost {
         branch: String,
@@ -110,13 +97,10 @@ pub enum SyncError {
         /// Whether the branch is gone altogether.
         is_gone: bool,
     },
-    /// The local branch lacks records that a commit below it had.
     #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len(), "record"), quoted(paths))]
     LostHere { local: String, paths: Vec<String> },
-    /// A lost history cannot be taken for the truth while the working tree is of another one.
     #[error("what `{branch}` lost cannot be dropped from `{local}`, {reason}")]
     CannotDrop { local: String, branch: String, reason: &'static str },
-    /// The clone ends before the histories meet.
     #[error("this shallow clone ends before `{local}` and `{branch}` meet")]
     Unmet { local: String, branch: String },
 }

@@ -1,27 +1,32 @@
 //! Fetch, unite, push, follow; and again where somebody was faster.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use git2::{Oid, Repository};
+use git2::build::TreeUpdateBuilder;
+use git2::{FileMode, ObjectType, Oid, Repository, Tree};
 
-use crate::checkout::stale_locks::remove_sync_ref_lock;
-use crate::checkout::working_tree::heal;
-use crate::commits::head::short_name;
-use crate::commits::target::Target;
+use crate::append::message;
+use crate::checkout::{Checkouts, heal, heal_locked, remove_sync_ref_lock};
 use crate::error::HistoryError;
-use crate::state::{Lock, StateFolder};
-use crate::store::Store;
-use crate::sync::local::{Moved, follow, obstacle};
+use crate::index::release;
+use crate::layout::{FOLDER, PLAIN, check_path};
+use crate::objects::{self, Swapped, compare_and_swap};
+use crate::repository::{Store, failed, short_name, signature_at};
+use crate::state::{Lock, Pending, StateFolder};
+use crate::sync::compare::{Difference, Entry, TreePath, compare, meeting, outside, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
-use crate::sync::plan::{Names, Plan, Tips};
-use crate::sync::remote::{RemoteBranch, commit_of, odd_graph, set};
-use crate::sync::union_commit::commit_on;
-use crate::transport::answer::{Fetched, Pushed, RemoteFault};
-use crate::transport::call::{CallError, Place, Transport};
+use crate::sync::plan::{Names, Plan, RemoteBranch, Tips, commit_of, odd_graph, set};
+use crate::target::Target;
+use crate::transport::{CallError, Fetched, Place, Pushed, RemoteFault, Transport};
+use sprag_model::event_record::EventRecord;
+use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::run::{RECORD_ROOT, Run};
 
 /// How often it is tried.
 const ATTEMPTS: u32 = 20;
@@ -167,9 +172,10 @@ impl Rounds<'_> {
         done.tip = Some(tip.to_string());
         done.local = match obstacle {
             Some(waits) => waits,
+            None if local == Some(tip) => LocalBranch::Unchanged,
             None => match follow(repository, &branch.reference, local, tip, &mut done.warnings)? {
-                Moved::Settled(state) => state,
-                Moved::Outrun(words) => return Ok(Round::Outrun(words)),
+                Some(words) => return Ok(Round::Outrun(words)),
+                None => LocalBranch::Moved,
             },
         };
         // Only now: until here, another sync would decide as this one did.
@@ -247,6 +253,163 @@ fn longest_wait(attempt: u32, round: Duration) -> Duration {
 fn any_up_to(bound: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish();
     bound.mul_f64((random >> 11) as f64 / (1u64 << 53) as f64)
+}
+
+/// Why the local branch has to wait for its user; nothing where it can move to `tip`.
+fn obstacle(
+    repository: &Repository,
+    branch: &RemoteBranch,
+    tips: Tips,
+    tip: Oid,
+) -> Result<Option<LocalBranch>, HistoryError> {
+    let pull = format!("git pull --rebase {} {}", branch.remote, short_name(&branch.reference));
+    let waits = |reason| Ok(Some(LocalBranch::Waits { reason, command: pull.clone() }));
+    if tips.local == Some(tip) {
+        return Ok(None);
+    }
+    if let Some(local) = tips.local {
+        // What a sync published before and the remote has lost since is not the user's to publish, but it is code.
+        if !user_commits(repository, local, &[Some(tip)])?.is_empty() {
+            return waits("it has commits of code that the remote lacks");
+        }
+        let base = meeting(repository, Some(local), Some(tip))?;
+        if outside(repository, Some(local))? != outside(repository, base)? {
+            return waits("it differs from the remote by more than records");
+        }
+    }
+    if Checkouts::on_branch(repository, &branch.reference)?.trees.is_empty() {
+        return Ok(None);
+    }
+    if outside(repository, tips.local)? != outside(repository, Some(tip))? {
+        return waits("the remote has commits of code that the working tree lacks");
+    }
+    let difference = compare(repository, tips.local, Some(tip))?;
+    let odd = |(path, mode): (&TreePath, i32)| mode != PLAIN || text_of(path).is_none();
+    let added = difference.right.iter().map(|(path, entry)| (path, entry.mode));
+    let changed = difference.changed.iter().map(|(path, (_, entry))| (path, entry.mode));
+    if added.chain(changed).any(odd) {
+        return waits("the remote has files below `history/v1/` that are no records");
+    }
+    Ok(None)
+}
+
+/// Moves the local branch from where it was to `tip`, and lets working trees catch up; gives the reason of git where
+/// another process moved the branch first. Only where no [`obstacle`] is in the way.
+fn follow(
+    repository: &Repository,
+    reference: &str,
+    from: Option<Oid>,
+    tip: Oid,
+    warnings: &mut Vec<String>,
+) -> Result<Option<String>, HistoryError> {
+    let state = StateFolder::new(repository.commondir());
+    let lock = state.lock()?;
+    let (healed, unfinished) = heal_locked(repository, &state, &lock, &mut |_| {})?;
+    warnings.extend(healed.warnings);
+    let checkouts = Checkouts::on_branch(repository, reference)?;
+    warnings.extend(checkouts.warnings.iter().cloned());
+    let Difference { left, right, changed } = compare(repository, from, Some(tip))?;
+    let before = left.iter().chain(changed.iter().map(|(path, (before, _))| (path, before)));
+    let dropped = before.filter_map(|(path, entry)| Some((PathBuf::from(text_of(path)?), entry.id)));
+    let dropped: Vec<(PathBuf, Oid)> = dropped.collect();
+    // Cut short after this, files are missing that the next try drops as well. Files that were removed only after the branch
+    // moved would look new, and the next commit would bring them back.
+    for checkout in &checkouts.trees {
+        warnings.extend(checkout.remove(&dropped, None, &state));
+    }
+    let after = right.iter().chain(changed.iter().map(|(path, (_, after))| (path, after)));
+    let pending = after.filter_map(|(path, entry)| Some(Pending::new(reference, text_of(path)?, entry.id)));
+    let pending: Vec<Pending> = pending.collect();
+    // If we die while the ref moves, the journal shows that its lock is ours.
+    state.write_journal(&[unfinished.clone(), pending.clone()].concat())?;
+    // Locked across the move, so that no `git commit` can take the new records out of the branch again.
+    let mut locks: Vec<_> = checkouts.trees.iter().map(|checkout| checkout.lock(&state, &mut |_| {})).collect();
+    let swapped = compare_and_swap(repository, reference, from, tip, "sprag: sync");
+    let Ok(Swapped::Done { warning }) = swapped else {
+        // A lock that stays is removed by its mark, as long as there is a journal.
+        if release(&mut locks).is_ok() {
+            let _ = state.settle(&unfinished);
+        }
+        return swapped.map(|swapped| match swapped {
+            Swapped::Lost { reason, .. } => Some(reason),
+            Swapped::Done { .. } => None,
+        });
+    };
+    warnings.extend(warning);
+    let later = checkouts.catch_up(locks, &pending, &state, warnings, &mut |_| {});
+    state.settle_with_warning([unfinished, later].concat(), warnings);
+    Ok(None)
+}
+
+/// The path as text, where it may name a file of the history in a working tree.
+fn text_of(path: &TreePath) -> Option<&str> {
+    std::str::from_utf8(path).ok().filter(|path| check_path(path).is_ok())
+}
+
+/// The most records whose subjects the message of a commit lists.
+const MOST_SUBJECTS: usize = 100;
+
+/// Commits `puts` on top of `base`, by whom and how an append would.
+fn commit_on(
+    repository: &Repository,
+    base: Option<Oid>,
+    puts: &BTreeMap<TreePath, Entry>,
+    time: DateTime<Utc>,
+    reference: &str,
+) -> Result<Oid, HistoryError> {
+    let tree = tree_of(repository, base)?;
+    for folder in [FOLDER, RECORD_ROOT] {
+        let entry = tree.as_ref().and_then(|tree| tree.get_path(folder.as_ref()).ok());
+        if entry.is_some_and(|entry| entry.kind() != Some(ObjectType::Tree)) {
+            return Err(HistoryError::NotAFolder { path: folder.to_owned(), reference: reference.to_owned() });
+        }
+    }
+    let mut update = TreeUpdateBuilder::new();
+    for (path, entry) in puts {
+        update.upsert(path.as_slice(), entry.id, mode_of(entry.mode));
+    }
+    let refused = || failed("write the commit");
+    let base = base.map(|base| repository.find_commit(base)).transpose().map_err(refused())?;
+    let (author, _) = signature_at(repository, time)?;
+    let message = message_of(repository, puts);
+    let change = |tree: &Tree<'_>| update.create_updated(repository, tree);
+    let (commit, tree) =
+        objects::write_commit(repository, None, base.as_ref(), &author, &message, change).map_err(refused())?;
+    let paths: Vec<String> = puts.keys().filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
+    objects::sync_commit(repository, commit, &tree, &paths)?;
+    Ok(commit)
+}
+
+/// The mode as the other side has it: whether it may have it is for whoever reads the history to say.
+fn mode_of(mode: i32) -> FileMode {
+    match mode {
+        0o100_755 => FileMode::BlobExecutable,
+        0o120_000 => FileMode::Link,
+        0o160_000 => FileMode::Commit,
+        0o100_664 => FileMode::BlobGroupWritable,
+        _ => FileMode::Blob,
+    }
+}
+
+fn message_of(repository: &Repository, puts: &BTreeMap<TreePath, Entry>) -> String {
+    if puts.len() > MOST_SUBJECTS {
+        return format!("sprag: {} records\n", puts.len());
+    }
+    let subjects: Vec<String> = puts.iter().map(|(path, entry)| subject(repository, path, entry)).collect();
+    message(&subjects.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The subject under which an append would have recorded it.
+fn subject(repository: &Repository, path: &TreePath, entry: &Entry) -> String {
+    let blob = repository.find_blob(entry.id).ok();
+    let content = blob.as_ref().map(git2::Blob::content).filter(|content| content.len() <= MAX_RECORD_BYTES);
+    let path = String::from_utf8_lossy(path);
+    let run = |content: &[u8]| Run::from_record(content).ok().map(|(_, run)| run.subject());
+    let event = |content: &[u8]| EventRecord::from_file(&path, content).ok().map(|event| event.subject());
+    content.and_then(|content| run(content).or_else(|| event(content))).unwrap_or_else(|| {
+        let inside = path.strip_prefix(RECORD_ROOT).map_or(&*path, |inside| inside.trim_start_matches('/'));
+        format!("sprag: {}", inside.escape_debug())
+    })
 }
 
 #[cfg(test)]

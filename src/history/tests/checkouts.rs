@@ -1,9 +1,13 @@
 //! Working trees on the branch of the history.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
+use crate::append::append_watched;
+use crate::state::{MANY_FILES, Step};
 use crate::testing::{Fixture, git_in, isolated, minute, run};
-use crate::{Record, append, heal, target};
+use crate::{Record, append, heal, open, target};
 
 #[test]
 fn every_working_tree_on_the_branch_catches_up() {
@@ -77,8 +81,7 @@ fn a_file_of_the_users_at_the_place_is_left_alone() {
     let fixture = Fixture::new();
     let record = Record::from_run(&run(1));
     fixture.write(&record.path, "mine\n");
-    let store = fixture.store();
-    let appended = append(&store, &target(&store, None).unwrap(), std::slice::from_ref(&record), minute(1)).unwrap();
+    let appended = fixture.append(std::slice::from_ref(&record), minute(1));
     assert_eq!(appended.warnings.len(), 1, "{:?}", appended.warnings);
     assert!(appended.warnings[0].contains("left alone"));
     assert_eq!(fs::read_to_string(fixture.root.join(&record.path)).unwrap(), "mine\n");
@@ -140,5 +143,354 @@ fn a_record_that_head_lacks_by_now_is_not_brought_back() {
     fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     assert_eq!(heal(&store).unwrap().records, [""; 0]);
     assert_eq!(fixture.git(&["ls-files", "history"]), "");
+    assert!(!fixture.root.join(".git/sprag/journal.json").exists());
+}
+
+// What the configuration of a checkout asks for: hooks, filters, signing, monitors. No program of them runs.
+
+/// A repository in which every program that git could be told of leaves a mark, and the path of the mark.
+fn trapped(attributes: &str) -> (Fixture, std::path::PathBuf) {
+    let fixture = Fixture::new();
+    fixture.commit(".gitattributes", attributes, "Add attributes");
+    let mark = fixture.sibling("mark");
+    let trap = fixture.sibling("trap");
+    fs::write(&trap, format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", mark.display())).unwrap();
+    let hooks = fixture.sibling("hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    for hook in ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction"] {
+        fs::copy(&trap, hooks.join(hook)).unwrap();
+        fs::copy(&trap, fixture.root.join(".git/hooks").join(hook)).unwrap();
+    }
+    make_executable(&[&trap]);
+    for folder in [hooks.clone(), fixture.root.join(".git/hooks")] {
+        let entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        make_executable(&entries.iter().collect::<Vec<_>>());
+    }
+    let trap = trap.to_str().unwrap();
+    for (name, value) in [
+        ("core.hooksPath", hooks.to_str().unwrap()),
+        ("core.fsmonitor", trap),
+        ("filter.x.clean", trap),
+        ("filter.x.smudge", trap),
+        ("filter.x.process", trap),
+        ("filter.x.required", "true"),
+        ("commit.gpgsign", "true"),
+        ("gpg.program", trap),
+        ("core.autocrlf", "true"),
+        ("core.editor", trap),
+    ] {
+        fixture.git(&["config", name, value]);
+    }
+    fs::remove_file(&mark).ok();
+    (fixture, mark)
+}
+
+fn make_executable(paths: &[&std::path::PathBuf]) {
+    #[cfg(unix)]
+    for path in paths {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+/// Takes what was set as a trap out of git's way, so that it can be the judge.
+fn disarm(fixture: &Fixture) {
+    for name in ["core.hooksPath", "core.fsmonitor", "filter.x.process", "filter.x.required", "filter.x.smudge"] {
+        fixture.git(&["config", "--unset", name]);
+    }
+    fs::remove_dir_all(fixture.root.join(".git/hooks")).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn no_program_runs() {
+    let (fixture, mark) = trapped("* text=auto\n");
+    let record = Record::from_run(&run(1));
+    let appended = fixture.append(std::slice::from_ref(&record), minute(1));
+    fixture.load();
+    assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
+    assert_eq!(appended.warnings, [""; 0]);
+    assert_eq!(fs::read(fixture.root.join(&record.path)).unwrap(), record.bytes);
+    disarm(&fixture);
+    assert_eq!(fixture.status(), "");
+    assert_eq!(fixture.git(&["log", "-1", "--format=%G?"]), "N");
+    assert_eq!(fixture.git(&["show", &format!("HEAD:{}", record.path)]).as_bytes(), record.bytes.trim_ascii_end());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_filter_that_makes_git_see_a_change_is_named() {
+    let (fixture, mark) = trapped("* filter=x\n");
+    let record = Record::from_run(&run(1));
+    let appended = fixture.append(std::slice::from_ref(&record), minute(1));
+    assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
+    let [warning] = &appended.warnings[..] else { panic!("{:?}", appended.warnings) };
+    assert!(warning.contains("`filter=x`") && warning.contains(".gitattributes"), "{warning}");
+    disarm(&fixture);
+    fixture.git(&["config", "filter.x.clean", "tr a-z A-Z"]);
+    let status = || fixture.git(&["status", "--porcelain", "--", "history"]);
+    assert_eq!(status().trim(), format!("M {}", record.path));
+    // The line that the warning names helps.
+    let line = warning.split('`').rev().nth(1).unwrap();
+    fixture.write(".gitattributes", &format!("* filter=x\n{line}\n"));
+    assert_eq!(status(), "");
+    let again = fixture.append(&[Record::from_run(&run(2))], minute(1));
+    assert_eq!(again.warnings, [""; 0]);
+    assert_eq!(status(), "");
+}
+
+#[test]
+fn attributes_that_do_no_harm_are_not_named() {
+    let check = |attributes: &str, named: bool| {
+        let fixture = Fixture::new();
+        fixture.write(".gitattributes", attributes);
+        fixture.git(&["add", ".gitattributes"]);
+        fixture.git(&["commit", "--quiet", "-m", "Add attributes"]);
+        let appended = fixture.record(1);
+        assert_eq!(!appended.warnings.is_empty(), named, "{attributes}: {:?}", appended.warnings);
+        assert_eq!(fixture.status().is_empty(), !named, "{attributes}: {}", fixture.status());
+    };
+    check("* text eol=crlf\n", false);
+    check("* -text\n", false);
+    check("* ident\n", false);
+    check("* filter=unknown\n", false);
+    check("* binary\n", false);
+    check("* working-tree-encoding=UTF-8\n", false);
+    check(
+        "* working-tree-encoding=UTF-16\n.gitattributes -working-tree-encoding\nREADME -working-tree-encoding\n",
+        true,
+    );
+}
+
+#[test]
+fn an_identity_that_is_included_counts() {
+    let fixture = Fixture::new();
+    let included = fixture.sibling("included");
+    fs::write(&included, "[user]\nname = Grace\nemail = grace@example.com\n").unwrap();
+    fixture.git(&["config", &format!("includeIf.gitdir:{}/.path", fixture.root.display()), included.to_str().unwrap()]);
+    let store = open(&fixture.root).unwrap();
+    let appended = append(&store, &fixture.target(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    assert_eq!((appended.author.as_str(), appended.stand_in), ("Grace <grace@example.com>", false));
+}
+
+#[test]
+fn paths_that_are_alike_are_refused() {
+    let fixture = Fixture::new();
+    let of_suite = |suite: &str| {
+        let mut run = run(1);
+        run.suite = suite.to_owned();
+        Arc::make_mut(&mut run.measurements[0].benchmark).suite = suite.to_owned();
+        Record::from_run(&run)
+    };
+    let error = fixture.try_append(&[of_suite("cpu"), of_suite("CPU")]).unwrap_err().to_string();
+    assert!(error.contains("`history/v1/cpu`") && error.contains("`history/v1/CPU`"), "{error}");
+    fixture.append(&[of_suite("cpu")], minute(1));
+    let head = fixture.head();
+    let error = fixture.try_append(&[of_suite("Cpu")]).unwrap_err();
+    assert!(error.to_string().contains("`history/v1/Cpu` cannot be recorded next to `history/v1/cpu`"), "{error}");
+    assert!(error.hint().unwrap().contains("macOS"));
+    assert_eq!((fixture.head(), fixture.status()), (head, String::new()));
+    fixture.append(&[of_suite("cpu2")], minute(1));
+    // A folder of the project's own stands in the way of the first record.
+    let fixture = Fixture::new();
+    fixture.commit("History/notes", "x\n", "Add notes");
+    let error = fixture.try_append(&[of_suite("cpu")]).unwrap_err().to_string();
+    assert!(error.contains("`history` cannot be recorded next to `History`"), "{error}");
+}
+
+// An append that is cut short at any step leaves the state before it or after it.
+
+const STEPS: [Step; 10] = [
+    Step::Locked,
+    Step::CommitWritten,
+    Step::Staged,
+    Step::Journalled,
+    Step::IndexLocked,
+    Step::RefMoved,
+    Step::FilePlaced,
+    Step::IndexReady,
+    Step::IndexWritten,
+    Step::CaughtUp,
+];
+
+/// A repository with one record and with staged, unstaged and untracked changes.
+fn busy() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.record(0);
+    fixture.write("staged", "staged\n");
+    fixture.git(&["add", "staged"]);
+    fixture.write("src/lib.rs", "fn unstaged() {}\n");
+    fixture.write("untracked", "x\n");
+    fixture
+}
+
+/// Runs an append that dies right after the step, as far as unwinding resembles dying: nothing cleans up.
+fn die_after(fixture: &Fixture, fatal: Step, records: &[Record]) {
+    let store = fixture.store();
+    let target = target(&store, None).unwrap();
+    let mut watch = |step| {
+        if step == fatal {
+            std::panic::resume_unwind(Box::new(step));
+        }
+    };
+    let append = AssertUnwindSafe(|| append_watched(&store, &target, records, minute(1), &mut watch));
+    let payload = catch_unwind(append).expect_err("the append should have died");
+    assert_eq!(payload.downcast_ref::<Step>(), Some(&fatal));
+}
+
+#[test]
+fn every_step_leaves_before_or_after() {
+    STEPS.into_iter().for_each(|fatal| leaves_before_or_after(fatal, 2));
+}
+
+#[test]
+fn every_step_of_a_batch_in_a_pack_leaves_before_or_after() {
+    let steps = [Step::CommitWritten, Step::Staged, Step::IndexLocked, Step::RefMoved, Step::FilePlaced];
+    steps.into_iter().for_each(|fatal| leaves_before_or_after(fatal, MANY_FILES + 6));
+}
+
+/// An append of so many records that dies after the step, and what comes after it.
+fn leaves_before_or_after(fatal: Step, count: usize) {
+    let fixture = busy();
+    let (before, status) = (fixture.head(), fixture.status());
+    let staged = fixture.git(&["diff", "--cached"]);
+    let records: Vec<Record> = (1..=count as i64).map(|number| Record::from_run(&run(number))).collect();
+    die_after(&fixture, fatal, &records);
+    let store = open(&fixture.root).unwrap();
+    let target = target(&store, None).unwrap();
+    let loaded = fixture.load();
+    assert_eq!(loaded.warnings, [""; 0], "{fatal:?}");
+    assert_eq!(loaded.quarantined, [], "{fatal:?}");
+    let moved = fixture.head() != before;
+    let after =
+        matches!(fatal, Step::RefMoved | Step::FilePlaced | Step::IndexReady | Step::IndexWritten | Step::CaughtUp);
+    assert_eq!((moved, loaded.runs.len()), (after, if after { 1 + count } else { 1 }), "{fatal:?}");
+    assert_eq!((fixture.status(), fixture.git(&["diff", "--cached"])), (status.clone(), staged.clone()), "{fatal:?}");
+    for record in &records {
+        let file = fs::read(fixture.root.join(&record.path)).ok();
+        assert_eq!(file.as_ref(), after.then_some(&record.bytes), "{fatal:?}");
+    }
+    let left = || fs::read_dir(fixture.root.join(".git/sprag")).unwrap();
+    // Without a journal, what lies in the folder waits for the next append.
+    let names: Vec<_> = left().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(fatal == Step::Staged || names == ["lock"], "{fatal:?}: {names:?}");
+    assert!(!fixture.root.join(".git/index.lock").exists());
+    fixture.fsck();
+    // And the next append works, with what was cut short or without.
+    let records = [records.as_slice(), &[Record::from_run(&run(1 + count as i64))]].concat();
+    let appended = append(&store, &target, &records, minute(2)).unwrap();
+    assert_eq!((appended.added.len(), appended.warnings.len()), (if after { 1 } else { 1 + count }, 0), "{fatal:?}");
+    assert_eq!((fixture.load().runs.len(), fixture.status()), (2 + count, status), "{fatal:?}");
+    assert_eq!(left().count(), 1, "{fatal:?}");
+    fixture.fsck();
+}
+
+#[test]
+fn healing_can_be_cut_short_too() {
+    let fixture = busy();
+    let status = fixture.status();
+    die_after(&fixture, Step::RefMoved, &[Record::from_run(&run(1))]);
+    for fatal in [Step::FilePlaced, Step::IndexLocked, Step::IndexReady, Step::IndexWritten] {
+        die_after(&fixture, fatal, &[Record::from_run(&run(2))]);
+        if fatal == Step::IndexWritten {
+            break;
+        }
+    }
+    assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
+    assert_eq!(fixture.status(), status);
+    fixture.fsck();
+}
+
+#[test]
+fn a_lock_of_the_ref_is_removed_if_it_is_ours() {
+    let records = [Record::from_run(&run(1))];
+    let check = |content: &dyn Fn(&Fixture) -> String, ours: bool| {
+        let fixture = busy();
+        die_after(&fixture, Step::Journalled, &records);
+        fixture.write(".git/refs/heads/main.lock", &content(&fixture));
+        heal(&fixture.store()).unwrap();
+        assert_eq!(fixture.root.join(".git/refs/heads/main.lock").exists(), !ours);
+    };
+    let commit_of_ours = |fixture: &Fixture| {
+        let written = fixture.git(&["fsck", "--no-progress", "--dangling"]);
+        written.split(' ').next_back().unwrap().to_owned() + "\n"
+    };
+    check(&|_| String::new(), true);
+    check(&commit_of_ours, true);
+    check(&|fixture| fixture.head() + "\n", false);
+    check(&|_| "something else\n".to_owned(), false);
+    // Where no append of ours was cut short, no lock is.
+    let fixture = busy();
+    fixture.write(".git/refs/heads/main.lock", "");
+    heal(&fixture.store()).unwrap();
+    assert!(fixture.root.join(".git/refs/heads/main.lock").exists());
+}
+
+#[test]
+fn healing_never_overwrites_a_file() {
+    let fixture = busy();
+    let record = Record::from_run(&run(1));
+    die_after(&fixture, Step::RefMoved, std::slice::from_ref(&record));
+    fixture.write(&record.path, "mine\n");
+    let healed = heal(&fixture.store()).unwrap();
+    assert_eq!((healed.records.len(), healed.warnings.len()), (1, 1), "{healed:?}");
+    assert_eq!(fs::read_to_string(fixture.root.join(&record.path)).unwrap(), "mine\n");
+    assert_eq!(heal(&fixture.store()).unwrap().warnings.len(), 0);
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_is_passed_over() {
+    for text in ["", "{", "{\"version\":0,\"records\":[]}", "[]"] {
+        let fixture = busy();
+        fixture.write(".git/sprag/journal.json", text);
+        assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
+        assert!(!fixture.root.join(".git/sprag/journal.json").exists());
+    }
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_kept() {
+    let fixture = busy();
+    let newer = "{\"version\":9,\"entries\":[]}";
+    fixture.write(".git/sprag/journal.json", newer);
+    let warnings = heal(&fixture.store()).unwrap().warnings;
+    assert!(warnings.len() == 1 && warnings[0].contains("journal-9.json"), "{warnings:?}");
+    let store = fixture.store();
+    fixture.record(1);
+    assert_eq!(fs::read_to_string(fixture.root.join(".git/sprag/journal-9.json")).unwrap(), newer);
+    assert_eq!(heal(&store).unwrap().warnings, [""; 0]);
+}
+
+#[test]
+fn a_journal_is_left_to_the_process_that_is_alive() {
+    let fixture = busy();
+    let mut seen = false;
+    let mut watch = |step| {
+        if step == Step::RefMoved {
+            let healed = heal(&fixture.store()).unwrap();
+            assert_eq!(healed, Default::default());
+            assert!(fixture.root.join(".git/sprag/journal.json").exists());
+            seen = true;
+        }
+    };
+    fixture.append_watched(&mut watch);
+    assert!(seen);
+}
+
+#[test]
+fn a_full_disk_before_the_ref_moves_changes_nothing() {
+    let fixture = busy();
+    let (head, status) = (fixture.head(), fixture.status());
+    // A file where the staging folder should be refuses every write there, for root too.
+    let obstacle = fixture.root.join(".git/sprag/staged");
+    let store = fixture.store();
+    let target = fixture.target();
+    let mut watch = |step| {
+        if step == Step::CommitWritten {
+            fs::write(&obstacle, "").unwrap();
+        }
+    };
+    append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap_err();
+    assert_eq!((fixture.head(), fixture.status()), (head, status));
     assert!(!fixture.root.join(".git/sprag/journal.json").exists());
 }

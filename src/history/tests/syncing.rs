@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::sync::rounds::sync_within;
 use crate::testing::{Fixture, git_in, minute, run};
-use crate::{AfterRewrite, Record, SyncError, SyncOptions, Synced, append, fsck, repair, target};
+use crate::{AfterRewrite, Record, SyncError, SyncOptions, Synced, fsck, repair};
 use sprag_model::fsck::FindingKind;
 
 /// A repository with one commit of code, and its remote.
@@ -18,18 +18,13 @@ fn shared() -> Fixture {
     fixture
 }
 
-fn record(fixture: &Fixture, number: i64) {
-    let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(number))], minute(number)).unwrap();
-}
-
 fn sync(fixture: &Fixture, attempts: u32) -> Result<Synced, SyncError> {
     sync_with(fixture, attempts, &SyncOptions::default())
 }
 
 fn sync_with(fixture: &Fixture, attempts: u32, options: &SyncOptions) -> Result<Synced, SyncError> {
     let store = fixture.store();
-    let target = target(&store, None).unwrap();
+    let target = fixture.target();
     let isolation = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (OsString::from(name), "/dev/null".into()));
     let variables = std::env::vars_os().filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
     sync_within(attempts, &store, &target, options, variables.chain(isolation), minute(9))
@@ -38,7 +33,7 @@ fn sync_with(fixture: &Fixture, attempts: u32, options: &SyncOptions) -> Result<
 #[test]
 fn a_remote_that_stays_locked_is_given_up() {
     let fixture = shared();
-    record(&fixture, 1);
+    fixture.record(1);
     let lock = fixture.sibling("remote.git").join("refs/heads/main.lock");
     fs::write(&lock, "").unwrap();
     let error = sync(&fixture, 3).unwrap_err();
@@ -54,9 +49,9 @@ fn a_remote_that_stays_locked_is_given_up() {
 #[test]
 fn locks_that_a_killed_sync_left_are_cleared() {
     let fixture = shared();
-    record(&fixture, 1);
+    fixture.record(1);
     sync(&fixture, 1).unwrap();
-    record(&fixture, 2);
+    fixture.record(2);
     for name in ["synced", "fetched"] {
         fixture.write(&format!(".git/refs/sprag/{name}/origin/main.lock"), "half");
     }
@@ -84,14 +79,14 @@ fn record_at_remote(fixture: &Fixture) {
 #[test]
 fn notes_of_what_the_remote_has_stay_here() {
     let fixture = shared();
-    record(&fixture, 1);
+    fixture.record(1);
     sync(&fixture, 1).unwrap();
     let path = Record::from_run(&run(1)).path;
     let object = fixture.object(&format!("HEAD:{path}"));
     fs::rename(&object, fixture.sibling("object")).unwrap();
     fs::remove_file(fixture.root.join(&path)).unwrap();
     let store = fixture.store();
-    let repaired = repair(&store, &target(&store, None).unwrap(), minute(5)).unwrap();
+    let repaired = repair(&store, &fixture.target(), minute(5)).unwrap();
     assert!(repaired.steps[0].contains("could not be read"), "{repaired:?}");
     assert!(matches!(sync(&fixture, 1), Err(SyncError::LostHere { .. })));
     fs::rename(fixture.sibling("object"), &object).unwrap();
@@ -105,11 +100,11 @@ fn notes_of_what_the_remote_has_stay_here() {
 #[test]
 fn a_record_of_the_last_sync_that_a_reset_took_is_told() {
     let fixture = shared();
-    (1..4).for_each(|number| record(&fixture, number));
+    (1..4).for_each(|number| _ = fixture.record(number));
     sync(&fixture, 1).unwrap();
     let check = |expected: &str| {
         let store = fixture.store();
-        let report = fsck(&store, &target(&store, None).unwrap(), minute(60), None).unwrap();
+        let report = fsck(&store, &fixture.target(), minute(60), None).unwrap();
         let told = report.findings.iter().filter(|finding| finding.kind == FindingKind::Incomplete);
         let told: Vec<&str> = told.map(|finding| finding.what.as_str()).collect();
         assert_eq!(told.join("; "), expected);

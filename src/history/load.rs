@@ -6,14 +6,13 @@ use std::thread;
 
 use git2::{Odb, OdbLookupFlags, OdbObject, Oid, Repository};
 
-use crate::commits::target::{Target, tip};
 use crate::error::HistoryError;
-use crate::layout;
-use crate::layout::Entry;
-use crate::objects::loose::LooseObjects;
-use crate::objects::pack_index::PackIndexes;
-use crate::reading::listing::{Listing, Walk, absent_or, list};
-use crate::store::{Store, failed};
+use crate::layout::{self, Entry};
+use crate::listing::{Listing, Walk, absent_or, list};
+use crate::objects::LooseObjects;
+use crate::packs::pack_order;
+use crate::repository::{Store, failed};
+use crate::target::{Target, tip};
 use sprag_model::event_record::EVENT_ROOT;
 use sprag_model::record::{MAX_RECORD_BYTES, Reader};
 use sprag_model::run::{Quarantined, RecordedRun};
@@ -48,9 +47,6 @@ pub struct Loaded {
 /// Loads every run of the history; whatever fails a check is quarantined with the reason, and the others load.
 ///
 /// All measurements of all runs are held in memory. Where that is too much, [`list`] says what there is to [`read`].
-///
-/// # Errors
-/// When the ref or the commit it names cannot be read.
 pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
     let Listing { tip, reference, entries, mut quarantined, mut warnings } = list(store, target)?;
     let mut runs = Vec::with_capacity(entries.len());
@@ -71,9 +67,6 @@ pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
 /// one that fails a check, or is not here, is quarantined with the reason.
 ///
 /// All of them are in memory when it returns. Whoever reads many takes them in one by one, by [`fold`].
-///
-/// # Errors
-/// When the repository cannot be opened once more.
 pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, Quarantined>>, HistoryError> {
     let taken = fold(store, entries, Vec::new, |taken, place, record| taken.push((place, record)))?;
     let mut records: Vec<_> = taken.into_iter().flatten().collect();
@@ -84,17 +77,13 @@ pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, 
 /// As [`read`], where each record is taken in as soon as it is read, with its place among the entries, and need not be
 /// kept: every processor has something of its own to take records into. Which of them takes in which is not said, nor in
 /// which order: it is that of the packs, which git makes anew at times.
-///
-/// # Errors
-/// When the repository cannot be opened once more.
 pub fn fold<T: Send>(
     store: &Store,
     entries: &[Entry],
     begin: impl Fn() -> T + Sync,
     take: impl Fn(&mut T, usize, Result<RecordedRun, Quarantined>) + Sync,
 ) -> Result<Vec<T>, HistoryError> {
-    let packs = PackIndexes::read(&store.repository, entries.len());
-    let order = packs.order(entries, |entry| Oid::from_str(&entry.blob).ok());
+    let order = pack_order(&store.repository, entries, |entry| Oid::from_str(&entry.blob).ok());
     let is_unchecked = entries.len() >= MANY;
     let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len().div_ceil(SHARE));
     let share = (entries.len() / (workers.max(1) * SHARES)).clamp(SHARE, MOST_SHARE);
@@ -165,9 +154,6 @@ pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Entry)
 }
 
 /// A sentence on how many of the runs that measured these commits did so on commits that are not here.
-///
-/// # Errors
-/// When the object database cannot be opened.
 pub fn absent_commits<'c>(
     store: &Store,
     commits: impl Iterator<Item = &'c str>,
@@ -206,9 +192,6 @@ pub struct EventFiles {
 
 /// Reads the files of events, from git's objects and never from the working tree. Files that begin with `.git` are git's
 /// own and passed over. Where there is no such folder, or no history yet, there are none.
-///
-/// # Errors
-/// When the ref or the commit it names cannot be read.
 pub fn event_files(store: &Store, target: &Target) -> Result<EventFiles, HistoryError> {
     let repository = &store.repository;
     let Some((commit, _)) = tip(repository, target)? else { return Ok(EventFiles::default()) };

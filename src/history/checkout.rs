@@ -5,19 +5,19 @@
 //! where the commit that is checked out has them; nothing of the user's is overwritten, removed or unstaged.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
-use git2::{Oid, Repository};
+use git2::{ObjectType, Oid, Repository};
 
-use crate::activity::Activity;
-use crate::checkout::index::{Draft, IndexError, IndexLock, Wanted};
-use crate::checkout::{attributes, stale_locks};
-use crate::commits::head::head_branch;
 use crate::error::HistoryError;
+use crate::index::{self, Draft, IndexError, IndexLock, Wanted, sparse_paths};
+use crate::objects::TreeLookup;
+use crate::repository::{Activity, Store, failed, head_branch};
 use crate::state::{Lock, Pending, StateFolder, Step, Watch, rename_new, sync_folder};
-use crate::store::{Store, failed};
-use crate::tree_lookup::TreeLookup;
 
 /// What was made good after an append that was cut short.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,9 +32,6 @@ pub struct Healed {
 ///
 /// Does nothing where no append was cut short, and while another one is under way. `super::append` and
 /// `super::load` call it first.
-///
-/// # Errors
-/// When the folder `sprag/` inside the git folder cannot be read or written.
 pub fn heal(store: &Store) -> Result<Healed, HistoryError> {
     let state = StateFolder::new(store.repository.commondir());
     if !state.has_journal() {
@@ -69,13 +66,13 @@ pub(crate) fn heal_locked(
     for reference in references {
         let of_branch: Vec<Pending> = pending.iter().filter(|record| record.reference == reference).cloned().collect();
         if lock.is_exclusive() {
-            stale_locks::remove_ref_lock(repository, reference, &of_branch);
+            remove_ref_lock(repository, reference, &of_branch);
         }
         let checkouts = Checkouts::on_branch(repository, reference)?;
         healed.warnings.extend(checkouts.warnings);
         for checkout in &checkouts.trees {
             if lock.is_exclusive() {
-                stale_locks::remove_index_lock(&checkout.repository);
+                remove_index_lock(&checkout.repository);
             }
             let caught_up = checkout.catch_up(&of_branch, None, state, watch);
             healed.records.extend(caught_up.added);
@@ -146,6 +143,26 @@ impl Checkouts {
         Ok(checkouts)
     }
 
+    /// Lets every working tree catch up with records, where `locks` are those of the indexes, as far as they could be
+    /// taken; gives what is still to be caught up with.
+    pub(crate) fn catch_up(
+        &self,
+        mut locks: Vec<Option<IndexLock>>,
+        records: &[Pending],
+        state: &StateFolder,
+        warnings: &mut Vec<String>,
+        watch: Watch<'_>,
+    ) -> Vec<Pending> {
+        locks.resize_with(self.trees.len(), || None);
+        let mut unfinished = Vec::new();
+        for (checkout, lock) in self.trees.iter().zip(locks) {
+            let caught_up = checkout.catch_up(records, lock, state, watch);
+            warnings.extend(caught_up.warnings);
+            unfinished.extend(caught_up.unfinished);
+        }
+        unfinished
+    }
+
     /// The main working tree and the linked ones.
     fn all(repository: &Repository) -> Result<Checkouts, HistoryError> {
         let main = Repository::open(repository.commondir()).map_err(failed("open the main repository"))?;
@@ -177,15 +194,6 @@ impl Checkout {
         let folder = repository.workdir()?.to_owned();
         let found = Repository::open(&folder).ok()?;
         (found.path() == repository.path()).then_some(Checkout { repository: found, folder })
-    }
-
-    pub(crate) fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
-    /// The root of the working tree.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// Locks the index, so that `git commit` cannot begin here; absent where it stays locked by others, or cannot be.
@@ -260,7 +268,7 @@ impl Checkout {
             return Ok(());
         }
         let paths = wanted.iter().map(|wanted| wanted.record.path.as_str());
-        if let Some(warning) = attributes::warning(&self.repository, draft.index(), paths) {
+        if let Some(warning) = index::warning(&self.repository, draft.index(), paths) {
             caught_up.warn(&self.folder, &warning);
         }
         let mut warnings = draft.add(&wanted)?;
@@ -303,7 +311,6 @@ impl Checkout {
         wanted
     }
 
-    /// The records that HEAD has, with their blobs.
     fn in_head<'a>(&self, records: &'a [Pending]) -> Result<Vec<(&'a Pending, Oid)>, HistoryError> {
         let Some(branch) = head_branch(&self.repository)? else { return Ok(Vec::new()) };
         let Ok(tree) = self.repository.head().and_then(|head| head.peel_to_tree()) else { return Ok(Vec::new()) };
@@ -318,6 +325,70 @@ impl Checkout {
         Ok(found)
     }
 
+    /// Takes files out of the index and the working tree, where both have that content: a change of the user's stays. The
+    /// index is locked, or is locked here. Gives what was not done.
+    pub(crate) fn remove(
+        &self,
+        files: &[(PathBuf, Oid)],
+        lock: Option<&IndexLock>,
+        state: &StateFolder,
+    ) -> Vec<String> {
+        if files.is_empty() {
+            return Vec::new();
+        }
+        let removed = match lock {
+            Some(lock) => lock.remove(&self.repository, files, state),
+            None => IndexLock::take(&self.repository, state).and_then(|lock| {
+                let removed = lock.remove(&self.repository, files, state);
+                // A lock that cannot be released is found by its mark later.
+                let _ = lock.release();
+                removed
+            }),
+        };
+        let in_tree = |what: String| format!("in the working tree `{}`: {what}", self.folder.display());
+        if let Err(error) = removed {
+            return vec![in_tree(error.to_string())];
+        }
+        let mut warnings = Vec::new();
+        for (path, blob) in files {
+            let place = self.folder.join(path);
+            let Ok(metadata) = fs::symlink_metadata(&place) else { continue };
+            let content = match metadata.is_symlink() {
+                true => fs::read_link(&place).and_then(|link| hash(link.as_os_str().as_encoded_bytes())),
+                false => Oid::hash_file(ObjectType::Blob, &place).map_err(io::Error::other),
+            };
+            let removed = match content {
+                Ok(content) if content == *blob => fs::remove_file(&place).map_err(|error| error.to_string()),
+                _ => Err("it has a content of its own".to_owned()),
+            };
+            match removed {
+                Ok(()) => remove_empty_folders(&self.folder, path),
+                Err(why) => warnings.push(in_tree(format!("`{}` was left there: {why}", path.display()))),
+            }
+        }
+        warnings
+    }
+
+    /// Brings back the files that the index has and the working tree lacks, unless a sparse checkout keeps them out; gives
+    /// their paths, and what went wrong.
+    pub(crate) fn bring_back(&self, records: &[Pending], state: &StateFolder) -> (Vec<String>, Vec<String>) {
+        let (mut placed, mut warnings) = (Vec::new(), Vec::new());
+        let sparse_paths = sparse_paths(&self.repository);
+        for record in records {
+            let is_there = fs::symlink_metadata(self.folder.join(&record.path)).is_ok();
+            if is_there || sparse_paths.contains(record.path.as_bytes()) {
+                continue;
+            }
+            let Ok(blob) = Oid::from_str(&record.blob) else { continue };
+            match self.place(&record.path, blob, state) {
+                Ok(None) => placed.push(record.path.clone()),
+                Ok(Some(obstacle)) => warnings.push(obstacle),
+                Err(error) => warnings.push(error.to_string()),
+            }
+        }
+        (placed, warnings)
+    }
+
     /// Brings the file to its place, unless something is there; says what stands in the way.
     pub(crate) fn place(&self, path: &str, blob: Oid, state: &StateFolder) -> Result<Option<String>, HistoryError> {
         let mut folder = self.folder.clone();
@@ -329,7 +400,7 @@ impl Checkout {
                 // Not even a link to a folder: what lies behind it may be anywhere.
                 Ok(_) => return Ok(Some(format!("`{path}` was not written, because `{part}` is no folder there"))),
                 Err(_) => match fs::create_dir(&folder) {
-                    Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                         return Err(HistoryError::io("create the folder", &folder)(error));
                     }
                     _ => {}
@@ -353,6 +424,19 @@ impl Checkout {
     }
 }
 
+fn hash(bytes: &[u8]) -> io::Result<Oid> {
+    Oid::hash_object(ObjectType::Blob, bytes).map_err(io::Error::other)
+}
+
+/// Removes the folders of a file that have become empty; git would not have them either.
+fn remove_empty_folders(root: &Path, path: &Path) {
+    for inside in path.ancestors().skip(1).filter(|inside| !inside.as_os_str().is_empty()) {
+        if fs::remove_dir(root.join(inside)).is_err() {
+            return;
+        }
+    }
+}
+
 impl CaughtUp {
     fn warn(&mut self, folder: &Path, text: &str) {
         self.warnings.push(format!("in the working tree `{}`: {text}", folder.display()));
@@ -361,14 +445,90 @@ impl CaughtUp {
 
 /// Moves a staged file to its place; across file systems by way of a copy beside the place, whose name is fixed so
 /// that one which a killed process left is used up by the next try.
-fn move_to(staged: &Path, place: &Path) -> std::io::Result<()> {
+fn move_to(staged: &Path, place: &Path) -> io::Result<()> {
     match rename_new(staged, place) {
-        Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => {}
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
         done => return done,
     }
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     let copy = place.with_file_name(format!(".{name}.part"));
-    std::io::copy(&mut fs::File::open(staged)?, &mut fs::File::create(&copy)?)?;
+    io::copy(&mut fs::File::open(staged)?, &mut fs::File::create(&copy)?)?;
     fs::File::open(&copy)?.sync_all()?;
     rename_new(&copy, place)
+}
+
+/// How long an empty lock of a ref is watched. Git writes into its own at once; libgit2 keeps one empty for the time
+/// of a few system calls.
+const WATCH: Duration = Duration::from_millis(300);
+
+/// Removes the lock of the index if it bears our mark. The caller holds our own lock, so no process of ours is alive.
+fn remove_index_lock(repository: &Repository) {
+    let lock = index::lock_path(repository);
+    if fs::read(&lock).is_ok_and(|content| content == index::MARK) {
+        let _ = fs::remove_file(lock);
+    }
+}
+
+/// Removes the lock of a branch that a dead process of ours left when it was about to move the branch to these records.
+///
+/// It holds the commit that has them, or nothing; one that stays empty for a while has no owner.
+fn remove_ref_lock(repository: &Repository, reference: &str, records: &[Pending]) {
+    let lock = repository.commondir().join(format!("{reference}.lock"));
+    let Ok(content) = fs::read_to_string(&lock) else { return };
+    let is_ours = match content.trim_end() {
+        "" => is_stale(&lock, |metadata| metadata.len() == 0),
+        commit => has_records(repository, commit, records),
+    };
+    if is_ours {
+        let _ = fs::remove_file(lock);
+    }
+}
+
+/// Removes the lock of a ref that only a sync writes, if it does not change while we watch; the caller holds the lock
+/// of syncing. The git of a sync that was killed may live on, but holds a ref for moments.
+pub(crate) fn remove_sync_ref_lock(repository: &Repository, reference: &str) {
+    let lock = repository.commondir().join(format!("{reference}.lock"));
+    if lock.exists() && is_stale(&lock, |_| true) {
+        let _ = fs::remove_file(lock);
+    }
+}
+
+/// Whether a lock fits and does not change for a while.
+fn is_stale(lock: &Path, fits: impl Fn(&Metadata) -> bool) -> bool {
+    let current = || fs::metadata(lock).ok().filter(&fits).as_ref().map(identity);
+    let before = current();
+    thread::sleep(WATCH);
+    before.is_some() && before == current()
+}
+
+fn has_records(repository: &Repository, commit: &str, records: &[Pending]) -> bool {
+    let tree = Oid::from_str(commit).and_then(|id| repository.find_commit(id)).and_then(|commit| commit.tree());
+    let Ok(tree) = tree else { return false };
+    let has = |record: &Pending| {
+        let entry = tree.get_path(Path::new(&record.path));
+        entry.is_ok_and(|entry| entry.id().to_string() == record.blob)
+    };
+    !records.is_empty() && records.iter().all(has)
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, i64, i64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn identity(metadata: &Metadata) -> Option<std::time::SystemTime> {
+    metadata.modified().ok()
+}
+
+#[cfg(unix)]
+pub(crate) fn native(path: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(path)))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn native(path: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(path).ok().map(PathBuf::from)
 }

@@ -8,13 +8,13 @@
 //! The new index keeps the time of the old one: an entry as young as the index is one that git compares by content,
 //! and it must stay so.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid, Repository};
+use git2::{AttrCheckFlags, AttrValue, Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid, Repository};
 
 use crate::error::HistoryError;
 use crate::layout::PLAIN;
@@ -83,15 +83,16 @@ impl IndexLock {
     pub(crate) fn remove(
         &self,
         repository: &Repository,
-        removed: &[Removed],
+        removed: &[(PathBuf, Oid)],
         state: &StateFolder,
     ) -> Result<(), IndexError> {
-        if removed.is_empty() {
-            return Ok(());
-        }
         let mut draft = Draft::read(repository, state)?;
-        draft.remove(removed)?;
-        draft.write(&mut |_| {}).map(|_| ())
+        for (path, blob) in removed {
+            if draft.has(path, *blob) {
+                draft.index.remove(path, 0).map_err(git_error)?;
+            }
+        }
+        draft.write(&mut |_| {}).map(drop)
     }
 
     /// Lets go of the lock; says so where that cannot be done.
@@ -107,13 +108,6 @@ pub(crate) fn release(locks: &mut Vec<Option<IndexLock>>) -> Result<(), HistoryE
         locks.pop();
     }
     Ok(())
-}
-
-/// An entry that the index should no longer have.
-pub(crate) struct Removed {
-    pub(crate) path: PathBuf,
-    /// Its content; an entry with another one stays, since that is the user's.
-    pub(crate) blob: Oid,
 }
 
 /// The index of a working tree that is locked, read once, to be changed and put into its place.
@@ -145,7 +139,6 @@ impl Draft {
         &mut self.index
     }
 
-    /// Whether the path has that content.
     pub(crate) fn has(&self, path: &Path, blob: Oid) -> bool {
         self.index.get_path(path, 0).is_some_and(|entry| entry.id == blob)
     }
@@ -162,15 +155,6 @@ impl Draft {
             }
         }
         Ok(obstacles)
-    }
-
-    fn remove(&mut self, removed: &[Removed]) -> Result<(), IndexError> {
-        for Removed { path, blob } in removed {
-            if self.has(path, *blob) {
-                self.index.remove(path, 0).map_err(git_error)?;
-            }
-        }
-        Ok(())
     }
 
     /// Puts it into the place of the index; says so where the change may not last.
@@ -255,4 +239,53 @@ fn entry(wanted: &Wanted<'_>) -> IndexEntry {
 
 pub(crate) fn lock_path(repository: &Repository) -> PathBuf {
     repository.path().join("index.lock")
+}
+
+// Attributes of paths under which git would see records as changed.
+//
+// A record is the same bytes in the tree and in a working tree. Line endings do it no harm, whatever `.gitattributes`
+// and the configuration say of them: a record has none but the last, and that is git's own. But where a filter driver
+// or another encoding is named for it, git holds what the driver makes of the file against the tree, and `git status`
+// calls the record changed. Drivers are programs, and none is run here; so this is told and not mended.
+
+const LINE: &str = "history/** -filter -working-tree-encoding";
+
+/// What to say where such an attribute holds for one of the paths, each folder looked at once. The index is that of the
+/// working tree: an attribute may stand in a file that is in the index alone, and to read it again would take longer
+/// than all the rest.
+pub(crate) fn warning<'a>(
+    repository: &Repository,
+    index: &mut Index,
+    paths: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let repository = Repository::open(repository.path()).ok()?;
+    repository.set_index(index).ok()?;
+    let mut folders = BTreeSet::new();
+    let mut paths = paths.filter(|path| folders.insert(path.rsplit_once('/').map(|(folder, _)| folder)));
+    let (path, attribute) = paths.find_map(|path| Some((path, harmful(&repository, path)?)))?;
+    Some(format!(
+        "the attribute `{attribute}` holds for `{path}`, so git may call it changed; add the line `{LINE}` to \
+         .gitattributes"
+    ))
+}
+
+fn harmful(repository: &Repository, path: &str) -> Option<String> {
+    let value = |name: &str| {
+        let value = repository.get_attr(Path::new(path), name, AttrCheckFlags::FILE_THEN_INDEX).ok()?;
+        match AttrValue::from_string(value) {
+            AttrValue::String(text) => Some(text.to_owned()),
+            _ => None,
+        }
+    };
+    if let Some(driver) = value("filter").filter(|driver| is_defined(repository, driver)) {
+        return Some(format!("filter={driver}"));
+    }
+    let encoding = value("working-tree-encoding").filter(|encoding| !encoding.eq_ignore_ascii_case("UTF-8"));
+    encoding.map(|encoding| format!("working-tree-encoding={encoding}"))
+}
+
+/// Whether the configuration says what a driver does with a file that is added; git passes over one that it knows not.
+fn is_defined(repository: &Repository, driver: &str) -> bool {
+    let Ok(config) = repository.config() else { return false };
+    ["clean", "process"].iter().any(|what| config.get_entry(&format!("filter.{driver}.{what}")).is_ok())
 }

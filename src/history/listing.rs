@@ -1,17 +1,16 @@
 //! The records that the tip of the history lists, without reading any of them.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
 
-use crate::checkout::working_tree::heal;
-use crate::commits::target::{Target, tip};
+use crate::checkout::heal;
 use crate::error::HistoryError;
-use crate::layout;
-use crate::layout::{Entry, FOLDER, Name};
-use crate::objects::loose;
-use crate::reading::folder_cache::FolderCache;
-use crate::store::{Store, failed};
+use crate::layout::{self, Entry, FOLDER, Name};
+use crate::objects;
+use crate::repository::{Store, failed};
+use crate::target::{Target, tip};
 use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
 
 /// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
@@ -37,17 +36,11 @@ pub struct Listing {
 ///
 /// Reads trees alone, never the working tree. TreeLookup below `history/v1/` that begin with an underscore hold no runs,
 /// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
-///
-/// # Errors
-/// When the ref or the commit it names cannot be read.
 pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
     Ok(list_cached(store, target, FolderCache::default())?.0)
 }
 
 /// As [`list`], where folders that are known are not read again. Also gives what is known then, where that is something else.
-///
-/// # Errors
-/// As [`list`].
 pub fn list_cached(
     store: &Store,
     target: &Target,
@@ -92,7 +85,6 @@ pub(crate) struct Walk<'r> {
     visited: Vec<VisitedFolder>,
 }
 
-/// A folder that was met.
 struct VisitedFolder {
     id: String,
     path: String,
@@ -135,7 +127,6 @@ impl<'r> Walk<'r> {
         Some(news)
     }
 
-    /// Enters all that lies at a path of a tree, where that is there.
     pub(crate) fn enter_below(&mut self, tree: &Tree<'_>, path: &str) {
         let mut parent = String::new();
         let mut inner: Option<Tree<'r>> = None;
@@ -232,7 +223,7 @@ impl<'r> Walk<'r> {
             self.quarantine(path.to_owned(), "is a file, where a folder of records is expected".to_owned());
             return None;
         }
-        match loose::find_tree(self.repository, entry.id()) {
+        match objects::find_tree(self.repository, entry.id()) {
             Ok(tree) => Some(tree),
             Err(error) => {
                 self.quarantine(path.to_owned(), absent_or(&error, "the folder"));
@@ -252,5 +243,93 @@ pub(crate) fn absent_or(error: &git2::Error, what: &str) -> String {
         format!("cannot be read: {what} is not in this repository, as in a partial clone")
     } else {
         format!("cannot be read: {}", error.message())
+    }
+}
+
+// What folders of records were seen to hold. A tree never changes, and its id is the digest of all that it lists: what was read
+// of it once holds for ever. Most folders are months that are over.
+
+/// TreeLookup by the id of their tree: such as hold plain files that are named like records, and nothing else.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FolderCache(HashMap<String, Folder>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Folder {
+    path: String,
+    files: Vec<Entry>,
+}
+
+impl FolderCache {
+    /// The files of a folder, which is then known no more.
+    pub(crate) fn take(&mut self, id: &str, path: &str) -> Option<Vec<Entry>> {
+        (self.0.get(id)?.path == path).then(|| self.0.remove(id))?.map(|folder| folder.files)
+    }
+
+    /// Takes note of a folder.
+    pub(crate) fn insert(&mut self, id: String, path: String, files: Vec<Entry>) {
+        self.0.insert(id, Folder { path, files });
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The folders, to be kept: a line with id and path, then one for each file with the id of its content and its name.
+    pub fn to_text(&self) -> String {
+        let mut folders: Vec<_> = self.0.iter().collect();
+        folders.sort_by_key(|(_, folder)| &folder.path);
+        let mut text = String::new();
+        for (id, Folder { path, files }) in folders {
+            text.extend([id, " ", path, "\n"]);
+            for file in files {
+                text.extend([" ", &file.blob, " ", &file.path[path.len() + 1..], "\n"]);
+            }
+        }
+        text
+    }
+
+    /// What was kept; absent where the text is none of ours.
+    pub fn from_text(text: &str) -> Option<FolderCache> {
+        let mut folders = HashMap::new();
+        let mut lines = text.split_terminator('\n').peekable();
+        while let Some(line) = lines.next() {
+            let (id, path) = line.split_once(' ').filter(|(id, _)| !id.is_empty())?;
+            let mut files = Vec::new();
+            while let Some(line) = lines.next_if(|line| line.starts_with(' ')) {
+                let (blob, name) = line[1..].split_once(' ')?;
+                files.push(Entry { path: [path, "/", name].concat(), blob: blob.to_owned() });
+            }
+            folders.insert(id.to_owned(), Folder { path: path.to_owned(), files });
+        }
+        Some(FolderCache(folders))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_read_back() {
+        let entry = |path: &str, blob: &str| Entry { path: path.to_owned(), blob: blob.to_owned() };
+        let mut known = FolderCache::default();
+        known.insert("t1".to_owned(), "a/b".to_owned(), vec![entry("a/b/one two", "b1"), entry("a/b/c", "b2")]);
+        known.insert("t2".to_owned(), "a/empty folder".to_owned(), Vec::new());
+        let text = known.to_text();
+        assert_eq!(text, "t1 a/b\n b1 one two\n b2 c\nt2 a/empty folder\n");
+        let mut read = FolderCache::from_text(&text).expect("text of ours");
+        assert_eq!((read.len(), &read), (2, &known));
+        assert_eq!(read.take("t1", "a"), None, "another place");
+        assert_eq!(read.take("t3", "a/b"), None);
+        assert_eq!(read.take("t1", "a/b").map(|files| files.len()), Some(2));
+        assert_eq!(read.take("t1", "a/b"), None, "it was taken");
+        assert!(FolderCache::from_text("").is_some_and(|none| none.is_empty()));
+        for wrong in ["t1", " b1 c", "t1 a\n b1"] {
+            assert_eq!(FolderCache::from_text(wrong), None, "{wrong}");
+        }
     }
 }

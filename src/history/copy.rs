@@ -14,9 +14,8 @@ use git2::build::CheckoutBuilder;
 use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryInitOptions, Tree};
 
 use crate::error::HistoryError;
-use crate::objects::loose::LooseObjects;
-use crate::objects::partial;
-use crate::store::{Store, failed};
+use crate::objects::{self, LooseObjects};
+use crate::repository::{Store, failed};
 
 /// What a working tree of one commit lacks of what the commit stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,14 +28,11 @@ pub struct MissingParts {
 
 /// Writes the files of a commit into `folder`, which is empty or not there, and beside them a repository whose HEAD is
 /// that commit, with the tags of this one and without its branches, remotes and settings.
-///
-/// # Errors
-/// When an object of the commit is not here or damaged, and when the file system refuses.
 pub fn check_out_copy(store: &Store, sha: &str, folder: &Path) -> Result<MissingParts, HistoryError> {
     let repository = &store.repository;
     let absent = |error: git2::Error| match error.code() {
         ErrorCode::NotFound => {
-            HistoryError::NotHere { commit: sha.to_owned(), promised: partial::is_partial(repository).unwrap_or(false) }
+            HistoryError::NotHere { commit: sha.to_owned(), promised: objects::is_partial(repository).unwrap_or(false) }
         }
         _ => failed("read the files of a commit")(error),
     };
@@ -142,9 +138,8 @@ fn filters_of(content: &[u8]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Fixture, git_in, isolated};
-
     use super::*;
+    use crate::testing::{Fixture, git_in, isolated};
 
     #[test]
     fn the_files_of_a_commit_stand_aside_and_the_repository_stays_as_it_was() {

@@ -2,12 +2,10 @@
 
 use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository};
 
-use crate::activity::Activity;
-use crate::checkout::working_tree;
-use crate::commits::head::{head_branch, short_name};
+use crate::checkout;
 use crate::error::HistoryError;
-use crate::objects::loose;
-use crate::store::{Store, failed};
+use crate::objects;
+use crate::repository::{Activity, Store, failed, head_branch, short_name};
 
 /// The branch that holds the history, or where reading is all that is wanted, HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,10 +24,6 @@ pub struct Target {
 /// where there is one, else with a root commit of its own. The checked-out branch may be unborn: the first record is
 /// then its first commit, holds nothing but the history, and so is nobody's suspect; refusing would throw away a
 /// measurement for no gain.
-///
-/// # Errors
-/// When the name is not that of a branch, when HEAD is detached and no branch is configured, and when a merge, rebase,
-/// cherry-pick, revert or mailbox is under way on the branch, in whichever working tree.
 pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, HistoryError> {
     let repository = &store.repository;
     let target = match configured {
@@ -45,7 +39,7 @@ pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, History
             }
         }
     };
-    if let Some(activity) = working_tree::activity_on(repository, &target.reference)? {
+    if let Some(activity) = checkout::activity_on(repository, &target.reference)? {
         return Err(HistoryError::Busy { activity, reference: target.reference });
     }
     Ok(target)
@@ -53,9 +47,6 @@ pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, History
 
 /// Where records are read from: as [`target`], but a detached HEAD and operations under way stand in nobody's way. While git
 /// bisects, it is the branch or commit that this began on: the commits that git checks out hold none of the later records.
-///
-/// # Errors
-/// When the name is not that of a branch, or HEAD cannot be read.
 pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, HistoryError> {
     let repository = &store.repository;
     match configured {
@@ -91,16 +82,12 @@ pub fn bisects_without_checkout(store: &Store) -> bool {
     store.repository.path().join("BISECT_HEAD").exists()
 }
 
-/// The commit that all its digits name.
 fn commit_of<'r>(repository: &'r Repository, digits: &str) -> Option<Commit<'r>> {
     let id = Oid::from_str(digits).ok().filter(|id| id.to_string() == digits)?;
     repository.find_commit(id).ok()
 }
 
 /// Tries whether objects can be added to the repository; nothing stays behind.
-///
-/// # Errors
-/// When its folder of objects cannot be written to.
 pub fn check_writable(store: &Store) -> Result<(), HistoryError> {
     let folder = store.repository.commondir().join("objects");
     tempfile::tempfile_in(&folder).map(drop).map_err(HistoryError::io("write to", &folder))
@@ -115,7 +102,7 @@ pub(crate) fn tip<'r>(
         if let Some(commit) = commit_of(repository, name) {
             return Ok(Some((commit, name.clone())));
         }
-        match repository.find_reference(name).and_then(|reference| loose::commit_at(repository, &reference)) {
+        match repository.find_reference(name).and_then(|reference| objects::commit_at(repository, &reference)) {
             Ok(commit) => return Ok(Some((commit, name.clone()))),
             Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {}
             Err(error) => return Err(failed("read the tip of the history")(error)),

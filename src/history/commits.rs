@@ -1,0 +1,599 @@
+//! The commit that a run measures.
+
+use std::collections::BTreeMap;
+
+use sprag_model as model;
+
+use git2::{
+    Commit, ErrorCode, ObjectType, OdbLookupFlags, Oid, Repository, Sort, StatusOptions, Tree, TreeWalkMode,
+    TreeWalkResult,
+};
+
+use crate::error::HistoryError;
+use crate::layout::FOLDER;
+use crate::objects::{self, LooseObjects};
+use crate::repository::{Store, failed, head_branch, short_name, subject_of, time_of};
+use sprag_model::commit::{CommitLine, CommitOnLine};
+use sprag_model::commit_cache::{CachedCommit, CommitCache};
+
+/// The digits of an id that is not cut short.
+const FULL_ID: usize = 40;
+
+/// The commit that a run of the present working tree measures: HEAD, or the nearest commit on its first-parent line
+/// whose tree differs from its own first parent's outside the history.
+///
+/// It is dirty when a tracked file outside the history differs from HEAD, staged or not. A file behind a filter
+/// driver, such as one of LFS, is judged by its size and times; where those are stale it counts as different, since
+/// drivers are programs and no program is run. Absent before the first commit, and where all commits are records.
+pub fn measured_commit(store: &Store) -> Result<Option<model::commit::Commit>, HistoryError> {
+    let repository = &store.repository;
+    let head = match repository.head() {
+        Ok(head) => objects::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?,
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => return Ok(None),
+        Err(error) => return Err(failed("read HEAD")(error)),
+    };
+    let branch = head_branch(repository)?.map(|full| short_name(&full).to_owned());
+    let Some(commit) = nearest_code(repository, head)? else { return Ok(None) };
+    let dirty = is_dirty(repository)?;
+    Ok(Some(describe(&commit, branch, dirty)))
+}
+
+/// The commit that a clean checkout of `revision` measures, by the same rule.
+pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
+    let repository = &store.repository;
+    let (start, steps) = steps_back(revision);
+    let mut found = nearest_code(repository, resolve(repository, start)?)?;
+    for _ in 0..steps {
+        let Some(commit) = &found else { break };
+        let parent = match first_parent(repository, &LooseObjects::new(repository), commit)? {
+            FirstParent::None => {
+                let reason = "the line of commits is shorter".to_owned();
+                return Err(HistoryError::Revision { revision: revision.to_owned(), reason });
+            }
+            FirstParent::Absent => return Err(HistoryError::Shallow),
+            FirstParent::Commit(parent) => parent,
+        };
+        found = nearest_code(repository, parent)?;
+    }
+    Ok(found.map(|commit| describe(&commit, None, false)))
+}
+
+/// A revision such as `main~3` as what it starts at and how many steps it goes back.
+fn steps_back(revision: &str) -> (&str, usize) {
+    match revision.rsplit_once('~') {
+        Some((start, "")) => (start, 1),
+        Some((start, steps)) => steps.parse().map_or((revision, 0), |steps| (start, steps)),
+        None => (revision, 0),
+    }
+}
+
+/// The commit of that id, or of the one id that begins so, if the repository holds it.
+pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
+    let repository = &store.repository;
+    let found = match Oid::from_str(id).ok().filter(|_| id.len() == FULL_ID) {
+        // Objects do not come while we read, so a miss need not make libgit2 list the packs again.
+        Some(whole) if !repository.odb().is_ok_and(|odb| odb.exists_ext(whole, OdbLookupFlags::NO_REFRESH)) => {
+            return Ok(None);
+        }
+        Some(whole) => repository.find_commit(whole),
+        None => repository.find_commit_by_prefix(id),
+    };
+    match found {
+        Ok(commit) => Ok(Some(describe(&commit, None, false))),
+        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::InvalidSpec) => {
+            Ok(None)
+        }
+        Err(error) if error.class() == git2::ErrorClass::Invalid => Ok(None),
+        Err(error) => Err(failed("look for a commit")(error)),
+    }
+}
+
+pub(crate) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<Commit<'r>, HistoryError> {
+    let named = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
+    named.map_err(|error| HistoryError::Revision { revision: revision.to_owned(), reason: error.message().to_owned() })
+}
+
+/// `start` or its nearest first-parent ancestor that changes something besides the history.
+pub(crate) fn nearest_code<'r>(
+    repository: &'r Repository,
+    start: Commit<'r>,
+) -> Result<Option<Commit<'r>>, HistoryError> {
+    let loose = LooseObjects::new(repository);
+    let mut commit = start;
+    loop {
+        let parent = first_parent(repository, &loose, &commit)?;
+        if changes_code(&commit, &parent)? {
+            return Ok(Some(commit));
+        }
+        commit = match parent {
+            FirstParent::None => return Ok(None),
+            FirstParent::Absent => return Err(HistoryError::Shallow),
+            FirstParent::Commit(parent) => parent,
+        };
+    }
+}
+
+fn describe(commit: &Commit<'_>, branch: Option<String>, dirty: bool) -> model::commit::Commit {
+    model::commit::Commit {
+        sha: commit.id().to_string(),
+        parents: parents(commit),
+        author_time: time_of(commit.author().when()),
+        commit_time: time_of(commit.time()),
+        subject: subject_of(commit),
+        branch,
+        dirty,
+    }
+}
+
+fn is_dirty(repository: &Repository) -> Result<bool, HistoryError> {
+    if repository.is_bare() {
+        return Ok(false);
+    }
+    let failure = failed("compare the working tree with HEAD");
+    if let Ok(tree) = repository.head().and_then(|head| head.peel_to_tree()) {
+        objects::check_below(repository, &tree).map_err(failure)?;
+    }
+    let mut options = StatusOptions::new();
+    options.include_untracked(false).include_ignored(false);
+    let statuses = repository.statuses(Some(&mut options)).map_err(failed("compare the working tree with HEAD"))?;
+    let inside = |path: &[u8]| path.strip_prefix(FOLDER.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
+    Ok(statuses.iter().any(|entry| !inside(entry.path_bytes())))
+}
+
+/// The first parent of a commit, as far as this repository knows.
+pub(crate) enum FirstParent<'r> {
+    None,
+    /// It has one that a shallow clone leaves out.
+    Absent,
+    Commit(Commit<'r>),
+}
+
+/// Looks for the first parent of `commit`.
+pub(crate) fn first_parent<'r>(
+    repository: &'r Repository,
+    loose: &LooseObjects,
+    commit: &Commit<'_>,
+) -> Result<FirstParent<'r>, HistoryError> {
+    // The header tells the truth where libgit2 hides the parents of the last commit of a shallow clone.
+    let Some(id) = parents(commit).into_iter().next() else { return Ok(FirstParent::None) };
+    if commit.parent_count() == 0 {
+        return Ok(FirstParent::Absent);
+    }
+    let id = git2::Oid::from_str(&id).map_err(failed("read the parents of a commit"))?;
+    match loose.find_commit(repository, id) {
+        Ok(parent) => Ok(FirstParent::Commit(parent)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(FirstParent::Absent),
+        Err(error) => Err(failed("read a commit")(error)),
+    }
+}
+
+/// The parents that the commit names, whether or not they are here.
+pub(crate) fn parents(commit: &Commit<'_>) -> Vec<String> {
+    let header = String::from_utf8_lossy(commit.raw_header_bytes()).into_owned();
+    header.lines().filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned).collect()
+}
+
+/// Whether `commit` is one that can be measured: its tree differs from its first parent's outside the history.
+///
+/// A root commit counts unless it holds nothing but a history. Where the trees are not here, as in a clone without
+/// them, the commit counts. The last commit of a shallow clone has nothing to be compared with: there the subject
+/// that record commits bear decides.
+pub(crate) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<bool, HistoryError> {
+    let Some(tree) = present(commit.tree())? else { return Ok(true) };
+    match parent {
+        FirstParent::Absent => Ok(!has_record_message(commit)),
+        FirstParent::None => Ok(tree.is_empty() || tree.iter().any(|entry| entry.name_bytes() != FOLDER.as_bytes())),
+        FirstParent::Commit(parent) => {
+            if parent.tree_id() == tree.id() {
+                return Ok(false);
+            }
+            Ok(present(parent.tree())?.is_none_or(|parent_tree| differ_outside_history(&tree, &parent_tree)))
+        }
+    }
+}
+
+/// Whether the message is one that [`crate::git::append`] writes.
+fn has_record_message(commit: &Commit<'_>) -> bool {
+    commit.message_bytes().starts_with(b"sprag: ")
+}
+
+fn differ_outside_history(a: &Tree<'_>, b: &Tree<'_>) -> bool {
+    let rest = |tree: &Tree<'_>| {
+        let entries = tree.iter().filter(|entry| entry.name_bytes() != FOLDER.as_bytes());
+        entries.map(|entry| (entry.name_bytes().to_vec(), entry.id(), entry.filemode_raw())).collect::<Vec<_>>()
+    };
+    rest(a) != rest(b)
+}
+
+fn present<'r>(tree: Result<Tree<'r>, git2::Error>) -> Result<Option<Tree<'r>>, HistoryError> {
+    match tree {
+        Ok(tree) => Ok(Some(tree)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(failed("read the tree of a commit")(error)),
+    }
+}
+
+// The commits that can be measured, in their order.
+
+/// The first-parent line of `revision`, or of HEAD, oldest first, without the commits that only add records.
+///
+/// A tag on a commit that is left out goes to the nearest one before it that stays: that is what was released.
+/// Before the first commit the line is empty.
+pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
+    commit_line_cached(store, revision, &mut CommitCache::default())
+}
+
+/// Likewise, where cached commits need not be read, and those that are read are cached. In a shallow clone none is
+/// taken from the cache, as its line ends where the clone does.
+pub fn commit_line_cached(
+    store: &Store,
+    revision: Option<&str>,
+    cache: &mut CommitCache,
+) -> Result<CommitLine, HistoryError> {
+    let repository = &store.repository;
+    let shallow = repository.is_shallow();
+    if shallow {
+        *cache = CommitCache::default();
+    }
+    let tip = match revision {
+        Some(revision) => resolve(repository, revision)?,
+        None => match repository.head() {
+            Ok(head) => objects::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?,
+            Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
+                return Ok(CommitLine { commits: Vec::new(), shallow, named: false });
+            }
+            Err(error) => return Err(failed("read HEAD")(error)),
+        },
+    };
+    let mut tags = tags(repository)?;
+    let loose = LooseObjects::new(repository);
+    let mut carried = Vec::new();
+    let mut commits = Vec::new();
+    let mut next = Some((tip.id(), Some(tip)));
+    while let Some((id, read)) = next {
+        let sha = id.to_string();
+        let (commit, parent) = match cache.get(&sha) {
+            Some(commit) => (commit.clone(), None),
+            None => {
+                let read = match read {
+                    Some(read) => read,
+                    None => loose.find_commit(repository, id).map_err(failed("read a commit"))?,
+                };
+                let parent = first_parent(repository, &loose, &read)?;
+                let commit = cached(&read, &parent)?;
+                if is_certain(&read, &parent) {
+                    cache.insert(sha.clone(), commit.clone());
+                }
+                (commit, Some(parent))
+            }
+        };
+        carried.append(&mut tags.remove(&id).unwrap_or_default());
+        if let Some((commit_time, subject)) = commit.code {
+            carried.sort();
+            commits.push(CommitOnLine { sha, commit_time, subject, tags: std::mem::take(&mut carried) });
+        }
+        next = match parent {
+            Some(FirstParent::Commit(parent)) => Some((parent.id(), Some(parent))),
+            Some(FirstParent::None | FirstParent::Absent) => None,
+            None => match commit.parent {
+                Some(parent) => Some((Oid::from_str(&parent).map_err(failed("read the parents of a commit"))?, None)),
+                None => None,
+            },
+        };
+    }
+    commits.reverse();
+    Ok(CommitLine { commits, shallow, named: false })
+}
+
+fn cached(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<CachedCommit, HistoryError> {
+    let is_code = changes_code(commit, parent)?;
+    Ok(CachedCommit {
+        parent: if let FirstParent::Commit(parent) = parent { Some(parent.id().to_string()) } else { None },
+        code: is_code.then(|| (time_of(commit.time()), subject_of(commit))),
+    })
+}
+
+/// Whether nothing that is not here, such as a tree in a partial clone, could tell more of a commit.
+fn is_certain(commit: &Commit<'_>, parent: &FirstParent<'_>) -> bool {
+    let is_here = match parent {
+        FirstParent::None => true,
+        FirstParent::Absent => false,
+        FirstParent::Commit(parent) => parent.tree().is_ok(),
+    };
+    is_here && commit.tree().is_ok()
+}
+
+/// All commits that `revision`, or HEAD, holds, those of merged branches too, without the commits that only add records:
+/// parents before children, the commits of a branch together, and the same in every clone.
+pub fn commit_graph(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
+    let repository = &store.repository;
+    let tip = match revision {
+        Some(revision) => resolve(repository, revision)?.id(),
+        None => match repository.head() {
+            Ok(head) => objects::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?.id(),
+            Err(_) => return commit_line(store, None),
+        },
+    };
+    let mut tags = tags(repository)?;
+    let loose = LooseObjects::new(repository);
+    let mut walk = repository.revwalk().map_err(failed("walk the commits"))?;
+    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).map_err(failed("walk the commits"))?;
+    walk.push(tip).map_err(failed("walk the commits"))?;
+    let mut commits: Vec<CommitOnLine> = Vec::new();
+    for id in walk {
+        let id = id.map_err(failed("walk the commits"))?;
+        let commit = loose.find_commit(repository, id).map_err(failed("read a commit"))?;
+        let mut names = tags.remove(&id).unwrap_or_default();
+        if changes_code(&commit, &first_parent(repository, &loose, &commit)?)? {
+            names.sort();
+            let (commit_time, subject) = (time_of(commit.time()), subject_of(&commit));
+            commits.push(CommitOnLine { sha: id.to_string(), commit_time, subject, tags: names });
+        } else if let Some(last) = commits.last_mut() {
+            last.tags.append(&mut names);
+        }
+    }
+    Ok(CommitLine { commits, shallow: repository.is_shallow(), named: false })
+}
+
+/// The names of the tags of each commit. A tag of something else, or of a commit that is not here, is left out.
+fn tags(repository: &Repository) -> Result<BTreeMap<Oid, Vec<String>>, HistoryError> {
+    let mut tags: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
+    for reference in repository.references_glob("refs/tags/*").map_err(failed("list the tags"))? {
+        let Ok(reference) = reference else { continue };
+        let Ok(commit) = reference.peel_to_commit() else { continue };
+        let name = String::from_utf8_lossy(reference.shorthand_bytes()).into_owned();
+        tags.entry(commit.id()).or_default().push(name);
+    }
+    Ok(tags)
+}
+
+// What a release is held against: its tag, whether one commit comes after another, and the files of a commit.
+
+/// The commit that a tag of that name points at; absent where there is no such tag.
+pub fn tagged(store: &Store, name: &str) -> Result<Option<String>, HistoryError> {
+    match store.repository.find_reference(&format!("refs/tags/{name}")) {
+        Ok(tag) => {
+            let commit = tag.peel_to_commit().map_err(failed("read a tag"))?;
+            Ok(Some(commit.id().to_string()))
+        }
+        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => Ok(None),
+        Err(error) => Err(failed("look for a tag")(error)),
+    }
+}
+
+/// Whether `commit` is `ancestor` or comes after it. Where either is not here, it is not.
+pub fn comes_after(store: &Store, commit: &str, ancestor: &str) -> Result<bool, HistoryError> {
+    let (Ok(commit), Ok(ancestor)) = (Oid::from_str(commit), Oid::from_str(ancestor)) else { return Ok(false) };
+    let is_here = |id: Oid| store.repository.find_commit(id).is_ok();
+    if !is_here(commit) || !is_here(ancestor) {
+        return Ok(false);
+    }
+    Ok(commit == ancestor
+        || store.repository.graph_descendant_of(commit, ancestor).map_err(failed("walk the commits"))?)
+}
+
+/// The files of a commit below a folder, or the one file at that path, by path: path and content. Links and submodules
+/// are left out; where there is nothing, there are none.
+pub fn files_of(store: &Store, commit: &str, below: &str) -> Result<Vec<(String, Vec<u8>)>, HistoryError> {
+    let repository = &store.repository;
+    let tree = resolve(repository, commit)?.tree().map_err(failed("read the tree of a commit"))?;
+    let entry = match tree.get_path(std::path::Path::new(below)) {
+        Ok(entry) => entry,
+        Err(error) if error.code() == ErrorCode::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("read the tree of a commit")(error)),
+    };
+    let mut blobs = Vec::new();
+    match entry.kind() {
+        Some(ObjectType::Blob) => blobs.push((below.to_owned(), entry.id())),
+        Some(ObjectType::Tree) => {
+            let folder = repository.find_tree(entry.id()).map_err(failed("read the tree of a commit"))?;
+            let mut take = |parent: &str, entry: &git2::TreeEntry<'_>| {
+                let is_file = entry.kind() == Some(ObjectType::Blob) && entry.filemode() != 0o120_000;
+                if let (true, Ok(name)) = (is_file, std::str::from_utf8(entry.name_bytes())) {
+                    blobs.push((format!("{below}/{parent}{name}"), entry.id()));
+                }
+                TreeWalkResult::Ok
+            };
+            folder.walk(TreeWalkMode::PreOrder, &mut take).map_err(failed("read the tree of a commit"))?;
+        }
+        _ => {}
+    }
+    blobs.sort();
+    let loose = LooseObjects::new(repository);
+    let read = |(path, id): (String, Oid)| {
+        let content =
+            loose.check(id).and_then(|()| repository.find_blob(id)).map_err(failed("read a file of a commit"));
+        Ok((path, content?.content().to_vec()))
+    };
+    blobs.into_iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repository::{Author, NewCommit, commit_files, create, tag};
+    use crate::testing::{Fixture, isolated, minute, run};
+
+    #[test]
+    fn record_commits_are_never_what_is_measured() {
+        let fixture = Fixture::new();
+        let code = fixture.head();
+        let measured = || measured_commit(&fixture.store()).unwrap().unwrap();
+        let expected = measured();
+        assert_eq!((expected.sha.as_str(), expected.subject.as_str()), (code.as_str(), "Add one"));
+        assert_eq!(expected.parents, [fixture.git(&["rev-parse", "HEAD~1"])]);
+        assert_eq!((expected.branch.as_deref(), expected.dirty), (Some("main"), false));
+        fixture.record(1);
+        fixture.record(2);
+        assert_ne!(fixture.head(), code);
+        assert_eq!(measured(), expected);
+        fixture.git(&["commit", "--quiet", "--allow-empty", "-m", "Nothing"]);
+        assert_eq!(measured(), expected);
+        // A record and code in one commit are code.
+        fixture.write("history/v1/_events/x", "x");
+        fixture.git(&["add", "history"]);
+        let both = fixture.commit("src/lib.rs", "fn both() {}\n", "Both");
+        assert_eq!(measured().sha, both);
+    }
+
+    #[test]
+    fn a_revision_is_measured_as_a_clean_checkout() {
+        let fixture = Fixture::new();
+        let code = fixture.head();
+        fixture.record(1);
+        fixture.git(&["tag", "-a", "v1", "-m", "one"]);
+        fixture.write("src/lib.rs", "fn changed() {}\n");
+        let store = fixture.store();
+        for revision in ["HEAD", "main", "v1", &code, &code[..12]] {
+            let commit = commit_at(&store, revision).unwrap().unwrap();
+            assert_eq!((commit.sha.as_str(), commit.branch, commit.dirty), (code.as_str(), None, false));
+        }
+        // Commits that only add records do not count, so a revision means the same after recording.
+        fixture.record(2);
+        let before = fixture.git(&["rev-parse", "v1~2"]);
+        for revision in ["HEAD~1", "HEAD~", "main~1", "v1~1"] {
+            assert_eq!(commit_at(&store, revision).unwrap().unwrap().sha, before, "{revision}");
+        }
+        for revision in ["HEAD~2", "HEAD~x", "", "nowhere", "-x", "HEAD:src", "0000000000"] {
+            let error = commit_at(&store, revision).unwrap_err();
+            assert!(matches!(error, HistoryError::Revision { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn dirty_is_a_change_of_a_tracked_file_outside_the_history() {
+        let check = |expected: bool, change: &dyn Fn(&Fixture)| {
+            let fixture = Fixture::new();
+            fixture.record(1);
+            change(&fixture);
+            assert_eq!(measured_commit(&fixture.store()).unwrap().unwrap().dirty, expected);
+        };
+        check(false, &|_| {});
+        check(false, &|fixture| fixture.write("untracked", "x"));
+        check(false, &|fixture| fixture.write("history/v1/_events/x", "x"));
+        check(false, &|fixture| {
+            fixture.write("history/v1/_events/x", "x");
+            fixture.git(&["add", "history"]);
+        });
+        check(true, &|fixture| fixture.write("README", "changed\n"));
+        check(true, &|fixture| {
+            fixture.write("new", "x");
+            fixture.git(&["add", "new"]);
+        });
+        check(true, &|fixture| drop(fixture.git(&["rm", "--quiet", "README"])));
+        check(true, &|fixture| drop(fixture.git(&["mv", "README", "README.md"])));
+        check(true, &|fixture| {
+            fixture.write("history.txt", "x");
+            fixture.git(&["add", "history.txt"]);
+        });
+    }
+
+    #[test]
+    fn nothing_is_measured_before_the_first_commit_of_code() {
+        let fixture = Fixture::empty(&[]);
+        assert_eq!(measured_commit(&fixture.store()).unwrap(), None);
+        fixture.record(1);
+        assert_eq!(measured_commit(&fixture.store()).unwrap(), None);
+        let first = fixture.commit("README", "x\n", "Begin");
+        assert_eq!(measured_commit(&fixture.store()).unwrap().unwrap().sha, first);
+    }
+
+    #[test]
+    fn a_detached_head_and_a_linked_working_tree_measure_too() {
+        let fixture = Fixture::new();
+        let linked = fixture.sibling("linked");
+        fixture.git(&["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap(), "HEAD~1"]);
+        std::fs::write(linked.join("README"), "changed\n").unwrap();
+        let measured = measured_commit(&isolated(&linked)).unwrap().unwrap();
+        assert_eq!((measured.subject.as_str(), measured.branch, measured.dirty), ("Begin", None, true));
+    }
+
+    #[test]
+    fn the_line_is_the_first_parents_without_records() {
+        let fixture = Fixture::new();
+        let store = fixture.store();
+        fixture.git(&["tag", "v0.1.0"]);
+        fixture.record(1);
+        fixture.record(2);
+        fixture.git(&["tag", "-a", "v0.1.1", "-m", "on a record"]);
+        fixture.git(&["checkout", "--quiet", "-b", "side", "HEAD~2"]);
+        fixture.commit("side", "x\n", "Side");
+        fixture.git(&["checkout", "--quiet", "main"]);
+        fixture.git(&["merge", "--quiet", "--no-ff", "-m", "Merge side", "side"]);
+        fixture.record(3);
+        fixture.git(&["tag", "blob", "HEAD:README"]);
+        let line = commit_line(&store, None).unwrap();
+        let found: Vec<_> = line.commits.iter().map(|c| (c.subject.as_str(), c.tags.join(" "))).collect();
+        let expected = [("Begin", ""), ("Add one", "v0.1.0 v0.1.1"), ("Merge side", "")];
+        assert_eq!(found, expected.map(|(subject, tags)| (subject, tags.to_owned())));
+        assert!(!line.shallow);
+        assert_eq!(line.positions()[line.commits[2].sha.as_str()], 2);
+        let side = commit_line(&store, Some("side")).unwrap();
+        assert_eq!(side.commits.last().unwrap().subject, "Side");
+        // With the commits of merged branches, each after its parents.
+        let graph = commit_graph(&store, None).unwrap();
+        let mut subjects: Vec<&str> = graph.commits.iter().map(|commit| commit.subject.as_str()).collect();
+        assert_eq!((subjects[0], subjects[3]), ("Begin", "Merge side"));
+        subjects[1..3].sort_unstable();
+        assert_eq!(subjects[1..3], ["Add one", "Side"]);
+        let shas = |line: &CommitLine| line.commits.iter().map(|commit| commit.sha.clone()).collect::<Vec<_>>();
+        assert_eq!(shas(&commit_graph(&store, Some("side")).unwrap()), shas(&side));
+    }
+
+    #[test]
+    fn the_line_is_the_same_where_commits_are_known() {
+        let fixture = Fixture::new();
+        let store = fixture.store();
+        fixture.git(&["tag", "v0.1.0"]);
+        fixture.record(1);
+        let mut cache = CommitCache::default();
+        let line = |cache: &mut CommitCache| commit_line_cached(&store, None, cache).unwrap();
+        assert_eq!(line(&mut cache), commit_line(&store, None).unwrap());
+        assert_eq!(cache.len(), 3);
+        let before = cache.clone();
+        assert_eq!(line(&mut cache), commit_line(&store, None).unwrap());
+        assert_eq!(cache, before);
+        fixture.git(&["tag", "v0.1.1"]);
+        fixture.commit("src/lib.rs", "fn more() {}\n", "More");
+        fixture.record(2);
+        assert_eq!(line(&mut cache), commit_line(&store, None).unwrap());
+        assert_eq!(cache.len(), 5);
+        // What is cached is not read.
+        let head = fixture.git(&["rev-parse", "HEAD"]);
+        let other = CachedCommit { parent: None, code: Some((minute(1), "Other".to_owned())) };
+        cache.insert(head, other);
+        let subjects: Vec<String> = line(&mut cache).commits.into_iter().map(|commit| commit.subject).collect();
+        assert_eq!(subjects, ["Other"]);
+    }
+
+    #[test]
+    fn the_line_is_empty_before_the_first_commit() {
+        assert_eq!(commit_line(&Fixture::empty(&[]).store(), None).unwrap(), CommitLine::default());
+        assert_eq!(commit_graph(&Fixture::empty(&[]).store(), None).unwrap(), CommitLine::default());
+    }
+
+    #[test]
+    fn tags_ancestors_and_files_are_found() {
+        let fixture = Fixture::nothing();
+        let author = Author { name: "Ada".into(), email: "ada@example.com".into() };
+        let store = create(&fixture.root, &author).unwrap();
+        let commit = |path: &str, number| {
+            let files = vec![(path.to_owned(), format!("{number}\n"))];
+            let message = "Commit\n".to_owned();
+            commit_files(&store, &NewCommit { files, author: author.clone(), time: minute(number), message }).unwrap()
+        };
+        let first = commit("a/b/c", 1);
+        let second = commit("a/d", 2);
+        tag(&store, "v1", &first).unwrap();
+        assert_eq!(tagged(&store, "v1").unwrap(), Some(first.clone()));
+        assert_eq!(tagged(&store, "v2").unwrap(), None);
+        assert_eq!(tagged(&store, "..").unwrap(), None);
+        let after = |one: &str, other: &str| comes_after(&store, one, other).unwrap();
+        assert!(after(&second, &first) && after(&first, &first) && !after(&first, &second));
+        assert!(!after(&second, &"0".repeat(40)) && !after("x", &first));
+        let files = |commit: &str, below: &str| files_of(&store, commit, below).unwrap();
+        assert_eq!(files(&second, "a"), [("a/b/c".to_owned(), b"1\n".to_vec()), ("a/d".to_owned(), b"2\n".to_vec())]);
+        assert_eq!(files(&first, "a/b/c").len(), 1);
+        assert!(files(&first, "a/d").is_empty() && files(&first, "x/y").is_empty());
+    }
+}

@@ -1,0 +1,346 @@
+//! An open repository, and what libgit2 says of it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use git2::build::{CheckoutBuilder, TreeUpdateBuilder};
+use git2::{
+    Config, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags,
+    RepositoryState, Signature,
+};
+
+use crate::error::HistoryError;
+use crate::objects;
+
+/// An open repository.
+///
+/// It may be sent to another thread but not shared with one: each thread opens its own.
+pub struct Store {
+    pub(crate) repository: Repository,
+}
+
+/// Opens the repository at or above `start`: with a working tree, bare, or a linked working tree.
+///
+/// # Errors
+/// Tells apart that there is none, that it is of a kind libgit2 cannot read, that it is another user's, and that it
+/// is broken.
+pub fn open(start: &Path) -> Result<Store, HistoryError> {
+    let no_ceiling: [&Path; 0] = [];
+    // Not `discover`: it forgets the working tree of a git folder that lies apart from it.
+    match Repository::open_ext(start, RepositoryOpenFlags::empty(), no_ceiling) {
+        Ok(repository) => Ok(Store { repository }),
+        Err(error) if error.code() == ErrorCode::NotFound => Err(HistoryError::NoRepository(start.to_owned())),
+        Err(error) => {
+            let found = Repository::discover_path(start, no_ceiling);
+            Err(not_opened(found.unwrap_or_else(|_| start.to_owned()), error))
+        }
+    }
+}
+
+fn not_opened(path: PathBuf, reason: git2::Error) -> HistoryError {
+    let says = |word: &str| reason.message().contains(word);
+    // libgit2 has no codes for the two formats, so its words decide; a change of them costs the hint alone.
+    if reason.code() == ErrorCode::Owner {
+        HistoryError::Owner(path)
+    } else if says("sha256") || says("objectformat") {
+        HistoryError::Sha256(path)
+    } else if says("refstorage") {
+        HistoryError::Reftable(path)
+    } else {
+        HistoryError::Unreadable { path, reason }
+    }
+}
+
+/// Wraps what git2 said.
+pub(crate) fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
+    move |reason| HistoryError::Git { action, reason }
+}
+
+/// A time of git, which may be any number, as one of ours; what no calendar holds becomes 1970.
+pub(crate) fn time_of(time: git2::Time) -> DateTime<Utc> {
+    DateTime::from_timestamp(time.seconds(), 0).unwrap_or_default()
+}
+
+/// The first line of a commit's message.
+pub(crate) fn subject_of(commit: &git2::Commit<'_>) -> String {
+    String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
+}
+
+// Operations of git that are under way in a working tree.
+
+/// An operation that git has begun and not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// `git merge`.
+    Merge,
+    /// `git rebase`.
+    Rebase,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// `git am`.
+    ApplyMailbox,
+    /// `git bisect`; it moves no branch, so it stands in nobody's way.
+    Bisect,
+}
+
+impl Activity {
+    /// Whether a new commit on the branch would disturb it.
+    pub fn holds_branch(self) -> bool {
+        self != Activity::Bisect
+    }
+
+    pub(crate) fn detect(repository: &Repository) -> Option<Activity> {
+        match repository.state() {
+            RepositoryState::Clean => None,
+            RepositoryState::Merge => Some(Activity::Merge),
+            RepositoryState::Revert | RepositoryState::RevertSequence => Some(Activity::Revert),
+            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => Some(Activity::CherryPick),
+            RepositoryState::Bisect => Some(Activity::Bisect),
+            RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
+                Some(Activity::Rebase)
+            }
+            RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => Some(Activity::ApplyMailbox),
+        }
+    }
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Activity::Merge => "merge",
+            Activity::Rebase => "rebase",
+            Activity::CherryPick => "cherry-pick",
+            Activity::Revert => "revert",
+            Activity::ApplyMailbox => "mailbox application",
+            Activity::Bisect => "bisect",
+        })
+    }
+}
+
+// What a repository is like: where it lies, what HEAD is, and whether an operation is under way.
+
+/// What a repository is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The working tree; absent in a bare repository.
+    pub workdir: Option<PathBuf>,
+    pub head: Head,
+    /// The operation under way.
+    pub activity: Option<Activity>,
+    /// Whether the repository holds no more than the newest part of its history.
+    pub shallow: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    Branch { name: String, commit: String },
+    /// A commit is checked out, and no branch.
+    Detached { commit: String },
+    /// A branch is checked out that has no commit yet.
+    Unborn { name: String },
+}
+
+/// Looks at the repository.
+pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
+    let repository = &store.repository;
+    let commit = match repository.head() {
+        Ok(head) => {
+            let commit = objects::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?;
+            Some(commit.id().to_string())
+        }
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => None,
+        Err(error) => return Err(failed("read HEAD")(error)),
+    };
+    let branch = head_branch(repository)?.map(|full| short_name(&full).to_owned());
+    let head = match (branch, commit) {
+        (Some(name), Some(commit)) => Head::Branch { name, commit },
+        (Some(name), None) => Head::Unborn { name },
+        (None, Some(commit)) => Head::Detached { commit },
+        (None, None) => {
+            return Err(HistoryError::Unusable {
+                action: "read HEAD",
+                reason: "it names no branch and no commit".to_owned(),
+            });
+        }
+    };
+    Ok(Facts {
+        workdir: repository.workdir().map(PathBuf::from),
+        head,
+        activity: Activity::detect(repository),
+        shallow: repository.is_shallow(),
+    })
+}
+
+/// Whether the repository holds a commit, by the digits of its id.
+pub fn has_commit(store: &Store, sha: &str) -> bool {
+    git2::Oid::from_str(sha).and_then(|id| store.repository.find_commit(id)).is_ok()
+}
+
+/// The branch that HEAD stands for, in full; absent when it is detached.
+pub(crate) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
+    let head = repository.find_reference("HEAD").map_err(failed("read HEAD"))?;
+    let Some(named) = head.symbolic_target().map_err(failed("read HEAD"))? else { return Ok(None) };
+    // A branch may itself be a name for another one; commits go to the one at the end.
+    match head.resolve() {
+        Ok(resolved) => resolved.name().map(|name| Some(name.to_owned())).map_err(failed("read HEAD")),
+        Err(_) => Ok(Some(named.to_owned())),
+    }
+}
+
+/// A branch without `refs/heads/`.
+pub(crate) fn short_name(reference: &str) -> &str {
+    reference.strip_prefix("refs/heads/").unwrap_or(reference)
+}
+
+// Who works here, as git's configuration knows them.
+
+/// Who commits where git's configuration names nobody.
+pub(crate) const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
+
+/// A person who commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    pub name: String,
+    pub email: String,
+}
+
+/// The author that git's configuration names, of the repository where there is one; `false` where it names nobody, so that
+/// the author is the stand-in that commits of records bear.
+pub fn author(store: Option<&Store>) -> (Author, bool) {
+    let config = match store {
+        Some(store) => store.repository.config(),
+        None => Config::open_default(),
+    };
+    // Reading through a snapshot is the only way that gives texts.
+    let config = config.and_then(|mut config| config.snapshot());
+    let named = |key: &str| {
+        let value = config.as_ref().ok()?.get_bytes(key).ok()?;
+        Some(String::from_utf8_lossy(value).trim().to_owned()).filter(|value| !value.is_empty())
+    };
+    match (named("user.name"), named("user.email")) {
+        (Some(name), Some(email)) => (Author { name, email }, true),
+        _ => (Author { name: NOBODY.0.to_owned(), email: NOBODY.1.to_owned() }, false),
+    }
+}
+
+/// Who commits at `time`, and whether that is a stand-in.
+pub(crate) fn signature_at(
+    repository: &Repository,
+    time: DateTime<Utc>,
+) -> Result<(Signature<'static>, bool), HistoryError> {
+    let time = git2::Time::new(time.timestamp(), 0);
+    if let Ok(known) = repository.signature() {
+        let (name, email) = (String::from_utf8_lossy(known.name_bytes()), String::from_utf8_lossy(known.email_bytes()));
+        if let Ok(signature) = Signature::new(&name, &email, &time) {
+            return Ok((signature, false));
+        }
+    }
+    let (name, email) = NOBODY;
+    Ok((Signature::new(name, email, &time).map_err(failed("name an author"))?, true))
+}
+
+// Making a repository from nothing: what `sprag demo` builds its project with.
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewCommit {
+    /// Files to add or to replace: path and content. The others stay.
+    pub files: Vec<(String, String)>,
+    pub author: Author,
+    pub time: DateTime<Utc>,
+    pub message: String,
+}
+
+/// Makes an empty repository with the branch `main`, whose own configuration names `author`.
+///
+/// Templates of the user, which may hold hooks, are left out.
+pub fn create(folder: &Path, author: &Author) -> Result<Store, HistoryError> {
+    let mut options = RepositoryInitOptions::new();
+    options.no_reinit(true).mkpath(true).external_template(false).initial_head("main");
+    let refused = || failed("make a repository");
+    let repository = Repository::init_opts(folder, &options).map_err(refused())?;
+    let mut config =
+        repository.config().and_then(|config| config.open_level(git2::ConfigLevel::Local)).map_err(refused())?;
+    config.set_str("user.name", &author.name).map_err(refused())?;
+    config.set_str("user.email", &author.email).map_err(refused())?;
+    drop(config);
+    Ok(Store { repository })
+}
+
+/// Commits files on top of the branch that is checked out, and gives the commit; the working tree is left behind
+/// until [`check_out`].
+pub fn commit_files(store: &Store, commit: &NewCommit) -> Result<String, HistoryError> {
+    write_commit(&store.repository, commit).map(|id| id.to_string()).map_err(failed("write a commit"))
+}
+
+pub fn tag(store: &Store, name: &str, commit: &str) -> Result<(), HistoryError> {
+    let object = Oid::from_str(commit).and_then(|id| store.repository.find_object(id, Some(ObjectType::Commit)));
+    let tagged = object.and_then(|object| store.repository.tag_lightweight(name, &object, false));
+    tagged.map(|_| ()).map_err(failed("tag a commit"))
+}
+
+/// Writes the files of HEAD to the working tree, over whatever is there.
+pub fn check_out(store: &Store) -> Result<(), HistoryError> {
+    let mut options = CheckoutBuilder::new();
+    options.force().disable_filters(true);
+    store.repository.checkout_head(Some(&mut options)).map_err(failed("write the working tree"))
+}
+
+fn write_commit(repository: &Repository, commit: &NewCommit) -> Result<Oid, git2::Error> {
+    let parent = match repository.head() {
+        Ok(head) => Some(head.peel_to_commit()?),
+        Err(error) if error.code() == ErrorCode::UnbornBranch => None,
+        Err(error) => return Err(error),
+    };
+    let mut update = TreeUpdateBuilder::new();
+    for (path, content) in &commit.files {
+        update.upsert(path.as_str(), repository.blob(content.as_bytes())?, FileMode::Blob);
+    }
+    let time = git2::Time::new(commit.time.timestamp(), 0);
+    let signature = Signature::new(&commit.author.name, &commit.author.email, &time)?;
+    let change = |tree: &git2::Tree<'_>| update.create_updated(repository, tree);
+    let written =
+        objects::write_commit(repository, Some("HEAD"), parent.as_ref(), &signature, &commit.message, change)?;
+    Ok(written.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Fixture, minute};
+
+    #[test]
+    fn the_configuration_of_the_repository_names_the_author() {
+        let folder = tempfile::tempdir().unwrap();
+        let ada = Author { name: "Ada".to_owned(), email: "ada@example.com".to_owned() };
+        let store = create(folder.path(), &ada).unwrap();
+        assert_eq!(author(Some(&store)), (ada, true));
+    }
+
+    #[test]
+    fn a_repository_from_nothing_is_one_that_git_likes() {
+        let fixture = Fixture::nothing();
+        let author = Author { name: "Ada".into(), email: "ada@example.com".into() };
+        let store = create(&fixture.root, &author).unwrap();
+        let commit = |path: &str, number| {
+            let files = vec![(path.to_owned(), "one\n".to_owned())];
+            let message = format!("Commit {number}\n");
+            commit_files(&store, &NewCommit { files, author: author.clone(), time: minute(number), message }).unwrap()
+        };
+        let first = commit("README", 1);
+        let second = commit("src/lib.rs", 2);
+        tag(&store, "v1", &first).unwrap();
+        check_out(&store).unwrap();
+        assert_eq!(facts(&store).unwrap().head, Head::Branch { name: "main".into(), commit: second });
+        assert_eq!(fixture.status(), "");
+        assert_eq!(
+            fixture.git(&["log", "--format=%s|%an|%ct|%D"]).lines().next_back(),
+            Some("Commit 1|Ada|1767600060|tag: v1")
+        );
+        assert_eq!(fixture.git(&["config", "--local", "user.email"]), "ada@example.com");
+        fixture.fsck();
+        assert!(create(&fixture.root, &author).is_err());
+    }
+}
