@@ -71,7 +71,6 @@ impl From<Digest> for String {
     }
 }
 
-/// A text that is no digest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is no SHA-256: that is 64 lower-case hexadecimal digits", .0.escape_debug())]
 pub struct NoDigest(String);

@@ -18,9 +18,6 @@ pub struct WriteError {
 }
 
 /// Replaces the content of a file, and makes missing folders. What is no file, as `/dev/stdout`, is written to as it is.
-///
-/// # Errors
-/// When the folder cannot be made or the file not be written.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes).map_err(at(path))?;
@@ -28,9 +25,6 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 }
 
 /// As [`write_atomic`], of a file that is new: where there is one already, it stays and the answer is `false`.
-///
-/// # Errors
-/// As [`write_atomic`].
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, WriteError> {
     let write = || {
         let mut file = create_aside(folder_of(path))?;
@@ -45,9 +39,6 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, WriteError> {
 }
 
 /// As [`write_atomic`], of what can be made anew: it is not flushed to the disk, so a crash of the machine may lose it.
-///
-/// # Errors
-/// As [`write_atomic`].
 pub fn write_cache(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let mut file = create_aside(folder_of(path))?;
     parts.iter().try_for_each(|part| file.write_all(part))?;
@@ -56,9 +47,6 @@ pub fn write_cache(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
 }
 
 /// Fails before the work where [`write_atomic`] would fail after it.
-///
-/// # Errors
-/// When the path is a folder, or its folder cannot be made or written to.
 pub fn check_writable(path: &Path) -> Result<(), WriteError> {
     if path.is_dir() {
         return Err(at(path)(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")));
@@ -88,9 +76,6 @@ enum Target {
 
 impl AtomicFile {
     /// Begins a file. A link at that place stays, and what it leads to is replaced.
-    ///
-    /// # Errors
-    /// When the folder cannot be made or written to.
     pub fn create(path: &Path) -> Result<AtomicFile, WriteError> {
         let target = || {
             if is_stream(path) {
@@ -133,9 +118,6 @@ impl Write for AtomicFile {
 }
 
 /// The bytes of a file, of which there may be `most`. A device without end is a file that is too large.
-///
-/// # Errors
-/// When it cannot be read or holds more.
 pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
@@ -148,9 +130,6 @@ pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 }
 
 /// The SHA-256 of a file of any size, as 64 lower-case hexadecimal digits.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn sha256_of_file(path: &Path) -> io::Result<String> {
     let mut hash = RunningHash::default();
     let mut file = File::open(path)?;

@@ -150,17 +150,11 @@ pub const MOST_VALUES: usize = 1 << 22;
 
 /// Reads one JSON value of which no object has a key twice, that has no more than [`MOST_VALUES`], and that nests no
 /// deeper than serde_json allows.
-///
-/// # Errors
-/// When it is no JSON, has a key twice or too many values; names the line and column.
 pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(bytes).map(|Strict(value)| value)
 }
 
 /// Checks that a text, which need not be JSON, holds no more than [`MOST_VALUES`]: before it is read otherwise.
-///
-/// # Errors
-/// When it holds more; names the line.
 pub fn check_size(bytes: &[u8]) -> Result<(), serde_json::Error> {
     match overflow(bytes, MOST_VALUES) {
         Some(line) => Err(serde_json::Error::custom(format!("more than {MOST_VALUES} values by line {line}"))),

@@ -35,9 +35,6 @@ pub struct ProcessGroup {
 
 impl ProcessGroup {
     /// Starts the program in a group of its own, or in that of the guard.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn spawn(command: &mut Command, guard: Option<Guard>) -> io::Result<ProcessGroup> {
         join_group(command, guard.as_ref().map_or(0, |guard| guard.0.id()));
         Ok(ProcessGroup { child: command.spawn()?, guard, is_foreground: false, is_reaped: false })
@@ -55,9 +52,6 @@ impl ProcessGroup {
     }
 
     /// Kills whatever still runs in the group, and waits for the program.
-    ///
-    /// # Errors
-    /// When the program cannot be waited for.
     pub fn kill(&mut self) -> io::Result<ExitStatus> {
         if !self.is_reaped {
             self.signal(Signal::Kill);
@@ -122,9 +116,6 @@ impl Drop for Guard {
 /// Waits for the end of `input`, which means that the parent is gone, then kills the group of this process.
 ///
 /// Returns only where this process leads no group.
-///
-/// # Errors
-/// When `input` cannot be read.
 pub fn guard_until_end(mut input: impl Read) -> io::Result<()> {
     io::copy(&mut input, &mut io::sink())?;
     #[cfg(unix)]
@@ -207,9 +198,6 @@ pub enum End {
 }
 
 /// Runs a program to its end: writes `input` to its standard input and reads both outputs.
-///
-/// # Errors
-/// When it cannot be started or waited for.
 pub fn capture(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -217,18 +205,12 @@ pub fn capture(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Re
 }
 
 /// Like [`capture`], with a program that may ask at the terminal. When its time is up it alone is killed.
-///
-/// # Errors
-/// As [`capture`].
 pub fn capture_foreground(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     capture_started(ProcessGroup::spawn_foreground(command)?, input, limits)
 }
 
 /// Like [`capture`], with a program that was started with its outputs piped.
-///
-/// # Errors
-/// When it cannot be waited for.
 pub fn capture_started(mut group: ProcessGroup, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
     if let Some(mut stdin) = group.child.stdin.take() {
         // A program that ends before it reads breaks the pipe; its exit status then says why.

@@ -29,9 +29,6 @@ impl<'a> TomlText<'a> {
     }
 
     /// The text of a file of these bytes.
-    ///
-    /// # Errors
-    /// When they are not UTF-8.
     pub fn from_bytes(path: &'a str, bytes: &'a [u8]) -> Result<TomlText<'a>, TomlError> {
         let (valid, fault) = match std::str::from_utf8(bytes) {
             Ok(text) => return Ok(TomlText { path, text }),
@@ -42,9 +39,6 @@ impl<'a> TomlText<'a> {
     }
 
     /// The values of the file.
-    ///
-    /// # Errors
-    /// Names the place of what is no TOML, of an unknown key, of a value of the wrong type, or where a key is missing.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TomlError> {
         ::toml::from_str(self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
@@ -59,7 +53,6 @@ impl<'a> TomlText<'a> {
         TomlError { path: self.path.to_owned(), line: self.line(offset), column, message }
     }
 
-    /// An error at a value.
     pub fn error_at<T>(&self, value: &Spanned<T>, message: String) -> TomlError {
         self.error(value.span().start, message)
     }

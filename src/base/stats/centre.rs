@@ -12,7 +12,6 @@
 /// The share of the values that is left out at either end.
 const TRIMMED: f64 = 0.1;
 
-/// A centre, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Centre {
     pub value: f64,

@@ -148,51 +148,6 @@ mod tests {
     use crate::stats::random::SplitMix64;
 
     #[test]
-    fn quantiles_interpolate() {
-        let check = |values: &[f64], p: f64, expected: Option<f64>| assert_eq!(quantile(values, p), expected);
-        check(&[], 0.5, None);
-        check(&[3.0], 0.95, Some(3.0));
-        check(&[4.0, 1.0, 3.0, 2.0], 0.5, Some(2.5));
-        check(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.25, Some(2.0));
-        check(&[1.0, 2.0], 0.75, Some(1.75));
-        check(&[-f64::MAX, f64::MAX], 0.5, Some(0.0));
-        check(&[-f64::MAX, f64::MAX], 0.0, Some(-f64::MAX));
-        assert_eq!(median(&[5.0, 1.0, 3.0]), Some(3.0));
-    }
-
-    #[test]
-    fn spreads_are_shares() {
-        // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squares 32, so the sample variance is 32 / 7.
-        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
-        let variation_of = variation(&values).expect("there are values");
-        assert!((variation_of - (32.0_f64 / 7.0).sqrt() / 5.0).abs() < 1e-12, "{variation_of}");
-        assert_eq!(relative_quartile_range(&values), Some(1.5 / 4.5));
-        assert_eq!((variation(&[1.0]), variation(&[-1.0, 1.0])), (None, None));
-        assert_eq!((relative_quartile_range(&[]), relative_quartile_range(&[0.0])), (None, None));
-    }
-
-    #[test]
-    fn means_and_variances_are_those_of_hand() {
-        // As above: mean 5, sum of squares 32; distances from the median 4.5: 2.5, 0.5 three times, 0.5 twice, 2.5, 4.5.
-        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
-        assert_eq!((mean(&values), population_variance(&values)), (Some(5.0), Some(4.0)));
-        assert_eq!(sample_variance(&values), Some(32.0 / 7.0));
-        assert_eq!((median_deviation(&values), scaled_median_deviation(&values)), (Some(0.5), Some(0.5 * OF_NORMAL)));
-        // An eighth of eight is one value from either end, and a share below it none.
-        assert_eq!((trimmed_mean(&values, 0.125), trimmed_mean(&values, 0.12)), (Some(29.0 / 6.0), Some(5.0)));
-        assert_eq!(
-            (trimmed_mean(&values, 0.5), trimmed_mean(&values, 7.0), trimmed_mean(&[], 0.0)),
-            (None, None, None)
-        );
-        assert_eq!((trimmed_mean(&values, -0.1), trimmed_mean(&values, f64::NAN)), (None, None));
-        assert_eq!([mean(&[]), population_variance(&[]), sample_variance(&[1.0]), median_deviation(&[])], [None; 4]);
-        assert_eq!([population_variance(&[0.1; 7]), sample_variance(&[0.1; 7])], [Some(0.0); 2]);
-        // A large common part, of which the plain sum of squares leaves nothing.
-        assert_eq!(sample_variance(&[1e9 + 4.0, 1e9 + 7.0, 1e9 + 13.0, 1e9 + 16.0]), Some(30.0));
-        assert_eq!([mean(&[-f64::MAX, f64::MAX]), sample_variance(&[-1e200, 1e200])], [None; 2]);
-    }
-
-    #[test]
     fn a_floor_quantile_is_one_of_the_values() {
         let check = |values: &[f64], p: f64, expected: Option<f64>| assert_eq!(floor_quantile(values, p), expected);
         check(&[], 0.95, None);

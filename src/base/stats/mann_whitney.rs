@@ -125,7 +125,6 @@ pub(super) struct Counts {
     /// From zero to the middle; the upper half is the same in reverse. Whole numbers, and exact up to 2^53.
     lower: Vec<f64>,
     total: f64,
-    /// The largest `U`.
     largest: usize,
 }
 
@@ -162,7 +161,6 @@ impl Counts {
         self.lower.iter().position(is_enough).unwrap_or(self.largest / 2)
     }
 
-    /// The chance of a `U` of at most `u`.
     pub(super) fn at_most(&self, u: usize) -> f64 {
         self.survival(self.largest - u)
     }
@@ -180,29 +178,10 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn close(found: f64, expected: f64) {
-        assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{found:e} and {expected:e}");
-    }
-
-    #[test]
-    fn small_sets_are_those_of_the_tables() {
-        // Mann and Whitney (1947), table 1: of samples of 4 and 4, P(U <= 1) = 0.029 and P(U <= 4) = 0.171; of 5 and 8,
-        // P(U <= 8) = 0.047.
-        let check = |few: usize, many: usize, u: usize, expected: f64| {
-            let counts = Counts::new(few, many).expect("they are few");
-            assert_eq!((counts.survival(few * many - u) * 1000.0).round() / 1000.0, expected, "{few} {many} {u}");
-        };
-        check(4, 4, 1, 0.029);
-        check(4, 4, 4, 0.171);
-        check(8, 5, 8, 0.047);
-        let found = test(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], Method::Auto).expect("they are numbers");
-        assert_eq!((found.u, found.method, found.greater), (0.0, Method::Exact, 1.0));
-        close(found.two_sided, 2.0 / 70.0);
-        close(found.less, 1.0 / 70.0);
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found} and {expected}");
     }
 
     #[test]
@@ -248,24 +227,5 @@ mod tests {
         check(4, 4, 2.0 / 70.0);
         check(1, 500, 2.0 / 501.0);
         assert_eq!(least_two_sided(0, 5), None);
-    }
-
-    proptest! {
-        #[test]
-        fn the_sets_can_change_places_and_the_scale_does_not_matter(
-            first in prop::collection::vec(0_u16..50, 1..20),
-            second in prop::collection::vec(0_u16..50, 1..20),
-        ) {
-            let numbers = |set: &[u16]| set.iter().map(|value| f64::from(*value)).collect::<Vec<f64>>();
-            let (first, second) = (numbers(&first), numbers(&second));
-            let found = test(&first, &second, Method::Auto).expect("they are numbers");
-            let turned = test(&second, &first, Method::Auto).expect("they are numbers");
-            prop_assert_eq!(found.u + turned.u, (first.len() * second.len()) as f64);
-            prop_assert_eq!((found.greater, found.less), (turned.less, turned.greater));
-            prop_assert_eq!(found.two_sided, turned.two_sided);
-            prop_assert!([found.two_sided, found.greater, found.less].iter().all(|p| (0.0..=1.0).contains(p)));
-            let scaled = |set: &[f64]| set.iter().rev().map(|value| value * 8.0 - 3.0).collect::<Vec<f64>>();
-            prop_assert_eq!(test(&scaled(&first), &scaled(&second), Method::Auto), Some(found));
-        }
     }
 }

@@ -101,18 +101,6 @@ fn summarise(ratio: f64, ratios: &[f64], confidence: f64) -> Option<MedianRatio>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn given_resamples_give_the_numbers_of_hand() {
-        let (first, second) = ([1.0, 2.0, 4.0], [2.0, 6.0]);
-        // Ratios 4 / 2 of all; 4 / 1, 2 / 4 and 6 / 2 of the resamples.
-        let resamples: [(&[usize], &[usize]); 3] =
-            [(&[0, 0, 1], &[0, 1]), (&[2, 2, 0], &[0, 0]), (&[1, 1, 1], &[1, 1])];
-        let found = from_resamples(&first, &second, resamples, 0.5).expect("every place has a value");
-        assert_eq!((found.ratio, found.low, found.high, found.mean), (2.0, 1.75, 3.5, 2.5));
-        assert!((found.deviation - 3.25_f64.sqrt()).abs() < 1e-15);
-    }
 
     #[test]
     fn what_has_no_answer_gives_none() {
@@ -153,17 +141,5 @@ mod tests {
             found.high - found.low
         };
         assert!(width(&sides) > 2.0 * width(&values), "{} and {}", width(&sides), width(&values));
-    }
-
-    proptest! {
-        #[test]
-        fn scale_is_a_factor(values in prop::collection::vec(1.0..2.0_f64, 6), seed in 0..100_u64) {
-            let scaled: Vec<f64> = values.iter().map(|value| value * 8.0).collect();
-            let (side, other): (Vec<&[f64]>, Vec<&[f64]>) = (values.chunks(2).collect(), scaled.chunks(2).collect());
-            let found = of_processes(&side, &side, 50, seed, 0.9).expect("no value is zero");
-            let scaled = of_processes(&side, &other, 50, seed, 0.9).expect("no value is zero");
-            prop_assert_eq!((scaled.ratio, scaled.low, scaled.high), (8.0 * found.ratio, 8.0 * found.low, 8.0 * found.high));
-            prop_assert!(found.low <= found.high && found.deviation >= 0.0);
-        }
     }
 }

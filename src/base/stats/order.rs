@@ -55,20 +55,4 @@ mod tests {
         let expected = [-f64::INFINITY, -1.0, -0.0, 0.0, 0.0, 5e-324, f64::INFINITY];
         assert_eq!(values.map(f64::to_bits), expected.map(f64::to_bits));
     }
-
-    #[test]
-    fn groups_go_by_equality() {
-        let check = |values: &[f64], expected: &[usize]| assert_eq!(groups(values), expected);
-        check(&[], &[]);
-        check(&[3.0, 1.0, 2.0], &[]);
-        check(&[2.0, 1.0, 2.0, 2.0, 1.0, 5.0], &[2, 3]);
-        check(&[0.0, 1.0, -0.0], &[2]);
-    }
-
-    #[test]
-    fn variances_are_those_of_hand() {
-        assert_eq!(score_variance(5, [].into_iter()), 300.0 / 18.0);
-        assert_eq!(score_variance(5, [2, 3].into_iter()), (300.0 - 18.0 - 66.0) / 18.0);
-        assert_eq!(score_variance(4, [4, 4].into_iter()), 0.0);
-    }
 }

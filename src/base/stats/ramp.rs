@@ -29,7 +29,6 @@ pub struct Course {
     pub end: usize,
     /// How far it leads.
     pub size: f64,
-    /// The height of the step, if there is one.
     pub step: Option<f64>,
 }
 

@@ -253,46 +253,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_those_of_the_tables() {
-        // Fisher and Yates, "Statistical Tables for Biological, Agricultural and Medical Research", 1963, table III.
-        let check = |found: f64, expected: f64| assert!((found - expected).abs() < 6e-5, "{found} and {expected}");
-        check(two_sided_95(1), 12.7062);
-        check(two_sided_95(2), 4.3027);
-        check(two_sided_95(11), 2.2010);
-        check(two_sided_95(28), 2.0484);
-        check(two_sided_95(1000), 1.9623);
-        check(two_sided(0.98, 9.0), 2.8214);
-        check(two_sided(0.98, 14.0), 2.6245);
-        check(power_80(1), 1.3764);
-        check(power_80(8), 0.8889);
-        check(power_80(20), 0.8600);
-        check(power_80(1000), 0.8420);
-        assert_eq!([two_sided_95(0), power_80(0)], [two_sided_95(1), power_80(1)]);
-        assert_eq!([two_sided(0.98, 0.0), two_sided(0.98, f64::NAN)], [f64::INFINITY; 2]);
-    }
-
-    /// One degree is Cauchy's distribution, two have a closed form, and very many are nearly normal.
-    #[test]
-    fn tails_are_those_of_closed_forms() {
-        let check = |t: f64, freedom: f64, expected: f64| {
-            let found = sf(t, freedom).expect("there are degrees of freedom");
-            assert!((found / expected - 1.0).abs() < 1e-12, "{found:e} and {expected:e} at {t} of {freedom}");
-        };
-        for t in [1e-9, 0.1, 0.7, 1.0, 2.0, 30.0, 1e9, 1e150] {
-            check(t, 1.0, (1.0 / t).atan() / PI);
-            // (1 - t / root) / 2, written without a difference of near numbers.
-            let root = t.hypot(std::f64::consts::SQRT_2);
-            check(t, 2.0, 1.0 / root / (root + t));
-        }
-        check(2.0, 1e300, normal::sf(2.0));
-        check(2.0, f64::INFINITY, normal::sf(2.0));
-        assert_eq!([sf(f64::INFINITY, 1e6), cdf(f64::INFINITY, 1.0)], [Some(0.0), Some(1.0)]);
-        // mpmath 1.4, `betainc` at 50 digits, on both sides of the change to the expansion.
-        check(6.0, 99_999.0, 9.899_647_616_217_66e-10);
-        check(6.0, 100_001.0, 9.899_646_939_806_74e-10);
-    }
-
-    #[test]
     fn what_has_no_answer_gives_none() {
         assert_eq!([sf(1.0, 0.0), sf(1.0, -2.0), sf(1.0, f64::NAN), cdf(f64::NAN, 3.0)], [None; 4]);
         assert_eq!([quantile(0.0, 3.0), quantile(1.0, 3.0), quantile(0.5, 0.0), quantile(f64::NAN, 3.0)], [None; 4]);
@@ -300,17 +260,6 @@ mod tests {
     }
 
     proptest::proptest! {
-        #[test]
-        fn a_quantile_has_the_tail_it_was_asked_for(p in 1e-9..0.5_f64, freedom in -1.0..7.0_f64) {
-            let freedom = 10_f64.powf(freedom);
-            if let Some(found) = quantile(p, freedom) {
-                let back = cdf(found, freedom).expect("there are degrees of freedom");
-                proptest::prop_assert!((back / p - 1.0).abs() < 1e-11, "{} and {}", back, p);
-                let mirrored = quantile(1.0 - p, freedom).expect("the mirror image is a number too");
-                proptest::prop_assert!((mirrored / -found - 1.0).abs() < 1e-6);
-            }
-        }
-
         #[test]
         fn whatever_is_asked_no_answer_is_nan(t in proptest::num::f64::ANY, freedom in proptest::num::f64::ANY, p in 0.0..1.0_f64) {
             for answer in [sf(t, freedom), cdf(t, freedom), quantile(p, freedom)].into_iter().flatten() {

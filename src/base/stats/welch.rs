@@ -68,20 +68,6 @@ pub fn test(first: &[f64], second: &[f64], confidence: f64) -> Option<Welch> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    /// Welch's formulas by hand: means 3 and 6, variances 5/2 and 10 over five values each, so an error of sqrt(5/2) and
-    /// `2.5^2 / (0.5^2 / 4 + 2^2 / 4)` degrees; the tail by `pt` of R.
-    #[test]
-    fn a_small_case_is_that_of_hand() {
-        let found = test(&[1.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 4.0, 6.0, 8.0, 10.0], 0.95).expect("both sets have spread");
-        let check = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} and {expected}");
-        check(found.difference, 3.0);
-        check(found.t, 3.0 / 2.5_f64.sqrt());
-        check(found.freedom, 6.25 / 1.0625);
-        check(found.low + found.high, 6.0);
-        assert!((found.two_sided - 0.1075).abs() < 5e-5, "{}", found.two_sided);
-    }
 
     #[test]
     fn what_has_no_answer_gives_none() {
@@ -94,25 +80,5 @@ mod tests {
         let found = test(&[2.0, 2.0], &[3.0, 4.0], 0.95).expect("one set has spread");
         assert_eq!((found.t, found.freedom), (3.0, 1.0));
         assert!(test(&[1e-170, 2e-170], &[5e-170, 9e-170], 0.95).is_none_or(|found| found.freedom >= 1.0));
-    }
-
-    proptest! {
-        #[test]
-        fn neither_order_nor_scale_matters_and_sides_are_mirrored(
-            mut first in prop::collection::vec(-1e3..1e3_f64, 2..12),
-            second in prop::collection::vec(-1e3..1e3_f64, 2..12),
-        ) {
-            let found = test(&first, &second, 0.9);
-            let mirrored = test(&second, &first, 0.9);
-            prop_assert_eq!(found.map(|found| (found.t, found.less)), mirrored.map(|found| (-found.t, found.greater)));
-            let Some(found) = found else { return Ok(()) };
-            prop_assert!(found.low <= found.difference && found.difference <= found.high);
-            prop_assert!((found.greater + found.less - 1.0).abs() < 1e-12);
-            first.reverse();
-            let scaled: Vec<f64> = first.iter().map(|value| value * 4.0).collect();
-            let other: Vec<f64> = second.iter().map(|value| value * 4.0).collect();
-            let scaled = test(&scaled, &other, 0.9).expect("there is as much spread");
-            prop_assert!((scaled.t - found.t).abs() <= 1e-9 * (1.0 + found.t.abs()));
-        }
     }
 }
