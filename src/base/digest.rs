@@ -16,7 +16,6 @@ use sha2::{Digest as _, Sha256};
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// The digest of the parts, one after the other.
     pub fn from_parts(parts: &[&[u8]]) -> Digest {
         let mut hash = Sha256::new();
         for part in parts {

@@ -177,7 +177,6 @@ impl Limits {
     }
 }
 
-/// A call that is over.
 #[derive(Debug)]
 pub struct Captured {
     pub end: End,
@@ -187,7 +186,6 @@ pub struct Captured {
     pub outputs_closed: bool,
 }
 
-/// How a call came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Exited(ExitStatus),

@@ -4,7 +4,6 @@ use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use serde::de::DeserializeOwned;
 
-/// What is wrong with a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{line}: {message}")]
 pub struct TomlError {
@@ -38,7 +37,6 @@ impl<'a> TomlText<'a> {
         Err(text.error(fault.valid_up_to(), "is not UTF-8: save the file with that encoding".to_owned()))
     }
 
-    /// The values of the file.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TomlError> {
         ::toml::from_str(self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::sums::{self, SUMS};
 use sprag_model::checklist::FilledChecklist;
 
-/// The name of the list of artifacts.
 pub const ARTIFACTS: &str = "artifacts.json";
 
 /// The name of the page that says how to verify.
@@ -19,7 +18,6 @@ const FOLDER: &str = "artifacts";
 pub struct Listed {
     /// The key by which the checklist names it.
     pub key: String,
-    /// Its path as it was named.
     pub path: String,
     /// Where it lies in the folder; absent where it was not there.
     pub file: Option<String>,

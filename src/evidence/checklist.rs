@@ -10,7 +10,6 @@ use sprag_base::digest::Digest;
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule};
 
-/// Where the checklist lies in a project.
 pub const CHECKLIST_PATH: &str = "release/checklist.toml";
 
 /// The facts that an environment must name where the item says nothing else.
@@ -60,10 +59,6 @@ struct ArtifactEntry {
 }
 
 /// Reads a checklist; `path` is for messages.
-///
-/// # Errors
-/// The first fault with its line: no TOML, an unknown key, a name that occurs twice, an item without a rule or with one
-/// that there is not, or a setting that its rule does not have.
 pub fn read_checklist(path: &str, bytes: &[u8]) -> Result<Checklist, TomlError> {
     let text = TomlText::from_bytes(path, bytes)?;
     let file: ChecklistFile = text.parse()?;

@@ -13,9 +13,7 @@ const MOST_NAMED: usize = 3;
 /// What the evidence says of an item, by the kind of its rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
-    /// The evidence is damaged, and how.
     Damaged(String),
-    /// The suite has no run at this commit.
     NoRun {
         suite: String,
     },
@@ -28,7 +26,6 @@ pub enum Finding {
     Replay(Vec<FileEvidence>, Result<Vec<String>, String>),
     /// The regressions that reach the commit, a few words each.
     Events {
-        /// How many series were analysed.
         series: usize,
         open: Vec<String>,
         /// Those that the ledger accepts.
@@ -45,7 +42,6 @@ pub struct SuiteResult {
     pub machine: String,
     pub outcome: Outcome,
     pub counts: Counts,
-    /// The baseline, in words.
     pub against: String,
     /// The benchmarks that regressed or are missing.
     pub worse: Vec<String>,
@@ -53,7 +49,6 @@ pub struct SuiteResult {
     pub nearest: Option<f64>,
 }
 
-/// A file that an item needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEvidence {
     pub needed: NeededFile,
@@ -70,11 +65,9 @@ pub struct ParityResult {
     /// How many benchmarks gave the right result.
     pub checked: usize,
     pub wrong: Vec<String>,
-    /// Those that were never compared.
     pub unchecked: Vec<String>,
 }
 
-/// The environment of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentResult {
     pub machine: String,
@@ -175,7 +168,6 @@ fn figures(limit: &str, measured: impl Into<String>, margin: impl Into<String>) 
     Figures { limit: limit.to_owned(), measured: measured.into(), margin: margin.into() }
 }
 
-/// So many of all, where the limit is all of them.
 fn share(limit: &str, good: usize, all: usize) -> Figures {
     let short = all.saturating_sub(good);
     let margin = if short > 0 { format!("{short} short") } else { String::new() };

@@ -8,10 +8,8 @@ use super::release::Fault;
 use super::statement::STATEMENT;
 use sprag_model::statement::{Envelope, PAYLOAD_TYPE, Signature};
 
-/// The name of the file.
 pub const ENVELOPE: &str = "statement.dsse.json";
 
-/// An envelope with one signature around a statement.
 pub fn seal(statement: &[u8], keyid: String, signature: &[u8]) -> Envelope {
     Envelope {
         payload_type: PAYLOAD_TYPE.to_owned(),

@@ -9,15 +9,12 @@ use sprag_base::json;
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// No JSON, a key twice, an unknown or missing field, or one of another kind.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// A whole number that 64 bits cannot hold: read as a float it would have another digest.
     #[error("the whole number on line {0} is beyond 64 bits")]
     Long(usize),
 }
 
-/// The value of a file.
 pub fn value(bytes: &[u8]) -> Result<Value, FileError> {
     match json::long_integer(bytes) {
         Some(line) => Err(FileError::Long(line)),
@@ -25,7 +22,6 @@ pub fn value(bytes: &[u8]) -> Result<Value, FileError> {
     }
 }
 
-/// Reads a file of evidence.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FileError> {
     Ok(serde_json::from_value(value(bytes)?)?)
 }

@@ -9,7 +9,6 @@ pub const CHECKLIST_JSON: &str = "checklist.json";
 /// The name of the file for people.
 pub const CHECKLIST_MD: &str = "CHECKLIST.md";
 
-/// The file for people.
 pub fn to_markdown(filled: &FilledChecklist) -> String {
     let mut out = vec![format!("# Release checklist: {}", cell(&filled.release)), String::new()];
     let none = "none".to_owned();

@@ -50,9 +50,6 @@ pub struct Fixture {
 
 impl Fixture {
     /// The trace of a run of it that chose this.
-    ///
-    /// # Errors
-    /// Where the selections do not hold together.
     pub fn trace(&self, selections: Vec<Selection>) -> Result<Trace, TraceError> {
         let meta = json!({"fixture": self.name, "mode": self.mode, "seed": self.seed});
         Trace::new(meta.as_object().cloned().unwrap_or_default(), selections)

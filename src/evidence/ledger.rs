@@ -48,10 +48,6 @@ struct Waive {
 }
 
 /// The ledger of some files, each with its path and its bytes.
-///
-/// # Errors
-/// The first fault, with its place: text that is not UTF-8 or no TOML, an unknown or missing key, a value that is not what it
-/// must be, or two entries that speak of the same at the same time.
 pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Ledger, TomlError> {
     let mut ledger = Ledger::default();
     for (path, bytes) in files {
@@ -91,7 +87,6 @@ fn with_hint(message: String) -> String {
     message + hint
 }
 
-/// A file of the ledger.
 struct Source<'a> {
     path: &'a str,
     text: TomlText<'a>,

@@ -28,7 +28,6 @@ pub enum PlayError {
 /// Why a file cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// It is no file of that kind; the reason reads after that.
     #[error("`{path}` is no {kind}: {reason}")]
     Unreadable { path: String, kind: &'static str, reason: String },
     #[error("cannot run `{path}`")]
@@ -56,9 +55,6 @@ pub struct Played {
 }
 
 /// Runs a fixture, whose trace lies or will lie at that path.
-///
-/// # Errors
-/// When its inputs cannot be read, or the selection refuses them.
 pub fn play(fixture: &Fixture, trace_path: &str) -> Result<Played, PlayError> {
     let chosen = selection::choose(fixture)?;
     let trace = fixture.trace(chosen.selections)?;
@@ -90,9 +86,6 @@ pub fn determinism_state() -> Map<String, Value> {
 
 /// What of the manifest or fixture with these bytes does not hold, a sentence each; `digest` gives that of a file by the
 /// path that a manifest names.
-///
-/// # Errors
-/// When they are neither, or a fixture that cannot be run; `path` is for messages.
 pub fn faults(
     bytes: &[u8],
     path: &Path,

@@ -51,10 +51,6 @@ struct HistoryEntry {
 }
 
 /// Reads the list of releases; `path` is for messages.
-///
-/// # Errors
-/// The first fault with its line, as [`super::checklist::read_checklist`]; a release before that is not listed
-/// above; targets that there are not, or none.
 pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, TomlError> {
     let text = TomlText::from_bytes(path, bytes)?;
     let file: ReleasesFile = text.parse()?;

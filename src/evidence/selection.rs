@@ -29,7 +29,6 @@ pub(crate) struct Chosen {
     pub(crate) selections: Vec<Selection>,
 }
 
-/// The arguments of one stage.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Greedy {
@@ -55,10 +54,6 @@ struct TwoStage {
     l1_order_mode: Option<String>,
 }
 
-/// Chooses as the fixture says.
-///
-/// # Errors
-/// When an argument is missing, unknown or of another kind, or the selection refuses one.
 pub(crate) fn choose(fixture: &Fixture) -> Result<Chosen, SelectionError> {
     match fixture.mode {
         Mode::Greedy => of_one_stage(&arguments(fixture)?),

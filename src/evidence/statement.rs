@@ -10,7 +10,6 @@ use sprag_model::statement::{
     GIT_COMMIT, PREDICATE_TYPE, Resource, SHA256, STATEMENT_TYPE, Statement, TestOutcome, TestResult,
 };
 
-/// The name of the file.
 pub const STATEMENT: &str = "statement.json";
 
 /// The statement. `sums` are those of all files, `sums_digest` is that of their text.

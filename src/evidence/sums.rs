@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use sprag_base::digest::Digest;
 
-/// The name of the file.
 pub const SUMS: &str = "SHA256SUMS";
 
 /// What is wrong with a line, from 1.
@@ -22,11 +21,6 @@ pub fn text(sums: &BTreeMap<String, String>) -> String {
     sums.iter().map(|(path, digest)| format!("{digest}  {path}\n")).collect()
 }
 
-/// Reads the sums, by path.
-///
-/// # Errors
-/// The first line that is not as [`text`] writes it: a digest of another algorithm, a path that could leave the folder or
-/// needs an escape, an order that is not that of the paths, a path that occurs twice, or no line feed at the end.
 pub fn parse(bytes: &[u8]) -> Result<BTreeMap<String, String>, SumsError> {
     let fault = |line: usize, message: &str| SumsError { line, message: message.to_owned() };
     let mut sums: BTreeMap<String, String> = BTreeMap::new();
@@ -54,7 +48,6 @@ pub fn parse(bytes: &[u8]) -> Result<BTreeMap<String, String>, SumsError> {
     if sums.is_empty() { Err(fault(1, "is not there: no file is listed")) } else { Ok(sums) }
 }
 
-/// What a digest of so many digits is.
 fn algorithm(digits: usize, line: &str) -> String {
     let name = match digits {
         32 => "MD5",
@@ -82,7 +75,6 @@ fn check_path(path: &str) -> Result<(), String> {
     }
 }
 
-/// Whether a path may be listed.
 pub fn is_plain(path: &str) -> bool {
     check_path(path).is_ok()
 }

@@ -63,7 +63,6 @@ pub(super) fn targets(
     Ok(targets)
 }
 
-/// Whether a text is the forty digits of a commit.
 pub(super) fn is_commit(text: &str) -> bool {
     is_hex(text, 40..=40)
 }

@@ -8,10 +8,8 @@ use serde_json::{Map, Value};
 use sprag_base::digest::sha256_hex;
 use sprag_base::json;
 
-/// The levels that there are, from the coarsest.
 const LEVELS: [&str; 3] = ["l0", "l1", "l2"];
 
-/// What was chosen on one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
@@ -27,38 +25,28 @@ pub struct Selection {
     pub budgets_used: BTreeMap<String, f64>,
 }
 
-/// All that a run chose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// What is known of the run.
     pub run_meta: Map<String, Value>,
     /// One or more, from the coarsest level.
     pub selections: Vec<Selection>,
 }
 
-/// Why something is no trace.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum TraceError {
-    /// Nothing was chosen on any level.
     #[error("a trace needs a selection")]
     Empty,
-    /// A level that there is not.
     #[error("`{0}` is no level: l0, l1 or l2")]
     Level(String),
-    /// Something was chosen and is not worked on, or the other way round.
     #[error("`ordered_indices` of {0} are not its `indices` in another order")]
     Order(String),
-    /// A budget below zero.
     #[error("the budget `{budget}` of {level} is {spent}, which no budget can be")]
     Budget { level: String, budget: String, spent: f64 },
 }
 
 impl Trace {
     /// A trace of selections that hold together. The name of a level may have blanks around it and capitals.
-    ///
-    /// # Errors
-    /// What does not hold together.
     pub fn new(run_meta: Map<String, Value>, mut selections: Vec<Selection>) -> Result<Trace, TraceError> {
         if selections.is_empty() {
             return Err(TraceError::Empty);

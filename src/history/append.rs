@@ -118,7 +118,6 @@ pub(crate) fn append_watched(
     Ok(Appended { warnings, ..appended })
 }
 
-/// An append with the lock held.
 struct Append<'a> {
     repository: &'a Repository,
     target: &'a Target,
@@ -305,7 +304,6 @@ const FEW: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Where it goes in the tree.
     pub path: String,
     pub bytes: Vec<u8>,
     /// The subject of the commit that records it alone.

@@ -110,7 +110,6 @@ pub(crate) struct Checkouts {
     pub(crate) warnings: Vec<String>,
 }
 
-/// A working tree.
 pub(crate) struct Checkout {
     pub(crate) repository: Repository,
     pub(crate) folder: PathBuf,
@@ -134,7 +133,6 @@ pub(crate) struct CaughtUp {
 }
 
 impl Checkouts {
-    /// The working trees on that branch.
     pub(crate) fn on_branch(repository: &Repository, reference: &str) -> Result<Checkouts, HistoryError> {
         let mut checkouts = Checkouts::all(repository)?;
         let on_branch =

@@ -412,7 +412,7 @@ pub fn files_of(store: &Store, commit: &str, below: &str) -> Result<Vec<(String,
 mod tests {
     use super::*;
     use crate::repository::{Author, NewCommit, commit_files, create, tag};
-    use crate::testing::{Fixture, isolated, minute, run};
+    use crate::testing::{Fixture, isolated, minute};
 
     #[test]
     fn record_commits_are_never_what_is_measured() {

@@ -36,19 +36,11 @@ pub enum HistoryError {
     #[error("HEAD is detached, so there is no branch to record on")]
     Detached,
     #[error("a {activity} is under way on `{reference}`, so nothing can be recorded there")]
-    Busy {
-        activity: Activity,
-        /// The branch it works on.
-        reference: String,
-    },
+    Busy { activity: Activity, reference: String },
     #[error("`{name}` cannot be the ref of the history: {reason}")]
     BadRef { name: String, reason: &'static str },
     #[error("`{path}` cannot be recorded: it {reason}")]
-    BadRecord {
-        /// Where it should go.
-        path: String,
-        reason: String,
-    },
+    BadRecord { path: String, reason: String },
     #[error("`{path}` is in the history of `{reference}` already, with different content")]
     Different { path: String, reference: String },
     #[error("`{path}` cannot be recorded next to `{other}`: they differ only by case or Unicode form")]
@@ -62,7 +54,6 @@ pub enum HistoryError {
     #[error("cannot move `{reference}` after {attempts} attempts: {reason}")]
     Contended {
         reference: String,
-        /// How often it was tried.
         attempts: u32,
         /// What git said the last time.
         reason: String,

@@ -34,7 +34,6 @@ pub(crate) struct Wanted<'a> {
     pub(crate) stat: Option<Metadata>,
 }
 
-/// Why the index was left as it was.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IndexError {
     #[error(

@@ -1,7 +1,6 @@
 //! Where a record lies, and what must hold of a file that lies there.
 
-use std::fmt;
-
+use sprag_base::digest::is_hex;
 use sprag_model::event_record::{EVENT_ROOT, EventName, EventRecord};
 use sprag_model::record::Reader;
 use sprag_model::run::{RECORD_ROOT, RecordedRun, Run};
@@ -35,14 +34,12 @@ pub(crate) struct Name<'a> {
 /// A plain file that is named like a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its path in the history's tree.
     pub path: String,
     /// The id of its content, as git names it: forty hexadecimal digits.
     pub blob: String,
 }
 
 impl Entry {
-    /// The suite that it is named after.
     pub fn suite(&self) -> &str {
         self.name().suite
     }
@@ -123,7 +120,7 @@ fn named(path: &str, read: Result<(String, Run), String>) -> Result<RecordedRun,
     let inside =
         Name { suite: &run.suite, year: &year, month: &month, commit, machine: run.machine.short_id(), run: &id };
     if let Some(difference) = name.difference(&inside) {
-        return Err(difference.to_string());
+        return Err(difference);
     }
     Ok(RecordedRun { path: path.to_owned(), id, run })
 }
@@ -148,20 +145,6 @@ pub(crate) fn check_mode(mode: i32) -> Result<(), String> {
     Err(format!("is {kind}, where a record is a plain file"))
 }
 
-/// One part of a name that its content contradicts.
-struct Difference<'a> {
-    part: &'static str,
-    named: &'a str,
-    content: &'a str,
-}
-
-impl fmt::Display for Difference<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { part, named, content } = self;
-        write!(f, "bears the {part} `{}` in its path, but its content has `{content}`", named.escape_debug())
-    }
-}
-
 impl<'a> Name<'a> {
     pub(crate) fn parse(path: &'a str) -> Result<Name<'a>, String> {
         let misnamed = || "is not named `<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`".to_owned();
@@ -170,14 +153,13 @@ impl<'a> Name<'a> {
         let stem = file.strip_suffix(".json").ok_or_else(misnamed)?;
         let [commit, machine, run] = stem.split('-').collect::<Vec<_>>()[..] else { return Err(misnamed()) };
         let digits = |text: &str, length: usize| text.len() == length && text.bytes().all(|b| b.is_ascii_digit());
-        let hex = |text: &str, length: usize| {
-            text.len() == length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-        };
+        let hex = |text: &str, length: usize| is_hex(text, length..=length);
         let fine = digits(year, 4) && digits(month, 2) && hex(commit, 12) && hex(machine, 8) && hex(run, 16);
         if fine { Ok(Name { suite, year, month, commit, machine, run }) } else { Err(misnamed()) }
     }
 
-    fn difference(&self, content: &Name<'a>) -> Option<Difference<'a>> {
+    /// The first part that is another one in the content, as a fragment that reads after the path.
+    fn difference(&self, content: &Name<'_>) -> Option<String> {
         let parts = [
             ("suite", self.suite, content.suite),
             ("year", self.year, content.year),
@@ -187,7 +169,7 @@ impl<'a> Name<'a> {
             ("id", self.run, content.run),
         ];
         let (part, named, content) = parts.into_iter().find(|(_, named, content)| named != content)?;
-        Some(Difference { part, named, content })
+        Some(format!("bears the {part} `{}` in its path, but its content has `{content}`", named.escape_debug()))
     }
 }
 

@@ -16,12 +16,10 @@ use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
 /// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
 const RECORD_DEPTH: usize = 3;
 
-/// What the tip of a history lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
     /// The commit it was read at; absent where there is no history yet.
     pub tip: Option<String>,
-    /// The ref it was read from.
     pub reference: String,
     /// The files that may be records, by path.
     pub entries: Vec<Entry>,
@@ -88,7 +86,6 @@ pub(crate) struct Walk<'r> {
 struct VisitedFolder {
     id: String,
     path: String,
-    /// The places of what it holds.
     entries: Range<usize>,
     was_cached: bool,
 }
@@ -114,7 +111,6 @@ impl<'r> Walk<'r> {
         (self.entries, self.quarantined)
     }
 
-    /// The folders that were met, where they are not those that were known.
     fn news(&mut self) -> Option<FolderCache> {
         let visited = std::mem::take(&mut self.visited);
         if self.cache.is_empty() && visited.iter().all(|folder| folder.was_cached) {

@@ -29,12 +29,10 @@ const SHARES: usize = 8;
 /// From so many records on, it is worth saving that libgit2 checks each object by its SHA-1.
 const MANY: usize = 1000;
 
-/// What a history holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     /// The commit it was read at; absent where there is no history yet.
     pub tip: Option<String>,
-    /// The ref it was read from.
     pub reference: String,
     /// The runs, by time and then path.
     pub runs: Vec<RecordedRun>,

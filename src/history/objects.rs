@@ -108,7 +108,6 @@ pub(crate) fn check_below(repository: &Repository, tree: &Tree<'_>) -> Result<()
     Ok(())
 }
 
-/// The commit that a branch or HEAD is at.
 pub(crate) fn commit_at<'r>(repository: &'r Repository, reference: &Reference<'_>) -> Result<Commit<'r>, git2::Error> {
     let resolved = reference.resolve()?;
     let nothing = || git2::Error::new(ErrorCode::NotFound, ErrorClass::Reference, "the ref names no commit");

@@ -105,7 +105,6 @@ mod tests {
         fixture.git(&["commit", "--quiet", "--message=More"]);
     }
 
-    /// Every blob of the tip.
     fn blobs(fixture: &Fixture) -> Vec<Oid> {
         let listed = fixture.git(&["ls-tree", "-r", "HEAD"]);
         listed.lines().map(|line| Oid::from_str(line.split_whitespace().nth(2).unwrap()).unwrap()).collect()

@@ -33,7 +33,6 @@ pub(crate) struct Past {
     pub(crate) files: Vec<Appearance>,
     /// Whether the line is here to its first commit.
     pub(crate) is_whole: bool,
-    /// What could not be read.
     pub(crate) unreadable: Vec<Gap>,
 }
 
@@ -76,7 +75,6 @@ impl Past {
         Ok(walk.past)
     }
 
-    /// Every path that there ever was.
     pub(crate) fn paths(&self) -> HashSet<&str> {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
@@ -221,16 +219,13 @@ pub(crate) fn is_here(repository: &Repository, id: Oid) -> bool {
 /// The runs of a branch in the order in which they entered.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
-    /// The ref they were read from.
     pub reference: String,
     /// The commit it is at; absent where there is no history yet.
     pub tip: Option<String>,
     pub runs: Vec<Entered>,
-    /// The tree over their digests.
     pub tree: MerkleTree,
 }
 
-/// A run that entered the branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entered {
     /// The SHA-256 of its canonical JSON.

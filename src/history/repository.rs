@@ -80,7 +80,6 @@ pub enum Activity {
     CherryPick,
     /// `git revert`.
     Revert,
-    /// `git am`.
     ApplyMailbox,
     /// `git bisect`; it moves no branch, so it stands in nobody's way.
     Bisect,
@@ -122,7 +121,6 @@ impl fmt::Display for Activity {
 
 // What a repository is like: where it lies, what HEAD is, and whether an operation is under way.
 
-/// What a repository is like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The working tree; absent in a bare repository.
@@ -136,14 +134,19 @@ pub struct Facts {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
-    Branch { name: String, commit: String },
-    /// A commit is checked out, and no branch.
-    Detached { commit: String },
+    Branch {
+        name: String,
+        commit: String,
+    },
+    Detached {
+        commit: String,
+    },
     /// A branch is checked out that has no commit yet.
-    Unborn { name: String },
+    Unborn {
+        name: String,
+    },
 }
 
-/// Looks at the repository.
 pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
     let repository = &store.repository;
     let commit = match repository.head() {

@@ -43,16 +43,13 @@ pub(crate) enum Step {
     /// The files lie in the git folder.
     Staged,
     Journalled,
-    /// The index of a working tree is locked.
     IndexLocked,
-    /// The branch has the records.
     RefMoved,
     FilePlaced,
     /// The new index lies in the git folder.
     IndexReady,
     /// The new index is in place, and still locked.
     IndexWritten,
-    /// The working trees have caught up.
     CaughtUp,
 }
 
@@ -268,7 +265,6 @@ impl StateFolder {
         self.folder.join("lock")
     }
 
-    /// The file whose lock a sync holds.
     pub(crate) fn sync_lock_path(&self) -> PathBuf {
         self.folder.join("sync.lock")
     }

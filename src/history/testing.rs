@@ -49,7 +49,6 @@ impl Fixture {
         fixture
     }
 
-    /// Another path sibling the repository.
     pub(crate) fn sibling(&self, name: &str) -> PathBuf {
         self.root.with_file_name(name)
     }
@@ -68,12 +67,10 @@ impl Fixture {
         append(&self.store(), &self.target(), records, minute(1))
     }
 
-    /// Appends the run 1, with a look at each step.
     pub(crate) fn append_watched(&self, watch: &mut dyn FnMut(Step)) -> Appended {
         append_watched(&self.store(), &self.target(), &[Record::from_run(&run(1))], minute(1), watch).unwrap()
     }
 
-    /// The branch that is checked out.
     pub(crate) fn target(&self) -> Target {
         target(&self.store(), None).unwrap()
     }
@@ -83,7 +80,6 @@ impl Fixture {
         self.append(&[Record::from_run(&run(number))], minute(number))
     }
 
-    /// Loads the branch that is checked out.
     pub(crate) fn load(&self) -> Loaded {
         load(&self.store(), &self.target()).unwrap()
     }
@@ -167,7 +163,6 @@ pub(crate) fn run_of(number: i64, commit: Commit) -> Run {
 /// How many runs a [`history`] has.
 pub(crate) const RUNS: i64 = 3;
 
-/// A history whose runs entered one by one.
 pub(crate) fn history() -> Fixture {
     let fixture = Fixture::new();
     (0..RUNS).for_each(|number| record(&fixture, &[run(number)]));

@@ -35,7 +35,6 @@ const SETTINGS: [&str; 10] = [
     "push.followTags=false",
 ];
 
-/// Where the calls work.
 pub(crate) struct Place {
     /// The folder to be in: the root of the working tree, from which an address such as `../other.git` counts.
     pub(crate) folder: PathBuf,
@@ -50,17 +49,9 @@ pub enum CallError {
     #[error("there is no `git` in the folders of PATH that lie outside the working tree")]
     NoGit,
     #[error("`{program}` cannot be run: {source}")]
-    Start {
-        /// The git that was found.
-        program: PathBuf,
-        source: io::Error,
-    },
+    Start { program: PathBuf, source: io::Error },
     #[error("`git {verb}` {manner}")]
-    Ended {
-        /// What it was asked to do.
-        verb: &'static str,
-        manner: String,
-    },
+    Ended { verb: &'static str, manner: String },
     #[error("{}", fault.clause())]
     Remote {
         /// Why, as far as it can be told.
@@ -184,7 +175,6 @@ pub(crate) enum Fetched {
 /// Why the remote gave nothing, as far as it can be told; the words of git go with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteFault {
-    /// The host was not reached.
     Unreachable,
     /// The host said no: a key, a password, a right is missing.
     Denied,

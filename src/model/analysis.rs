@@ -30,7 +30,6 @@ pub struct HistoryFacts {
     pub reference: Option<String>,
     pub tip: Option<String>,
     pub runs: usize,
-    /// The time of the oldest run.
     pub first: Option<DateTime<Utc>>,
     /// Records that could not be read, with the reason.
     pub quarantined: Vec<Quarantined>,
@@ -72,10 +71,8 @@ pub struct SuiteAnalysis {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBaseline {
-    /// The project has none at that path.
     #[error("there is no `{0}`")]
     Absent(String),
-    /// There is a file, and it is no baseline of the suite: never to be taken for one that is absent.
     #[error("`{path}` {fault}")]
     Unusable { path: String, fault: String },
 }

@@ -104,15 +104,12 @@ pub struct BaselineMetric {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    /// Not JSON; NaN and infinities are no JSON either.
     #[error("is not JSON: {0}")]
     Json(serde_json::Error),
-    /// Without `schema_version`.
     #[error("is not a baseline: it has no `schema_version` from 1 on")]
     Foreign,
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
-    /// A field is missing, unknown or of the wrong kind.
     #[error("does not follow schema version {version}{place}: {error}")]
     Schema {
         version: u64,
@@ -120,26 +117,20 @@ pub enum BaselineError {
         place: String,
         error: serde_json::Error,
     },
-    /// The suite cannot name a file, so it is none.
     #[error("is of the suite `{}`, which cannot name a file", .0.escape_debug())]
     Suite(String),
-    /// It asks for a run that has no values.
     #[error("has `required_status` = \"{}\", and only a run that is `ok` has values to compare with it", .0.word())]
     Status(RunStatus),
     #[error("has empty `metrics`, so it would pass anything")]
     Empty,
-    /// A value that no measurement can be held against.
     #[error("has `{field}` = {value} for `{metric}`: {wanted}")]
     Value { metric: String, field: String, value: f64, wanted: &'static str },
-    /// The environment key does not follow from the facts.
     #[error("has an `environment.key` that does not follow from its facts")]
     Key,
 }
 
-/// A baseline file of a project, as it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaselineFile {
-    /// Its path in the project, with `/`.
     pub path: String,
     /// What it holds, or what is wrong with it.
     pub content: Result<Baseline, String>,
@@ -160,7 +151,6 @@ impl Baseline {
         format!("baselines/{suite}.{}.json", slug(machine_class, 60))
     }
 
-    /// The key under which a metric of a benchmark stands.
     pub fn key(benchmark: &str, metric: &str) -> String {
         format!("{benchmark} {metric}")
     }
@@ -171,9 +161,6 @@ impl Baseline {
     }
 
     /// Reads a baseline and checks that something can be held against it.
-    ///
-    /// # Errors
-    /// Names the field and, for a value, the metric that cannot stand.
     pub fn from_json(bytes: &[u8]) -> Result<Baseline, BaselineError> {
         let value: Value = json::parse(bytes).map_err(BaselineError::Json)?;
         let version = match value.get("schema_version").and_then(Value::as_u64) {

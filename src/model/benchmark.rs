@@ -12,33 +12,8 @@ pub const MAX_WORD: usize = 200;
 
 /// Why a benchmark cannot be recorded under the name it was given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BenchmarkError {
-    /// A part is empty.
-    #[error("benchmark {part} is empty")]
-    Empty { part: &'static str },
-    /// A part is longer than [`MAX_WORD`].
-    #[error("benchmark {part} has {length} characters, at most {MAX_WORD} are allowed")]
-    Long { part: &'static str, length: usize },
-    /// A part holds a character that the written form could not be read back with.
-    #[error("benchmark {part} `{}` holds `{}`", .text.escape_debug(), .character.escape_debug())]
-    Character {
-        part: &'static str,
-        text: String,
-        /// The first character that is not allowed.
-        character: char,
-    },
-    /// A part begins with a dash, so that a program it is given to would take it for an option.
-    #[error("benchmark {part} `{}` begins with a dash", .text.escape_debug())]
-    Dash { part: &'static str, text: String },
-    /// A part of a name between slashes is `.` or `..`, so that the name reads as a way out of a folder.
-    #[error("benchmark {part} `{}` has `{step}` between slashes", .text.escape_debug())]
-    Step {
-        part: &'static str,
-        text: String,
-        /// `.` or `..`.
-        step: String,
-    },
-}
+#[error("benchmark {0}")]
+pub struct BenchmarkError(String);
 
 /// What is measured: a named piece of work of a suite, with parameters and a declared variant.
 ///
@@ -60,9 +35,6 @@ pub struct Benchmark {
 
 impl Benchmark {
     /// A benchmark of version 1.
-    ///
-    /// # Errors
-    /// When a part is empty, too long, or holds a character that the written form reserves.
     pub fn new(suite: &str, name: &str, params: &[(&str, String)], variant: &str) -> Result<Benchmark, BenchmarkError> {
         let benchmark = Benchmark {
             suite: suite.to_owned(),
@@ -76,9 +48,6 @@ impl Benchmark {
     }
 
     /// Whether every part can be written as an id and told apart again.
-    ///
-    /// # Errors
-    /// Names the part that cannot.
     pub fn check(&self) -> Result<(), BenchmarkError> {
         check_word("suite", &self.suite, &['/', '{', '}', '@'])?;
         check_name("suite", &self.suite)?;
@@ -145,27 +114,27 @@ pub enum ParityStatus {
     Unchecked,
 }
 
-fn check_word(part: &'static str, text: &str, reserved: &[char]) -> Result<(), BenchmarkError> {
+fn check_word(part: &str, text: &str, reserved: &[char]) -> Result<(), BenchmarkError> {
     if text.trim().is_empty() {
-        return Err(BenchmarkError::Empty { part });
+        return Err(BenchmarkError(format!("{part} is empty")));
     }
     let length = text.chars().count();
     if length > MAX_WORD {
-        return Err(BenchmarkError::Long { part, length });
+        return Err(BenchmarkError(format!("{part} has {length} characters, at most {MAX_WORD} are allowed")));
     }
     match text.chars().find(|c| is_unsafe_in_name(*c) || reserved.contains(c)) {
-        Some(character) => Err(BenchmarkError::Character { part, text: text.to_owned(), character }),
+        Some(odd) => Err(BenchmarkError(format!("{part} `{}` holds `{}`", text.escape_debug(), odd.escape_debug()))),
         None => Ok(()),
     }
 }
 
-/// What must hold of a word that programs and paths may be made of.
-fn check_name(part: &'static str, text: &str) -> Result<(), BenchmarkError> {
+/// What must hold of a word that programs and paths may be made of: it must not look like an option or a way out.
+fn check_name(part: &str, text: &str) -> Result<(), BenchmarkError> {
     if text.starts_with('-') {
-        return Err(BenchmarkError::Dash { part, text: text.to_owned() });
+        return Err(BenchmarkError(format!("{part} `{}` begins with a dash", text.escape_debug())));
     }
     match text.split('/').find(|step| matches!(*step, "." | "..")) {
-        Some(step) => Err(BenchmarkError::Step { part, text: text.to_owned(), step: step.to_owned() }),
+        Some(step) => Err(BenchmarkError(format!("{part} `{}` has `{step}` between slashes", text.escape_debug()))),
         None => Ok(()),
     }
 }

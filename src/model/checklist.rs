@@ -49,7 +49,6 @@ impl RuntimeTarget {
         nearest(word, &RuntimeTarget::ALL.map(RuntimeTarget::word)).and_then(RuntimeTarget::parse)
     }
 
-    /// The words of some targets, as a list.
     pub fn list<'a>(targets: impl IntoIterator<Item = &'a RuntimeTarget>) -> String {
         let words: Vec<&str> = targets.into_iter().map(|target| target.word()).collect();
         words.join(", ")
@@ -86,11 +85,7 @@ pub enum Rule {
         suites: BTreeSet<String>,
     },
     /// The runs of a suite at this commit are of a clean tree, and name the facts of their environment.
-    Environment {
-        suite: String,
-        /// The facts that must be there.
-        facts: Vec<String>,
-    },
+    Environment { suite: String, facts: Vec<String> },
 }
 
 impl Rule {
@@ -152,10 +147,8 @@ pub struct Rollback {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checklist {
-    /// Its items, in their order.
     pub items: Vec<Item>,
     pub rollback: Rollback,
-    /// The roles that sign.
     pub sign_off: Vec<String>,
 }
 

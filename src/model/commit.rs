@@ -50,7 +50,6 @@ pub struct CommitLine {
     pub named: bool,
 }
 
-/// A commit of a [`CommitLine`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitOnLine {
     /// Forty lower-case hexadecimal digits.

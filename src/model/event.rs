@@ -193,7 +193,6 @@ impl Event {
         worse?.into_iter().reduce(f64::max).filter(|worst| *worst > 0.0)
     }
 
-    /// The commit that is the cause most likely.
     pub fn most_likely(&self) -> Option<&Suspect> {
         self.suspects.iter().reduce(|best, next| if next.probability > best.probability { next } else { best })
     }

@@ -4,24 +4,20 @@
 //! retract it. As with runs, a record is canonical JSON and one line feed, and its name bears the start of the SHA-256 of
 //! that JSON, so a name that does not match its content is damage.
 
-#[doc(hidden)]
-pub mod example;
-mod name;
-
-pub use name::{EVENT_ROOT, EventName};
-
 use chrono::{DateTime, Datelike, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use self::name::is_event;
-use super::event::{Direction, EventKind};
-use super::record::{MAX_RECORD_BYTES, YEARS};
-use super::schema::{self, patterns};
-use super::series::Series;
+use crate::event::{Direction, EventKind};
+use crate::record::{MAX_RECORD_BYTES, YEARS};
+use crate::schema::{self, patterns};
+use crate::series::Series;
 use sprag_base::digest::{Digest, is_hex};
 use sprag_base::json;
+
+#[doc(hidden)]
+pub mod example;
 
 /// The version of the record that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -104,20 +100,16 @@ pub struct EventMember {
 pub enum EventError {
     #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
     Large(usize),
-    /// Not JSON, or cut short; NaN and infinities are no JSON either.
     #[error("is not JSON: {0}")]
     Json(serde_json::Error),
-    /// An object without a `schema_version` from 1 on, so somebody else's file.
     #[error("is not an event record: it has no `schema_version` from 1 on")]
     Foreign,
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
-    /// A field is missing, unknown or of the wrong kind.
     #[error("does not follow the schema of its version: {0}")]
     Schema(serde_json::Error),
     #[error("has `{field}` {reason}")]
     Field { field: &'static str, reason: String },
-    /// Valid, but not written in the canonical form that digests are taken of.
     #[error("is not in canonical form, so its name cannot vouch for it")]
     NotCanonical,
     #[error("{0}")]
@@ -144,16 +136,12 @@ impl EventRecord {
         (self.with_name(&digest, |name| name.path()), text.into_bytes(), self.subject())
     }
 
-    /// The subject of the commit that records it.
     pub fn subject(&self) -> String {
         let commit = self.most_likely.get(..12).unwrap_or(&self.most_likely);
         format!("sprag: event {} {} at {commit}", self.event, self.step.word())
     }
 
     /// Reads the file at `path`, which must hold exactly the bytes that [`EventRecord::to_file`] writes, under its name.
-    ///
-    /// # Errors
-    /// Says, as a fragment that reads after the path, what makes it no event record of a version this build knows.
     pub fn from_file(path: &str, bytes: &[u8]) -> Result<EventRecord, String> {
         EventRecord::read(path, bytes).map_err(|error| error.to_string())
     }
@@ -173,9 +161,6 @@ impl EventRecord {
     }
 
     /// Reads a record, whatever it is named.
-    ///
-    /// # Errors
-    /// Says what makes it no event record of a version this build knows.
     pub fn from_bytes(bytes: &[u8]) -> Result<EventRecord, EventError> {
         if bytes.len() > MAX_RECORD_BYTES {
             return Err(EventError::Large(bytes.len()));
@@ -195,14 +180,12 @@ impl EventRecord {
         }
     }
 
-    /// The canonical JSON.
     fn text(&self) -> String {
         let mut value = serde_json::to_value(self).expect("a record is made of lists, texts and numbers");
         value["schema_version"] = SCHEMA_VERSION.into();
         json::to_canonical(&value)
     }
 
-    /// Gives the name of the record to `take`.
     fn with_name<T>(&self, digest: &str, take: impl FnOnce(EventName<'_>) -> T) -> T {
         let (year, month) = (self.time.format("%Y").to_string(), self.time.format("%m").to_string());
         take(EventName { year: &year, month: &month, event: &self.event, step: self.step.word(), digest })
@@ -277,6 +260,66 @@ fn reasoned() -> Value {
         "then": { "required": ["reason"] },
         "else": { "properties": { "reason": false } },
     })
+}
+
+// The path of an event record, by which its content is vouched for.
+
+/// Where event records lie in the history's tree.
+pub const EVENT_ROOT: &str = "history/v1/_events";
+
+/// The parts of `history/v1/_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`.
+///
+/// The step may be any word, as a later version may know more of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventName<'a> {
+    pub year: &'a str,
+    pub month: &'a str,
+    /// The event, such as `e-7c1f03`.
+    pub event: &'a str,
+    /// What became of it then, such as `opened`.
+    pub step: &'a str,
+    /// The first sixteen digits of the digest of the content.
+    pub digest: &'a str,
+}
+
+impl<'a> EventName<'a> {
+    pub fn parse(path: &'a str) -> Result<EventName<'a>, String> {
+        parts(path).ok_or_else(|| "is not named `_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`".to_owned())
+    }
+
+    pub fn path(&self) -> String {
+        let EventName { year, month, event, step, digest } = self;
+        format!("{EVENT_ROOT}/{year}/{month}/{event}-{step}-{digest}.json")
+    }
+
+    /// The first part that is another one in the content, as a fragment that reads after the path.
+    fn difference(&self, content: &EventName<'_>) -> Option<String> {
+        let parts = [
+            ("year", self.year, content.year),
+            ("month", self.month, content.month),
+            ("event", self.event, content.event),
+            ("step", self.step, content.step),
+            ("digest", self.digest, content.digest),
+        ];
+        let (part, named, held) = parts.into_iter().find(|(_, named, held)| named != held)?;
+        Some(format!("bears the {part} `{named}` in its path, but its content has `{held}`"))
+    }
+}
+
+fn parts(path: &str) -> Option<EventName<'_>> {
+    let inside = path.strip_prefix(EVENT_ROOT)?.strip_prefix('/')?;
+    let [year, month, file] = inside.split('/').collect::<Vec<_>>()[..] else { return None };
+    let (rest, digest) = file.strip_suffix(".json")?.rsplit_once('-')?;
+    let (event, step) = rest.rsplit_once('-')?;
+    let digits = |text: &str, length: usize| text.len() == length && text.bytes().all(|b| b.is_ascii_digit());
+    let is_step = (1..=20).contains(&step.len()) && step.bytes().all(|b| b.is_ascii_lowercase());
+    let fine = digits(year, 4) && digits(month, 2) && is_event(event) && is_step && is_hex(digest, 16..=16);
+    fine.then_some(EventName { year, month, event, step, digest })
+}
+
+/// Whether a text is `e-` and 6 to 16 digits.
+fn is_event(text: &str) -> bool {
+    text.strip_prefix("e-").is_some_and(|digits| is_hex(digits, 6..=16))
 }
 
 #[cfg(test)]

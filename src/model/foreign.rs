@@ -25,7 +25,6 @@ pub struct Reported {
     pub work: Vec<(String, f64)>,
 }
 
-/// One metric of a benchmark as one process reported it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportedMetric {
     pub metric: Metric,

@@ -177,7 +177,6 @@ pub enum Met {
 }
 
 impl Finding {
-    /// A finding about the file at `path`.
     pub fn at(kind: FindingKind, path: &str, what: impl Into<String>) -> Finding {
         Finding { path: Some(path.to_owned()), ..Finding::overall(kind, what) }
     }

@@ -16,7 +16,6 @@ use super::run::{Quality, RecordedRun, RunStatus};
 /// A run of the history without its measurements. Runs may share what is the same of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHead {
-    /// Its path in the history's tree.
     pub path: String,
     /// The sixteen digits of its content that the name bears.
     pub id: String,

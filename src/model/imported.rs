@@ -14,7 +14,6 @@ use super::metric::Metric;
 pub struct Imported {
     /// The program that measured, such as `criterion`.
     pub tool: String,
-    /// Its version, where the source tells.
     pub tool_version: Option<String>,
     /// The runs, at least one, in the order of the source.
     pub runs: Vec<ImportedRun>,

@@ -171,7 +171,6 @@ fn telling<'a, T>(entries: impl Iterator<Item = &'a T>, day: NaiveDate, terms: i
     })
 }
 
-/// The first two of a list, in its order, for which that holds.
 fn first_pair<T>(list: &[T], holds: impl Fn(&T, &T) -> bool) -> Option<(&T, &T)> {
     let pair =
         |(place, later): (usize, &'_ T)| list[..place].iter().position(|one| holds(one, later)).map(|one| (one, place));

@@ -50,7 +50,6 @@ pub struct Pair {
 }
 
 impl Paired {
-    /// A benchmark of a class that has been timed, or has failed.
     pub fn timed(benchmark: &str, class: &str, pairs: Vec<Pair>, failure: Option<String>) -> Paired {
         Paired {
             benchmark: benchmark.to_owned(),

@@ -49,19 +49,13 @@ pub enum Proof {
 /// Why a file is no proof that this build can check.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
-    /// Written by a newer Sprag, or by none.
     #[error("has schema version {0}, this build reads {SCHEMA_VERSION}")]
     Version(u64),
-    /// Not JSON, or not of this shape.
     #[error("is no proof: {0}")]
     Shape(#[from] serde_json::Error),
 }
 
 impl Proof {
-    /// Reads a proof file.
-    ///
-    /// # Errors
-    /// When it is no JSON, of another version, or holds more or less than a proof.
     pub fn from_json(bytes: &[u8]) -> Result<Proof, ProofError> {
         let value: serde_json::Value = serde_json::from_slice(bytes)?;
         match value.get("schema_version").and_then(serde_json::Value::as_u64) {

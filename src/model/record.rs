@@ -3,22 +3,18 @@
 //! A record is canonical JSON and one line feed. Its name bears the start of the SHA-256 of that JSON, so a name
 //! that does not match its content is damage.
 
-mod text;
-mod error;
-mod interner;
-mod fields;
-
-pub use error::{MAX_RECORD_BYTES, RecordError, SCHEMA_VERSION, YEARS};
-pub use fields::schema;
+use std::ops::RangeInclusive;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::fields::RunRecord;
-use self::interner::Interner;
-use super::run::Run;
-use sprag_base::digest;
-use sprag_base::json;
+use self::fields::{Interner, RunRecord};
+use crate::run::Run;
+use sprag_base::{digest, json};
+
+mod fields;
+
+pub use fields::schema;
 
 /// Whether a word can be the name of a suite: it names folders and files.
 pub fn is_suite(word: &str) -> bool {
@@ -35,9 +31,6 @@ impl Run {
     }
 
     /// Reads a record; the file must hold exactly the bytes that [`Run::to_record`] writes.
-    ///
-    /// # Errors
-    /// Says what makes the file no record of a version this build knows.
     pub fn from_record(bytes: &[u8]) -> Result<(String, Run), RecordError> {
         let (id, run) = Reader::default().read(bytes)?;
         // What is in canonical form has no key twice, so the quick reader will do.
@@ -49,9 +42,6 @@ impl Run {
     }
 
     /// Reads a record in any JSON layout, as a file that came from elsewhere may have. No object may have a key twice.
-    ///
-    /// # Errors
-    /// Says what makes the file no record of a version this build knows.
     pub fn from_json(bytes: &[u8]) -> Result<(String, Run), RecordError> {
         // Most are as they were written, and those are read in a third of the time.
         if let Ok(read) = Run::from_record(bytes) {
@@ -76,9 +66,6 @@ impl Reader {
     ///
     /// All is checked but one thing: that these very bytes are what would be written. Where the name of the file bears
     /// that id, it is the file that was once recorded, and then this was checked; [`Run::from_record`] checks it.
-    ///
-    /// # Errors
-    /// Says what makes the file no record of a version this build knows.
     pub fn read(&mut self, bytes: &[u8]) -> Result<(String, Run), RecordError> {
         if bytes.len() > MAX_RECORD_BYTES {
             return Err(RecordError::Large(bytes.len()));
@@ -132,59 +119,56 @@ fn value_of(bytes: &[u8]) -> Result<Value, RecordError> {
     }
 }
 
+// What a record may be, and why a file is none.
+
+/// The version of the record that this build writes, and the newest it reads.
+pub const SCHEMA_VERSION: u64 = 2;
+
+/// The largest record that is read, in bytes. A run of a thousand benchmarks takes about one megabyte.
+pub const MAX_RECORD_BYTES: usize = 32 << 20;
+
+/// The years in which a run can have been measured.
+pub const YEARS: RangeInclusive<i32> = 1970..=9999;
+
+/// Why a file is not a run record.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
+    Large(usize),
+    #[error("is not JSON: {0}")]
+    Json(serde_json::Error),
+    #[error("is not a run record: it has no `schema_version` from 1 on")]
+    Foreign,
+    #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
+    Newer(u64),
+    #[error("does not follow the schema of its version: {0}")]
+    Schema(serde_json::Error),
+    #[error("holds a benchmark `{id}` that cannot be: {reason}", id = .id.escape_debug())]
+    Benchmark { id: String, reason: String },
+    #[error("lists the benchmark `{0}` twice")]
+    Duplicate(String),
+    #[error("has `{field}` {reason}")]
+    Field { field: &'static str, reason: String },
+    #[error("is not in canonical form, so its name cannot vouch for it")]
+    NotCanonical,
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::benchmark::{Benchmark, Parity, ParityStatus};
-    use crate::commit::Commit;
-    use crate::environment::{Environment, Machine};
+    use crate::flat::example::recorded;
     use crate::metric::Metric;
-    use crate::run::{Quality, RunStatus};
     use crate::sample::{Estimate, Measurement, Role};
 
+    /// A run of one benchmark with one metric, which version 1 can hold.
     fn run() -> Run {
-        let time = "2026-11-21T04:05:06Z".parse().expect("the text is a time");
-        let estimate = Estimate {
-            metric: Metric::time(),
-            value: 1.25e-5,
-            workers: vec![1.25e-5],
-            p50: Some(1.3e-5),
-            p95: None,
-            min: None,
-            interval: Some((1.2e-5, 1.3e-5)),
-            detectable: None,
-            n: 96,
-        };
-        Run {
-            suite: "cpu".into(),
-            timestamp: time,
-            commit: Some(Commit {
-                sha: "0123456789abcdef0123456789abcdef01234567".into(),
-                parents: Vec::new(),
-                author_time: time,
-                commit_time: time,
-                subject: "Add é".into(),
-                branch: Some("main".into()),
-                dirty: true,
-            }),
-            machine: Machine::named("bench", "CPU"),
-            environment: Environment::from_facts(BTreeMap::from([("cpu_model".into(), "CPU".into())])),
-            config: BTreeMap::from([("rounds".into(), Value::from(12))]),
-            status: RunStatus::Ok,
-            reason: None,
-            quality: Quality { clean: true, reasons: Vec::new() },
-            measurements: vec![Measurement {
-                benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("words").into(),
-                role: Role::Tracked,
-                attributes: BTreeMap::new(),
-                parity: Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: Some(0.0) },
-                estimates: vec![estimate],
-                failure: None,
-            }],
-            autotune: Vec::new(),
-        }
+        let mut run = recorded().run;
+        run.measurements.truncate(1);
+        let estimates = &mut run.measurements[0].estimates;
+        estimates.truncate(1);
+        (estimates[0].min, estimates[0].detectable) = (None, None);
+        run.config.insert("rounds".into(), 12.into());
+        run
     }
 
     #[test]
@@ -193,9 +177,9 @@ mod tests {
         assert_eq!(Run::from_record(&bytes).expect("our own record can be read"), (id.clone(), run()));
         assert_eq!(id, digest::sha256_hex(&bytes[..bytes.len() - 1])[..16]);
         let machine = &run().machine.id[..8];
-        assert_eq!(path, format!("history/v1/cpu/2026/11/0123456789ab-{machine}-{id}.json"));
+        assert_eq!(path, format!("history/v1/cpu/2026/05/0123456789ab-{machine}-{id}.json"));
         let without = Run { commit: None, ..run() };
-        assert!(without.path(&id).starts_with("history/v1/cpu/2026/11/000000000000-"));
+        assert!(without.path(&id).starts_with("history/v1/cpu/2026/05/000000000000-"));
         assert_eq!(run().subject(), "sprag: cpu ok at 0123456789ab");
     }
 
@@ -213,7 +197,7 @@ mod tests {
             run
         };
         assert_eq!(version(&with(|one| one.role = Role::Control)), 2);
-        assert_eq!(version(&with(|one| one.estimates[0].min = Some(1.1e-5))), 2);
+        assert_eq!(version(&with(|one| one.estimates[0].min = Some(0.1))), 2);
         assert_eq!(version(&with(|one| one.estimates[0].detectable = Some(0.01))), 2);
         let text = String::from_utf8(run().to_record().2).expect("a record is ASCII");
         let wrong = text.replace("\"schema_version\":1", "\"schema_version\":2");
@@ -272,20 +256,20 @@ mod tests {
             "schema version 3, this build reads up to 2",
         );
         check(&text.replace("\"status\":\"ok\"", "\"status\":\"fine\""), "does not follow the schema");
-        check(&text.replace("\"dirty\":true,", ""), "missing field `dirty`");
-        check(&text.replace("\"value\":1.25e-05", "\"value\":NaN"), "is not JSON");
-        check(&text.replace("\"value\":1.25e-05", "\"value\":1e999"), "is not JSON");
+        check(&text.replace("\"dirty\":false,", ""), "missing field `dirty`");
+        check(&text.replace("\"value\":0.25", "\"value\":NaN"), "is not JSON");
+        check(&text.replace("\"value\":0.25", "\"value\":1e999"), "is not JSON");
         check(&text.replace("\"suite\":\"cpu\"", "\"suite\":\"../cpu\""), "cannot name a folder");
         for device in ["con", "NUL", "aux.x", "com1", "Lpt9.json"] {
             let suite = format!("\"suite\":\"{device}\"");
             check(&text.replace("\"suite\":\"cpu\"", &suite), "keeps for a device");
         }
         check(&text.replace("\"name\":\"tile_pack\"", "\"name\":\"tile\""), "its parts make");
-        check(&text.replace("\"cpu_model\":\"CPU\"", "\"cpu_model\":\"GPU\""), "does not follow from its facts");
-        check(&text.replace("\"value\":1.25e-05", "\"value\":-1.0"), "holds -1 s, where more than zero is needed");
-        check(&text.replace("\"value\":1.25e-05", "\"value\":0.0"), "holds 0 s, where more than zero is needed");
-        check(&text.replace("\"value\":1.25e-05", "\"value\":1e-300"), "holds 1e-300 s, which is too little");
-        check(&text.replace("[1.2e-05,1.3e-05]", "[1.3e-05,1.2e-05]"), "has an interval from");
+        check(&text.replace("\"cpu_model\":\"EPYC 9\"", "\"cpu_model\":\"GPU\""), "does not follow from its facts");
+        check(&text.replace("\"value\":0.25", "\"value\":-1.0"), "holds -1 s, where more than zero is needed");
+        check(&text.replace("\"value\":0.25", "\"value\":0.0"), "holds 0 s, where more than zero is needed");
+        check(&text.replace("\"value\":0.25", "\"value\":1e-300"), "holds 1e-300 s, which is too little");
+        check(&text.replace("[0.2,0.3]", "[0.3,0.2]"), "has an interval from");
         check(&text.replace("\"status\":\"ok\"", "\"status\":\"skipped\""), "has `reason` missing");
         check(&text.replace("\"suite\":", " \"suite\":"), "not in canonical form");
         check(&format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "is not JSON");

@@ -7,7 +7,6 @@ use super::ledger::Entry;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Its name, which is that of its tag.
     pub name: String,
     /// The commit that was released; absent before it is tagged.
     pub commit: Option<String>,
@@ -19,7 +18,6 @@ pub struct Release {
     pub history: Option<HistoryPoint>,
 }
 
-/// The releases, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Releases(pub Vec<Release>);
 
@@ -28,7 +26,6 @@ impl Releases {
         self.0.iter().find(|one| one.name == name)
     }
 
-    /// The release before one: the one that it names.
     pub fn before(&self, release: &Release) -> Option<&Release> {
         self.find(release.previous.as_deref()?)
     }
@@ -75,7 +72,6 @@ pub struct Figures {
 /// The state of the releases of a project, for its site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Released {
-    /// The newest ones, in the order of the list.
     pub newest: Vec<ReleaseReport>,
     /// How many older ones the list has, which have no page.
     pub older: usize,

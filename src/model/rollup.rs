@@ -53,7 +53,6 @@ pub struct SuiteRow {
     pub series: usize,
     /// The oldest run that measured something.
     pub first: DateTime<Utc>,
-    /// The newest.
     pub last: DateTime<Utc>,
     /// The geometric mean of newest / previous over the judged series, minus 1; positive is worse.
     pub change_previous: Option<f64>,

@@ -164,7 +164,6 @@ pub enum Choice {
 }
 
 impl Policy {
-    /// The choice for the metric of that key.
     pub fn choice(&self, key: &str) -> Choice {
         self.exceptions.iter().find(|one| key.contains(&one.part)).map_or(self.default, |one| one.choice)
     }

@@ -27,12 +27,10 @@ pub const IMPORT: &str = "import";
 /// One suite, measured once on one machine, or the reason why it was not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// The suite, such as `cpu`.
     pub suite: String,
     pub timestamp: DateTime<Utc>,
     /// What was measured; absent outside a repository or before the first commit.
     pub commit: Option<Commit>,
-    /// Where.
     pub machine: Machine,
     pub environment: Environment,
     pub config: BTreeMap<String, Value>,
@@ -80,7 +78,6 @@ pub struct Quality {
 /// A run of the history with the place where it lies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedRun {
-    /// Its path in the history's tree.
     pub path: String,
     /// The sixteen digits of its content that the name bears.
     pub id: String,
@@ -90,7 +87,6 @@ pub struct RecordedRun {
 /// A file of the history that cannot be used; the others stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
-    /// Its path in the history's tree.
     pub path: String,
     pub reason: String,
 }

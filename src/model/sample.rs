@@ -29,7 +29,6 @@ pub struct Estimate {
     pub value: f64,
     /// One median a worker process, in the order in which they ran.
     pub workers: Vec<f64>,
-    /// The median of all samples.
     pub p50: Option<f64>,
     /// The 95th percentile of all clean samples; absent below 100 of them.
     pub p95: Option<f64>,
@@ -95,7 +94,6 @@ impl Role {
         }
     }
 
-    /// The role of that word.
     pub fn from_word(word: &str) -> Option<Role> {
         [Role::Tracked, Role::Reported, Role::Control].into_iter().find(|role| role.word() == word)
     }

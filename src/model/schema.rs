@@ -14,7 +14,6 @@ pub mod patterns {
     pub const SERIES: &str = "^[a-z0-9][a-z0-9-]{0,59}-[0-9a-f]{8}$";
     /// Sixteen digits of a digest.
     pub const DIGITS: &str = "^[0-9a-f]{16}$";
-    /// A moment in UTC.
     pub const TIME: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z$";
     /// A moment in UTC, to the second, in the years 1970 to 9999.
     pub const SECOND: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$";

@@ -35,7 +35,6 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// What all points of a run have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointRun {
     /// The commit measured, forty digits; empty where the run knew none.
@@ -99,8 +98,7 @@ impl Series {
         (1..=SLUG).contains(&slug.len())
             && !slug.starts_with('-')
             && slug.bytes().all(is_slug)
-            && digits.len() == 8
-            && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+            && digest::is_hex(digits, 8..=8)
     }
 
     /// Whether it is of no kernel of the suite, but of what kernels are held against: a control or a calibration

@@ -14,13 +14,10 @@ pub enum ShapeCaseError {
     NoEquals(String),
     #[error("the shape `{0}` names no tensor before its `=`")]
     NoName(String),
-    /// A piece with nothing after its `=`.
     #[error("the shape `{0}` has no sizes")]
     NoSizes(String),
-    /// A size that is no whole number, or one that no tensor can have.
     #[error("the shape `{piece}` has the size `{size}`, which is no whole number")]
     NoNumber { piece: String, size: String },
-    /// A size of zero or less.
     #[error("the shape `{0}` has a size that is not above zero")]
     NotPositive(String),
 }
@@ -54,9 +51,6 @@ pub struct ShapeCase {
 impl ShapeCase {
     /// Reads a case.
     ///
-    /// # Errors
-    /// Names the first piece that is at fault.
-    ///
     /// ```
     /// let case = sprag_model::shape_case::ShapeCase::parse("image=1x3x64x64, centers=1024x2")?;
     /// assert_eq!(case.label(2), "case_002_1_3_64_64");
@@ -80,7 +74,6 @@ impl ShapeCase {
         }
     }
 
-    /// Each shape as text.
     pub fn specs(&self) -> Vec<String> {
         self.shapes.iter().map(TensorShape::text).collect()
     }

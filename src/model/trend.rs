@@ -232,7 +232,6 @@ pub struct Stretch {
 /// All runs of a commit in one environment, as one point of a series. It is read like the oldest of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PooledPoint {
-    /// The oldest of the runs.
     pub first: Arc<PointRun>,
     /// The place of its commit on the axis.
     pub place: usize,
@@ -265,7 +264,6 @@ impl PooledPoint {
 }
 
 impl PooledPoint {
-    /// The same value of a run that differs.
     pub fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> PooledPoint {
         differ(Arc::make_mut(&mut self.first));
         self

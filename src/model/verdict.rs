@@ -3,7 +3,6 @@
 use super::ledger::answer::Answer;
 use super::metric::Metric;
 
-/// The word of a regression that is accepted.
 pub const ACCEPTED: &str = "accepted";
 
 /// What a rule decided about a metric of a benchmark.
@@ -126,21 +125,15 @@ impl Comparison {
 /// How many verdicts of each kind there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// [`Verdict::Unchanged`].
     pub unchanged: usize,
-    /// [`Verdict::Improved`].
     pub improved: usize,
     /// [`Verdict::Regressed`], and not accepted.
     pub regressed: usize,
     /// [`Verdict::Regressed`], and accepted by the ledger.
     pub accepted: usize,
-    /// [`Verdict::Inconclusive`].
     pub inconclusive: usize,
-    /// [`Verdict::NotComparable`].
     pub not_comparable: usize,
-    /// [`Verdict::Missing`].
     pub missing: usize,
-    /// [`Verdict::NoBaseline`].
     pub no_baseline: usize,
 }
 

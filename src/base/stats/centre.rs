@@ -17,9 +17,7 @@ pub struct Centre {
     pub value: f64,
     /// Its standard error; zero where all values that count are the same.
     pub error: f64,
-    /// The degrees of freedom of the error.
     pub freedom: f64,
-    /// How many values there are.
     pub count: usize,
 }
 

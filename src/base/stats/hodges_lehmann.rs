@@ -20,7 +20,6 @@ pub struct Location {
     pub estimate: f64,
     /// The exact interval; none for large sets or equal values.
     pub exact: Option<Exact>,
-    /// The interval by the normal approximation.
     pub normal: Normal,
 }
 
@@ -35,7 +34,6 @@ pub struct Exact {
     pub coverage: f64,
 }
 
-/// An interval by the normal approximation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normal {
     /// Which of the sorted pairs bound it, counted from one, from either end.

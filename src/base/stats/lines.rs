@@ -7,7 +7,6 @@
 /// The most places that one piece holds.
 const MOST_PLACES: usize = 64;
 
-/// A level or a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
     pub begin: usize,
@@ -22,7 +21,6 @@ pub struct Piece {
 pub struct Prices<'a> {
     /// Each joint of two of them, but where a line bends.
     pub joint: f64,
-    /// A line of so many values.
     pub line: &'a dyn Fn(usize) -> f64,
     /// The fewest values of a line, which has three stretches between places at least.
     pub narrowest: usize,

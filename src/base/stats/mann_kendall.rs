@@ -8,7 +8,6 @@
 
 use super::{normal, order};
 
-/// What the test finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     /// Rising pairs less falling pairs.

@@ -19,7 +19,6 @@ pub struct MedianRatio {
     pub low: f64,
     /// The upper end of its interval.
     pub high: f64,
-    /// The mean of the ratios of resamples.
     pub mean: f64,
     /// Their sample standard deviation: the standard error of the ratio.
     pub deviation: f64,

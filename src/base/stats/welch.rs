@@ -7,7 +7,6 @@
 
 use super::{describe, student};
 
-/// What the test finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Welch {
     /// Mean of the second set less that of the first.

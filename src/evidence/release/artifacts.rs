@@ -11,22 +11,16 @@ use sprag_base::files::sha256_of_file;
 use sprag_base::text::suggestion;
 use sprag_model::checklist::{Checklist, Item, NeededFile, Rests};
 
-/// A file of the checklist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     /// Its path as others see it.
     pub path: String,
-    /// Where it is now.
     pub file: PathBuf,
 }
 
-/// The artifacts of a checklist by their keys.
 pub type Artifacts = BTreeMap<String, Artifact>;
 
 /// The artifacts of a checklist: at the paths of `--artifact`, else where the checklist says.
-///
-/// # Errors
-/// When an argument is no `KEY=PATH`, no item needs its key, or a key is given twice.
 pub fn locate(root: &Path, folder: &Path, checklist: &Checklist, arguments: &[String]) -> Result<Artifacts> {
     let mut given = parse_pairs(arguments)?;
     let needed = || checklist.items.iter().flat_map(|item| &item.files);
@@ -46,9 +40,6 @@ pub fn locate(root: &Path, folder: &Path, checklist: &Checklist, arguments: &[St
 }
 
 /// The names and paths of `--artifact`.
-///
-/// # Errors
-/// When an argument is no `NAME=PATH`, or a name is given twice.
 pub fn parse_pairs(arguments: &[String]) -> Result<BTreeMap<String, String>> {
     let mut given = BTreeMap::new();
     for pair in arguments {
@@ -76,7 +67,6 @@ fn at_path(root: &Path, file: PathBuf, needed: &NeededFile) -> Artifact {
     Artifact { path, file }
 }
 
-/// What the files of an item contain.
 pub fn read_all(item: &Item, artifacts: &Artifacts) -> Vec<FileEvidence> {
     let read = |needed: &NeededFile| {
         let artifact = artifacts.get(&needed.key);
@@ -92,9 +82,6 @@ pub fn read_all(item: &Item, artifacts: &Artifacts) -> Vec<FileEvidence> {
 }
 
 /// The digest and the size of a file; absent where there is none.
-///
-/// # Errors
-/// What is wrong with it, as it reads after its path.
 pub fn content(file: &Path) -> std::result::Result<Option<(String, u64)>, String> {
     let unreadable = |error| format!("cannot be read: {error}");
     match fs::metadata(file) {

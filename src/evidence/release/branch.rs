@@ -34,10 +34,6 @@ pub(super) fn trusted_tips(store: &Store, target: &Target) -> Result<Vec<String>
     Ok(head.into_iter().chain(default).chain(history::list(store, target)?.tip).collect())
 }
 
-/// The runs of a history.
-///
-/// # Errors
-/// [`ReleaseError::Disagreement`] with all that `sprag history fsck` calls damage.
 pub(super) fn undamaged_entries(store: &Store, target: &Target) -> Result<Entries> {
     history::verified_entries(store, target)?.map_err(|damage| {
         let faults = damage.into_iter().map(|one| Fault::new(one.path.as_deref().unwrap_or("history"), one.what));

@@ -23,9 +23,6 @@ pub struct Declared {
 
 impl Declared {
     /// Reads checklist and list of releases below the root of a project.
-    ///
-    /// # Errors
-    /// When one of them is missing or cannot be read, with the line.
     pub fn read(root: &Path, ledger: Ledger) -> Result<Declared> {
         let checklist = read_checklist(CHECKLIST_PATH, &read_file(root, CHECKLIST_PATH)?)?;
         Ok(Declared { checklist, releases: releases(root)?, ledger })
@@ -38,7 +35,6 @@ impl Declared {
         Ok(release)
     }
 
-    /// Checks that a release is signed only in roles that the checklist has.
     pub fn check_roles(&self, release: &Release) -> Result<()> {
         let roles: Vec<&str> = self.checklist.sign_off.iter().map(String::as_str).collect();
         let Some((role, owner, _)) = release.signed.iter().find(|(role, ..)| !roles.contains(&role.as_str())) else {
@@ -120,10 +116,6 @@ impl Declared {
     }
 }
 
-/// The releases that a project lists.
-///
-/// # Errors
-/// When the list is missing or cannot be read, with the line.
 pub fn releases(root: &Path) -> Result<Releases> {
     Ok(read_releases(RELEASES_PATH, &read_file(root, RELEASES_PATH)?)?)
 }

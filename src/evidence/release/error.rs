@@ -12,13 +12,10 @@ pub type Result<T, E = ReleaseError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReleaseError {
-    /// Something that the user can correct.
     #[error("{message}")]
     Refused { message: String, hint: String },
-    /// Recorded data is damaged. No waiver covers that.
     #[error("{message}")]
     Damaged { message: String, hint: String },
-    /// Files disagree with the records, or records with the commits that added them.
     #[error("{}", .0.first().map_or_else(String::new, Fault::line))]
     Disagreement(Vec<Fault>),
     #[error("cannot {action} `{}`", .path.display())]

@@ -10,13 +10,9 @@ use sprag_model::checklist::{FilledChecklist, Item, Rests, RuntimeTarget, SCHEMA
 use sprag_model::ledger::{State, Waiver, day};
 use sprag_model::release::Figures;
 
-/// A filled checklist, and the figures of its items by their ids.
 pub type FilledWithFigures = (FilledChecklist, BTreeMap<String, Figures>);
 
 /// Fills the checklist of a release; `find` gives what the evidence says of an item, and the files that it read for that.
-///
-/// # Errors
-/// Those of `find`, and when a file of the ledger cannot be read.
 pub fn fill<E: From<ReleaseError>>(
     inputs: &ReleaseInputs,
     store: &Store,

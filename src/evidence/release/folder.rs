@@ -26,15 +26,11 @@ const CLOCK_TOLERANCE: TimeDelta = TimeDelta::days(1);
 pub struct EvidenceFolder {
     pub path: PathBuf,
     pub checklist: FilledChecklist,
-    /// The digests of its files.
     pub sums: BTreeMap<String, String>,
 }
 
 impl EvidenceFolder {
     /// Opens a folder whose files are those that its sums list.
-    ///
-    /// # Errors
-    /// What disagrees, or that the folder cannot be read.
     pub fn open(path: &Path, store: &Store) -> Result<EvidenceFolder> {
         let read = || fs::read(path.join(CHECKLIST_JSON)).map_err(ReleaseError::io("read", &path.join(CHECKLIST_JSON)));
         let claimed = read().ok().and_then(|bytes| file::read(&bytes).ok());
@@ -59,9 +55,6 @@ impl EvidenceFolder {
 
     /// Checks that the folder is about the history that a clone uses: `configured` is the ref of the clone, and `recorded`
     /// that of the settings in the folder.
-    ///
-    /// # Errors
-    /// That they differ.
     pub fn check_branch(&self, configured: Option<&str>, recorded: Option<&str>) -> Result<()> {
         let words = |one: Option<&str>| one.map_or_else(|| "no branch".to_owned(), |one| format!("`{one}`"));
         let short = |one: &str| one.strip_prefix("refs/heads/").unwrap_or(one).to_owned();
@@ -83,9 +76,6 @@ impl EvidenceFolder {
 
     /// Compares the records of the folder with those of the repository, and their list with its root; `then` is the history
     /// that the folder names, and `now` the branch that has it today.
-    ///
-    /// # Errors
-    /// What disagrees, or that the history was rewritten since.
     pub fn check_history(&self, store: &Store, then: &Target, now: &Target) -> Result<Entries> {
         let point = &self.checklist.history;
         let entries = branch::undamaged_entries(store, then)?;
@@ -135,10 +125,6 @@ impl EvidenceFolder {
         Ok(vec![Fault::new(CHECKLIST_JSON, what)])
     }
 
-    /// The artifacts at their places in the folder.
-    ///
-    /// # Errors
-    /// Where their list is not as it was written.
     pub fn artifacts(&self) -> Result<Artifacts> {
         let bytes = self.bytes(ARTIFACTS)?;
         let listed: Vec<Listed> = file::read(&bytes).map_err(|error| Fault::new(ARTIFACTS, error.to_string()))?;
@@ -160,9 +146,6 @@ impl EvidenceFolder {
     }
 
     /// Checks the envelope, where there is one: who signed, in words.
-    ///
-    /// # Errors
-    /// As `sign::check`, or that there is none and somebody is trusted.
     pub fn check_signature(&self, trusted: Trusted<'_>) -> Result<String> {
         if !self.path.join(ENVELOPE).is_file() {
             return match trusted {
@@ -196,9 +179,6 @@ pub(super) fn is_record(path: &str) -> bool {
 }
 
 /// Checks the time by which waivers expire: not before the history, and not in the future.
-///
-/// # Errors
-/// That it is, in words that read after the name of the checklist.
 pub fn check_time(store: &Store, checklist: &FilledChecklist, now: DateTime<Utc>) -> Result<()> {
     let as_of = checklist.as_of;
     let commit = history::find_commit(store, &checklist.history.commit)?;

@@ -6,7 +6,6 @@ use sprag_history::{self as history, Entries, Head, Store};
 use sprag_model::checklist::HistoryPoint;
 use sprag_model::release::{Release, Releases};
 
-/// Which commit a release is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub commit: String,
@@ -18,9 +17,6 @@ pub struct Identity {
 
 impl Identity {
     /// The commit of a release: that of its tag, or HEAD before it is tagged.
-    ///
-    /// # Errors
-    /// When the list and the tag name different commits, or the commit is missing.
     pub fn find(store: &Store, release: &Release) -> Result<Identity> {
         let name = &release.name;
         let (commit, tagged) = match (&release.commit, history::tagged(store, name)?) {
@@ -50,10 +46,6 @@ impl Identity {
         Identity::new(store, name, commit, tagged)
     }
 
-    /// The commit that evidence was recorded for.
-    ///
-    /// # Errors
-    /// When the tag or the list name another commit, or the commit is missing.
     pub fn recorded(store: &Store, release: &Release, commit: &str, tagged: bool) -> Result<Identity> {
         let name = &release.name;
         if let Some(listed) = release.commit.as_deref().filter(|listed| *listed != commit) {
@@ -118,9 +110,6 @@ pub fn check_history(store: &Store, releases: &Releases, now: &Entries) -> Resul
 }
 
 /// Checks that a history comes after a point and begins with the runs that it had there.
-///
-/// # Errors
-/// When it was rewritten, or only an older state of it is available.
 pub fn check_point(store: &Store, name: &str, point: &HistoryPoint, now: &Entries) -> Result<()> {
     let HistoryPoint { commit, size, root } = point;
     let tip = now.tip.as_deref().unwrap_or_default();

@@ -67,7 +67,6 @@ impl ReleaseInputs {
     }
 }
 
-/// The commit that is checked out.
 pub fn head(store: &Store) -> Result<String> {
     match history::facts(store)?.head {
         Head::Branch { commit, .. } | Head::Detached { commit } => Ok(commit),

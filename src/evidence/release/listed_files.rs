@@ -23,9 +23,6 @@ pub type ExpectedContent<'a> = dyn Fn(&str, &str) -> Option<Vec<u8>> + 'a;
 
 /// Checks the files of a folder against its sums, and these against the statement: the digests of the files. Where sums and
 /// files disagree, the statement decides which of them is right.
-///
-/// # Errors
-/// What disagrees, or that the folder cannot be read.
 pub fn check(folder: &Path, expected: &ExpectedContent<'_>) -> Result<BTreeMap<String, String>> {
     let Scan { digests: actual, empty_folders, mut faults } = scan(folder)?;
     let mut read = |name: &str| match fs::read(folder.join(name)) {
@@ -66,7 +63,6 @@ fn sums_digest(statement: &[u8]) -> Option<String> {
 struct Scan {
     digests: BTreeMap<String, String>,
     empty_folders: Vec<Fault>,
-    /// Links and devices.
     faults: Vec<Fault>,
 }
 

@@ -13,7 +13,6 @@ use sprag_history::{self as history, Store};
 use sprag_model::checklist::Checklist;
 use sprag_model::ledger::FOLDER as LEDGER;
 
-/// The settings of a project.
 pub const SETTINGS_PATH: &str = "sprag.toml";
 
 /// The single files that a release depends on, and the folders of which it depends on all files with that extension.

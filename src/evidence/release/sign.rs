@@ -44,9 +44,6 @@ pub enum Trusted<'a> {
 }
 
 /// Signs a message with the key in a file: the `keyid` and the bytes of the signature.
-///
-/// # Errors
-/// When the file cannot be read or has no key, or `ssh-keygen` is missing or refuses.
 pub(super) fn sign(path: &Path, message: &[u8]) -> Result<(String, Vec<u8>)> {
     let text = read_key(path)?;
     if text.contains("-----BEGIN PRIVATE KEY-----") {
@@ -71,10 +68,6 @@ pub(super) fn sign(path: &Path, message: &[u8]) -> Result<(String, Vec<u8>)> {
 }
 
 /// Checks the signature of a message: who made it, in words.
-///
-/// # Errors
-/// A disagreement where the signature is rejected; else that a file of trusted keys cannot be read, or that `ssh-keygen` is
-/// needed and missing.
 pub(super) fn check(keyid: &str, signature: &[u8], message: &[u8], trusted: Trusted<'_>) -> Result<String> {
     match keyid.strip_prefix(ED25519) {
         Some(digits) => check_ed25519(digits, signature, message, trusted),
@@ -174,9 +167,6 @@ fn is_armored(signature: &[u8]) -> bool {
 }
 
 /// Runs `ssh-keygen` with that input: what it prints where it succeeds, else why it does not.
-///
-/// # Errors
-/// When it cannot be run.
 fn ssh_keygen(arguments: &[&str], input: &[u8]) -> Result<std::result::Result<Vec<u8>, String>> {
     let output = OutputLimit::all(MOST_BYTES as u64);
     let limits = Limits::new(SSH_LIMIT, output, output);

@@ -20,9 +20,6 @@ use sprag_model::run::RECORD_ROOT;
 use sprag_model::statement::{PAYLOAD_TYPE, pre_authentication};
 
 /// Writes the evidence into an empty folder, signed where there is a key.
-///
-/// # Errors
-/// When something cannot be read or written, or a file has a name that sums cannot list.
 pub fn write(
     inputs: &ReleaseInputs,
     store: &Store,
@@ -60,7 +57,6 @@ pub fn write(
     Ok(())
 }
 
-/// Files that are listed in the sums as they are written.
 struct ListedFiles<'a> {
     into: &'a Path,
     sums: BTreeMap<String, String>,

@@ -125,7 +125,6 @@ pub(crate) struct Examined<'r> {
     pub(crate) past: Past,
     pub(crate) contents: Contents<'r>,
     pub(crate) runs: Vec<RunFacts>,
-    /// What cannot stay where it is.
     pub(crate) faults: Vec<Fault>,
     pub(crate) losses: Losses,
     /// Paths whose content is not here, as in a partial clone.
@@ -216,7 +215,6 @@ fn collisions(tip: &Tip, past: &Past) -> Vec<Fault> {
 
 // What lies around the history: working trees, leftovers of processes, and what the repository is told to believe.
 
-/// Looks at the working trees on that branch.
 pub(crate) fn working_trees(repository: &Repository, reference: &str) -> Result<Vec<Finding>, HistoryError> {
     let mut findings = Vec::new();
     let checkouts = Checkouts::on_branch(repository, reference)?;

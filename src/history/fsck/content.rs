@@ -13,7 +13,7 @@ use crate::objects::{self, LooseObjects, Promises};
 use crate::packs::pack_order;
 use crate::past::{Appearance, Digests, MISSING, Past, QUARANTINE, is_here, noted, reason, record_digest, vouches};
 use crate::repository::failed;
-use sprag_base::digest::Digest;
+use sprag_base::digest::{Digest, is_hex};
 use sprag_model::event_record::{EventError, EventRecord};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
@@ -44,11 +44,8 @@ pub(crate) struct RunFacts {
 
 /// What a file at the path of a record is.
 pub(crate) enum Judged {
-    /// A sound record of a run.
     Run(RunFacts),
-    /// A sound record of an event.
     Event,
-    /// A record of this newer version.
     Newer(u64),
     Bad(FindingKind, String),
 }
@@ -427,7 +424,7 @@ fn name_of(path: &str, ending: &str) -> String {
 fn folder_of(path: &str) -> Option<&str> {
     let inside = path.strip_prefix(RECORD_ROOT)?.strip_prefix('/')?.strip_prefix(QUARANTINE)?.strip_prefix('/')?;
     let (folder, name) = inside.split_once('/')?;
-    let is_digits = folder.len() == DIGITS && folder.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let is_digits = is_hex(folder, DIGITS..=DIGITS);
     (is_digits && !name.contains('/')).then_some(folder)
 }
 
@@ -451,7 +448,6 @@ fn flat(path: &str, longest: usize) -> String {
 // Of several contents that a record ever had, its name vouches for one; of what lies aside of the runs, the first
 // counts. What was set aside is not lost.
 
-/// What was found, and what there is to be done.
 #[derive(Default)]
 pub(crate) struct Losses {
     pub(crate) findings: Vec<Finding>,

@@ -198,7 +198,6 @@ fn write_object(repository: &Repository, id: Oid, bytes: &[u8]) -> Result<(), St
     if written == id && broken.exists() { Ok(()) } else { Err("the object was not written".to_owned()) }
 }
 
-/// The commit to be made.
 #[derive(Default)]
 struct Plan {
     edits: Edits,
@@ -235,7 +234,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Leaves a file where it is, as the plain file that it should be.
     fn make_plain(&mut self, file: &TipFile) {
         self.edits.insert(file.path.clone(), Edit::Put(file.id));
         self.steps.push(format!("made `{}` a plain file", file.text()));
@@ -338,7 +336,6 @@ fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, 
 
 const FOLDER: i32 = 0o040_000;
 
-/// What becomes of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
     /// Whatever lies there goes, a folder with all below it.

@@ -48,9 +48,7 @@ pub(crate) struct Tip {
     pub(crate) events: Vec<TipFile>,
     /// Other plain files in folders that begin with an underscore.
     pub(crate) auxiliary: Vec<TipFile>,
-    /// Those of them that were set aside.
     pub(crate) quarantined: Vec<TipFile>,
-    /// What cannot stay where it is.
     pub(crate) faults: Vec<Fault>,
     /// TreeLookup that cannot be read, and what is only told.
     pub(crate) findings: Vec<Finding>,
@@ -59,7 +57,6 @@ pub(crate) struct Tip {
 }
 
 impl Tip {
-    /// Walks the tree of a commit.
     pub(crate) fn read(repository: &Repository, tree: &Tree<'_>) -> Tip {
         let mut walk = Walk { repository, tip: Tip::default() };
         walk.top(tree);

@@ -19,7 +19,6 @@ const MOST_PATHS: usize = 1_000_000;
 /// A path in a tree, in the bytes that it has there.
 pub(crate) type TreePath = Vec<u8>;
 
-/// What a tree has at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) id: Oid,

@@ -37,7 +37,6 @@ pub struct Synced {
     pub sent: Vec<String>,
     /// How many records the remote had that the local branch lacked.
     pub received: usize,
-    /// How often it was tried.
     pub attempts: u32,
     /// Where the remote's branch is now; absent where it has none.
     pub tip: Option<String>,
@@ -77,7 +76,6 @@ pub enum SyncError {
     #[error("`{branch}` kept moving, given up after {attempts} attempts: {words}")]
     Outrun {
         branch: String,
-        /// How often it was tried.
         attempts: u32,
         /// What git said the last time.
         words: String,
@@ -89,12 +87,10 @@ pub enum SyncError {
     #[error("{}", lost_text(branch, lost, changed, *rewritten, *is_gone))]
     Lost {
         branch: String,
-        /// The paths that are gone.
         lost: Vec<String>,
         /// The paths whose content is another.
         changed: Vec<String>,
         rewritten: bool,
-        /// Whether the branch is gone altogether.
         is_gone: bool,
     },
     #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len(), "record"), quoted(paths))]

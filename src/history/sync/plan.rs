@@ -54,7 +54,6 @@ pub(crate) struct Names<'a> {
 }
 
 impl Plan {
-    /// Makes the plan.
     pub(crate) fn make(
         repository: &Repository,
         tips: Tips,

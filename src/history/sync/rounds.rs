@@ -28,10 +28,8 @@ use sprag_model::event_record::EventRecord;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{RECORD_ROOT, Run};
 
-/// How often it is tried.
 const ATTEMPTS: u32 = 20;
 
-/// How long it is tried.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long another sync of this repository is waited for.

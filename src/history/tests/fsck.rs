@@ -205,7 +205,6 @@ fn paths_that_are_one_on_some_file_systems() {
     assert_eq!(checked(&fixture).runs, RUNS as u64);
 }
 
-/// Where git keeps an object.
 fn object(fixture: &Fixture, id: &str) -> std::path::PathBuf {
     fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..])
 }
@@ -331,20 +330,6 @@ fn content_that_its_name_contradicts_is_found_and_put_right() {
 }
 
 #[test]
-fn an_event_that_is_gone_comes_back() {
-    let path = event_file().0;
-    let fixture = check(
-        |fixture| {
-            fixture.append(&[Record::from_event(&opened(1))], minute(240));
-            fixture.git(&["rm", "--quiet", &path]);
-            commit(fixture);
-        },
-        &[(Kind::Lost, &path)],
-    );
-    assert_eq!(events(&fixture), 1);
-}
-
-#[test]
 fn events_at_a_place_that_is_not_theirs() {
     let add = |path: &str, text: &str| {
         let (path, text) = (path.to_owned(), text.to_owned());
@@ -376,57 +361,6 @@ fn an_event_of_a_newer_version_is_left_alone() {
     let report = checked(&fixture);
     assert_eq!((report.status, findings(&report)), (FsckStatus::Clean, vec![(Kind::Newer, path)]), "{report:#?}");
     assert_eq!(repaired(&fixture).commit, None);
-}
-
-#[cfg(unix)]
-#[test]
-fn odd_modes_of_events() {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
-    let path = event_file().0;
-    let fixture = check(
-        |fixture| {
-            fixture.append(&[Record::from_event(&opened(1))], minute(240));
-            fs::set_permissions(fixture.root.join(&path), fs::Permissions::from_mode(0o755)).unwrap();
-            commit(fixture);
-        },
-        &[(Kind::Mode, &path)],
-    );
-    // Nothing else was wrong with it, so it stays where it is.
-    assert_eq!((events(&fixture), checked(&fixture).quarantined.len()), (1, 0));
-    let fixture = check(
-        |fixture| {
-            fs::create_dir_all(fixture.root.join(&path).parent().unwrap()).unwrap();
-            symlink("/etc/passwd", fixture.root.join(&path)).unwrap();
-            commit(fixture);
-        },
-        &[(Kind::Mode, &path)],
-    );
-    assert!(!fixture.root.join(&path).is_symlink());
-}
-
-#[test]
-fn an_event_whose_content_is_missing_is_noted_until_it_is_back() {
-    let path = event_file().0;
-    let fixture = history();
-    fixture.append(&[Record::from_event(&opened(1))], minute(240));
-    let root = checked(&fixture).root;
-    let object = fixture.object(&format!("HEAD:{path}"));
-    let bytes = fs::read(&object).unwrap();
-    fs::remove_file(&object).unwrap();
-    let report = checked(&fixture);
-    assert_eq!((report.status, findings(&report)), (FsckStatus::Damaged, vec![(Kind::Unreadable, path.clone())]));
-    // All runs can be read, so their root is known all the same.
-    assert_eq!((report.runs, report.root), (RUNS as u64, root));
-    // Nor has the working tree the bytes.
-    fs::remove_file(fixture.root.join(&path)).unwrap();
-    assert!(repaired(&fixture).steps[0].contains("could not be read"));
-    let report = checked(&fixture);
-    assert_eq!((report.status, events(&fixture)), (FsckStatus::Warnings, 0), "{report:#?}");
-    fs::create_dir_all(object.parent().unwrap()).unwrap();
-    fs::write(&object, bytes).unwrap();
-    assert_eq!(findings(&checked(&fixture))[0], (Kind::Lost, path));
-    repaired(&fixture);
-    assert_eq!((events(&fixture), checked(&fixture).root, fixture.status()), (1, root, String::new()));
 }
 
 // What was set aside is held to as what was recorded is.

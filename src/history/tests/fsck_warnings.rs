@@ -173,7 +173,6 @@ fn flip(bytes: &mut [u8], seed: u64) {
     bytes[bit / 8] ^= 1 << (bit % 8);
 }
 
-/// The records of this project, and of the tests.
 fn records() -> Vec<(String, Vec<u8>)> {
     let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut found = Vec::new();

@@ -1,18 +1,11 @@
 //! Event records: written, read back, and told from what is none.
 
-use std::sync::LazyLock;
-
-use jsonschema::Validator;
-use proptest::collection::{btree_set, vec};
-use proptest::option;
+use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::example::{opened, retracted};
 use super::*;
 use sprag_base::digest;
-
-static SCHEMA: LazyLock<Validator> =
-    LazyLock::new(|| jsonschema::validator_for(&EventRecord::schema()).expect("the schema is one"));
 
 #[test]
 fn a_record_reads_back_and_is_named_after_its_content() {
@@ -39,6 +32,34 @@ fn every_flipped_bit_is_seen() {
             damaged[position] ^= 1 << bit;
             assert!(EventRecord::from_file(&path, &damaged).is_err(), "bit {bit} of byte {position}");
         }
+    }
+}
+
+#[test]
+fn a_name_has_its_parts_or_is_none() {
+    const NAME: &str = "history/v1/_events/2026/05/e-7c1f03-opened-0123456789abcdef.json";
+    let name = EventName::parse(NAME).expect("it is a name");
+    let expected =
+        EventName { year: "2026", month: "05", event: "e-7c1f03", step: "opened", digest: "0123456789abcdef" };
+    assert_eq!((name, name.path()), (expected, NAME.to_owned()));
+    assert!(EventName::parse(&NAME.replace("opened", "merged")).is_ok(), "of a later version");
+    for (from, to) in [
+        ("v1", "v2"),
+        ("2026", "２０２６"),
+        ("/05", "/5"),
+        ("/05", "/05/06"),
+        ("e-7c1f03", "7c1f03"),
+        ("e-7c1f03", "e-7c1f0"),
+        ("e-7c1f03", "e-7C1F03"),
+        ("e-7c1f03", "e-0123456789abcdef0"),
+        ("-opened", ""),
+        ("opened", "Opened"),
+        ("opened", ""),
+        ("abcdef.", "ABCDEF."),
+        (".json", ".txt"),
+    ] {
+        let error = EventName::parse(&NAME.replace(from, to)).expect_err("it is no name");
+        assert!(error.starts_with("is not named `_events/"), "{error}");
     }
 }
 
@@ -146,7 +167,8 @@ fn what_is_too_large_is_not_read() {
 #[test]
 fn the_schema_takes_what_the_reader_takes_and_refuses_what_it_refuses() {
     let value = |record: &EventRecord| serde_json::from_slice::<Value>(&record.to_file().1).expect("a record is JSON");
-    let takes = |value: &Value| SCHEMA.is_valid(value);
+    let schema = jsonschema::validator_for(&EventRecord::schema()).expect("the schema is one");
+    let takes = |value: &Value| schema.is_valid(value);
     let first = EventRecord { last_good: None, ..opened(1) };
     for record in [opened(1), retracted(1), first] {
         assert!(takes(&value(&record)), "{record:?}");
@@ -192,66 +214,7 @@ fn the_schema_takes_what_the_reader_takes_and_refuses_what_it_refuses() {
     check("/chance", Some(json!(-0.5)));
 }
 
-prop_compose! {
-    fn member()(series in "[a-z0-9][a-z0-9-]{0,59}-[0-9a-f]{8}", before in finite(), after in finite()) -> EventMember {
-        EventMember { series, before, after }
-    }
-}
-
-fn finite() -> impl Strategy<Value = f64> {
-    any::<f64>().prop_filter("a level is finite", |value| value.is_finite())
-}
-
-fn kind() -> impl Strategy<Value = EventKind> {
-    prop_oneof![Just(EventKind::Change), Just(EventKind::Drift), Just(EventKind::Environment)]
-}
-
-fn direction() -> impl Strategy<Value = Direction> {
-    prop_oneof![Just(Direction::Worse), Just(Direction::Better), Just(Direction::Mixed)]
-}
-
-fn step() -> impl Strategy<Value = (EventStep, Option<String>)> {
-    let plain = prop_oneof![Just((EventStep::Opened, None)), Just((EventStep::Narrowed, None))];
-    prop_oneof![plain, "[ \\PC]{0,40}x".prop_map(|reason| (EventStep::Retracted, Some(reason)))]
-}
-
-prop_compose! {
-    fn record()(
-        event in "e-[0-9a-f]{6,16}",
-        (step, reason) in step(),
-        // From 1970 to the last second of 9999.
-        seconds in 0..253_402_300_800_i64,
-        kind in kind(),
-        direction in direction(),
-        machines in btree_set("[0-9a-f]{16}", 1..4),
-        last_good in option::of("[0-9a-f]{40}"),
-        suspects in ["[0-9a-f]{40}", "[0-9a-f]{40}", "[0-9a-f]{40}"],
-        members in vec(member(), 1..5),
-        chance in 0.0..=1.0,
-    ) -> EventRecord {
-        let [first_suspect, last_suspect, most_likely] = suspects;
-        let time = DateTime::from_timestamp(seconds, 0).expect("the calendar holds it");
-        let mut members = members;
-        members.sort_by(|a, b| a.series.cmp(&b.series));
-        members.dedup_by(|a, b| a.series == b.series);
-        let machines = machines.into_iter().collect();
-        EventRecord {
-            event, step, time, kind, direction, machines, last_good, first_suspect, last_suspect, most_likely, members,
-            chance, reason,
-        }
-    }
-}
-
 proptest! {
-    #[test]
-    fn every_record_reads_back_to_itself(record in record()) {
-        let (path, bytes, _) = record.to_file();
-        prop_assert_eq!(EventRecord::from_file(&path, &bytes), Ok(record.clone()));
-        let value: Value = serde_json::from_slice(&bytes).expect("a record is JSON");
-        prop_assert!(SCHEMA.is_valid(&value), "{}", value);
-        prop_assert!(EventName::parse(&path).is_ok_and(|name| name.path() == path && name.event == record.event));
-    }
-
     #[test]
     fn no_bytes_are_too_odd_to_be_told_of(bytes in vec(any::<u8>(), 0..200)) {
         prop_assert!(EventRecord::from_file("x", &bytes).is_err());

@@ -64,7 +64,6 @@ pub fn recorded() -> RecordedRun {
     recorded_as(run)
 }
 
-/// A run that was skipped, of no commit.
 pub fn skipped() -> RecordedRun {
     let run = Run {
         suite: "gpu".to_owned(),
@@ -78,7 +77,6 @@ pub fn skipped() -> RecordedRun {
     recorded_as(run)
 }
 
-/// The run as it lies in a history.
 pub fn recorded_as(run: Run) -> RecordedRun {
     let (id, path, _) = run.to_record();
     RecordedRun { path, id, run }

@@ -20,7 +20,6 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// The word for all that an event moved.
     pub const EVENT: &'static str = "event";
 
     /// Reads `event`, a part of `benchmark metric`, or either of them with ` on MACHINE` after it; absent where it says nothing.

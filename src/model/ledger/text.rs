@@ -2,6 +2,7 @@
 
 use super::scope::Scope;
 use super::{Acceptance, Terms, Waiver};
+use sprag_base::digest::is_hex;
 
 /// The most characters that a reason may have.
 pub const MOST_REASON: usize = 1000;
@@ -105,10 +106,6 @@ fn text_fault(text: &str, most: usize) -> Option<String> {
     }
     let length = text.chars().count();
     (length > most).then(|| format!("has {length} characters, {most} are allowed"))
-}
-
-fn is_hex(text: &str, length: std::ops::RangeInclusive<usize>) -> bool {
-    length.contains(&text.len()) && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// A text as a basic string of TOML 1.0.

@@ -4,25 +4,27 @@
 //! version that can hold it, so one of version 1 reads back to the same bytes.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
 
 use chrono::{DateTime, Datelike, Utc};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::error::{RecordError, SCHEMA_VERSION, YEARS};
-use super::interner::{Identity, Interner};
-use super::text::Text;
-use crate::benchmark::{Attributes, Benchmark, MAX_WORD, Parity};
+use crate::benchmark::{Attributes, Benchmark, BenchmarkError, MAX_WORD, Parity};
 use crate::commit::Commit;
 use crate::environment::{Environment, Machine};
 use crate::metric::{Better, Metric, RATIO};
+use crate::record::{RecordError, SCHEMA_VERSION, YEARS};
 use crate::run::{Quality, Run, RunStatus};
 use crate::sample::{Estimate, Measurement, Role};
 use crate::schema::{self, patterns};
 use crate::shard::SHARD;
 use crate::unit::Unit;
+use sprag_base::digest::is_hex;
 
 /// A run: one suite on one commit, machine and time.
 #[derive(JsonSchema, Serialize, Deserialize)]
@@ -115,7 +117,6 @@ fn twice(measurements: &[Measurement]) -> Option<&Benchmark> {
     measurements.iter().map(|measurement| &*measurement.benchmark).find(|benchmark| !seen.insert(*benchmark))
 }
 
-/// The lowest version that can hold a run.
 pub(super) fn lowest_version(run: &Run) -> u64 {
     let newer = |estimate: &Estimate| estimate.min.is_some() || estimate.detectable.is_some();
     let needs_2 = |one: &Measurement| !one.role.is_tracked() || one.estimates.iter().any(newer);
@@ -313,15 +314,13 @@ fn is_device(word: &str) -> bool {
 }
 
 fn check_hex(field: &'static str, text: &str, length: usize) -> Result<(), RecordError> {
-    let fine = |c: char| matches!(c, '0'..='9' | 'a'..='f');
-    if text.len() != length || !text.chars().all(fine) {
+    if !is_hex(text, length..=length) {
         let reason = format!("`{}`, which is not {length} lower-case hexadecimal digits", text.escape_debug());
         return Err(RecordError::Field { field, reason });
     }
     Ok(())
 }
 
-/// The schema of records of that version, where there is one.
 pub fn schema(version: u64) -> Option<Value> {
     match version {
         1 => Some(schema::frozen(include_str!("../../../schemas/run-1.json"))),
@@ -357,12 +356,119 @@ fn reasoned() -> Value {
     })
 }
 
+// Benchmarks that are checked and made once: a history names the same hundred of them ten thousand times.
+
+/// Benchmarks whose parts were found to make their id.
+#[derive(Default)]
+pub(super) struct Interner {
+    /// With their ids, in the order in which they were met.
+    all: Vec<(String, Arc<Benchmark>)>,
+    places: HashMap<String, usize>,
+    /// The place after the last one that was asked for: runs of a suite list their benchmarks in one order.
+    next: usize,
+}
+
+/// The parts of a benchmark as a record has them.
+struct Identity<'r> {
+    suite: &'r str,
+    name: &'r str,
+    params: &'r BTreeMap<Text<'r>, Text<'r>>,
+    variant: &'r str,
+    version: u32,
+}
+
+impl Interner {
+    fn get(&mut self, id: &str) -> Option<&Arc<Benchmark>> {
+        let is_next = self.all.get(self.next).is_some_and(|(one, _)| one == id);
+        let place = if is_next { self.next } else { *self.places.get(id)? };
+        self.next = place + 1;
+        self.all.get(place).map(|(_, benchmark)| benchmark)
+    }
+
+    /// The benchmark of these parts, which must be fit to be one and make that id.
+    fn intern(&mut self, id: &str, identity: &Identity<'_>) -> Result<Arc<Benchmark>, String> {
+        if let Some(benchmark) = self.get(id).filter(|benchmark| identity.is(benchmark)) {
+            return Ok(Arc::clone(benchmark));
+        }
+        let benchmark = identity.benchmark();
+        benchmark.check().map_err(|error: BenchmarkError| error.to_string())?;
+        if benchmark.id() != id {
+            return Err(format!("its parts make `{}`", benchmark.id()));
+        }
+        let benchmark = Arc::new(benchmark);
+        self.places.insert(id.to_owned(), self.all.len());
+        self.all.push((id.to_owned(), Arc::clone(&benchmark)));
+        Ok(benchmark)
+    }
+}
+
+impl Identity<'_> {
+    fn is(&self, benchmark: &Benchmark) -> bool {
+        let pairs = benchmark.params.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        self.version == benchmark.version
+            && self.name == benchmark.name
+            && self.variant == benchmark.variant
+            && self.suite == benchmark.suite
+            && self.params.iter().map(|(key, value)| (key.as_str(), value.as_str())).eq(pairs)
+    }
+
+    fn benchmark(&self) -> Benchmark {
+        let owned = |text: &Text<'_>| text.as_str().to_owned();
+        Benchmark {
+            suite: self.suite.to_owned(),
+            name: self.name.to_owned(),
+            params: self.params.iter().map(|(key, value)| (owned(key), owned(value))).collect(),
+            variant: self.variant.to_owned(),
+            version: self.version,
+        }
+    }
+}
+
+// A text that is borrowed from the JSON it stands in, where it stands there as it is.
+
+/// Within maps and lists serde copies every text; this one it need not.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+struct Text<'a>(Cow<'a, str>);
+
+impl<'a> Text<'a> {
+    fn borrowed(text: &'a str) -> Text<'a> {
+        Text(Cow::Borrowed(text))
+    }
+
+    fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text<'a>, D::Error> {
+        deserializer.deserialize_str(Seed).map(Text)
+    }
+}
+
+struct Seed;
+
+impl<'de> Visitor<'de> for Seed {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::flat::example::{recorded, skipped};
-    use crate::run::Run;
-    use crate::sample::Role;
 
     fn value(run: &Run) -> Value {
         serde_json::from_slice(&run.to_record().2).expect("a record is JSON")

@@ -1,13 +1,24 @@
-//! The tables, column by column.
+//! Runs as flat rows: the tables that `sprag export` writes, as data.
+//!
+//! A [`Row`] is one benchmark of one run, or one metric of it, or a run that holds no benchmark. A [`Column`] names one
+//! fact of a row, says what it means, and reads it off. The three tables ([`BENCHMARKS`], [`SAMPLES`] and [`VALUES`])
+//! are lists of columns, so that Parquet, CSV, JSON Lines, their schema and their documentation cannot part ways.
 
-use super::column::Kind::{Flag, Integer, Number, Numbers, Small, Text, Time};
-use super::facts::{
-    attribute, backend, benchmark, commit, device, estimate, integer_parameter, peak_memory, shape, share, throughput,
-    time,
-};
-use super::{Cell, Column, Kind, Row};
-use crate::metric::{Better, RATIO};
+#[doc(hidden)]
+pub mod example;
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, Utc};
+
+use crate::benchmark::Benchmark;
+use crate::commit::Commit;
+use crate::metric::{Better, Metric, PEAK_MEMORY, RATIO, TIME};
+use crate::run::{RecordedRun, RunStatus};
+use crate::sample::{Estimate, Measurement};
 use crate::series::Series;
+use crate::unit::Unit;
+use Kind::{Flag, Integer, Number, Numbers, Small, Text, Time};
 
 /// The version of the rows: raised when a column goes or changes its meaning, not when one is added.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -15,7 +26,6 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// A table: its name and its columns, in groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Its name, such as `benchmarks`.
     pub name: &'static str,
     groups: &'static [&'static [Column]],
 }
@@ -42,7 +52,6 @@ const fn given(name: &'static str, kind: Kind, meaning: &'static str, cell: Read
     Column { name, kind, is_given: true, meaning, cell }
 }
 
-/// A column that may be empty.
 const fn column(name: &'static str, kind: Kind, meaning: &'static str, cell: Reader) -> Column {
     Column { name, kind, is_given: false, meaning, cell }
 }
@@ -221,15 +230,207 @@ const VALUE: &[Column] = &[
     }),
 ];
 
+// A column: one fact of a row.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    /// A whole number of 32 bits, signed.
+    Small,
+    /// A whole number of 64 bits, signed.
+    Integer,
+    Number,
+    /// A moment, to the microsecond, in UTC.
+    Time,
+    Flag,
+    Numbers,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell<'a> {
+    Absent,
+    Text(Cow<'a, str>),
+    /// Of [`Kind::Small`] or [`Kind::Integer`].
+    Integer(i64),
+    /// Of [`Kind::Number`]; finite.
+    Number(f64),
+    Time(DateTime<Utc>),
+    Flag(bool),
+    /// Of [`Kind::Numbers`]; finite.
+    Numbers(&'a [f64]),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub is_given: bool,
+    pub meaning: &'static str,
+    pub cell: for<'a> fn(&Row<'a>) -> Cell<'a>,
+}
+
+impl<'a> Cell<'a> {
+    fn text(text: Option<&'a str>) -> Cell<'a> {
+        text.map_or(Cell::Absent, |text| Cell::Text(Cow::Borrowed(text)))
+    }
+
+    fn owned(text: Option<String>) -> Cell<'a> {
+        text.map_or(Cell::Absent, |text| Cell::Text(Cow::Owned(text)))
+    }
+
+    fn number(number: Option<f64>) -> Cell<'a> {
+        number.map_or(Cell::Absent, Cell::Number)
+    }
+
+    fn integer<T: TryInto<i64>>(number: Option<T>) -> Cell<'a> {
+        number.and_then(|number| number.try_into().ok()).map_or(Cell::Absent, Cell::Integer)
+    }
+}
+
+// What a row is of.
+
+/// A benchmark of a run, a metric of it, or a run without any.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    pub recorded: &'a RecordedRun,
+    /// The benchmark; absent where the run holds none.
+    pub measurement: Option<&'a Measurement>,
+    /// The metric; absent where the row is of a whole benchmark or of one that has none.
+    pub estimate: Option<&'a Estimate>,
+}
+
+/// One row a benchmark, in the order of the run; one row for a run that holds none.
+pub fn benchmark_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
+    let row = |measurement| Row { recorded, measurement, estimate: None };
+    if recorded.run.measurements.is_empty() {
+        return vec![row(None)];
+    }
+    recorded.run.measurements.iter().map(|measurement| row(Some(measurement))).collect()
+}
+
+/// One row a benchmark and metric, in the order of the run; one row for a benchmark that has no numbers, and for a run
+/// that holds no benchmark.
+pub fn value_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
+    let rows = benchmark_rows(recorded).into_iter().flat_map(|row| {
+        let estimates = row.measurement.filter(|_| row.is_usable()).map_or(&[][..], |one| &one.estimates);
+        let without = estimates.is_empty().then_some(row);
+        estimates.iter().map(move |estimate| Row { estimate: Some(estimate), ..row }).chain(without)
+    });
+    rows.collect()
+}
+
+impl<'a> Row<'a> {
+    /// Whether its numbers mean something: the benchmark ran, and computed what it should.
+    pub fn is_usable(&self) -> bool {
+        self.measurement.is_some_and(Measurement::is_usable)
+    }
+
+    /// The status of the benchmark, or of a run that holds none.
+    fn status(&self) -> RunStatus {
+        match self.measurement {
+            None => self.recorded.run.status,
+            Some(_) if self.is_usable() => RunStatus::Ok,
+            Some(one) if one.skipped().is_some() => RunStatus::Skipped,
+            Some(_) => RunStatus::Failed,
+        }
+    }
+
+    fn reason(&self) -> Option<&'a str> {
+        match self.measurement {
+            None => self.recorded.run.reason.as_deref(),
+            Some(_) if self.is_usable() => None,
+            Some(one) => one.skipped().or(one.failed()),
+        }
+    }
+
+    /// The estimate that stands in for the named metric in a row of a whole benchmark.
+    fn valid_estimate(&self, metric: &str) -> Option<&'a Estimate> {
+        self.measurement.filter(|_| self.is_usable())?.estimate(metric)
+    }
+
+    fn first_estimate(&self, is_wanted: impl Fn(&Metric) -> bool) -> Option<&'a Estimate> {
+        self.measurement.filter(|_| self.is_usable())?.estimates.iter().find(|one| is_wanted(&one.metric))
+    }
+}
+
+// What columns read off a row, where that takes more than a field.
+
+fn commit<'a>(row: &Row<'a>) -> Option<&'a Commit> {
+    row.recorded.run.commit.as_ref()
+}
+
+fn benchmark<'a>(row: &Row<'a>) -> Option<&'a Benchmark> {
+    row.measurement.map(|one| &*one.benchmark)
+}
+
+fn attribute<'a>(row: &Row<'a>, name: &str) -> Option<&'a str> {
+    row.measurement?.attributes.get(name).map(String::as_str)
+}
+
+/// What measured it. A GPU suite records its compiler and a TensorRT suite its version; of the others only our own CPU
+/// kernels have a class.
+fn backend(row: &Row<'_>) -> Option<&'static str> {
+    let facts = &row.recorded.run.environment.facts;
+    if facts.contains_key("tensorrt") {
+        Some("tensorrt")
+    } else if facts.contains_key("nvrtc") {
+        Some("cuda")
+    } else {
+        attribute(row, "class").map(|_| "cpu")
+    }
+}
+
+/// The model of what it ran on: the class of a machine names its GPU where a suite runs on one.
+fn device<'a>(row: &Row<'a>) -> &'a str {
+    let run = &row.recorded.run;
+    let cpu = run.environment.facts.get("cpu_model").filter(|_| !matches!(backend(row), Some("cuda" | "tensorrt")));
+    cpu.unwrap_or(&run.machine.class)
+}
+
+/// All parameters as `k=v`, joined by commas.
+fn shape(row: &Row<'_>) -> Option<String> {
+    let text = benchmark(row)?.params_text();
+    (!text.is_empty()).then(|| text.trim_matches(['{', '}']).to_owned())
+}
+
+/// A parameter that is a whole number of 32 bits.
+fn integer_parameter<'a>(row: &Row<'a>, name: &str) -> Cell<'a> {
+    let number = benchmark(row).and_then(|one| one.params.get(name)?.parse::<i32>().ok());
+    Cell::integer(number)
+}
+
+/// The time, where it is in seconds.
+fn time<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
+    row.valid_estimate(TIME).filter(|one| one.metric.unit == Unit::Second)
+}
+
+fn throughput<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
+    row.first_estimate(|metric| metric.unit == Unit::PerSecond && metric.better == Better::Higher)
+}
+
+/// Working memory in whole bytes.
+fn peak_memory(row: &Row<'_>) -> Option<i64> {
+    let bytes = row.valid_estimate(PEAK_MEMORY).filter(|one| one.metric.unit == Unit::Byte)?.value.round();
+    // Beyond 2^53 a float counts no single bytes any more.
+    (0.0..=9_007_199_254_740_992.0).contains(&bytes).then_some(bytes as i64)
+}
+
+/// The share of samples during which the thread was kept from running.
+fn share(row: &Row<'_>) -> Option<f64> {
+    attribute(row, "preempted_share")?.parse().ok().filter(|share: &f64| share.is_finite())
+}
+
+fn estimate<'a>(row: &Row<'a>, number: impl Fn(&Estimate) -> Option<f64>) -> Cell<'a> {
+    Cell::number(row.estimate.and_then(number))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::example::{recorded, skipped};
     use super::*;
-    use crate::flat::example::{recorded, skipped};
-    use crate::flat::{benchmark_rows, value_rows};
 
-    /// The cell of a column in words.
     fn cell(table: Table, row: &Row<'_>, name: &str) -> String {
         let column = table.columns().find(|column| column.name == name).expect("the table has the column");
         match (column.cell)(row) {
