@@ -11,9 +11,8 @@ const pointsAt = (data, series, number) => {
   chunk.places ??= new Map(chunk.groups.map((group) => [group.suite + "\n" + group.machine, group]));
   const offset = number - chunk.number * data.chunk;
   const group = chunk.places.get(series.suite + "\n" + series.machine);
-  const key = group && [series.id.slice(-8), series.id].find((one) => Object.hasOwn(group.series, one));
-  if (!key) return [];
-  const [exponent, medians, down, up] = group.series[key];
+  if (!group || !Object.hasOwn(group.series, series.id)) return [];
+  const [exponent, medians, down, up] = group.series[series.id];
   const points = [];
   const real = (whole) => Number(`${whole}e${exponent}`);
   for (let column = group.at.indexOf(offset); column >= 0 && group.at[column] === offset; column += 1) {
@@ -168,7 +167,7 @@ const bannersOf = (data, judged) => {
     ]);
 };
 
-// The geometric mean and its interval, as src/report/compare/mean.rs has them.
+// The geometric mean and its interval, as src/report/compare/table.rs has them.
 const unchangedOf = ({ deviation }, { a, b }) => {
   const noise = 1.959964 * Math.SQRT2 * deviation, moved = a.value === b.value ? 0 : Math.log(b.value / a.value);
   return deviation === null || Number.isNaN(moved) ? null : [Math.max(0, noise - moved), Math.max(0, noise + moved)];
@@ -190,7 +189,7 @@ const meanOf = (judged) => {
   return { mean: percent(Math.expm1(log)), interval };
 };
 
-// The changes on one scale, as src/report/compare/drawn.rs has it.
+// The changes on one scale, as src/report/compare/words.rs has it.
 const SPANS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 const drawOn = (rows) => {
   const sizes = rows.map(({ drawn }) => Math.max(...drawn.ends.map(Math.abs))).sort((a, b) => a - b);
@@ -325,7 +324,7 @@ function summaryTable({ summary, words }) {
 let svgSpace;
 const SVG = () => (svgSpace ??= new DOMParser().parseFromString("<svg></svg>", "text/html").querySelector("svg").namespaceURI);
 
-// The interval of a change, as src/report/chart/range.rs draws it.
+// The interval of a change, as src/report/chart/bar.rs draws it.
 function rangeOfRow({ places, kind }) {
   const [band, low, change, high, beyond] = places.map((place, i) => (i < 4 ? place / 10 : place));
   const draw = (tag, attributes) => {

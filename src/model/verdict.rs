@@ -1,5 +1,8 @@
 //! What a rule says about one metric, and how many verdicts of each kind there are.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::ledger::answer::Answer;
 use super::metric::Metric;
 
@@ -122,14 +125,14 @@ impl Comparison {
     }
 }
 
-/// How many verdicts of each kind there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How many verdicts of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Counts {
     pub unchanged: usize,
     pub improved: usize,
-    /// [`Verdict::Regressed`], and not accepted.
+    /// Without those that the ledger accepts.
     pub regressed: usize,
-    /// [`Verdict::Regressed`], and accepted by the ledger.
+    /// Regressed, and accepted by the ledger.
     pub accepted: usize,
     pub inconclusive: usize,
     pub not_comparable: usize,

@@ -114,10 +114,10 @@ fn a_hostile_reason_does_nothing_anywhere() {
     let gate = accepting(Some(answer(Standing::Accepted, example::HOSTILE)));
     let github = gate::gate_commands(&gate);
     assert_eq!(github.lines().count(), 1, "{github}");
-    for text in [github, gate::gate_markdown(&gate), gate::gate_junit(&gate)] {
+    for text in [github, gate::gate_markdown(&gate, false), gate::gate_junit(&gate)] {
         assert!(!text.contains('\u{202e}') && !text.contains('\u{1b}') && !text.contains("\n::error::gone"), "{text}");
     }
-    assert!(!gate::gate_markdown(&gate).contains("<script") && !gate::gate_junit(&gate).contains("<script"));
+    assert!(!gate::gate_markdown(&gate, false).contains("<script") && !gate::gate_junit(&gate).contains("<script"));
     serde_json::from_str::<serde_json::Value>(&gate::gate_sarif(&gate)).expect("it is JSON");
 }
 
@@ -136,7 +136,7 @@ fn every_report_of_a_gate_shows_the_figure_and_that_it_is_accepted() {
     assert_eq!(gate.counts(), Counts { accepted: 1, ..Counts::default() });
     assert_eq!((gate.counts().judged(), gate.counts().words()), (1, "1 accepted".to_owned()));
     let words = "accepted by Ada until 2026-12-31 (ledger/2026.toml:3: It saves memory.)";
-    let markdown = gate::gate_markdown(&gate).replace(NARROW, " ");
+    let markdown = gate::gate_markdown(&gate, false).replace(NARROW, " ");
     assert!(markdown.contains("### ✓ sprag check: pass; 1 accepted"), "{markdown}");
     assert!(
         markdown.contains("**▲ slower**, ◆ accepted; accepted by Ada") && markdown.contains("+8.1 %"),
@@ -152,7 +152,7 @@ fn every_report_of_a_gate_shows_the_figure_and_that_it_is_accepted() {
         github.starts_with("::notice title=sprag%3A accepted%3A cpu/a @fast time::accepted by Ada until"),
         "{github}"
     );
-    let json: serde_json::Value = serde_json::from_str(&gate::gate_json(&gate)).expect("it is JSON");
+    let json: serde_json::Value = serde_json::from_str(&gate::gate_json(&gate, false)).expect("it is JSON");
     let one = &json["suites"][0]["comparisons"][0];
     assert_eq!((&one["verdict"], &one["ledger"]["standing"]), (&"regressed".into(), &"accepted".into()));
     assert_eq!((&json["counts"]["accepted"], &json["counts"]["regressed"]), (&1.into(), &0.into()));
@@ -168,7 +168,7 @@ fn what_is_not_accepted_fails_and_says_why() {
     ] {
         let gate = accepting(Some(answer(state, "It saves memory.")));
         assert_eq!((gate.counts().failing(), gate.outcome), (1, Outcome::Fail), "{words}");
-        for report in [gate::gate_markdown(&gate), gate::gate_junit(&gate), gate::gate_commands(&gate)] {
+        for report in [gate::gate_markdown(&gate, false), gate::gate_junit(&gate), gate::gate_commands(&gate)] {
             assert!(report.contains(words), "{words}: {report}");
         }
         assert!(!Mark::of_answer(&answer(state, "x")).word.is_empty());

@@ -58,8 +58,8 @@ impl ReportFormat {
 
     fn text(self, gate: &Gate) -> String {
         match self {
-            ReportFormat::Json => gate::gate_json(gate),
-            ReportFormat::Markdown => gate::gate_markdown(gate),
+            ReportFormat::Json => gate::gate_json(gate, false),
+            ReportFormat::Markdown => gate::gate_markdown(gate, false),
             ReportFormat::Junit => gate::gate_junit(gate),
             ReportFormat::Sarif => gate::gate_sarif(gate),
             ReportFormat::Github => gate::gate_commands(gate),
@@ -162,10 +162,8 @@ pub fn conclude(
     let printed = match (request.print, request.only_changed) {
         // A report stands there alone.
         _ if own_stdout(reports) => String::new(),
-        (PrintFormat::Json, true) => gate::changed_json(gate),
-        (PrintFormat::Json, false) => gate::gate_json(gate),
-        (PrintFormat::Markdown, true) => gate::changed_markdown(gate),
-        (PrintFormat::Markdown, false) => gate::gate_markdown(gate),
+        (PrintFormat::Json, only_changed) => gate::gate_json(gate, only_changed),
+        (PrintFormat::Markdown, only_changed) => gate::gate_markdown(gate, only_changed),
         (PrintFormat::Table, _) => text.to_owned(),
     };
     out.write_all(printed.as_bytes())?;
@@ -289,14 +287,14 @@ mod tests {
         let mut out = Vec::new();
         write_reports(folder.path(), &reports, &gate, Some(&page), &mut out).expect("all can be written");
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it was written");
-        assert_eq!(read("a.json"), gate::gate_json(&gate));
-        assert_eq!(read("a.md"), gate::gate_markdown(&gate));
+        assert_eq!(read("a.json"), gate::gate_json(&gate, false));
+        assert_eq!(read("a.md"), gate::gate_markdown(&gate, false));
         assert_eq!(read("b/a.xml"), gate::gate_junit(&gate));
         assert_eq!(read("a.sarif"), gate::gate_sarif(&gate));
         assert_eq!(String::from_utf8(out).expect("it is text"), gate::gate_commands(&gate));
         assert_eq!((read("s"), read("t")), (summary::summary(&gate), summary::trend(&gate, clock::now())));
-        assert_eq!(read("step"), format!("before\n{}", gate::gate_markdown(&gate)));
+        assert_eq!(read("step"), format!("before\n{}", gate::gate_markdown(&gate, false)));
         write_reports(folder.path(), &reports[7..], &gate, None, &mut Vec::new()).expect("it can be written");
-        assert_eq!(read("step"), gate::gate_markdown(&gate));
+        assert_eq!(read("step"), gate::gate_markdown(&gate, false));
     }
 }

@@ -1,4 +1,4 @@
-//! Ranges and ticks of an axis.
+//! Axes: what they span, where a value lies on them, and their ticks.
 
 use sprag_base::stats::describe;
 
@@ -10,6 +10,37 @@ const NARROWEST: f64 = 0.04;
 
 /// The scatter that stays inside: this many times the spread around the running median.
 const SCATTER: f64 = 1.5;
+
+/// Maps a range of values to coordinates in tenths of a unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    values: (f64, f64),
+    coordinates: (i32, i32),
+}
+
+impl Axis {
+    /// From the first value at the first coordinate to the last at the last; coordinates are given in units.
+    pub(super) fn new(values: (f64, f64), (from, to): (i32, i32)) -> Axis {
+        Axis { values, coordinates: (10 * from, 10 * to) }
+    }
+
+    pub(super) fn at(&self, value: f64) -> i32 {
+        let (first, last) = self.coordinates;
+        let share = (value - self.values.0) / (self.values.1 - self.values.0);
+        // Towards the first coordinate, but for what rounding made.
+        match f64::from(last - first) * share {
+            _ if share.is_infinite() => {
+                if share > 0.0 {
+                    last
+                } else {
+                    first
+                }
+            }
+            length if last > first => first + (length + 1e-3).floor() as i32,
+            length => first + (length - 1e-3).ceil() as i32,
+        }
+    }
+}
 
 /// The range of values to show. A single value far from its neighbours does not widen it, a level that holds for
 /// two runs does, and so does the newest value. `also` is shown as well where it does not squeeze the rest.

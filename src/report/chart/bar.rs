@@ -1,31 +1,42 @@
-//! A bar: a share of a whole, in a table cell.
+//! Pictures in a table cell: a bar for a share, and the interval of a change on a scale that all rows of the table share.
 
-use plotters::prelude::*;
-
-use super::backend::{SUBPIXELS, Svg};
-use super::ink::Ink;
-use super::plot::Drawn;
+use super::svg::{Svg, rectangle};
 
 const WIDTH: i32 = 110;
-const HEIGHT: i32 = 14;
 
-/// The bar of a share from 0 to 1 as SVG; that of the row in question stands out. The cell beside it has the figure.
+/// The bar of a share from 0 to 1; that of the row in question stands out. The cell next to it has the figure.
 pub fn draw(share: f64, stands_out: bool, label: &str) -> String {
-    let mut svg = Svg::new(WIDTH, HEIGHT);
-    picture(share, stands_out, &mut svg).expect("the backend writes to a String, which cannot fail");
+    let mut svg = Svg::new(WIDTH, 14);
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    let length = (f64::from(10 * WIDTH) * share).round() as i32;
+    svg.area("bar track", rectangle((0, 10 * WIDTH), (30, 110)));
+    svg.area(if stands_out { "bar worse" } else { "bar" }, rectangle((0, length), (30, 110)));
     svg.labelled("share", label)
 }
 
-fn picture(share: f64, stands_out: bool, svg: &mut Svg) -> Drawn {
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    let page = svg.into_drawing_area();
-    let bar = |right: f64, ink: Ink| {
-        let corners = [(0, 3 * SUBPIXELS), (right.round() as i32, 11 * SUBPIXELS)];
-        Rectangle::new(corners, ink.shape())
+/// Where no change lies, in tenths of a unit.
+const ZERO: i32 = 5 * WIDTH;
+
+/// A change with its interval: a band of what would not show, the interval as a line, and the change as a dot, or as a triangle at
+/// the edge where it lies beyond the scale. `places` are tenths of a unit: the end of the band, the lower end, the change, the upper
+/// end, and whether it lies below the scale (-1) or above it (1). The cells next to it say the same in words.
+pub fn interval([band, low, change, high, beyond]: [i32; 5], is_worse: Option<bool>) -> String {
+    let mut svg = Svg::new(WIDTH, 16);
+    let end = match is_worse {
+        Some(true) => "end worse",
+        Some(false) => "end better",
+        None => "end",
     };
-    let overall = f64::from(WIDTH * SUBPIXELS);
-    page.draw(&bar(overall, Ink::Track))?;
-    page.draw(&bar(overall * share, if stands_out { Ink::BarWorse } else { Ink::Bar }))
+    svg.area("band", rectangle((2 * ZERO - band, band), (10, 150)));
+    svg.stroke("axis", [(ZERO, 0), (ZERO, 160)]);
+    svg.line("base", [(low, 80), (high, 80)]);
+    if beyond == 0 {
+        svg.circle(end, (change, 80), 35);
+    } else {
+        let base = change - 60 * beyond;
+        svg.area(end, [(base, 40), (change, 80), (base, 120)]);
+    }
+    svg.hidden("range")
 }
 
 #[cfg(test)]
@@ -37,5 +48,19 @@ mod tests {
         assert!(draw(0.72, true, "72 %").contains("<path class=\"bar worse\" d=\"M0 3L79.2 3L79.2 11L0 11Z\"/>"));
         assert!(draw(f64::NAN, false, "").contains("<path class=\"bar\" d=\"M0 3L0 3L0 11L0 11Z\"/>"));
         assert!(draw(7.0, false, "").contains("M0 3L110 3L110 11"));
+    }
+
+    #[test]
+    fn an_interval_lies_on_the_scale_of_its_table() {
+        assert_eq!(
+            interval([650, 675, 800, 1050, 0], Some(true)),
+            "<svg class=\"range\" width=\"110\" height=\"16\" viewBox=\"0 0 110 16\" aria-hidden=\"true\">\
+             <path class=\"band\" d=\"M45 1L65 1L65 15L45 15Z\"/><path class=\"axis\" d=\"M55 0L55 16\"/>\
+             <path class=\"base\" d=\"M67.5 8L105 8\"/><circle class=\"end worse\" cx=\"80\" cy=\"8\" r=\"3.5\"/></svg>"
+        );
+        // What lies beyond the scale is a triangle at its edge.
+        let svg = interval([550, 50, 50, 50, -1], Some(false));
+        assert!(svg.contains("<path class=\"end better\" d=\"M11 4L5 8L11 12Z\"/>"), "{svg}");
+        assert!(interval([550, 50, 1050, 1050, 1], None).contains("<path class=\"end\" d=\"M99 4L105 8L99 12Z\"/>"));
     }
 }

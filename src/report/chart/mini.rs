@@ -1,12 +1,7 @@
-//! A small multiple: a series around an event, as a change against the level before, on the scale of all beside it.
+//! A small multiple: a series around an event, as a change against the level before, on the scale of all next to it.
 
-use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
-
-use super::axis;
-use super::backend::{SUBPIXELS, Svg};
-use super::ink::Ink;
-use super::plot::{self, Drawn};
+use super::axis::{self, Axis};
+use super::svg::{Anchor, Svg, rectangle};
 use crate::mark::Tone;
 use crate::number::{self, NARROW};
 
@@ -33,11 +28,10 @@ pub struct Mini {
     pub at: f64,
     /// What the change of level there is put down to.
     pub tone: Tone,
-    /// What a reader who does not see it is told.
     pub label: String,
 }
 
-/// What all pictures beside one another share.
+/// What all pictures next to one another share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     pub places: (f64, f64),
@@ -57,7 +51,7 @@ pub fn scale(all: &[Mini], places: (f64, f64)) -> Scale {
     Scale { places, values }
 }
 
-/// The part of a line between two places, its ends on the line; nothing where it lies beside them.
+/// The part of a line between two places, its ends on the line; nothing where it is outside.
 fn cut([begin, end]: &[(f64, f64); 2], (first, last): (f64, f64)) -> Option<[(f64, f64); 2]> {
     let at = |place: f64| match (place.clamp(first, last), end.0 - begin.0) {
         (inside, _) if inside == begin.0 => *begin,
@@ -73,57 +67,47 @@ pub fn draw(mini: &Mini, scale: &Scale) -> String {
         return String::new();
     }
     let mut svg = Svg::new(WIDTH, HEIGHT);
-    picture(mini, scale, &mut svg).expect("the backend writes to a String, which cannot fail");
+    picture(mini, scale, &mut svg);
     svg.labelled("fill mini", &mini.label)
 }
 
-fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
+fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) {
     let (first, last) = scale.places;
     let (low, high) = scale.values;
-    let (bottom, top) = (BOTTOM * SUBPIXELS, TOP * SUBPIXELS);
-    let spec = plot::coordinates((first - 0.5, last + 0.5), scale.values, [LEFT, RIGHT, TOP, BOTTOM]);
-    let page = svg.into_drawing_area();
-    let at = |(place, value): (f64, f64)| spec.translate(&(place.clamp(first, last), value.clamp(low, high)));
-    let (from, to) = (at((mini.suspects.0, low)).0, at((mini.suspects.1, low)).0);
-    page.draw(&Polygon::new(vec![(from, top), (to, top), (to, bottom), (from, bottom)], Ink::Suspect.shape()))?;
+    let across = Axis::new((first - 0.5, last + 0.5), (LEFT, RIGHT));
+    let down = Axis::new(scale.values, (BOTTOM, TOP));
+    let x = |place: f64| across.at(place.clamp(first, last));
+    let y = |value: f64| down.at(value.clamp(low, high));
+    svg.area("suspect", rectangle((x(mini.suspects.0), x(mini.suspects.1)), (10 * TOP, 10 * BOTTOM)));
     let labels = labels(scale);
     for (value, _) in &labels {
-        let y = at((first, *value)).1;
-        page.draw(&PathElement::new(vec![(LEFT * SUBPIXELS, y), (RIGHT * SUBPIXELS, y)], Ink::Grid.shape()))?;
+        svg.stroke("grid", [(10 * LEFT, y(*value)), (10 * RIGHT, y(*value))]);
     }
     for (value, label) in labels {
-        let y = at((first, value)).1;
-        plot::text(&page, &label, ((RIGHT + 5) * SUBPIXELS, y + 4 * SUBPIXELS), HPos::Left, Ink::Label)?;
+        svg.text("", &label, (10 * (RIGHT + 5), y(value) + 40), Anchor::Start);
     }
-    let is_shown = |place: f64| (first..=last).contains(&place);
-    for dot in mini.dots.iter().filter(|dot| is_shown(dot.0)) {
-        page.draw(&Circle::new(at(*dot), 2, Ink::Dots.shape()))?;
+    for (place, value) in mini.dots.iter().filter(|(place, _)| (first..=last).contains(place)) {
+        svg.dot("dots", (x(*place), y(*value)));
     }
     let rise = match mini.tone {
-        Tone::Worse => Ink::RiseWorse,
-        Tone::Better => Ink::RiseBetter,
-        Tone::Environment => Ink::RiseEnvironment,
-        Tone::Doubt | Tone::Plain => Ink::Rise,
+        Tone::Worse | Tone::Better | Tone::Environment => format!("rise {}", mini.tone.class()),
+        Tone::Doubt | Tone::Plain => "rise".to_owned(),
     };
     // On whole units: a level that is fitted anew moves by less, and the picture stays.
-    let on_unit = |place: (f64, f64)| {
-        let (x, y) = at(place);
-        (x, (y + SUBPIXELS / 2).div_euclid(SUBPIXELS) * SUBPIXELS)
-    };
+    let on_unit = |(place, value): (f64, f64)| (x(place), (y(value) + 5).div_euclid(10) * 10);
     let mut before: Option<(f64, f64)> = None;
     for [begin, end] in mini.levels.iter().filter_map(|level| cut(level, scale.places)) {
-        page.draw(&PathElement::new(vec![on_unit(begin), on_unit(end)], Ink::Level.shape()))?;
+        svg.line("level", [on_unit(begin), on_unit(end)]);
         // Above the levels, which would hide a small change.
         if let Some((_, value)) = before {
-            let ink = if begin.0 == mini.at { rise } else { Ink::Rise };
-            page.draw(&PathElement::new(vec![on_unit((begin.0, value)), on_unit(begin)], ink.shape()))?;
+            let class = if begin.0 == mini.at { &rise } else { "rise" };
+            svg.line(class, [on_unit((begin.0, value)), on_unit(begin)]);
         }
         before = Some(end);
     }
-    Ok(())
 }
 
-/// Round changes with their labels: none, and what fits beside it.
+/// Round changes with their labels: none, and what fits next to it.
 fn labels(scale: &Scale) -> Vec<(f64, String)> {
     let (low, high) = ((scale.values.0 - 1.0) * 100.0, (scale.values.1 - 1.0) * 100.0);
     let (ticks, decimals) = axis::ticks(low, high);

@@ -1,12 +1,6 @@
 //! Roofline bars: how near kernels come to what the machine can do, a bar each over one axis from nothing to its peak.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
-
-use super::backend::{Caption, SUBPIXELS, Svg};
-use super::ink::Ink;
-use super::plot::{self, Drawn};
+use super::svg::{Anchor, Svg, rectangle};
 use crate::number::NARROW;
 use crate::text::shortened;
 
@@ -25,14 +19,14 @@ const NAME: usize = 44;
 /// The quarters of the axis, in percent.
 const QUARTERS: [i32; 5] = [0, 25, 50, 75, 100];
 
-/// Kernels beside one another.
+/// Kernels under one another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roofline {
     /// The start of the ids in the picture; unique in the page.
     pub id: String,
     /// What the picture shows.
     pub title: String,
-    /// What is to be seen. The table beside it has the figures.
+    /// What is to be seen. The table next to it has the figures.
     pub description: String,
     pub bars: Vec<Bar>,
 }
@@ -53,46 +47,31 @@ pub struct Bar {
 pub fn draw(roofline: &Roofline) -> String {
     let Ok(rows @ 1..) = i32::try_from(roofline.bars.len()) else { return String::new() };
     let mut svg = Svg::new(WIDTH, rows * ROW + FOOT);
-    picture(roofline, rows, &mut svg).expect("the backend writes to a String, which cannot fail");
-    let caption = Caption { id: &roofline.id, title: &roofline.title, description: &roofline.description };
-    svg.captioned("fill dist", &caption)
-}
-
-fn picture(roofline: &Roofline, rows: i32, svg: &mut Svg) -> Drawn {
-    let page = svg.into_drawing_area();
-    let bar = |top: i32, right: i32, ink: Ink| {
-        let corners = [(0, top), (right, top), (right, top + 10), (0, top + 10)];
-        page.draw(&Polygon::new(corners.map(|(x, y)| (x, y * SUBPIXELS)).to_vec(), ink.shape()))
-    };
     for (one, top) in roofline.bars.iter().zip((0..).map(|row| row * ROW)) {
-        words(&page, &named(one), (0, top + 14), HPos::Left, Ink::Label)?;
-        words(&page, &one.figure, (WIDTH, top + 14), HPos::Right, Ink::Strong)?;
+        svg.text("", &named(one), (0, 10 * (top + 14)), Anchor::Start);
+        svg.text("halo strong", &one.figure, (10 * WIDTH, 10 * (top + 14)), Anchor::End);
         let share = if one.share.is_finite() { one.share.clamp(0.0, 1.0) } else { 0.0 };
-        bar(top + 20, WIDTH * SUBPIXELS, Ink::Track)?;
-        bar(top + 20, (share * f64::from(WIDTH * SUBPIXELS)).round() as i32, Ink::Bar)?;
+        let down = (10 * (top + 20), 10 * (top + 30));
+        svg.area("bar track", rectangle((0, 10 * WIDTH), down));
+        svg.area("bar", rectangle((0, (share * f64::from(10 * WIDTH)).round() as i32), down));
     }
     let bottom = rows * ROW;
     for percent in QUARTERS {
-        let x = WIDTH * percent / 100;
-        let ticks = vec![(x * SUBPIXELS, (bottom - 2) * SUBPIXELS), (x * SUBPIXELS, (bottom + 3) * SUBPIXELS)];
-        page.draw(&PathElement::new(ticks, Ink::Axis.shape()))?;
+        let x = WIDTH * percent / 10;
+        svg.stroke("axis", [(x, 10 * (bottom - 2)), (x, 10 * (bottom + 3))]);
         let anchor = match percent {
-            0 => HPos::Left,
-            100 => HPos::Right,
-            _ => HPos::Center,
+            0 => Anchor::Start,
+            100 => Anchor::End,
+            _ => Anchor::Middle,
         };
-        words(&page, &format!("{percent}{NARROW}%"), (x, bottom + 16), anchor, Ink::Label)?;
+        svg.text("", &format!("{percent}{NARROW}%"), (x, 10 * (bottom + 16)), anchor);
     }
-    Ok(())
+    svg.captioned("fill dist", [&roofline.id, &roofline.title, &roofline.description])
 }
 
 fn named(bar: &Bar) -> String {
     let name = shortened(&bar.name, NAME);
     if bar.limit.is_empty() { name } else { format!("{name}, {}", shortened(&bar.limit, NAME / 3)) }
-}
-
-fn words(page: &DrawingArea<&mut Svg, Shift>, words: &str, (x, y): (i32, i32), anchor: HPos, ink: Ink) -> Drawn {
-    plot::text(page, words, (x * SUBPIXELS, y * SUBPIXELS), anchor, ink)
 }
 
 #[cfg(test)]

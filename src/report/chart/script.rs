@@ -59,17 +59,10 @@ fn flags(flags: &[Flag]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::trend::{Dot, Fitted, Line, Turn};
+    use crate::chart::trend::{Fitted, Line, Turn, example};
     use crate::mark::Tone;
-    use sprag_model::unit::Unit;
 
     fn trend(values: &[f64]) -> Trend {
-        let dot = |(place, value): (usize, &f64)| Dot {
-            place: place as f64 + if place > 2 { 5.5 } else { 0.0 },
-            value: *value,
-            interval: None,
-            commit: format!("{place}a3f19c2b01d4").into(),
-        };
         let turn = Turn {
             number: 1,
             tone: Tone::Worse,
@@ -77,26 +70,17 @@ mod tests {
             values: (1e-3, 1.1e-3),
             words: "+10.0\u{202f}%".into(),
         };
-        Trend {
-            id: "trend".into(),
-            title: String::new(),
-            description: String::new(),
-            scale: Unit::Second.scale(1e-3),
-            dots: values.iter().enumerate().map(dot).collect(),
-            fit: Some(Fitted {
-                lines: vec![Line { places: (0.0, 1.5), values: (1e-3, 1e-3) }],
-                turns: vec![turn],
-                suspects: vec![(0.5, 1.5)],
-                newest: String::new(),
-            }),
-            baseline: Some(1.0 / 3.0),
-            limit: None,
-            releases: vec![Flag { place: 1.0, label: "</script><!--\u{202e}\n".into() }],
-            environments: Vec::new(),
-            dates: Vec::new(),
-            processes: None,
+        let fit = Fitted {
+            lines: vec![Line { places: (0.0, 1.5), values: (1e-3, 1e-3) }],
+            turns: vec![turn],
+            suspects: vec![(0.5, 1.5)],
             newest: String::new(),
-            tone: Tone::Plain,
+        };
+        Trend {
+            fit: Some(fit),
+            baseline: Some(1.0 / 3.0),
+            releases: vec![Flag { place: 1.0, label: "</script><!--\u{202e}\n".into() }],
+            ..example(values)
         }
     }
 
@@ -104,7 +88,7 @@ mod tests {
     fn every_run_is_in_the_data() {
         let result = data(&trend(&[1e-3, 1.01e-3, 1.01e-3, 9e-3]), false);
         let value: Value = serde_json::from_str(&result).expect("it is JSON");
-        assert_eq!(value["places"], json!([0.0, 1.0, 2.0, 8.5]));
+        assert_eq!(value["places"], json!([0.0, 1.0, 2.0, 3.0]));
         assert_eq!(value["medians"], json!([1e-3, 1.01e-3, 1.01e-3, 9e-3]));
         assert_eq!(value["lines"], json!([[0.0, 1.5, 1e-3, 1e-3]]));
         assert_eq!(value["turns"], json!([[1, "worse", 1.5, 1.5, 1e-3, 1.1e-3, "+10.0\u{202f}%"]]));
@@ -113,21 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn commits_are_named_where_the_line_does_not_tell_them() {
-        let value: Value = serde_json::from_str(&data(&trend(&[1.0, 2.0]), true)).expect("it is JSON");
-        assert_eq!(value["commits"], json!(["0a3f19c", "1a3f19c"]));
-    }
-
-    #[test]
-    fn what_each_process_measured_is_told_of_the_newest_runs() {
+    fn commits_and_processes_are_there_where_they_are_asked_for() {
         let mut trend = trend(&[1.0, 2.0, 3.0]);
         assert!(!data(&trend, false).contains("processes"));
         let values = vec![vec![1.0, 1.5].into(), vec![2.0].into()];
         trend.processes = Some(Processes { values, groups: vec![0, 1], newest: 1, apart: vec![0] });
-        let value: Value = serde_json::from_str(&data(&trend, false)).expect("it is JSON");
-        let result = &value["processes"];
-        assert_eq!(result["values"], json!([[1.0, 1.5], [2.0]]));
-        assert_eq!((&result["groups"], &result["newest"], &result["apart"]), (&json!([0, 1]), &json!(1), &json!([0])));
+        let value: Value = serde_json::from_str(&data(&trend, true)).expect("it is JSON");
+        assert_eq!(value["commits"], json!(["a3f19c2", "a3f19c2", "a3f19c2"]));
+        let expected = json!({ "values": [[1.0, 1.5], [2.0]], "groups": [0, 1], "newest": 1, "apart": [0] });
+        assert_eq!(value["processes"], expected);
     }
 
     #[test]

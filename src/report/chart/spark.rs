@@ -3,12 +3,9 @@
 
 use std::ops::Range;
 
-use plotters::prelude::*;
-
-use super::axis;
-use super::backend::Svg;
-use super::ink::Ink;
-use super::plot::{self, Drawn};
+use super::axis::{self, Axis};
+use super::svg::Svg;
+use super::trend_chart::end_class;
 use crate::mark::Tone;
 
 /// The newest values that a sparkline shows.
@@ -31,13 +28,12 @@ pub struct Spark {
     pub values: Vec<f64>,
     /// The fitted levels and ramps: the values that each spans, and where it begins and ends; none where nothing is fitted.
     pub levels: Vec<(Range<usize>, f64, f64)>,
-    /// The value they are held against.
+    /// The value they are compared with.
     pub baseline: Option<f64>,
     /// The colour of the newest.
     pub tone: Tone,
     /// The most dots under these.
     pub dots: usize,
-    /// What a reader who does not see it is told.
     pub label: String,
 }
 
@@ -48,41 +44,34 @@ pub fn draw(spark: &Spark) -> String {
     if values.is_empty() {
         return String::new();
     }
-    let mut svg = Svg::new(WIDTH, HEIGHT);
-    picture(spark, first, values, &mut svg).expect("the backend writes to a String, which cannot fail");
-    svg.labelled("spark", &spark.label)
-}
-
-fn picture(spark: &Spark, first: usize, values: &[f64], svg: &mut Svg) -> Drawn {
     let line = line(spark, first);
-    let levels = line.iter().map(|(_, value)| *value);
-    let also: Vec<f64> = levels.chain(spark.baseline).collect();
+    let also: Vec<f64> = line.iter().map(|(_, value)| *value).chain(spark.baseline).collect();
     let (low, high) = axis::robust_range(values, &also);
     let (middle, half) = (f64::midpoint(low, high), 0.5 * (high - low));
     let half = half.max(0.5 * NARROWEST * middle.abs());
     let (low, high) = (middle - half, middle + half);
-    let last = values.len() as f64 - 1.0;
-    let corners = [MARGIN, WIDTH - MARGIN, MARGIN, HEIGHT - MARGIN];
-    let spec = plot::coordinates((0.0, last.max(1.0)), (low, high), corners);
-    let area = svg.into_drawing_area().apply_coord_spec(spec);
+    let last = (values.len() as f64 - 1.0).max(1.0);
+    let across = Axis::new((0.0, last), (MARGIN, WIDTH - MARGIN));
+    let down = Axis::new((low, high), (HEIGHT - MARGIN, MARGIN));
+    let at = |(place, value): (f64, f64)| (across.at(place), down.at(value));
+    let mut svg = Svg::new(WIDTH, HEIGHT);
     if let Some(baseline) = spark.baseline.filter(|value| (low..=high).contains(value)) {
-        area.draw(&PathElement::new(vec![(0.0, baseline), (last.max(1.0), baseline)], Ink::Baseline.shape()))?;
+        svg.line("base", [at((0.0, baseline)), at((last, baseline))]);
     }
     let points: Vec<(f64, f64)> =
         values.iter().enumerate().map(|(i, value)| (i as f64, value.clamp(low, high))).collect();
     let newest = line.last().copied().unwrap_or(points[points.len() - 1]);
     if line.is_empty() {
-        area.draw(&PathElement::new(points, Ink::Trace.shape()))?;
+        svg.line("trace", points.into_iter().map(at));
     } else {
         for group in points.chunks(points.len().div_ceil(spark.dots.max(1))).take(spark.dots) {
             let median = axis::median(&group.iter().map(|(_, value)| *value).collect::<Vec<f64>>());
-            area.draw(&Circle::new((group[group.len() / 2].0, median), 10, Ink::Dots.shape()))?;
+            svg.dot("dots", at((group[group.len() / 2].0, median)));
         }
-        area.draw(&PathElement::new(line, Ink::Level.shape()))?;
+        svg.line("level", line.into_iter().map(at));
     }
-    let end = Ink::end(spark.tone);
-    area.draw(&Circle::new(newest, 24, end.shape()))?;
-    Ok(())
+    svg.circle(end_class(spark.tone), at(newest), 24);
+    svg.labelled("spark", &spark.label)
 }
 
 /// The corners of the fitted line among the values from `first` on.

@@ -1,15 +1,9 @@
-//! How some values lie: those of a level beside those of another, a dot each, with the middle half and the median.
+//! How some values lie: those of a level above those of another, a dot each, with the middle half and the median.
 
 use std::fmt;
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
-
 use super::axis;
-use super::backend::{SUBPIXELS, Svg};
-use super::ink::Ink;
-use super::plot::{self, Drawn};
+use super::svg::{Anchor, At, Svg};
 use crate::number;
 use sprag_model::unit::Scale;
 
@@ -28,20 +22,19 @@ const MOST: usize = 100;
 /// Values farther from the middle half than this many times its width do not widen the axis.
 const FAR: f64 = 3.0;
 
-/// How far dots stand from the middle of their row, the first at it and the others by turns above and below.
+/// How far dots are from the middle of their row, by turns above and below.
 const STEP: f64 = 4.0;
 
 /// Values that differ by less than this have their dots one above the other.
-const BESIDE: f64 = 4.5;
+const NEAR: f64 = 4.5;
 
-/// Two sides to hold beside each other; values are in base units.
+/// Two sides to compare; values are in base units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
     /// The name and the values of each side, oldest first.
     pub sides: [(&'static str, Vec<f64>); 2],
     /// The unit of the axis.
     pub scale: Scale,
-    /// What a reader who does not see it is told.
     pub label: String,
 }
 
@@ -58,7 +51,7 @@ pub fn draw(spread: &Spread) -> String {
         return String::new();
     }
     let mut svg = Svg::new(WIDTH, HEIGHT);
-    picture(spread, &mut svg).expect("the backend writes to a String, which cannot fail");
+    picture(spread, &mut svg);
     svg.labelled("fill dist", &spread.label)
 }
 
@@ -72,39 +65,35 @@ pub fn quarters(values: &[f64]) -> (f64, f64, f64) {
     (axis::median(low), axis::median(&sorted), axis::median(high))
 }
 
-fn picture(spread: &Spread, svg: &mut Svg) -> Drawn {
-    let sides: Vec<(&str, &[f64])> =
-        spread.sides.iter().map(|(name, values)| (*name, &values[values.len().saturating_sub(MOST)..])).collect();
-    let all: Vec<f64> = sides.iter().flat_map(|(_, values)| usual(values)).collect();
+fn picture(spread: &Spread, svg: &mut Svg) {
+    let newest = |values: &'_ [f64]| values[values.len().saturating_sub(MOST)..].to_vec();
+    let sides = [0, 1].map(|side| newest(&spread.sides[side].1));
+    let all: Vec<f64> = sides.iter().flat_map(|values| usual(values)).collect();
     let (low, high) = axis::extent(&all);
     let margin = (0.06 * (high - low)).max(0.01 * low.abs()).max(f64::MIN_POSITIVE);
     let (low, high) = (low - margin, high + margin);
     let x = |value: f64| ACROSS.0 + (value - low) / (high - low) * (ACROSS.1 - ACROSS.0);
-    let page = svg.into_drawing_area();
-    let (ticks, decimals) = axis::ticks(low / spread.scale.factor, high / spread.scale.factor);
+    let factor = spread.scale.factor;
+    let (ticks, decimals) = axis::ticks(low / factor, high / factor);
     for tick in &ticks {
-        let at = x(tick * spread.scale.factor);
-        line(&page, Ink::Grid, (at, 8.0), (at, 124.0))?;
+        svg.stroke("grid", [8.0, 124.0].map(|y| tenths((x(tick * factor), y))));
     }
     for tick in ticks {
-        let at = x(tick * spread.scale.factor);
-        words(&page, &number::fixed(tick, decimals), (at, 140.0), HPos::Center, Ink::Label)?;
+        svg.text("", &number::fixed(tick, decimals), tenths((x(tick * factor), 140.0)), Anchor::Middle);
     }
-    words(&page, spread.scale.symbol, (f64::from(WIDTH), 140.0), HPos::Right, Ink::Label)?;
-    for ((name, values), row) in sides.into_iter().zip(ROWS) {
-        words(&page, name, (0.0, row + 4.0), HPos::Left, Ink::Strong)?;
+    svg.text("", spread.scale.symbol, (10 * WIDTH, 1400), Anchor::End);
+    for (((name, _), values), row) in spread.sides.iter().zip(&sides).zip(ROWS) {
+        svg.text("halo strong", name, tenths((0.0, row + 4.0)), Anchor::Start);
         let (first, median, third) = quarters(values);
         let corners = [(first, -15.0), (third, -15.0), (third, 15.0), (first, 15.0)];
-        let corners: Vec<(i32, i32)> = corners.into_iter().map(|(value, up)| pixels((x(value), row + up))).collect();
-        page.draw(&Polygon::new(corners, Ink::Band.shape()))?;
+        svg.area("band", corners.map(|(value, up)| tenths((x(value), row + up))));
         let (inside, outside): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| (low..=high).contains(*value));
         for (at, up) in swarm(inside.into_iter().map(x).collect()) {
-            page.draw(&Circle::new(pixels((at, row + up)), 20, Ink::ManyDots.shape()))?;
+            svg.dot("dots many", tenths((at, row + up)));
         }
-        beyond(&page, &outside, low, row, spread.scale)?;
-        line(&page, Ink::Level, (x(median), row - 18.0), (x(median), row + 18.0))?;
+        beyond(&outside, low, row, spread.scale, svg);
+        svg.line("level", [row - 18.0, row + 18.0].map(|y| tenths((x(median), y))));
     }
-    Ok(())
 }
 
 /// The values of a side that the axis is made for: within three times the middle half of it.
@@ -114,28 +103,27 @@ fn usual(values: &[f64]) -> Vec<f64> {
     values.iter().copied().filter(|value| (first - reach..=third + reach).contains(value)).collect()
 }
 
-/// A triangle at each end beyond which values lie.
-fn beyond(page: &DrawingArea<&mut Svg, Shift>, outside: &[f64], low: f64, row: f64, scale: Scale) -> Drawn {
+/// Draws a triangle at each end beyond which there are values.
+fn beyond(outside: &[f64], low: f64, row: f64, scale: Scale, svg: &mut Svg) {
     let (below, above): (Vec<f64>, Vec<f64>) = outside.iter().partition(|value| **value < low);
-    for (values, edge, way) in [(below, ACROSS.0 - 4.0, -1.0), (above, ACROSS.1 + 4.0, 1.0)] {
-        let Some(farthest) = values.iter().copied().reduce(|a, b| if (b > a) == (way > 0.0) { b } else { a }) else {
-            continue;
-        };
-        let corners = [(edge, row - 4.0), (edge + 7.0 * way, row), (edge, row + 4.0)].map(pixels);
-        page.draw(&Polygon::new(corners.to_vec(), Ink::Outside.shape()))?;
-        let farthest = number::quantity(scale, farthest);
-        let count = number::counted(values.len(), "point", "points");
-        words(page, &format!("{count} outside the scale, to {farthest}"), (edge, row), HPos::Left, Ink::Title)?;
+    let farthest = [below.iter().copied().reduce(f64::min), above.iter().copied().reduce(f64::max)];
+    let counts = [below.len(), above.len()];
+    for ((farthest, count), (edge, way)) in
+        farthest.into_iter().zip(counts).zip([(ACROSS.0 - 4.0, -1.0), (ACROSS.1 + 4.0, 1.0)])
+    {
+        let Some(farthest) = farthest else { continue };
+        svg.area("out", [(edge, row - 4.0), (edge + 7.0 * way, row), (edge, row + 4.0)].map(tenths));
+        let (count, farthest) = (number::counted(count, "point", "points"), number::quantity(scale, farthest));
+        svg.title(&format!("{count} outside the scale, to {farthest}"));
     }
-    Ok(())
 }
 
-/// Dots of those coordinates, each moved up or down from the row until it stands clear of those near it.
+/// Dots of those coordinates, each moved up or down from the row until it covers none.
 fn swarm(mut all: Vec<f64>) -> Vec<(f64, f64)> {
     all.sort_by(f64::total_cmp);
     let mut placed: Vec<(f64, f64)> = Vec::with_capacity(all.len());
     for x in all {
-        let near: Vec<f64> = placed.iter().rev().take_while(|dot| x - dot.0 < BESIDE).map(|dot| dot.1).collect();
+        let near: Vec<f64> = placed.iter().rev().take_while(|dot| x - dot.0 < NEAR).map(|dot| dot.1).collect();
         let free = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0]
             .map(|steps| steps * STEP)
             .into_iter()
@@ -145,16 +133,9 @@ fn swarm(mut all: Vec<f64>) -> Vec<(f64, f64)> {
     placed
 }
 
-fn line(page: &DrawingArea<&mut Svg, Shift>, ink: Ink, from: (f64, f64), to: (f64, f64)) -> Drawn {
-    page.draw(&PathElement::new(vec![pixels(from), pixels(to)], ink.shape()))
-}
-
-fn words(page: &DrawingArea<&mut Svg, Shift>, words: &str, at: (f64, f64), anchor: HPos, ink: Ink) -> Drawn {
-    plot::text(page, words, pixels(at), anchor, ink)
-}
-
-fn pixels((x, y): (f64, f64)) -> (i32, i32) {
-    ((x * f64::from(SUBPIXELS)).round() as i32, (y * f64::from(SUBPIXELS)).round() as i32)
+/// Units of the picture as the tenths of a coordinate.
+fn tenths((x, y): (f64, f64)) -> At {
+    ((x * 10.0).round() as i32, (y * 10.0).round() as i32)
 }
 
 #[cfg(test)]
@@ -170,16 +151,16 @@ mod tests {
     }
 
     #[test]
-    fn dots_of_a_side_stand_clear_of_each_other() {
+    fn dots_of_a_side_cover_none() {
         let dots = swarm((0..40).map(|i| f64::from(i) * 1.5).collect());
         for (number, one) in dots.iter().enumerate() {
-            let apart = |other: &(f64, f64)| (one.0 - other.0).abs() >= BESIDE || (one.1 - other.1).abs() >= STEP;
+            let apart = |other: &(f64, f64)| (one.0 - other.0).abs() >= NEAR || (one.1 - other.1).abs() >= STEP;
             assert!(dots[..number].iter().all(apart), "{dots:?}");
         }
     }
 
     #[test]
-    fn a_spread_holds_both_sides_and_no_more() {
+    fn a_spread_shows_the_newest_values_of_both_sides() {
         let side = |base: f64| (0..300).map(|i| base + 1e-5 * f64::from(i % 9)).collect();
         let spread = Spread {
             sides: [("before", side(1.2e-3)), ("after", side(1.3e-3))],

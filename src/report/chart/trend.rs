@@ -71,7 +71,7 @@ pub struct Line {
 /// A change between two levels, or a drift.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
-    /// Its number in the table beside the chart.
+    /// Its number in the table next to the chart.
     pub number: usize,
     /// The colour of its cause.
     pub tone: Tone,
@@ -102,5 +102,33 @@ pub struct Flag {
     pub label: String,
 }
 
-/// The id of the table of points beside the picture.
+/// The id of the table of points next to the picture.
 pub const POINTS: &str = "point-rows";
+
+/// The trend of runs at one place each, without a fit.
+#[cfg(test)]
+pub(super) fn example(values: &[f64]) -> Trend {
+    use sprag_model::unit::Unit;
+    let dot = |(place, value): (usize, &f64)| Dot {
+        place: place as f64,
+        value: *value,
+        interval: Some((value * 0.99, value * 1.01)),
+        commit: "a3f19c2b01d4".into(),
+    };
+    Trend {
+        id: "trend".to_owned(),
+        title: "Trend of <a>".to_owned(),
+        description: "Flat.".to_owned(),
+        scale: Unit::Second.scale(1e-3),
+        dots: values.iter().enumerate().map(dot).collect(),
+        processes: None,
+        fit: None,
+        baseline: None,
+        limit: None,
+        releases: Vec::new(),
+        environments: Vec::new(),
+        dates: Vec::new(),
+        newest: "1.000\u{202f}ms".to_owned(),
+        tone: Tone::Plain,
+    }
+}

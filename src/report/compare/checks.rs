@@ -1,16 +1,12 @@
 //! Checks of what is compared: the page and the script say the same, and old chunks stay as they are.
 
-#![cfg(test)]
-
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::commits::ComparedCommit;
-use super::data::Data;
+use super::data::{Data, PointData};
 use super::pairs::{Pair, Pairs};
 use super::table::{self, SummaryRow, Table};
 use super::words::Kind;
@@ -38,91 +34,52 @@ fn with<T>(sample: &Sample, of: impl FnOnce(&Data, &Catalog<'_>) -> T) -> T {
     of(&Data::new(&catalog), &catalog)
 }
 
-/// A folder that is gone after the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn with(name: &str, pages: &[Page]) -> Folder {
-        let folder = std::env::temp_dir().join(format!("sprag-{name}-{}", std::process::id()));
-        for page in pages {
-            let path = folder.join(&page.path);
-            fs::create_dir_all(path.parent().expect("it lies in the folder")).expect("the folder can be made");
-            fs::write(path, &page.bytes).expect("the page can be written");
-        }
-        Folder(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).ok();
-    }
-}
-
-/// What the script says of these pairs; nothing where there is no `node`.
-fn by_script(folder: &Path, pairs: &[(usize, usize)]) -> Option<Vec<Value>> {
-    let pairs = serde_json::to_string(pairs).expect("numbers are JSON");
-    let mut node = Command::new("node");
-    node.args(["-e", HARNESS, "--"]).arg(folder).arg(pairs).stderr(Stdio::inherit());
-    let Ok(output) = node.output() else {
-        eprintln!("skipped: there is no `node` to run the script of the site with");
-        return None;
-    };
-    assert!(output.status.success(), "the script failed");
-    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
-}
-
-/// Holds every cell of the script's tables against those of the pages.
+/// Compares the script's tables of these pairs with those of the pages; nothing where there is no `node`.
 fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
-    let mut pages = script::pages(data);
-    let app = (link::SCRIPT, &include_bytes!("../../../site/app.js")[..]);
-    let compare = (link::COMPARE_SCRIPT, &include_bytes!("../../../site/compare.js")[..]);
-    pages.extend([app, compare].map(|(path, bytes)| Page { path: path.to_owned(), bytes: bytes.to_vec() }));
-    let folder = Folder::with(name, &pages);
-    let Some(said) = by_script(&folder.0, pairs) else { return };
-    for ((a, b), said) in pairs.iter().zip(said) {
-        let expected = serde_json::to_value(table::table(data, *a, *b)).expect("a table is JSON");
-        assert_same(&format!("{a} to {b}"), &expected, &said["table"]);
-        let table = table::table(data, *a, *b);
-        let markdown = export::markdown(data, [*a, *b], &table);
-        assert_eq!(said["markdown"].as_str(), Some(&*markdown), "{a} to {b}");
-        assert_eq!(said["csv"].as_str(), Some(&*csv(&table)), "{a} to {b}");
+    let folder = std::env::temp_dir().join(format!("sprag-{name}-{}", std::process::id()));
+    fs::create_dir_all(folder.join("data")).expect("the folder can be made");
+    let write = |path: &str, bytes: &[u8]| fs::write(folder.join(path), bytes).expect("the folder can be written to");
+    script::pages(data).iter().for_each(|page| write(&page.path, &page.bytes));
+    write(link::SCRIPT, include_bytes!("../../../site/app.js"));
+    write(link::COMPARE_SCRIPT, include_bytes!("../../../site/compare.js"));
+    let mut node = Command::new("node");
+    let asked = serde_json::to_string(pairs).expect("numbers are JSON");
+    let output = node.args(["-e", HARNESS, "--"]).arg(&folder).arg(asked).stderr(Stdio::inherit()).output();
+    fs::remove_dir_all(&folder).ok();
+    let Ok(output) = output else { return eprintln!("skipped: there is no `node` to run the script of the site with") };
+    assert!(output.status.success(), "the script failed");
+    let results: Vec<Value> = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    for ((a, b), result) in pairs.iter().zip(results) {
+        let table = table(data, *a, *b);
+        let expected = serde_json::to_value(&table).expect("a table is JSON");
+        assert_same(&format!("{a} to {b}"), &expected, &result["table"]);
+        assert_eq!(result["markdown"].as_str(), Some(&*export::markdown(data, [*a, *b], &table)), "{a} to {b}");
+        let csv = result["csv"].as_str().expect("a text");
+        let rows: usize = table.groups.iter().map(|group| group.rows.len()).sum();
+        assert!(csv.lines().count() == rows + 1 && !csv.contains("\n=") && !csv.contains(",="), "{csv}");
     }
 }
 
-/// A table as CSV, from what the pages hold: the script alone writes it.
-fn csv(table: &Table) -> String {
-    let mut lines =
-        String::from("id,suite,benchmark,metric,unit,machine,verdict,reason,level_a,level_b,change,change_low,");
-    lines += "change_high,measured_a,measured_b,could_see\n";
-    for row in table.groups.iter().flat_map(|group| &group.rows) {
-        let words = [&*row.id, &row.suite, &row.name, &row.metric, row.unit, &row.machine, &row.mark[2], &row.reason];
-        let cells = words.map(|text| {
-            let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-            let safe = if formula { format!("'{text}") } else { text.to_owned() };
-            if safe.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
-        });
-        lines += &cells.iter().chain(&row.figures).map(String::as_str).collect::<Vec<&str>>().join(",");
-        lines.push('\n');
-    }
-    lines
+/// The table of two commits with all its rows.
+fn table(data: &Data, a: usize, b: usize) -> Table {
+    table::listed(data, a, b, |_, all| all)
 }
 
-fn assert_same(place: &str, expected: &Value, said: &Value) {
-    match (expected, said) {
-        (Value::Array(expected), Value::Array(said)) => {
-            assert_eq!(expected.len(), said.len(), "{place}: {expected:?} {said:?}");
-            for (number, (expected, said)) in expected.iter().zip(said).enumerate() {
-                assert_same(&format!("{place}, {number}"), expected, said);
+/// Compares what both have; the rows of the script have figures for CSV, too.
+fn assert_same(place: &str, expected: &Value, result: &Value) {
+    match (expected, result) {
+        (Value::Array(expected), Value::Array(result)) => {
+            assert_eq!(expected.len(), result.len(), "{place}: {expected:?} {result:?}");
+            for (number, (expected, result)) in expected.iter().zip(result).enumerate() {
+                assert_same(&format!("{place}, {number}"), expected, result);
             }
         }
-        (Value::Object(expected), Value::Object(said)) => {
-            assert!(expected.keys().eq(said.keys()), "{place}: {expected:?} {said:?}");
+        (Value::Object(expected), Value::Object(result)) => {
             for (name, expected) in expected {
-                assert_same(&format!("{place}, {name}"), expected, &said[name]);
+                assert_same(&format!("{place}, {name}"), expected, &result[name]);
             }
         }
-        _ => assert_eq!(expected, said, "{place}"),
+        _ => assert_eq!(expected, result, "{place}"),
     }
 }
 
@@ -210,15 +167,16 @@ fn the_script_agrees_on_names_that_mean_something_elsewhere() {
             }
         }
         let last = data.commits.len() - 1;
-        data.tagged =
-            [3, 17, last].map(|stands| ComparedCommit { stands: Some(stands), ..data.commits[1].clone() }).to_vec();
+        data.tagged = [3, 17, last]
+            .map(|place| ComparedCommit { measured_before: Some(place), ..data.commits[1].clone() })
+            .to_vec();
         for (commit, name) in data.tagged.iter_mut().zip(names) {
             commit.tags = vec![name.to_owned(), "x".to_owned()];
         }
         let [first, second, third] = [1, 2, 3].map(|more| last + more);
         let unmeasured = [(first, second), (second, first), (0, first), (first, last), (third, last), (second, 20)];
         check("names", &data, &[&[(0, last), (last, 0), (last / 2, last), (5, 10)][..], &unmeasured].concat());
-        let markdown = export::markdown(&data, [0, last], &table::table(&data, 0, last));
+        let markdown = export::markdown(&data, [0, last], &table(&data, 0, last));
         assert!(!markdown.contains("http://") && !markdown.contains("<z>"), "{markdown}");
     });
 }
@@ -247,7 +205,7 @@ fn a_comparison_can_be_pasted() {
     with(&sample_data::rich(), |data, catalog| {
         let pairs = Pairs::new(data, catalog);
         let Some(Pair { a, b, .. }) = pairs.releases.last().copied() else { panic!("there are releases") };
-        insta::assert_snapshot!(export::markdown(data, [a, b], &table::table(data, a, b)));
+        insta::assert_snapshot!(export::markdown(data, [a, b], &table(data, a, b)));
     });
 }
 
@@ -256,7 +214,7 @@ fn a_comparison_reads_as_it_should() {
     with(&sample_data::rich(), |data, catalog| {
         let pairs = Pairs::new(data, catalog);
         let release = pairs.releases.last().expect("there are releases");
-        let table = table::table(data, release.a, release.b);
+        let table = table(data, release.a, release.b);
         insta::assert_snapshot!(text(&table));
     });
 }
@@ -318,12 +276,8 @@ fn long(data: &Data, times: usize) -> Data {
             commit
         }));
         for (one, few) in long.series.iter_mut().zip(&data.series) {
-            one.points.extend(few.points.iter().cloned().map(|mut point| {
-                let of = Arc::make_mut(&mut point.of);
-                of.number += time * commits;
-                of.column += time * commits * 4;
-                point
-            }));
+            let later = |point: &PointData| PointData { number: point.number + time * commits, ..point.clone() };
+            one.points.extend(few.points.iter().map(later));
         }
     }
     long
@@ -375,7 +329,7 @@ fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_
         let with_it: Vec<&Pair> = pairs.iter().filter(|pair| pair.a == number || pair.b == number).collect();
         assert_eq!(with_it.len(), 2, "one before and one after: {pairs:?}");
         assert!(with_it.iter().all(|pair| pair.page(data).contains(&sample.line.commits[place].sha[..12])));
-        let text = export::markdown(data, [0, number], &table::table(data, 0, number));
+        let text = export::markdown(data, [0, number], &table(data, 0, number));
         assert!(text.contains("to v9-&lt;a&gt; (as of ") && text.contains("not measured: each series"), "{text}");
         // A series that was left out at the nearest commit was measured earlier, and its row says where.
         let mut data = data.clone();
@@ -383,7 +337,7 @@ fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_
         one.points.retain(|point| point.number + 2 < stands || point.number > stands);
         let earlier = one.points.iter().rev().find(|point| point.number < stands).expect("it has some").number;
         let id = one.id.clone();
-        let result = table::table(&data, 0, number);
+        let result = table(&data, 0, number);
         let row = result.groups.iter().flat_map(|group| &group.rows).find(|row| row.id == id).expect("it has a row");
         assert!(row.reason.ends_with(&format!("B as of {}", data.name(earlier))), "{}", row.reason);
         // Where nothing was measured between, there is no verdict.
@@ -399,15 +353,15 @@ fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_
         };
         let as_of = data.name(earlier);
         let reason = format!("not measured between the two; B as of {as_of}");
-        assert_eq!(remaining(&table::table(&data, earlier, number)), (Kind::Missing, reason));
+        assert_eq!(remaining(&table(&data, earlier, number)), (Kind::Missing, reason));
         check("between", &data, &[(earlier, number), (number, earlier), (stands, number)]);
         check("as-of", &data, &[(0, number), (number, data.commits.len() - 1)]);
         // Too long ago counts for nothing.
         let mut long = long(&data, 3);
-        long.tagged = vec![ComparedCommit { stands: Some(long.commits.len() - 1), ..data.tagged[0].clone() }];
+        long.tagged = vec![ComparedCommit { measured_before: Some(long.commits.len() - 1), ..data.tagged[0].clone() }];
         long.series[0].points.retain(|point| point.number < 10);
         let number = long.commits.len();
-        let result = table::table(&long, 0, number);
+        let result = table(&long, 0, number);
         let row = result.groups.iter().flat_map(|group| &group.rows).find(|row| row.id == id).expect("it has a row");
         assert_eq!((row.kind, row.reason.as_str()), (Kind::Missing, "not measured at B"));
         check("long-ago", &long, &[(0, number), (number, 1)]);

@@ -1,9 +1,8 @@
-//! The commits that are compared: those that were measured, and those with a tag that were not, for each of which stands what was
-//! measured last before it.
+//! The commits that are compared: those that were measured, and those with a tag that were not, for which the commit measured
+//! last before it counts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::columns;
 use crate::date;
 use crate::text::{short_commit, shortened, visible};
 use sprag_model::analysis::Analysis;
@@ -11,7 +10,7 @@ use sprag_model::commit::{CommitLine, CommitOnLine};
 use sprag_model::series::Point;
 use sprag_model::trend::Trend;
 
-/// The most characters of a name, and of a subject.
+/// The longest name and the longest subject, in characters.
 pub(super) const NAME: usize = 160;
 const SUBJECT: usize = 90;
 
@@ -20,14 +19,12 @@ const SUBJECT: usize = 90;
 pub(crate) struct ComparedCommit {
     pub(crate) sha: String,
     pub(crate) day: String,
-    /// The first line of its message.
     pub(crate) subject: String,
-    /// The tags that point at it.
     pub(crate) tags: Vec<String>,
     /// Its place on the line; absent without one.
     pub(crate) place: Option<usize>,
     /// The number of the nearest measured commit before it, where it was not measured itself.
-    pub(crate) stands: Option<usize>,
+    pub(crate) measured_before: Option<usize>,
 }
 
 impl ComparedCommit {
@@ -39,7 +36,8 @@ impl ComparedCommit {
 
 /// The commits of which a series has a point, in the order of the line.
 pub(crate) fn measured(analysis: &Analysis, trend: &Trend, line: &CommitLine) -> Vec<ComparedCommit> {
-    let present: BTreeSet<&str> = columns::commits(&trend.series).into_values().flatten().flatten().collect();
+    let points = trend.series.iter().flat_map(|one| one.pooled.iter());
+    let present: HashSet<&str> = points.map(|point| &*point.commit).collect();
     let positions = line.positions();
     let on_line: BTreeSet<usize> = present.iter().filter_map(|sha| positions.get(sha).copied()).collect();
     if !on_line.is_empty() {
@@ -60,31 +58,30 @@ pub(crate) fn measured(analysis: &Analysis, trend: &Trend, line: &CommitLine) ->
             day: date::day(point.time),
             subject: String::new(),
             tags: Vec::new(),
-            stands: None,
+            measured_before: None,
         })
         .collect()
 }
 
-/// The commits with a tag that were not measured, oldest first; those before the first measured one have nothing to stand for them.
+/// The commits with a tag that were not measured, oldest first, from the first measured one on.
 pub(super) fn tagged(line: &CommitLine, measured: &[ComparedCommit]) -> Vec<ComparedCommit> {
     let present: BTreeSet<&str> = measured.iter().map(|commit| commit.sha.as_str()).collect();
-    let wanted = line.commits.iter().enumerate();
-    let wanted = wanted.filter(|(_, commit)| !commit.tags.is_empty() && !present.contains(commit.sha.as_str()));
-    let of = |(place, commit)| {
+    let is_wanted = |commit: &CommitOnLine| !commit.tags.is_empty() && !present.contains(commit.sha.as_str());
+    let tagged = |(place, commit)| {
         let before = measured.partition_point(|one| one.place.is_some_and(|at| at < place));
         Some(compared(commit, place, Some(before.checked_sub(1)?)))
     };
-    wanted.filter_map(of).collect()
+    line.commits.iter().enumerate().filter(|(_, commit)| is_wanted(commit)).filter_map(tagged).collect()
 }
 
-fn compared(commit: &CommitOnLine, place: usize, stands: Option<usize>) -> ComparedCommit {
+fn compared(commit: &CommitOnLine, place: usize, measured_before: Option<usize>) -> ComparedCommit {
     ComparedCommit {
         place: Some(place),
         sha: commit.sha.clone(),
         day: date::day(commit.commit_time),
         subject: plain(&commit.subject, SUBJECT),
         tags: commit.tags.iter().map(|tag| plain(tag, NAME)).collect(),
-        stands,
+        measured_before,
     }
 }
 

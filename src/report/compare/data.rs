@@ -1,24 +1,25 @@
 //! What two commits are compared by: commits, environments, series with their fits and values. All numbers are rounded as
 //! the scripts hold them, so that a page and the script compute from the same ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
-use super::columns::{self, Column, Numbers, PointData};
 use super::commits::{self, ComparedCommit, NAME, plain};
-use super::rounding::{measured as measured_value, rounded};
+use super::rounding::{rounded, rounded_as_shown};
 use super::segments::{Segment, Step, segments};
 use crate::catalog::Catalog;
 use crate::number;
 use crate::order::{natural, parameters};
 use crate::text::{short_benchmark, short_commit};
 use sprag_model::environment::KEY_FACTS;
+use sprag_model::head::RunHead;
 use sprag_model::metric::Metric;
 use sprag_model::trend::{PooledPoint, SeriesTrend};
 
-/// The most characters of a fact.
+/// The longest fact, in characters.
 const FACT: usize = 60;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,7 +34,6 @@ pub(crate) struct Data {
     pub(super) series: Vec<SeriesData>,
 }
 
-/// A series with its fit and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SeriesData {
     pub(super) id: String,
@@ -46,7 +46,7 @@ pub(super) struct SeriesData {
     pub(super) machine_name: String,
     pub(super) metric: Metric,
     pub(super) judged: bool,
-    /// Whether kernels are held against it.
+    /// Whether kernels are compared with it.
     pub(super) auxiliary: bool,
     /// The deviation of a point from its level, a share of it.
     pub(super) deviation: Option<f64>,
@@ -54,25 +54,35 @@ pub(super) struct SeriesData {
     pub(super) shows: Option<f64>,
     /// The smallest change that counts.
     pub(super) least: f64,
-    /// The stretches at a level and in a drift. Empty where no level was looked for.
+    /// The levels and drifts; empty where no level was fitted.
     pub(super) levels: Vec<Segment>,
     pub(super) changes: Vec<Step>,
-    /// The values, in the order of the columns.
+    /// The values, in the order of their commits; those of one commit in the order in which they were measured.
     pub(super) points: Vec<PointData>,
 }
 
+/// What a series has at a commit in one environment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PointData {
+    /// The number of the commit.
+    pub(super) number: usize,
+    pub(super) environment: Arc<str>,
+    pub(super) time: DateTime<Utc>,
+    /// The median over the processes of all its runs, in base units.
+    pub(super) value: f64,
+    /// The lowest and the highest median of a process; absent where there is one process only.
+    pub(super) spread: Option<(f64, f64)>,
+}
+
 impl Data {
-    /// What the trend holds, for the commits of the line; without a line, for all commits in the order of their runs.
+    /// What the trend has of the commits of the line; without a line, of all commits in the order of their runs.
     pub(crate) fn new(catalog: &Catalog<'_>) -> Data {
         let commits = catalog.compared().to_vec();
         let tagged = commits::tagged(catalog.line, &commits);
-        let numbers = Numbers::new(&catalog.trend.series, |sha| catalog.compared_number(sha));
-        let columns = columns::columns(catalog.trend.series.iter(), &numbers);
-        let of = |one: &SeriesTrend| {
-            let columns = columns.get(&(one.suite.as_str(), one.machine.id.as_str()))?;
-            series_data(catalog, one, &numbers, columns)
-        };
-        let mut series: Vec<SeriesData> = catalog.trend.series.par_iter().filter_map(of).collect();
+        let numbers: HashMap<&str, usize> =
+            commits.iter().enumerate().map(|(number, commit)| (commit.sha.as_str(), number)).collect();
+        let trends = catalog.trend.series.par_iter();
+        let mut series: Vec<SeriesData> = trends.filter_map(|one| series_data(catalog, one, &numbers)).collect();
         series.sort_by(|a, b| {
             (&a.suite, a.auxiliary)
                 .cmp(&(&b.suite, b.auxiliary))
@@ -82,7 +92,6 @@ impl Data {
         Data { environments: environments(catalog, &series), commits, tagged, series }
     }
 
-    /// How many series there are.
     pub(crate) fn series_count(&self) -> usize {
         self.series.len()
     }
@@ -92,35 +101,32 @@ impl Data {
         self.commits.get(number).unwrap_or_else(|| &self.tagged[number - self.commits.len()])
     }
 
-    /// The number of the measured commit of which the values count for one of that number: itself, or the nearest before it.
+    /// The number of the measured commit whose values count for a commit: itself, or the nearest before it.
     pub(crate) fn measured(&self, number: usize) -> usize {
-        self.commit(number).stands.unwrap_or(number)
+        self.commit(number).measured_before.unwrap_or(number)
     }
 
-    /// What a commit of a number is called, and where it was not measured, of which one the values are.
+    /// The name of a commit, and where it was not measured, of which one the values are.
     pub(crate) fn name(&self, number: usize) -> String {
         let commit = self.commit(number);
-        match commit.stands {
-            Some(stands) => format!("{} (as of {})", commit.name(), short_commit(&self.commits[stands].sha)),
+        match commit.measured_before {
+            Some(before) => format!("{} (as of {})", commit.name(), short_commit(&self.commits[before].sha)),
             None => commit.name(),
         }
     }
 
-    /// How many commits were measured between the commits of two numbers, the older one first.
+    /// How many commits were measured between two, the older one first.
     pub(crate) fn between(&self, a: usize, b: usize) -> usize {
-        let end = self.measured(b) + usize::from(self.commit(b).stands.is_some());
+        let end = self.measured(b) + usize::from(self.commit(b).measured_before.is_some());
         end.saturating_sub(self.measured(a) + 1)
     }
 
     /// The commits with tags, oldest first, each of which something was measured at or since the one before; of several at which
     /// the same was measured, one that was measured itself, or else the newest.
     pub(crate) fn releases(&self) -> Vec<usize> {
-        let mut newest: BTreeMap<usize, usize> = BTreeMap::new();
         let own = (0..self.commits.len()).filter(|number| !self.commits[*number].tags.is_empty());
-        for number in (self.commits.len()..self.commits.len() + self.tagged.len()).chain(own) {
-            newest.insert(self.measured(number), number);
-        }
-        newest.into_values().collect()
+        let all = (self.commits.len()..self.commits.len() + self.tagged.len()).chain(own);
+        all.map(|number| (self.measured(number), number)).collect::<BTreeMap<usize, usize>>().into_values().collect()
     }
 
     /// The number of a commit, where it was measured.
@@ -129,19 +135,16 @@ impl Data {
     }
 }
 
-/// A series; none where its commits do not stand in the order of the others'.
-fn series_data(
-    catalog: &Catalog<'_>,
-    one: &SeriesTrend,
-    numbers: &Numbers<'_>,
-    columns: &[Arc<Column>],
-) -> Option<SeriesData> {
+/// A series; none where its commits are not in the order of the others'.
+fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str, usize>) -> Option<SeriesData> {
     // Its page is what a row leads to.
     let listed = catalog.series(&one.series)?;
     let dtype = parameters(&listed.series.params).into_iter().find(|(name, _)| *name == "dtype");
-    let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.number(one, point)).collect();
-    let of_points = of_points.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
-    let (levels, changes) = segments(one, &of_points);
+    let numbers: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.get(&*point.commit).copied()).collect();
+    let numbers = numbers.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
+    let (levels, changes) = segments(one, &numbers);
+    let mut points: Vec<PointData> = numbers.iter().zip(one.pooled.iter()).map(point_data).collect();
+    points.sort_by_key(|point| (point.number, point.time));
     Some(SeriesData {
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
@@ -157,11 +160,21 @@ fn series_data(
         least: rounded(one.least),
         levels,
         changes,
-        points: points(one, &of_points, columns),
+        points,
     })
 }
 
-/// The deviation of a point from its level, as a share of the newest level of these stretches.
+fn point_data((number, point): (&usize, &PooledPoint)) -> PointData {
+    PointData {
+        number: *number,
+        environment: Arc::clone(&point.environment_key),
+        time: point.time,
+        value: rounded_as_shown(point.value),
+        spread: point.spread.map(|(low, high)| (rounded_as_shown(low), rounded_as_shown(high))),
+    }
+}
+
+/// The deviation of a point from its level, as a share of the newest level.
 fn deviation(one: &SeriesTrend, segments: &[Segment]) -> Option<f64> {
     let Some(noise) = one.noise else { return one.exact.then_some(0.0) };
     if noise.is_relative {
@@ -171,29 +184,11 @@ fn deviation(one: &SeriesTrend, segments: &[Segment]) -> Option<f64> {
     Some(noise.deviation / newest.abs())
 }
 
-fn points(one: &SeriesTrend, numbers: &[usize], columns: &[Arc<Column>]) -> Vec<PointData> {
-    let of = |(number, point): (&usize, &PooledPoint)| {
-        let first = columns.partition_point(|column| column.number < *number);
-        let mut of_commit = columns[first..].iter().take_while(|column| column.number == *number);
-        Some(PointData {
-            of: Arc::clone(of_commit.find(|column| column.environment == point.environment_key)?),
-            value: measured_value(point.value),
-            spread: point.spread.map(|(low, high)| (measured_value(low), measured_value(high))),
-        })
-    };
-    let mut points = Vec::with_capacity(numbers.len());
-    points.extend(numbers.iter().zip(one.pooled.iter()).filter_map(of));
-    points.sort_by_key(|point| point.column);
-    points
-}
-
 fn environments(catalog: &Catalog<'_>, series: &[SeriesData]) -> BTreeMap<String, BTreeMap<&'static str, String>> {
     let used: BTreeSet<&str> = series.iter().flat_map(|one| &one.points).map(|point| &*point.environment).collect();
-    let heads = catalog.runs.iter().filter(|head| used.contains(head.environment.key.as_str()));
-    let facts = |head: &sprag_model::head::RunHead| -> BTreeMap<&'static str, String> {
-        let present =
-            KEY_FACTS.iter().filter_map(|name| Some((*name, plain(head.environment.facts.get(*name)?, FACT))));
-        present.collect()
+    let facts = |head: &RunHead| {
+        let fact = |name: &&'static str| Some((*name, plain(head.environment.facts.get(*name)?, FACT)));
+        (head.environment.key.clone(), KEY_FACTS.iter().filter_map(fact).collect())
     };
-    heads.map(|head| (head.environment.key.clone(), facts(head))).collect()
+    catalog.runs.iter().filter(|head| used.contains(&*head.environment.key)).map(|head| facts(head)).collect()
 }

@@ -8,7 +8,7 @@ use crate::number;
 use crate::phrase::Phrase;
 use crate::sheet::{self, Column, Row, Section, Sheet};
 
-/// The most rows of a group; what is said of the others is counted.
+/// The most rows of a group; the others are counted.
 pub(crate) const ROWS: usize = 60;
 
 const COLUMNS: [(&str, &str); 8] = [
@@ -22,11 +22,11 @@ const COLUMNS: [(&str, &str); 8] = [
     ("Detectable", "n"),
 ];
 
-/// What is said of a commit that was not measured.
+/// The note to a commit that was not measured.
 pub(crate) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
 
 /// How the limits are to be read.
-const OF_MEANS: &str =
+const MEANS_NOTE: &str =
     "Limits are as if all series erred together; one without change counts from none to what was measured at the two.";
 
 /// The comparison of two commits: the verdict, what was compared with what, the means, and each series that changed or may have.
@@ -38,7 +38,7 @@ pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String
         top = top.paragraph(Phrase::default().strong(strong.clone()).text(format!(" {words}")));
     }
     if !table.summary.is_empty() {
-        top = top.with(summary(table)).paragraph(OF_MEANS);
+        top = top.with(summary(table)).paragraph(MEANS_NOTE);
     }
     let (listed, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_listed(group));
     let rest = counted.iter().map(|group| format!("{}: {}.", group.heading, number::count(group.count)));
@@ -84,7 +84,7 @@ fn is_listed(group: &Group) -> bool {
 fn side(letter: char, commit: &ComparedCommit) -> Phrase {
     let ComparedCommit { sha, day, subject, tags, .. } = commit;
     let tags = if tags.is_empty() { String::new() } else { format!(" {}", tags.join(", ")) };
-    let unmeasured = if commit.stands.is_some() { UNMEASURED } else { "" };
+    let unmeasured = if commit.measured_before.is_some() { UNMEASURED } else { "" };
     let subject = if subject.is_empty() { String::new() } else { format!(", “{subject}”") };
     Phrase::plain(format!("{letter}: "))
         .id(sha.get(..12).unwrap_or(sha))

@@ -13,9 +13,7 @@ use sprag_model::commit::CommitLine;
 /// A pair of commits, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pair {
-    /// The first, A.
     pub(crate) a: usize,
-    /// The second, B.
     pub(crate) b: usize,
     /// Whether its page is that of A and the newest commit, whichever that is: it keeps its name as commits are measured, so that
     /// links to it stay.
@@ -86,8 +84,8 @@ pub(crate) struct Newest {
     pub(crate) rows: BTreeMap<String, ComparedRow>,
 }
 
-/// Holds the newest commit of a suite on a machine against the last one measured there up to the newest release before it, else
-/// against the commit of its baseline, else against the first that was measured there. Nothing where none was.
+/// Compares the newest commit of a suite on a machine with the last one measured there up to the newest release before it, else
+/// with the commit of its baseline, else with the first that was measured there. Nothing where none was.
 pub(crate) fn newest(
     data: &Data,
     line: &CommitLine,
@@ -109,7 +107,7 @@ pub(crate) fn newest(
     let (a, release) = up_to_release.next().or_else(baseline).unwrap_or((first, None));
     let row = |one: &SeriesData| {
         let outcome = rule::judge(one, a, b)?;
-        Some((one.id.clone(), words::row(data, one, &outcome)))
+        Some((one.id.clone(), words::row(data, one, &outcome, None)))
     };
     Some(Newest { pair: [a, b], release, rows: series.into_iter().filter_map(row).collect() })
 }

@@ -15,7 +15,7 @@ pub(crate) fn rounded(value: f64) -> f64 {
 }
 
 /// What was measured, with as many digits as are shown.
-pub(super) fn measured(value: f64) -> f64 {
+pub(super) fn rounded_as_shown(value: f64) -> f64 {
     rounded_to(value, SHOWN)
 }
 
@@ -54,7 +54,7 @@ mod tests {
             (9.99996, 10.0, 10.0),
             (0.0, 0.0, 0.0),
         ] {
-            assert_eq!((rounded(value), measured(value)), (fitted, shown));
+            assert_eq!((rounded(value), rounded_as_shown(value)), (fitted, shown));
         }
         assert!(rounded(f64::NAN).is_nan() && rounded(f64::INFINITY).is_infinite());
         assert_eq!(scaled(&[1.5e-3, 2e-3, 0.0]), (-6, vec![1500, 2000, 0]));

@@ -2,21 +2,20 @@
 //! without fetching anything, and without a script in the page.
 //!
 //! Values come in chunks of [`CHUNK`] measured commits, counted from the oldest: a new commit changes the last chunk alone.
-//! What may change of old commits (tags, the fit) stands in the other two files.
+//! What may change of old commits (tags, the fit) is in the other two files.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::columns::Place;
 use super::commits::ComparedCommit;
-use super::data::{Data, SeriesData};
+use super::data::{Data, PointData, SeriesData};
 use super::rounding::scaled;
 use super::rule::{LOOK_BACK, Levels, Outcome, judge_levels};
 use super::segments::{Segment, Spot};
 use super::words;
-use crate::compare::columns::PointData;
 use crate::{link, mark, text};
 use sprag_model::metric::Better;
 use sprag_model::page::Page;
@@ -24,31 +23,16 @@ use sprag_model::page::Page;
 /// How many commits a chunk holds.
 pub(super) const CHUNK: usize = LOOK_BACK;
 
-/// How many digits at the end of the id of a series tell it from others.
-const KEY: usize = 8;
-
 pub(crate) fn pages(data: &Data) -> Vec<Page> {
+    let all_series = data.series.par_iter().map(|one| series(data, one)).collect();
     let mut pages = vec![
         page(link::COMMITS_DATA.to_owned(), "commits", &commits(data)),
-        page(link::SERIES_DATA.to_owned(), "series", &series(data)),
+        page(link::SERIES_DATA.to_owned(), "series", &Value::Array(all_series)),
     ];
     let chunks = 0..data.commits.len().div_ceil(CHUNK);
-    let keys = keys(&data.series);
-    let chunk = |number| page(link::values(number), "chunk", &chunk(data, &keys, number));
+    let chunk = |number| page(link::values(number), "chunk", &chunk(data, number));
     pages.par_extend(chunks.into_par_iter().map(chunk));
     pages
-}
-
-/// The digits at the end of its id.
-fn short(one: &SeriesData) -> &str {
-    one.id.get(one.id.len().saturating_sub(KEY)..).unwrap_or(&one.id)
-}
-
-/// What a series is called in the chunks, by its id: the digits at its end, or where two have the same ones the whole id.
-fn keys(series: &[SeriesData]) -> HashMap<&str, &str> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    series.iter().for_each(|one| *counts.entry(short(one)).or_default() += 1);
-    series.iter().map(|one| (&*one.id, if counts[short(one)] == 1 { short(one) } else { &*one.id })).collect()
 }
 
 /// A script that calls a function with a value.
@@ -58,21 +42,17 @@ fn page(path: String, function: &str, value: &Value) -> Page {
 
 fn commits(data: &Data) -> Value {
     let one = |commit: &ComparedCommit| {
-        let ComparedCommit { sha, day, subject, tags, place, stands } = commit;
-        match stands {
+        let ComparedCommit { sha, day, subject, tags, place, measured_before } = commit;
+        match measured_before {
             None => json!([sha, day, subject, tags, place]),
-            Some(stands) => json!([sha, day, subject, tags, place, stands]),
+            Some(before) => json!([sha, day, subject, tags, place, before]),
         }
     };
     let [commits, tagged]: [Vec<Value>; 2] = [&data.commits, &data.tagged].map(|of| of.iter().map(one).collect());
     json!({ "chunk": CHUNK, "commits": commits, "tagged": tagged, "environments": data.environments })
 }
 
-fn series(data: &Data) -> Value {
-    Value::Array(data.series.par_iter().map(|one| one_series(data, one)).collect())
-}
-
-fn one_series(data: &Data, one: &SeriesData) -> Value {
+fn series(data: &Data, one: &SeriesData) -> Value {
     let mut fields = json!({
         "id": one.id,
         "suite": one.suite,
@@ -105,12 +85,10 @@ fn one_series(data: &Data, one: &SeriesData) -> Value {
 /// be said, and `table` has for each pair of places the number of its outcome, or pairs of a distance and the number from there on.
 fn verdict_fields(data: &Data, series: &SeriesData) -> [(&'static str, Value); 3] {
     let mut places: Vec<&Spot> = series.changes.iter().flat_map(|step| [&step.at, &step.first, &step.last]).collect();
-    places.sort_by_key(|spot| spot_order(spot));
+    places.sort_by_key(|spot| spot.order());
     places.dedup();
     let levels: Vec<Levels> = (0..=places.len())
-        .map(|place| {
-            Levels::new(series, |spot| places[..place].iter().any(|reached| spot_order(reached) == spot_order(spot)))
-        })
+        .map(|place| Levels::new(series, |spot| places[..place].iter().any(|reached| reached.order() == spot.order())))
         .collect();
     let distances = distances(series, data.commits.len());
     let mut outcomes: Vec<Value> = Vec::new();
@@ -136,14 +114,9 @@ fn verdict_fields(data: &Data, series: &SeriesData) -> [(&'static str, Value); 3
     [("places", json!(places)), ("outcomes", json!(outcomes)), ("table", json!(table))]
 }
 
-/// By what points of a series are ordered: its commit, and how many of the environments of that come before.
-fn spot_order(spot: &Spot) -> (usize, usize) {
-    (spot.number, spot.before.len())
-}
-
 /// The number of the commit, and the environments of it that come before.
 fn spot_value(spot: &Spot) -> Value {
-    std::iter::once(json!(spot.number)).chain(spot.before.iter().map(|key| json!(key))).collect()
+    std::iter::once(json!(spot.number)).chain(spot.before.iter().map(|key| json!(**key))).collect()
 }
 
 /// The distances from which on a drift moves as much as counts, and zero; those of more commits than there are never occur.
@@ -162,119 +135,89 @@ fn distances(series: &SeriesData, commits: usize) -> Vec<usize> {
 fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Value {
     let (kind, up) = words::kind(series, outcome);
     let mark = words::mark_of(series, kind, up);
-    let is_shown = words::is_changed(outcome);
-    let interval = outcome.interval.filter(|_| is_shown);
+    let (relative, interval) = words::shown_change(outcome);
     json!([
         kind,
         [mark.class(), mark.glyph, &mark.word],
         words::why(data, outcome),
         outcome.before,
         outcome.after,
-        outcome.relative.filter(|_| is_shown),
+        relative,
         interval.map(|(low, _)| low),
         interval.map(|(_, high)| high),
     ])
 }
 
-/// A series with its points in a chunk.
-type InChunk<'a> = (&'a SeriesData, Vec<&'a PointData>);
+/// The points of each series of a suite on a machine.
+type InChunk<'a> = Vec<(&'a str, &'a [PointData])>;
 
-/// The values of the commits of a chunk: by suite and machine the columns, and for each series one number a column.
-fn chunk(data: &Data, keys: &HashMap<&str, &str>, number: usize) -> Value {
+/// The values of the commits of a chunk, by suite and machine.
+fn chunk(data: &Data, number: usize) -> Value {
     let begin = number * CHUNK;
-    let commits = &data.commits[begin..data.commits.len().min(begin + CHUNK)];
-    let mut places: BTreeMap<Place<'_>, Vec<InChunk<'_>>> = BTreeMap::new();
+    let mut places: BTreeMap<(&str, &str), InChunk<'_>> = BTreeMap::new();
     for one in &data.series {
-        // Columns stand in the order of their commits.
         let from = one.points.partition_point(|point| point.number < begin);
-        let to = one.points.partition_point(|point| point.number < begin + commits.len());
-        let points: Vec<&PointData> = one.points[from..to].iter().collect();
-        if !points.is_empty() {
-            places.entry((&one.suite, &one.machine)).or_default().push((one, points));
+        let to = one.points.partition_point(|point| point.number < begin + CHUNK);
+        if from < to {
+            places.entry((&one.suite, &one.machine)).or_default().push((&one.id, &one.points[from..to]));
         }
     }
     let mut environments: Vec<&str> = Vec::new();
     let groups: Vec<Value> = places
         .into_iter()
-        .map(|((suite, machine), all)| group(suite, machine, all, begin, &mut environments, keys))
+        .map(|((suite, machine), series)| {
+            let mut group = group(series, begin, &mut environments);
+            (group["suite"], group["machine"]) = (json!(suite), json!(machine));
+            group
+        })
         .collect();
-    let shas: Vec<&str> = commits.iter().map(|commit| commit.sha.get(..12).unwrap_or(&commit.sha)).collect();
-    json!({ "number": number, "commits": shas, "environments": environments, "groups": groups })
+    json!({ "number": number, "environments": environments, "groups": groups })
 }
 
-fn group<'a>(
-    suite: &str,
-    machine: &str,
-    all: Vec<InChunk<'a>>,
-    begin: usize,
-    environments: &mut Vec<&'a str>,
-    keys: &HashMap<&str, &str>,
-) -> Value {
-    // The points of a series stand in the order of their columns.
-    let first = all.iter().map(|(_, points)| points[0].column).min().unwrap_or(0);
-    let end = all.iter().map(|(_, points)| points[points.len() - 1].column + 1).max().unwrap_or(0);
-    let mut columns: Vec<Option<(usize, &'a str)>> = vec![None; end - first];
-    for point in all.iter().flat_map(|(_, points)| points) {
-        columns[point.column - first] = Some((point.number - begin, &*point.environment));
+/// The columns, which are one a commit and environment, and for each series one number a column.
+fn group<'a>(mut series: InChunk<'a>, begin: usize, environments: &mut Vec<&'a str>) -> Value {
+    let mut first: BTreeMap<(usize, &str), DateTime<Utc>> = BTreeMap::new();
+    for point in series.iter().flat_map(|(_, points)| *points) {
+        let time = first.entry((point.number, &point.environment)).or_insert(point.time);
+        *time = point.time.min(*time);
     }
-    let known_columns = || (first..end).zip(&columns).filter_map(|(number, column)| Some((number, (*column)?)));
-    let mut present = |key: &'a str| match environments.iter().position(|one| *one == key) {
-        Some(place) => place,
-        None => {
+    let mut columns: Vec<(usize, &str)> = first.keys().copied().collect();
+    columns.sort_by_key(|column| (column.0, first[column]));
+    let mut place = |key: &'a str| {
+        environments.iter().position(|one| *one == key).unwrap_or_else(|| {
             environments.push(key);
             environments.len() - 1
-        }
+        })
     };
-    let at: Vec<usize> = known_columns().map(|(_, (number, _))| number).collect();
-    let environment: Vec<usize> = known_columns().map(|(_, (_, key))| present(key)).collect();
-    let mut series = serde_json::Map::new();
-    let mut in_order = all;
-    in_order.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
-    for (one, points) in in_order {
-        series.insert(keys[&*one.id].to_owned(), values(&points, known_columns().map(|(column, _)| column)));
-    }
-    json!({ "suite": suite, "machine": machine, "at": at, "environment": environment, "series": series })
+    let environment: Vec<usize> = columns.iter().map(|(_, key)| place(key)).collect();
+    let at: Vec<usize> = columns.iter().map(|(number, _)| number - begin).collect();
+    series.sort_by_key(|(id, _)| *id);
+    let values: Map<String, Value> =
+        series.into_iter().map(|(id, points)| (id.to_owned(), values(points, &columns))).collect();
+    json!({ "at": at, "environment": environment, "series": values })
 }
 
 /// The values of a series in those columns: a power of ten and the medians times that; where there is a spread, how far it reaches
 /// down and up.
-fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value {
+fn values(points: &[PointData], columns: &[(usize, &str)]) -> Value {
     let numbers = points.iter().flat_map(|point| {
         let (low, high) = point.spread.unwrap_or((point.value, point.value));
         [point.value, low, high]
     });
-    let (power, overall) = scaled(&numbers.collect::<Vec<f64>>());
-    let mut rest = points.iter().zip(overall.chunks_exact(3)).peekable();
+    let (power, scaled) = scaled(&numbers.collect::<Vec<f64>>());
     let (mut medians, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new());
-    for column in columns {
+    for (number, environment) in columns {
+        let from = points.partition_point(|point| point.number < *number);
+        let of_commit = (from..points.len()).take_while(|place| points[*place].number == *number);
         // Of several runs of the newest commit the last one counts.
-        let here = std::iter::from_fn(|| rest.next_if(|(point, _)| point.column == column)).last();
-        medians.push(here.map(|(_, overall)| overall[0]));
-        let spread = here.filter(|(point, _)| point.spread.is_some());
-        down.push(spread.map(|(_, overall)| overall[0] - overall[1]));
-        up.push(spread.map(|(_, overall)| overall[2] - overall[0]));
+        let here = of_commit.filter(|place| *points[*place].environment == **environment).last();
+        let spread = here.filter(|place| points[*place].spread.is_some());
+        medians.push(here.map(|place| scaled[3 * place]));
+        down.push(spread.map(|place| scaled[3 * place] - scaled[3 * place + 1]));
+        up.push(spread.map(|place| scaled[3 * place + 2] - scaled[3 * place]));
     }
     match down.iter().any(Option::is_some) {
         true => json!([power, medians, down, up]),
         false => json!([power, medians]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog::Catalog;
-    use crate::sample_data;
-
-    #[test]
-    fn series_with_the_same_digits_keep_their_ids() {
-        let sample = sample_data::rich();
-        let heads = sample.heads();
-        let mut series = Data::new(&Catalog::new(&sample.input(&heads))).series;
-        let ids = ["a-01234567", "b-01234567", "c-89abcdef", "x"];
-        series.truncate(ids.len());
-        series.iter_mut().zip(ids).for_each(|(one, id)| one.id = id.to_owned());
-        let keys = keys(&series);
-        assert_eq!(ids.map(|id| keys[id]), ["a-01234567", "b-01234567", "89abcdef", "x"]);
     }
 }

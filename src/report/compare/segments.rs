@@ -1,8 +1,8 @@
-//! What a series does over time, as the rule looks at it: stretches at a level and stretches that drift, and the steps between.
+//! What a series does over time: segments at a level and segments that drift, and the steps between.
 
-use serde::Serialize;
+use std::sync::Arc;
 
-use super::columns::PointData;
+use super::data::PointData;
 use super::rounding::rounded;
 use crate::fit::{Fit, Piece};
 use sprag_model::change_point::{ChangePoint, Drift, Level};
@@ -11,17 +11,16 @@ use sprag_model::trend::SeriesTrend;
 /// The quantile of the normal distribution for 95 %.
 const NORMAL_95: f64 = 1.96;
 
-/// By how much the errors of what a ramp is told by are larger than those of lines with known ends, as the analysis has it: where
-/// noise wanders, ramps end elsewhere.
-const OF_ENDS: f64 = 2.0;
+/// The errors of a ramp are so many times those of a line with certain ends, as in the analysis: where noise wanders, ramps end
+/// elsewhere.
+const RAMP_ERROR: f64 = 2.0;
 
 /// What a series does between two steps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Segment {
     /// It stays at a level: value, lower and upper end.
     Level([f64; 3]),
-    /// It drifts: by which share of its level a commit at most; absent where none can be told.
+    /// It drifts: by which share of its level a commit at most, where that can be computed.
     Drift(Option<f64>),
 }
 
@@ -38,7 +37,7 @@ impl Segment {
 /// A change between two levels, or where a drift begins or ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
-    /// The most likely first point of the new stretch.
+    /// The most likely first point of the new segment.
     pub(super) at: Spot,
     /// The first point that may be it.
     pub(super) first: Spot,
@@ -53,19 +52,23 @@ pub(super) struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spot {
     pub(super) number: usize,
-    pub(super) before: Vec<String>,
+    pub(super) before: Vec<Arc<str>>,
 }
 
 impl Spot {
+    /// By what the spots of a series are sorted.
+    pub(super) fn order(&self) -> (usize, usize) {
+        (self.number, self.before.len())
+    }
+
     /// Whether a point is this one or comes after it.
     pub(super) fn is_reached(&self, point: &PointData) -> bool {
-        point.number > self.number
-            || (point.number == self.number && !self.before.iter().any(|key| **key == *point.environment))
+        point.number > self.number || (point.number == self.number && !self.before.contains(&point.environment))
     }
 }
 
-/// The stretches of a series whose points have these numbers of commits, and the steps between them, which are one fewer; nothing
-/// where no level was looked for.
+/// The segments of a series whose points have these numbers of commits, and the steps between them, which are one fewer; nothing
+/// where no level was fitted.
 pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, Vec<Step>) {
     let changes = &one.changes.points;
     let is_listed = one.levels.len() == changes.len() + 1 && one.pooled.len() == numbers.len();
@@ -77,7 +80,7 @@ pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, V
     let segment = |(place, piece): (usize, &Piece)| {
         let before = place.checked_sub(1).map_or(0, |edge| doubts[edge][1]);
         let after = doubts.get(place).map_or(0, |doubt| doubt[0]);
-        // Where each of its points may lie in a ramp beside it, it may be a part of that.
+        // Where each of its points may be in the next ramp, it may be a part of that.
         let level = if piece.is_ramp || before + after >= piece.points.len() { None } else { level(one, piece) };
         level.map_or_else(|| Segment::Drift(pace(one, numbers, piece)), Segment::Level)
     };
@@ -94,7 +97,7 @@ pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, V
     let spot = |index: usize| {
         let number = numbers[index];
         let same = (0..index).rev().take_while(|earlier| numbers[*earlier] == number);
-        let mut before: Vec<String> = same.map(|earlier| one.pooled[earlier].environment_key.to_string()).collect();
+        let mut before: Vec<Arc<str>> = same.map(|earlier| Arc::clone(&one.pooled[earlier].environment_key)).collect();
         before.reverse();
         Spot { number, before }
     };
@@ -108,8 +111,8 @@ pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, V
     (levels, steps.into_iter().map(step).collect())
 }
 
-/// How many points before and after the edge between two pieces may lie on its other side; none where it is a change. Of two lines
-/// that meet, the place where they do is known as well as they are there: the error of the end of a ramp of so many points is
+/// How many points before and after the edge between two pieces may be on its other side; none where it is a change. Where two lines
+/// meet is as certain as they are there: the error of the end of a ramp of so many points is
 /// twice that of their mean, that of a level the one of its mean, and over the pace these are points. Within the ramp it is half of
 /// that at most.
 fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
@@ -119,7 +122,7 @@ fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
     let size = if noise.is_relative { noise.deviation * after.from.abs() } else { noise.deviation };
     let [long, short] = [&ramp.points, &flat.points].map(|points| points.len().max(1) as f64);
     let pace = (ramp.to - ramp.from).abs() / long;
-    let error = OF_ENDS * NORMAL_95 * size * noise.inflation * (4.0 / long + 1.0 / short).sqrt();
+    let error = RAMP_ERROR * NORMAL_95 * size * noise.inflation * (4.0 / long + 1.0 / short).sqrt();
     let most = one.pooled.len() as f64;
     let points = if pace > 0.0 { (error / pace).ceil().min(most) as usize } else { one.pooled.len() };
     let in_ramp = points.min(ramp.points.len() / 2);
@@ -159,7 +162,7 @@ fn in_order(steps: &mut [([usize; 3], Option<&ChangePoint>)], newest: usize) {
     }
 }
 
-/// The level of a stretch: as the trend tells it, or beside a drift as the fit has it, with the error of a mean of so many points.
+/// The level of a segment: that of the trend, or next to a drift that of the fit, with the error of a mean of so many points.
 fn level(one: &SeriesTrend, piece: &Piece) -> Option<[f64; 3]> {
     let number = one.changes.points.partition_point(|change| change.index <= piece.points.start);
     if let Some(level) = &one.levels[number].level {
@@ -168,14 +171,14 @@ fn level(one: &SeriesTrend, piece: &Piece) -> Option<[f64; 3]> {
     let value = f64::midpoint(piece.from, piece.to);
     let Some(noise) = one.noise else { return ends(&Level { value, lower: value, upper: value }) };
     let count = piece.points.len().max(1) as f64;
-    let half = OF_ENDS * NORMAL_95 * noise.deviation * noise.inflation / count.sqrt();
+    let half = RAMP_ERROR * NORMAL_95 * noise.deviation * noise.inflation / count.sqrt();
     let (lower, upper) =
         if noise.is_relative { (value * (-half).exp(), value * half.exp()) } else { (value - half, value + half) };
     ends(&Level { value, lower: lower.min(upper), upper: upper.max(lower) })
 }
 
-/// By which share of its level a series moves a commit at most, in a drift of which that is a part or beside which it lies; its
-/// points have these numbers of commits.
+/// By which share of its level a series moves a commit at most, in a drift that the piece is a part of or next to; its points have
+/// these numbers of commits.
 fn pace(one: &SeriesTrend, numbers: &[usize], piece: &Piece) -> Option<f64> {
     let is_near = |drift: &&Drift| match piece.is_ramp {
         true => drift.begin < piece.points.end && drift.end > piece.points.start,
@@ -192,7 +195,7 @@ fn pace(one: &SeriesTrend, numbers: &[usize], piece: &Piece) -> Option<f64> {
     fastest.map(rounded).filter(|pace| pace.is_finite())
 }
 
-/// Value and ends of a level as the scripts hold them; none where one is no number.
+/// Value and ends of a level, rounded; none where one is no number.
 fn ends(level: &Level) -> Option<[f64; 3]> {
     let ends = [level.value, level.lower, level.upper];
     ends.iter().all(|end| end.is_finite()).then(|| ends.map(rounded))
@@ -201,9 +204,10 @@ fn ends(level: &Level) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::example;
+    use crate::fit::example::{change, drift, series};
     use sprag_model::change_point::SeriesNoise;
 
+    /// The segments, and where each step is: most likely, at least and at most.
     fn result(trend: &SeriesTrend) -> (Vec<Segment>, Vec<[usize; 3]>) {
         let numbers: Vec<usize> = (0..trend.pooled.len()).collect();
         let (levels, steps) = segments(trend, &numbers);
@@ -212,9 +216,8 @@ mod tests {
 
     #[test]
     fn there_are_levels_before_a_drift_and_after_it() {
-        let trend = example::series(1.0, 60, vec![], vec![example::drift(20, 40, 1.0, 1.2)]);
-        let (levels, steps) = result(&trend);
-        // Where lines with that noise meet is known to two points.
+        let (levels, steps) = result(&series(1.0, 60, vec![], vec![drift(20, 40, 1.0, 1.2)]));
+        // Where lines with that noise meet is certain to two points.
         assert_eq!(steps, [[20, 18, 22], [40, 38, 42]]);
         let [Segment::Level(before), Segment::Drift(Some(pace)), Segment::Level(after)] = levels[..] else {
             panic!("{levels:?}")
@@ -230,70 +233,49 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_that_goes_on_or_ended_a_moment_ago_has_no_level_after_it() {
-        for end in [60, 57] {
-            let trend = example::series(1.0, 60, vec![], vec![example::drift(20, end, 1.0, 1.2)]);
-            let (levels, _) = result(&trend);
-            let drifts = &levels[1..];
-            assert!(matches!(levels[0], Segment::Level(_)), "{levels:?}");
-            assert!(drifts.iter().all(|segment| matches!(segment, Segment::Drift(Some(_)))), "{levels:?}");
-        }
-    }
-
-    #[test]
-    fn steps_keep_their_order_where_each_may_lie_elsewhere() {
-        let change = ChangePoint { first: 18, last: 23, ..example::change(20, 1.0, 1.1) };
-        let trend = example::series(1.0, 60, vec![change], vec![example::drift(22, 40, 1.1, 1.3)]);
-        let (levels, steps) = result(&trend);
-        assert_eq!(steps, [[20, 18, 23], [22, 19, 25], [40, 38, 42]]);
-        // Two points right before a ramp may as well be a part of it.
-        let drifts: Vec<bool> = levels.iter().map(|segment| segment.level().is_none()).collect();
-        assert_eq!(drifts, [false, true, true, false]);
+    fn a_segment_has_a_level_where_its_points_are_in_no_drift() {
+        // A level is `l`, a drift `d`.
+        let check = |trend: SeriesTrend, expected: &str, expected_steps: &[(usize, [usize; 3])]| {
+            let (levels, steps) = result(&trend);
+            let kinds: String = levels.iter().map(|one| if one.level().is_some() { 'l' } else { 'd' }).collect();
+            assert_eq!(kinds, expected, "{levels:?}");
+            for (place, step) in expected_steps {
+                assert_eq!(steps[*place], *step, "{steps:?}");
+            }
+        };
+        // A drift that goes on, or ended a moment ago.
+        check(series(1.0, 60, vec![], vec![drift(20, 60, 1.0, 1.2)]), "ld", &[]);
+        check(series(1.0, 60, vec![], vec![drift(20, 57, 1.0, 1.2)]), "ldd", &[]);
+        // Two points right before a ramp may as well be a part of it; steps keep their order.
+        let unsure = ChangePoint { first: 18, last: 23, ..change(20, 1.0, 1.1) };
+        let steps = [(0, [20, 18, 23]), (1, [22, 19, 25]), (2, [40, 38, 42])];
+        check(series(1.0, 60, vec![unsure], vec![drift(22, 40, 1.1, 1.3)]), "lddl", &steps);
         // A change cuts a ramp in two: it is certain between edges that are not.
-        let trend =
-            example::series(1.0, 60, vec![example::change(30, 1.0, 1.3)], vec![example::drift(20, 40, 1.0, 1.2)]);
-        let (levels, steps) = result(&trend);
-        assert_eq!(steps.iter().map(|step| step[0]).collect::<Vec<usize>>(), [20, 30, 40]);
-        assert_eq!(steps[1], [30; 3]);
-        let drifts: Vec<bool> = levels.iter().map(|segment| segment.level().is_none()).collect();
-        assert_eq!(drifts, [false, true, true, false]);
-    }
-
-    #[test]
-    fn a_drift_leaves_changes_beside_it_as_sure_as_they_are() {
-        let is_level = |levels: &[Segment]| levels.iter().map(|one| one.level().is_some()).collect::<Vec<bool>>();
+        let cut = series(1.0, 60, vec![change(30, 1.0, 1.3)], vec![drift(20, 40, 1.0, 1.2)]);
+        check(cut, "lddl", &[(1, [30; 3])]);
         // A change at the end of a drift, and few points after it.
-        let change = example::change(100, 1.05, 1.26);
-        let (levels, steps) =
-            result(&example::series(1.0, 110, vec![change], vec![example::drift(40, 100, 1.0, 1.05)]));
-        assert_eq!((is_level(&levels), steps[1]), (vec![true, false, true], [100; 3]));
-        // One right before a drift, and one right after it.
-        let change = example::change(60, 1.0, 1.2);
-        let (levels, steps) =
-            result(&example::series(1.0, 150, vec![change], vec![example::drift(65, 125, 1.2, 1.26)]));
-        assert_eq!((levels[0].level().is_some(), steps[0]), (true, [60; 3]));
-        assert_eq!(steps[1][1], 60);
-        let change = example::change(105, 1.05, 1.26);
-        let (levels, steps) =
-            result(&example::series(1.0, 150, vec![change], vec![example::drift(40, 100, 1.0, 1.05)]));
-        assert_eq!((is_level(&levels), steps[2]), (vec![true, false, false, true], [105; 3]));
-        assert_eq!(steps[1][2], 105);
+        let at_end = series(1.0, 110, vec![change(100, 1.05, 1.26)], vec![drift(40, 100, 1.0, 1.05)]);
+        check(at_end, "ldl", &[(1, [100; 3])]);
+        // One right before a drift, and one right after it: they stay as certain as they are.
+        let before = series(1.0, 150, vec![change(60, 1.0, 1.2)], vec![drift(65, 125, 1.2, 1.26)]);
+        check(before.clone(), "lddl", &[(0, [60; 3])]);
+        assert_eq!(result(&before).1[1][1], 60);
+        let after = series(1.0, 150, vec![change(105, 1.05, 1.26)], vec![drift(40, 100, 1.0, 1.05)]);
+        check(after.clone(), "lddl", &[(2, [105; 3])]);
+        assert_eq!(result(&after).1[1][2], 105);
+        // Nothing is fitted.
+        check(series(1.0, 5, vec![], vec![]), "", &[]);
     }
 
     #[test]
-    fn the_noisier_a_series_and_the_slower_its_drift_the_less_its_ends_are_known() {
-        let apart = |noise: f64, after: f64| {
-            let mut trend = example::series(1.0, 200, vec![], vec![example::drift(80, 120, 1.0, after)]);
+    fn the_ends_of_a_drift_are_less_certain_the_noisier_and_slower_it_is() {
+        let width = |noise: f64, after: f64| {
+            let mut trend = series(1.0, 200, vec![], vec![drift(80, 120, 1.0, after)]);
             trend.noise = Some(SeriesNoise { deviation: noise, inflation: 1.0, is_relative: true });
             let (_, steps) = result(&trend);
             steps[0][2] - steps[0][1]
         };
-        assert_eq!(apart(0.0, 1.2), 0);
-        assert!(apart(0.004, 1.2) < apart(0.008, 1.2) && apart(0.008, 1.2) < apart(0.008, 1.1));
-    }
-
-    #[test]
-    fn where_no_level_was_looked_for_there_is_nothing() {
-        assert_eq!(result(&example::series(1.0, 5, vec![], vec![])), (Vec::new(), Vec::new()));
+        assert_eq!(width(0.0, 1.2), 0);
+        assert!(width(0.004, 1.2) < width(0.008, 1.2) && width(0.008, 1.2) < width(0.008, 1.1));
     }
 }

@@ -5,15 +5,23 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::data::{Data, SeriesData};
-use super::drawn;
-use super::mean;
 use super::rule::{self, Moment, Outcome, Verdict};
 use super::words::{self, ComparedRow, Kind};
 use crate::mark;
 use crate::number::{self, NARROW};
+use sprag_model::metric::Better;
 
-/// The heading of what kernels are held against.
+/// The heading of what kernels are compared with.
 const AUXILIARY: &str = "Controls and calibration";
+
+/// How far scales of drawn changes reach to either side of no change.
+const SPANS: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
+
+/// The share of the rows that the scale is made for: one that changed far more than all others does not flatten these.
+const USUAL: f64 = 0.9;
+
+/// The normal quantile of a 95 % interval.
+const QUANTILE: f64 = 1.959_964;
 
 /// Two commits against each other, ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,7 +36,7 @@ pub(crate) struct Table {
     pub(crate) summary: Vec<SummaryRow>,
     /// How far the scale of drawn changes reaches, such as `±10 %`; empty where none is drawn.
     pub(crate) scale: String,
-    /// The rows by what is said, those of what kernels are held against last.
+    /// The rows by kind, those of what kernels are compared with last.
     pub(crate) groups: Vec<Group>,
 }
 
@@ -37,7 +45,7 @@ pub(crate) struct Table {
 pub(crate) struct SummaryRow {
     /// The suite, and the element type where its benchmarks have one.
     pub(crate) suite: String,
-    /// What people call the machine.
+    /// The name of the machine.
     pub(crate) machine: String,
     /// How many series, how many of them worse, better, unchanged, without verdict.
     pub(crate) counts: [usize; 5],
@@ -47,7 +55,7 @@ pub(crate) struct SummaryRow {
     pub(crate) interval: String,
 }
 
-/// Rows of which the same is said.
+/// Rows of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Group {
     pub(crate) heading: String,
@@ -58,33 +66,34 @@ pub(crate) struct Group {
     pub(crate) rows: Vec<ComparedRow>,
 }
 
-/// A judged series with what is said of it.
+impl Group {
+    /// Whether it is of what kernels are compared with, whose rows are of any kind.
+    pub(crate) fn is_auxiliary(&self) -> bool {
+        self.heading == AUXILIARY
+    }
+}
+
 struct Judged<'a> {
     series: &'a SeriesData,
     outcome: Outcome<'a>,
     kind: Kind,
 }
 
-impl Group {
-    /// Whether it is of what kernels are held against, of which anything may be said.
-    pub(crate) fn is_auxiliary(&self) -> bool {
-        self.heading == AUXILIARY
+impl Judged<'_> {
+    /// By what rows of a group are sorted; the largest first.
+    fn size(&self) -> f64 {
+        match self.kind {
+            Kind::Worse | Kind::Better => self.outcome.relative.unwrap_or(f64::MAX).abs(),
+            _ => 0.0,
+        }
     }
 }
 
-/// The table of the commits of two numbers, with all its rows.
-#[cfg(test)]
-pub(super) fn table(data: &Data, a: usize, b: usize) -> Table {
-    listed(data, a, b, |_, all| all)
-}
-
-/// The table of the commits of two numbers, with so many rows of a kind of which there are so many: to put a row into words
+/// The table of two commits by their numbers, with so many rows of a kind of which there are so many: to put a row into words
 /// costs more than to judge it.
 pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize) -> usize) -> Table {
     let [kernels, auxiliary] = judged(data, a, b);
     let words = words_of(&kernels);
-    let (banners, headline) = (banners(data, &kernels), headline(&kernels, words));
-    let summary = summary(&kernels);
     let headings = [
         (Kind::Worse, capital(words[0])),
         (Kind::Better, capital(words[1])),
@@ -93,38 +102,39 @@ pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize)
         (Kind::Environment, "Not comparable".to_owned()),
         (Kind::Missing, "Missing".to_owned()),
     ];
-    let drawn = kernels.iter().chain(&auxiliary).filter_map(|one| words::drawn(one.series, &one.outcome));
-    let span = drawn::span(drawn);
+    let span = span(kernels.iter().chain(&auxiliary).map(|one| &one.outcome));
     let mut groups: Vec<Group> = headings
         .into_iter()
         .map(|(kind, heading)| {
             let count = kernels.iter().filter(|one| one.kind == kind).count();
-            Group { heading, count, rows: rows(data, &kernels, kind, most(kind, count)) }
+            Group { heading, count, rows: rows(data, &kernels, kind, most(kind, count), span) }
         })
         .collect();
-    let auxiliary: Vec<ComparedRow> = auxiliary.iter().map(|one| words::row(data, one.series, &one.outcome)).collect();
-    groups.push(Group { heading: AUXILIARY.to_owned(), count: auxiliary.len(), rows: auxiliary });
+    let row = |one: &Judged<'_>| words::row(data, one.series, &one.outcome, span);
+    groups.push(Group {
+        heading: AUXILIARY.to_owned(),
+        count: auxiliary.len(),
+        rows: auxiliary.iter().map(row).collect(),
+    });
     groups.retain(|group| group.count > 0);
-    let scale = span.map_or_else(String::new, |span| draw(&mut groups, span));
-    Table { headline, words: words.map(str::to_owned), banners, summary, scale, groups }
-}
-
-/// Gives the rows their places on the scale of all, and the scale in words.
-fn draw(groups: &mut [Group], span: f64) -> String {
-    for row in groups.iter_mut().flat_map(|group| &mut group.rows) {
-        row.places = row.drawn.map(|drawn| drawn.places(span));
+    Table {
+        headline: headline(&kernels, words),
+        words: words.map(str::to_owned),
+        banners: banners(data, &kernels),
+        summary: summary(&kernels),
+        scale: span.map_or(String::new(), |span| format!("±{:.0}{NARROW}%", span * 100.0)),
+        groups,
     }
-    format!("±{:.0}{NARROW}%", span * 100.0)
 }
 
-/// Only what changed between the commits of two numbers: the headline, and the rows of what got worse and better.
+/// What changed between two commits: the headline, and the rows of what got worse and better.
 pub(crate) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec<ComparedRow>) {
     let [kernels, _] = judged(data, a, b);
-    let worse_first = [Kind::Worse, Kind::Better].into_iter().flat_map(|kind| rows(data, &kernels, kind, usize::MAX));
-    (headline(&kernels, words_of(&kernels)), worse_first.collect())
+    let of_kind = |kind| rows(data, &kernels, kind, usize::MAX, None);
+    (headline(&kernels, words_of(&kernels)), [of_kind(Kind::Worse), of_kind(Kind::Better)].concat())
 }
 
-/// The kernels with what is said of each, and what they are held against.
+/// The judged kernels, and what they are compared with.
 fn judged(data: &Data, a: usize, b: usize) -> [Vec<Judged<'_>>; 2] {
     let judge = |series| {
         let outcome = rule::judge(series, Moment::new(data, a), Moment::new(data, b))?;
@@ -140,16 +150,24 @@ fn words_of(kernels: &[Judged<'_>]) -> [&'static str; 2] {
     if is_speed { ["slower", "faster"] } else { ["worse", "better"] }
 }
 
-/// The rows of which that is said, the largest change first, and at most so many.
-fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind, most: usize) -> Vec<ComparedRow> {
+/// The rows of a kind, the largest change first, and at most so many.
+fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind, most: usize, span: Option<f64>) -> Vec<ComparedRow> {
     let mut of_kind: Vec<&Judged<'_>> = kernels.iter().filter(|one| one.kind == kind).collect();
-    of_kind.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    of_kind.iter().take(most).map(|one| words::row(data, one.series, &one.outcome)).collect()
+    of_kind.sort_by(|one, other| other.size().total_cmp(&one.size()));
+    of_kind.iter().take(most).map(|one| words::row(data, one.series, &one.outcome, span)).collect()
 }
 
-/// By what rows of a group are sorted; the largest first.
-fn size(one: &Judged<'_>) -> f64 {
-    if matches!(one.kind, Kind::Worse | Kind::Better) { one.outcome.relative.unwrap_or(f64::MAX).abs() } else { 0.0 }
+/// How far a scale reaches that shows most changes; nothing where there are none.
+fn span<'a>(outcomes: impl Iterator<Item = &'a Outcome<'a>>) -> Option<f64> {
+    let size = |outcome| {
+        let (change, interval) = words::shown_change(outcome);
+        let (low, high) = interval.unwrap_or_default();
+        Some(change?.abs().max(low.abs()).max(high.abs()))
+    };
+    let mut sizes: Vec<f64> = outcomes.filter_map(size).collect();
+    sizes.sort_by(f64::total_cmp);
+    let usual = *sizes.get((USUAL * sizes.len().checked_sub(1)? as f64) as usize)?;
+    Some(SPANS.into_iter().find(|span| *span >= usual).unwrap_or(1.0))
 }
 
 pub(crate) fn capital(word: &str) -> String {
@@ -218,15 +236,151 @@ fn summary(kernels: &[Judged<'_>]) -> Vec<SummaryRow> {
         places.entry(place).or_default().push(one);
     }
     let row = |([suite, dtype, machine, _], of_place): ([&str; 4], Vec<&Judged<'_>>)| {
-        let result = of_place.iter().map(|one| (one.series, &one.outcome, one.kind));
-        let mean = mean::mean(result);
+        let changes: Vec<Change> = of_place.iter().filter_map(|one| change(one)).collect();
+        let mean = mean(&changes);
         SummaryRow {
             suite: if dtype.is_empty() { suite.to_owned() } else { format!("{suite}, {dtype}") },
             machine: machine.to_owned(),
             counts: counts(of_place.iter().copied()),
-            mean: mean.map_or(number::NONE.to_owned(), |mean| number::percent(mean.value)),
-            interval: mean.and_then(|mean| mean.interval).map_or(String::new(), number::percent_interval),
+            mean: mean.map_or(number::NONE.to_owned(), |(mean, _)| number::percent(mean)),
+            interval: mean.and_then(|(_, interval)| interval).map_or(String::new(), number::percent_interval),
         }
     };
     places.into_iter().map(row).collect()
+}
+
+/// A change on the scale of logarithms, positive is worse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Change {
+    log: f64,
+    /// How far the interval reaches down and up from there.
+    reach: Option<(f64, f64)>,
+}
+
+/// The geometric mean of changes less 1, positive is worse, and its 95 % interval; that is absent where the interval of a change
+/// is, and where it has no width.
+///
+/// The interval is from the mean of the lower ends to that of the upper ends: series of one run share what befell it, so their
+/// errors are not taken as independent, which would make it too narrow.
+fn mean(changes: &[Change]) -> Option<(f64, Option<(f64, f64)>)> {
+    let count = changes.len() as f64;
+    let log = changes.iter().map(|one| one.log).sum::<f64>() / count;
+    let reach: Option<Vec<(f64, f64)>> = changes.iter().map(|one| one.reach).collect();
+    let interval = reach.and_then(|reach| {
+        let joined = |side: fn(&(f64, f64)) -> f64| reach.iter().map(side).sum::<f64>() / count;
+        let (down, up) = (joined(|one| one.0), joined(|one| one.1));
+        (down + up > 0.0).then(|| ((log - down).exp_m1(), (log + up).exp_m1()))
+    });
+    (!changes.is_empty()).then(|| (log.exp_m1(), interval))
+}
+
+/// The change of a judged series that has a verdict.
+fn change(one: &Judged<'_>) -> Option<Change> {
+    let Judged { series, outcome, kind } = one;
+    let (log, reach) = match kind {
+        _ if !series.judged => return None,
+        Kind::Worse | Kind::Better => {
+            let log = (1.0 + outcome.relative?).ln();
+            (log, outcome.interval.map(|(low, high)| (log - (1.0 + low).ln(), (1.0 + high).ln() - log)))
+        }
+        Kind::Same => (0.0, unchanged(series.deviation, [outcome.a?.value, outcome.b?.value])),
+        Kind::Doubt | Kind::Environment | Kind::Missing => return None,
+    };
+    let reach = reach.filter(|(down, up)| down.is_finite() && up.is_finite());
+    let change = match series.metric.better {
+        Better::Lower => Change { log, reach },
+        Better::Higher => Change { log: -log, reach: reach.map(|(down, up)| (up, down)) },
+    };
+    change.log.is_finite().then_some(change)
+}
+
+/// How far a series that is called unchanged may have moved down and up all the same, as where few points are measured after a
+/// change: between none and what was measured at the two commits, give or take the noise of both.
+fn unchanged(deviation: Option<f64>, [a, b]: [f64; 2]) -> Option<(f64, f64)> {
+    let noise = QUANTILE * std::f64::consts::SQRT_2 * deviation?;
+    let moved = if a == b { 0.0 } else { (b / a).ln() };
+    (!moved.is_nan()).then(|| ((noise - moved).max(0.0), (noise + moved).max(0.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::data::PointData;
+
+    #[test]
+    fn one_wild_change_does_not_flatten_the_others() {
+        let outcome = |change: f64| Outcome {
+            relative: Some(change),
+            interval: Some((change - 0.01, change + 0.01)),
+            ..Outcome::bare(Verdict::Open(0))
+        };
+        let mut all: Vec<Outcome<'_>> = (0..20).map(|i| outcome(0.002 * f64::from(i))).collect();
+        assert_eq!(span(all.iter()), Some(0.05));
+        all.push(outcome(7.0));
+        assert_eq!(span(all.iter()), Some(0.05));
+        assert_eq!((span(all[20..].iter()), span(all[..0].iter())), (Some(1.0), None));
+    }
+
+    /// A change by a share with its interval.
+    fn changed(change: f64, low: f64, high: f64) -> Change {
+        let [log, low, high] = [change, low, high].map(f64::ln_1p);
+        Change { log, reach: Some((log - low, high - log)) }
+    }
+
+    /// What is called unchanged though the second value is so many times the first.
+    fn same(deviation: Option<f64>, ratio: f64) -> Change {
+        Change { log: 0.0, reach: unchanged(deviation, [2.0, 2.0 * ratio]) }
+    }
+
+    #[test]
+    fn a_mean_has_the_interval_of_changes_that_err_together() {
+        let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
+        let check = |changes: &[Change], expected: (f64, f64, f64)| {
+            let (value, interval) = mean(changes).expect("there is a change");
+            let (low, high) = interval.expect("each has an interval");
+            assert!(near(value, expected.0) && near(low, expected.1) && near(high, expected.2), "{changes:?}");
+        };
+        let noise = (QUANTILE * 2f64.sqrt() * 0.01).exp();
+        check(&[changed(0.1, 0.08, 0.13)], (0.1, 0.08, 0.13));
+        check(&[changed(0.21, 0.1, 0.331); 4], (0.21, 0.1, 0.331));
+        // Of two, one that did not move reaches by its noise, and the mean by half of both.
+        let half = ((1.1f64.ln() + noise.ln()) / 2.0).exp();
+        check(&[changed(0.21, 0.1, 0.331), same(Some(0.01), 1.0)], (0.1, 1.1 / half - 1.0, 1.1 * half - 1.0));
+        // All got a third slower at the newest commit, of which one point says little: each is called unchanged.
+        check(&[same(Some(0.01), 1.3); 5], (0.0, 0.0, 1.3 * noise - 1.0));
+    }
+
+    #[test]
+    fn a_change_is_positive_where_it_is_worse() {
+        let mut series = rule::example();
+        series.metric.better = Better::Higher;
+        series.deviation = Some(0.0);
+        let points = [series.points[0].clone(), PointData { value: 0.75, ..series.points[1].clone() }];
+        let mean_of = |outcome: Outcome<'_>, kind: Kind| {
+            let one = Judged { series: &series, outcome, kind };
+            mean(&[change(&one).expect("it has a verdict")]).expect("there is a change")
+        };
+        // Half the rate is twice the time.
+        let half = Outcome { relative: Some(-0.5), interval: Some((-0.6, -0.2)), ..Outcome::bare(Verdict::Open(0)) };
+        let (value, interval) = mean_of(half, Kind::Worse);
+        assert_eq!((value * 1e9).round(), 1e9);
+        assert!(interval.is_some_and(|(low, high)| (low - 0.25).abs() < 1e-9 && (high - 1.5).abs() < 1e-9));
+        // Three quarters of the rate are a third more, though it is called unchanged.
+        let same = Outcome { a: Some(&points[0]), b: Some(&points[1]), ..Outcome::bare(Verdict::Short) };
+        let (_, interval) = mean_of(same, Kind::Same);
+        assert!(interval.is_some_and(|(low, high)| low.abs() < 1e-9 && (high - 1.0 / 3.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn without_the_interval_of_one_change_there_is_none_of_the_mean() {
+        for changes in [
+            &[same(None, 1.0), same(Some(0.1), 1.0)][..],
+            &[same(Some(0.0), 1.0)],
+            &[same(Some(0.1), -1.0)],
+            &[same(Some(0.1), -1.0), same(Some(0.1), 1.0)],
+        ] {
+            assert_eq!(mean(changes), Some((0.0, None)), "{changes:?}");
+        }
+        assert_eq!(mean(&[]), None);
+    }
 }

@@ -1,25 +1,24 @@
 //! A compared series in words and figures.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use super::data::{Data, SeriesData};
-use super::drawn::Drawn;
+use super::data::{Data, PointData, SeriesData};
 use super::rule::{Outcome, Through, Verdict};
-use crate::compare::columns::PointData;
 use crate::mark::{self, Mark, Tone};
 use crate::number;
 use sprag_model::metric::Better;
 use sprag_model::unit::Scale;
 
 /// The groups of rows, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
-    /// Changed in the bad direction.
     Worse,
-    /// Changed in the good one.
     Better,
     Doubt,
+    #[default]
     Same,
     Environment,
     /// Measured at one of the commits only.
@@ -27,16 +26,15 @@ pub(crate) enum Kind {
 }
 
 /// A row of the table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ComparedRow {
     pub(crate) id: String,
     pub(crate) suite: String,
-    /// What people call the machine.
+    /// The name of the machine.
     pub(crate) machine: String,
     /// The benchmark without its suite.
     pub(crate) name: String,
     pub(crate) metric: String,
-    pub(crate) unit: &'static str,
     pub(crate) kind: Kind,
     /// The colour, the glyph and the word of it.
     pub(crate) mark: [String; 3],
@@ -55,9 +53,6 @@ pub(crate) struct ComparedRow {
     pub(crate) measured_before: [String; 2],
     /// And at B.
     pub(crate) measured_after: [String; 2],
-    /// For machines, in base units and shares: the levels at A and B, the change, the ends of its interval, what was measured
-    /// at A and at B, the smallest change that shows. Empty where there is none.
-    pub(crate) figures: [String; 8],
     /// The levels at A and B, in base units.
     #[serde(skip)]
     pub(crate) levels: [Option<f64>; 2],
@@ -67,13 +62,12 @@ pub(crate) struct ComparedRow {
     /// What was measured at B.
     #[serde(skip)]
     pub(crate) measured: Option<f64>,
-    #[serde(skip)]
-    pub(crate) drawn: Option<Drawn>,
-    /// The same as places on the scale of the table.
+    /// The change as places on the scale of the table, where one is drawn: in tenths of a unit the smallest change that shows, the
+    /// lower end, the change and the upper end, and whether the change lies below the scale (-1) or above it (1).
     pub(crate) places: Option<[i32; 5]>,
 }
 
-/// What is said of an outcome, and whether the number went up.
+/// The kind of an outcome, and whether the number went up.
 pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
     let up = outcome.after > outcome.before;
     let kind = match outcome.verdict {
@@ -87,61 +81,61 @@ pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
     (kind, up)
 }
 
-pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> ComparedRow {
+/// The change of an outcome that is shown, and its interval.
+pub(super) fn shown_change(outcome: &Outcome<'_>) -> (Option<f64>, Option<(f64, f64)>) {
+    match outcome.verdict {
+        Verdict::Changed(_) | Verdict::Open(_) | Verdict::Same { came_back: true } => {
+            (outcome.relative, outcome.interval)
+        }
+        _ => (None, None),
+    }
+}
+
+/// A row; `span` is how far the scale of the table reaches.
+pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span: Option<f64>) -> ComparedRow {
     let (kind, up) = kind(series, outcome);
     let mark = mark_of(series, kind, up);
     let measured = |point: Option<&PointData>| point.map(|point| point.value);
     let typical = outcome.before.or(outcome.after).or(measured(outcome.a)).or(measured(outcome.b)).unwrap_or_default();
     let scale = series.metric.unit.scale(typical);
-    let level = |level: Option<f64>| level.map_or(number::NONE.to_owned(), |level| number::quantity(scale, level));
-    let changed = is_changed(outcome);
-    let interval = outcome.interval.filter(|(low, high)| low < high);
-    let shows = series.shows.filter(|shows| *shows > 0.0);
-    let times = outcome.relative.filter(|_| changed).zip(shows).map(|(change, shows)| change.abs() / shows);
+    let none = || number::NONE.to_owned();
+    let level = |level: Option<f64>| level.map_or_else(none, |level| number::quantity(scale, level));
+    let (relative, interval) = shown_change(outcome);
+    let times = relative.zip(series.shows.filter(|shows| *shows > 0.0)).map(|(change, shows)| change.abs() / shows);
     ComparedRow {
         id: series.id.clone(),
         suite: series.suite.clone(),
         machine: series.machine_name.clone(),
         name: series.benchmark.clone(),
         metric: series.metric.name.clone(),
-        unit: series.metric.unit.symbol(),
         kind,
         mark: [mark.class().to_owned(), mark.glyph.to_owned(), mark.word],
         reason: reason(data, outcome),
         before: level(outcome.before),
         after: level(outcome.after),
-        change: outcome.relative.filter(|_| changed).map_or(number::NONE.to_owned(), number::percent),
-        interval: interval.filter(|_| changed).map_or(String::new(), number::percent_interval),
-        shows: series.shows.map_or(number::NONE.to_owned(), number::percent_size),
+        change: relative.map_or_else(none, number::percent),
+        interval: interval.filter(|(low, high)| low < high).map_or(String::new(), number::percent_interval),
+        shows: series.shows.map_or_else(none, number::percent_size),
         times: times.map_or(String::new(), number::times),
         measured_before: measured_words(scale, outcome.a),
         measured_after: measured_words(scale, outcome.b),
-        figures: [
-            outcome.before,
-            outcome.after,
-            outcome.relative.filter(|_| changed),
-            interval.filter(|_| changed).map(|(low, _)| low),
-            interval.filter(|_| changed).map(|(_, high)| high),
-            measured(outcome.a),
-            measured(outcome.b),
-            series.shows,
-        ]
-        .map(|figure| figure.map_or(String::new(), |figure| format!("{figure:.4e}"))),
         levels: [outcome.before, outcome.after],
-        relative: outcome.relative.filter(|_| changed),
+        relative,
         measured: measured(outcome.b),
-        drawn: drawn(series, outcome),
-        places: None,
+        places: relative.zip(span).map(|(change, span)| places(series, change, interval, span)),
     }
 }
 
-pub(super) fn drawn(series: &SeriesData, outcome: &Outcome<'_>) -> Option<Drawn> {
-    is_changed(outcome).then(|| Drawn::from_outcome(series, outcome))?
-}
+/// Where no change lies on a scale, and how far the scale reaches from there, in tenths of a unit.
+const ZERO: f64 = 550.0;
+const HALF: f64 = 500.0;
 
-/// Whether there is a change to show, told or not.
-pub(super) fn is_changed(outcome: &Outcome<'_>) -> bool {
-    matches!(outcome.verdict, Verdict::Changed(_) | Verdict::Open(_) | Verdict::Same { came_back: true })
+fn places(series: &SeriesData, change: f64, interval: Option<(f64, f64)>, span: f64) -> [i32; 5] {
+    let (low, high) = interval.unwrap_or((change, change));
+    // Half goes up, as in the script.
+    let place = |value: f64| ((ZERO + HALF * (value / span).clamp(-1.0, 1.0)) + 0.5).floor() as i32;
+    let beyond = i32::from(change > span) - i32::from(change < -span);
+    [place(series.shows.unwrap_or_default().abs()), place(low), place(change), place(high), beyond]
 }
 
 pub(super) fn mark_of(series: &SeriesData, kind: Kind, up: bool) -> Mark {
@@ -157,11 +151,10 @@ pub(super) fn mark_of(series: &SeriesData, kind: Kind, up: bool) -> Mark {
 }
 
 fn reason(data: &Data, outcome: &Outcome<'_>) -> String {
-    let commit = |number: usize| data.commit(number).name();
-    let as_of =
-        |side: usize| outcome.as_of[side].map(|number| format!("{} as of {}", ["A", "B"][side], commit(number)));
+    let as_of = ["A", "B"].into_iter().zip(outcome.as_of);
+    let as_of = as_of.filter_map(|(side, number)| Some(format!("{side} as of {}", data.commit(number?).name())));
     let why = Some(why(data, outcome)).filter(|words| !words.is_empty());
-    why.into_iter().chain([0, 1].into_iter().filter_map(as_of)).collect::<Vec<String>>().join("; ")
+    why.into_iter().chain(as_of).collect::<Vec<String>>().join("; ")
 }
 
 pub(super) fn why(data: &Data, outcome: &Outcome<'_>) -> String {
@@ -188,27 +181,21 @@ pub(super) fn why(data: &Data, outcome: &Outcome<'_>) -> String {
 
 /// The facts that differ between the environments of the two values.
 pub(super) fn differences(data: &Data, outcome: &Outcome<'_>) -> String {
-    let facts = |point: Option<&PointData>| point.and_then(|point| data.environments.get(&*point.environment));
-    let (Some(was), Some(is)) = (facts(outcome.a), facts(outcome.b)) else { return UNKNOWN.to_owned() };
-    let mut names: Vec<&str> = was.keys().chain(is.keys()).copied().collect();
-    names.sort_unstable();
-    names.dedup();
-    let differ: Vec<String> = names
-        .into_iter()
-        .filter(|name| was.get(name) != is.get(name))
-        .map(|name| {
-            let text = |facts: Option<&String>| facts.map_or("none", String::as_str).to_owned();
-            format!("{} {} → {}", name.replace('_', " "), text(was.get(name)), text(is.get(name)))
-        })
-        .collect();
-    if differ.is_empty() { UNKNOWN.to_owned() } else { differ.join("; ") }
+    let facts = |point: Option<&PointData>| data.environments.get(&*point?.environment);
+    let mut differ = Vec::new();
+    if let (Some(was), Some(is)) = (facts(outcome.a), facts(outcome.b)) {
+        let names: BTreeSet<&str> = was.keys().chain(is.keys()).copied().collect();
+        let text = |fact: Option<&String>| fact.map_or("none", String::as_str).to_owned();
+        for name in names.into_iter().filter(|name| was.get(name) != is.get(name)) {
+            differ.push(format!("{} {} → {}", name.replace('_', " "), text(was.get(name)), text(is.get(name))));
+        }
+    }
+    if differ.is_empty() { "the environment differs".to_owned() } else { differ.join("; ") }
 }
-
-const UNKNOWN: &str = "the environment differs";
 
 /// A measured value and its spread.
 fn measured_words(scale: Scale, point: Option<&PointData>) -> [String; 2] {
     let Some(point) = point else { return [number::NONE.to_owned(), String::new()] };
-    let words = |(low, high)| format!("{} to {}", number::value(scale, low), number::value(scale, high));
-    [number::quantity(scale, point.value), point.spread.map_or(String::new(), words)]
+    let spread = point.spread.map_or(String::new(), |spread| number::interval(scale, spread));
+    [number::quantity(scale, point.value), spread]
 }

@@ -1,4 +1,4 @@
-//! Gates for tests: one with every verdict, one in doubt, and names that would harm whoever believed them.
+//! Gates for tests: one with every verdict, one in doubt, and hostile names.
 
 use chrono::DateTime;
 
@@ -9,7 +9,7 @@ use sprag_model::run::RunStatus;
 use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Effect, Verdict};
 
-/// What ends a cell, an element, a section, a line, a text or a command, and calls people.
+/// Ends a cell, an element, a section, a line, a text and a command, and mentions people.
 pub const HOSTILE: &str =
     "<script>alert(1)</script>]]>|`x`\n::error::gone%0A%25\u{202e}\u{1b}[31m\"'&@someone #12 [a](http://b) {0}\\";
 
@@ -29,13 +29,23 @@ pub fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
 
 /// A suite that ran and was compared with a baseline, with nothing in it.
 pub fn suite(name: &str) -> SuiteGate {
+    let time = DateTime::from_timestamp(1_795_230_000, 0).expect("a time within range");
+    let commit = Commit {
+        sha: "b".repeat(40),
+        parents: vec!["a".repeat(40)],
+        author_time: time,
+        commit_time: time,
+        subject: "Make it slower".to_owned(),
+        branch: Some("main".to_owned()),
+        dirty: false,
+    };
     SuiteGate {
         suite: name.to_owned(),
         machine: Some("ci-box".to_owned()),
         machine_class: "Example CPU 9000".to_owned(),
         run: Some("00112233445566ff".to_owned()),
         time: DateTime::from_timestamp(1_795_233_600, 0),
-        commit: Some(commit()),
+        commit: Some(commit),
         status: Some(RunStatus::Ok),
         reason: None,
         quality: Vec::new(),
@@ -45,19 +55,6 @@ pub fn suite(name: &str) -> SuiteGate {
         can_take_turns: true,
         comparisons: Vec::new(),
         whole: None,
-    }
-}
-
-fn commit() -> Commit {
-    let time = DateTime::from_timestamp(1_795_230_000, 0).expect("a time within range");
-    Commit {
-        sha: "b".repeat(40),
-        parents: vec!["a".repeat(40)],
-        author_time: time,
-        commit_time: time,
-        subject: "Make it slower".to_owned(),
-        branch: Some("main".to_owned()),
-        dirty: false,
     }
 }
 
@@ -83,11 +80,8 @@ pub fn gate() -> Gate {
         comparison(&named("noisy"), 1.012, Verdict::Inconclusive("3 more runs would settle it".to_owned())),
         comparison(HOSTILE, 1.0, Verdict::NotComparable(format!("compiler 1 → {HOSTILE}"))),
         Comparison {
-            baseline: None,
-            allowed: None,
-            effect: None,
-            p_value: None,
-            ..comparison(&named("new"), 1.0, Verdict::NoBaseline)
+            current: Some(0.002),
+            ..Comparison::bare(&named("new"), Metric::time(), "interval", Verdict::NoBaseline)
         },
         comparison(&named("quick"), 0.9, Verdict::Improved),
         Comparison {
@@ -126,28 +120,14 @@ pub fn gate() -> Gate {
         can_take_turns: false,
         ..suite("trt")
     };
-    Gate {
-        command: "check",
-        outcome: Outcome::Fail,
-        exit_code: 1,
-        doubt_fails: false,
-        wants_all: false,
-        suites: vec![cpu, gpu, trt],
-    }
+    of_suites(Outcome::Fail, 1, vec![cpu, gpu, trt])
 }
 
 /// A gate in which one metric could not be judged.
 pub fn doubtful() -> Gate {
     let verdict = Verdict::Inconclusive("too few runs".to_owned());
     let cpu = SuiteGate { comparisons: vec![comparison("cpu/a @fast", 1.01, verdict)], ..suite("cpu") };
-    Gate {
-        command: "check",
-        outcome: Outcome::Inconclusive,
-        exit_code: 3,
-        doubt_fails: false,
-        wants_all: false,
-        suites: vec![cpu],
-    }
+    of_suites(Outcome::Inconclusive, 3, vec![cpu])
 }
 
 /// A gate in which nothing happened.
@@ -157,12 +137,9 @@ pub fn passing() -> Gate {
         whole: Some(MeanChange { benchmarks: 1, change: 0.001, interval: None }),
         ..suite("cpu")
     };
-    Gate {
-        command: "check",
-        outcome: Outcome::Pass,
-        exit_code: 0,
-        doubt_fails: false,
-        wants_all: false,
-        suites: vec![cpu],
-    }
+    of_suites(Outcome::Pass, 0, vec![cpu])
+}
+
+fn of_suites(outcome: Outcome, exit_code: u8, suites: Vec<SuiteGate>) -> Gate {
+    Gate { command: "check", outcome, exit_code, doubt_fails: false, wants_all: false, suites }
 }

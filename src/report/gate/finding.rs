@@ -1,4 +1,4 @@
-//! What a gate reports besides what is unchanged or better: made once, so that every form says the same.
+//! What a gate reports apart from what is unchanged or better: made once, so that every form says the same.
 
 use crate::mark::worse_word;
 use crate::number;
@@ -6,21 +6,16 @@ use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Effect, Verdict};
 
-/// The command that holds two sides against each other, of which neither is a baseline.
+/// The command that compares two sides, of which neither is a baseline.
 pub(super) const COMPARE: &str = "compare";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A metric is worse than is tolerated.
     Regressed,
     Accepted,
-    /// A metric is gone.
     Missing,
-    /// The data cannot tell.
     Inconclusive,
-    /// The two sides must not be compared.
     NotComparable,
-    /// There is nothing to compare with.
     NoBaseline,
     /// A suite has no numbers.
     NotMeasured,
@@ -38,7 +33,7 @@ impl Kind {
         Kind::Accepted,
     ];
 
-    /// The word by which other programs know it, for ever the same.
+    /// The word for other programs, which never changes.
     pub(super) fn id(self) -> &'static str {
         match self {
             Kind::Regressed => "regressed",
@@ -65,14 +60,6 @@ impl Kind {
     }
 }
 
-/// Which comparisons are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rows {
-    All,
-    /// Those that changed or could not be judged.
-    Changed,
-}
-
 /// How serious it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
@@ -80,7 +67,6 @@ pub(super) enum Level {
     Error,
     /// It leaves the gate in doubt.
     Warning,
-    /// It is worth knowing.
     Note,
 }
 
@@ -93,21 +79,17 @@ pub(super) struct Finding<'a> {
     /// The metric; absent where the finding is of the suite.
     pub(super) comparison: Option<&'a Comparison>,
     pub(super) title: String,
-    /// What there is to say: one sentence without a full stop, which does not repeat the title.
+    /// One sentence without a full stop, which does not repeat the title.
     pub(super) message: String,
 }
 
 /// All findings, in the order of the gate.
-pub(super) fn all(gate: &Gate) -> Vec<Finding<'_>> {
-    let of_suite = |suite| {
-        let metrics = suite_metrics(gate, suite);
-        self::of_suite(gate, suite).into_iter().chain(metrics)
+pub(super) fn all<'a>(gate: &'a Gate) -> Vec<Finding<'a>> {
+    let findings = |suite: &'a SuiteGate| {
+        let metrics = suite.comparisons.iter().filter_map(move |comparison| of_comparison(gate, suite, comparison));
+        of_suite(gate, suite).into_iter().chain(metrics)
     };
-    gate.suites.iter().flat_map(of_suite).collect()
-}
-
-fn suite_metrics<'a>(gate: &'a Gate, suite: &'a SuiteGate) -> impl Iterator<Item = Finding<'a>> {
-    suite.comparisons.iter().filter_map(move |comparison| of_comparison(gate, suite, comparison))
+    gate.suites.iter().flat_map(findings).collect()
 }
 
 /// The finding of a metric.
@@ -154,7 +136,7 @@ pub(super) fn of_suite<'a>(gate: &Gate, suite: &'a SuiteGate) -> Option<Finding<
     Some(Finding { kind, level, suite, comparison: None, title, message })
 }
 
-/// Whether a suite should have been judged and has no numbers. One that nobody holds against anything may be skipped, as
+/// Whether a suite should have been judged and has no numbers. One that is compared with nothing may be skipped, as
 /// that of a device which a machine does not have. Where a gate was left with nothing to judge and no suite bears the
 /// blame, all do.
 pub fn was_not_judged(gate: &Gate, suite: &SuiteGate) -> bool {
@@ -174,8 +156,7 @@ pub(super) fn metric_name(comparison: &Comparison) -> String {
     format!("{} {}", comparison.benchmark, comparison.metric.name)
 }
 
-/// The benchmark as it stands beside others of its suite: without the suite's own name in front. Names of other tools, such
-/// as `sort/quick/1000`, have none and are whole.
+/// The benchmark without the name of its suite in front. Names of other tools, such as `sort/quick/1000`, have none.
 pub(super) fn short_name<'c>(suite: &str, benchmark: &'c str) -> &'c str {
     benchmark.strip_prefix(suite).and_then(|rest| rest.strip_prefix('/')).unwrap_or(benchmark)
 }
@@ -213,12 +194,12 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
     if parts.is_empty() { comparison.verdict.word().to_owned() } else { parts.join("; ") }
 }
 
-/// What the ledger says to a regression, with the reason that was given.
+/// What the ledger says to a regression, with its reason.
 pub fn answer(comparison: &Comparison) -> Option<String> {
     comparison.answer.as_ref().map(|answer| format!("{} ({}: {})", answer.words(), answer.entry, answer.reason))
 }
 
-/// How much a comparison changed; nothing where the baseline is zero, since no share of that can be told.
+/// How much a comparison changed; nothing where the baseline is zero, of which there is no share.
 pub fn effect(comparison: &Comparison) -> Option<Effect> {
     let effect = comparison.effect.filter(|_| comparison.baseline != Some(0.0))?;
     Some(Effect { interval: comparison.interval(), ..effect })
@@ -311,73 +292,64 @@ mod tests {
 
     #[test]
     fn doubt_is_as_serious_as_it_counts() {
-        let check = |outcome: Outcome, expected: Level| {
-            let gate = Gate { outcome, doubt_fails: outcome == Outcome::Fail, ..example::doubtful() };
-            let levels: Vec<Level> = all(&gate).iter().map(|one| one.level).collect();
-            assert_eq!(levels, [expected], "{outcome:?}");
-        };
-        check(Outcome::Inconclusive, Level::Warning);
-        check(Outcome::Pass, Level::Warning);
-        check(Outcome::Fail, Level::Error);
+        let mut gate = example::doubtful();
+        let one = |name: &str, ratio: f64, verdict| example::comparison(name, ratio, verdict);
+        gate.suites[0].comparisons.push(one("cpu/b @fast", 1.3, Verdict::Regressed));
+        gate.suites[0].comparisons.push(one("cpu/c @fast", 1.0, Verdict::NoBaseline));
+        for (outcome, doubt_fails, expected) in [
+            (Outcome::Inconclusive, false, [Level::Warning, Level::Error, Level::Note]),
+            (Outcome::Fail, false, [Level::Warning, Level::Error, Level::Note]),
+            (Outcome::Fail, true, [Level::Error; 3]),
+        ] {
+            let gate = Gate { outcome, doubt_fails, ..gate.clone() };
+            assert_eq!(all(&gate).iter().map(|one| one.level).collect::<Vec<Level>>(), expected);
+        }
     }
 
     #[test]
-    fn doubt_that_fails_is_an_error_like_a_regression() {
-        let mut gate = Gate { outcome: Outcome::Fail, doubt_fails: true, ..example::doubtful() };
-        gate.suites[0].comparisons.push(example::comparison("cpu/b @fast", 1.3, Verdict::Regressed));
-        gate.suites[0].comparisons.push(example::comparison("cpu/c @fast", 1.0, Verdict::NoBaseline));
-        let levels = |gate: &Gate| all(gate).iter().map(|one| one.level).collect::<Vec<Level>>();
-        assert_eq!(levels(&gate), [Level::Error; 3]);
-        let reported = Gate { doubt_fails: false, ..gate };
-        assert_eq!(levels(&reported), [Level::Warning, Level::Error, Level::Note]);
-    }
-
-    #[test]
-    fn a_suite_without_numbers_is_a_finding() {
-        let check =
-            |outcome: Outcome, wants_all, status: Option<RunStatus>, has_base: bool, expected: Option<Level>| {
-                let suite = SuiteGate { status, has_base, comparisons: Vec::new(), ..example::suite("gpu") };
-                let gate = Gate { outcome, wants_all, suites: vec![suite], ..example::gate() };
-                let level = all(&gate).first().map(|one| one.level);
-                assert_eq!(level, expected, "{outcome:?} {status:?} {has_base}");
-            };
-        check(Outcome::Fail, false, None, true, Some(Level::Error));
-        check(Outcome::Inconclusive, true, None, false, Some(Level::Error));
-        check(Outcome::Pass, false, None, false, Some(Level::Note));
-        check(Outcome::Pass, false, Some(RunStatus::Skipped), false, Some(Level::Note));
-        check(Outcome::NotMeasured, false, Some(RunStatus::Skipped), false, Some(Level::Error));
-        check(Outcome::NotMeasured, false, Some(RunStatus::Skipped), true, Some(Level::Error));
-        check(Outcome::Fail, false, Some(RunStatus::Failed), false, Some(Level::Error));
-        check(Outcome::Inconclusive, false, Some(RunStatus::Ok), true, Some(Level::Warning));
+    fn a_suite_without_numbers_is_an_error_where_it_should_have_them() {
+        let (ok, skipped, failed) = (Some(RunStatus::Ok), Some(RunStatus::Skipped), Some(RunStatus::Failed));
+        for (outcome, wants_all, status, has_base, expected) in [
+            (Outcome::Fail, false, None, true, Level::Error),
+            (Outcome::Inconclusive, true, None, false, Level::Error),
+            (Outcome::Pass, false, None, false, Level::Note),
+            (Outcome::Pass, false, skipped, false, Level::Note),
+            (Outcome::NotMeasured, false, skipped, false, Level::Error),
+            (Outcome::NotMeasured, false, skipped, true, Level::Error),
+            (Outcome::Fail, false, failed, false, Level::Error),
+            (Outcome::Inconclusive, false, ok, true, Level::Warning),
+        ] {
+            let suite = SuiteGate { status, has_base, ..example::suite("gpu") };
+            let gate = Gate { outcome, wants_all, suites: vec![suite], ..example::gate() };
+            assert_eq!(all(&gate)[0].level, expected, "{outcome:?} {status:?} {has_base}");
+        }
     }
 
     #[test]
     fn no_suite_is_to_blame_for_another() {
-        let without = |status, has_base| SuiteGate { status, has_base, ..example::suite("gpu") };
-        let level = |wants_all: bool, outcome: Outcome, cpu: SuiteGate, gpu: SuiteGate| {
-            let gate = Gate { outcome, wants_all, suites: vec![cpu, gpu], ..example::gate() };
-            of_suite(&gate, &gate.suites[1]).expect("it has no numbers").level
-        };
-        let cpu = |verdict: Verdict| SuiteGate {
-            comparisons: vec![example::comparison("cpu/a @fast", 1.2, verdict)],
-            ..example::suite("cpu")
-        };
         let (skipped, absent) = (Some(RunStatus::Skipped), None);
+        let check = |outcome, wants_all, cpu: &SuiteGate, (status, has_base), expected: Level| {
+            let gpu = SuiteGate { status, has_base, ..example::suite("gpu") };
+            let gate = Gate { outcome, wants_all, suites: vec![cpu.clone(), gpu], ..example::gate() };
+            assert_eq!(of_suite(&gate, &gate.suites[1]).expect("it has no numbers").level, expected, "{outcome:?}");
+        };
         for (outcome, verdict) in [
             (Outcome::Pass, Verdict::Unchanged),
             (Outcome::Fail, Verdict::Regressed),
             (Outcome::Inconclusive, Verdict::NoBaseline),
         ] {
-            assert_eq!(level(false, outcome, cpu(verdict.clone()), without(absent, false)), Level::Note);
-            assert_eq!(level(false, outcome, cpu(verdict.clone()), without(skipped, false)), Level::Note);
-            assert_eq!(level(true, outcome, cpu(verdict.clone()), without(absent, false)), Level::Error);
-            assert_eq!(level(false, outcome, cpu(verdict), without(absent, true)), Level::Error);
+            let comparisons = vec![example::comparison("cpu/a @fast", 1.2, verdict)];
+            let cpu = SuiteGate { comparisons, ..example::suite("cpu") };
+            check(outcome, false, &cpu, (absent, false), Level::Note);
+            check(outcome, false, &cpu, (skipped, false), Level::Note);
+            check(outcome, true, &cpu, (absent, false), Level::Error);
+            check(outcome, false, &cpu, (absent, true), Level::Error);
         }
         // A suite that was judged before and is skipped now bears it alone.
         let judged_before = SuiteGate { status: skipped, ..example::suite("cpu") };
-        assert_eq!(level(false, Outcome::NotMeasured, judged_before.clone(), without(absent, false)), Level::Note);
+        check(Outcome::NotMeasured, false, &judged_before, (absent, false), Level::Note);
         let never_judged = SuiteGate { has_base: false, ..judged_before };
-        assert_eq!(level(false, Outcome::NotMeasured, never_judged, without(skipped, false)), Level::Error);
+        check(Outcome::NotMeasured, false, &never_judged, (skipped, false), Level::Error);
     }
 
     #[test]

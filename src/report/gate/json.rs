@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::finding::{self, Rows};
+use super::finding;
 use sprag_base::json;
 use sprag_model::commit::Commit;
 use sprag_model::gate::{Gate, Outcome, SuiteGate};
@@ -21,19 +21,18 @@ use sprag_model::verdict::{Comparison, Counts, Verdict};
 /// The version of the document.
 const SCHEMA_VERSION: u32 = 1;
 
-/// The whole of it as JSON.
-pub fn gate_json(gate: &Gate) -> String {
-    json(gate, Rows::All)
-}
-
-/// The same, without the comparisons that came out unchanged: the counts are of all, and how many are left out is told.
-pub fn changed_json(gate: &Gate) -> String {
-    json(gate, Rows::Changed)
-}
-
-fn json(gate: &Gate, rows: Rows) -> String {
-    let value = serde_json::to_value(Report::new(gate, rows)).expect("keys are text and numbers have a form");
-    json::to_indented(&value) + "\n"
+/// A gate as JSON; `only_changed` leaves the unchanged comparisons out and counts them.
+pub fn gate_json(gate: &Gate, only_changed: bool) -> String {
+    let report = Report {
+        schema_version: SCHEMA_VERSION,
+        sprag: env!("CARGO_PKG_VERSION"),
+        command: gate.command,
+        outcome: gate.outcome.word(),
+        exit_code: gate.exit_code,
+        counts: gate.counts(),
+        suites: gate.suites.iter().map(|one| suite(one, only_changed)).collect(),
+    };
+    json::to_indented(&serde_json::to_value(report).expect("keys are text and numbers have a form")) + "\n"
 }
 
 /// The schema of that JSON.
@@ -59,25 +58,9 @@ struct Report<'a> {
     /// The code that the command ended with.
     exit_code: u8,
     /// How many verdicts of each kind.
-    counts: CountsReport,
+    counts: Counts,
     /// One entry a suite and machine.
     suites: Vec<SuiteReport<'a>>,
-}
-
-/// How many verdicts of each kind.
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "Counts")]
-struct CountsReport {
-    unchanged: usize,
-    improved: usize,
-    /// Without those that the ledger accepts.
-    regressed: usize,
-    /// Regressed, and accepted by the ledger.
-    accepted: usize,
-    inconclusive: usize,
-    not_comparable: usize,
-    missing: usize,
-    no_baseline: usize,
 }
 
 /// One suite on one machine.
@@ -110,7 +93,7 @@ struct SuiteReport<'a> {
     /// The commit of what it was held against.
     base_commit: Option<&'a str>,
     /// How many verdicts of each kind.
-    counts: CountsReport,
+    counts: Counts,
     /// How much the suite changed as a whole; null where nothing could be compared.
     whole: Option<WholeReport>,
     /// One entry a judged metric, worst first.
@@ -194,28 +177,9 @@ struct EffectReport {
     detectable: Option<f64>,
 }
 
-impl<'a> Report<'a> {
-    fn new(gate: &'a Gate, rows: Rows) -> Report<'a> {
-        Report {
-            schema_version: SCHEMA_VERSION,
-            sprag: env!("CARGO_PKG_VERSION"),
-            command: gate.command,
-            outcome: gate.outcome.word(),
-            exit_code: gate.exit_code,
-            counts: counts(gate.counts()),
-            suites: gate.suites.iter().map(|one| suite(one, rows)).collect(),
-        }
-    }
-}
-
-fn counts(counts: Counts) -> CountsReport {
-    let Counts { unchanged, improved, regressed, accepted, inconclusive, not_comparable, missing, no_baseline } =
-        counts;
-    CountsReport { unchanged, improved, regressed, accepted, inconclusive, not_comparable, missing, no_baseline }
-}
-
-fn suite(suite: &SuiteGate, rows: Rows) -> SuiteReport<'_> {
-    let is_listed = |one: &&Comparison| rows == Rows::All || one.verdict != Verdict::Unchanged;
+fn suite(suite: &SuiteGate, only_changed: bool) -> SuiteReport<'_> {
+    let counts = suite.counts();
+    let is_listed = |one: &&Comparison| !only_changed || one.verdict != Verdict::Unchanged;
     SuiteReport {
         suite: &suite.suite,
         machine: suite.machine.as_deref(),
@@ -229,14 +193,14 @@ fn suite(suite: &SuiteGate, rows: Rows) -> SuiteReport<'_> {
         against: &suite.against,
         has_base: suite.has_base,
         base_commit: suite.base_commit.as_deref(),
-        counts: counts(suite.counts()),
-        whole: suite.whole.map(|overall| WholeReport {
-            benchmarks: overall.benchmarks,
-            change: finite(overall.change),
-            interval: overall.interval.map(interval),
+        whole: suite.whole.map(|mean| WholeReport {
+            benchmarks: mean.benchmarks,
+            change: Some(mean.change),
+            interval: mean.interval.map(interval),
         }),
         comparisons: suite.comparisons.iter().filter(is_listed).map(comparison).collect(),
-        unchanged_left_out: (rows == Rows::Changed).then(|| suite.counts().unchanged),
+        unchanged_left_out: only_changed.then_some(counts.unchanged),
+        counts,
     }
 }
 
@@ -246,15 +210,15 @@ fn comparison(comparison: &Comparison) -> ComparisonReport<'_> {
         benchmark: &comparison.benchmark,
         metric: MetricReport { name: &metric.name, unit: metric.unit, better: metric.better },
         series: comparison.series.as_deref(),
-        baseline: comparison.baseline.and_then(finite),
-        allowed: comparison.allowed.and_then(finite),
-        current: comparison.current.and_then(finite),
+        baseline: comparison.baseline,
+        allowed: comparison.allowed,
+        current: comparison.current,
         effect: comparison.effect.map(|effect| EffectReport {
-            change: finite(effect.change).filter(|_| finding::effect(comparison).is_some()),
+            change: finding::effect(comparison).map(|effect| effect.change),
             interval: comparison.interval().map(interval),
-            detectable: effect.detectable.and_then(finite),
+            detectable: effect.detectable,
         }),
-        p_value: comparison.p_value.and_then(finite),
+        p_value: comparison.p_value,
         rule: comparison.rule,
         verdict: comparison.verdict.word(),
         reason: comparison.verdict.reason(),
@@ -264,11 +228,7 @@ fn comparison(comparison: &Comparison) -> ComparisonReport<'_> {
 }
 
 fn interval((low, high): (f64, f64)) -> IntervalReport {
-    IntervalReport { low: finite(low), high: finite(high) }
-}
-
-fn finite(number: f64) -> Option<f64> {
-    Some(number).filter(|number| number.is_finite())
+    IntervalReport { low: Some(low), high: Some(high) }
 }
 
 #[cfg(test)]
@@ -280,14 +240,10 @@ mod tests {
     use sprag_model::verdict::Effect;
 
     #[track_caller]
-    fn valid(gate: &Gate) -> Value {
-        follows_schema(&gate_json(gate))
-    }
-
-    #[track_caller]
-    fn follows_schema(text: &str) -> Value {
+    fn valid(gate: &Gate, only_changed: bool) -> Value {
+        let text = gate_json(gate, only_changed);
         assert!(text.is_ascii() && text.ends_with("}\n"));
-        let document: Value = serde_json::from_str(text).expect("it is JSON");
+        let document: Value = serde_json::from_str(&text).expect("it is JSON");
         let schema = schema::published("check-1", "A gate", gate_schema());
         let validator = jsonschema::validator_for(&schema).expect("the schema is one");
         let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
@@ -298,9 +254,9 @@ mod tests {
     #[test]
     fn every_fact_is_there() {
         for gate in [example::gate(), example::doubtful(), example::passing()] {
-            valid(&gate);
+            valid(&gate, false);
         }
-        let document = valid(&example::gate());
+        let document = valid(&example::gate(), false);
         assert_eq!((&document["outcome"], &document["exit_code"]), (&Value::from("fail"), &Value::from(1)));
         assert_eq!(document["counts"]["regressed"], 2);
         let cpu = &document["suites"][0];
@@ -340,25 +296,21 @@ mod tests {
 
     #[test]
     fn what_is_unchanged_can_be_left_out_and_is_counted() {
-        let document = follows_schema(&changed_json(&example::gate()));
+        let document = valid(&example::gate(), true);
         let cpu = &document["suites"][0];
         assert_eq!((&cpu["counts"]["unchanged"], &cpu["unchanged_left_out"]), (&1.into(), &1.into()));
         let verdicts: Vec<&str> =
             cpu["comparisons"].as_array().expect("a list").iter().filter_map(|one| one["verdict"].as_str()).collect();
         assert!(verdicts.len() == 7 && !verdicts.contains(&"unchanged"), "{verdicts:?}");
-        assert_eq!(valid(&example::gate())["suites"][0].get("unchanged_left_out"), None);
+        assert_eq!(valid(&example::gate(), false)["suites"][0].get("unchanged_left_out"), None);
     }
 
     #[test]
-    fn a_share_of_zero_is_not_given() {
+    fn a_share_of_zero_and_what_is_not_finite_are_null() {
         let mut gate = example::passing();
         gate.suites[0].comparisons[0].baseline = Some(0.0);
-        assert_eq!(valid(&gate)["suites"][0]["comparisons"][0]["effect"]["change"], Value::Null);
-    }
-
-    #[test]
-    fn what_is_not_finite_is_null() {
-        let mut gate = example::passing();
+        assert_eq!(valid(&gate, false)["suites"][0]["comparisons"][0]["effect"]["change"], Value::Null);
+        gate = example::passing();
         let comparison = &mut gate.suites[0].comparisons[0];
         comparison.effect = Some(Effect {
             change: f64::NAN,
@@ -366,7 +318,7 @@ mod tests {
             detectable: Some(f64::INFINITY),
         });
         comparison.allowed = Some(f64::INFINITY);
-        let document = valid(&gate);
+        let document = valid(&gate, false);
         let comparison = &document["suites"][0]["comparisons"][0];
         let expected = serde_json::json!({"change": null, "interval": {"low": null, "high": 0.5}, "detectable": null});
         assert_eq!((&comparison["effect"], &comparison["allowed"]), (&expected, &Value::Null));

@@ -19,7 +19,7 @@ mod hostile_checks;
 
 pub use finding::{answer, effect, was_not_judged};
 pub use github::gate_commands;
-pub use json::{changed_json, gate_json, gate_schema};
+pub use json::{gate_json, gate_schema};
 pub use junit::gate_junit;
 pub use sarif::gate_sarif;
-pub use sheet::{changed_markdown, common_note, gate_markdown};
+pub use sheet::{common_note, gate_markdown};

@@ -1,8 +1,8 @@
 //! What a gate found as SARIF 2.1.0 (OASIS, 2020), for the alerts of code scanning.
 //!
 //! One run; a rule for each kind of finding, all of them in every file; a result for each finding. GitHub
-//! shows a result only at a place in a file, so it stands at the beginning of the baseline, or of `sprag.toml` where that
-//! is not known; and it knows a result again by `primaryLocationLineHash` alone, which is therefore of what was measured.
+//! shows a result only at a place in a file, so it is at the beginning of the baseline, or of `sprag.toml` where there is
+//! none; and it identifies a result by `primaryLocationLineHash` alone, which is therefore of what was measured.
 //! In a message braces are placeholders and brackets are links, so both are shown as parentheses; the benchmark's exact
 //! name is the logical location.
 
@@ -26,7 +26,7 @@ const MESSAGE: usize = 1000;
 /// The results that GitHub takes of a run; with more it refuses the file.
 const MOST_RESULTS: usize = 25_000;
 
-/// The whole of it as SARIF.
+/// A gate as SARIF.
 pub fn gate_sarif(gate: &Gate) -> String {
     let mut findings = finding::all(gate);
     if findings.len() > MOST_RESULTS {
@@ -207,79 +207,21 @@ fn uri(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::gate::example;
-    use sprag_model::schema::{list, object_with, text, words};
 
-    /// What SARIF 2.1.0 demands, and GitHub beyond that.
-    fn schema() -> Value {
-        let full = || json!({ "type": "string", "minLength": 1 });
-        let message = || json!({ "type": "object", "required": ["text"], "properties": { "text": full() } });
-        let level = || words(&["none", "note", "warning", "error"]);
-        let rule = object_with(
-            &[("id", full()), ("shortDescription", message()), ("fullDescription", message()), ("help", message())],
-            &[
-                ("name", full()),
-                ("defaultConfiguration", json!({ "properties": { "level": level() } })),
-                ("properties", json!({})),
-            ],
-        );
-        let line = || json!({ "type": "integer", "minimum": 1 });
-        let region = object_with(
-            &[("startLine", line()), ("startColumn", line()), ("endLine", line()), ("endColumn", line())],
-            &[],
-        );
-        let uri = json!({ "type": "string", "pattern": "^[A-Za-z0-9._~%-]+(/[A-Za-z0-9._~%-]+)*$" });
-        let artifact = object_with(&[("uri", uri)], &[]);
-        let physical = object_with(&[("artifactLocation", artifact), ("region", region)], &[]);
-        let logical = object_with(&[("fullyQualifiedName", full()), ("kind", text())], &[]);
-        let location = object_with(
-            &[("physicalLocation", physical), ("logicalLocations", list(logical))],
-            &[("message", message())],
-        );
-        let prints = json!({
-            "type": "object",
-            "required": ["primaryLocationLineHash"],
-            "additionalProperties": full(),
-        });
-        let result = object_with(
-            &[
-                ("ruleId", words(&Kind::ALL.map(Kind::id))),
-                ("ruleIndex", json!({ "type": "integer", "minimum": 0 })),
-                ("level", level()),
-                ("message", message()),
-                ("locations", json!({ "type": "array", "items": location, "minItems": 1, "maxItems": 10 })),
-                ("partialFingerprints", prints),
-            ],
-            &[],
-        );
-        let driver = object_with(
-            &[("name", full()), ("rules", list(rule))],
-            &[("version", full()), ("semanticVersion", full())],
-        );
-        let run = object_with(
-            &[("tool", object_with(&[("driver", driver)], &[])), ("results", list(result))],
-            &[
-                ("automationDetails", object_with(&[("id", full())], &[])),
-                ("columnKind", words(&["utf16CodeUnits", "unicodeCodePoints"])),
-            ],
-        );
-        object_with(&[("$schema", full()), ("version", words(&["2.1.0"])), ("runs", list(run))], &[])
-    }
-
-    #[track_caller]
-    fn valid(gate: &Gate) -> Vec<Value> {
+    fn log(gate: &Gate) -> Value {
         let text = gate_sarif(gate);
         assert!(text.is_ascii());
-        let log: Value = serde_json::from_str(&text).expect("it is JSON");
-        let validator = jsonschema::validator_for(&schema()).expect("the schema is one");
-        let faults: Vec<String> = validator.iter_errors(&log).map(|fault| fault.to_string()).collect();
-        assert!(faults.is_empty(), "{faults:?}");
-        log["runs"][0]["results"].as_array().expect("a list").clone()
+        serde_json::from_str(&text).expect("it is JSON")
+    }
+
+    fn results(gate: &Gate) -> Vec<Value> {
+        log(gate)["runs"][0]["results"].as_array().expect("a list").clone()
     }
 
     #[test]
     fn each_finding_is_a_result() {
-        let results = valid(&example::gate());
-        let levels: Vec<(&str, &str)> = results
+        let all = results(&example::gate());
+        let levels: Vec<(&str, &str)> = all
             .iter()
             .map(|one| (one["ruleId"].as_str().expect("a text"), one["level"].as_str().expect("a text")))
             .collect();
@@ -294,54 +236,22 @@ mod tests {
             ("not-measured", "error"),
         ];
         assert_eq!(levels, expected);
-        for result in &results {
+        for result in &all {
             let place = result["ruleIndex"].as_u64().expect("a number") as usize;
             assert_eq!(result["ruleId"], Kind::ALL[place].id());
         }
-        insta::assert_snapshot!(json::to_indented(&results[0]), @r#"
-        {
-          "ruleId": "regressed",
-          "ruleIndex": 0,
-          "level": "error",
-          "message": {
-            "text": "regressed: cpu/ssm_scan(n=512) @fast time. slower: +8.1\u202f% (+7.6 to +8.6), 2.000 \u2192 2.162\u202fms; 2.040\u202fms would pass; changes from 2.8\u202f% are detectable."
-          },
-          "locations": [
-            {
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "baselines/cpu.example-cpu-9000.json"
-                },
-                "region": {
-                  "startLine": 1,
-                  "startColumn": 1,
-                  "endLine": 1,
-                  "endColumn": 2
-                }
-              },
-              "logicalLocations": [
-                {
-                  "fullyQualifiedName": "cpu/ssm_scan{n=512} @fast time",
-                  "kind": "member"
-                }
-              ]
-            }
-          ],
-          "partialFingerprints": {
-            "primaryLocationLineHash": "311d5e957422ea30:1",
-            "spragMetric/v1": "311d5e957422ea30cf45cee40b8b9c63e8921d084b6c1ecbbd1526fc7c3f8f34"
-          }
-        }
-        "#);
-        assert_eq!(valid(&example::passing()), Vec::<Value>::new());
+        assert_eq!(results(&example::passing()), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn a_gate_reads_as_a_log() {
+        insta::assert_snapshot!(gate_sarif(&example::doubtful()));
     }
 
     #[test]
     fn what_to_do_fits_the_command() {
         let help = |command: &'static str, kind: Kind| {
-            let log: Value =
-                serde_json::from_str(&gate_sarif(&Gate { command, ..example::gate() })).expect("it is JSON");
-            let rule = &log["runs"][0]["tool"]["driver"]["rules"][place(kind)];
+            let rule = &log(&Gate { command, ..example::gate() })["runs"][0]["tool"]["driver"]["rules"][place(kind)];
             rule["help"]["text"].as_str().expect("a text").to_owned()
         };
         assert!(help("check", Kind::Regressed).contains("`sprag baseline accept --why TEXT`"));
@@ -351,19 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_message_is_a_placeholder_or_a_link() {
-        let results = valid(&example::gate());
-        let hostile = results[4]["message"]["text"].as_str().expect("a text");
-        assert!(!hostile.contains(['{', '}', '[', ']', '\n', '\u{202e}', '\u{1b}']), "{hostile}");
-        assert!(hostile.contains("(a)(http://b) (0)"), "{hostile}");
-    }
-
-    #[test]
     fn a_fingerprint_is_of_what_is_measured_and_of_nothing_else() {
         let print = |change: &dyn Fn(&mut SuiteGate)| {
             let mut gate = example::doubtful();
             change(&mut gate.suites[0]);
-            valid(&gate)[0]["partialFingerprints"]["primaryLocationLineHash"].as_str().expect("a text").to_owned()
+            results(&gate)[0]["partialFingerprints"]["primaryLocationLineHash"].as_str().expect("a text").to_owned()
         };
         let first = print(&|_| {});
         assert_eq!(first, print(&|suite| suite.comparisons[0].current = Some(7.0)));

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::finding::{self, Rows, change, short_name, values};
+use super::finding::{self, change, short_name, values};
 use crate::mark::{self, Mark};
 use crate::phrase::Phrase;
 use crate::reasons;
@@ -28,19 +28,12 @@ const FEWEST: usize = 10;
 
 const MOST_COMMANDS: usize = 12;
 
-/// All of it as Markdown.
-pub fn gate_markdown(gate: &Gate) -> String {
-    markdown::write(&sheet(gate, Rows::All), 3, markdown::COMMENT)
-}
-
-/// The same, without what is unchanged: how many there are is said.
-pub fn changed_markdown(gate: &Gate) -> String {
-    markdown::write(&sheet(gate, Rows::Changed), 3, markdown::COMMENT)
-}
-
-fn sheet(gate: &Gate, rows: Rows) -> Sheet {
-    let suites = gate.suites.iter().map(|suite| suite_section(gate, suite, rows));
-    Sheet { headline: headline(gate).into(), sections: suites.chain(interleaved(gate)).collect(), ..Sheet::default() }
+/// A gate as Markdown; `only_changed` leaves the unchanged comparisons out and counts them.
+pub fn gate_markdown(gate: &Gate, only_changed: bool) -> String {
+    let suites = gate.suites.iter().map(|suite| suite_section(gate, suite, only_changed));
+    let sections = suites.chain(interleaved(gate)).collect();
+    let sheet = Sheet { headline: headline(gate).into(), sections, ..Sheet::default() };
+    markdown::write(&sheet, 3, markdown::COMMENT)
 }
 
 /// How it came out and the counts, in words.
@@ -59,7 +52,7 @@ fn headline(gate: &Gate) -> String {
     words
 }
 
-fn suite_section(gate: &Gate, suite: &SuiteGate, rows: Rows) -> Section {
+fn suite_section(gate: &Gate, suite: &SuiteGate, only_changed: bool) -> Section {
     let most = |all: usize| (all / gate.suites.len()).max(FEWEST);
     let place = suite.machine.as_ref().unwrap_or(&suite.machine_class);
     let mut section =
@@ -76,10 +69,10 @@ fn suite_section(gate: &Gate, suite: &SuiteGate, rows: Rows) -> Section {
     let note = common_note(&suite.comparisons);
     section = doubts(table(section, suite, note, &others, most(MOST_ROWS), None), suite, &others, most(MOST_DOUBTS));
     let count = number::count(unchanged.len());
-    section = match rows {
+    section = match only_changed {
         _ if unchanged.is_empty() => section,
-        Rows::Changed => section.paragraph(format!("{count} unchanged, left out here.")),
-        Rows::All => table(section, suite, note, &unchanged, most(MOST_UNCHANGED), Some(format!("{count} unchanged"))),
+        true => section.paragraph(format!("{count} unchanged, left out here.")),
+        false => table(section, suite, note, &unchanged, most(MOST_UNCHANGED), Some(format!("{count} unchanged"))),
     };
     match note {
         Some(note) => section.paragraph(Phrase::plain("For all judged metrics: ").join(Phrase::reason(note)).text(".")),
@@ -136,7 +129,7 @@ fn mean_words(mean: &MeanChange, comparisons: &[Comparison]) -> Phrase {
     Phrase::plain(format!("Geometric mean of {benchmarks}: ")).join(words).text(".")
 }
 
-/// `note` is what all of the suite bears, which rows need not say again.
+/// `note` is that of all metrics of the suite, which rows need not repeat.
 fn table(
     section: Section,
     suite: &SuiteGate,
@@ -181,7 +174,7 @@ fn benchmark(suite: &SuiteGate, comparison: &Comparison) -> Phrase {
     Phrase::default().id(shortened(short_name(&suite.suite, &comparison.benchmark), NAME))
 }
 
-/// The verdict, with what is to be said of this row alone. Reasons of doubt stand below the table.
+/// The verdict, with the notes of this row alone. Reasons of doubt are below the table.
 fn verdict(comparison: &Comparison, common: Option<&str>) -> Phrase {
     let mark = Mark::of_comparison(comparison);
     let mut words = match comparison.verdict {
@@ -218,7 +211,7 @@ fn doubts(section: Section, suite: &SuiteGate, others: &[&Comparison], most: usi
     section.paragraph("Why some have no verdict:").items(lines)
 }
 
-/// The note that all judged metrics of a suite bear, where there are several: said once, it is read.
+/// The note that all judged metrics of a suite have, where there are several.
 pub fn common_note(comparisons: &[Comparison]) -> Option<&str> {
     let is_judged =
         |one: &&Comparison| matches!(one.verdict, Verdict::Unchanged | Verdict::Improved | Verdict::Regressed);
@@ -247,7 +240,7 @@ fn has_two_commits(suite: &SuiteGate) -> bool {
     suite.can_take_turns && suite.base_commit.as_ref().zip(current).is_some_and(|(base, current)| base != current)
 }
 
-/// The command for a suite, where both commits are known and every word of it is safe to paste.
+/// The command for a suite, where it has both commits and every word of it is safe to paste.
 fn command(suite: &SuiteGate) -> Option<String> {
     if !has_two_commits(suite) {
         return None;
@@ -267,8 +260,8 @@ mod tests {
 
     #[test]
     fn a_gate_reads_well() {
-        insta::assert_snapshot!(gate_markdown(&example::gate()));
-        insta::assert_snapshot!(gate_markdown(&example::passing()), @r#"
+        insta::assert_snapshot!(gate_markdown(&example::gate(), false));
+        insta::assert_snapshot!(gate_markdown(&example::passing(), false), @r#"
         ### ✓ sprag check: pass; 1 unchanged
 
         #### cpu on ci-box
@@ -298,7 +291,7 @@ mod tests {
         let mut gate = Gate { command: "compare", ..example::passing() };
         let suite = &mut gate.suites[0];
         (suite.run, suite.against) = (None, "v1: v2 and v1 took turns in 10 pairs of processes".to_owned());
-        let text = changed_markdown(&gate);
+        let text = gate_markdown(&gate, true);
         for part in [
             "\nMeasured 21",
             " at `bbbbbbb`, compared with v1: v2 and v1 took turns in 10 pairs of processes.",
@@ -309,11 +302,6 @@ mod tests {
             assert!(text.contains(part), "`{part}` is not in {text}");
         }
         assert!(!text.contains("a @fast") && !text.contains("details"), "{text}");
-        // One commit has no two sides, and two programs have no commits.
-        gate.suites[0].base_commit = Some("b".repeat(40));
-        assert!(!gate_markdown(&gate).contains("To measure both"));
-        (gate.suites[0].commit, gate.suites[0].base_commit) = (None, None);
-        assert!(!gate_markdown(&gate).contains("To measure both"));
     }
 
     #[test]
@@ -321,7 +309,7 @@ mod tests {
         let check = |change: f64, interval: Option<(f64, f64)>, expected: &str| {
             let mut gate = example::passing();
             gate.suites[0].whole = Some(MeanChange { benchmarks: 12, change, interval });
-            let text = gate_markdown(&gate).replace(number::NARROW, " ");
+            let text = gate_markdown(&gate, false).replace(number::NARROW, " ");
             assert!(text.contains(&format!("\nGeometric mean of 12 benchmarks: {expected}.")), "{text}");
         };
         let unclear = "no clear change, \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %; positive is slower)";
@@ -336,22 +324,32 @@ mod tests {
     }
 
     #[test]
-    fn what_every_row_bears_is_said_once() {
+    fn a_note_of_all_judged_metrics_is_written_once() {
         let mut gate = example::passing();
-        let mut second = example::comparison("cpu/b @fast", 1.2, Verdict::Regressed);
-        second.note = Some("too few sessions".to_owned());
-        gate.suites[0].comparisons[0].note = second.note.clone();
-        gate.suites[0].comparisons.push(second);
-        let count = |gate: &Gate| gate_markdown(gate).matches("too few sessions").count();
-        assert!(gate_markdown(&gate).contains("\nFor all judged metrics: too few sessions.\n"));
-        assert_eq!(count(&gate), 1);
-        gate.suites[0].comparisons[1].note = None;
-        assert!(gate_markdown(&gate).contains("= no change; too few sessions |"));
-        assert_eq!(count(&gate), 1);
+        let noted = |verdict: Verdict, note: &str| Comparison {
+            note: Some(note.to_owned()).filter(|note| !note.is_empty()),
+            ..example::comparison("cpu/a @fast", 1.0, verdict)
+        };
+        let mut check = |comparisons: &[Comparison], expected: Option<&str>| {
+            assert_eq!(common_note(comparisons), expected);
+            gate.suites[0].comparisons = comparisons.to_vec();
+            let text = gate_markdown(&gate, false);
+            assert_eq!(text.contains("\nFor all judged metrics: too few sessions.\n"), expected.is_some(), "{text}");
+            let own = comparisons.iter().filter(|one| one.note.is_some()).count();
+            assert_eq!(text.matches("too few sessions").count(), if expected.is_some() { 1 } else { own }, "{text}");
+        };
+        let (note, missing) = ("too few sessions", noted(Verdict::Missing, ""));
+        let (same, other) = (noted(Verdict::Unchanged, note), noted(Verdict::Improved, note));
+        check(&[same.clone(), other.clone()], Some(note));
+        check(&[same.clone(), missing, other.clone()], Some(note));
+        check(std::slice::from_ref(&same), None);
+        check(&[same, other, noted(Verdict::Regressed, "")], None);
+        check(&[noted(Verdict::Missing, note), noted(Verdict::Missing, note)], None);
+        check(&[], None);
     }
 
     #[test]
-    fn a_comment_holds_it_whatever_there_is() {
+    fn a_report_fits_into_a_comment() {
         let many = |verdict: Verdict| {
             (0..3000).map(move |place| {
                 example::comparison(&format!("cpu/{}{place} @fast", "`|".repeat(80)), 1.2, verdict.clone())
@@ -362,7 +360,7 @@ mod tests {
             many(Verdict::Regressed).chain(many(reason)).chain(many(Verdict::Unchanged)).collect();
         let reason = Some("@".repeat(5000));
         let suites = vec![SuiteGate { comparisons, reason, status: None, ..example::suite("cpu") }; 20];
-        let text = gate_markdown(&Gate { suites, ..example::gate() });
+        let text = gate_markdown(&Gate { suites, ..example::gate() }, false);
         assert!(text.chars().count() < 65_536 && text.len() > 30_000, "{}", text.len());
         assert!(
             text.contains("more rows are left out") && text.contains("more sections are left out"),
@@ -372,42 +370,28 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_common_where_all_that_was_judged_bears_it() {
-        let noted = |verdict: Verdict, note: Option<&str>| Comparison {
-            note: note.map(str::to_owned),
-            ..example::comparison("cpu/a @fast", 1.0, verdict)
-        };
-        let check = |all: &[Comparison], expected: Option<&str>| assert_eq!(common_note(all), expected);
-        let (same, other) = (noted(Verdict::Unchanged, Some("x")), noted(Verdict::Improved, Some("x")));
-        check(&[same.clone(), other.clone()], Some("x"));
-        check(&[same.clone(), noted(Verdict::Missing, None), other.clone()], Some("x"));
-        check(std::slice::from_ref(&same), None);
-        check(&[same.clone(), other.clone(), noted(Verdict::Regressed, None)], None);
-        check(&[noted(Verdict::Missing, Some("x")), noted(Verdict::Missing, Some("x"))], None);
-        check(&[], None);
-    }
-
-    #[test]
     fn turns_are_advised_only_where_both_sides_can_take_them() {
-        let result = |change: &dyn Fn(&mut SuiteGate)| {
+        let check = |expected: bool, change: fn(&mut SuiteGate)| {
             let mut gate = example::passing();
             change(&mut gate.suites[0]);
-            interleaved(&gate).is_some()
+            assert_eq!(interleaved(&gate).is_some(), expected);
         };
-        assert!(result(&|_| {}));
-        assert!(!result(&|suite| suite.can_take_turns = false));
-        assert!(!result(&|suite| suite.commit.as_mut().expect("it has one").dirty = true));
-        assert!(!result(&|suite| suite.commit = None));
-        assert!(!result(&|suite| suite.base_commit = None));
-        // Of one commit there are no two sides.
-        assert!(!result(&|suite| suite.base_commit = Some("b".repeat(40))));
+        check(true, |_| {});
+        check(false, |suite| suite.can_take_turns = false);
+        check(false, |suite| suite.commit.as_mut().expect("it has one").dirty = true);
+        check(false, |suite| suite.commit = None);
+        check(false, |suite| suite.base_commit = None);
+        // One commit has no two sides.
+        check(false, |suite| suite.base_commit = Some("b".repeat(40)));
         // No command is made of names that are not safe to paste.
-        for change in [(|suite| suite.base_commit = Some(example::HOSTILE.to_owned())) as fn(&mut SuiteGate), |suite| {
-            suite.suite = example::HOSTILE.to_owned()
-        }] {
+        let unsafe_names: [fn(&mut SuiteGate); 2] = [
+            |suite| suite.base_commit = Some(example::HOSTILE.to_owned()),
+            |suite| suite.suite = example::HOSTILE.to_owned(),
+        ];
+        for change in unsafe_names {
             let mut gate = example::passing();
             change(&mut gate.suites[0]);
-            let text = gate_markdown(&gate);
+            let text = gate_markdown(&gate, false);
             assert!(text.contains("`sprag compare A B --measure`") && !text.contains("```sh"), "{text}");
         }
     }

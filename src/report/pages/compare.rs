@@ -9,7 +9,7 @@ use super::cell;
 use super::commit::pieces;
 use super::frame::{Frame, Part, page};
 use crate::catalog::Catalog;
-use crate::chart::range;
+use crate::chart::bar;
 use crate::compare::commits::ComparedCommit;
 use crate::compare::data::Data;
 use crate::compare::export;
@@ -96,7 +96,7 @@ impl ComparedRow {
             Kind::Better => Some(false),
             _ => None,
         };
-        self.places.map_or(String::new(), |places| range::draw(places, is_worse))
+        self.places.map_or(String::new(), |places| bar::interval(places, is_worse))
     }
 
     /// Whether there is a change to show.
@@ -196,7 +196,7 @@ fn side<'a>(letter: char, commit: &'a ComparedCommit, tags: &'a str) -> Side<'a>
         tags,
         subject,
         day,
-        unmeasured: if commit.stands.is_some() { export::UNMEASURED } else { "" },
+        unmeasured: if commit.measured_before.is_some() { export::UNMEASURED } else { "" },
     }
 }
 
@@ -329,31 +329,7 @@ mod tests {
     use super::*;
 
     fn row_of(kind: Kind, name: &str) -> ComparedRow {
-        ComparedRow {
-            id: String::new(),
-            suite: "cpu".to_owned(),
-            machine: "m".to_owned(),
-            name: name.to_owned(),
-            metric: "time".to_owned(),
-            unit: "s",
-            kind,
-            mark: Default::default(),
-            reason: String::new(),
-            before: String::new(),
-            after: String::new(),
-            change: String::new(),
-            interval: String::new(),
-            shows: String::new(),
-            times: String::new(),
-            measured_before: Default::default(),
-            measured_after: Default::default(),
-            figures: Default::default(),
-            levels: [None; 2],
-            relative: None,
-            measured: None,
-            drawn: None,
-            places: None,
-        }
+        ComparedRow { suite: "cpu".to_owned(), name: name.to_owned(), kind, ..ComparedRow::default() }
     }
 
     fn group(heading: &str, rows: &[(Kind, &str)]) -> Group {

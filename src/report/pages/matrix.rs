@@ -453,29 +453,13 @@ mod tests {
 
     fn row(kind: Kind, relative: Option<f64>) -> ComparedRow {
         ComparedRow {
-            id: String::new(),
-            suite: String::new(),
-            machine: String::new(),
-            name: String::new(),
-            metric: String::new(),
-            unit: "s",
             kind,
             mark: [String::new(), "▲".to_owned(), "slower".to_owned()],
-            reason: String::new(),
-            before: String::new(),
-            after: String::new(),
             change: relative.map_or(number::NONE.to_owned(), number::percent),
-            interval: String::new(),
-            shows: String::new(),
-            times: String::new(),
-            measured_before: Default::default(),
-            measured_after: Default::default(),
-            figures: Default::default(),
             levels: [Some(1.0), Some(1.1)],
             relative,
             measured: Some(1.1),
-            drawn: None,
-            places: None,
+            ..ComparedRow::default()
         }
     }
 

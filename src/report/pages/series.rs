@@ -9,7 +9,7 @@ use super::frame::{Frame, Part, history_page, page};
 use super::series_points::{self, PointRow};
 use super::{series_chart, series_elsewhere, series_fit, series_newest};
 use crate::catalog::Catalog;
-use crate::chart::{buckets, script, trend_chart};
+use crate::chart::{script, trend_chart};
 use crate::fit::Fit;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
@@ -63,7 +63,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
     let scale = series.metric.unit.scale(fit.and_then(Fit::newest_level).unwrap_or(of.latest.current));
     let spread = series_newest::section(series, fit, scale);
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale, spread.is_some());
-    let several = buckets::runs_a_dot(trend.dots.len());
+    let several = trend_chart::runs_a_dot(trend.dots.len());
     let (points, points_note) = series_points::rows(catalog, series, scale, &trend.dots);
     let newest = series.newest().and_then(|point| catalog.run(&point.run));
     let mut sections = Vec::new();

@@ -1,0 +1,229 @@
+//! SVG pictures, written as they are drawn. A shape names a class of the style sheet and no colour.
+//!
+//! Coordinates are tenths of a unit of the picture, and none lies outside it. A text has its base line at its point; the style
+//! sheet gives its size.
+
+use std::fmt::Write as _;
+
+use crate::text;
+
+/// A point: from the left and from the top, in tenths of a unit.
+pub(super) type At = (i32, i32);
+
+/// Which part of a text is at its point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+pub(super) struct Svg {
+    width: i32,
+    height: i32,
+    body: String,
+    /// What the next shape of its kind may join.
+    open: Open,
+}
+
+enum Open {
+    None,
+    /// A path of several strokes: its class and its data.
+    Path(&'static str, String),
+    /// Texts with the same attributes.
+    Texts(String, Vec<String>),
+}
+
+impl Svg {
+    /// An empty picture of that size in units.
+    pub(super) fn new(width: i32, height: i32) -> Svg {
+        Svg { width, height, body: String::new(), open: Open::None }
+    }
+
+    /// The picture as wide as its place, with a title and a description, whose ids begin with `id`.
+    pub(super) fn captioned(mut self, class: &str, [id, title, description]: [&str; 3]) -> String {
+        self.flush();
+        format!(
+            "<svg class=\"{class}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\
+             <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n{}</svg>",
+            self.width,
+            self.height,
+            text::xml(title),
+            text::xml(description),
+            self.body
+        )
+    }
+
+    /// The picture at its natural size, with a label.
+    pub(super) fn labelled(self, class: &str, label: &str) -> String {
+        self.sized(class, &format!("role=\"img\" aria-label=\"{}\"", text::xml(label)))
+    }
+
+    /// The picture at its natural size, for a cell next to others that say the same in words.
+    pub(super) fn hidden(self, class: &str) -> String {
+        self.sized(class, "aria-hidden=\"true\"")
+    }
+
+    fn sized(mut self, class: &str, attributes: &str) -> String {
+        self.flush();
+        let (width, height) = (self.width, self.height);
+        format!(
+            "<svg class=\"{class}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" {attributes}>{}</svg>",
+            self.body.replace('\n', "")
+        )
+    }
+
+    /// A line of its own; nothing without points.
+    pub(super) fn line(&mut self, class: &str, points: impl IntoIterator<Item = At>) {
+        let path = self.path_data(points);
+        self.shape(class, path, "");
+    }
+
+    pub(super) fn area(&mut self, class: &str, corners: impl IntoIterator<Item = At>) {
+        let path = self.path_data(corners);
+        self.shape(class, path, "Z");
+    }
+
+    fn shape(&mut self, class: &str, path: String, end: &str) {
+        if !path.is_empty() {
+            self.flush();
+            self.element(&format!("<path{} d=\"{path}{end}\"/>", class_attribute(class)));
+        }
+    }
+
+    /// A line that shares a path with those of its class right before it.
+    pub(super) fn stroke(&mut self, class: &'static str, points: impl IntoIterator<Item = At>) {
+        let path = self.path_data(points);
+        self.join(class, &path);
+    }
+
+    /// A stroke without length, which a round cap makes a dot.
+    pub(super) fn dot(&mut self, class: &'static str, center: At) {
+        let path = self.path_data([center]);
+        self.join(class, &(path + "h0"));
+    }
+
+    fn join(&mut self, class: &'static str, path: &str) {
+        match &mut self.open {
+            Open::Path(current, data) if *current == class => data.push_str(path),
+            _ => {
+                self.flush();
+                self.open = Open::Path(class, path.to_owned());
+            }
+        }
+    }
+
+    pub(super) fn circle(&mut self, class: &str, center: At, radius: i32) {
+        self.flush();
+        let [x, y] = self.coordinates(center);
+        self.element(&format!("<circle{} cx=\"{x}\" cy=\"{y}\" r=\"{}\"/>", class_attribute(class), units(radius)));
+    }
+
+    /// Words; nothing where there are none.
+    pub(super) fn text(&mut self, class: &str, words: &str, at: At, anchor: Anchor) {
+        if words.is_empty() {
+            return;
+        }
+        let [x, y] = self.coordinates(at);
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let attributes = format!("{anchor}{}", class_attribute(class));
+        let words = format!(" x=\"{x}\" y=\"{y}\">{}", text::xml(words));
+        match &mut self.open {
+            Open::Texts(current, texts) if *current == attributes => texts.push(words),
+            _ => {
+                self.flush();
+                self.open = Open::Texts(attributes, vec![words]);
+            }
+        }
+    }
+
+    /// Gives the newest shape a title.
+    pub(super) fn title(&mut self, words: &str) {
+        self.flush();
+        let Some(start) = self.body.rfind('<').filter(|_| self.body.ends_with("/>\n")) else { return };
+        let name: String = self.body[start + 1..].chars().take_while(char::is_ascii_alphabetic).collect();
+        self.body.truncate(self.body.len() - "/>\n".len());
+        self.element(&format!("><title>{}</title></{name}>", text::xml(words)));
+    }
+
+    /// Writes what is open.
+    fn flush(&mut self) {
+        match std::mem::replace(&mut self.open, Open::None) {
+            Open::None => {}
+            Open::Path(class, data) => self.element(&format!("<path{} d=\"{data}\"/>", class_attribute(class))),
+            Open::Texts(attributes, texts) if texts.len() > 1 && !attributes.is_empty() => {
+                self.element(&format!("<g{attributes}><text{}</text></g>", texts.join("</text><text")));
+            }
+            Open::Texts(attributes, texts) => {
+                texts.iter().for_each(|text| self.element(&format!("<text{attributes}{text}</text>")));
+            }
+        }
+    }
+
+    fn element(&mut self, element: &str) {
+        self.body.push_str(element);
+        self.body.push('\n');
+    }
+
+    fn path_data(&self, points: impl IntoIterator<Item = At>) -> String {
+        let mut path = String::new();
+        for point in points {
+            let [x, y] = self.coordinates(point);
+            let command = if path.is_empty() { 'M' } else { 'L' };
+            write!(path, "{command}{x} {y}").expect("writing to a String cannot fail");
+        }
+        path
+    }
+
+    fn coordinates(&self, (x, y): At) -> [String; 2] {
+        [units(x.clamp(0, 10 * self.width)), units(y.clamp(0, 10 * self.height))]
+    }
+}
+
+/// The corners of a rectangle.
+pub(super) fn rectangle((left, right): (i32, i32), (top, bottom): (i32, i32)) -> [At; 4] {
+    [(left, top), (right, top), (right, bottom), (left, bottom)]
+}
+
+fn class_attribute(class: &str) -> String {
+    if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") }
+}
+
+/// Tenths of a unit as units; none is below zero.
+fn units(tenths: i32) -> String {
+    match (tenths / 10, tenths % 10) {
+        (units, 0) => units.to_string(),
+        (units, tenths) => format!("{units}.{tenths}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_of_a_class_are_joined_and_text_is_escaped() {
+        let mut svg = Svg::new(20, 10);
+        svg.dot("dots", (10, 40));
+        svg.dot("dots", (25, 40));
+        svg.area("out", [(-7, 0), (10, 0), (5, 999)]);
+        svg.title("a < b");
+        svg.text("", "x", (123, 7), Anchor::Start);
+        for words in ["y", "z", ""] {
+            svg.text("halo", words, (0, 100), Anchor::End);
+        }
+        assert_eq!(
+            svg.captioned("fill", ["a", "<b>", "x\u{202e}y"]),
+            "<svg class=\"fill\" viewBox=\"0 0 20 10\" role=\"img\" aria-labelledby=\"a-t a-d\">\
+             <title id=\"a-t\">&lt;b&gt;</title><desc id=\"a-d\">x\u{fffd}y</desc>\n\
+             <path class=\"dots\" d=\"M1 4h0M2.5 4h0\"/>\n\
+             <path class=\"out\" d=\"M0 0L1 0L0.5 10Z\"><title>a &lt; b</title></path>\n\
+             <text x=\"12.3\" y=\"0.7\">x</text>\n\
+             <g text-anchor=\"end\" class=\"halo\"><text x=\"0\" y=\"10\">y</text><text x=\"0\" y=\"10\">z</text></g>\n</svg>"
+        );
+    }
+}
