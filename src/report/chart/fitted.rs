@@ -35,7 +35,6 @@ pub(super) fn suspects(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) {
     }
 }
 
-/// Draws levels, risers and ramps.
 pub(super) fn lines(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) {
     for line in &fit.lines {
         let class = if line.values.0 == line.values.1 { "level" } else { "rise doubt" };

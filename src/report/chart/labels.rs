@@ -70,7 +70,6 @@ const PLACES: u32 = 24;
 pub(super) struct Field {
     pub(super) across: (f64, f64),
     pub(super) down: (f64, f64),
-    /// The size of the text.
     pub(super) size: f64,
     /// Points that a label should not cover.
     pub(super) points: Vec<(f64, f64)>,

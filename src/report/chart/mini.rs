@@ -18,7 +18,6 @@ const LABELS: usize = 3;
 /// A series around an event. Values are shares of the level before: 1 is none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mini {
-    /// The points, by place.
     pub dots: Vec<(f64, f64)>,
     /// Levels, each from a point to another.
     pub levels: Vec<[(f64, f64); 2]>,

@@ -19,12 +19,10 @@ const NAME: usize = 44;
 /// The quarters of the axis, in percent.
 const QUARTERS: [i32; 5] = [0, 25, 50, 75, 100];
 
-/// Kernels under one another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roofline {
     /// The start of the ids in the picture; unique in the page.
     pub id: String,
-    /// What the picture shows.
     pub title: String,
     /// What is to be seen. The table next to it has the figures.
     pub description: String,
@@ -38,7 +36,6 @@ pub struct Bar {
     pub limit: String,
     /// The share of the peak, 1 is all of it.
     pub share: f64,
-    /// The share in words.
     pub figure: String,
 }
 
@@ -95,29 +92,18 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_as_its_share_of_the_peak() {
-        let svg = draw(&roofline(&[0.857, 0.5]));
-        assert!(svg.contains("viewBox=\"0 0 440 92\"") && svg.contains("aria-labelledby=\"roof-t roof-d\""), "{svg}");
-        assert!(svg.contains("<path class=\"bar\" d=\"M0 20L377.1 20L377.1 30L0 30Z\"/>"), "{svg}");
-        assert!(svg.contains("<path class=\"bar\" d=\"M0 56L220 56L220 66L0 66Z\"/>"), "{svg}");
-        assert_eq!(svg.matches("class=\"bar track\"").count(), 2);
-        assert!(svg.contains("tile_pack{n=8192} &lt;@cuda&gt;, memory<") && svg.contains(">85.7\u{202f}%<"), "{svg}");
+        insta::assert_snapshot!(draw(&roofline(&[0.857, 0.5])));
     }
 
     #[test]
     fn odd_shares_are_drawn_too() {
         let svg = draw(&roofline(&[f64::NAN, -1.0, 7.0, f64::INFINITY]));
         // No length below zero, and none beyond the peak.
-        for bar in [
-            "M0 20L0 20L0 30L0 30Z",
-            "M0 56L0 56L0 66L0 66Z",
-            "M0 92L440 92L440 102L0 102Z",
-            "M0 128L0 128L0 138L0 138Z",
-        ] {
-            assert!(svg.contains(&format!("<path class=\"bar\" d=\"{bar}\"/>")), "{bar}: {svg}");
+        for (top, length) in [(20, 0), (56, 0), (92, 440), (128, 0)] {
+            let end = top + 10;
+            let bar = format!("<path class=\"bar\" d=\"M0 {top}L{length} {top}L{length} {end}L0 {end}Z\"/>");
+            assert!(svg.contains(&bar), "{bar}: {svg}");
         }
-        assert_eq!(svg.matches("class=\"bar\" d=\"M0").count(), 4);
-        let paths = svg.split(" d=\"").skip(1).filter_map(|rest| rest.split('"').next());
-        assert!(paths.into_iter().all(|path| !path.contains("NaN") && !path.contains("inf")));
         assert_eq!(draw(&roofline(&[])), "");
         let mut long = roofline(&[0.5]);
         long.bars[0].name = "x".repeat(500);

@@ -21,7 +21,6 @@ const WIDTH: i32 = 120;
 const HEIGHT: i32 = 26;
 const MARGIN: i32 = 3;
 
-/// What a sparkline shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spark {
     /// The values, oldest first.
@@ -30,7 +29,6 @@ pub struct Spark {
     pub levels: Vec<(Range<usize>, f64, f64)>,
     /// The value they are compared with.
     pub baseline: Option<f64>,
-    /// The colour of the newest.
     pub tone: Tone,
     /// The most dots under these.
     pub dots: usize,

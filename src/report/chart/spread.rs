@@ -33,7 +33,6 @@ const NEAR: f64 = 4.5;
 pub struct Spread {
     /// The name and the values of each side, oldest first.
     pub sides: [(&'static str, Vec<f64>); 2],
-    /// The unit of the axis.
     pub scale: Scale,
     pub label: String,
 }

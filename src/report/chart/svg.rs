@@ -150,7 +150,6 @@ impl Svg {
         self.element(&format!("><title>{}</title></{name}>", text::xml(words)));
     }
 
-    /// Writes what is open.
     fn flush(&mut self) {
         match std::mem::replace(&mut self.open, Open::None) {
             Open::None => {}
@@ -184,7 +183,6 @@ impl Svg {
     }
 }
 
-/// The corners of a rectangle.
 pub(super) fn rectangle((left, right): (i32, i32), (top, bottom): (i32, i32)) -> [At; 4] {
     [(left, top), (right, top), (right, bottom), (left, bottom)]
 }

@@ -11,10 +11,8 @@ use sprag_model::unit::Scale;
 pub struct Trend {
     /// The start of the ids in the picture; unique in the page.
     pub id: String,
-    /// What the picture shows.
     pub title: String,
     pub description: String,
-    /// The unit of the axis.
     pub scale: Scale,
     /// The runs, by place.
     pub dots: Vec<Dot>,
@@ -73,11 +71,9 @@ pub struct Line {
 pub struct Turn {
     /// Its number in the table next to the chart.
     pub number: usize,
-    /// The colour of its cause.
     pub tone: Tone,
     /// The places that it spans; a change has one.
     pub places: (f64, f64),
-    /// The values before and after.
     pub values: (f64, f64),
     pub words: String,
 }
@@ -94,7 +90,6 @@ pub struct Dot {
     pub commit: Arc<str>,
 }
 
-/// A labelled place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flag {
     /// Its place in commit order.

@@ -63,7 +63,6 @@ pub fn runs_a_dot(runs: usize) -> usize {
     if runs <= SINGLE { 1 } else { runs.div_ceil(POOLED) }
 }
 
-/// A trend with its axes.
 pub(super) struct Plot<'a> {
     pub(super) trend: &'a Trend,
     pub(super) places: (f64, f64),

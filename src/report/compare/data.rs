@@ -64,7 +64,6 @@ pub(super) struct SeriesData {
 /// What a series has at a commit in one environment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PointData {
-    /// The number of the commit.
     pub(super) number: usize,
     pub(super) environment: Arc<str>,
     pub(super) time: DateTime<Utc>,
@@ -143,8 +142,6 @@ fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str,
     let numbers: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.get(&*point.commit).copied()).collect();
     let numbers = numbers.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
     let (levels, changes) = segments(one, &numbers);
-    let mut points: Vec<PointData> = numbers.iter().zip(one.pooled.iter()).map(point_data).collect();
-    points.sort_by_key(|point| (point.number, point.time));
     Some(SeriesData {
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
@@ -160,7 +157,7 @@ fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str,
         least: rounded(one.least),
         levels,
         changes,
-        points,
+        points: numbers.iter().zip(one.pooled.iter()).map(point_data).collect(),
     })
 }
 

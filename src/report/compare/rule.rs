@@ -1,19 +1,17 @@
 //! The rule by which a series is judged between two commits; the module above has it in words.
 
-use super::data::{Data, PointData, SeriesData};
-use super::segments::{Segment, Spot, Step};
+use std::ops::Range;
 
-/// What the rule says.
+use super::data::{Data, PointData, SeriesData};
+use super::segments::{Segment, Step};
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome<'a> {
     pub(super) verdict: Verdict,
-    /// The value at A.
     pub(super) a: Option<&'a PointData>,
-    /// The value at B.
     pub(super) b: Option<&'a PointData>,
     /// The most likely level at A, where there is one.
     pub(super) before: Option<f64>,
-    /// That at B.
     pub(super) after: Option<f64>,
     /// The level at B over that at A, less 1.
     pub(super) relative: Option<f64>,
@@ -61,17 +59,15 @@ impl Moment {
         Moment { measured: data.measured(number), number }
     }
 
-    /// The points of a series that count: those of one commit.
-    fn points(self, series: &SeriesData) -> &[PointData] {
-        let up_to = &series.points[..series.points.partition_point(|point| point.number <= self.measured)];
+    /// The places of the points that count: those of one commit.
+    fn places(self, points: &[PointData]) -> Range<usize> {
+        let end = points.partition_point(|point| point.number <= self.measured);
         let is_counted = |last: &&PointData| match self.measured == self.number {
             true => last.number == self.measured,
             false => last.number + LOOK_BACK > self.measured,
         };
-        match up_to.last().filter(is_counted) {
-            Some(last) => &up_to[up_to.partition_point(|point| point.number < last.number)..],
-            None => &[],
-        }
+        let last = points[..end].last().filter(is_counted);
+        last.map_or(end, |last| points.partition_point(|point| point.number < last.number))..end
     }
 
     /// The number of the commit of these points, where it is another one.
@@ -107,28 +103,31 @@ pub(super) enum Verdict {
 pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Moment>) -> Option<Outcome<'_>> {
     let (a, b) = (a.into(), b.into());
     let is_one_commit = a.number == b.number;
-    let (at_a, at_b) = (a.points(series), b.points(series));
-    let as_of = [a.as_of(at_a), b.as_of(at_b)];
-    let (last_a, last_b) = (at_a.last(), at_b.last());
+    let points = &series.points;
+    let (at_a, at_b) = (a.places(points), b.places(points));
+    let as_of = [a.as_of(&points[at_a.clone()]), b.as_of(&points[at_b.clone()])];
+    let (last_a, last_b) = (points[at_a.clone()].last(), points[at_b.clone()].last());
     let bare = |verdict: Verdict, a: Option<_>, b: Option<_>| Some(Outcome { a, b, as_of, ..Outcome::bare(verdict) });
-    let common = at_b.iter().rev().find_map(|b| Some((at_a.iter().find(|a| a.environment == b.environment)?, b)));
-    let (a, b) = match (last_a, last_b, common) {
+    let is_common = |a: &usize, b: usize| points[*a].environment == points[b].environment;
+    let common = at_b.rev().find_map(|b| Some((at_a.clone().find(|a| is_common(a, b))?, b)));
+    let (place_a, place_b) = match (last_a, last_b, common) {
         (None, None, _) => return None,
         (None, ..) => return bare(Verdict::MissingAtA, None, last_b),
         (_, None, _) => return bare(Verdict::MissingAtB, last_a, None),
         (_, _, None) => return bare(Verdict::NotComparable, last_a, last_b),
-        (.., Some(pair)) => pair,
+        (.., Some(places)) => places,
     };
+    let (a, b) = (&points[place_a], &points[place_b]);
     // A measurement compared with itself says nothing of two commits.
-    if !is_one_commit && (a.number, &a.environment) == (b.number, &b.environment) {
+    if !is_one_commit && a.number == b.number {
         return bare(Verdict::MissingBetween, Some(a), Some(b));
     }
-    let levels = |point: &PointData| Levels::new(series, |spot| spot.is_reached(point));
-    let judged = judge_levels(series, &levels(a), &levels(b), a.number.abs_diff(b.number));
+    let [of_a, of_b] = [place_a, place_b].map(|place| Levels::new(series, place + 1));
+    let judged = judge_levels(series, &of_a, &of_b, a.number.abs_diff(b.number));
     Some(Outcome { a: Some(a), b: Some(b), as_of, ..judged })
 }
 
-/// Judges a series by the levels in which two points may lie, which are so many commits apart.
+/// Judges a series by the levels in which two points may be, which are so many commits apart.
 pub(super) fn judge_levels<'a>(series: &SeriesData, of_a: &Levels, of_b: &Levels, apart: usize) -> Outcome<'a> {
     if series.levels.is_empty() {
         return Outcome::bare(Verdict::Short);
@@ -179,33 +178,29 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// Those of a point, of which `is_reached` says whether it is that one or comes after it.
-    pub(super) fn new(series: &SeriesData, is_reached: impl Fn(&Spot) -> bool) -> Levels {
+    /// Those of the last of the first so many points; of none, what is before all steps.
+    pub(super) fn new(series: &SeriesData, points: usize) -> Levels {
         let changes = &series.changes;
-        let is_open = |step: &&Step| !step.is_edge && is_reached(&step.first) && !is_reached(&step.last);
-        let open = changes.iter().find(is_open);
+        let is_open = |step: &&Step| !step.is_edge && step.first < points && step.last >= points;
         Levels {
-            least: changes.iter().filter(|step| is_reached(&step.last)).count(),
-            likely: changes.iter().filter(|step| is_reached(&step.at)).count(),
-            most: changes.iter().filter(|step| is_reached(&step.first)).count(),
-            open: open.map(|step| step.at.number),
+            least: changes.iter().filter(|step| step.last < points).count(),
+            likely: changes.iter().filter(|step| step.at < points).count(),
+            most: changes.iter().filter(|step| step.first < points).count(),
+            open: changes.iter().find(is_open).map(|step| series.points[step.at].number),
         }
     }
 }
 
-/// What is between two levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Through {
     /// One change, at the commit of that number.
     One(usize),
     /// One drift, from the commit of a number, and over at that of another.
     Drift(usize, usize),
-    /// A drift and other changes.
     Drifts,
     Several(usize),
 }
 
-/// How two levels differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Judged {
     /// -1 and 1 are a change down and up, 0 is none.
@@ -259,7 +254,7 @@ fn turned([value, lower, upper]: [f64; 3]) -> Option<[f64; 3]> {
 
 /// What is between two levels, the earlier one first.
 fn through(series: &SeriesData, low: usize, high: usize) -> Through {
-    let at = |step: usize| series.changes[step].at.number;
+    let at = |step: usize| series.points[series.changes[step].at].number;
     let has_drift = series.levels[low + 1..high].iter().any(|segment| segment.level().is_none());
     // No change leads into it or out of it.
     let has_edges_only = series.changes[low..high].iter().all(|step| step.is_edge);
@@ -312,8 +307,7 @@ mod tests {
     }
 
     pub(super) fn step(first: usize, at: usize, last: usize, relative: [f64; 3]) -> Step {
-        let spot = |number: usize| Spot { number, before: Vec::new() };
-        Step { at: spot(at), first: spot(first), last: spot(last), relative: Some(relative), is_edge: false }
+        Step { at, first, last, relative: Some(relative), is_edge: false }
     }
 
     fn edge(at: usize) -> Step {
@@ -324,7 +318,6 @@ mod tests {
         Segment::Level([value, value - 0.01, value + 0.01])
     }
 
-    /// Judges pairs of commits.
     #[track_caller]
     fn check(series: &SeriesData, expected: &[(usize, usize, Verdict)]) {
         for (a, b, verdict) in expected {
@@ -367,7 +360,7 @@ mod tests {
         check(&series, &[(3, 4, Verdict::MissingAtA), (4, 3, Verdict::MissingAtB), (4, 29, Verdict::NotComparable)]);
         // A commit that was measured in both is compared with each in its own.
         series.points.insert(14, point(14, "new"));
-        check(&series, &[(14, 29, at(20)), (4, 14, at(10))]);
+        check(&series, &[(14, 29, at(20)), (4, 14, at(11))]);
     }
 
     #[test]
@@ -407,11 +400,8 @@ mod tests {
     fn a_change_between_two_environments_of_a_commit_is_between_them() {
         let mut series = example();
         series.points.insert(11, point(10, "new"));
-        let between = Spot { number: 10, before: vec!["old".into()] };
-        series.changes.truncate(1);
+        series.changes = vec![step(11, 11, 11, [0.1, 0.08, 0.12])];
         series.levels.truncate(2);
-        let change = &mut series.changes[0];
-        (change.at, change.first, change.last) = (between.clone(), between.clone(), between);
         check(&series, &[(8, 10, SAME), (10, 12, at(10))]);
     }
 }

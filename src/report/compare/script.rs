@@ -4,7 +4,7 @@
 //! Values come in chunks of [`CHUNK`] measured commits, counted from the oldest: a new commit changes the last chunk alone.
 //! What may change of old commits (tags, the fit) is in the other two files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use super::commits::ComparedCommit;
 use super::data::{Data, PointData, SeriesData};
 use super::rounding::scaled;
 use super::rule::{LOOK_BACK, Levels, Outcome, judge_levels};
-use super::segments::{Segment, Spot};
+use super::segments::Segment;
 use super::words;
 use crate::{link, mark, text};
 use sprag_model::metric::Better;
@@ -77,19 +77,17 @@ fn series(data: &Data, one: &SeriesData) -> Value {
     fields
 }
 
-// Where a point lies among the steps of its series decides which levels it may lie in. All points between two steps are alike,
-// so a series has few places, and each pair of places has one verdict. Where both lie in a drift, how many commits they are
+// The place of a point among the steps of its series decides which levels it may be in. All points between two steps are alike,
+// so a series has few places, and each pair of places has one verdict. Where both are in a drift, how many commits they are
 // apart counts, too.
 
-/// The fields of a series in the data of the script: `places` are the first points of all places but the first, `outcomes` what can
-/// be said, and `table` has for each pair of places the number of its outcome, or pairs of a distance and the number from there on.
+/// The fields of a series in the data of the script: `places` are the first points of all places but the first, `outcomes` the possible
+/// ones, and `table` has for each pair of places the number of its outcome, or pairs of a distance and the number from there on.
 fn verdict_fields(data: &Data, series: &SeriesData) -> [(&'static str, Value); 3] {
-    let mut places: Vec<&Spot> = series.changes.iter().flat_map(|step| [&step.at, &step.first, &step.last]).collect();
-    places.sort_by_key(|spot| spot.order());
-    places.dedup();
-    let levels: Vec<Levels> = (0..=places.len())
-        .map(|place| Levels::new(series, |spot| places[..place].iter().any(|reached| reached.order() == spot.order())))
-        .collect();
+    let steps = series.changes.iter().flat_map(|step| [step.at, step.first, step.last]);
+    let places: BTreeSet<usize> = steps.collect();
+    let reached = std::iter::once(0).chain(places.iter().map(|place| place + 1));
+    let levels: Vec<Levels> = reached.map(|points| Levels::new(series, points)).collect();
     let distances = distances(series, data.commits.len());
     let mut outcomes: Vec<Value> = Vec::new();
     let mut number = |outcome: &Outcome<'_>| {
@@ -110,13 +108,15 @@ fn verdict_fields(data: &Data, series: &SeriesData) -> [(&'static str, Value); 3
         if let [(_, number)] = numbers[..] { json!(number) } else { json!(numbers) }
     };
     let table: Vec<Vec<Value>> = levels.iter().map(|a| levels.iter().map(|b| cell(a, b)).collect()).collect();
-    let places: Vec<Value> = places.into_iter().map(spot_value).collect();
+    let places: Vec<Value> = places.into_iter().map(|place| point_value(&series.points, place)).collect();
     [("places", json!(places)), ("outcomes", json!(outcomes)), ("table", json!(table))]
 }
 
-/// The number of the commit, and the environments of it that come before.
-fn spot_value(spot: &Spot) -> Value {
-    std::iter::once(json!(spot.number)).chain(spot.before.iter().map(|key| json!(**key))).collect()
+/// The number of the commit of a point, and the environments of it that come before.
+fn point_value(points: &[PointData], place: usize) -> Value {
+    let number = points[place].number;
+    let first = points.partition_point(|point| point.number < number);
+    std::iter::once(json!(number)).chain(points[first..place].iter().map(|point| json!(*point.environment))).collect()
 }
 
 /// The distances from which on a drift moves as much as counts, and zero; those of more commits than there are never occur.

@@ -1,11 +1,8 @@
 //! What a series does over time: segments at a level and segments that drift, and the steps between.
 
-use std::sync::Arc;
-
-use super::data::PointData;
 use super::rounding::rounded;
 use crate::fit::{Fit, Piece};
-use sprag_model::change_point::{ChangePoint, Drift, Level};
+use sprag_model::change_point::{Drift, Level};
 use sprag_model::trend::SeriesTrend;
 
 /// The quantile of the normal distribution for 95 %.
@@ -34,37 +31,18 @@ impl Segment {
     }
 }
 
-/// A change between two levels, or where a drift begins or ends.
+/// A change between two levels, or where a drift begins or ends; points are given by their places in the series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
     /// The most likely first point of the new segment.
-    pub(super) at: Spot,
+    pub(super) at: usize,
     /// The first point that may be it.
-    pub(super) first: Spot,
-    pub(super) last: Spot,
+    pub(super) first: usize,
+    pub(super) last: usize,
     /// The level after over that before, less 1, with its interval; absent where there was none before, and at an edge.
     pub(super) relative: Option<[f64; 3]>,
     /// Whether it is where a drift begins or ends.
     pub(super) is_edge: bool,
-}
-
-/// A point of a series: a commit, and which of its environments come before.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spot {
-    pub(super) number: usize,
-    pub(super) before: Vec<Arc<str>>,
-}
-
-impl Spot {
-    /// By what the spots of a series are sorted.
-    pub(super) fn order(&self) -> (usize, usize) {
-        (self.number, self.before.len())
-    }
-
-    /// Whether a point is this one or comes after it.
-    pub(super) fn is_reached(&self, point: &PointData) -> bool {
-        point.number > self.number || (point.number == self.number && !self.before.contains(&point.environment))
-    }
 }
 
 /// The segments of a series whose points have these numbers of commits, and the steps between them, which are one fewer; nothing
@@ -85,30 +63,17 @@ pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, V
         level.map_or_else(|| Segment::Drift(pace(one, numbers, piece)), Segment::Level)
     };
     let levels = pieces.iter().enumerate().map(segment).collect();
-    let mut steps: Vec<([usize; 3], Option<&ChangePoint>)> = Vec::with_capacity(doubts.len());
+    let mut steps: Vec<Step> = Vec::with_capacity(doubts.len());
     for (piece, [before, after]) in pieces.iter().skip(1).zip(&doubts) {
-        let begin = piece.points.start;
-        let change = changes.iter().find(|change| piece.is_step && change.index == begin);
-        let edge = || [begin, begin.saturating_sub(*before), begin + after];
-        steps.push((change.map_or_else(edge, |change| [change.index, change.first, change.last]), change));
+        let at = piece.points.start;
+        let change = changes.iter().find(|change| piece.is_step && change.index == at);
+        let edge = (at.saturating_sub(*before), at + after);
+        let (first, last) = change.map_or(edge, |change| (change.first, change.last));
+        let relative = change.and_then(|change| ends(&change.relative));
+        steps.push(Step { at, first, last, relative, is_edge: change.is_none() });
     }
-    within_changes(&mut steps);
-    in_order(&mut steps, numbers.len() - 1);
-    let spot = |index: usize| {
-        let number = numbers[index];
-        let same = (0..index).rev().take_while(|earlier| numbers[*earlier] == number);
-        let mut before: Vec<Arc<str>> = same.map(|earlier| Arc::clone(&one.pooled[earlier].environment_key)).collect();
-        before.reverse();
-        Spot { number, before }
-    };
-    let step = |([at, first, last], change): ([usize; 3], Option<&ChangePoint>)| Step {
-        at: spot(at),
-        first: spot(first),
-        last: spot(last),
-        relative: change.and_then(|change| ends(&change.relative)),
-        is_edge: change.is_none(),
-    };
-    (levels, steps.into_iter().map(step).collect())
+    put_in_order(&mut steps, numbers.len() - 1);
+    (levels, steps)
 }
 
 /// How many points before and after the edge between two pieces may be on its other side; none where it is a change. Where two lines
@@ -129,36 +94,26 @@ fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
     if before.is_ramp { [in_ramp, points] } else { [points, in_ramp] }
 }
 
-/// Lets no edge of a drift lie beyond where the change before it or after it may be.
-fn within_changes(steps: &mut [([usize; 3], Option<&ChangePoint>)]) {
-    let mut least = 0;
-    for ([_, first, _], change) in steps.iter_mut() {
-        match change {
-            Some(change) => least = change.first,
-            None => *first = least.max(*first),
-        }
+/// Lets no edge of a drift be beyond where the change before it or after it may be, and no step be surely before one that comes
+/// before it, nor possibly after one that comes after: a drift may begin where a change is not sure to have been.
+fn put_in_order(steps: &mut [Step], newest: usize) {
+    let mut first = 0;
+    for step in steps.iter_mut() {
+        if step.is_edge { step.first = step.first.max(first) } else { first = step.first }
     }
-    let mut most = usize::MAX;
-    for ([.., last], change) in steps.iter_mut().rev() {
-        match change {
-            Some(change) => most = change.last,
-            None => *last = most.min(*last),
-        }
+    let mut last = newest;
+    for step in steps.iter_mut().rev() {
+        if step.is_edge { step.last = step.last.min(last) } else { last = step.last }
     }
-}
-
-/// Lets no step be reached surely before one that comes before it, nor possibly after one that comes after: a drift may begin
-/// where a change is not sure to have been.
-fn in_order(steps: &mut [([usize; 3], Option<&ChangePoint>)], newest: usize) {
     let mut last = 0;
-    for (place, _) in steps.iter_mut() {
-        last = last.max(place[2]).min(newest);
-        place[2] = last;
+    for step in steps.iter_mut() {
+        last = last.max(step.last).min(newest);
+        step.last = last;
     }
     let mut first = newest;
-    for (place, _) in steps.iter_mut().rev() {
-        first = first.min(place[1]);
-        place[1] = first;
+    for step in steps.iter_mut().rev() {
+        first = first.min(step.first);
+        step.first = first;
     }
 }
 
@@ -205,13 +160,13 @@ fn ends(level: &Level) -> Option<[f64; 3]> {
 mod tests {
     use super::*;
     use crate::fit::example::{change, drift, series};
-    use sprag_model::change_point::SeriesNoise;
+    use sprag_model::change_point::{ChangePoint, SeriesNoise};
 
     /// The segments, and where each step is: most likely, at least and at most.
     fn result(trend: &SeriesTrend) -> (Vec<Segment>, Vec<[usize; 3]>) {
         let numbers: Vec<usize> = (0..trend.pooled.len()).collect();
         let (levels, steps) = segments(trend, &numbers);
-        (levels, steps.iter().map(|step| [step.at.number, step.first.number, step.last.number]).collect())
+        (levels, steps.iter().map(|step| [step.at, step.first, step.last]).collect())
     }
 
     #[test]

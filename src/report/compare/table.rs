@@ -45,7 +45,6 @@ pub(crate) struct Table {
 pub(crate) struct SummaryRow {
     /// The suite, and the element type where its benchmarks have one.
     pub(crate) suite: String,
-    /// The name of the machine.
     pub(crate) machine: String,
     /// How many series, how many of them worse, better, unchanged, without verdict.
     pub(crate) counts: [usize; 5],
@@ -55,11 +54,9 @@ pub(crate) struct SummaryRow {
     pub(crate) interval: String,
 }
 
-/// Rows of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Group {
     pub(crate) heading: String,
-    /// How many rows there are.
     #[serde(skip)]
     pub(crate) count: usize,
     /// The rows, or the first ones where not all were asked for.

@@ -25,12 +25,10 @@ pub(crate) enum Kind {
     Missing,
 }
 
-/// A row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ComparedRow {
     pub(crate) id: String,
     pub(crate) suite: String,
-    /// The name of the machine.
     pub(crate) machine: String,
     /// The benchmark without its suite.
     pub(crate) name: String,
@@ -41,7 +39,6 @@ pub(crate) struct ComparedRow {
     pub(crate) reason: String,
     /// The level at A with its unit.
     pub(crate) before: String,
-    /// That at B.
     pub(crate) after: String,
     pub(crate) change: String,
     pub(crate) interval: String,
@@ -51,7 +48,6 @@ pub(crate) struct ComparedRow {
     pub(crate) times: String,
     /// What was measured at A, and its spread.
     pub(crate) measured_before: [String; 2],
-    /// And at B.
     pub(crate) measured_after: [String; 2],
     /// The levels at A and B, in base units.
     #[serde(skip)]
@@ -59,7 +55,6 @@ pub(crate) struct ComparedRow {
     /// The change that is shown.
     #[serde(skip)]
     pub(crate) relative: Option<f64>,
-    /// What was measured at B.
     #[serde(skip)]
     pub(crate) measured: Option<f64>,
     /// The change as places on the scale of the table, where one is drawn: in tenths of a unit the smallest change that shows, the

@@ -1,8 +1,8 @@
-//! Fitted series for tests, with levels and turns as they are told.
+//! Series, events and members for tests.
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Duration};
+use chrono::{DateTime, Duration, Utc};
 
 use super::turn::Fit;
 use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
@@ -53,7 +53,7 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
         suite: "cpu".to_owned(),
         benchmark: "cpu/tile_pack{n=4096} @fast".to_owned(),
         metric: Metric::time(),
-        machine: NamedMachine { id: "m".to_owned(), name: "epyc".to_owned() },
+        machine: machine(),
         judged: true,
         beside: false,
         exact: false,
@@ -94,13 +94,20 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
     trend
 }
 
+fn machine() -> NamedMachine {
+    NamedMachine { id: "m".to_owned(), name: "epyc".to_owned() }
+}
+
+fn time(day: usize) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_772_424_000, 0).expect("within range") + Duration::days(day as i64)
+}
+
 fn pooled(place: usize) -> PooledPoint {
-    let time = DateTime::from_timestamp(1_772_424_000, 0).expect("within range") + Duration::days(place as i64);
     let first = PointRun {
         commit: commit(place).sha.into(),
         position: Some(place),
         rank: place,
-        time,
+        time: time(place),
         environment_key: "a".into(),
         run: format!("run{place}").into(),
         dirty: false,
@@ -109,9 +116,28 @@ fn pooled(place: usize) -> PooledPoint {
     PooledPoint { first: first.into(), place, value, runs: 1, processes: 10, spread: None, alike: false }
 }
 
-/// An event of the change or drift of a series that ends at that point.
+/// A change for the worse of the series at that point.
+pub(crate) fn member(at: usize) -> Member {
+    Member {
+        series: "s-01234567".to_owned(),
+        suite: "cpu".to_owned(),
+        benchmark: "cpu/tile_pack{n=4096} @fast".to_owned(),
+        metric: Metric::time(),
+        machine: machine(),
+        before: level(1.2e-3),
+        after: level(1.3e-3),
+        relative: None,
+        worse: None,
+        at: commit(at),
+        points_since: 8,
+        chance: 1e-6,
+        held: false,
+        standing: true,
+    }
+}
+
+/// An event of the change or drift of the series that ends at that point.
 pub(crate) fn event(kind: EventKind, at: usize) -> Event {
-    let machine = NamedMachine { id: "m".to_owned(), name: "epyc".to_owned() };
     Event {
         id: format!("e-{at:04x}"),
         kind,
@@ -119,30 +145,15 @@ pub(crate) fn event(kind: EventKind, at: usize) -> Event {
         state: EventState::Standing,
         sure: true,
         false_discovery: 0.001,
-        machines: vec![machine.clone()],
+        machines: vec![machine()],
         last_good: None,
         first_bad: commit(at),
         suspects: Vec::new(),
         measured_series: 1,
-        members: vec![Member {
-            series: "s-01234567".to_owned(),
-            suite: "cpu".to_owned(),
-            benchmark: "cpu/tile_pack{n=4096} @fast".to_owned(),
-            metric: Metric::time(),
-            machine,
-            before: level(1.2e-3),
-            after: level(1.3e-3),
-            relative: None,
-            worse: None,
-            at: commit(at),
-            points_since: 8,
-            chance: 1e-6,
-            held: false,
-            standing: true,
-        }],
+        members: vec![member(at)],
         worst: None,
         typical: None,
-        since: DateTime::from_timestamp(1_772_424_000, 0).expect("within range"),
+        since: time(0),
         machine_signs: Vec::new(),
         facts: Vec::new(),
         next: None,

@@ -31,10 +31,8 @@ pub struct Turn<'a> {
     pub part: Option<(&'a Event, &'a Member)>,
 }
 
-/// What happened at a turn.
 #[derive(Clone, Copy, Debug)]
 pub enum What<'a> {
-    /// The level changed at once.
     Change(&'a ChangePoint),
     /// The level moved from point to point.
     Drift(&'a Drift),

@@ -8,7 +8,7 @@
 
 use serde_json::{Value, json};
 
-use super::finding::{self, Finding, Kind, Level};
+use super::finding::{self, Finding, Kind};
 use crate::text::{shortened, visible};
 use sprag_base::digest::Digest;
 use sprag_base::json;
@@ -126,29 +126,19 @@ fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
 
 fn rule(kind: Kind, command: &str) -> Value {
     let [name, short, full, help] = words(kind, command == finding::COMPARE);
-    let level = match kind {
-        Kind::Regressed | Kind::Missing | Kind::NotMeasured => "error",
-        Kind::Inconclusive | Kind::NotComparable => "warning",
-        Kind::NoBaseline | Kind::Accepted => "note",
-    };
     json!({
         "id": kind.id(),
         "name": name,
         "shortDescription": { "text": short },
         "fullDescription": { "text": full },
         "help": { "text": help },
-        "defaultConfiguration": { "level": level },
+        "defaultConfiguration": { "level": kind.level().word() },
         "properties": { "tags": ["performance"] },
     })
 }
 
 fn result(finding: &Finding<'_>) -> Value {
     let suite = finding.suite;
-    let level = match finding.level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-        Level::Note => "note",
-    };
     let name = finding.comparison.map_or_else(|| suite.suite.clone(), finding::metric_name);
     // Parts are set apart by a character that names cannot hold.
     let parts = [suite.suite.as_str(), &suite.machine_class, finding.comparison.map_or("", |one| &one.benchmark)];
@@ -157,7 +147,7 @@ fn result(finding: &Finding<'_>) -> Value {
     json!({
         "ruleId": finding.kind.id(),
         "ruleIndex": place(finding.kind),
-        "level": level,
+        "level": finding.level.word(),
         "message": { "text": message(&format!("{}. {}.", finding.title, finding.message.trim_end_matches('.'))) },
         "locations": [{
             "physicalLocation": {
@@ -221,25 +211,22 @@ mod tests {
     #[test]
     fn each_finding_is_a_result() {
         let all = results(&example::gate());
-        let levels: Vec<(&str, &str)> = all
-            .iter()
-            .map(|one| (one["ruleId"].as_str().expect("a text"), one["level"].as_str().expect("a text")))
-            .collect();
+        let result = |one: &Value| {
+            let place = one["ruleIndex"].as_u64().expect("a number") as usize;
+            assert_eq!(one["ruleId"], Kind::ALL[place].id());
+            format!("{} {}", one["ruleId"].as_str().expect("a text"), one["level"].as_str().expect("a text"))
+        };
         let expected = [
-            ("regressed", "error"),
-            ("regressed", "error"),
-            ("missing", "error"),
-            ("inconclusive", "warning"),
-            ("not-comparable", "warning"),
-            ("no-baseline", "note"),
-            ("not-measured", "note"),
-            ("not-measured", "error"),
+            "regressed error",
+            "regressed error",
+            "missing error",
+            "inconclusive warning",
+            "not-comparable warning",
+            "no-baseline note",
+            "not-measured note",
+            "not-measured error",
         ];
-        assert_eq!(levels, expected);
-        for result in &all {
-            let place = result["ruleIndex"].as_u64().expect("a number") as usize;
-            assert_eq!(result["ruleId"], Kind::ALL[place].id());
-        }
+        assert_eq!(all.iter().map(result).collect::<Vec<String>>(), expected);
         assert_eq!(results(&example::passing()), Vec::<Value>::new());
     }
 
@@ -262,32 +249,39 @@ mod tests {
 
     #[test]
     fn a_fingerprint_is_of_what_is_measured_and_of_nothing_else() {
-        let print = |change: &dyn Fn(&mut SuiteGate)| {
+        let print = |change: fn(&mut SuiteGate)| {
             let mut gate = example::doubtful();
             change(&mut gate.suites[0]);
-            results(&gate)[0]["partialFingerprints"]["primaryLocationLineHash"].as_str().expect("a text").to_owned()
+            results(&gate)[0]["partialFingerprints"]["primaryLocationLineHash"].clone()
         };
-        let first = print(&|_| {});
-        assert_eq!(first, print(&|suite| suite.comparisons[0].current = Some(7.0)));
-        assert_eq!(first, print(&|suite| suite.run = None));
-        assert_eq!(first, print(&|suite| suite.machine = Some("twin".to_owned())));
-        assert_ne!(first, print(&|suite| suite.comparisons[0].benchmark = "cpu/b @fast".to_owned()));
-        assert_ne!(first, print(&|suite| suite.comparisons[0].metric.name = "ratio".to_owned()));
-        assert_ne!(first, print(&|suite| suite.machine_class = "Other".to_owned()));
-        assert_ne!(first, print(&|suite| suite.suite = "gpu".to_owned()));
+        let first = print(|_| {});
+        let same: [fn(&mut SuiteGate); 3] = [
+            |suite| suite.comparisons[0].current = Some(7.0),
+            |suite| suite.run = None,
+            |suite| suite.machine = Some("twin".to_owned()),
+        ];
+        assert!(same.into_iter().all(|change| print(change) == first));
+        let other: [fn(&mut SuiteGate); 4] = [
+            |suite| suite.comparisons[0].benchmark = "cpu/b @fast".to_owned(),
+            |suite| suite.comparisons[0].metric.name = "ratio".to_owned(),
+            |suite| suite.machine_class = "Other".to_owned(),
+            |suite| suite.suite = "gpu".to_owned(),
+        ];
+        assert!(other.into_iter().all(|change| print(change) != first));
     }
 
     #[test]
     fn a_place_is_a_file_of_the_project() {
-        let check = |against: &str, has_base: bool, expected: &str| {
+        for (against, has_base, expected) in [
+            ("baselines/cpu.x.json (of 0123456789ab, 2026-11-21)", true, "baselines/cpu.x.json"),
+            ("baselines/a b%é.json", true, "baselines/a%20b%25%C3%A9.json"),
+            ("baselines/../../etc/x.json", true, "sprag.toml"),
+            ("/tmp/base.json (of no commit, 2026-11-21)", true, "sprag.toml"),
+            ("eight sessions until 2026-11-21", true, "sprag.toml"),
+            ("baselines/cpu.x.json is of another suite", false, "sprag.toml"),
+        ] {
             let suite = SuiteGate { against: against.to_owned(), has_base, ..example::suite("cpu") };
             assert_eq!(file(&suite), expected);
-        };
-        check("baselines/cpu.x.json (of 0123456789ab, 2026-11-21)", true, "baselines/cpu.x.json");
-        check("baselines/a b%é.json", true, "baselines/a%20b%25%C3%A9.json");
-        check("baselines/../../etc/x.json", true, "sprag.toml");
-        check("/tmp/base.json (of no commit, 2026-11-21)", true, "sprag.toml");
-        check("eight sessions until 2026-11-21", true, "sprag.toml");
-        check("baselines/cpu.x.json is of another suite", false, "sprag.toml");
+        }
     }
 }

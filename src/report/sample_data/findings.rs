@@ -1,6 +1,7 @@
 //! What an analysis would find in the made-up history. The rule here is the plainest that makes every verdict.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{Datelike, Duration, NaiveDate};
 
@@ -22,10 +23,8 @@ pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis 
     let mut series: Vec<SeriesAnalysis> =
         all_series(line, recorded).into_values().map(|s| analysed(s, recorded)).collect();
     series.sort_by(|a, b| a.series.id.cmp(&b.series.id));
-    let mut suites = Vec::new();
-    for (suite, number) in [("cpu", 0), ("cpu", 1), ("gpu", 0), ("gpu", 1)] {
-        suites.push(suite_on(suite, number, recorded, &series));
-    }
+    let suites = [("cpu", 0), ("cpu", 1), ("gpu", 0), ("gpu", 1)];
+    let suites = suites.map(|(suite, number)| suite_on(suite, number, recorded, &series)).to_vec();
     let as_of = recorded.iter().map(|run| run.run.timestamp).max();
     Analysis {
         project: "kernels & tiles".to_owned(),
@@ -52,6 +51,17 @@ fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> BTreeMap<String, S
     let positions = line.positions();
     let mut all: BTreeMap<String, Series> = BTreeMap::new();
     for RecordedRun { id: run_id, run, .. } in recorded {
+        let commit = run.commit.as_ref().expect("every run of the sample has a commit");
+        let position = positions.get(commit.sha.as_str()).copied();
+        let of = Arc::new(PointRun {
+            commit: commit.sha.as_str().into(),
+            position,
+            rank: position.unwrap_or_default(),
+            time: run.timestamp,
+            environment_key: run.environment.key.as_str().into(),
+            run: run_id.as_str().into(),
+            dirty: commit.dirty,
+        });
         for measurement in &run.measurements {
             for estimate in &measurement.estimates {
                 let benchmark = measurement.benchmark.id();
@@ -71,18 +81,8 @@ fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> BTreeMap<String, S
                     points: Vec::new(),
                     benchmark,
                 });
-                let commit = run.commit.as_ref().expect("every run of the sample has a commit");
-                let of = PointRun {
-                    commit: commit.sha.as_str().into(),
-                    position: positions.get(commit.sha.as_str()).copied(),
-                    rank: positions.get(commit.sha.as_str()).copied().unwrap_or_default(),
-                    time: run.timestamp,
-                    environment_key: run.environment.key.as_str().into(),
-                    run: run_id.as_str().into(),
-                    dirty: commit.dirty,
-                };
                 series.points.push(Point {
-                    of: of.into(),
+                    of: Arc::clone(&of),
                     value: estimate.value,
                     interval: estimate.interval,
                     workers: estimate.workers.as_slice().into(),
@@ -99,8 +99,7 @@ fn judged(series: &Series) -> bool {
 
 fn analysed(series: Series, recorded: &[RecordedRun]) -> SeriesAnalysis {
     let newest = series.newest().expect("every series of the sample has points").clone();
-    let newest_run = newest_of(&series.suite, &series.machine, recorded);
-    let at_tip = *newest.run == *newest_run.id;
+    let at_tip = *newest.run == *newest_of(&series.suite, &series.machine, recorded).id;
     let judged = judged(&series);
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let baseline = (judged && series.suite == "cpu").then(|| values[BASELINE_RUN.min(values.len() - 1)]);
@@ -170,15 +169,9 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
     let before = recorded.iter().filter(of).max_by_key(|run| run.run.timestamp);
     let own = || series.iter().filter(|s| s.judged && s.series.suite == suite && s.series.machine == machine.id);
     let mut comparisons: Vec<Comparison> = own().filter_map(|series| series.comparison.clone()).collect();
-    comparisons.sort_by_key(|comparison| match comparison.verdict {
-        Verdict::Regressed => 0,
-        Verdict::Missing => 1,
-        Verdict::Inconclusive(_) => 2,
-        Verdict::NotComparable(_) => 3,
-        Verdict::NoBaseline => 4,
-        Verdict::Improved => 5,
-        Verdict::Unchanged => 6,
-    });
+    let worst_first =
+        ["regressed", "missing", "inconclusive", "not comparable", "no baseline", "improved", "unchanged"];
+    comparisons.sort_by_key(|one| worst_first.iter().position(|word| *word == one.verdict.word()));
     let failures = newest.run.measurements.iter();
     SuiteAnalysis {
         suite: suite.to_owned(),
@@ -225,10 +218,8 @@ pub(super) fn movers(analysis: &Analysis) -> Vec<WeekMovers> {
     let mut weeks: BTreeMap<NaiveDate, Vec<MoverRow>> = BTreeMap::new();
     for one in analysis.series.iter().filter(|one| one.judged) {
         for pair in one.series.points.windows(2) {
-            let day = pair[1].time.date_naive();
-            let monday = day - Duration::days(i64::from(day.weekday().num_days_from_monday()));
             let (before, now) = (pair[0].value, pair[1].value);
-            weeks.entry(monday).or_default().push(MoverRow {
+            weeks.entry(monday(pair[1].time.date_naive())).or_default().push(MoverRow {
                 series: one.series.id.clone(),
                 suite: one.series.suite.clone(),
                 machine: one.series.machine.clone(),
@@ -256,24 +247,28 @@ fn weeks(suites: &[SuiteAnalysis], series: &[SeriesAnalysis]) -> Vec<WeekRow> {
     let mut rows = Vec::new();
     for back in 0..6 {
         for suite in suites.iter().filter(|suite| suite.rollup.is_some()) {
-            let day = suite.time.date_naive() - Duration::weeks(back);
-            let change = 0.002 * noise.next();
-            let own =
-                series.iter().find(|s| s.judged && s.series.suite == suite.suite && s.series.machine == suite.machine);
+            let change = Some(0.002 * noise.next()).filter(|_| back != 5);
+            let mut own = series
+                .iter()
+                .filter(|s| s.judged && s.series.suite == suite.suite && s.series.machine == suite.machine);
             rows.push(WeekRow {
-                week: day - Duration::days(i64::from(day.weekday().num_days_from_monday())),
+                week: monday(suite.time.date_naive() - Duration::weeks(back)),
                 suite: suite.suite.clone(),
                 machine: suite.machine.clone(),
                 machine_name: suite.machine_name.clone(),
                 runs: 1,
                 series: 12,
-                compared: if back == 5 { 0 } else { 12 },
-                change: (back != 5).then_some(change),
-                worst: (back != 5).then_some(change.abs() + 0.01),
-                worst_series: own.filter(|_| back != 5).map(|own| own.series.id.clone()),
-                best: (back != 5).then_some(-change.abs() - 0.008),
+                compared: if change.is_some() { 12 } else { 0 },
+                change,
+                worst: change.map(|change| change.abs() + 0.01),
+                worst_series: own.next().filter(|_| change.is_some()).map(|own| own.series.id.clone()),
+                best: change.map(|change| -change.abs() - 0.008),
             });
         }
     }
     rows
+}
+
+fn monday(day: NaiveDate) -> NaiveDate {
+    day - Duration::days(i64::from(day.weekday().num_days_from_monday()))
 }

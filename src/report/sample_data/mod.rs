@@ -5,8 +5,6 @@
 
 mod findings;
 mod ledger;
-mod planted;
-mod releases;
 mod runs;
 mod trend;
 
@@ -23,7 +21,6 @@ use sprag_model::release::Released;
 use sprag_model::run::RecordedRun;
 use sprag_model::trend::Trend;
 
-/// Input of the site.
 pub(super) struct Sample {
     pub(super) analysis: Analysis,
     pub(super) trend: Trend,
@@ -97,7 +94,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Text that would harm a page that believed it.
+/// Text that would harm a page that does not escape it.
 pub(super) const HOSTILE: &str = "</td><script>alert('x')</script>|`\"&\u{202e}evil";
 
 /// A history in which much has happened.
@@ -108,7 +105,7 @@ pub(super) fn rich() -> Sample {
     let mut trend = trend::trend(&analysis, &line);
     let day = sprag_model::ledger::day(analysis.as_of.expect("it has runs"));
     let ledger = ledger::ledger(day, &line, &mut trend);
-    let releases = releases::releases(day, &line);
+    let releases = ledger::releases(day, &line);
     let movers = findings::movers(&analysis);
     let newest =
         analysis.suites.iter().filter_map(|suite| runs.iter().find(|run| run.id == suite.run)).cloned().collect();

@@ -1,26 +1,115 @@
-//! The trend of the made-up history: levels are medians of the values between two planted changes.
+//! The trend of the made-up history: levels are medians of the values between two planted changes. The planted changes are those
+//! of `runs.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::planted::{self, Planted};
 use super::{HOSTILE, runs};
-use sprag_model::analysis::{Analysis, SeriesAnalysis};
+use crate::fit::example;
+use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
 use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
 use sprag_model::commit::CommitLine;
-use sprag_model::event::{Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect};
+use sprag_model::environment::FactChange;
+use sprag_model::event::{
+    Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect,
+};
 use sprag_model::metric::Better;
 use sprag_model::series::Series;
 use sprag_model::trend::{
     ApartSeries, Budget, Coverage, Due, NewestApart, NotJudged, PooledPoint, ReasonCount, SelfTest, SeriesTrend,
-    Stretch, Tables, Trend,
+    Stretch, Trend,
 };
 
 /// From this share of chance on an event may be chance.
 const SURE: f64 = 0.05;
 
+/// An event of the sample; places count the commits of its line from 0.
+struct Planted {
+    id: &'static str,
+    kind: EventKind,
+    direction: Direction,
+    /// The first commit that surely has it; of a drift, the first after its ramp.
+    at: usize,
+    /// The commits that may be the cause, with their probabilities.
+    suspects: Vec<(usize, f64)>,
+    /// The event that reverted it.
+    taken_back_by: Option<&'static str>,
+    false_discovery: f64,
+    signs: Vec<String>,
+    facts: Vec<FactChange>,
+    /// How many runs at the likeliest suspect decide its side, and how many suspects are left then.
+    next: Option<(usize, f64)>,
+    moves: fn(&Series) -> bool,
+}
+
+impl Planted {
+    fn change(id: &'static str, direction: Direction, at: usize, moves: fn(&Series) -> bool) -> Planted {
+        Planted {
+            id,
+            kind: EventKind::Change,
+            direction,
+            at,
+            suspects: vec![(at, 1.0)],
+            taken_back_by: None,
+            false_discovery: 0.0005,
+            signs: Vec::new(),
+            facts: Vec::new(),
+            next: None,
+            moves,
+        }
+    }
+}
+
+/// All of them, in the order of the trend.
+fn planted_events() -> Vec<Planted> {
+    const DRIFTING: &str = "gpu/fusion_gate{n=512} @cuda_graph";
+    let is_tile = |one: &Series| one.benchmark == "cpu/tile_pack{n=4096} @fast";
+    let is_fusion = |one: &Series| one.suite == "cpu" && one.name == "fusion_gate" && one.variant == "fast";
+    let is_large =
+        |one: &Series| one.machine_name == runs::FIRST_MACHINE && one.benchmark == "cpu/infer{n=4096} @reference";
+    let is_small =
+        |one: &Series| one.machine_name == runs::FIRST_MACHINE && one.benchmark == "cpu/infer{n=512} @reference";
+    let drifts = |one: &Series| one.benchmark == DRIFTING;
+    let is_second = |one: &Series| one.machine_name == runs::SECOND_MACHINE && one.benchmark != DRIFTING;
+    vec![
+        Planted {
+            suspects: vec![(34, 0.05), (35, 0.23), (36, 0.72)],
+            next: Some((2, 1.3)),
+            ..Planted::change("e-7c1f03", Direction::Worse, 36, is_tile)
+        },
+        Planted {
+            kind: EventKind::Drift,
+            suspects: (18..28).map(|place| (place, 0.1)).collect(),
+            false_discovery: 0.004,
+            ..Planted::change("e-5b20d9", Direction::Worse, 28, drifts)
+        },
+        Planted {
+            suspects: vec![(19, 0.004), (20, 0.996)],
+            ..Planted::change("e-2ac860", Direction::Better, 20, is_fusion)
+        },
+        Planted::change("e-d1470b", Direction::Better, 26, is_large),
+        Planted {
+            kind: EventKind::Environment,
+            signs: vec!["23 of 24 series on the machine moved together.".to_owned()],
+            facts: vec![FactChange { fact: "compiler".to_owned(), was: "1.90".to_owned(), is: "1.91".to_owned() }],
+            ..Planted::change("e-90e3aa", Direction::Better, 28, is_second)
+        },
+        Planted {
+            taken_back_by: Some("e-d1470b"),
+            suspects: vec![(14, 0.1), (15, 0.2), (16, 0.4), (17, 0.3)],
+            ..Planted::change("e-66b0f2", Direction::Worse, 17, is_large)
+        },
+        Planted {
+            suspects: vec![(29, 0.2), (30, 0.45), (31, 0.35)],
+            false_discovery: 0.3,
+            next: Some((4, 1.9)),
+            ..Planted::change("e-1f9be4", Direction::Worse, 31, is_small)
+        },
+    ]
+}
+
 pub(super) fn trend(analysis: &Analysis, line: &CommitLine) -> Trend {
-    let planted = planted::all();
+    let planted = planted_events();
     let judged: Vec<&SeriesAnalysis> = analysis.series.iter().filter(|one| one.judged).collect();
     let series: Vec<SeriesTrend> = judged.iter().map(|one| series(one, &planted, line)).collect();
     let as_of = analysis.as_of.expect("the sample has runs");
@@ -42,19 +131,15 @@ pub(super) fn trend(analysis: &Analysis, line: &CommitLine) -> Trend {
         events: planted.iter().map(|one| event(one, &series, &judged, line)).collect(),
         newest: newest(&series, line),
         coverage: Coverage { judged: sure, total: series.len(), reasons: reasons(&series) },
-        schedule: schedule(analysis),
-        tables: Tables::default(),
+        schedule: analysis.suites.iter().map(|suite| due(suite, analysis.every_days)).collect(),
         series,
+        ..Trend::default()
     }
 }
 
 fn named(place: usize, line: &CommitLine) -> NamedCommit {
     let commit = &line.commits[place];
     NamedCommit { sha: commit.sha.clone(), subject: commit.subject.clone(), tags: commit.tags.clone() }
-}
-
-fn named_machine(series: &Series) -> NamedMachine {
-    NamedMachine { id: series.machine.clone(), name: series.machine_name.clone() }
 }
 
 /// A level with an interval of 0.4 % on either side.
@@ -101,21 +186,17 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
         suite: series.suite.clone(),
         benchmark: series.benchmark.clone(),
         metric: series.metric.clone(),
-        machine: named_machine(series),
-        judged: true,
-        beside: false,
-        exact: false,
-        sensitivity: "balanced".to_owned(),
+        machine: NamedMachine { id: series.machine.clone(), name: series.machine_name.clone() },
         least: 0.005,
         noise: changes.noise,
         detectable: Some(0.011),
         points: pooled.len(),
         dirty: series.points.len() - pooled.len(),
-        elsewhere: 0,
         levels: segments.collect(),
         not_judged: not_judged(of),
         pooled: pooled.into(),
         changes,
+        ..example::series(0.0, 0, Vec::new(), Vec::new())
     }
 }
 
@@ -173,16 +254,15 @@ fn reasons(series: &[SeriesTrend]) -> Vec<ReasonCount> {
     counts.into_iter().map(|(reason, series)| ReasonCount { reason: reason.to_owned(), series }).collect()
 }
 
-fn schedule(analysis: &Analysis) -> Vec<Due> {
-    let due = analysis.suites.iter().map(|suite| Due {
+fn due(suite: &SuiteAnalysis, every_days: u32) -> Due {
+    Due {
         suite: suite.suite.clone(),
         machine: NamedMachine { id: suite.machine.clone(), name: suite.machine_name.clone() },
         newest: suite.last,
         days: 0,
-        allowed: i64::from(analysis.every_days),
+        allowed: i64::from(every_days),
         stale: false,
-    });
-    due.collect()
+    }
 }
 
 fn member(of: &SeriesTrend, series: &Series, planted: &Planted, line: &CommitLine) -> Member {
@@ -206,8 +286,8 @@ fn member(of: &SeriesTrend, series: &Series, planted: &Planted, line: &CommitLin
         at: named(planted.at, line),
         points_since: of.pooled.iter().filter(|point| point.place >= planted.at).count(),
         chance: 1e-9,
-        held: false,
         standing: planted.taken_back_by.is_none(),
+        ..example::member(0)
     }
 }
 
@@ -240,7 +320,6 @@ fn event(planted: &Planted, all: &[SeriesTrend], judged: &[&SeriesAnalysis], lin
     let first_run = all.iter().flat_map(|one| one.pooled.iter()).filter(|point| point.place >= since);
     Event {
         id: planted.id.to_owned(),
-        kind: planted.kind,
         direction: planted.direction,
         state: planted.taken_back_by.map_or(EventState::Standing, |by| EventState::TakenBack { by: by.to_owned() }),
         sure: planted.false_discovery <= SURE,
@@ -257,7 +336,7 @@ fn event(planted: &Planted, all: &[SeriesTrend], judged: &[&SeriesAnalysis], lin
         machine_signs: planted.signs.clone(),
         facts: planted.facts.clone(),
         next,
-        answer: None,
+        ..example::event(planted.kind, 0)
     }
 }
 
@@ -296,7 +375,7 @@ fn the_sample_has_what_was_planted() {
     assert_eq!(moved, [2, 1, 4, 1, 23, 1, 1]);
     for event in &sample.trend.events {
         let is_worse = |member: &Member| member.worse.expect("it has a level before") > 0.0;
-        let expected = event.direction == sprag_model::event::Direction::Worse;
+        let expected = event.direction == Direction::Worse;
         assert!(event.members.iter().all(|one| is_worse(one) == expected), "{}: {:?}", event.id, event.worst);
     }
     assert!(sample.trend.newest[0].series[0].worse.is_some_and(|worse| worse > 0.03));

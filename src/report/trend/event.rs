@@ -48,7 +48,6 @@ pub(crate) fn lead(event: &Event) -> Option<&Member> {
     }
 }
 
-/// Its id with its colour.
 pub(crate) fn mark(event: &Event) -> Mark {
     let (tone, glyph) = match event {
         one if one.state != EventState::Standing => (Tone::Plain, "="),
@@ -75,16 +74,10 @@ pub(crate) fn title(event: &Event) -> Phrase {
         EventKind::Environment => format!(" environment, {way}: "),
         EventKind::Drift | EventKind::Change => format!(" {way}: "),
     };
-    let over = match event.kind {
-        EventKind::Drift => format!(" over {}", commits(event)),
-        EventKind::Change | EventKind::Environment => String::new(),
-    };
-    let change = match (&lead.relative, event.kind) {
-        (Some(relative), EventKind::Drift) => format!(" drifts {}{over}", words::change(relative)),
-        (None, EventKind::Drift) => format!(" drifts{over}"),
-        (Some(relative), _) => format!(" {}", words::change(relative)),
-        (None, _) => String::new(),
-    };
+    let mut change = lead.relative.map_or(String::new(), |relative| format!(" {}", words::change(&relative)));
+    if event.kind == EventKind::Drift {
+        change = format!(" drifts{change} over {}", commits(event));
+    }
     let values = words::values_in_words(&lead.metric, lead.before.value, lead.after.value);
     let better = event.members.iter().filter(|one| one.worse.is_some_and(|worse| worse < 0.0)).count();
     let further = match event.members.len().saturating_sub(1) {
@@ -315,9 +308,9 @@ fn suspects(section: Section, event: &Event) -> Section {
     let rows = all.iter().take(MOST_SUSPECTS).map(row).collect();
     let section = section.with(Table { label: "suspects", ..Table::new(&columns, rows) });
     let rest = all.iter().skip(MOST_SUSPECTS).map(|one| one.probability).sum::<f64>();
-    match all.len().saturating_sub(MOST_SUSPECTS) {
-        0 => section,
-        more => section.paragraph(format!("{}, {} together", words::and_more(more), words::probability(rest))),
+    match words::and_more(all.len(), MOST_SUSPECTS) {
+        none if none.is_empty() => section,
+        more => section.paragraph(format!("{more}, {} together", words::probability(rest))),
     }
 }
 
@@ -327,18 +320,15 @@ fn members(section: Section, event: &Event) -> Section {
         return section;
     }
     let several = event.machines.len() > 1;
-    let row = |one| member(one, several);
-    let rows = match event.direction {
-        Direction::Better => event.members.iter().rev().take(MOST_MEMBERS).map(row).collect(),
-        Direction::Worse | Direction::Mixed => event.members.iter().take(MOST_MEMBERS).map(row).collect(),
-    };
+    let mut all: Vec<&Member> = event.members.iter().collect();
+    if event.direction == Direction::Better {
+        all.reverse();
+    }
+    let rows = all.into_iter().take(MOST_MEMBERS).map(|one| member(one, several)).collect();
     let columns = [("Change (interval)", "n"), ("Before → after", "n"), ("Series", "")];
     let folded = Some(counted(event.members.len(), "series", "series"));
     let section = section.with(Table { label: "series", folded, ..Table::new(&columns, rows) });
-    match event.members.len().saturating_sub(MOST_MEMBERS) {
-        0 => section,
-        more => section.paragraph(words::and_more(more)),
-    }
+    section.paragraph(words::and_more(event.members.len(), MOST_MEMBERS))
 }
 
 fn member(member: &Member, names_machine: bool) -> Row {

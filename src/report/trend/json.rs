@@ -22,7 +22,6 @@ pub fn json(trend: &Trend) -> Vec<u8> {
     (json::to_indented(&Value::Object(document)) + "\n").into_bytes()
 }
 
-/// The schema of that JSON.
 pub fn schema() -> Value {
     let mut schema = of_types::for_closed_type::<Trend>();
     let mut properties = Map::new();

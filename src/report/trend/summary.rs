@@ -32,31 +32,22 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
     let accepted = listed(&|one| one.is_ongoing_regression() && one.is_accepted());
     let environment = listed(&|one| one.kind == EventKind::Environment);
     let improvements = listed(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
-    let mut parts = Vec::new();
-    if regressions > 0 {
-        parts.push(counted(regressions, "open regression", "open regressions"));
-    }
-    if accepted > 0 {
-        parts.push(counted(accepted, "accepted regression", "accepted regressions"));
-    }
-    if improvements > 0 {
-        parts.push(counted(improvements, "improvement", "improvements"));
-    }
-    if environment > 0 {
-        parts.push(counted(environment, "environment event", "environment events"));
-    }
+    let kinds = [
+        (regressions, Tone::Worse, "▲", "open regression", "open regressions"),
+        (accepted, Tone::Doubt, "◆", "accepted regression", "accepted regressions"),
+        (improvements, Tone::Better, "▼", "improvement", "improvements"),
+        (environment, Tone::Environment, "◇", "environment event", "environment events"),
+    ];
+    let present = kinds.into_iter().filter(|(count, ..)| *count > 0);
+    let mut marks = present.map(|(count, tone, glyph, one, many)| Mark::new(tone, glyph, counted(count, one, many)));
+    let mark = marks.next().unwrap_or_else(|| match coverage.judged {
+        0 => Mark::new(Tone::Doubt, "?", "not enough data"),
+        _ if trend.events.iter().any(|one| !one.sure) => Mark::new(Tone::Plain, "=", "no confirmed change"),
+        _ => Mark::new(Tone::Plain, "=", "no change"),
+    });
+    let rest: String = marks.map(|mark| format!(", {}", mark.word)).collect();
     let judged =
         format!("; {} of {} judged", count(coverage.judged), counted(coverage.total, "series is", "series are"));
-    let mark = match parts.first() {
-        Some(first) if regressions > 0 => Mark::new(Tone::Worse, "▲", first),
-        Some(first) if accepted > 0 => Mark::new(Tone::Doubt, "◆", first),
-        Some(first) if improvements > 0 => Mark::new(Tone::Better, "▼", first),
-        Some(first) => Mark::new(Tone::Environment, "◇", first),
-        None if coverage.judged == 0 => Mark::new(Tone::Doubt, "?", "not enough data"),
-        None if trend.events.iter().any(|one| !one.sure) => Mark::new(Tone::Plain, "=", "no confirmed change"),
-        None => Mark::new(Tone::Plain, "=", "no change"),
-    };
-    let rest: String = parts.iter().skip(1).map(|part| format!(", {part}")).collect();
     Phrase::default().mark(mark).text(rest + &judged + ".")
 }
 
@@ -64,8 +55,8 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
 pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
     if trend.runs == 0 {
         return vec![
-            Phrase::plain("Measure and record: ").id("sprag run --record"),
-            Phrase::plain("Or take over what other tools recorded: ").id("sprag import PATH --machine NAME"),
+            Phrase::quoted("Measure and record: `sprag run --record`"),
+            Phrase::quoted("Or take over what other tools recorded: `sprag import PATH --machine NAME`"),
         ];
     }
     let mut origin = Phrase::plain(words::name(&trend.project));
@@ -80,17 +71,9 @@ pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
     }
     let mut lines = vec![origin.text(format!(", {}.", counted(trend.runs, "run", "runs")))];
     if trend.coverage.total == 0 {
-        lines.push(
-            Phrase::plain("No run has a value, or nothing matches ")
-                .id("--suite")
-                .text(", ")
-                .id("--machine")
-                .text(" and ")
-                .id("--filter")
-                .text("; ")
-                .id("sprag history log")
-                .text(" lists the runs."),
-        );
+        lines.push(Phrase::quoted(
+            "No run has a value, or nothing matches `--suite`, `--machine` and `--filter`; `sprag history log` lists the runs.",
+        ));
     }
     lines.extend(stale(trend));
     lines
@@ -99,22 +82,20 @@ pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
 /// The suites that are older than the schedule allows, one a sentence.
 pub(crate) fn stale(trend: &Trend) -> Vec<Phrase> {
     let stale: Vec<&Due> = trend.schedule.iter().filter(|due| due.stale).collect();
-    let mut lines = Vec::new();
-    lines.extend(stale.iter().take(MOST_STALE).map(|due| {
+    let line = |words: String| Phrase::default().mark(Mark::new(Tone::Doubt, "?", "stale:")).text(words);
+    let of_due = |due: &&Due| {
         let age = counted(due.days.max(0) as usize, "day", "days");
-        let words = format!(
+        line(format!(
             " {} on {}: the newest run is {age} old, {} allowed.",
             words::name(&due.suite),
             words::name(&due.machine.name),
             counted(due.allowed.max(0) as usize, "day is", "days are")
-        );
-        Phrase::default().mark(Mark::new(Tone::Doubt, "?", "stale:")).text(words)
-    }));
+        ))
+    };
+    let mut lines: Vec<Phrase> = stale.iter().take(MOST_STALE).map(of_due).collect();
     if stale.len() > MOST_STALE {
         let rest = counted(stale.len() - MOST_STALE, "more is", "more are");
-        lines.push(
-            Phrase::default().mark(Mark::new(Tone::Doubt, "?", "stale:")).text(format!(" {rest}, see the schedule.")),
-        );
+        lines.push(line(format!(" {rest}, see the schedule.")));
     }
     lines
 }

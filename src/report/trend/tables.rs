@@ -65,9 +65,7 @@ fn table<T>(
     row: impl Fn(&T) -> Row,
 ) -> Option<Section> {
     let section = Section::new("", heading).with(Table::new(columns, all.iter().take(most).map(row).collect()));
-    let more = all.len().saturating_sub(most);
-    let section = if more > 0 { section.paragraph(words::and_more(more)) } else { section };
-    section.unless_empty()
+    section.paragraph(words::and_more(all.len(), most)).unless_empty()
 }
 
 /// Which series are not judged and why, and what was left out of others; nothing where that is none.
@@ -86,13 +84,10 @@ fn coverage(trend: &Trend) -> Option<Section> {
     let mut section = Section::new("", title).with(Table::new(&columns, rows.collect()));
     let left_out = |of: fn(&SeriesTrend) -> usize| trend.series.iter().filter(|one| of(one) > 0).count();
     let (dirty, elsewhere) = (left_out(|one| one.dirty), left_out(|one| one.elsewhere));
-    let mut parts = Vec::new();
-    if dirty > 0 {
-        parts.push(format!("runs of changed trees, in {}", counted(dirty, "series", "series")));
-    }
-    if elsewhere > 0 {
-        parts.push(format!("runs of commits off the branch, in {}", counted(elsewhere, "series", "series")));
-    }
+    let parts = [(dirty, "runs of changed trees"), (elsewhere, "runs of commits off the branch")];
+    let parts = parts.into_iter().filter(|(series, _)| *series > 0);
+    let parts: Vec<String> =
+        parts.map(|(series, what)| format!("{what}, in {}", counted(series, "series", "series"))).collect();
     if !parts.is_empty() {
         section = section.paragraph(format!("Left out: {}.", parts.join("; ")));
     }
@@ -108,13 +103,11 @@ fn visible(trend: &Trend) -> Option<String> {
     sizes.sort_by(f64::total_cmp);
     let at = |share: f64| sizes.get((share * sizes.len() as f64) as usize).or(sizes.last()).copied();
     let [half, most] = [number::detectable(at(0.5)?), number::detectable(at(0.9)?)];
-    Some(if half == most {
-        format!("With eight points after it, a change of {half} would be seen in nine in ten of these series.")
-    } else {
-        format!(
-            "With eight points after it, a change of {half} would be seen in half of these series, one of {most} in nine in ten."
-        )
-    })
+    let shares = match half == most {
+        true => "nine in ten of these series".to_owned(),
+        false => format!("half of these series, one of {most} in nine in ten"),
+    };
+    Some(format!("With eight points after it, a change of {half} would be seen in {shares}."))
 }
 
 fn movers(trend: &Trend) -> Option<Section> {
@@ -234,15 +227,8 @@ fn budget(budget: &Budget) -> Section {
     if !test.exceeded {
         return section;
     }
-    let warning = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "over budget:"));
-    section.paragraph(
-        warning
-            .text(" treat events with care, or report fewer with ")
-            .id("--sensitivity strict")
-            .text(" or a larger ")
-            .id("--least")
-            .text("."),
-    )
+    let advice = " treat events with care, or report fewer with `--sensitivity strict` or a larger `--least`.";
+    section.paragraph(Phrase::default().mark(Mark::new(Tone::Doubt, "?", "over budget:")).join(Phrase::quoted(advice)))
 }
 
 /// A rate or a count in as many digits as say something.
@@ -269,16 +255,14 @@ fn newest_section(trend: &Trend) -> Option<Section> {
     };
     let title = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "Unconfirmed:")).text(title);
     let section = trend.newest.iter().take(MOST_COMMITS).fold(Section::new("", title), commit);
-    let more = trend.newest.len().saturating_sub(MOST_COMMITS);
-    Some(if more > 0 { section.paragraph(words::and_more(more)) } else { section })
+    Some(section.paragraph(words::and_more(trend.newest.len(), MOST_COMMITS)))
 }
 
 fn commit(section: Section, apart: &NewestApart) -> Section {
     let columns = [("Change", "n"), ("Level → newest", "n"), ("Series", "")];
     let rows = apart.series.iter().take(event::MOST_MEMBERS).map(series).collect();
     let section = section.paragraph(head(apart)).with(Table { label: "newest", ..Table::new(&columns, rows) });
-    let more = apart.series.len().saturating_sub(event::MOST_MEMBERS);
-    let section = if more > 0 { section.paragraph(words::and_more(more)) } else { section };
+    let section = section.paragraph(words::and_more(apart.series.len(), event::MOST_MEMBERS));
     event::command(section, &apart.command)
 }
 

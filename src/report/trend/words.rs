@@ -7,10 +7,8 @@ use sprag_model::change_point::Level;
 use sprag_model::metric::Metric;
 use sprag_model::unit::Unit;
 
-/// The longest name, in characters.
 const NAME: usize = 160;
 
-/// The longest sentence, in characters.
 const SENTENCE: usize = 400;
 
 /// The longest subject of a commit, such that a line of a terminal holds it.
@@ -120,8 +118,12 @@ pub(super) fn left(left: f64) -> String {
     }
 }
 
-pub(super) fn and_more(count: usize) -> String {
-    format!("… and {} more", number::count(count))
+/// How many of all are not among the first so many; empty where that is none.
+pub(super) fn and_more(all: usize, most: usize) -> String {
+    match all.saturating_sub(most) {
+        0 => String::new(),
+        more => format!("… and {} more", number::count(more)),
+    }
 }
 
 /// Names one after the other: `a, b and c`.
