@@ -1,4 +1,4 @@
-//! Axes: what they span, where a value lies on them, and their ticks.
+//! Axes: what they span, where a value is on them, and their ticks.
 
 use sprag_base::stats::describe;
 
@@ -86,7 +86,7 @@ pub(super) fn ticks(low: f64, high: f64) -> (Vec<f64>, usize) {
         decimals += 1;
     }
     let first = (low / step).ceil();
-    // Dividing by the whole number of steps in one unit keeps 1.15 from becoming 1.1500000000000001.
+    // Dividing by the number of steps in one unit keeps 1.15 from becoming 1.1500000000000001.
     let tick = |count: f64| if step < 1.0 { count / (1.0 / step) } else { count * step };
     let ticks = (0..8).map(|i| tick(first + f64::from(i))).take_while(|tick| *tick <= high).collect();
     (ticks, decimals)

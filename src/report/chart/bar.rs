@@ -14,12 +14,12 @@ pub fn draw(share: f64, stands_out: bool, label: &str) -> String {
     svg.labelled("share", label)
 }
 
-/// Where no change lies, in tenths of a unit.
+/// Where no change is, in tenths of a unit.
 const ZERO: i32 = 5 * WIDTH;
 
 /// A change with its interval: a band of what would not show, the interval as a line, and the change as a dot, or as a triangle at
-/// the edge where it lies beyond the scale. `places` are tenths of a unit: the end of the band, the lower end, the change, the upper
-/// end, and whether it lies below the scale (-1) or above it (1). The cells next to it say the same in words.
+/// the edge where it is beyond the scale. `places` are tenths of a unit: the end of the band, the lower end, the change, the upper
+/// end, and whether it is below the scale (-1) or above it (1). The cells next to it say the same in words.
 pub fn interval([band, low, change, high, beyond]: [i32; 5], is_worse: Option<bool>) -> String {
     let mut svg = Svg::new(WIDTH, 16);
     let end = match is_worse {
@@ -58,7 +58,7 @@ mod tests {
              <path class=\"band\" d=\"M45 1L65 1L65 15L45 15Z\"/><path class=\"axis\" d=\"M55 0L55 16\"/>\
              <path class=\"base\" d=\"M67.5 8L105 8\"/><circle class=\"end worse\" cx=\"80\" cy=\"8\" r=\"3.5\"/></svg>"
         );
-        // What lies beyond the scale is a triangle at its edge.
+        // What is beyond the scale is a triangle at its edge.
         let svg = interval([550, 50, 50, 50, -1], Some(false));
         assert!(svg.contains("<path class=\"end better\" d=\"M11 4L5 8L11 12Z\"/>"), "{svg}");
         assert!(interval([550, 50, 1050, 1050, 1], None).contains("<path class=\"end\" d=\"M99 4L105 8L99 12Z\"/>"));

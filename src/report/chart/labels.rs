@@ -29,7 +29,7 @@ impl LabelRow {
         LabelRow { bounds, size, taken: Vec::new() }
     }
 
-    /// Where the label of a line at `x` can stand, right of the line if possible, else left, on the side that none of
+    /// Where the label of a line at `x` can be, right of the line if possible, else left, on the side that none of
     /// `crossed` goes through where there is one; nothing where there is no room.
     pub(super) fn place_near(&mut self, x: f64, label: &str, crossed: &[f64]) -> Option<(f64, Anchor)> {
         let width = text_width(label, self.size);
@@ -66,7 +66,7 @@ pub(super) fn is_free(taken: &[Area], area: &Area) -> bool {
 /// The places that a label on a level line may take, along the line.
 const PLACES: u32 = 24;
 
-/// The area of the data, where labels on level lines look for room.
+/// The area of the data, where labels on level lines need room.
 pub(super) struct Field {
     pub(super) across: (f64, f64),
     pub(super) down: (f64, f64),

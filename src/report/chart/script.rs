@@ -1,6 +1,6 @@
 //! What a trend shows as data: the script of the site draws it from other sides (logarithms, shares of the first level, a part
 //! of it at full detail), and walks over every run, also over those that share a dot and those that no table lists. Of the
-//! newest it has what each process measured, and draws how these values lie.
+//! newest it has what each process measured, and draws the distribution of these values.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How some values lie: those of a level above those of another, a dot each, with the middle half and the median.
+//! The distribution of some values: those of a level above those of another, a dot each, with the middle half and the median.
 
 use std::fmt;
 

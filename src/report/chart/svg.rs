@@ -1,6 +1,6 @@
 //! SVG pictures, written as they are drawn. A shape names a class of the style sheet and no colour.
 //!
-//! Coordinates are tenths of a unit of the picture, and none lies outside it. A text has its base line at its point; the style
+//! Coordinates are tenths of a unit of the picture, and none is outside it. A text has its base line at its point; the style
 //! sheet gives its size.
 
 use std::fmt::Write as _;

@@ -78,7 +78,7 @@ pub struct Turn {
     pub words: String,
 }
 
-/// One run, or several that lie together.
+/// One run, or several close together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot {
     /// Its place in commit order.

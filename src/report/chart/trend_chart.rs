@@ -2,7 +2,7 @@
 //! and what it is compared with.
 //!
 //! A value outside the range becomes a triangle on the edge; the range follows the running median, so that one bad run
-//! does not flatten the rest. Where there are more runs than a reader could tell apart, a dot stands for several.
+//! does not flatten the rest. Where there are more runs than a reader could tell apart, a dot is for several.
 
 use super::axis::{self, Axis};
 use super::fitted;
@@ -58,7 +58,7 @@ pub fn draw(trend: &Trend) -> String {
     picture.replacen("<g text-anchor", &format!("<g id=\"{}-y\" text-anchor", trend.id), 1)
 }
 
-/// For how many runs a dot stands at most, of a series with so many.
+/// For how many runs a dot is at most, of a series with so many.
 pub fn runs_a_dot(runs: usize) -> usize {
     if runs <= SINGLE { 1 } else { runs.div_ceil(POOLED) }
 }
@@ -103,7 +103,7 @@ impl<'a> Plot<'a> {
         self.across.at(place)
     }
 
-    /// The coordinate of a value, held to the range shown, in tenths of a unit.
+    /// The coordinate of a value, clamped to the range shown, in tenths of a unit.
     pub(super) fn y(&self, value: f64) -> i32 {
         self.down.at(value.clamp(self.values.0, self.values.1))
     }

@@ -1,4 +1,4 @@
-//! Numbers with as many digits as count, and as whole ones.
+//! Numbers with as many digits as count, and as integers.
 
 /// The significant digits of what was fitted, one more than pages show, as more is computed from it.
 const DIGITS: i32 = 5;
@@ -6,7 +6,7 @@ const DIGITS: i32 = 5;
 /// Those of a value that was measured, which is only shown.
 const SHOWN: i32 = 4;
 
-/// The most digits of a whole number, so that every language holds it exactly.
+/// The most digits of an integer, so that every language has it exactly.
 const MOST_DIGITS: i32 = 15;
 
 /// What was fitted, with as many digits as count.
@@ -25,11 +25,11 @@ fn rounded_to(value: f64, digits: i32) -> f64 {
     }
     let places = digits - 1 - value.abs().log10().floor() as i32;
     let power = 10f64.powi(places.abs());
-    // A whole number over an exact power of ten is the number that its few digits are read as.
+    // An integer over an exact power of ten is the number that its few digits are read as.
     if places < 0 { (value / power).round() * power } else { (value * power).round() / power }
 }
 
-/// Measured numbers as whole ones times a common power of ten, which is the first of the two.
+/// Measured numbers as integers times a common power of ten, which is the first of the two.
 pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
     let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
     let magnitude = |size: f64| size.log10().floor() as i32;

@@ -58,7 +58,7 @@ pub(crate) struct ComparedRow {
     #[serde(skip)]
     pub(crate) measured: Option<f64>,
     /// The change as places on the scale of the table, where one is drawn: in tenths of a unit the smallest change that shows, the
-    /// lower end, the change and the upper end, and whether the change lies below the scale (-1) or above it (1).
+    /// lower end, the change and the upper end, and whether the change is below the scale (-1) or above it (1).
     pub(crate) places: Option<[i32; 5]>,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span:
     }
 }
 
-/// Where no change lies on a scale, and how far the scale reaches from there, in tenths of a unit.
+/// Where no change is on a scale, and how far the scale reaches from there, in tenths of a unit.
 const ZERO: f64 = 550.0;
 const HALF: f64 = 500.0;
 

@@ -1,4 +1,4 @@
-//! What was fitted to a series, as pages, Markdown and feeds tell of it: its levels, its changes and drifts with their
+//! What was fitted to a series, for pages, Markdown and feeds: its levels, its changes and drifts with their
 //! events, and the sentence that sums them up.
 
 mod sentence;

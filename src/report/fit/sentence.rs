@@ -6,8 +6,8 @@ use crate::text::shortened;
 use sprag_model::trend::NotJudged;
 use sprag_model::unit::Scale;
 
-/// The newest turns that the sentence tells of; earlier ones are counted.
-const TOLD: usize = 2;
+/// The newest turns that the sentence names; earlier ones are counted.
+const NEWEST_TURNS: usize = 2;
 
 impl Fit<'_> {
     /// What the fit shows, as plain words.
@@ -19,7 +19,7 @@ impl Fit<'_> {
         let Some(newest) = self.newest_level() else { return self.too_short() };
         let scale = self.series.metric.unit.scale(newest);
         let flats = self.flats();
-        let first = self.turns.len().saturating_sub(TOLD);
+        let first = self.turns.len().saturating_sub(NEWEST_TURNS);
         let mut parts = Vec::new();
         if !flats[first].is_empty() {
             let begin = self.turns.get(first).map_or(newest, |turn| turn.what.before());

@@ -1,4 +1,4 @@
-//! A series with its turns: each change of level and each drift, beside the event that it is part of.
+//! A series with its turns: each change of level and each drift, with the event that it is part of.
 
 use std::ops::Range;
 
@@ -139,8 +139,8 @@ impl Turn<'_> {
 
     /// Whether it got the metric worse, still does, a commit is to blame for sure, and nobody accepts that.
     pub fn is_open(&self, metric: &Metric) -> bool {
-        let stands = self.part.is_some_and(|(event, member)| event.is_open_regression() && member.standing);
-        stands && self.is_worse(metric)
+        let is_present = |(event, member): (&Event, &Member)| event.is_open_regression() && member.standing;
+        self.part.is_some_and(is_present) && self.is_worse(metric)
     }
 
     /// The colour of its cause: the environment, the doubt of a drift, else which way it went.
@@ -165,7 +165,7 @@ impl Turn<'_> {
         }
     }
 
-    /// What changed about the environment with it, in a few words; nothing where no fact is known.
+    /// What changed about the environment with it, in a few words; nothing where it has no fact.
     pub fn facts(&self) -> Option<String> {
         let (event, _) = self.part.filter(|_| self.is_of_environment())?;
         match event.facts.as_slice() {
@@ -234,7 +234,7 @@ impl Fit<'_> {
     }
 }
 
-/// A stretch between changes: its level, or the levels about the drifts in it and their ramps.
+/// A segment between changes: its level, or the levels about the drifts in it and their ramps.
 fn segment(points: Range<usize>, level: f64, drifts: &[Drift], pieces: &mut Vec<Piece>) {
     let mut push = |points: Range<usize>, from: f64, to: f64, is_ramp: bool| {
         if !points.is_empty() {

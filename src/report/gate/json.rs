@@ -1,6 +1,6 @@
-//! What a gate found as JSON: every fact of it, under a schema of its own.
+//! A gate as JSON: every fact of it, under a schema of its own.
 //!
-//! A number that is not finite has no place in JSON and stands as null. The text is ASCII, so that no character of a name
+//! A number that is not finite has no place in JSON and is null. The text is ASCII, so that no character of a name
 //! acts unseen.
 
 use chrono::{DateTime, Utc};

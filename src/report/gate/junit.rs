@@ -1,4 +1,4 @@
-//! What a gate found as JUnit XML, in the form that Jenkins, GitLab and other viewers of tests read.
+//! A gate as JUnit XML, in the form that Jenkins, GitLab and other viewers of tests read.
 //!
 //! There is no standard; this keeps to what the schema of Jenkins' xUnit plugin (`junit-10.xsd`) allows and to what GitLab
 //! reads: the class and the name of a case, which together must be unique, its time in plain decimals, and the text
@@ -16,7 +16,7 @@ use super::finding::{self, Finding, Kind, Level};
 /// The longest message, in characters.
 const MESSAGE: usize = 2000;
 
-/// The name of the case that stands for a suite as such.
+/// The name of the case of a suite as such.
 const THE_SUITE: &str = "the suite";
 
 /// A gate as XML.

@@ -1,4 +1,4 @@
-//! What a gate found, in the forms that others read: our JSON, Markdown for a pull request, JUnit, SARIF, and workflow
+//! Reports of a gate for other programs: our JSON, Markdown for a pull request, JUnit, SARIF, and workflow
 //! commands of GitHub.
 //!
 //! Each is a pure function from the [`Gate`](sprag_model::gate::Gate) to a text. What is reported, how seriously and in which

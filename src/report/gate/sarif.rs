@@ -1,4 +1,4 @@
-//! What a gate found as SARIF 2.1.0 (OASIS, 2020), for the alerts of code scanning.
+//! A gate as SARIF 2.1.0 (OASIS, 2020), for the alerts of code scanning.
 //!
 //! One run; a rule for each kind of finding, all of them in every file; a result for each finding. GitHub
 //! shows a result only at a place in a file, so it is at the beginning of the baseline, or of `sprag.toml` where there is
@@ -177,7 +177,7 @@ fn message(text: &str) -> String {
     visible(&text).chars().map(round).collect()
 }
 
-/// The baseline file that the suite was compared with, where that lies in the project, as a relative URI.
+/// The baseline file that the suite was compared with, where that is in the project, as a relative URI.
 fn file(suite: &SuiteGate) -> String {
     let path = suite.against.split(" (").next().unwrap_or_default();
     let is_within =

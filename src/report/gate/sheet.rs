@@ -1,4 +1,4 @@
-//! What a gate found as a report, for a comment on a pull request or the summary of a job.
+//! A gate as a report, for a comment on a pull request or the summary of a job.
 //!
 //! The headline says how it came out; then, suite by suite, what is not unchanged, and folded away what is.
 
@@ -106,7 +106,7 @@ fn origin(suite: &SuiteGate) -> Phrase {
     words.text(" Rough: ").join(Phrase::reason(&suite.quality.join("; "))).text(".")
 }
 
-/// A direction is claimed only where the whole interval lies on one side of zero.
+/// A direction is claimed only where all of the interval is on one side of zero.
 fn mean_words(mean: &MeanChange, comparisons: &[Comparison]) -> Phrase {
     let (worse, better) = mark::words(comparisons.iter());
     let interval = |bounds: (f64, f64)| {

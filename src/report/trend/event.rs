@@ -91,7 +91,7 @@ pub(crate) fn title(event: &Event) -> Phrase {
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
 }
 
-/// Likewise without its id, where that stands in a cell of its own.
+/// Likewise without its id, where that has a cell.
 pub(crate) fn deed(event: &Event) -> Phrase {
     let mut deed = title(event);
     deed.parts.retain(|part| !matches!(part, Part::Mark(_)));
@@ -116,7 +116,7 @@ pub(crate) fn place(event: &Event) -> Phrase {
     Phrase::plain(text)
 }
 
-/// Between which commits it lies.
+/// Its range of commits.
 pub(crate) fn range(event: &Event) -> Phrase {
     let bad = event.first_bad.short();
     let range = match &event.last_good {
@@ -166,7 +166,7 @@ pub(crate) fn end(event: &Event) -> Phrase {
     if goes_on(event) { Phrase::plain("goes on") } else { Phrase::default().id(words::name(event.first_bad.short())) }
 }
 
-/// How many commits a drift is over: of one that goes on each more is one more, so that is told by steps.
+/// How many commits a drift is over: of one that goes on a rough count, since each more is one more.
 pub(crate) fn commits(event: &Event) -> String {
     let commits = event.suspects.len();
     if goes_on(event) && commits > 1 {

@@ -1,6 +1,6 @@
 //! A trend as JSON: every fact of it, under a schema of its own.
 //!
-//! A number that is not finite has no place in JSON and stands as null. The text is ASCII, so that no character of a name acts
+//! A number that is not finite has no place in JSON and is null. The text is ASCII, so that no character of a name acts
 //! unseen.
 
 use serde_json::{Map, Value, json as value};
@@ -11,7 +11,7 @@ use sprag_model::trend::Trend;
 
 const SCHEMA_VERSION: u32 = 1;
 
-/// The whole of it as JSON.
+/// A trend as JSON.
 pub fn json(trend: &Trend) -> Vec<u8> {
     let mut document = Map::new();
     document.insert("schema_version".to_owned(), Value::from(SCHEMA_VERSION));
@@ -36,7 +36,7 @@ pub fn schema() -> Value {
     let names: Vec<Value> = properties.keys().map(|name| Value::from(name.as_str())).collect();
     schema["properties"] = Value::Object(properties);
     schema["required"] = Value::from(names);
-    // A bound that is null is none: that of a level which hardly anything is known of.
+    // A bound that is null is none: that of a level without enough points.
     for bound in ["lower", "upper"] {
         schema["$defs"]["Level"]["properties"][bound]["type"] = value!(["number", "null"]);
     }

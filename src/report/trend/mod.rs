@@ -1,4 +1,4 @@
-//! What a whole history shows, for people and programs: a report for a terminal and in Markdown, and JSON.
+//! What a history shows, for people and programs: a report for a terminal and in Markdown, and JSON.
 
 use crate::sheet::{markdown as md, terminal};
 use sprag_model::trend::Trend;

@@ -17,7 +17,7 @@ const MOST_MOVERS: usize = 10;
 /// The rows of any other table.
 const MOST_ROWS: usize = 40;
 
-/// Each reason why a series is not judged: its word, what it means, and what to do about it.
+/// Each reason why a series is not judged: its word, its meaning, and what to do about it.
 const REASONS: [(&str, &str, &str); 6] = [
     ("too_short", "too few points", "record more commits: `sprag run --record`"),
     ("stale", "the newest point is too old for the schedule", "run the suite where it is due"),
@@ -27,7 +27,7 @@ const REASONS: [(&str, &str, &str); 6] = [
     ("no_commit", "none of its runs is of a known commit", "fetch the commits, or name their `--branch`"),
 ];
 
-/// What the word of a reason means, and what to do about it.
+/// The meaning of the word of a reason, and what to do about it.
 pub(crate) fn reason(word: &str) -> (&str, Phrase) {
     let present = REASONS.iter().find(|(present, _, _)| *present == word);
     present.map_or((word, Phrase::default()), |(_, why, what)| (*why, Phrase::quoted(what)))
@@ -48,7 +48,7 @@ pub(super) fn sections(trend: &Trend) -> Vec<Section> {
     tables.into_iter().flatten().collect()
 }
 
-/// The days that are held against those before them.
+/// The days that are compared with those before them.
 fn against(days: u32) -> String {
     match days {
         1 => "the last day against the one before".to_owned(),
@@ -97,7 +97,7 @@ fn coverage(trend: &Trend) -> Option<Section> {
 
 /// From how large a change on the judged series show it, half of them and nine in ten.
 fn visible(trend: &Trend) -> Option<String> {
-    // Also of those that are stale: their noise is known.
+    // Also of those that are stale: their noise was measured.
     let judged = trend.series.iter().filter(|one| one.judged);
     let mut sizes: Vec<f64> = judged.filter_map(|one| one.detectable).filter(|size| size.is_finite()).collect();
     sizes.sort_by(f64::total_cmp);
@@ -274,7 +274,7 @@ pub(crate) fn head(apart: &NewestApart) -> Phrase {
     head.id(words::name(apart.commit.short())).text(format!(": {decides}{by_hand}."))
 }
 
-/// How far a value lies from its level.
+/// How far a value is from its level.
 pub(crate) fn change(apart: &ApartSeries) -> String {
     let Level { value: level, .. } = apart.level;
     let share = (apart.value / level - 1.0) * level.signum();

@@ -36,7 +36,7 @@ pub(crate) fn sentence(sentence: &str) -> String {
     shortened(sentence, SENTENCE)
 }
 
-/// The subject of a commit, cut to fit beside it.
+/// The subject of a commit, cut to fit next to it.
 pub(crate) fn subject(subject: &str) -> String {
     shortened(subject, SUBJECT)
 }
@@ -84,7 +84,7 @@ pub(crate) fn false_alarms(rate: f64) -> String {
     if rate * MOST_ALIKE < 1.0 {
         return format!("less than 1 in {}", number::count(MOST_ALIKE as usize));
     }
-    // In steps, to the safe side: no more is known, and one more commit changes the next digit.
+    // In steps, to the safe side: the data show no more, and one more commit changes the next digit.
     let alike = 1.0 / rate;
     let unit = 10f64.powi(alike.log10().floor() as i32);
     let step = STEPS_ALIKE.into_iter().rev().find(|step| step * unit <= alike * (1.0 + 1e-9)).unwrap_or(1.0);
