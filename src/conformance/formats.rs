@@ -31,7 +31,7 @@ pub(crate) fn run(rows: &[Value], file: &Path) -> Outcome {
     for (format, outputs) in samples {
         let name = outputs[0].name.rsplit('/').next().unwrap_or_default().to_owned();
         let imported =
-            (format.read)(&outputs).map_err(|error| fails(format!("read {name} as {}: {error}", format.name)))?;
+            format.read(&outputs).map_err(|error| fails(format!("read {name} as {}: {error}", format.name)))?;
         sources.push(ReadSource { name, imported });
     }
     require(!sources.is_empty(), || format!("no format recognises a sample in {}", folder.display()))?;

@@ -174,10 +174,7 @@ fn forward(form: Form, case: &ModuleCase) -> Outcome<Results> {
         cost_cheap: params.cost_cheap,
         split_overhead: params.split_overhead,
     };
-    let kernel = match form {
-        Form::Reference => ff::reference,
-        Form::Fast => ff::fast,
-    };
+    let kernel = [ff::reference, ff::fast][form as usize];
     let mut outputs = Outputs::default();
     kernel(&tensors, &config, &case.parameters()?, &mut outputs, &mut Workspace::default())?;
     let MapShape { batch, channels, height, width } = shape;

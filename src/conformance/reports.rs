@@ -8,9 +8,9 @@ use crate::case::{Form, judge, take_kind, unknown_kind};
 use crate::expected::{exact, exactly};
 use crate::failure::{Failure, Outcome, fails, read, require};
 use crate::tensor::{Number, plain};
-use sprag_formats::compat::apex_x::single_calls::summarise;
+use sprag_formats::compat::apex_x::markdown;
+use sprag_formats::compat::apex_x::report_parts::CallSummary;
 use sprag_formats::compat::apex_x::trt_report::SweepSummary;
-use sprag_formats::compat::apex_x::{gpu_markdown, trt_report};
 use sprag_model::shape_case::{ShapeCase, ShapeCaseError};
 
 #[derive(Deserialize)]
@@ -33,8 +33,8 @@ enum ReportKind {
 pub(crate) fn run_markdown(case: Value) -> Outcome {
     let case: MarkdownCase = read("the case", case)?;
     let got = match case.kind {
-        ReportKind::GpuBench => gpu_markdown::to_markdown(&case.report),
-        ReportKind::TrtSweep => Ok(trt_report::to_markdown(&case.report)),
+        ReportKind::GpuBench => markdown::gpu_report(&case.report),
+        ReportKind::TrtSweep => Ok(markdown::sweep(&case.report)),
     };
     exact("expected_markdown", &case.expected_markdown, &got.map_err(|fault| fails(format!("the report {fault}")))?)
 }
@@ -48,7 +48,7 @@ struct CallsCase {
 
 pub(crate) fn run_calls(case: Value) -> Outcome {
     let compute = |_, case: &CallsCase| {
-        let summary = summarise(&plain(&case.timings_ms));
+        let summary = CallSummary::from_calls(&plain(&case.timings_ms));
         let summary = summary.ok_or_else(|| Failure::Refused("there are no times".to_owned()))?;
         Ok(vec![
             ("p50_ms", exactly(summary.p50)),

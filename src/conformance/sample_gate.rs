@@ -5,21 +5,19 @@ use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::expected::{Tolerance, exact};
 use crate::failure::{Outcome, fails, read, require};
 use crate::tensor::Number;
 use sprag_analysis::rules::rank::Parameters;
 use sprag_analysis::sample_gate;
+use sprag_formats::compat::json;
 use sprag_formats::compat::tt_metal::gate::{self, Found, SampleGateError};
 use sprag_formats::compat::tt_metal::ground_truth;
-use sprag_model::sample_gate::{RankFigures, RankOutcome, SampleMismatch};
+use sprag_model::sample_gate::{RankFigures, SampleMismatch, Section};
 
 const FIGURES: Tolerance = Tolerance::new(0.0, 1e-12);
-
-/// What the check finds, by section and name, in the order in which it finds it.
-type Results = Map<String, Value>;
 
 /// A case that names two files beside it.
 #[derive(Deserialize)]
@@ -27,8 +25,8 @@ type Results = Map<String, Value>;
 struct FileCase {
     baseline: String,
     current: String,
-    results: Results,
-    summary: Summary,
+    results: Value,
+    summary: Value,
 }
 
 /// A case that holds both texts.
@@ -43,15 +41,15 @@ struct TextCase {
     current_json: String,
     options: Options,
     #[serde(deserialize_with = "Option::deserialize")]
-    results: Option<Results>,
+    results: Option<Value>,
     #[serde(deserialize_with = "Option::deserialize")]
-    summary: Option<Summary>,
+    summary: Option<Value>,
     #[serde(deserialize_with = "Option::deserialize")]
     error: Option<Refusal>,
     user_warnings: Vec<String>,
     other_warnings: Vec<String>,
     section_order: Option<Vec<String>>,
-    subsection_order: Option<Map<String, Value>>,
+    subsection_order: Option<Value>,
 }
 
 /// The parameters, each with what the original takes where none is given.
@@ -69,17 +67,6 @@ impl Default for Options {
     }
 }
 
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Summary {
-    total_tests: usize,
-    regressions: usize,
-    improvements: usize,
-    no_change: usize,
-    regression_messages: Vec<String>,
-    improvement_messages: Vec<String>,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Refusal {
@@ -87,18 +74,6 @@ struct Refusal {
     message: String,
     stage: String,
     message_order_arbitrary: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Figures {
-    is_regression: bool,
-    message: String,
-    delta_median_pct: Number,
-    p_value: Number,
-    noise_band_pct: Number,
-    current_median: Number,
-    baseline_median: Number,
 }
 
 impl Options {
@@ -118,8 +93,7 @@ pub(crate) fn run_files(case: Value, folder: &Path) -> Outcome {
     let [baseline, current] = [named(folder, &case.baseline)?, named(folder, &case.current)?];
     let found = Options::default().judge(&baseline, &current, &mut Vec::new());
     let found = found.map_err(|error| fails(format!("expected a result, got a refusal: {error}")))?;
-    check_results(&case.results, &found)?;
-    exact("summary", &case.summary, &summary(&found))
+    check_results(&case.results, &case.summary, &found)
 }
 
 /// The one file of a folder whose name ends with the word.
@@ -154,13 +128,14 @@ pub(crate) fn run(case: Value) -> Outcome {
         require(is_empty, || format!("expected results, got a refusal: {error}"))?;
         return refusal.check(error);
     }
-    check_results(&case.results.ok_or_else(|| fails("`results` is null"))?, found)?;
-    exact("summary", &case.summary, &Some(summary(found)))?;
-    let sections: Vec<String> = found.iter().map(|section| section.name.clone()).collect();
+    let (results, summary) = case.results.zip(case.summary).ok_or_else(|| fails("`results` or `summary` is null"))?;
+    check_results(&results, &summary, found)?;
+    let sections = found.iter().map(|section| section.name.clone()).collect();
     exact("section_order", &case.section_order, &Some(sections))?;
-    let names = |entries: &[(String, RankFigures)]| entries.iter().map(|(name, _)| name.clone()).collect::<Value>();
-    let orders = found.iter().map(|section| (section.name.clone(), names(&section.entries))).collect();
-    exact("subsection_order", &case.subsection_order, &Some(orders))
+    let names =
+        |section: &Section<RankFigures>| section.entries.iter().map(|(name, _)| name.clone()).collect::<Value>();
+    let orders = found.iter().map(|section| (section.name.clone(), names(section))).collect();
+    exact("subsection_order", &case.subsection_order, &Some(Value::Object(orders)))
 }
 
 /// What NumPy warns of as well: where the distance of an infinity from itself is asked for.
@@ -171,46 +146,27 @@ fn other_warnings(baseline: &str) -> Vec<&'static str> {
     if all.any(|samples| is_halved(samples)) { vec!["RuntimeWarning"] } else { Vec::new() }
 }
 
-fn check_results(expected: &Results, found: &Found) -> Outcome {
-    require(expected.keys().eq(found.iter().map(|section| &section.name)), || {
-        "`results`: expected other sections, or in another order".to_owned()
-    })?;
-    for section in found {
-        let name = &section.name;
-        let entries: Results = read("a section of `results`", expected[name].clone())?;
-        require(entries.keys().eq(section.entries.iter().map(|(name, _)| name)), || {
-            format!("`results`: expected other names in `{name}`")
-        })?;
-        for (benchmark, figures) in &section.entries {
-            let expected: Figures = read("a result", entries[benchmark].clone())?;
-            let checked = expected.check(name, benchmark, figures);
-            checked.map_err(|failure| failure.at(format_args!("`results` of {name}.{benchmark}")))?;
+fn check_results(results: &Value, summary: &Value, found: &Found) -> Outcome {
+    let got = gate::to_value(found);
+    check_value("results", results, &got["results"])?;
+    check_value("summary", summary, &got["summary"])
+}
+
+/// Compares values with all fields of objects, in their order.
+fn check_value(name: &str, expected: &Value, got: &Value) -> Outcome {
+    match (expected, got) {
+        (Value::Object(expected), Value::Object(fields)) => {
+            require(expected.keys().eq(fields.keys()), || {
+                format!("`{name}`: expected the fields {:?}, got {:?}", expected.keys(), fields.keys())
+            })?;
+            let mut pairs = expected.iter().zip(fields.values());
+            pairs.try_for_each(|((field, expected), got)| check_value(&format!("{name}.{field}"), expected, got))
         }
-    }
-    Ok(())
-}
-
-impl Figures {
-    fn check(&self, section: &str, benchmark: &str, found: &RankFigures) -> Outcome {
-        exact("is_regression", &self.is_regression, &(found.outcome == RankOutcome::Up))?;
-        exact("message", &self.message, &gate::message(section, benchmark, found))?;
-        FIGURES.check("delta_median_pct", self.delta_median_pct.0, found.delta_percent)?;
-        FIGURES.check("p_value", self.p_value.0, found.p_value)?;
-        FIGURES.check("noise_band_pct", self.noise_band_pct.0, found.band_percent)?;
-        FIGURES.check("current_median", self.current_median.0, found.current_median)?;
-        FIGURES.check("baseline_median", self.baseline_median.0, found.baseline_median)
-    }
-}
-
-fn summary(found: &Found) -> Summary {
-    let summary = gate::summary(found);
-    Summary {
-        total_tests: summary.total_tests,
-        regressions: summary.regressions,
-        improvements: summary.improvements,
-        no_change: summary.no_change,
-        regression_messages: summary.regression_messages,
-        improvement_messages: summary.improvement_messages,
+        (expected, got) if !got.is_boolean() => match json::plain_number(got) {
+            Some(number) => FIGURES.check(name, read::<Number>(name, expected.clone())?.0, number),
+            None => exact(name, expected, got),
+        },
+        (expected, got) => exact(name, expected, got),
     }
 }
 

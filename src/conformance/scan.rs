@@ -79,10 +79,7 @@ fn scan_as<T: Element>(form: Form, Case { inputs, params }: &Case) -> Outcome<Re
     };
     let mut y = vec![T::default(); tokens.len()];
     let mut final_state = vec![T::default(); direction.final_states(shape)];
-    let kernel = match form {
-        Form::Reference => scan::reference,
-        Form::Fast => scan::fast,
-    };
+    let kernel = [scan::reference, scan::fast][form as usize];
     let clamp = params.clamp_value as f32;
     let tensors = scan::ScanInputs { tokens: &tokens, shape, init_state: init_state.as_deref(), clamp };
     kernel(&tensors, &direction, &mut y, &mut final_state, &mut Scratch::default())?;

@@ -7,11 +7,8 @@ use serde_json::Value;
 use crate::case::{Form, judge};
 use crate::expected::{exact, exactly};
 use crate::failure::{Outcome, fails, read};
-use sprag_formats::compat::apex_x::baseline_template::Template;
-use sprag_formats::compat::apex_x::compare::{self, CompareError};
-use sprag_formats::compat::apex_x::compare_text;
-use sprag_formats::compat::apex_x::suite::SeedSuite;
-use sprag_formats::compat::json::Json;
+use sprag_formats::compat::apex_x::gate::{self, CompareError, SeedSuite, Template};
+use sprag_formats::compat::json;
 
 /// What stands in golden texts for the time they were written.
 const TIMESTAMP: &str = "__TIMESTAMP__";
@@ -19,40 +16,25 @@ const TIMESTAMP: &str = "__TIMESTAMP__";
 /// The exit code of an original that broke down.
 const BROKE_DOWN: i32 = 1;
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Suite {
-    Cpu,
-    Gpu,
-    Trt,
-}
-
-impl Suite {
-    fn of_seed(self) -> SeedSuite {
-        match self {
-            Suite::Cpu => SeedSuite::Cpu,
-            Suite::Gpu => SeedSuite::Gpu,
-            Suite::Trt => SeedSuite::Trt,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CompareCase {
-    suite: Suite,
+    suite: SeedSuite,
     current_json_text: String,
     baseline_json_text: String,
 }
 
 pub(crate) fn run_compare(case: Value) -> Outcome {
     judge(case, Form::ONE, |_, case: &CompareCase| {
-        Ok(match compare::compare(case.suite.of_seed(), &case.current_json_text, &case.baseline_json_text) {
+        let read = |text: &str| json::parse(text).map_err(|error| CompareError::Other(error.to_string()));
+        let (report, baseline) = (read(&case.current_json_text), read(&case.baseline_json_text));
+        let compared = report.and_then(|report| gate::compare(case.suite, &report, &baseline?));
+        Ok(match compared {
             Ok(comparison) => vec![
                 ("exit_code", exactly(comparison.exit_code())),
-                ("summary_json_text", exactly(compare_text::summary(&comparison))),
-                ("trend_json_text", exactly(compare_text::trend(&comparison, TIMESTAMP))),
-                ("stdout_check_lines", exactly(compare_text::lines(&comparison))),
+                ("summary_json_text", exactly(gate::summary(&comparison))),
+                ("trend_json_text", exactly(gate::trend(&comparison, TIMESTAMP))),
+                ("stdout_check_lines", exactly(gate::lines(&comparison))),
             ],
             Err(error) => vec![
                 ("exit_code", exactly(BROKE_DOWN)),
@@ -77,15 +59,15 @@ fn wording(error: &CompareError) -> String {
 struct TemplateCase {
     #[serde(default, rename = "name")]
     _name: String,
-    suite: Suite,
+    suite: SeedSuite,
     report_json_text: String,
     expected_baseline_json_text: String,
 }
 
 pub(crate) fn run_template(case: Value) -> Outcome {
     let case: TemplateCase = read("the case", case)?;
-    let report = Json::parse(&case.report_json_text).map_err(|error| fails(format!("`report_json_text` {error}")))?;
-    let template = Template::from_report(case.suite.of_seed(), &report).map_err(|error| fails(error.to_string()))?;
+    let report = json::parse(&case.report_json_text).map_err(|error| fails(format!("`report_json_text` {error}")))?;
+    let template = Template::from_report(case.suite, &report).map_err(|error| fails(error.to_string()))?;
     exact("expected_baseline_json_text", &case.expected_baseline_json_text, &template.to_json(None))
 }
 

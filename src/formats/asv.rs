@@ -12,11 +12,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::asv_result::{ResultFile, Suite, entries};
-use super::outputs;
-use super::outputs::{Notes, unique_entries};
+use super::frame::{Format, Read, Recognised};
+use super::outputs::{self, Notes, unique_entries};
 use super::peek::file_name;
 use super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, json};
-use crate::Format;
 use sprag_base::digest;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedRun};
@@ -24,9 +23,9 @@ use sprag_model::imported::{Imported, ImportedRun};
 pub(crate) const FORMAT: Format = Format {
     name: "asv",
     title: "results folder of airspeed velocity, or one file of it",
-    recognises,
-    read,
     files: &[".json"],
+    recognised: Recognised::Folder(recognises),
+    read: Read::Together(read),
 };
 
 const BENCHMARKS: &str = "benchmarks.json";
@@ -38,18 +37,18 @@ const MOST_FACT: usize = 200;
 
 /// Whether the outputs are a results folder, or one result.
 fn recognises(outputs: &[Output]) -> bool {
-    match outputs {
+    let outputs: Vec<&Output> = outputs.iter().collect();
+    match &outputs[..] {
         [one] => is_result(one),
-        _ => root(outputs).is_some() && results(outputs).into_iter().next().is_some_and(is_result),
+        outputs => root(outputs).is_some() && results(outputs).into_iter().next().is_some_and(is_result),
     }
 }
 
 /// Reads a results folder, or one result, a run each file of results.
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let mut notes = Notes::default();
-    let schema = |output: &Output, reason: String| FormatError::Schema { name: output.name.clone(), reason };
     let suite = match root(outputs) {
-        Some((_, list)) => Suite::read(&json::parse(list)?).map_err(|reason| schema(list, reason))?,
+        Some((_, list)) => Suite::read(&json::parse(list)?).map_err(|reason| outputs::schema(list, reason))?,
         None => Suite::default(),
     };
     let mut machines: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
@@ -60,7 +59,8 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     }
     let mut runs = Vec::new();
     for output in results(outputs) {
-        let file = ResultFile::read(json::parse_with_not_finite(output)?).map_err(|reason| schema(output, reason))?;
+        let file =
+            ResultFile::read(json::parse_with_not_finite(output)?).map_err(|reason| outputs::schema(output, reason))?;
         let run = run(output, &file, &suite, machines.get(folder(output)), &mut notes)?;
         if run.entries.is_empty() {
             notes.add("no benchmark that is still the same has a result in it", || output.name.clone());
@@ -72,14 +72,14 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 }
 
 /// The folder in which the list of benchmarks lies, with a slash at its end, and the list.
-fn root(outputs: &[Output]) -> Option<(&str, &Output)> {
-    let lists = outputs.iter().filter(|output| file_name(output) == BENCHMARKS);
+fn root<'a>(outputs: &[&'a Output]) -> Option<(&'a str, &'a Output)> {
+    let lists = outputs.iter().copied().filter(|output| file_name(output) == BENCHMARKS);
     let list = lists.min_by_key(|output| (output.name.matches('/').count(), &output.name))?;
     Some((list.name.strip_suffix(BENCHMARKS).unwrap_or_default(), list))
 }
 
 /// The files of results: those one folder below the list of benchmarks; where there is no list, all.
-fn results(outputs: &[Output]) -> Vec<&Output> {
+fn results<'a>(outputs: &[&'a Output]) -> Vec<&'a Output> {
     let root = root(outputs).map(|(root, _)| root);
     let fits = |output: &&Output| {
         let place = match root {
@@ -88,7 +88,7 @@ fn results(outputs: &[Output]) -> Vec<&Output> {
         };
         place && output.name.ends_with(".json") && ![MACHINE, BENCHMARKS].contains(&file_name(output))
     };
-    outputs.iter().filter(fits).collect()
+    outputs.iter().copied().filter(fits).collect()
 }
 
 /// Whether the keys of a result stand in it. They may stand behind the results, so all of it is searched.
@@ -124,7 +124,7 @@ fn run(
     let variant = environment(file);
     if variant.as_ref().is_some_and(|variant| variant.len() > LONGEST_PREFIX) {
         let reason = format!("has in `python` and `requirements` more than {LONGEST_PREFIX} bytes");
-        return Err(FormatError::Schema { name: output.name.clone(), reason });
+        return Err(outputs::schema(output, reason));
     }
     let mut found = Vec::new();
     for row in &file.rows {
@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
     use crate::golden;
-    use sprag_model::imported::{Entry, EntryStatus};
+    use sprag_model::imported::Entry;
 
     const SAMPLE: &str = "results/ci-2core/6a580d9d-existing-py_opt_venv_bin_python.json";
 
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn one(results: Value) -> ImportedRun {
-        read(&[file("box/a.json", &second(results))]).expect("it is read").runs.remove(0)
+        FORMAT.read(&[file("box/a.json", &second(results))]).expect("it is read").runs.remove(0)
     }
 
     fn value_of(entry: &Entry) -> (&str, Option<f64>) {
@@ -214,8 +214,8 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_gives_the_expected_rows() {
-        let run = read(&golden::samples("asv")).expect("it is read").runs.remove(0);
+    fn the_sample_is_read_with_its_times() {
+        let run = FORMAT.read(&golden::samples("asv")).expect("it is read").runs.remove(0);
         let entry = &run.entries[0];
         assert_eq!((entry.name.as_str(), entry.params["kmax"].as_str()), ("b.TimeKernels.time_pack", "8"));
         assert_eq!(
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_file_alone_is_read_by_the_names_of_its_benchmarks() {
-        let run = read(&[golden::sample("asv", SAMPLE)]).expect("it is read").runs.remove(0);
+        let run = FORMAT.read(&[golden::sample("asv", SAMPLE)]).expect("it is read").runs.remove(0);
         let names: Vec<_> =
             run.entries.iter().flat_map(|entry| &entry.observations).map(|one| one.metric.name.as_str()).collect();
         assert_eq!(names, ["time", "time", "time", "time", "memory", "track"]);
@@ -264,7 +264,7 @@ mod tests {
                 "a.time_y": {"params": [["1", "2"]], "result": [2.0, null], "samples": [[1.0, 3.0], null],
                     "stats": [{"ci_99": [1.0, 3.0], "q_25": 1.5, "number": 10, "repeat": 2}, null]},
                 "a.time_z": {"result": 4, "stats": {"repeat": 7}}}});
-        let run = read(&[file("box/a.json", &value)]).expect("it is read").runs.remove(0);
+        let run = FORMAT.read(&[file("box/a.json", &value)]).expect("it is read").runs.remove(0);
         let found: Vec<_> = run.entries.iter().map(value_of).collect();
         let expected = [
             ("a.time_x", Some(0.5)),
@@ -291,7 +291,7 @@ mod tests {
             file("r/box/machine.json", &json!({"cpu": "B", "machine": "other"})),
             file("r/graphs/x/y.json", &json!(1)),
         ];
-        let imported = read(&outputs).expect("it is read");
+        let imported = FORMAT.read(&outputs).expect("it is read");
         assert_eq!(imported.runs.len(), 1);
         assert_eq!(imported.runs[0].entries.iter().map(value_of).collect::<Vec<_>>(), [("a.time_gone", Some(2.0))]);
         assert_eq!(imported.notes.len(), 2);
@@ -307,17 +307,7 @@ mod tests {
         let check = |cells: &str, words: &str| {
             let good = second(json!({"a.time_x": [[1]], "a.time_y": [[1]]})).to_string();
             let text = good.replace("\"a.time_x\":[[1]]", &format!("\"a.time_x\":{cells}"));
-            let run = read(&[Output { name: "a.json".to_owned(), bytes: text.into_bytes() }])
-                .expect("it is read")
-                .runs
-                .remove(0);
-            let [x, y] = &run.entries[..] else { panic!("{cells}: {:?}", run.entries) };
-            assert!(
-                matches!(&x.status, EntryStatus::Failed(reason) | EntryStatus::Skipped(reason) if reason.contains(words)),
-                "{:?}",
-                x.status
-            );
-            assert_eq!(value_of(y).1, Some(1.0));
+            golden::failed_alone(&golden::entries(&FORMAT, "a.json", text), words);
         };
         check("[]", FAILED_WORDS);
         check("[null]", FAILED_WORDS);
@@ -342,7 +332,7 @@ mod tests {
     #[test]
     fn what_is_not_of_asv_is_refused_with_its_file() {
         let check = |value: Value, words: &str| {
-            let error = read(&[file("box/a.json", &value)]).expect_err("it is refused").to_string();
+            let error = FORMAT.read(&[file("box/a.json", &value)]).expect_err("it is refused").to_string();
             assert!(error.contains(words), "{error}");
         };
         check(json!([]), "box/a.json is no result of asv");
@@ -360,9 +350,7 @@ mod tests {
         check(required, "`python` and `requirements` more than 4096 bytes");
         let many: Vec<usize> = (1..=MOST_BENCHMARKS + 1).collect();
         check(second(json!({"a": [many, [many]]})), "lists 5001 benchmarks");
-        assert!(read(&[]).is_err() && !recognises(&[]));
-        let twice = Output { name: "a.json".to_owned(), bytes: b"{\"results\":{},\n\"results\":{}}".to_vec() };
-        let error = read(&[twice]).expect_err("it is refused").to_string();
-        assert!(error.contains("`results` occurs twice in one object at line 2"), "{error}");
+        assert!(FORMAT.read(&[]).is_err() && !FORMAT.recognises(&[]));
+        golden::refused(&FORMAT, "a.json", "{\"results\":{},\n\"results\":{}}", "occurs twice in one object at line 2");
     }
 }

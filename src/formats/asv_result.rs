@@ -59,7 +59,7 @@ impl ResultFile {
         let requirements = fields.get("requirements").and_then(Value::as_object).into_iter().flatten();
         let requirements = requirements.map(|(name, version)| (name.clone(), word(version).unwrap_or_default()));
         Ok(ResultFile {
-            commit: ImportedCommit { sha, named_at: None, time, subject: None, branch: None },
+            commit: ImportedCommit { time, ..provenance::commit(sha) },
             python: fields.get("python").and_then(Value::as_str).map(str::to_owned),
             requirements: requirements.collect(),
             params: fields.get("params").and_then(Value::as_object).cloned().unwrap_or_default(),

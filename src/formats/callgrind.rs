@@ -6,21 +6,21 @@
 
 use serde_json::{Map, Value, json};
 
+use super::frame::{Format, Read, Recognised};
 use super::{FormatError, outputs};
-use crate::Format;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, Imported, ImportedRun};
+use sprag_model::imported::{Entry, Imported};
 use sprag_model::metric::Metric;
 
-pub(crate) const FORMAT: Format =
-    Format { name: "callgrind", title: "a profile that Callgrind writes", recognises, read, files: &[".out"] };
+pub(crate) const FORMAT: Format = Format {
+    name: "callgrind",
+    title: "a profile that Callgrind writes",
+    files: &[".out"],
+    recognised: Recognised::Any(is_profile),
+    read: Read::Together(read),
+};
 
 const INSTRUCTIONS: &str = "Ir";
-
-/// Whether there is a profile of Callgrind among the outputs.
-fn recognises(outputs: &[Output]) -> bool {
-    outputs.iter().any(is_profile)
-}
 
 fn is_profile(output: &Output) -> bool {
     let start = outputs::start(output);
@@ -28,19 +28,17 @@ fn is_profile(output: &Output) -> bool {
         || start.lines().take(20).any(|line| line.starts_with("creator: callgrind"))
 }
 
-/// Reads profiles, each a benchmark that is called after its file; of several outputs those that are one.
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
-    let used: Vec<&Output> = outputs.iter().filter(|output| outputs.len() == 1 || is_profile(output)).collect();
+/// Reads profiles, each a benchmark that is called after its file.
+fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let mut version = None;
-    let mut entries = Vec::with_capacity(used.len());
-    for output in &used {
+    let mut entries = Vec::with_capacity(outputs.len());
+    for output in outputs {
         let profile = profile(output)?;
         let creator = profile.creator.as_deref().and_then(|creator| creator.strip_prefix("callgrind-"));
         version = version.or(creator.map(str::to_owned));
         entries.push(entry(output, profile)?);
     }
-    let entries = outputs::counted("the folder of Callgrind", entries)?;
-    let run = ImportedRun { entries, digest: outputs::digest(&used), ..ImportedRun::default() };
+    let run = outputs::run(outputs::counted("the folder of Callgrind", entries)?, outputs);
     Ok(Imported { tool: "callgrind".to_owned(), tool_version: version, runs: vec![run], notes: Vec::new() })
 }
 
@@ -121,43 +119,30 @@ mod tests {
     use crate::golden;
     use sprag_model::imported::EntryStatus;
 
-    fn output(text: &str) -> Output {
-        Output { name: "callgrind.out.1".to_owned(), bytes: text.as_bytes().to_vec() }
-    }
-
-    #[test]
-    fn the_golden_profile_gives_the_expected_row() {
-        let imported = read(&golden::samples("callgrind")).expect("it is fine");
-        assert_eq!(imported.tool_version.as_deref(), Some("3.19.0"));
-        assert_eq!(imported.runs[0].entries[0].extras["events"]["DLmw"], json!(261.0));
-    }
-
     #[test]
     fn parts_are_added_and_totals_count_for_more() {
         let check = |text: &str, instructions: f64| {
-            let run = read(&[output(text)]).expect("it is fine").runs.remove(0);
-            assert_eq!(run.entries[0].observations[0].value, instructions, "{text}");
+            assert_eq!(golden::entries(&FORMAT, "c.out", text)[0].observations[0].value, instructions, "{text}");
         };
         check("events: Ir\nsummary: 5\n", 5.0);
         check("events: Ir\nsummary: 5\nfn=x\n1 6\ntotals: 6\n", 6.0);
         check("events: Dr Ir Dw\ntotals: 1 2\n", 2.0);
         check("part: 1\nevents: Ir\nsummary: 5\ntotals: 5\npart: 2\nevents: Ir\nsummary: 7\n", 12.0);
+        let idle = golden::entries(&FORMAT, "c.out", "events: Ir\ntotals: 0\n").remove(0);
+        assert_eq!(idle.status, EntryStatus::Failed("its `Ir` is 0: nothing was collected".to_owned()));
+        let sample = FORMAT.read(&golden::samples("callgrind")).expect("it is fine");
+        assert_eq!(sample.tool_version.as_deref(), Some("3.19.0"));
+        assert_eq!(sample.runs[0].entries[0].extras["events"]["DLmw"], json!(261.0));
     }
 
     #[test]
     fn what_is_no_whole_profile_is_refused() {
-        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "callgrind.out.1", words);
-        check("", "is empty");
+        let check = |text: &str, words: &str| golden::refused(&FORMAT, "callgrind.out.1", text, words);
         check("events: Ir\nfn=x\n", "neither `totals` nor `summary`");
         check("events: Dr\ntotals: 1\n", "does not count `Ir`");
         check("events: Ir\ntotals: 1 2\n", "no counts of its events in line 2");
         check("events: Ir\ntotals: -1\n", "in line 2");
-        check("events: Ir\ntotals: nan\n", "in line 2");
         check("totals: 1\nevents: Ir\n", "in line 1");
         check("events: Ir\ntotals: 1\npart: 2\nevents: Dr\n", "counts other events from line 4 on");
-        let idle = read(&[output("events: Ir\ntotals: 0\n")]).expect("it is read").runs.remove(0);
-        assert!(
-            matches!(&idle.entries[0].status, EntryStatus::Failed(reason) if reason.contains("nothing was collected"))
-        );
     }
 }

@@ -9,15 +9,20 @@
 
 use serde_json::{Map, Value, json};
 
+use super::frame::{Format, Read, Recognised};
 use super::{FormatError, LONGEST_PREFIX, MOST_RUNS, console, outputs};
-use crate::Format;
 use sprag_base::digest;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::Metric;
 
-pub(crate) const FORMAT: Format =
-    Format { name: "divan", title: "what a bench of divan prints", recognises, read, files: &[".txt"] };
+pub(crate) const FORMAT: Format = Format {
+    name: "divan",
+    title: "what a bench of divan prints",
+    files: &[".txt"],
+    recognised: Recognised::Each(is_text),
+    read: Read::Together(read),
+};
 
 const COLUMNS: [&str; 6] = ["fastest", "slowest", "median", "mean", "samples", "iters"];
 
@@ -27,14 +32,11 @@ const MEDIAN: usize = 2;
 /// How deep a tree may be: modules in modules and groups in groups are few.
 const DEEPEST: usize = 100;
 
-/// Whether each of the outputs is a text of divan.
-fn recognises(outputs: &[Output]) -> bool {
-    !outputs.is_empty()
-        && outputs.iter().all(|output| outputs::start(output).lines().any(|line| root(&console::plain(line)).is_some()))
+fn is_text(output: &Output) -> bool {
+    outputs::start(output).lines().any(|line| root(&console::plain(line)).is_some())
 }
 
-/// Reads a text; of several, one after the other.
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let mut notes = Vec::new();
     let mut runs = Vec::new();
     for output in outputs {
@@ -46,10 +48,10 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
             runs.push(ImportedRun { suite: Some(tree.root), entries, digest, ..ImportedRun::default() });
         }
     }
-    match runs.is_empty() {
-        true => Err(FormatError::Nothing(outputs.first().map_or("divan", |output| &output.name).to_owned())),
-        false => Ok(Imported { tool: "divan".to_owned(), tool_version: None, runs, notes }),
+    if runs.is_empty() {
+        return Err(FormatError::Nothing(outputs.first().map_or("divan", |output| &output.name).to_owned()));
     }
+    outputs::imported("divan", runs, notes)
 }
 
 struct Tree {
@@ -259,22 +261,12 @@ mod tests {
 
     const HEAD: &str = "b    fastest │ slowest │ median │ mean │ samples │ iters\n";
 
-    fn text(rows: &str) -> Output {
-        Output { name: "d.txt".to_owned(), bytes: format!("{HEAD}{rows}").into_bytes() }
+    fn text(rows: &str) -> String {
+        format!("{HEAD}{rows}")
     }
 
     fn entries_of(rows: &str) -> Vec<Entry> {
-        read(&[text(rows)]).expect("there is a benchmark").runs.remove(0).entries
-    }
-
-    #[test]
-    fn the_golden_text_is_read() {
-        let run = read(&golden::samples("divan")).expect("it is fine").runs.remove(0);
-        assert_eq!((run.suite.as_deref(), run.entries.len()), (Some("dv"), 5));
-        let rates: Vec<_> =
-            run.entries[1].observations.iter().map(|one| (one.metric.name.as_str(), one.value, one.n)).collect();
-        assert_eq!(run.entries[1].observations[1].source_unit, "GB/s");
-        assert_eq!(rates, [("time", 7.62 * 1e-6, 100), ("bytes_per_s", 34.39e9, 100), ("items_per_s", 4.199e6, 100)]);
+        golden::entries(&FORMAT, "d.txt", text(rows))
     }
 
     #[test]
@@ -306,9 +298,8 @@ mod tests {
         let tree = |name: &str, time: &str| {
             format!("{name} {HEAD}╰─ f  {time} │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n\n     Running benches/x.rs\n")
         };
-        let both = Output { name: "d".to_owned(), bytes: (tree("a", "1 ns") + &tree("c", "1 ns")).into_bytes() };
-        let more = Output { bytes: (tree("a", "1 ns") + &tree("c", "2 ns")).into_bytes(), ..both.clone() };
-        let (both, more) = (read(&[both]).expect("it is fine"), read(&[more]).expect("it is fine"));
+        let [both, more] =
+            ["1 ns", "2 ns"].map(|time| golden::read(&FORMAT, "d", tree("a", "1 ns") + &tree("c", time)));
         let suites: Vec<_> = both.runs.iter().map(|run| run.suite.as_deref()).collect();
         assert_eq!(suites, [Some("a b"), Some("c b")]);
         assert_eq!(both.runs[0].digest, more.runs[0].digest, "the first tree is the same");
@@ -330,15 +321,11 @@ mod tests {
 
     #[test]
     fn what_is_no_tree_is_refused() {
-        let check = |output: Output, words: &str| {
-            let error = read(&[output]).expect_err("it is refused").to_string();
-            assert!(error.contains(words), "{error}");
-        };
-        check(text(""), "lists no benchmark");
-        check(text("│  ├─ f  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n"), "a branch without its parent in line 2");
-        check(text(&format!("{}├─ f\n", "│  ".repeat(300_000))), "line 2");
+        let check = |text: &str, words: &str| golden::refused(&FORMAT, "d.txt", text, words);
+        check(&text(""), "lists no benchmark");
+        check(&text("│  ├─ f  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n"), "a branch without its parent in line 2");
+        check(&text(&format!("{}├─ f\n", "│  ".repeat(300_000))), "line 2");
         let long = format!("├─ {}\n│  ├─ f  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n", "g".repeat(LONGEST_PREFIX));
-        check(text(&long), "more than 4096 bytes on the way to line 3");
-        check(Output { name: "d".to_owned(), bytes: b"a\xffb".to_vec() }, "not UTF-8 at byte 1");
+        check(&text(&long), "more than 4096 bytes on the way to line 3");
     }
 }

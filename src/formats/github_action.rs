@@ -28,42 +28,41 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::outputs;
-use super::outputs::{Notes, unique_entries};
-use super::peek::{file_name, head, skip};
+use super::frame::{Format, Read, Recognised, Source, check_count};
+use super::outputs::{self, Notes, unique_entries};
+use super::peek::{file_name, skip};
 use super::provenance::commit_id;
 use super::quantity::Quantity;
 use super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, MOST_RUNS, field, json, provenance, quantity};
-use crate::Format;
 use sprag_base::digest;
 use sprag_base::json::{Strict, to_canonical};
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
+use sprag_model::imported::{Entry, Imported, ImportedCommit, ImportedRun, Observation};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
 
 pub(crate) const HISTORY: Format = Format {
     name: "github-action-benchmark",
     title: "history of github-action-benchmark (data.js)",
-    recognises: recognises_history,
-    read: read_history,
     files: &["data.js"],
+    recognised: Recognised::Each(is_history),
+    read: Read::Together(read_history),
 };
 
 pub(crate) const SMALLER_LIST: Format = Format {
     name: "custom-smaller-is-better",
     title: "list of numbers of which smaller is better",
-    recognises: recognises_smaller,
-    read: read_smaller,
     files: &[".json"],
+    recognised: Recognised::Each(|output| is_list(output, "bigger")),
+    read: Read::Each(SMALLER, |output, _| read_list(output, SMALLER)),
 };
 
 pub(crate) const BIGGER_LIST: Format = Format {
     name: "custom-bigger-is-better",
     title: "list of numbers of which bigger is better",
-    recognises: recognises_bigger,
-    read: read_bigger,
     files: &[".json"],
+    recognised: Recognised::Each(|output| is_list(output, "smaller")),
+    read: Read::Each(BIGGER, |output, _| read_list(output, BIGGER)),
 };
 
 /// The longest subject of a commit that is kept, in characters.
@@ -72,44 +71,38 @@ const MOST_SUBJECT: usize = 200;
 /// The longest assignment before the data, in bytes.
 const MOST_ASSIGNMENT: usize = 200;
 
-fn recognises_history(outputs: &[Output]) -> bool {
-    let fits = |output: &Output| {
-        let head = head(output);
-        let Some(body) = assigned(&head) else { return false };
-        let mut key = "";
-        let is_object = skip(body, "{\":", |string| key = string).is_some();
-        let is_assigned = body.len() < head.trim_start().len();
-        match key {
-            "lastUpdate" | "repoUrl" => is_object && head.contains("\"entries\""),
-            "entries" => is_object && (is_assigned || head.contains("\"benches\"")),
-            _ => false,
-        }
-    };
-    !outputs.is_empty() && outputs.iter().all(fits)
+fn is_history(output: &Output) -> bool {
+    let start = outputs::start(output);
+    let Some(body) = assigned(&start) else { return false };
+    let mut key = "";
+    let is_object = skip(body, "{\":", |string| key = string).is_some();
+    let is_assigned = body.len() < start.trim_start().len();
+    match key {
+        "lastUpdate" | "repoUrl" => is_object && start.contains("\"entries\""),
+        "entries" => is_object && (is_assigned || start.contains("\"benches\"")),
+        _ => false,
+    }
 }
 
 /// Reads histories, all runs of all suites in the order of the files.
-fn read_history(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read_history(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let mut runs = Vec::new();
     let mut notes = Notes::default();
     for output in outputs {
-        let name = &output.name;
-        let Some(body) = assigned(json::text(output)?) else {
-            let reason = "is no data.js: it holds neither JSON nor an assignment of JSON".to_owned();
-            return Err(FormatError::Schema { name: name.clone(), reason });
-        };
-        let body = body.trim_end();
-        let body = body.strip_suffix(';').unwrap_or(body);
-        let page: Page = typed(name, body, "data.js")?;
+        let body = assigned(json::text(output)?);
+        let fault = || outputs::schema(output, "is no data.js: it holds neither JSON nor an assignment of JSON");
+        let body = body.ok_or_else(fault)?.trim_end();
+        let page: Page = typed(output, body.strip_suffix(';').unwrap_or(body), "data.js")?;
         if page.entries.0.iter().map(|(_, parts)| parts.len()).sum::<usize>() > MOST_RUNS {
-            return Err(FormatError::ManyRuns(name.clone()));
+            return Err(FormatError::ManyRuns(output.name.clone()));
         }
         for (suite, parts) in page.entries.0 {
             if suite.len() > LONGEST_PREFIX {
                 let reason = format!("has a suite with a name of more than {LONGEST_PREFIX} bytes");
-                return Err(FormatError::Schema { name: name.clone(), reason });
+                return Err(outputs::schema(output, reason));
             }
-            let read = parts.into_par_iter().enumerate().map(|(place, part)| read_run(name, &suite, place, part));
+            let read =
+                parts.into_par_iter().enumerate().map(|(place, part)| read_run(&output.name, &suite, place, part));
             for one in read.collect::<Vec<_>>() {
                 let (run, odd) = one?;
                 runs.extend(run);
@@ -118,11 +111,10 @@ fn read_history(outputs: &[Output]) -> Result<Imported, FormatError> {
         }
     }
     if runs.is_empty() {
-        let name = outputs.first().map_or("data.js", file_name);
+        let name = outputs.first().map_or("data.js", |output| file_name(output));
         return Err(FormatError::Nothing(name.to_owned()));
     }
-    let tool = "github-action-benchmark".to_owned();
-    Ok(Imported { tool, tool_version: None, runs, notes: notes.sentences() })
+    outputs::imported("github-action-benchmark", runs, notes.sentences())
 }
 
 /// The run of a suite that stands at that place, and what is odd about it.
@@ -222,10 +214,10 @@ fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -
         commit,
         machine: None,
         time,
-        facts: Some(&part.tool)
+        facts: [&part.tool]
+            .into_iter()
             .filter(|tool| !tool.is_empty())
             .map(|tool| ("tool".to_owned(), shortened(tool)))
-            .into_iter()
             .collect(),
         entries: unique_entries(entries),
         digest: digest::sha256_hex(to_canonical(&into_json(suite, part)).as_bytes()),
@@ -233,13 +225,9 @@ fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -
 }
 
 fn commit(part: &CommitPart) -> Option<ImportedCommit> {
-    Some(ImportedCommit {
-        sha: commit_id(part.id.as_deref()?)?,
-        named_at: None,
-        time: part.timestamp.as_deref().and_then(provenance::time_of_rfc3339),
-        subject: part.message.as_deref().and_then(|message| message.lines().next()).map(shortened),
-        branch: None,
-    })
+    let time = part.timestamp.as_deref().and_then(provenance::time_of_rfc3339);
+    let subject = part.message.as_deref().and_then(|message| message.lines().next()).map(shortened);
+    Some(ImportedCommit { time, subject, ..provenance::commit(commit_id(part.id.as_deref()?)?) })
 }
 
 /// What of the run its digest is taken of: all that is read, and nothing that the file as a whole tells.
@@ -261,51 +249,19 @@ fn shortened(text: &str) -> String {
     text.chars().take(MOST_SUBJECT).collect()
 }
 
-/// Reads lists where smaller is better, a run each.
-fn read_smaller(outputs: &[Output]) -> Result<Imported, FormatError> {
-    read(outputs, SMALLER)
+/// Whether it is a list of numbers, and not called after the other direction.
+fn is_list(output: &Output, other: &str) -> bool {
+    let start = outputs::start(output);
+    let keys = ["\"name\"", "\"unit\"", "\"value\""];
+    let is_list = skip(&start, "[{", |_| {}).is_some() && keys.iter().all(|key| start.contains(key));
+    is_list && !file_name(output).to_lowercase().contains(other)
 }
 
-/// Reads lists where bigger is better, a run each.
-fn read_bigger(outputs: &[Output]) -> Result<Imported, FormatError> {
-    read(outputs, BIGGER)
-}
-
-/// Whether all outputs are such lists, and none is called after the other direction.
-fn recognises_smaller(outputs: &[Output]) -> bool {
-    recognises(outputs, "bigger")
-}
-
-/// As [`recognises_smaller`], of the other direction.
-fn recognises_bigger(outputs: &[Output]) -> bool {
-    recognises(outputs, "smaller")
-}
-
-fn recognises(outputs: &[Output], other: &str) -> bool {
-    let fits = |output: &Output| {
-        let head = head(output);
-        let start: String = head.chars().filter(|c| !c.is_whitespace()).take(2).collect();
-        let keys = ["\"name\"", "\"unit\"", "\"value\""];
-        start == "[{" && keys.iter().all(|key| head.contains(key)) && !file_name(output).to_lowercase().contains(other)
-    };
-    !outputs.is_empty() && outputs.iter().all(fits)
-}
-
-fn read(outputs: &[Output], tool: &str) -> Result<Imported, FormatError> {
-    let mut runs = Vec::with_capacity(outputs.len());
-    for output in outputs {
-        let name = &output.name;
-        let benches: Vec<Bench> = typed(name, json::text(output)?, "list of benchmarks")?;
-        match benches.len() {
-            0 => return Err(FormatError::Nothing(name.clone())),
-            1..=MOST_BENCHMARKS => {}
-            count => return Err(FormatError::Many { name: name.clone(), count }),
-        }
-        let entries = benches.iter().map(|bench| bench.entry(tool, bench.name.0.clone())).collect();
-        let digest = digest::sha256_hex(&output.bytes);
-        runs.push(ImportedRun { entries: unique_entries(entries), digest, ..ImportedRun::default() });
-    }
-    outputs::imported(tool, runs, Vec::new())
+fn read_list(output: &Output, tool: &str) -> Result<Source, FormatError> {
+    let benches: Vec<Bench> = typed(output, json::text(output)?, "list of benchmarks")?;
+    check_count(output, benches.len())?;
+    let entries = benches.iter().map(|bench| bench.entry(tool, bench.name.0.clone())).collect();
+    Ok(Source { run: outputs::run(unique_entries(entries), &[output]), ..Source::default() })
 }
 
 /// The longest free text that is kept, in characters.
@@ -338,11 +294,9 @@ impl Bench {
     /// The benchmark as it is imported, under the name of its whole series. One whose number cannot be has failed.
     fn entry(&self, tool: &str, series: String) -> Entry {
         let (metric, factor) = reading(tool, &self.unit.0);
-        let (status, observations) = match field::figure("value", &self.value.0, &metric, factor) {
-            Ok(value) => (EntryStatus::Ok, vec![Observation::summary(metric, &self.unit.0, value)]),
-            Err(reason) => (EntryStatus::Failed(reason), Vec::new()),
-        };
-        let mut entry = Entry { series, name: self.name.0.clone(), status, observations, ..Entry::default() };
+        let value = field::figure("value", &self.value.0, &metric, factor);
+        let observed = value.map(|value| vec![Observation::summary(metric, &self.unit.0, value)]);
+        let mut entry = Entry { name: self.name.0.clone(), ..outputs::entry(&series, observed) };
         // The range is in no unit that can be relied on: the action rescales values, and leaves it as it was.
         for (key, source) in [("range", &self.range), ("extra", &self.extra)] {
             if let Some(value) = source.as_ref().and_then(|Strict(value)| plain(value)) {
@@ -370,8 +324,8 @@ fn plain(value: &Value) -> Option<Value> {
 
 /// The typed content of a text that stands in the output of that name; numbers that JSON lacks are read as their
 /// spelling, so that the one benchmark fails which has such a number.
-fn typed<T: for<'de> Deserialize<'de>>(name: &str, text: &str, what: &str) -> Result<T, FormatError> {
-    json::check_size(name, text)?;
+fn typed<T: for<'de> Deserialize<'de>>(output: &Output, text: &str, what: &str) -> Result<T, FormatError> {
+    json::check_size(&output.name, text)?;
     let mut error = match serde_json::from_str(text) {
         Ok(content) => return Ok(content),
         Err(error) => error,
@@ -383,9 +337,9 @@ fn typed<T: for<'de> Deserialize<'de>>(name: &str, text: &str, what: &str) -> Re
         }
     }
     if error.is_data() {
-        return Err(FormatError::Schema { name: name.to_owned(), reason: format!("is no {what}: {error}") });
+        return Err(outputs::schema(output, format!("is no {what}: {error}")));
     }
-    Err(FormatError::Json { name: name.to_owned(), error })
+    Err(FormatError::Json { name: output.name.clone(), error })
 }
 
 /// The list of numbers where smaller is better.
@@ -436,9 +390,14 @@ fn reading(tool: &str, unit: &str) -> (Metric, f64) {
 mod tests {
     use super::*;
     use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn history(text: &str) -> [Output; 1] {
-        [Output { name: "data.js".to_owned(), bytes: text.as_bytes().to_vec() }]
+        [golden::output("data.js", text)]
+    }
+
+    fn read(text: &str) -> Imported {
+        golden::read(&HISTORY, "data.js", text)
     }
 
     fn part(id: &str, benches: &str) -> String {
@@ -452,16 +411,13 @@ mod tests {
     #[test]
     fn a_run_stays_itself_when_the_file_grows() {
         let [a, b] = [part("6A580D9D", BENCH), part("6a580d9d", BENCH).replace("061", "062")];
-        let short = read_history(&history(&format!(r#"{{"entries":{{"s":[{a}]}}}}"#))).expect("it is read");
+        let short = read(&format!(r#"{{"entries":{{"s":[{a}]}}}}"#));
         let grown =
             format!("window.BENCHMARK_DATA = {{\"lastUpdate\":9,\"entries\":{{\"r\":[{b}],\"s\":[{a},{b}]}}}} ;\n");
-        let long = read_history(&history(&grown)).expect("it is read");
+        let long = read(&grown);
         let plain = grown.split_once(" = ").map(|(_, plain)| plain).expect("it is assigned");
-        assert!(
-            recognises_history(&history(&grown))
-                && recognises_history(&history(plain))
-                && !recognises_history(&history("{\"entries\": []}"))
-        );
+        let recognised = [&grown, plain, "{\"entries\": []}"].map(|text| HISTORY.recognises(&history(text)));
+        assert_eq!(recognised, [true, true, false]);
         assert_eq!(short.runs[0], long.runs[1]);
         let digests: std::collections::BTreeSet<&str> = long.runs.iter().map(|run| run.digest.as_str()).collect();
         assert_eq!(digests.len(), 3);
@@ -474,7 +430,7 @@ mod tests {
     fn what_is_odd_is_told_once() {
         let parts = [part("main", BENCH), part("HEAD", BENCH).replace("\"go\"", "\"abacus\""), part("6a580d9d", "")];
         let text = format!(r#"{{"entries":{{"s":[{}]}}}}"#, parts.join(",")).replace("1795226245061", "-5");
-        let imported = read_history(&history(&text)).expect("it is read");
+        let imported = read(&text);
         assert_eq!(imported.runs.len(), 2);
         assert!(imported.runs.iter().all(|run| run.commit.is_none() && run.time.is_none()));
         let has = |words: &str| imported.notes.iter().any(|note| note.contains(words));
@@ -488,15 +444,14 @@ mod tests {
         let odd = r#"{"name":"nan","value":NaN,"unit":"ns/op"},{"name":"null","value":null,"unit":"ns/op"},
             {"name":"twice","value":1,"unit":"ns/op"},{"name":"twice","value":1,"unit":"ns/op"}"#;
         let text = format!(r#"{{"entries":{{"s":[{}]}}}}"#, part("6a580d9d", &format!("{odd},{BENCH}")));
-        let run = &read_history(&history(&text)).expect("it is read").runs[0];
+        let run = &read(&text).runs[0];
         let failed: Vec<bool> = run.entries.iter().map(|entry| entry.status != EntryStatus::Ok).collect();
         assert_eq!(failed, [true, true, true, false]);
     }
 
     #[test]
     fn what_is_no_history_is_refused_with_its_place() {
-        let check = |text: &str, words: &str| golden::refused(read_history(&history(text)), "data.js", words);
-        check(" ", "is empty");
+        let check = |text: &str, words: &str| golden::refused(&HISTORY, "data.js", text, words);
         check("alert(1)", "is no data.js");
         check("<script>{}", "is no data.js");
         check("{}", "missing field `entries`");
@@ -530,9 +485,9 @@ mod tests {
                 eprintln!("skipped: the history of {name} does not lie beside the project");
                 continue;
             };
-            let outputs = [Output { name: format!("{name}.data.js"), bytes }];
-            assert!(recognises_history(&outputs));
-            let imported = read_history(&outputs).expect("a published history is read");
+            let outputs = [golden::output(&format!("{name}.data.js"), bytes)];
+            assert!(HISTORY.recognises(&outputs));
+            let imported = HISTORY.read(&outputs).expect("a published history is read");
             let entries: Vec<_> = imported.runs.iter().flat_map(|run| &run.entries).collect();
             assert_eq!((imported.runs.len(), entries.len(), imported.notes.len()), (runs, benches, 0), "{name}");
             let whole = imported.runs.iter().all(|run| {
@@ -544,22 +499,16 @@ mod tests {
         }
     }
 
-    fn list(text: &str) -> Output {
-        Output { name: "list.json".to_owned(), bytes: text.as_bytes().to_vec() }
+    fn entries_of(list: &str) -> Vec<Entry> {
+        golden::entries(&SMALLER_LIST, "list.json", list)
     }
 
     #[test]
-    fn the_name_of_the_file_tells_which_way_is_better() {
-        let unnamed = [list(r#" [ {"name": "a", "unit": "s", "value": 1}]"#)];
-        assert!(recognises_smaller(&unnamed) && recognises_bigger(&unnamed));
-        assert!(!recognises_smaller(&[]) && !recognises_smaller(&[list("[1]")]));
-    }
-
-    #[test]
-    fn texts_and_numbers_stand_for_one_another() {
+    fn lists_are_read_whichever_way_is_better() {
+        let unnamed = [golden::output("list.json", r#" [ {"name": "a", "unit": "s", "value": 1}]"#)];
+        assert!(SMALLER_LIST.recognises(&unnamed) && BIGGER_LIST.recognises(&unnamed));
         let text = r#"[{"name": 7, "unit": "ms", "value": "1.5", "range": 0.25, "extra": "a\nb", "more": {}}]"#;
-        let imported = read_smaller(&[list(text)]).expect("it is a list");
-        let entry = &imported.runs[0].entries[0];
+        let entry = &entries_of(text)[0];
         assert_eq!((entry.series.as_str(), entry.observations[0].value), ("7", 1.5e-3));
         assert_eq!((&entry.extras["range"], &entry.extras["extra"]), (&0.25.into(), &"a\nb".into()));
     }
@@ -567,19 +516,12 @@ mod tests {
     #[test]
     fn a_number_that_cannot_be_fails_alone() {
         let check = |value: &str, words: &str| {
-            let text = format!(r#"[{{"name":"a","unit":"s","value":{value}}},{{"name":"b","unit":"s","value":1}}]"#);
-            let imported = read_smaller(&[list(&text)]).expect("the list is read");
-            let [a, b] = &imported.runs[0].entries[..] else { panic!("two entries") };
-            assert!(matches!(&a.status, EntryStatus::Failed(reason) if reason.contains(words)), "{:?}", a.status);
-            assert_eq!((&b.status, b.observations.len(), a.observations.len()), (&EntryStatus::Ok, 1, 0));
+            let bad = format!(r#"{{"name":"a","unit":"s","value":{value}}}"#);
+            golden::failed_alone(&entries_of(&format!(r#"[{bad},{{"name":"b","unit":"s","value":1}}]"#)), words);
         };
         check("NaN", "its `value` is NaN");
-        check("-Infinity", "its `value` is -inf");
         check("1e999", "its `value` is inf");
         check("0", "more than zero");
-        check("-3", "more than zero");
-        check("1e300", "beyond");
-        check("5e-324", "too little");
         check("null", "its `value` is null");
         check("\"fast\"", "its `value` is `fast`");
         check("{}", "an object");
@@ -587,31 +529,16 @@ mod tests {
 
     #[test]
     fn what_is_no_list_is_refused_with_its_line() {
-        let check = |bytes: &[u8], words: &str| {
-            let output = Output { name: "list.json".to_owned(), bytes: bytes.to_vec() };
-            let error = read_bigger(&[output]).expect_err("it is refused").to_string();
-            assert!(error.contains("list.json") && error.contains(words), "{error}");
-        };
-        check(b"", "is empty");
-        check(b"[]", "lists no benchmark");
-        check(b"{}", "is no list of benchmarks: invalid type: map");
-        check(b"[{\"name\":\"a\",\n\"value\":1}]", "missing field `unit` at line 2");
-        check(b"[{\"name\":\"a\",\n\"unit\":\"s\",\"value\":1,\"value\":2}]", "duplicate field `value` at line 2");
-        check(b"[{\"name\":[],\"unit\":\"s\",\"value\":1}]", "neither a text nor a number");
-        check(b"[{\"name\":\"a\",\n\"unit", "is not JSON: EOF while parsing a string at line 2");
-        check(b"[\xff]", "is not UTF-8 at byte 1");
-        check("[".repeat(9000).as_bytes(), "recursion limit");
-        let many = format!("[{}1]", r#"{"name":"a","unit":"s","value":1},"#.repeat(MOST_BENCHMARKS + 1));
-        check(many.replace(",1]", "]").as_bytes(), "5001 benchmarks");
-    }
-
-    #[test]
-    fn no_bytes_bring_it_down() {
-        let outputs = [list(
-            r#"[{"name":"a","unit":"s","value":1.5,"range":"± 3 %","extra":"n: 4"},{"name":"b","unit":"B","value":2}]"#,
-        )];
-        golden::survives(&outputs, read_smaller);
-        golden::survives(&outputs, read_bigger);
+        let check = |text: &str, words: &str| golden::refused(&BIGGER_LIST, "list.json", text, words);
+        check("[]", "lists no benchmark");
+        check("{}", "is no list of benchmarks: invalid type: map");
+        check("[{\"name\":\"a\",\n\"value\":1}]", "missing field `unit` at line 2");
+        check("[{\"name\":\"a\",\n\"unit\":\"s\",\"value\":1,\"value\":2}]", "duplicate field `value` at line 2");
+        check("[{\"name\":[],\"unit\":\"s\",\"value\":1}]", "neither a text nor a number");
+        check("[{\"name\":\"a\",\n\"unit", "is not JSON: EOF while parsing a string at line 2");
+        check(&"[".repeat(9000), "recursion limit");
+        let many = [r#"{"name":"a","unit":"s","value":1}"#; MOST_BENCHMARKS + 1].join(",");
+        check(&format!("[{many}]"), "5001 benchmarks");
     }
 
     #[test]

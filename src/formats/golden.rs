@@ -3,11 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::FormatError;
+use super::Format;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported};
-
-type Read = fn(&[Output]) -> Result<Imported, FormatError>;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/formats")
@@ -50,7 +48,7 @@ pub(super) fn tools() -> Vec<String> {
 
 /// Reads the bytes with pieces flipped, cut out and put in, and demands no panic, and of what is read that it has a run
 /// and no number that is not finite.
-pub(super) fn survives(outputs: &[Output], read: Read) {
+pub(super) fn survives(outputs: &[Output], format: &Format) {
     use proptest::prelude::*;
     let strategy = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4u8);
     let piece = prop_oneof![
@@ -75,7 +73,7 @@ pub(super) fn survives(outputs: &[Output], read: Read) {
             2 => drop(bytes.splice(from..from, piece)),
             _ => drop(bytes.drain(from..to.min(from + 40))),
         }
-        if let Ok(imported) = read(&outputs) {
+        if let Ok(imported) = format.read(&outputs) {
             prop_assert!(!imported.runs.is_empty());
             for observation in imported.runs.iter().flat_map(|run| &run.entries).flat_map(|entry| &entry.observations) {
                 let mut numbers = observation.samples.iter().chain(&observation.processes).chain([&observation.value]);
@@ -87,10 +85,26 @@ pub(super) fn survives(outputs: &[Output], read: Read) {
     outcome.expect("nothing breaks it");
 }
 
-/// Demands that what was read is refused, with an error that names the file and says this.
+pub(super) fn output(name: &str, bytes: impl AsRef<[u8]>) -> Output {
+    Output { name: name.to_owned(), bytes: bytes.as_ref().to_vec() }
+}
+
+/// What a format reads of one file of that name.
 #[track_caller]
-pub(super) fn refused<T>(read: Result<T, FormatError>, name: &str, words: &str) {
-    let error = read.map(|_| ()).expect_err("it is refused").to_string();
+pub(super) fn read(format: &Format, name: &str, bytes: impl AsRef<[u8]>) -> Imported {
+    format.read(&[output(name, bytes)]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The benchmarks of the first run of a file.
+#[track_caller]
+pub(super) fn entries(format: &Format, name: &str, bytes: impl AsRef<[u8]>) -> Vec<Entry> {
+    read(format, name, bytes).runs.remove(0).entries
+}
+
+/// Demands that a file is refused, with an error that names it and says this.
+#[track_caller]
+pub(super) fn refused(format: &Format, name: &str, bytes: impl AsRef<[u8]>, words: &str) {
+    let error = format.read(&[output(name, bytes)]).expect_err("it is refused").to_string();
     assert!(error.contains(name) && error.contains(words), "{error}");
 }
 
@@ -98,6 +112,12 @@ pub(super) fn refused<T>(read: Result<T, FormatError>, name: &str, words: &str) 
 #[track_caller]
 pub(super) fn failed_alone(entries: &[Entry], words: &str) {
     let [first, second] = entries else { panic!("two benchmarks: {entries:?}") };
-    assert!(matches!(&first.status, EntryStatus::Failed(reason) if reason.contains(words)), "{:?}", first.status);
+    let (EntryStatus::Failed(reason) | EntryStatus::Skipped(reason)) = &first.status else { panic!("{first:?}") };
+    assert!(reason.contains(words), "{reason}");
     assert!(first.observations.is_empty() && second.status == EntryStatus::Ok, "{entries:?}");
+}
+
+/// The metrics of a benchmark with their values.
+pub(super) fn values(entry: &Entry) -> Vec<(&str, f64)> {
+    entry.observations.iter().map(|one| (one.metric.name.as_str(), one.value)).collect()
 }

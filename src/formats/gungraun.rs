@@ -9,9 +9,9 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::frame::{Format, Read, Recognised};
 use super::json::text;
 use super::{FormatError, outputs};
-use crate::Format;
 use sprag_base::json::Strict;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
@@ -20,18 +20,13 @@ use sprag_model::metric::Metric;
 pub(crate) const FORMAT: Format = Format {
     name: "gungraun",
     title: "summaries of gungraun or iai-callgrind",
-    recognises,
-    read,
     files: &["summary.json", ".ndjson"],
+    recognised: Recognised::Any(is_summary),
+    read: Read::Together(read),
 };
 
 /// What DHAT calls the bytes that were allocated at the peak.
 const PEAK: &str = "AtTGmaxBytes";
-
-/// Whether there is a summary among the outputs.
-fn recognises(outputs: &[Output]) -> bool {
-    outputs.iter().any(is_summary)
-}
 
 fn is_summary(output: &Output) -> bool {
     let start = outputs::start(output);
@@ -39,11 +34,9 @@ fn is_summary(output: &Output) -> bool {
     start.contains("\"module_path\"") && kinds.iter().any(|kind| start.contains(kind))
 }
 
-/// Reads summaries; of several outputs those that hold one.
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
-    let used: Vec<&Output> = outputs.iter().filter(|output| outputs.len() == 1 || is_summary(output)).collect();
+fn read(used: &[&Output]) -> Result<Imported, FormatError> {
     let (mut entries, mut notes, mut time) = (Vec::new(), Vec::new(), None::<DateTime<Utc>>);
-    for output in &used {
+    for output in used {
         for found in summaries(output)? {
             let (line, summary) = found?;
             let started = summary.get("started_at").and_then(Value::as_str).and_then(|text| text.parse().ok());
@@ -55,8 +48,7 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     }
     let name = used.first().map_or("the folder of gungraun", |output| &output.name);
     let entries = outputs::counted(name, outputs::newest_of_each(entries, &mut notes))?;
-    let run = ImportedRun { time, entries, digest: outputs::digest(&used), ..ImportedRun::default() };
-    Ok(Imported { tool: "gungraun".to_owned(), tool_version: None, runs: vec![run], notes })
+    outputs::imported("gungraun", vec![ImportedRun { time, ..outputs::run(entries, used) }], notes)
 }
 
 /// The objects in an output with the lines they begin at. A line that begins with something else is one of a log.
@@ -149,10 +141,6 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    fn output(text: &str) -> Output {
-        Output { name: "summary.json".to_owned(), bytes: text.as_bytes().to_vec() }
-    }
-
     fn of_7(path: &str, values: &str) -> String {
         format!(
             r#"{{"version":"7","kind":"LibraryBenchmark","module_path":"{path}","id":null,"started_at":
@@ -170,58 +158,41 @@ mod tests {
     }
 
     #[test]
-    fn the_golden_summaries_give_the_expected_rows() {
-        let run = read(&golden::samples("gungraun")).expect("it is fine").runs.remove(0);
-        assert_eq!(run.time.map(|time| time.to_rfc3339()), Some("2026-11-21T02:06:56.609145805+00:00".to_owned()));
-        assert_eq!(run.entries[0].params.get("id").map(String::as_str), Some("k8"));
-    }
-
-    #[test]
     fn both_versions_are_read() {
         let check = |text: &str, series: &str, value: f64, old: Option<f64>| {
-            let run = read(&[output(text)]).expect("it is fine").runs.remove(0);
-            let entry = &run.entries[0];
+            let entry = golden::entries(&FORMAT, "summary.json", text).remove(0);
             assert_eq!((entry.series.as_str(), entry.observations[0].value), (series, value));
             assert_eq!(entry.extras.get("old").and_then(Value::as_f64), old);
         };
         check(&of_7("a::b", r#"{"new":5,"old":4}"#), "a::b", 5.0, Some(4.0));
         check(&of_7("a::b", r#"{"new":5}"#), "a::b", 5.0, None);
         check(&of_6(r#"{"Both":[{"Int":7},{"Int":8}]}"#), "a::b::c", 7.0, Some(8.0));
-        check(&of_6(r#"{"Left":{"Int":7}}"#), "a::b::c", 7.0, None);
-        let log = format!(
-            "Gungraun 0.20\n{}\nit went on {{\n  {}\n\n",
-            of_6(r#"{"Left":{"Int":7}}"#),
-            of_7("z", "{\"new\":1}")
-        );
-        let run = read(&[output(&log)]).expect("it is fine").runs.remove(0);
-        assert_eq!(run.entries.iter().map(|entry| entry.series.as_str()).collect::<Vec<_>>(), ["a::b::c", "z"]);
+        let six = of_6(r#"{"Left":{"Int":7}}"#);
+        check(&six, "a::b::c", 7.0, None);
+        let log = format!("Gungraun 0.20\n{six}\nit went on {{\n  {}\n\n", of_7("z", "{\"new\":1}"));
+        let entries = golden::entries(&FORMAT, "summary.json", log);
+        assert_eq!(entries.iter().map(|entry| entry.series.as_str()).collect::<Vec<_>>(), ["a::b::c", "z"]);
         let peak = of_7("p", r#"{"new":4096}"#).replace("\"Ir\"", "\"AtTGmaxBytes\"");
-        let run = read(&[output(&peak)]).expect("it is fine").runs.remove(0);
-        assert_eq!(
-            (run.entries[0].observations[0].metric.clone(), run.entries[0].observations[0].value),
-            (Metric::peak_memory(), 4096.0)
-        );
+        assert_eq!(golden::values(&golden::entries(&FORMAT, "summary.json", peak)[0]), [("peak_memory", 4096.0)]);
+        let sample = FORMAT.read(&golden::samples("gungraun")).expect("it is fine").runs.remove(0);
+        assert_eq!(sample.time.map(|time| time.to_rfc3339()).as_deref(), Some("2026-11-21T02:06:56.609145805+00:00"));
     }
 
     #[test]
     fn an_impossible_count_fails_alone() {
         let check = |values: &str, words: &str| {
             let both = format!("{}\n{}", of_7("bad", values), of_7("fine", r#"{"new":1}"#));
-            let run = read(&[output(&both)]).expect("it is read").runs.remove(0);
-            golden::failed_alone(&run.entries, words);
+            golden::failed_alone(&golden::entries(&FORMAT, "summary.json", both), words);
         };
         check(r#"{"new":0}"#, "its `Ir` is 0, where more than zero is needed");
-        check(r#"{"new":-5}"#, "its `Ir` is -5");
         check(r#"{"new":1e40}"#, "its `Ir` is 1e40");
         check(r#"{"old":1}"#, "its `Ir` has no new value");
-        check(r#"{"new":null}"#, "its `Ir` has no new value");
         check("[]", "its `Ir` has no new value");
     }
 
     #[test]
     fn what_is_no_summary_is_refused() {
-        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "summary.json", words);
-        check("", "is empty");
+        let check = |text: &str, words: &str| golden::refused(&FORMAT, "summary.json", text, words);
         check("no object\n", "lists no benchmark");
         check("log\n{\"version\": NaN}", "an object at line 2 that cannot be read");
         check("\n\n{\"version\":\"7\"}", "a summary at line 3 that names no benchmark");

@@ -41,6 +41,11 @@ pub(super) fn parse_text(name: &str, text: &str) -> Result<Value, FormatError> {
 /// `text` with every number that is not finite, such as `NaN`, `-inf` or `1e999`, put in quotes, so that one such number
 /// does not make the whole unreadable. Text in quotes stays as it is, and so does what is no number.
 pub(super) fn quote_not_finite(text: &str) -> String {
+    quote_tokens(text, "", |token| token.parse::<f64>().is_ok_and(|number| !number.is_finite()))
+}
+
+/// `text` with some of its numbers and words put in quotes, behind a mark.
+pub(super) fn quote_tokens(text: &str, mark: &str, is_quoted: impl Fn(&str) -> bool) -> String {
     let mut quoted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -51,8 +56,8 @@ pub(super) fn quote_not_finite(text: &str) -> String {
             c => c.len_utf8(),
         };
         let (token, after) = rest.split_at(length);
-        if token.parse::<f64>().is_ok_and(|number| !number.is_finite()) {
-            quoted.extend(["\"", token, "\""]);
+        if is_part(first) && is_quoted(token) {
+            quoted.extend(["\"", mark, token, "\""]);
         } else {
             quoted.push_str(token);
         }

@@ -9,7 +9,13 @@ pub mod rows;
 
 pub mod custom;
 pub mod custom_schema;
-pub mod criterion;
+/// What a bench of Criterion leaves and prints: its folder, read for a suite and to import it, and its text.
+pub mod criterion {
+    pub mod folder;
+    pub mod text;
+
+    pub use folder::{FILES, read};
+}
 mod divan;
 mod tango;
 mod google_benchmark;
@@ -36,31 +42,18 @@ pub mod openmetrics;
 
 mod console;
 mod field;
+mod frame;
 mod json;
 mod outputs;
 mod peek;
 mod provenance;
 mod quantity;
-mod source;
 mod table;
 
 #[cfg(test)]
 mod golden;
 
-use sprag_model::foreign::Output;
-use sprag_model::imported::Imported;
-
-#[derive(Clone, Copy, Debug)]
-pub struct Format {
-    /// What the command line calls it, such as `google-benchmark`.
-    pub name: &'static str,
-    pub title: &'static str,
-    /// Whether these outputs look like it: cheap, by names and the first bytes, and never by guessing.
-    pub recognises: fn(&[Output]) -> bool,
-    pub read: fn(&[Output]) -> Result<Imported, FormatError>,
-    /// How the names of the files end that a folder of this format consists of; a file alone may be called anything.
-    pub files: &'static [&'static str],
-}
+pub use frame::Format;
 
 /// The most benchmarks that one report may hold: a record of more would be beyond what a record may be.
 pub const MOST_BENCHMARKS: usize = 5_000;

@@ -8,33 +8,25 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::source::Source;
-use crate::{Format, FormatError, LONGEST_PREFIX, field, json, outputs, peek, source};
+use crate::frame::{Read, Recognised, Source, check_count};
+use crate::{Format, FormatError, LONGEST_PREFIX, field, json, outputs, peek};
+use sprag_base::digest::RunningHash;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use sprag_model::imported::{Entry, EntryStatus, ImportedRun, Observation};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
 
-pub(super) const FORMAT: Format =
-    Format { name: "nvbench", title: "nvbench, JSON with or without files of times", recognises, read, files: FILES };
-
-const FILES: &[&str] = &[".json", ".bin"];
-
-/// The endings of files that are reports themselves.
-const REPORTS: &[&str] = &[".json"];
-
-fn recognises(outputs: &[Output]) -> bool {
-    let mut files = source::relevant(outputs, REPORTS).peekable();
-    files.peek().is_some() && files.all(is_report)
-}
+pub(super) const FORMAT: Format = Format {
+    name: "nvbench",
+    title: "nvbench, JSON with or without files of times",
+    files: &[".json", ".bin"],
+    recognised: Recognised::EachNamed(&[".json"], is_report),
+    read: Read::Each("nvbench", read_report),
+};
 
 fn is_report(output: &Output) -> bool {
     let keys = peek::key_paths(output);
     ["meta.version.nvbench", "devices.sm_version", "benchmarks.states"].iter().any(|key| keys.contains(*key))
-}
-
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
-    source::each("nvbench", outputs, REPORTS, |output| read_report(output, outputs))
 }
 
 /// The version of the file that this build reads.
@@ -63,7 +55,7 @@ fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatErro
         for (place, state) in states.iter().enumerate() {
             entries.push(entry(name, state, place, &mut times));
         }
-        source::check_count(output, entries.len())?;
+        check_count(output, entries.len())?;
     }
     let mut notes = Vec::new();
     if times.missing > 0 {
@@ -71,11 +63,28 @@ fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatErro
         notes.push(format!("{} names {count} files of times that are not there: summaries are taken", output.name));
     }
     let read: Vec<&Output> = std::iter::once(output).chain(times.used).collect();
-    let digest = source::digest(&read);
+    let digest = digest(&read);
     let devices = value.get("devices").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let tool_version = value.pointer("/meta/version/nvbench/string").and_then(Value::as_str).map(field::one_line);
     let run = ImportedRun { facts: facts(devices), entries, digest, ..ImportedRun::default() };
     Ok(Source { run, tool_version, notes })
+}
+
+/// The digest of a report alone; with files of times, of all names within their common folder and all bytes. Records of
+/// earlier imports hold it, so it differs from [`outputs::digest`].
+fn digest(files: &[&Output]) -> String {
+    if files.len() == 1 {
+        return outputs::digest(files);
+    }
+    let mut hash = RunningHash::default();
+    let folder = outputs::common_folder(files);
+    for file in files {
+        let length = file.bytes.len().to_string();
+        for part in [&file.name.as_bytes()[folder..], &[0], length.as_bytes(), &[0], &file.bytes] {
+            hash.add(part);
+        }
+    }
+    hash.hex()
 }
 
 /// What the report tells of its devices: all facts of one device, or of several their models alone.
@@ -159,14 +168,9 @@ impl<'a> Times<'a> {
                 file.bytes.len()
             ));
         }
-        let metric = gpu_time();
         let one = |(place, bytes): (usize, &[u8; 4])| {
-            field::possible(
-                &format!("{}[{place}]", field::one_line(&name)),
-                Some(f32::from_le_bytes(*bytes).into()),
-                &metric,
-                1.0,
-            )
+            let number = f32::from_le_bytes(*bytes).into();
+            field::possible(&format!("{}[{place}]", field::one_line(&name)), Some(number), &gpu_time(), 1.0)
         };
         numbers.iter().enumerate().map(one).collect()
     }
@@ -278,48 +282,32 @@ mod tests {
 
     #[test]
     fn a_report_without_its_times_is_read_too() {
-        let with = read(&golden::samples("nvbench")).expect("it is read");
-        let without = read(&[golden::sample("nvbench", "nvbench.json")]).expect("it is read");
+        let with = FORMAT.read(&golden::samples("nvbench")).expect("it is read");
+        let without = FORMAT.read(&[golden::sample("nvbench", "nvbench.json")]).expect("it is read");
         let (one, other) = (&with.runs[0].entries[0].observations[0], &without.runs[0].entries[0].observations[0]);
         assert_eq!((one.value, one.n, other.samples.len()), (other.value, other.n, 0));
-        assert_eq!(one.n, 950);
         assert_ne!(with.runs[0].digest, without.runs[0].digest);
         assert!(with.notes.is_empty() && without.notes[0].contains("3 files of times"), "{:?}", without.notes);
-    }
-
-    #[test]
-    fn a_device_is_described_as_records_do() {
-        let sample = golden::sample("nvbench", "nvbench.json");
-        let source = read_report(&sample, std::slice::from_ref(&sample)).expect("it is read");
-        let check = |name: &str, value: &str| assert_eq!(source.run.facts[name], value);
+        let facts = &without.runs[0].facts;
+        let check = |name: &str, value: &str| assert_eq!(facts[name], value);
         check("gpu_model", "NVIDIA H200");
         check("gpu_compute_capability", "9.0");
         check("gpu_multiprocessors", "132");
         check("gpu_memory_bytes", "150754820096");
         check("gpu_ecc", "on");
-        assert_eq!(source.tool_version.as_deref(), Some("0.1.0"));
-        assert_eq!(source.run.commit, None, "the commit in the file is that of nvbench");
+        assert_eq!(without.tool_version.as_deref(), Some("0.1.0"));
+        assert_eq!(without.runs[0].commit, None, "the commit in the file is that of nvbench");
     }
 
     #[test]
     fn what_is_no_report_is_refused() {
-        let check = |text: &str, words: &str| {
-            let output = Output { name: "n.json".to_owned(), bytes: text.as_bytes().to_vec() };
-            let error =
-                read_report(&output, std::slice::from_ref(&output)).map(|_| ()).expect_err("it is refused").to_string();
-            assert!(error.starts_with("n.json ") && error.contains(words), "{error}");
-        };
+        let check = |text: &str, words: &str| golden::refused(&FORMAT, "n.json", text, words);
         check("{}", "no list `benchmarks`");
         check(r#"{"meta":{"version":{"json":{"major":2}}},"benchmarks":[]}"#, "has version 2");
         check(r#"{"benchmarks":[{"states":[]}]}"#, "no name at `benchmarks[0]`");
-        let long = "n".repeat(LONGEST_PREFIX + 1);
-        check(
-            &format!(r#"{{"benchmarks":[{{"name":"{long}"}}]}}"#),
-            "no name of 4096 bytes or less at `benchmarks[0]`",
-        );
+        let long = format!(r#"{{"benchmarks":[{{"name":"{}"}}]}}"#, "n".repeat(LONGEST_PREFIX + 1));
+        check(&long, "no name of 4096 bytes or less at `benchmarks[0]`");
         check(r#"{"benchmarks":[{"name":"a"}]}"#, "no list `states` at `benchmarks[0]`");
-        check(r#"{"benchmarks":[],"benchmarks":[]}"#, "occurs twice");
-        check(r#"{"benchmarks":[{"name":"a","states":[}]}"#, "line 1");
     }
 
     /// The entry of a state with those summaries, beside a file `d/x.bin` of two times.

@@ -2,7 +2,8 @@
 //! with names that come twice.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Place;
 
 use super::{FormatError, MOST_BENCHMARKS, json};
 use sprag_base::digest::RunningHash;
@@ -81,9 +82,10 @@ pub(super) fn lines(output: &Output) -> Result<impl Iterator<Item = (usize, &str
     }
 }
 
-/// The start of an output as text, for a look at it.
+/// The start of an output as text, without the mark of byte order; what is no UTF-8 is replaced.
 pub(super) fn start(output: &Output) -> Cow<'_, str> {
-    String::from_utf8_lossy(output.bytes.get(..START).unwrap_or(&output.bytes))
+    let bytes = output.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&output.bytes);
+    String::from_utf8_lossy(bytes.get(..START).unwrap_or(bytes))
 }
 
 /// The entries, where there is one at least and no more than one run may hold.
@@ -116,21 +118,27 @@ pub(super) fn note(notes: &mut Vec<String>, note: String) {
 /// Keeps the last of the entries that bear the same name, in the place of the first: who prints a name twice has run it
 /// again. Says which.
 pub(super) fn newest_of_each(entries: Vec<Entry>, notes: &mut Vec<String>) -> Vec<Entry> {
+    let series = |entry: &Entry| entry.series.clone();
+    merged(entries, series, |earlier, later| {
+        note(notes, format!("`{}` comes more than once: the last counts", later.series.escape_debug()));
+        *earlier = later;
+    })
+}
+
+/// One item a key, in the order of the first; `merge` gets that and each other one.
+fn merged<T>(items: Vec<T>, key: impl Fn(&T) -> String, mut merge: impl FnMut(&mut T, T)) -> Vec<T> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut newest: Vec<Entry> = Vec::with_capacity(entries.len());
-    for entry in entries {
-        match places.get(&entry.series).and_then(|place| newest.get_mut(*place)) {
-            Some(earlier) => {
-                note(notes, format!("`{}` comes more than once: the last counts", entry.series.escape_debug()));
-                *earlier = entry;
-            }
-            None => {
-                places.insert(entry.series.clone(), newest.len());
-                newest.push(entry);
+    let mut merged: Vec<T> = Vec::with_capacity(items.len());
+    for item in items {
+        match places.entry(key(&item)) {
+            Place::Occupied(place) => merge(&mut merged[*place.get()], item),
+            Place::Vacant(place) => {
+                place.insert(merged.len());
+                merged.push(item);
             }
         }
     }
-    newest
+    merged
 }
 
 /// An entry of what was found of a benchmark, or of why it has no values. Its name is its series.
@@ -204,43 +212,22 @@ impl Notes {
 
 /// Leaves one entry an id, in the order of the first; where there were more, it says so and has no values.
 pub(super) fn unique(reported: Vec<Reported>) -> Vec<Reported> {
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut unique: Vec<Reported> = Vec::with_capacity(reported.len());
-    for one in reported {
-        let id = one.benchmark.id();
-        match places.get(&id) {
-            Some(place) => unique[*place].result = Err(format!("`{id}` is reported more than once")),
-            None => {
-                places.insert(id, unique.len());
-                unique.push(one);
-            }
-        }
-    }
-    unique
+    let id = |one: &Reported| one.benchmark.id();
+    merged(reported, id, |first, _| first.result = Err(format!("`{}` is reported more than once", id(first))))
 }
 
-/// The same for what is imported: an entry is told by its series.
+/// As [`unique`], by series.
 pub(super) fn unique_entries(entries: Vec<Entry>) -> Vec<Entry> {
-    let names: HashSet<&str> = entries.iter().map(|entry| entry.series.as_str()).collect();
-    if names.len() == entries.len() {
-        return entries;
-    }
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut unique: Vec<Entry> = Vec::with_capacity(entries.len());
-    for entry in entries {
-        match places.get(&entry.series).and_then(|place| unique.get_mut(*place)) {
-            Some(first) => {
-                let reason = format!("`{}` is reported more than once", first.series.escape_debug());
-                first.status = EntryStatus::Failed(reason);
-                first.observations.clear();
-            }
-            None => {
-                places.insert(entry.series.clone(), unique.len());
-                unique.push(entry);
-            }
-        }
-    }
-    unique
+    let series = |entry: &Entry| entry.series.clone();
+    merged(entries, series, |first, _| {
+        fail(first, format!("`{}` is reported more than once", first.series.escape_debug()));
+    })
+}
+
+/// Fails an entry, which then has no values.
+pub(super) fn fail(entry: &mut Entry, reason: String) {
+    entry.status = EntryStatus::Failed(reason);
+    entry.observations.clear();
 }
 
 #[cfg(test)]
@@ -294,15 +281,18 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_counted_and_the_newest_stands() {
-        assert!(matches!(counted("t", Vec::new()), Err(FormatError::Nothing(_))));
-        let many = vec![Entry::default(); MOST_BENCHMARKS + 1];
-        assert!(matches!(counted("t", many), Err(FormatError::Many { .. })));
+    fn names_that_come_twice_are_merged() {
         let failed = |series: &str, reason: &str| entry(series, Err(reason.to_owned()));
+        let twice = vec![failed("a", "old"), failed("b", "one"), failed("a", "new")];
         let mut notes = Vec::new();
-        let newest = newest_of_each(vec![failed("a", "old"), failed("b", "one"), failed("a", "new")], &mut notes);
-        assert_eq!(newest, [failed("a", "new"), failed("b", "one")]);
+        assert_eq!(newest_of_each(twice.clone(), &mut notes), [failed("a", "new"), failed("b", "one")]);
         assert_eq!(notes, ["`a` comes more than once: the last counts"]);
+        let reason = "`a` is reported more than once";
+        assert_eq!(unique_entries(twice), [failed("a", reason), failed("b", "one")]);
+        let report = |name: &str| Reported::failed("s", name, 1, "first reason".to_owned());
+        let unique = unique(vec![report("a"), report("b"), report("a")]);
+        let reasons: Vec<_> = unique.iter().map(|one| one.result.clone().expect_err("all have failed")).collect();
+        assert_eq!(reasons, ["`s/a @default` is reported more than once", "first reason"]);
     }
 
     #[test]
@@ -338,23 +328,5 @@ mod tests {
         notes.append(later);
         let sentences = ["row 3: no commit", "row 6: no name", "row 2: no time; the same at 2 more places"];
         assert_eq!(notes.sentences(), sentences);
-    }
-
-    #[test]
-    fn an_id_that_comes_twice_fails_and_the_others_stand() {
-        let report = |name: &str| Reported::failed("s", name, 1, "first reason".to_owned());
-        let unique = unique(vec![report("a"), report("b"), report("a")]);
-        let reasons: Vec<_> =
-            unique.iter().map(|one| one.result.as_ref().expect_err("all have failed").as_str()).collect();
-        assert_eq!(reasons, ["`s/a @default` is reported more than once", "first reason"]);
-    }
-
-    #[test]
-    fn a_series_that_comes_twice_fails_and_the_others_stand() {
-        let entry = |series: &str| Entry { series: series.to_owned(), ..Entry::default() };
-        let unique = unique_entries(vec![entry("a"), entry("b"), entry("a"), entry("a")]);
-        let failed = EntryStatus::Failed("`a` is reported more than once".to_owned());
-        let statuses: Vec<_> = unique.iter().map(|entry| (entry.series.as_str(), &entry.status)).collect();
-        assert_eq!(statuses, [("a", &failed), ("b", &EntryStatus::Ok)]);
     }
 }

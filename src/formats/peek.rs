@@ -1,18 +1,8 @@
 //! The beginning of an output, by which its format is recognised without reading it all.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use sprag_model::foreign::Output;
-
-/// How many bytes of an output are looked at to recognise it: the headers of all formats are shorter.
-const HEAD_BYTES: usize = 16 << 10;
-
-/// The first bytes of an output as text, without the mark of byte order; what is no UTF-8 is replaced.
-pub(super) fn head(output: &Output) -> Cow<'_, str> {
-    let bytes = output.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&output.bytes);
-    String::from_utf8_lossy(bytes.get(..HEAD_BYTES).unwrap_or(bytes))
-}
 
 /// The last part of the name of an output.
 pub(super) fn file_name(output: &Output) -> &str {
@@ -95,17 +85,6 @@ pub(super) fn string_length(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_head_is_short_and_text_whatever_the_bytes() {
-        let check = |bytes: &[u8], expected: &str| {
-            assert_eq!(head(&Output { name: "a/b".to_owned(), bytes: bytes.to_vec() }), expected);
-        };
-        check(b"\xef\xbb\xbf{}", "{}");
-        check(b"a\xffb", "a\u{fffd}b");
-        check(b"", "");
-        check(&b"x".repeat(HEAD_BYTES + 1), &"x".repeat(HEAD_BYTES));
-    }
 
     #[test]
     fn tokens_are_stepped_over() {

@@ -3,6 +3,8 @@
 use chrono::{DateTime, Datelike, NaiveDateTime, Utc};
 use serde_json::Value;
 
+use sprag_model::imported::ImportedCommit;
+
 /// The fewest digits of a shortened id: what git prints.
 const FEWEST_DIGITS: usize = 7;
 
@@ -14,6 +16,11 @@ pub(super) fn commit_id(text: &str) -> Option<String> {
     let text = text.trim();
     let fits = (FEWEST_DIGITS..=MOST_DIGITS).contains(&text.len());
     (fits && text.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
+}
+
+/// A commit of which no more is known than its id.
+pub(super) fn commit(sha: String) -> ImportedCommit {
+    ImportedCommit { sha, named_at: None, time: None, subject: None, branch: None }
 }
 
 /// The moment of so many milliseconds since 1970, in a year of four digits.

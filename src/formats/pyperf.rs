@@ -10,16 +10,22 @@ use std::io::Read as _;
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
-use super::source::Source;
-use super::{Format, FormatError, LONGEST_PREFIX, field, json, peek, provenance, source};
+use super::frame::{Read, Recognised, Source, check_count};
+use super::{Format, FormatError, LONGEST_PREFIX, field, json, peek, provenance};
 use crate::outputs;
 use sprag_base::stats::describe;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use sprag_model::imported::{Entry, EntryStatus, ImportedRun, Observation};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
 
-pub(super) const FORMAT: Format = Format { name: "pyperf", title: "pyperf, JSON", recognises, read, files: FILES };
+pub(super) const FORMAT: Format = Format {
+    name: "pyperf",
+    title: "pyperf, JSON",
+    files: FILES,
+    recognised: Recognised::EachNamed(FILES, is_report),
+    read: Read::Each("pyperf", read_file),
+};
 
 const FILES: &[&str] = &[".json", ".json.gz"];
 
@@ -30,11 +36,6 @@ const GZIP: &[u8] = b"\x1f\x8b";
 
 /// The most bytes that a compressed file may hold: a small file must not fill the memory.
 const MOST_BYTES: u64 = 256 << 20;
-
-fn recognises(outputs: &[Output]) -> bool {
-    let mut files = source::relevant(outputs, FILES).peekable();
-    files.peek().is_some() && files.all(is_report)
-}
 
 fn is_report(output: &Output) -> bool {
     let keys = if output.bytes.starts_with(GZIP) {
@@ -48,10 +49,8 @@ fn is_report(output: &Output) -> bool {
     ["benchmarks.runs.values", "benchmarks.runs.warmups"].iter().any(|key| keys.contains(*key))
 }
 
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
-    source::each("pyperf", outputs, FILES, |output| {
-        if output.bytes.starts_with(GZIP) { read_one(&unpacked(output)?) } else { read_one(output) }
-    })
+fn read_file(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
+    if output.bytes.starts_with(GZIP) { read_one(&unpacked(output)?) } else { read_one(output) }
 }
 
 fn unpacked(output: &Output) -> Result<Output, FormatError> {
@@ -77,7 +76,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
             return Err(outputs::schema(output, reason));
         }
     }
-    source::check_count(output, benchmarks.len())?;
+    check_count(output, benchmarks.len())?;
     let common = value.get("metadata").unwrap_or(&Value::Null);
     let entries = benchmarks.iter().enumerate().map(|(place, benchmark)| entry(benchmark, common, place)).collect();
     let time = benchmarks.iter().find_map(date).or_else(|| date_of(common));
@@ -129,16 +128,13 @@ fn facts(common: &Value, first: &Value) -> BTreeMap<String, String> {
 fn entry(benchmark: &Value, common: &Value, place: usize) -> Entry {
     let own = benchmark.get("metadata").unwrap_or(&Value::Null);
     let merged = |key: &str| field::text(own, key).or_else(|| field::text(common, key));
+    let nameless = |reason: String| outputs::entry(&format!("benchmarks[{place}]"), Err(reason));
     let name = match merged("name") {
-        Some(name) if name.len() > LONGEST_PREFIX => Err(format!("its name takes more than {LONGEST_PREFIX} bytes")),
-        name => name.ok_or_else(|| "it has no name in its metadata".to_owned()),
-    };
-    let name = match name {
-        Ok(name) => name,
-        Err(reason) => {
-            let series = format!("benchmarks[{place}]");
-            return Entry { name: series.clone(), series, status: EntryStatus::Failed(reason), ..Entry::default() };
+        None => return nameless("it has no name in its metadata".to_owned()),
+        Some(name) if name.len() > LONGEST_PREFIX => {
+            return nameless(format!("its name takes more than {LONGEST_PREFIX} bytes"));
         }
+        Some(name) => name,
     };
     let mut entry = Entry { series: name.to_owned(), name: name.to_owned(), ..Entry::default() };
     let observed = metric(merged("unit").unwrap_or("second")).and_then(|(metric, unit)| {
@@ -200,24 +196,13 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    fn file(benchmarks: &str, more: &str) -> Output {
-        let text = format!("{{\"benchmarks\": [{benchmarks}], \"version\": \"1.0\"{more}}}");
-        Output { name: "p.json".to_owned(), bytes: text.into_bytes() }
-    }
-
-    fn gzip(output: &Output) -> Output {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        encoder.write_all(&output.bytes).expect("memory takes it");
-        Output { name: format!("{}.gz", output.name), bytes: encoder.finish().expect("memory takes it") }
-    }
-
-    fn run(output: Output) -> ImportedRun {
-        read(&[output]).unwrap_or_else(|error| panic!("{error}")).runs.remove(0)
+    fn file(benchmarks: &str, more: &str) -> String {
+        format!("{{\"benchmarks\": [{benchmarks}], \"version\": \"1.0\"{more}}}")
     }
 
     #[test]
     fn the_sample_is_read() {
-        let imported = read(&golden::samples("pyperf")).expect("it is read");
+        let imported = FORMAT.read(&golden::samples("pyperf")).expect("it is read");
         let run = &imported.runs[0];
         assert_eq!(imported.tool_version.as_deref(), Some("2.10.0"));
         assert_eq!(run.time.map(|time| time.to_rfc3339()).as_deref(), Some("2026-11-21T01:52:46.564075+00:00"));
@@ -229,13 +214,15 @@ mod tests {
     #[test]
     fn a_compressed_file_reads_as_the_plain_one() {
         let plain = golden::sample("pyperf", "pyperf.json");
-        let packed = gzip(&plain);
-        assert!(recognises(std::slice::from_ref(&packed)));
-        assert_eq!(run(packed.clone()).entries, run(plain).entries);
-        golden::survives(std::slice::from_ref(&packed), read);
-        let cut = Output { bytes: packed.bytes[..packed.bytes.len() / 2].to_vec(), ..packed };
-        let error = read(&[cut]).expect_err("it is cut short").to_string();
-        assert!(error.starts_with("pyperf.json.gz cannot be unpacked"), "{error}");
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(&plain.bytes).expect("memory takes it");
+        let packed = golden::output("p.json.gz", encoder.finish().expect("memory takes it"));
+        assert!(FORMAT.recognises(std::slice::from_ref(&packed)));
+        let [one, other] =
+            [&packed, &plain].map(|output| FORMAT.read(std::slice::from_ref(output)).expect("it is read"));
+        assert_eq!(one.runs[0].entries, other.runs[0].entries);
+        golden::survives(std::slice::from_ref(&packed), &FORMAT);
+        golden::refused(&FORMAT, "p.json.gz", &packed.bytes[..packed.bytes.len() / 2], "cannot be unpacked");
     }
 
     #[test]
@@ -244,24 +231,23 @@ mod tests {
             let benchmark = format!(
                 r#"{{"metadata":{{"name":"b","unit":"{unit}"}},"runs":[{{"warmups":[[1,5]]}},{{"values":{values}}}]}}"#
             );
-            let run = run(file(&benchmark, ""));
-            let observation = &run.entries[0].observations[0];
-            assert_eq!((observation.metric.name.as_str(), observation.value), (name, value));
+            let entries = golden::entries(&FORMAT, "p.json", file(&benchmark, ""));
+            assert_eq!(golden::values(&entries[0]), [(name, value)]);
         };
         check("second", "[1, 2]", "time", 1.5);
         check("byte", "[1024]", "memory", 1024.0);
         check("integer", "[0, 2]", "value", 1.0);
         // One benchmark may have its name among what is common to all.
-        let common = run(file(r#"{"runs":[{"values":[1]}]}"#, r#", "metadata": {"name": "n"}"#));
-        assert_eq!(common.entries[0].series, "n");
+        let common = file(r#"{"runs":[{"values":[1]}]}"#, r#", "metadata": {"name": "n"}"#);
+        assert_eq!(golden::entries(&FORMAT, "p.json", common)[0].series, "n");
     }
 
     #[test]
     fn a_benchmark_at_fault_fails_alone() {
         let check = |fields: &str, words: &str| {
             let good = r#"{"metadata":{"name":"g"},"runs":[{"values":[1]}]}"#;
-            let run = run(file(&format!("{{{fields}}}, {good}"), ""));
-            golden::failed_alone(&run.entries, words);
+            let both = file(&format!("{{{fields}}}, {good}"), "");
+            golden::failed_alone(&golden::entries(&FORMAT, "p.json", both), words);
         };
         let named = |rest: &str| format!(r#""metadata":{{"name":"b"}},{rest}"#);
         check(r#""runs":[]"#, "no name");
@@ -278,10 +264,10 @@ mod tests {
 
     #[test]
     fn what_is_no_file_of_it_is_refused() {
-        let check = |output: Output, words: &str| golden::refused(read(&[output]), "p.json", words);
-        check(file("", ""), "lists no benchmark");
-        check(file("", ", \"version\": \"1.0\""), "occurs twice");
-        check(Output { name: "p.json".to_owned(), bytes: b"{\"benchmarks\":[],\"version\":\"2.0\"}".to_vec() }, "2.0");
-        check(Output { name: "p.json".to_owned(), bytes: b"{\"version\":\"1.0\"}".to_vec() }, "no list `benchmarks`");
+        let check = |text: &str, words: &str| golden::refused(&FORMAT, "p.json", text, words);
+        check(&file("", ""), "lists no benchmark");
+        check(&file("", ", \"version\": \"1.0\""), "occurs twice");
+        check("{\"benchmarks\":[],\"version\":\"2.0\"}", "2.0");
+        check("{\"version\":\"1.0\"}", "no list `benchmarks`");
     }
 }

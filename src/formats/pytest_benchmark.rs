@@ -7,25 +7,23 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::source::Source;
-use super::{Format, FormatError, field, json, peek, source};
+use super::frame::{Read, Recognised, Source, check_count};
+use super::{Format, FormatError, field, json, peek};
 use crate::{outputs, provenance};
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
+use sprag_model::imported::{Entry, EntryStatus, ImportedCommit, ImportedRun, Observation};
 use sprag_model::metric::Metric;
 
-pub(super) const FORMAT: Format =
-    Format { name: "pytest-benchmark", title: "pytest-benchmark, JSON", recognises, read, files: FILES };
-
-const FILES: &[&str] = &[".json"];
+pub(super) const FORMAT: Format = Format {
+    name: "pytest-benchmark",
+    title: "pytest-benchmark, JSON",
+    files: &[".json"],
+    recognised: Recognised::EachNamed(&[".json"], is_report),
+    read: Read::Each("pytest-benchmark", read_file),
+};
 
 /// Figures of a benchmark that are kept beside its times, in seconds.
 const FIGURES: [&str; 4] = ["stddev", "iqr", "q1", "q3"];
-
-fn recognises(outputs: &[Output]) -> bool {
-    let mut files = source::relevant(outputs, FILES).peekable();
-    files.peek().is_some() && files.all(is_report)
-}
 
 fn is_report(output: &Output) -> bool {
     let keys = peek::key_paths(output);
@@ -33,16 +31,12 @@ fn is_report(output: &Output) -> bool {
     has(["machine_info", "commit_info"]) || has(["benchmarks.stats", "benchmarks.fullname"])
 }
 
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
-    source::each("pytest-benchmark", outputs, FILES, read_one)
-}
-
-fn read_one(output: &Output) -> Result<Source, FormatError> {
+fn read_file(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
     let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
         return Err(outputs::schema(output, "is no report of pytest-benchmark: it has no list `benchmarks`"));
     };
-    source::check_count(output, benchmarks.len())?;
+    check_count(output, benchmarks.len())?;
     let mut entries = Vec::with_capacity(benchmarks.len());
     for (place, benchmark) in benchmarks.iter().enumerate() {
         let entry = entry(benchmark);
@@ -65,7 +59,7 @@ fn commit(info: &Value) -> Option<ImportedCommit> {
     let sha = field::text(info, "id").and_then(provenance::commit_id)?;
     let branch = field::text(info, "branch").map(field::one_line).filter(|branch| !branch.starts_with('('));
     let time = field::text(info, "time").and_then(provenance::time);
-    Some(ImportedCommit { sha, named_at: None, time, subject: None, branch })
+    Some(ImportedCommit { time, branch, ..provenance::commit(sha) })
 }
 
 /// What the file tells of the machine, without its name.
@@ -128,36 +122,26 @@ fn time(stats: &Value) -> Result<Observation, String> {
 mod tests {
     use super::*;
     use crate::golden;
+    use sprag_model::imported::Imported;
 
-    fn file(benchmarks: &str, more: &str) -> Output {
-        let text = format!("{{\"benchmarks\": [{benchmarks}], \"machine_info\": {{}}{more}}}");
-        Output { name: "p.json".to_owned(), bytes: text.into_bytes() }
-    }
-
-    fn only(output: Output) -> (ImportedRun, Vec<String>) {
-        let mut imported = read(&[output]).unwrap_or_else(|error| panic!("{error}"));
-        (imported.runs.remove(0), imported.notes)
+    fn file(benchmarks: &str, more: &str) -> String {
+        format!("{{\"benchmarks\": [{benchmarks}], \"machine_info\": {{}}{more}}}")
     }
 
     #[test]
     fn the_sample_is_read() {
-        let imported = read(&golden::samples("pytest-benchmark")).expect("it is read");
+        let imported = FORMAT.read(&golden::samples("pytest-benchmark")).expect("it is read");
         let run = &imported.runs[0];
         assert_eq!(imported.tool_version.as_deref(), Some("5.3.1"));
         let commit = run.commit.as_ref().expect("the file tells");
         assert_eq!((&commit.sha[..8], commit.branch.as_deref()), ("b629e6a8", Some("master")));
         assert_eq!(commit.time.map(|time| time.to_rfc3339()).as_deref(), Some("2026-11-21T01:53:04+00:00"));
         assert_eq!(run.time.map(|time| time.timestamp()), Some(1_795_226_033));
-        assert_eq!(
-            (run.facts["cpu_model"].as_str(), run.facts["os_release"].as_str()),
-            ("AMD EPYC", "6.18.44-fc-v669")
-        );
+        assert_eq!(["cpu_model", "os_release"].map(|name| run.facts[name].as_str()), ["AMD EPYC", "6.18.44-fc-v669"]);
         assert!(!run.facts.values().any(|value| value == "vm"));
-        assert_eq!(
-            (run.entries[0].name.as_str(), run.entries[0].params["k"].as_str()),
-            ("test_b1.py::test_tile_pack", "8")
-        );
-        assert_eq!(run.entries[0].extras["extra_info"]["tiles"], 8);
+        let first = &run.entries[0];
+        assert_eq!((first.name.as_str(), first.params["k"].as_str()), ("test_b1.py::test_tile_pack", "8"));
+        assert_eq!(first.extras["extra_info"]["tiles"], 8);
     }
 
     #[test]
@@ -166,9 +150,10 @@ mod tests {
         let one = r#"{"group":null,"name":"t","fullname":"f.py::t","params":null,"param":null,
                       "stats":{"median":2,"rounds":1,"iterations":5,"q1":null,"data":[]}}"#;
         let more = r#", "commit_info": {"id": null, "dirty": true, "branch": "(unknown)"}, "datetime": "2016-08-02T21:07:26.5""#;
-        let (run, notes) = only(file(one, more));
+        let Imported { runs, notes, .. } = golden::read(&FORMAT, "p.json", file(one, more));
+        let run = &runs[0];
         assert_eq!((run.entries[0].observations[0].value, run.entries[0].observations[0].n), (2.0, 1));
-        assert_eq!((run.commit, run.facts["dirty"].as_str(), notes.len()), (None, "yes", 1));
+        assert_eq!((&run.commit, run.facts["dirty"].as_str(), notes.len()), (&None, "yes", 1));
         assert_eq!(run.time.map(|time| time.to_rfc3339()).as_deref(), Some("2016-08-02T21:07:26.500+00:00"));
     }
 
@@ -176,8 +161,7 @@ mod tests {
     fn a_benchmark_at_fault_fails_alone() {
         let check = |stats: &str, words: &str| {
             let both = format!(r#"{{"fullname":"b","stats":{stats}}}, {{"fullname":"g","stats":{{"median":1}}}}"#);
-            let (run, _) = only(file(&both, ""));
-            golden::failed_alone(&run.entries, words);
+            golden::failed_alone(&golden::entries(&FORMAT, "p.json", file(&both, "")), words);
         };
         check("null", "it has no `median`");
         check(r#"{"median": NaN}"#, "its `median` is NaN");
@@ -189,11 +173,10 @@ mod tests {
 
     #[test]
     fn what_is_no_report_is_refused() {
-        let check = |output: Output, words: &str| golden::refused(read(&[output]), "p.json", words);
-        check(file("", ""), "lists no benchmark");
-        check(file("{}", ""), "no name at `benchmarks[0]`");
-        check(file("", ", \"benchmarks\": []"), "occurs twice");
-        check(file(&"{\"a\":".repeat(200), ""), "recursion limit");
-        check(Output { name: "p.json".to_owned(), bytes: b"[1]".to_vec() }, "no list `benchmarks`");
+        let check = |text: &str, words: &str| golden::refused(&FORMAT, "p.json", text, words);
+        check(&file("", ""), "lists no benchmark");
+        check(&file("{}", ""), "no name at `benchmarks[0]`");
+        check(&file("", ", \"benchmarks\": []"), "occurs twice");
+        check("[1]", "no list `benchmarks`");
     }
 }

@@ -40,7 +40,7 @@ pub fn named(name: &str) -> Option<&'static Format> {
 
 /// The formats that recognise the outputs: one in the good case.
 pub fn recognise(outputs: &[Output]) -> Vec<&'static Format> {
-    FORMATS.iter().filter(|format| (format.recognises)(outputs)).collect()
+    FORMATS.iter().filter(|format| format.recognises(outputs)).collect()
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
         let mut check = |outputs: &[Output], place: String| match recognise(outputs)[..] {
             [] => {}
             [format] => {
-                golden::survives(outputs, format.read);
+                golden::survives(outputs, format);
                 found.push((place, format.name));
             }
             _ => panic!("{place} is recognised by several formats"),

@@ -1,8 +1,7 @@
 //! Comma-separated tables with a header: every row as wide as it, no line without end, the line of a fault told.
 
-use std::collections::BTreeMap;
-
 use csv::{ReaderBuilder, StringRecord};
+use serde_json::{Number, Value};
 
 use super::outputs::schema;
 use super::{FormatError, MOST_BENCHMARKS, json};
@@ -20,35 +19,11 @@ const MOST_COLUMNS: usize = 1_000;
 const MOST_ROWS: usize = 10 * MOST_BENCHMARKS;
 
 #[derive(Debug)]
-pub(super) struct Table {
-    columns: Vec<String>,
-    places: BTreeMap<String, usize>,
-    rows: Vec<Row>,
-}
-
-#[derive(Debug)]
 pub(super) struct Row {
     /// The line of the file that it begins in, counted from one.
     pub(super) line: u64,
-    record: StringRecord,
-}
-
-impl Table {
-    /// The rows, in the order of the file.
-    pub(super) fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter()
-    }
-
-    /// What stands in a column of that name, without white space around it; nothing where there is no such column or
-    /// the cell is empty.
-    pub(super) fn cell<'a>(&self, row: &'a Row, column: &str) -> Option<&'a str> {
-        row.record.get(*self.places.get(column)?).map(str::trim).filter(|cell| !cell.is_empty())
-    }
-
-    /// The cells of a row, each with the name of its column.
-    pub(super) fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.columns.iter().map(String::as_str).zip(row.record.iter().map(str::trim))
-    }
+    /// The cells that are not empty by their columns, as JSON would have them.
+    pub(super) cells: Value,
 }
 
 /// Whether a line near the beginning begins with `header`.
@@ -57,8 +32,9 @@ pub(super) fn begins(output: &Output, header: &str) -> bool {
     start.split(|byte| *byte == b'\n').any(|line| without_mark(line).starts_with(header.as_bytes()))
 }
 
-/// Reads the table that begins with the line that begins with `header`.
-pub(super) fn read(output: &Output, header: &str) -> Result<Table, FormatError> {
+/// Reads the rows of the table that begins with the line that begins with `header`. In columns other than those of text,
+/// a number becomes one, and so does `true`.
+pub(super) fn rows(output: &Output, header: &str, is_text: impl Fn(&str) -> bool) -> Result<Vec<Row>, FormatError> {
     let text = json::text(output)?;
     let mut skipped = 0;
     let mut start = None;
@@ -75,36 +51,39 @@ pub(super) fn read(output: &Output, header: &str) -> Result<Table, FormatError> 
     }
     let start = start.ok_or_else(|| schema(output, format!("has no header that begins with `{header}`")))?;
     let mut reader = ReaderBuilder::new().flexible(true).has_headers(false).from_reader(&text.as_bytes()[start..]);
-    let mut table = Table { columns: Vec::new(), places: BTreeMap::new(), rows: Vec::new() };
+    let (mut columns, mut rows) = (Vec::new(), Vec::new());
     for record in reader.records() {
         let record = record.map_err(|error| schema(output, format!("is no table: {error}")))?;
         let line = skipped + record.position().map_or(1, |position| position.line());
-        if table.columns.is_empty() {
-            table.set_columns(output, &record)?;
-        } else if table.rows.len() == MOST_ROWS {
+        if columns.is_empty() {
+            columns = header_of(output, &record)?;
+        } else if rows.len() == MOST_ROWS {
             return Err(schema(output, format!("has a row in line {line} beyond the {MOST_ROWS} that are read")));
-        } else if record.len() == table.columns.len() {
-            table.rows.push(Row { line, record });
-        } else {
-            let (cells, columns) = (record.len(), table.columns.len());
+        } else if record.len() != columns.len() {
+            let (cells, columns) = (record.len(), columns.len());
             return Err(schema(output, format!("has {cells} cells in line {line}, its header has {columns}")));
+        } else {
+            let cells = columns.iter().zip(record.iter().map(str::trim)).filter(|(_, cell)| !cell.is_empty());
+            let value = |column: &String, cell: &str| match cell.parse().ok().and_then(Number::from_f64) {
+                _ if is_text(column) => Value::from(cell),
+                Some(number) => Value::Number(number),
+                None if cell == "true" => Value::Bool(true),
+                None => Value::from(cell),
+            };
+            rows.push(Row { line, cells: cells.map(|(column, cell)| (column.clone(), value(column, cell))).collect() });
         }
     }
-    Ok(table)
+    Ok(rows)
 }
 
-impl Table {
-    fn set_columns(&mut self, output: &Output, record: &StringRecord) -> Result<(), FormatError> {
-        if record.len() > MOST_COLUMNS {
-            return Err(schema(output, format!("has {} columns, at most {MOST_COLUMNS} are read", record.len())));
-        }
-        for (place, column) in record.iter().map(str::trim).enumerate() {
-            if self.places.insert(column.to_owned(), place).is_some() {
-                return Err(schema(output, format!("has the column `{}` twice", column.escape_debug())));
-            }
-            self.columns.push(column.to_owned());
-        }
-        Ok(())
+fn header_of(output: &Output, record: &StringRecord) -> Result<Vec<String>, FormatError> {
+    if record.len() > MOST_COLUMNS {
+        return Err(schema(output, format!("has {} columns, at most {MOST_COLUMNS} are read", record.len())));
+    }
+    let columns: Vec<String> = record.iter().map(|column| column.trim().to_owned()).collect();
+    match columns.iter().enumerate().find(|(place, column)| columns[..*place].contains(column)) {
+        Some((_, twice)) => Err(schema(output, format!("has the column `{}` twice", twice.escape_debug()))),
+        None => Ok(columns),
     }
 }
 
@@ -114,25 +93,23 @@ fn without_mark(line: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn table(text: &str) -> Result<Table, String> {
+    fn table(text: &str) -> Result<Vec<Row>, String> {
         let output = Output { name: "t.csv".to_owned(), bytes: text.as_bytes().to_vec() };
-        assert_eq!(begins(&output, "a,b"), read(&output, "a,b").is_ok() || text.contains("a,b"), "{text:?}");
-        read(&output, "a,b").map_err(|error| error.to_string())
+        let read = rows(&output, "a,b", |column| column == "a").map_err(|error| error.to_string());
+        assert_eq!(begins(&output, "a,b"), read.is_ok() || text.contains("a,b"), "{text:?}");
+        read
     }
 
     #[test]
-    fn cells_are_found_by_their_column() {
-        let table = table("\u{feff}a,b\n1,\" x\"\"\ny \"\n,2\r\n").expect("it is a table");
-        let rows: Vec<&Row> = table.rows().collect();
-        let check = |row: usize, line: u64, a: Option<&str>, b: Option<&str>| {
-            assert_eq!((rows[row].line, table.cell(rows[row], "a"), table.cell(rows[row], "b")), (line, a, b));
-        };
-        check(0, 2, Some("1"), Some("x\"\ny"));
-        check(1, 4, None, Some("2"));
-        assert_eq!(table.cell(rows[0], "c"), None);
-        assert_eq!(table.cells(rows[1]).collect::<Vec<_>>(), [("a", ""), ("b", "2")]);
+    fn cells_stand_under_their_columns() {
+        let rows = table("\u{feff}a,b\n1,\" x\"\"\ny \"\n,2\nnan,inf\r\n").expect("it is a table");
+        let rows: Vec<(u64, &Value)> = rows.iter().map(|row| (row.line, &row.cells)).collect();
+        let expected = [json!({"a": "1", "b": "x\"\ny"}), json!({"b": 2.0}), json!({"a": "nan", "b": "inf"})];
+        assert_eq!(rows, [(2, &expected[0]), (4, &expected[1]), (5, &expected[2])]);
     }
 
     #[test]

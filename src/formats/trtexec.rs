@@ -13,30 +13,25 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
+use super::frame::{Format, Read, Recognised, Source};
 use super::{FormatError, json as strict, outputs};
-use crate::Format;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, Imported, Observation};
+use sprag_model::imported::{Entry, Observation};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
 
 pub(crate) const FORMAT: Format = Format {
     name: "trtexec",
     title: "times or the profile of layers that `trtexec` exports",
-    recognises,
-    read,
     files: &[".json"],
+    recognised: Recognised::Any(|output| kind(output).is_some()),
+    read: Read::Each("trtexec", read),
 };
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Times,
     Profile,
-}
-
-/// Whether there is a file of `trtexec` among the outputs.
-fn recognises(outputs: &[Output]) -> bool {
-    outputs.iter().any(|output| kind(output).is_some())
 }
 
 /// Which file it is, by the keys at its start.
@@ -50,23 +45,17 @@ fn kind(output: &Output) -> Option<Kind> {
     }
 }
 
-/// Reads files of either kind, each as a run; of several outputs those that are one.
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
-    let (mut notes, mut runs) = (Vec::new(), Vec::new());
-    for output in outputs {
-        let entries = match kind(output) {
-            Some(Kind::Times) => vec![times(output, &mut notes)?],
-            Some(Kind::Profile) => profile(output, &mut notes)?,
-            None if outputs.len() > 1 => continue,
-            None => {
-                strict::text(output)?;
-                return Err(outputs::schema(output, "is no list with `computeMs` or `averageMs`"));
-            }
-        };
-        let entries = outputs::counted(&output.name, entries)?;
-        runs.push(outputs::run(entries, &[output]));
-    }
-    outputs::imported("trtexec", runs, notes)
+fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
+    let mut notes = Vec::new();
+    let entries = match kind(output) {
+        Some(Kind::Times) => vec![times(output, &mut notes)?],
+        Some(Kind::Profile) => profile(output, &mut notes)?,
+        None => {
+            strict::text(output)?;
+            return Err(outputs::schema(output, "is no list with `computeMs` or `averageMs`"));
+        }
+    };
+    Ok(Source { run: outputs::run(entries, &[output]), notes, ..Source::default() })
 }
 
 /// A call; what else is told of it is of no use here.
@@ -213,28 +202,13 @@ mod tests {
     use crate::golden;
     use sprag_model::imported::EntryStatus;
 
-    fn output(text: &str) -> Output {
-        Output { name: "t.json".to_owned(), bytes: text.as_bytes().to_vec() }
-    }
-
     fn one(text: &str) -> Entry {
-        read(&[output(text)]).expect("it is read").runs.remove(0).entries.remove(0)
-    }
-
-    fn metrics(entry: &Entry) -> Vec<(&str, f64)> {
-        entry.observations.iter().map(|one| (one.metric.name.as_str(), one.value)).collect()
-    }
-
-    #[test]
-    fn the_golden_files_give_the_expected_rows() {
-        let imported = read(&golden::samples("trtexec")).expect("it is fine");
-        assert_eq!(imported.runs.iter().map(|run| run.entries.len()).collect::<Vec<_>>(), [4, 1]);
-        assert_eq!(imported.runs[0].entries[0].observations[0].n, 20);
+        golden::entries(&FORMAT, "t.json", text).remove(0)
     }
 
     #[test]
     fn keys_of_other_versions_are_read() {
-        let check = |text: &str, expected: &[(&str, f64)]| assert_eq!(metrics(&one(text)), expected);
+        let check = |text: &str, expected: &[(&str, f64)]| assert_eq!(golden::values(&one(text)), expected);
         check(
             r#"[{"startInMs":0,"endInMs":1,"computeMs":2,"outMs":1,"latencyMs":4,"endToEndMs":5}]"#,
             &[("gpu_compute", 0.002), ("latency", 0.004)],
@@ -247,8 +221,8 @@ mod tests {
         check(r#"[{"count":2},{"name":"l","timeMs":4,"averageMs":2,"percentage":100}]"#, &[("layer_time", 0.002)]);
         check(r#"[{"name":"l","timeMs":4,"averageMs":2,"medianMs":1,"percentage":100}]"#, &[("layer_time", 0.001)]);
         let late = r#"[{"startEnqMs":123456,"endEnqMs":123456,"computeMs":2}]"#;
-        assert_eq!(metrics(&one(late)), [("gpu_compute", 0.002)]);
-        assert!(read(&[output(late)]).expect("it is read").notes[0].contains("without `enqueue`"));
+        check(late, &[("gpu_compute", 0.002)]);
+        assert!(golden::read(&FORMAT, "t.json", late).notes[0].contains("without `enqueue`"));
     }
 
     #[test]
@@ -258,7 +232,7 @@ mod tests {
                 "[\n  {{ \"count\" : 2 }}\n, {{ \"name\" : \"{name}\", \"timeMs\" : 4, \"averageMs\" : 2, \
                  \"percentage\" : 50 }}\n, {{ \"name\" : \"b\", \"timeMs\" : 4, \"averageMs\" : 2, \"percentage\" : 50 }}\n]"
             );
-            let imported = read(&[output(&text)]).expect("it can be mended");
+            let imported = golden::read(&FORMAT, "t.json", text);
             assert_eq!((imported.runs[0].entries[0].series.as_str(), imported.notes.len()), (name, 1));
             assert_eq!(imported.runs[0].entries[1].series, "b");
         };
@@ -285,8 +259,7 @@ mod tests {
 
     #[test]
     fn what_is_no_file_of_trtexec_is_refused() {
-        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "t.json", words);
-        check("", "is empty");
+        let check = |text: &str, words: &str| golden::refused(&FORMAT, "t.json", text, words);
         check("[]", "no list with `computeMs` or `averageMs`");
         check(r#"{"computeMs":1}"#, "no list with");
         check(r#"[{"computeMs":1},{"latencyMs":1}]"#, "no `computeMs` of call 2");

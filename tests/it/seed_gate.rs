@@ -75,7 +75,7 @@ fn files_of_two_kinds_are_not_mixed() {
     sandbox.write("base.json", spec);
     sandbox.sprag(&CHECK).expect(2).says(&["cannot hold", "no `value_ms` of `a_ms`"]);
     sandbox.write("base.json", "{");
-    sandbox.sprag(&CHECK).expect(2).says(&["base.json", "is not JSON", "at byte 1"]);
+    sandbox.sprag(&CHECK).expect(2).says(&["base.json", "is not JSON", "at line 1 column 1"]);
     sandbox.sprag(&["check", "--run", "absent.json", "--baseline", "base.json"]).expect(2).says(&["cannot read"]);
     assert!(!sandbox.project.join("x.json").exists());
 }

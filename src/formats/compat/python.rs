@@ -1,6 +1,6 @@
-//! Python's words: for bytes that are no text, for a text that is no JSON, for texts and numbers that it shows.
+//! Python's words for bytes that are no text, and for texts and numbers that it shows.
 
-use super::json::{JsonError, JsonFault};
+use sprag_base::json::float_text;
 
 /// The text of bytes, or how Python says that they are none.
 pub(super) fn decode(bytes: &[u8]) -> Result<&str, String> {
@@ -19,30 +19,6 @@ pub(super) fn decode(bytes: &[u8]) -> Result<&str, String> {
         };
         format!("'utf-8' codec can't decode {place}: {reason}")
     })
-}
-
-/// What Python says of a text that is no JSON.
-pub(super) fn json_error(text: &str, error: &JsonError) -> String {
-    let reason = match error.fault {
-        JsonFault::More => "Extra data",
-        JsonFault::NoValue | JsonFault::Ends if text.starts_with('\u{feff}') => {
-            "Unexpected UTF-8 BOM (decode using utf-8-sig)"
-        }
-        JsonFault::NoValue | JsonFault::Ends => "Expecting value",
-        JsonFault::List | JsonFault::Object => "Expecting ',' delimiter",
-        JsonFault::NoName => "Expecting property name enclosed in double quotes",
-        JsonFault::NoColon => "Expecting ':' delimiter",
-        JsonFault::Unterminated => "Unterminated string starting at",
-        JsonFault::Control => "Invalid control character at",
-        JsonFault::Escape => "Invalid \\escape",
-        JsonFault::Unicode => "Invalid \\uXXXX escape",
-        // Python reads both.
-        JsonFault::Half | JsonFault::Deep => return error.to_string(),
-    };
-    let before = &text[..error.offset];
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    format!("{reason}: line {line} column {column} (char {})", before.chars().count())
 }
 
 /// A text as Python shows it in a list: in quotes, with escapes for what cannot be seen.
@@ -73,6 +49,11 @@ fn is_printable(c: char) -> bool {
     pair.escape_debug().eq(pair.chars())
 }
 
+/// A number in as many digits as it needs.
+pub(super) fn number(value: f64) -> String {
+    if value.is_finite() { float_text(value) } else { fixed(value, 0) }
+}
+
 /// A number with so many decimals.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_nan() { "nan".to_owned() } else { format!("{value:.decimals$}") }
@@ -81,7 +62,6 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::json::Json;
 
     /// What CPython 3.11 says.
     #[test]
@@ -100,33 +80,6 @@ mod tests {
         check(b"\xf5\x80", "byte 0xf5 in position 0: invalid start byte");
         check(b"\xf0\x9f\x98", "bytes in position 0-2: unexpected end of data");
         assert_eq!(decode("é".as_bytes()), Ok("é"));
-    }
-
-    /// What CPython 3.11 says.
-    #[test]
-    fn texts_that_are_no_json() {
-        let check = |text: &str, expected: &str| {
-            assert_eq!(json_error(text, &Json::parse(text).expect_err("it is no JSON")), expected, "{text}");
-        };
-        check("", "Expecting value: line 1 column 1 (char 0)");
-        check("\u{feff}[1]", "Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)");
-        check("[1,]", "Expecting value: line 1 column 4 (char 3)");
-        check("{\"a\": 1,}", "Expecting property name enclosed in double quotes: line 1 column 9 (char 8)");
-        check("{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)");
-        check("{\"a\" 1}", "Expecting ':' delimiter: line 1 column 6 (char 5)");
-        check("{\"a\": 1 \"b\"}", "Expecting ',' delimiter: line 1 column 9 (char 8)");
-        check("[1,2", "Expecting ',' delimiter: line 1 column 5 (char 4)");
-        check("[1.]", "Expecting ',' delimiter: line 1 column 3 (char 2)");
-        check("01", "Extra data: line 1 column 2 (char 1)");
-        check("[-]", "Expecting value: line 1 column 2 (char 1)");
-        check("\"ab", "Unterminated string starting at: line 1 column 1 (char 0)");
-        check("[\"a\\", "Unterminated string starting at: line 1 column 2 (char 1)");
-        check("[\"a\u{1}b\"]", "Invalid control character at: line 1 column 4 (char 3)");
-        check("{\"k\\q\": 1}", "Invalid \\escape: line 1 column 4 (char 3)");
-        check("[\"\\u1234", "Invalid \\uXXXX escape: line 1 column 4 (char 3)");
-        check("[\"\\uD800\\u12\"]", "Invalid \\uXXXX escape: line 1 column 10 (char 9)");
-        check("[\"é\",]", "Expecting value: line 1 column 6 (char 5)");
-        check("\n\n  [1,\n x]", "Expecting value: line 4 column 2 (char 9)");
     }
 
     /// What CPython 3.11 shows.

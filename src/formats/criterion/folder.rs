@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::Format;
+use crate::frame::{Format, Read, Recognised};
 use crate::outputs::unique;
 use crate::{FormatError, MOST_BENCHMARKS, outputs, quantity};
 use sprag_model::benchmark::Benchmark;
@@ -24,9 +24,9 @@ use sprag_model::metric::{LARGEST, Metric};
 pub(crate) const FORMAT: Format = Format {
     name: "criterion",
     title: "the folder that a bench of Criterion leaves",
-    recognises,
-    read: import,
     files: &["/new/benchmark.json", "/new/sample.json", "/new/estimates.json"],
+    recognised: Recognised::Folder(recognises),
+    read: Read::Together(import),
 };
 
 /// The files of a folder of results that are read.
@@ -37,7 +37,7 @@ const PARAMETER: &str = "parameter";
 
 /// Reads the files of a folder of results, named relative to it, as the benchmarks of a suite.
 pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatError> {
-    let folders = folders(outputs)?;
+    let folders = folders(outputs.iter())?;
     let read = |(place, (folder, files)): (usize, (&&str, &Files<'_>))| {
         benchmark(suite, files).unwrap_or_else(|reason| Reported::failed(suite, folder, place + 1, reason))
     };
@@ -48,8 +48,8 @@ pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatErro
 type Files<'a> = BTreeMap<&'a str, &'a [u8]>;
 
 /// The benchmarks of a folder of results: their folders, each with its files.
-fn folders(outputs: &[Output]) -> Result<BTreeMap<&str, Files<'_>>, FormatError> {
-    let mut folders: BTreeMap<&str, Files<'_>> = BTreeMap::new();
+fn folders<'a>(outputs: impl Iterator<Item = &'a Output>) -> Result<BTreeMap<&'a str, Files<'a>>, FormatError> {
+    let mut folders: BTreeMap<&str, Files<'a>> = BTreeMap::new();
     for output in outputs {
         if let Some((folder, file)) = folder_and_file(output) {
             folders.entry(folder).or_default().insert(file, &output.bytes);
@@ -128,24 +128,19 @@ fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
 
 /// The throughputs that a bench declares, such as `{"Elements": 32}`; a kind that is not known is left alone.
 fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
-    let count = |value: &Value| value.as_f64().filter(|count| (1.0..=LARGEST).contains(count));
     let Some(kinds) = throughput.and_then(Value::as_object) else { return Vec::new() };
-    let mut work = Vec::new();
-    for (kind, value) in kinds {
-        match (kind.as_str(), value) {
-            ("Elements", value) => work.extend(count(value).map(|count| ("elements_per_s".to_owned(), count))),
-            ("Bytes" | "BytesDecimal", value) => {
-                work.extend(count(value).map(|count| ("bytes_per_s".to_owned(), count)))
-            }
-            ("Bits", value) => work.extend(count(value).map(|count| ("bits_per_s".to_owned(), count))),
-            ("ElementsAndBytes", Value::Object(both)) => {
-                let named = [("elements", "elements_per_s"), ("bytes", "bytes_per_s")];
-                work.extend(named.iter().filter_map(|(key, name)| Some(((*name).to_owned(), count(both.get(*key)?)?))));
-            }
-            _ => {}
-        }
-    }
-    work
+    // `ElementsAndBytes` holds an object of both.
+    let both = kinds.get("ElementsAndBytes").and_then(Value::as_object).into_iter().flatten();
+    let rate = |(kind, count): (&String, &Value)| {
+        let name = match kind.as_str() {
+            "Elements" | "elements" => "elements_per_s",
+            "Bytes" | "BytesDecimal" | "bytes" => "bytes_per_s",
+            "Bits" => "bits_per_s",
+            _ => return None,
+        };
+        Some((name.to_owned(), count.as_f64().filter(|count| (1.0..=LARGEST).contains(count))?))
+    };
+    kinds.iter().chain(both).filter_map(rate).collect()
 }
 
 /// Whether these are files of a folder of Criterion.
@@ -154,13 +149,13 @@ fn recognises(outputs: &[Output]) -> bool {
     has("/new/benchmark.json") && has("/new/sample.json")
 }
 
-fn import(outputs: &[Output]) -> Result<Imported, FormatError> {
-    let folders = folders(outputs)?;
+fn import(outputs: &[&Output]) -> Result<Imported, FormatError> {
+    let folders = folders(outputs.iter().copied())?;
     let read = |(folder, files): (&&str, &Files<'_>)| {
         imported_benchmark(files).unwrap_or_else(|reason| outputs::entry(folder, Err(reason)))
     };
     let entries = outputs::unique_entries(folders.iter().map(read).collect());
-    let used: Vec<&Output> = outputs.iter().filter(|output| folder_and_file(output).is_some()).collect();
+    let used: Vec<&Output> = outputs.iter().copied().filter(|output| folder_and_file(output).is_some()).collect();
     outputs::imported("criterion", vec![outputs::run(entries, &used)], Vec::new())
 }
 
@@ -189,13 +184,11 @@ fn imported_benchmark(files: &Files<'_>) -> Result<Entry, String> {
     let mut entry = outputs::entry(&series, found);
     entry.name = identity.name();
     entry.params.extend(parameter.map(|value| (PARAMETER.to_owned(), value.to_owned())));
-    if let Ok(estimates) = json::<Estimates>(files, "estimates.json") {
-        let typical = quantity::to_base(estimates.slope.unwrap_or(estimates.mean).point_estimate, 1e-9);
-        entry.extras.insert("typical".to_owned(), serde_json::json!(typical));
-        entry.extras.insert(
-            "median_estimate".to_owned(),
-            serde_json::json!(quantity::to_base(estimates.median.point_estimate, 1e-9)),
-        );
+    if let Ok(Estimates { mean, median, slope }) = json::<Estimates>(files, "estimates.json") {
+        for (name, estimate) in [("typical", slope.unwrap_or(mean)), ("median_estimate", median)] {
+            let seconds = quantity::to_base(estimate.point_estimate, 1e-9);
+            entry.extras.insert(name.to_owned(), Value::from(seconds));
+        }
     }
     if let Some(throughput) = identity.throughput.filter(Value::is_object) {
         entry.extras.insert("throughput".to_owned(), throughput);
@@ -216,80 +209,44 @@ fn with_work(time: Observation, throughput: Option<&Value>) -> Vec<Observation> 
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::{Path, PathBuf};
-
     use super::*;
-    use crate::golden;
-    use sprag_base::stats::describe;
-    use sprag_model::imported::EntryStatus;
-
-    fn output(name: &str, text: &str) -> Output {
-        Output { name: name.to_owned(), bytes: text.as_bytes().to_vec() }
-    }
+    use crate::golden::{self, output};
 
     const NAMED: &str = r#"{"group_id":"g","function_id":"f","value_str":null,"throughput":null,"full_id":"g/f"}"#;
     const SAMPLED: &str = r#"{"sampling_mode":"Flat","iters":[2.0,4.0,5.0],"times":[20.0,44.0,500.0]}"#;
 
-    fn one(benchmark: &str, sample: &str) -> Reported {
-        let outputs = [output("g/f/new/benchmark.json", benchmark), output("g/f/new/sample.json", sample)];
-        let reported = read("crate", &outputs).expect("there is a benchmark");
+    fn folder(name: &str, benchmark: &str, sample: &str) -> [Output; 2] {
+        let file = |file: &str, text: &str| output(&format!("{name}/new/{file}.json"), text);
+        [file("benchmark", benchmark), file("sample", sample)]
+    }
+
+    fn one(benchmark: &str) -> Reported {
+        let mut reported = read("crate", &folder("g/f", benchmark, SAMPLED)).expect("there is a benchmark");
         assert_eq!(reported.len(), 1);
-        reported.into_iter().next().expect("there is one")
+        reported.remove(0)
     }
 
-    /// Every file below a folder, named relative to it.
-    fn tree(root: &Path) -> Vec<Output> {
-        let (mut folders, mut outputs): (Vec<PathBuf>, Vec<Output>) = (vec![root.to_owned()], Vec::new());
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).expect("the folder can be listed") {
-                let path = entry.expect("the folder can be listed").path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else {
-                    let name = path.strip_prefix(root).expect("it lies below").to_string_lossy().into_owned();
-                    outputs.push(Output { name, bytes: fs::read(path).expect("it can be read") });
-                }
-            }
-        }
-        outputs
-    }
-
+    /// The conformance run compares what is imported with the expected rows.
     #[test]
-    fn the_golden_folder_gives_the_expected_rows() {
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/formats/criterion");
-        let expected = fs::read(golden.join("expected.json")).expect("it is there");
-        let expected: Vec<Value> = serde_json::from_slice(&expected).expect("it is JSON");
-        let reported = read("crate", &tree(&golden.join("criterion"))).expect("there are benchmarks");
-        assert_eq!(reported.len(), expected.len());
-        for (reported, row) in reported.iter().zip(&expected) {
-            let parameter =
-                reported.benchmark.params.get(PARAMETER).map(|value| format!("/{value}")).unwrap_or_default();
-            assert_eq!(format!("{}{parameter}", reported.benchmark.name), row["series"]);
+    fn the_golden_folder_reads_alike_for_a_suite_and_to_import() {
+        let outputs = golden::samples("criterion");
+        let run = &FORMAT.read(&outputs).expect("it is fine").runs[0];
+        let reported = read("crate", &outputs).expect("it is fine");
+        assert_eq!(reported.len(), run.entries.len());
+        for (entry, reported) in run.entries.iter().zip(&reported) {
+            assert_eq!((&entry.name, &entry.params), (&reported.benchmark.name, &reported.benchmark.params));
             let [time] = &reported.result.as_ref().expect("it is fine")[..] else { panic!("one metric") };
-            assert_eq!(
-                (time.metric.clone(), time.samples.len() as u64),
-                (Metric::time(), row["n"].as_u64().expect("a count"))
-            );
-            let close = |value: Option<f64>, key: &str| {
-                let (value, wanted) = (value.expect("there are samples"), row[key].as_f64().expect("a number"));
-                assert!((value / wanted - 1.0).abs() < 1e-12, "{key}: {value} for {wanted}");
-            };
-            close(describe::median(&time.samples), "value");
-            close(describe::median(&time.samples), "p50");
-            close(describe::quantile(&time.samples, 0.95), "p95");
-            close(time.samples.iter().copied().reduce(f64::min), "min");
-            let elements = row["throughput"]["Elements"].as_f64();
-            assert_eq!(reported.work.first().map(|(_, count)| *count), elements);
+            assert_eq!((&entry.observations[0].metric, &entry.observations[0].samples), (&time.metric, &time.samples));
         }
+        let [time, rate] = &run.entries[0].observations[..] else { panic!("two metrics") };
+        assert_eq!((rate.metric.name.as_str(), rate.n, rate.value), ("elements_per_s", 20, 32.0 / time.value));
+        assert_eq!(reported[0].work, [("elements_per_s".to_owned(), 32.0)]);
     }
 
     #[test]
     fn a_benchmark_is_called_after_group_function_and_parameter() {
         let check = |group: &str, function: &str, value: &str, id: &str| {
-            let text =
-                format!(r#"{{"group_id":"{group}","function_id":{function},"value_str":{value},"throughput":null}}"#);
-            let reported = one(&text, SAMPLED);
+            let reported = one(&format!(r#"{{"group_id":"{group}","function_id":{function},"value_str":{value}}}"#));
             assert_eq!((reported.benchmark.id().as_str(), reported.result.is_ok()), (id, true));
         };
         check("sort", "null", "null", "crate/sort @default");
@@ -300,21 +257,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_time_over_calls() {
-        let reported = one(NAMED, SAMPLED);
-        let samples = &reported.result.expect("it is fine")[0].samples;
+    fn a_sample_is_time_over_calls_and_work_follows_from_the_declared_throughput() {
+        let samples = &one(NAMED).result.expect("it is fine")[0].samples;
         assert_eq!(samples.iter().map(|seconds| (seconds * 1e10).round()).collect::<Vec<_>>(), [100.0, 110.0, 1000.0]);
-    }
-
-    #[test]
-    fn work_follows_from_the_declared_throughput() {
         let check = |throughput: &str, expected: &[(&str, f64)]| {
-            let work =
-                one(&NAMED.replace("\"throughput\":null", &format!("\"throughput\":{throughput}")), SAMPLED).work;
+            let work = one(&NAMED.replace("\"throughput\":null", &format!("\"throughput\":{throughput}"))).work;
             assert_eq!(work.iter().map(|(name, count)| (name.as_str(), *count)).collect::<Vec<_>>(), expected);
         };
         check("null", &[]);
-        check(r#"{"Elements":32}"#, &[("elements_per_s", 32.0)]);
         check(r#"{"BytesDecimal":10}"#, &[("bytes_per_s", 10.0)]);
         check(r#"{"ElementsAndBytes":{"elements":3,"bytes":12}}"#, &[("elements_per_s", 3.0), ("bytes_per_s", 12.0)]);
         check(r#"{"Elements":0}"#, &[]);
@@ -324,93 +274,41 @@ mod tests {
     #[test]
     fn a_benchmark_at_fault_fails_alone() {
         let check = |benchmark: &str, sample: &str, words: &str| {
-            let outputs = [
-                output("bad/new/benchmark.json", benchmark),
-                output("bad/new/sample.json", sample),
-                output("g/f/new/benchmark.json", NAMED),
-                output("g/f/new/sample.json", SAMPLED),
-            ];
+            let outputs = [folder("bad", benchmark, sample), folder("g/f", NAMED, SAMPLED)].concat();
+            golden::failed_alone(&FORMAT.read(&outputs).expect("there are benchmarks").runs[0].entries, words);
             let reported = read("crate", &outputs).expect("there are benchmarks");
-            let reason = reported[0].result.as_ref().expect_err("it is at fault");
-            assert!(reason.contains(words), "{reason}");
-            assert!(reported.len() == 2 && reported[1].result.is_ok(), "the other stands");
+            assert!(reported[0].result.as_ref().is_err_and(|reason| reason.contains(words)), "{reported:?}");
+            assert!(reported.len() == 2 && reported[1].result.is_ok(), "the other one is read");
         };
-        let named = NAMED.replace("\"g\"", "\"bad\"");
+        let named = NAMED.replace("\"g\"", "\"bad\"").replace("\"g/f\"", "\"bad/f\"");
         check("{", SAMPLED, "`new/benchmark.json` cannot be read");
         check(&named, "[]", "`new/sample.json` cannot be read");
         check(&named, r#"{"iters":[1],"times":[]}"#, "has 0 times of 1 samples");
         check(&named, r#"{"iters":[],"times":[]}"#, "has 0 times of 0 samples");
         check(&named, r#"{"iters":[0],"times":[1]}"#, "a sample is inf, which is no number");
         check(&named, r#"{"iters":[1],"times":[-1]}"#, "more than zero is needed");
-        check(&named.replace("bad", &"x".repeat(200)), "{}", "cannot be read");
     }
 
     #[test]
     fn a_missing_file_or_a_shared_name_is_told() {
-        let lone = read("crate", &[output("g/f/new/benchmark.json", NAMED)]).expect("there is a benchmark");
+        let [named, sampled] = folder("g/f", NAMED, SAMPLED);
+        let lone = read("crate", &[named]).expect("there is a benchmark");
         assert_eq!(lone[0].result, Err("this run of the bench wrote no `new/sample.json` for it".to_owned()));
-        let nameless = read("crate", &[output("g/f/new/sample.json", SAMPLED)]).expect("there is a benchmark");
-        assert_eq!(nameless[0].benchmark.id(), "crate/g/f @default");
-        assert!(nameless[0].result.is_err());
-        let twice: Vec<Output> = ["a", "b"]
-            .iter()
-            .flat_map(|folder| {
-                [
-                    output(&format!("{folder}/new/benchmark.json"), NAMED),
-                    output(&format!("{folder}/new/sample.json"), SAMPLED),
-                ]
-            })
-            .collect();
+        let nameless = read("crate", &[sampled]).expect("there is a benchmark");
+        assert_eq!((nameless[0].benchmark.id().as_str(), nameless[0].result.is_err()), ("crate/g/f @default", true));
+        let twice = ["a", "b"].map(|name| folder(name, NAMED, SAMPLED)).concat();
         let reported = read("crate", &twice).expect("there is a benchmark");
         assert!(reported.len() == 1 && reported[0].result.is_err(), "{reported:?}");
         assert!(matches!(read("crate", &[]), Err(FormatError::Nothing(_))));
-    }
-
-    const TWO_SAMPLES: &str = r#"{"iters":[2.0,4.0],"times":[20.0,44.0]}"#;
-
-    #[test]
-    fn the_golden_folder_is_imported() {
-        let run = &import(&golden::samples("criterion")).expect("it is fine").runs[0];
-        assert_eq!(run.entries.len(), 3);
-        let first = &run.entries[0];
-        assert_eq!((first.name.as_str(), first.params["parameter"].as_str()), ("tile_pack/cpu_ref", "kmax32"));
-        let rate = &first.observations[1];
-        assert_eq!((rate.metric.name.as_str(), rate.n), ("elements_per_s", 20));
-        assert_eq!(rate.value, 32.0 / first.observations[0].value);
+        assert!(matches!(FORMAT.read(&[output("a.json", "{}")]), Err(FormatError::Nothing(_))));
     }
 
     #[test]
     fn an_older_folder_without_estimates_is_read() {
         let named = r#"{"group_id":"g","function_id":"f","value_str":"8","throughput":{"Bytes":4}}"#;
-        let outputs = [output("g/f/8/new/benchmark.json", named), output("g/f/8/new/sample.json", TWO_SAMPLES)];
-        let imported = import(&outputs).expect("it is fine");
+        let imported = FORMAT.read(&folder("g/f/8", named, SAMPLED)).expect("it is fine");
         let [entry] = &imported.runs[0].entries[..] else { panic!("one entry") };
         assert_eq!((entry.series.as_str(), entry.name.as_str()), ("g/f/8", "g/f"));
-        assert_eq!(entry.params.get("parameter").map(String::as_str), Some("8"));
         assert_eq!(entry.extras.keys().collect::<Vec<_>>(), ["throughput"]);
-        assert_eq!(entry.observations[1].metric.name, "bytes_per_s");
-    }
-
-    #[test]
-    fn an_imported_benchmark_at_fault_fails_alone() {
-        let named = |id: &str| format!(r#"{{"group_id":"{id}","full_id":"{id}"}}"#);
-        let check = |benchmark: &str, sample: &str, series: &str, words: &str| {
-            let outputs = [
-                output("bad/new/benchmark.json", benchmark),
-                output("bad/new/sample.json", sample),
-                output("fine/new/benchmark.json", &named("fine")),
-                output("fine/new/sample.json", TWO_SAMPLES),
-            ];
-            let run = import(&outputs).expect("there are benchmarks").runs.remove(0);
-            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("it has failed") };
-            assert!(reason.contains(words), "{reason}");
-            assert_eq!((run.entries[0].series.as_str(), run.entries[0].observations.len()), (series, 0));
-            assert!(run.entries.len() == 1 || run.entries[1].status == EntryStatus::Ok);
-        };
-        check("{", TWO_SAMPLES, "bad", "cannot be read");
-        check(&named("x"), r#"{"iters":[1],"times":[NaN]}"#, "x", "cannot be read");
-        check(&named("x"), r#"{"iters":[1],"times":[0]}"#, "x", "more than zero is needed");
-        check(&named("fine"), TWO_SAMPLES, "fine", "is reported more than once");
-        assert!(matches!(import(&[output("a.json", "{}")]), Err(FormatError::Nothing(_))));
     }
 }

@@ -7,22 +7,22 @@
 
 use serde_json::{Value, json};
 
-use crate::Format;
+use crate::frame::{Format, Read, Recognised, Source};
 use crate::{FormatError, console, outputs};
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, Imported, Observation};
+use sprag_model::imported::{Entry, Observation};
 use sprag_model::metric::Metric;
 
-pub(crate) const FORMAT: Format =
-    Format { name: "criterion-text", title: "what a bench of Criterion prints", recognises, read, files: &[".txt"] };
+pub const FORMAT: Format = Format {
+    name: "criterion-text",
+    title: "what a bench of Criterion prints",
+    files: &[".txt"],
+    recognised: Recognised::Each(is_text),
+    read: Read::Each("criterion", read),
+};
 
 /// The longest name that stands on the line of its estimate, in bytes.
 const SHORT_NAME: usize = 23;
-
-/// Whether each of the outputs is a text of Criterion.
-pub fn recognises(outputs: &[Output]) -> bool {
-    !outputs.is_empty() && outputs.iter().all(is_text)
-}
 
 /// Whether some line has an estimate. What other formats begin with is none.
 fn is_text(output: &Output) -> bool {
@@ -34,15 +34,10 @@ fn is_text(output: &Output) -> bool {
             .any(|line| bracketed(&console::plain(line), "time:").and_then(|(_, it)| three_times(it)).is_some())
 }
 
-/// Reads a text; of several, each as a run.
-pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     let mut notes = Vec::new();
-    let mut runs = Vec::new();
-    for output in outputs {
-        let entries = entries(output, &mut notes)?;
-        runs.push(outputs::run(entries, &[output]));
-    }
-    outputs::imported("criterion", runs, notes)
+    let run = outputs::run(entries(output, &mut notes)?, &[output]);
+    Ok(Source { run, notes, ..Source::default() })
 }
 
 /// The benchmarks of a text. Where a name comes twice the last counts.
@@ -181,9 +176,7 @@ fn changed(entry: Option<&mut Entry>, content: &str) {
 
 /// Notes how many samples stand behind an estimate.
 fn counted(entry: &mut Entry, samples: u64) {
-    for observation in &mut entry.observations {
-        observation.n = samples;
-    }
+    entry.observations.iter_mut().for_each(|observation| observation.n = samples);
 }
 
 fn count_between(line: &str, before: &str, after: &str) -> Option<u64> {
@@ -196,34 +189,26 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    fn text(text: &str) -> Output {
-        Output { name: "console.txt".to_owned(), bytes: text.as_bytes().to_vec() }
-    }
-
     fn entries_of(lines: &str) -> Vec<Entry> {
-        read(&[text(lines)]).expect("there is an estimate").runs.remove(0).entries
+        golden::entries(&FORMAT, "console.txt", lines)
     }
 
     #[test]
     fn the_golden_text_is_read() {
-        let outputs = golden::samples("criterion");
-        let console = outputs.iter().find(|output| output.name == "console.txt").expect("it is there");
-        let run = read(std::slice::from_ref(console)).expect("it is fine").runs.remove(0);
-        let told: Vec<_> = run.entries.iter().map(|one| (one.series.as_str(), one.observations[0].value)).collect();
+        let run = FORMAT.read(&[golden::sample("criterion", "console.txt")]).expect("it is fine").runs.remove(0);
         let expected = [
             ("tile_pack/cpu_ref/kmax8", 6.9715e-6),
             ("tile_pack/cpu_ref/kmax32", 25.229e-6),
             ("tilessm_scan", 1.1699e-6),
         ];
-        for ((series, value), (wanted, time)) in told.iter().zip(expected) {
-            assert!(*series == wanted && (value / time - 1.0_f64).abs() < 1e-12, "{series} {value}");
+        for (entry, (series, time)) in run.entries.iter().zip(expected) {
+            assert_eq!((entry.series.as_str(), entry.observations[0].value), (series, time));
         }
-        let first = &run.entries[0];
-        assert_eq!((first.observations[0].n, first.observations[1].n), (20, 20));
-        assert_eq!(first.observations[1].metric.name, "elements_per_s");
-        assert_eq!([0, 1].map(|place| first.observations[place].source_unit.as_str()), ["µs", "Melem/s"]);
-        assert!((first.observations[1].value / 1.1475e6 - 1.0).abs() < 1e-12);
-        assert!(first.extras["low"].as_f64().is_some_and(|low| (low / 6.0799e-6 - 1.0).abs() < 1e-12));
+        let [time, rate] = &run.entries[0].observations[..] else { panic!("two metrics") };
+        assert_eq!((time.n, rate.n, rate.metric.name.as_str()), (20, 20, "elements_per_s"));
+        assert_eq!((time.source_unit.as_str(), rate.source_unit.as_str()), ("µs", "Melem/s"));
+        assert!((rate.value / 1.1475e6 - 1.0).abs() < 1e-12);
+        assert_eq!(run.entries[0].extras["low"], json!(6.0799e-6));
     }
 
     #[test]
@@ -267,20 +252,8 @@ mod tests {
         check("a time: [1 s 1.2.3 s 3 s]", "its `time` is NaN");
         check("a time: [-1 s 2 s 3 s]", "its `lower bound` is -1 s");
         check("a time: [1 s 2 s 1e400 s]", "its `upper bound` is inf");
-        let imported = read(&[text("a time: [1 s 2 s 3 s]\na time: [1 s 2 s]")]).expect("it is fine");
+        let imported = golden::read(&FORMAT, "console.txt", "a time: [1 s 2 s 3 s]\na time: [1 s 2 s]");
         assert_eq!(imported.notes, ["console.txt line 2: `time:` is followed by no estimate"]);
-    }
-
-    #[test]
-    fn what_is_no_text_of_criterion_is_refused() {
-        let check = |bytes: &[u8], words: &str| {
-            let output = Output { name: "c.txt".to_owned(), bytes: bytes.to_vec() };
-            let error = read(&[output]).expect_err("it is refused").to_string();
-            assert!(error.contains("c.txt") && error.contains(words), "{error}");
-        };
-        check(b"nothing here", "lists no benchmark");
-        check(b"a time: [1 s 2 s 3 s]\n\xff", "not UTF-8 at byte 22");
-        check("x".repeat(2 << 20).as_bytes(), "has a line 1 of more than");
-        golden::survives(&[text("a time: [1 s 2 s 3 s]\n thrpt: [1 B/s 2 B/s 3 B/s]\nb time: [1 s 2 s 3 s]")], read);
+        golden::refused(&FORMAT, "c.txt", "nothing here", "lists no benchmark");
     }
 }

@@ -17,8 +17,9 @@ use crate::process::WorkerCommand;
 use crate::suite::observer::Observer;
 use sprag_formats::compat::apex_x::gpu_launches::{Chosen, TimedOperation};
 use sprag_formats::compat::apex_x::gpu_report::{
-    self, Backend, Benchmarks, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
+    self, Backend, Benchmarks, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
 };
+use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_model::autotune::Snapshot;
 use sprag_model::run::{Run, RunStatus};
 
@@ -169,21 +170,22 @@ fn assembled(
 ) -> GpuReport {
     let capability = device.as_ref().ok().and_then(capability_of);
     let effective = options.settings.dtype.effective(capability);
-    let text = |reason: Option<&str>| reason.map(str::to_owned);
     GpuReport {
         timestamp: Utc::now(),
         environment: Environment {
             platform: platform(&run.environment.facts),
-            device: device.map_err(|error| seed_word(&error).to_owned()).map(|device| Device {
-                count: device.count,
-                name: device.name,
-                compute_capability: Some(device.compute_capability),
-                can_compile: probe::nvrtc().is_ok(),
-            }),
+            caps: RuntimeCaps {
+                has_runtime: device.is_ok() && probe::nvrtc().is_ok(),
+                cuda: device.map_err(|error| seed_word(&error).to_owned()).map(|device| CudaDevice {
+                    count: device.count,
+                    name: device.name,
+                    compute_capability: device.compute_capability,
+                }),
+                fp8: fp8_unavailable(capability).map_or(Fp8::Available, |reason| Fp8::Unavailable(reason.to_owned())),
+            },
             requested_dtype: options.settings.dtype.word().to_owned(),
             effective_dtype: effective.word().to_owned(),
-            fp8_fallback_reason: text(effective.fallback_reason),
-            fp8_unavailable: text(fp8_unavailable(capability)),
+            fp8_fallback_reason: effective.fallback_reason.map(str::to_owned),
         },
         config: options.config(),
         outcome,

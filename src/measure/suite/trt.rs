@@ -19,7 +19,7 @@ use crate::tensorrt::engine::{self, EngineFile};
 use crate::tensorrt::reason::{Reason, ReasonCode};
 use crate::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult};
 use crate::{environment, gpu, tensorrt};
-use sprag_formats::compat::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
+use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_formats::compat::apex_x::trt_report::{
     CaseMetrics, CaseOutcome, SweepCase, SweepConfig, SweepOutcome, SweepReport,
 };
@@ -191,11 +191,8 @@ fn reported(case: &NumberedCase, outcome: CaseOutcome) -> SweepCase {
 
 fn report(plan: &TrtSuite, run: &Run, device: Option<DeviceInfo>, outcome: SweepOutcome) -> SweepReport {
     let cuda = device.ok_or_else(|| ReasonCode::CudaUnavailable.word().to_owned());
-    let cuda = cuda.map(|one| CudaDevice {
-        count: one.count,
-        name: one.name,
-        compute_capability: Some(one.compute_capability),
-    });
+    let cuda =
+        cuda.map(|one| CudaDevice { count: one.count, name: one.name, compute_capability: one.compute_capability });
     SweepReport {
         timestamp: chrono::Utc::now(),
         platform: platform(&run.environment.facts),

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use chrono::SecondsFormat;
+use serde_json::{Map, Value};
 
 use super::outcome::gate_of_files;
 use super::reports;
@@ -17,11 +18,8 @@ use crate::error::Context as _;
 use crate::exit::Exit;
 use crate::{Advice, text};
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
-use sprag_formats::compat::apex_x::baseline_template::Template;
-use sprag_formats::compat::apex_x::compare::{self as rules, CheckStatus, Comparison};
-use sprag_formats::compat::apex_x::compare_text;
-use sprag_formats::compat::apex_x::suite::SeedSuite;
-use sprag_formats::compat::json::Json;
+use sprag_formats::compat::apex_x::gate::{self as rules, CheckStatus, Comparison, SeedSuite, Template};
+use sprag_formats::compat::json;
 use sprag_measure::clock;
 use sprag_model::gate::Gate;
 use sprag_model::metric::{LARGEST, Metric};
@@ -35,7 +33,7 @@ const SKIPPED: &str = "skipped";
 /// A file as it was read.
 struct File {
     shown: String,
-    value: Json,
+    value: Value,
 }
 
 /// Judges a report of Apex-X, where that is what `--run` names; `None` where it is not.
@@ -71,7 +69,7 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
     }
     let Judged { comparison, exit, gate } = judge(("check", request.gate.inconclusive), suite, &report, &baseline)?;
     let mut text = write_files(request, &comparison)?;
-    for line in compare_text::lines(&comparison) {
+    for line in rules::lines(&comparison) {
         text.push_str(&format!("{}\n", text::printable(&line)));
     }
     text.push_str(&format!("{}\n", summary("check", &comparison, exit)));
@@ -89,7 +87,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
     let [baseline, report] = [base, other].map(|path| read_apex_x(&path));
     let usage = "sprag compare BASELINE.json REPORT.json";
     // Without a metric it could be a baseline as well as a report.
-    let metrics = |file: &File| file.value.get("metrics").and_then(Json::fields).map_or(0, <[_]>::len);
+    let metrics = |file: &File| file.value.get("metrics").and_then(Value::as_object).map_or(0, Map::len);
     if let Some(file) = report.as_ref().filter(|file| holds_baseline(&file.value) && metrics(file) > 0) {
         let message = format!("`{}` is a baseline of Apex-X, and the file to judge must be a report", file.shown);
         return Err(Advice { message, hint: format!("turn the two sides around, as in `{usage}`") }.into());
@@ -121,7 +119,7 @@ fn judge(
     report: &File,
     baseline: &File,
 ) -> crate::Result<Judged> {
-    let comparison = rules::compare_values(suite, &report.value, &baseline.value).map_err(|error| Advice {
+    let comparison = rules::compare(suite, &report.value, &baseline.value).map_err(|error| Advice {
         message: format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
         hint: "mend the file, or take a baseline anew from a report with `sprag baseline emit --run REPORT.json`"
             .to_owned(),
@@ -181,7 +179,7 @@ pub fn emit(
         let message = format!("`{}` is a report of Apex-X, whose baseline has no usual place", report.shown);
         return Err(Advice { message, hint: "name the file: `--output BASELINE.json`".to_owned() }.into());
     };
-    let status = report.value.get("status").and_then(Json::text);
+    let status = report.value.get("status").and_then(Value::as_str);
     if suite.has_status() && status != Some("ok") {
         let status = status.unwrap_or("unknown");
         let message = format!("`{}` has the status `{}`", report.shown, status.escape_debug());
@@ -214,7 +212,7 @@ fn read_apex_x(path: &Path) -> Option<File> {
     if is_ours && !SeedSuite::ALL.iter().any(|suite| has(suite.name())) {
         return None;
     }
-    parse(shown, &text).ok().filter(|file| file.value.fields().is_some())
+    parse(shown, &text).ok().filter(|file| file.value.is_object())
 }
 
 fn read(path: &Path) -> crate::Result<File> {
@@ -229,33 +227,33 @@ fn read_text(path: &Path, shown: &str) -> crate::Result<String> {
 }
 
 fn parse(shown: String, text: &str) -> crate::Result<File> {
-    let value = Json::parse(text).with_context(|| format!("`{shown}`"))?;
+    let value = json::parse(text).with_context(|| format!("`{shown}`"))?;
     Ok(File { shown, value })
 }
 
-fn report_suite(report: &Json) -> Option<SeedSuite> {
-    report.get("suite").and_then(Json::text).and_then(SeedSuite::from_name)
+fn report_suite(report: &Value) -> Option<SeedSuite> {
+    report.get("suite").and_then(Value::as_str).and_then(SeedSuite::from_name)
 }
 
 /// Whether a file that is no baseline of ours is one of Apex-X.
 pub fn is_apex_x_baseline(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).ok().and_then(|text| Json::parse(text).ok()).is_some_and(|value| holds_baseline(&value))
+    std::str::from_utf8(bytes).ok().and_then(|text| json::parse(text).ok()).is_some_and(|value| holds_baseline(&value))
 }
 
-fn holds_baseline(value: &Json) -> bool {
+fn holds_baseline(value: &Value) -> bool {
     // A report of it may have metrics, too, but plain numbers.
-    let metrics = value.get("metrics").and_then(Json::fields);
+    let metrics = value.get("metrics").and_then(Value::as_object);
     let of_suite = report_suite(value).is_some();
-    let is_meant = |all: &[(String, Json)]| match of_suite {
-        true => all.is_empty() || all.iter().any(|(_, one)| one.fields().is_some()),
-        false => all.iter().all(|(_, one)| one.get("value_ms").is_some()),
+    let is_meant = |all: &Map<String, Value>| match of_suite {
+        true => all.is_empty() || all.values().any(Value::is_object),
+        false => all.values().all(|one| one.get("value_ms").is_some()),
     };
     is_baseline(value) && metrics.is_some_and(is_meant)
 }
 
 /// Whether this is a baseline of Apex-X: its suite is, or it has metrics and is of no class of machine, as ours are.
-fn is_baseline(value: &Json) -> bool {
-    let named = value.get("suite").map(|suite| suite.text().and_then(SeedSuite::from_name));
+fn is_baseline(value: &Value) -> bool {
+    let named = value.get("suite").map(|suite| suite.as_str().and_then(SeedSuite::from_name));
     let bare = named.is_none() && value.get("metrics").is_some() && value.get("machine_class").is_none();
     named.flatten().is_some() || bare
 }
@@ -291,17 +289,17 @@ fn refuse_mismatch(request: &GateRequest, suite: SeedSuite, report: &File, basel
 
 /// Writes the files that were asked for, and says so in the words of Apex-X.
 fn write_files(request: &CheckRequest, comparison: &Comparison) -> crate::Result<String> {
-    let (prefix, status) = (comparison.suite.prefix(), compare_text::overall(comparison));
+    let (prefix, status) = (comparison.suite.prefix(), rules::overall(comparison));
     let shown = |path: &Path| text::printable(&path.display().to_string());
     let mut text = String::new();
     if let Some(path) = &request.trend_output {
         let timestamp = clock::now().to_rfc3339_opts(SecondsFormat::Micros, true);
-        write_atomic(&request.gate.folder.join(path), compare_text::trend(comparison, &timestamp).as_bytes())?;
-        let failed = compare_text::failed(comparison);
+        write_atomic(&request.gate.folder.join(path), rules::trend(comparison, &timestamp).as_bytes())?;
+        let failed = rules::failed(comparison);
         text.push_str(&format!("{prefix}_trend status={status} failed_metrics={failed} output={}\n", shown(path)));
     }
     if let Some(path) = &request.summary {
-        write_atomic(&request.gate.folder.join(path), compare_text::summary(comparison).as_bytes())?;
+        write_atomic(&request.gate.folder.join(path), rules::summary(comparison).as_bytes())?;
         text.push_str(&format!("{prefix}_compare status={status} summary={}\n", shown(path)));
     }
     Ok(text)
@@ -355,22 +353,23 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
         return Err(Advice { message, hint: "compare a report with a baseline of its own suite".to_owned() });
     }
     for file in [report, baseline] {
-        if let Some(version) = file.value.get("schema_version").filter(|version| version.plain_number() != Some(SCHEMA))
+        if let Some(version) =
+            file.value.get("schema_version").filter(|version| json::plain_number(version) != Some(SCHEMA))
         {
             let message = format!("`{}` has the schema {}, and {SCHEMA} is known", file.shown, words(version));
             return Err(Advice { message, hint: "write it anew with the Apex-X that made the other one".to_owned() });
         }
     }
-    let status = baseline.value.get("required_status").and_then(Json::text);
+    let status = baseline.value.get("required_status").and_then(Value::as_str);
     if let Some(status) = status.filter(|status| suite.has_status() && *status != "ok") {
         let message = format!(
             "`{shown}` has `required_status` = \"{status}\", and only a report that is `ok` has values to judge"
         );
         return Err(Advice { message, hint: "take one from a report that is `ok`".to_owned() });
     }
-    let metrics = baseline.value.get("metrics").and_then(Json::fields);
+    let metrics = baseline.value.get("metrics").and_then(Value::as_object);
     // What is no object is told by the comparison.
-    if metrics.is_some_and(<[_]>::is_empty) || baseline.value.get("metrics").is_none() {
+    if metrics.is_some_and(Map::is_empty) || baseline.value.get("metrics").is_none() {
         let message = format!("`{shown}` has no metrics, so it would let anything pass");
         return Err(Advice { message, hint: "take one from a report with `sprag baseline emit`".to_owned() });
     }
@@ -391,7 +390,7 @@ fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Re
         let spec = baseline.value.get("metrics").and_then(|metrics| metrics.get(&check.metric));
         let number = |field: &str| spec.and_then(|spec| spec.get(field));
         for field in ["value_ms", "max_regression_ratio", "max_regression_abs_ms"] {
-            if let Some(other) = number(field).filter(|value| value.plain_number().is_none()) {
+            if let Some(other) = number(field).filter(|value| json::plain_number(value).is_none()) {
                 return fault(baseline, format!("`{field}` is {}, no number,", words(other)), "write it as a number");
             }
         }
@@ -399,7 +398,7 @@ fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Re
             let words = format!("a `value_ms` of {}", check.baseline.unwrap_or(f64::NAN));
             return fault(baseline, words, "times are above zero: take a baseline anew with `sprag baseline emit`");
         };
-        let plain = |field: &str| number(field).and_then(Json::plain_number).unwrap_or(0.0);
+        let plain = |field: &str| number(field).and_then(json::plain_number).unwrap_or(0.0);
         let (ratio, abs) = (plain("max_regression_ratio"), plain("max_regression_abs_ms"));
         if let Some((name, value, allowed)) = (Rule::Tolerance { ratio, abs }).fault() {
             let field = if name == "abs" { "max_regression_abs_ms" } else { "max_regression_ratio" };
@@ -414,8 +413,8 @@ fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Re
 }
 
 /// A value as its file has it, as far as it is short.
-fn words(value: &Json) -> String {
-    match (value.plain_number(), value.text()) {
+fn words(value: &Value) -> String {
+    match (json::plain_number(value), value.as_str()) {
         (Some(number), _) => number.to_string(),
         (None, Some(text)) => format!("\"{}\"", text.escape_debug()),
         (None, None) => "something else".to_owned(),

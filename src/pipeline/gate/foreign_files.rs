@@ -33,9 +33,9 @@ pub enum Kind {
 impl Kind {
     fn recognise(output: &Output) -> Option<Kind> {
         let outputs = std::slice::from_ref(output);
-        if tt_metal::import::recognises(outputs) {
+        if tt_metal::import::FORMAT.recognises(outputs) {
             Some(Kind::GroundTruth)
-        } else if trueno::import::recognises(outputs) || criterion::text::recognises(outputs) {
+        } else if trueno::import::FORMAT.recognises(outputs) || criterion::text::FORMAT.recognises(outputs) {
             Some(Kind::Text)
         } else {
             None
@@ -212,7 +212,7 @@ fn entries(kind: Kind, output: &Output) -> Result<Vec<Entry>, Advice> {
         }
         Kind::GroundTruth => {
             let hint = "give an object of sections, each an object that lists samples under a name, no name twice";
-            let found = tt_metal::import::read(std::slice::from_ref(output));
+            let found = tt_metal::import::FORMAT.read(std::slice::from_ref(output));
             (found.map(|mut imported| imported.runs.remove(0).entries), hint)
         }
     };
@@ -266,7 +266,7 @@ fn side(entry: &Entry) -> Result<Side, String> {
 /// How the CPUs differ that both heads name, if they do.
 fn other_cpu(pair: &Pair) -> Option<String> {
     let cpu = |output: &Output| {
-        let mut imported = trueno::import::read(std::slice::from_ref(output)).ok()?;
+        let mut imported = trueno::import::FORMAT.read(std::slice::from_ref(output)).ok()?;
         imported.runs.first_mut()?.facts.remove("cpu_model")
     };
     let (was, is) = cpu(&pair.baseline).zip(cpu(&pair.current))?;

@@ -9,10 +9,11 @@
 //! measured and was not gives the check `__status__`, and so does a gate that did not pass though no check failed.
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::Value;
 
-use sprag_formats::compat::apex_x::compare::{Check, CheckStatus, Comparison as SeedComparison, Statuses, SuiteField};
-use sprag_formats::compat::apex_x::compare_text;
-use sprag_formats::compat::apex_x::suite::SeedSuite;
+use sprag_formats::compat::apex_x::gate::{
+    self as seed, Check, CheckStatus, Comparison as SeedComparison, SeedSuite, Statuses,
+};
 use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Verdict};
@@ -23,13 +24,13 @@ const REQUIRED: &str = "ok";
 
 /// The seed's summary of a gate.
 pub fn summary(gate: &Gate) -> String {
-    compare_text::summary(&of(gate))
+    seed::summary(&of(gate))
 }
 
 /// The seed's trend of a gate. Its time is that of the newest run, and `now` where there is none.
 pub fn trend(gate: &Gate, now: DateTime<Utc>) -> String {
     let time = gate.suites.iter().filter_map(|suite| suite.time).max().unwrap_or(now);
-    compare_text::trend(&of(gate), &time.to_rfc3339_opts(SecondsFormat::Micros, true))
+    seed::trend(&of(gate), &time.to_rfc3339_opts(SecondsFormat::Micros, true))
 }
 
 /// A gate as the seed would have compared it.
@@ -48,7 +49,7 @@ fn of(gate: &Gate) -> SeedComparison {
     SeedComparison {
         // Only the words of lines hang on it, and whether there is a status, which is stated here.
         suite: SeedSuite::Cpu,
-        report_suite: SuiteField::Name(suites.join(", ")),
+        report_suite: Some(Value::from(suites.join(", "))),
         statuses: Some(Statuses { required: REQUIRED.to_owned(), current: status(gate, &checks) }),
         checks,
     }
@@ -92,8 +93,6 @@ fn check(gate: &Gate, suite: &SuiteGate, comparison: &Comparison) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use sprag_formats::compat::apex_x::schema;
     use sprag_model::run::RunStatus;

@@ -39,8 +39,8 @@ pub fn import(folder: &Path, options: &ImportOptions, out: &mut dyn Write) -> cr
         let path = folder.join(path);
         let outputs = source::read(&path, options.max_bytes.unwrap_or(source::MOST_BYTES))?;
         let (format, outputs) = source::format(&path, outputs, options.format.as_deref())?;
-        let imported = (format.read)(&outputs)
-            .with_context(|| format!("cannot import `{}` as {}", path.display(), format.name))?;
+        let imported =
+            format.read(&outputs).with_context(|| format!("cannot import `{}` as {}", path.display(), format.name))?;
         print_notes(&imported);
         read.push((format, imported));
     }

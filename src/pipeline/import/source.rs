@@ -64,7 +64,7 @@ fn recognised(path: &Path, outputs: &[Output]) -> Vec<&'static Format> {
     if !found.is_empty() || !path.is_dir() {
         return found;
     }
-    let recognises = |format: &&Format| (format.recognises)(&own(format, outputs.to_vec()));
+    let recognises = |format: &&Format| format.recognises(&own(format, outputs.to_vec()));
     registry::FORMATS.iter().filter(recognises).collect()
 }
 
@@ -171,7 +171,7 @@ pub fn foreign(path: &Path) -> crate::Result<RecordedRun> {
                 .to_owned(),
     })?;
     let mut imported =
-        (format.read)(&outputs).with_context(|| format!("cannot read `{}` as {}", path.display(), format.name))?;
+        format.read(&outputs).with_context(|| format!("cannot read `{}` as {}", path.display(), format.name))?;
     if imported.runs.len() > 1 {
         let shown = path.display();
         crate::notices::note(&format!("`{shown}` holds {} runs; the newest counts", imported.runs.len()));

@@ -9,7 +9,7 @@ use crate::notices::warn;
 use crate::project::Project;
 use crate::{Advice, text};
 use sprag_base::files::{check_writable, write_atomic};
-use sprag_formats::compat::apex_x::{self, trt_report};
+use sprag_formats::compat::apex_x::{self, markdown};
 use sprag_measure::seed_report::{GpuReportOptions, cpu_report, gpu_report};
 use sprag_measure::suite::Observer;
 
@@ -91,7 +91,7 @@ pub fn write(
             None => Err("the suite gave no times for the report".to_owned()),
         },
         ReportKind::Trt => match measured.sweeps.first() {
-            Some(sweep) => Ok((sweep.to_json(), trt_report::to_markdown(&sweep.to_value()))),
+            Some(sweep) => Ok((sweep.to_json(), markdown::sweep(&sweep.to_value()))),
             None => Err("no case of the sweep was asked for".to_owned()),
         },
     };
@@ -115,7 +115,6 @@ pub fn write(
 
 /// A report as JSON and as Markdown.
 fn gpu_texts(report: &apex_x::gpu_report::GpuReport) -> Result<(String, String), String> {
-    let markdown =
-        apex_x::gpu_markdown::to_markdown(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
+    let markdown = markdown::gpu_report(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
     Ok((report.to_json()?, markdown))
 }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::single_calls::summarise;
+use super::report_parts::CallSummary;
 use sprag_base::json;
 
 pub const SUITE: &str = "apex_x_cpu_perf_regression";
@@ -56,7 +56,8 @@ pub struct Timings {
 /// The text of the report: keys sorted, two spaces a level, floats as Python writes them, one line feed at the end.
 /// `None` where a kernel has no times.
 pub fn to_json(settings: &Settings, place: &Place, timings: &Timings) -> Option<String> {
-    let infer = summarise(&timings.infer)?;
+    let infer = CallSummary::from_calls(&timings.infer)?;
+    let median = |calls: &[f64]| CallSummary::from_calls(calls).map(|summary| summary.p50);
     let report = json!({
         "schema_version": SCHEMA_VERSION,
         "suite": SUITE,
@@ -80,9 +81,9 @@ pub fn to_json(settings: &Settings, place: &Place, timings: &Timings) -> Option<
         "metrics": {
             "infer_p50_ms": infer.p50,
             "infer_p95_ms": infer.p95,
-            "tile_pack_p50_ms": summarise(&timings.tile_pack)?.p50,
-            "tile_unpack_p50_ms": summarise(&timings.tile_unpack)?.p50,
-            "fusion_gate_p50_ms": summarise(&timings.fusion_gate)?.p50,
+            "tile_pack_p50_ms": median(&timings.tile_pack)?,
+            "tile_unpack_p50_ms": median(&timings.tile_unpack)?,
+            "fusion_gate_p50_ms": median(&timings.fusion_gate)?,
         },
     });
     Some(json::to_pretty(&report))
@@ -94,45 +95,27 @@ mod tests {
 
     use super::*;
 
-    fn golden(text: &str) -> Vec<Value> {
-        let file: Value = serde_json::from_str(text).expect("the golden cases are JSON");
-        file["cases"].as_array().expect("there are cases").clone()
-    }
-
-    /// The times whose median is the given value.
-    fn around(median: &Value) -> Vec<f64> {
-        let median = median.as_f64().expect("a metric is a number");
-        vec![median + 2.0, median, median - 0.125]
-    }
-
     #[test]
     fn a_report_of_the_seed_is_written_again() {
-        let cases = golden(include_str!("../../../../fixtures/golden/apex-x/perf_compare.json"));
-        let text = cases[0]["current_json_text"].as_str().expect("the first case has a recorded report");
-        let theirs: Value = serde_json::from_str(text).expect("the report is JSON");
-        let (config, metrics) = (&theirs["config"], &theirs["metrics"]);
-        let count = |name: &str| config[name].as_u64().and_then(|value| u32::try_from(value).ok()).expect("a count");
-        let settings = Settings {
-            infer_warmup: count("infer_warmup"),
-            infer_iters: count("infer_iters"),
-            micro_warmup: count("micro_warmup"),
-            micro_iters: count("micro_iters"),
-            seed: config["seed"].as_u64().expect("a seed"),
-        };
-        let platform = theirs["environment"]["platform"].as_str().expect("a platform").to_owned();
-        let place = Place { platform, cuda_available: false };
-        let (low, high) = (&metrics["infer_p50_ms"], &metrics["infer_p95_ms"]);
-        let (low, high) = (low.as_f64().expect("a number"), high.as_f64().expect("a number"));
-        // Of six values the 95th percentile is the fifth, and the median lies between two equal ones.
+        let golden: Value = serde_json::from_str(include_str!("../../../../fixtures/golden/apex-x/perf_compare.json"))
+            .expect("the golden cases are JSON");
+        let text = golden["cases"][0]["current_json_text"].as_str().expect("the first case has a recorded report");
+        let mut expected: Value = serde_json::from_str(text).expect("the report is JSON");
+        let settings = Settings::deserialize(&expected["config"]).expect("the report has settings");
+        let platform = expected["environment"]["platform"].as_str().expect("a platform").to_owned();
+        let figure = |name: &str| expected["metrics"][name].as_f64().expect("a metric is a number");
+        let around = |name: &str| vec![figure(name) + 2.0, figure(name), figure(name) - 0.125];
+        let (low, high) = (figure("infer_p50_ms"), figure("infer_p95_ms"));
         let timings = Timings {
+            // Of six values the 95th percentile is the fifth, and the median lies between two equal ones.
             infer: vec![low, high + 1.0, low, high, low - 0.1, low - 0.1],
-            tile_pack: around(&metrics["tile_pack_p50_ms"]),
-            tile_unpack: around(&metrics["tile_unpack_p50_ms"]),
-            fusion_gate: around(&metrics["fusion_gate_p50_ms"]),
+            tile_pack: around("tile_pack_p50_ms"),
+            tile_unpack: around("tile_unpack_p50_ms"),
+            fusion_gate: around("fusion_gate_p50_ms"),
         };
-        let mut expected = theirs.clone();
         expected["environment"]["python"] = json!("none");
         expected["environment"]["torch"] = json!("none");
+        let place = Place { platform, cuda_available: false };
         assert_eq!(to_json(&settings, &place, &timings), Some(json::to_pretty(&expected)));
         assert_eq!(to_json(&settings, &place, &Timings { tile_pack: Vec::new(), ..timings }), None);
     }

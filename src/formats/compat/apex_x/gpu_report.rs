@@ -1,4 +1,4 @@
-//! The report of the seed's GPU suite, `apex_x_gpu_benchmark`, schema version 1: as JSON and as Markdown.
+//! The report of the seed's GPU suite, `apex_x_gpu_benchmark`, schema version 1.
 //!
 //! One sample is a single call with a wait for the device after it, timed by the host. Fields that name Python, torch or
 //! Triton hold null where their type allows it, else `none`, and what they say of availability is `false`. The keys of
@@ -7,10 +7,9 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::compat::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
-use crate::compat::apex_x::single_calls::summarise;
+use super::report_parts::{CallSummary, RuntimeCaps};
 use sprag_base::json;
 use sprag_model::autotune::Snapshot;
 
@@ -67,64 +66,34 @@ impl GpuReport {
     }
 }
 
-/// What stands where text is asked for of software that has no part in it.
-const NONE: &str = "none";
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
     /// Operating system, its release, architecture and C library, joined as Python joins them.
     pub platform: String,
-    /// The device, or why there is none: one of the seed's words, such as `cuda_unavailable`.
-    pub device: Result<Device, String>,
+    pub caps: RuntimeCaps,
     /// The element type asked for, such as `fp16`.
     pub requested_dtype: String,
     /// The element type that ran, such as `float16`.
     pub effective_dtype: String,
     /// Why 8-bit elements that were asked for did not run.
     pub fp8_fallback_reason: Option<String>,
-    /// Why no kernel with 8-bit elements can run here; `None` where one can.
-    pub fp8_unavailable: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
-    pub count: u64,
-    /// The model of the one that was used.
-    pub name: String,
-    /// Its compute capability, such as `9.0`.
-    pub compute_capability: Option<String>,
-    /// Whether kernels can be compiled for it: the runtime that our kernels need beside the driver.
-    pub can_compile: bool,
 }
 
 impl Environment {
-    fn caps(&self) -> RuntimeCaps {
-        let cuda = self.device.clone().map(|device| CudaDevice {
-            count: device.count,
-            name: device.name,
-            compute_capability: device.compute_capability,
-        });
-        RuntimeCaps {
-            cuda,
-            fp8: self.fp8_unavailable.clone().map_or(Fp8::Available, Fp8::Unavailable),
-            has_runtime: self.device.as_ref().is_ok_and(|device| device.can_compile),
-        }
-    }
-
     fn to_json(&self) -> Value {
         let fp8_requested = self.requested_dtype == "fp8";
         json!({
-            "python": NONE,
-            "torch": NONE,
+            "python": "none",
+            "torch": "none",
             "platform": self.platform,
-            "device": if self.device.is_ok() { "cuda" } else { "cpu" },
+            "device": if self.caps.cuda.is_ok() { "cuda" } else { "cpu" },
             "dtype": self.effective_dtype,
             "requested_dtype": self.requested_dtype,
             "effective_dtype": self.effective_dtype,
             "fp8_requested": fp8_requested,
             "fp8_enabled": fp8_requested && self.fp8_fallback_reason.is_none(),
             "fp8_fallback_reason": self.fp8_fallback_reason,
-            "runtime_caps": self.caps().to_json(),
+            "runtime_caps": self.caps.to_json(),
         })
     }
 }
@@ -161,29 +130,6 @@ pub struct GpuConfig {
     pub trt_input_shapes: Vec<String>,
 }
 
-impl GpuConfig {
-    fn tiles(&self) -> f64 {
-        product(&[self.batch, self.kmax])
-    }
-
-    fn elements(&self) -> f64 {
-        product(&[self.batch, self.channels, self.height, self.width])
-    }
-
-    /// Tokens of a call. The seed calls each channel of each step one.
-    fn tokens(&self) -> f64 {
-        product(&[self.batch, self.steps, self.channels])
-    }
-
-    fn frames(&self) -> f64 {
-        product(&[self.batch])
-    }
-}
-
-fn product(factors: &[u64]) -> f64 {
-    factors.iter().map(|factor| *factor as f64).product()
-}
-
 /// Bytes of a mebibyte, which the seed calls `mb`.
 const MEBIBYTE: f64 = 1_048_576.0;
 
@@ -195,7 +141,9 @@ pub struct Calls {
     pub peak_bytes: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kernels that an operation ran with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Backend {
     Cuda,
     /// The plain one, since the tuned one could not.
@@ -266,28 +214,24 @@ pub struct Benchmarks {
     pub end_to_end: EndToEnd,
 }
 
-impl Backend {
-    fn word(self) -> &'static str {
-        match self {
-            Backend::Cuda => "cuda",
-            Backend::Reference => "reference",
-        }
-    }
-}
-
 impl Benchmarks {
     /// The block; an error names what has no times.
     fn to_json(&self, config: &GpuConfig) -> Result<Value, String> {
-        let (tiles, elements, frames) = (config.tiles(), config.elements(), config.frames());
+        let product = |factors: &[u64]| factors.iter().map(|factor| *factor as f64).product::<f64>();
+        let GpuConfig { batch, channels, height, width, kmax, steps, .. } = config;
+        let (tiles, elements, frames) =
+            (product(&[*batch, *kmax]), product(&[*batch, *channels, *height, *width]), product(&[*batch]));
+        // The seed calls each channel of each step a token.
+        let tokens = product(&[*batch, *steps, *channels]);
         let tile_op = |name: &str, one: &Operation, work: f64, label: &str| -> Result<Value, String> {
             Ok(json!({
-                "backend": one.backend.word(),
+                "backend": one.backend,
                 "fallback_reason": one.fallback_reason,
                 "reference": block(&format!("{name} by plain kernels"), &one.reference, work, label)?,
                 "dispatch": block(name, &one.dispatch, work, label)?,
             }))
         };
-        let scan = |name: &str, calls: &Calls| block(name, calls, config.tokens(), "tokens_per_s");
+        let scan = |name: &str, calls: &Calls| block(name, calls, tokens, "tokens_per_s");
         Ok(json!({
             "tile_ops": {
                 "tilepack": tile_op("tilepack", &self.tilepack, tiles, "tiles_per_s")?,
@@ -295,7 +239,7 @@ impl Benchmarks {
                 "fusion_gate": tile_op("fusion_gate", &self.fusion_gate, elements, "elements_per_s")?,
             },
             "tilessm": {
-                "backend": self.tilessm.backend.word(),
+                "backend": self.tilessm.backend,
                 "fallback_reason": self.tilessm.fallback_reason,
                 "torch_reference": scan("tilessm by plain kernels", &self.tilessm.reference)?,
                 "triton_dispatch": scan("tilessm", &self.tilessm.dispatch)?,
@@ -342,19 +286,20 @@ fn path(name: &str, path: &Path, frames: f64) -> Result<Value, String> {
 
 /// What is stated of some calls, each of which does `work`; an error where there are none.
 fn block(name: &str, calls: &Calls, work: f64, label: &str) -> Result<Value, String> {
-    let summary = summarise(&calls.milliseconds).ok_or_else(|| format!("there are no times of {name}"))?;
-    let mut metrics = Map::new();
-    metrics.insert("p50_ms".to_owned(), json!(summary.p50));
-    metrics.insert("p95_ms".to_owned(), json!(summary.p95));
-    metrics.insert("peak_memory_mb".to_owned(), json!(calls.peak_bytes.map(|bytes| bytes as f64 / MEBIBYTE)));
-    metrics.insert(label.to_owned(), json!(summary.throughput(work)));
-    Ok(Value::Object(metrics))
+    let summary =
+        CallSummary::from_calls(&calls.milliseconds).ok_or_else(|| format!("there are no times of {name}"))?;
+    let peak_memory = calls.peak_bytes.map(|bytes| bytes as f64 / MEBIBYTE);
+    let mut metrics = json!({"p50_ms": summary.p50, "p95_ms": summary.p95, "peak_memory_mb": peak_memory});
+    metrics[label] = json!(summary.throughput(work));
+    Ok(metrics)
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::compat::apex_x::gpu_markdown::to_markdown;
+    use crate::compat::apex_x::gate::{SeedSuite, Template};
+    use crate::compat::apex_x::report_parts::{CudaDevice, Fp8};
+    use crate::compat::apex_x::{markdown, schema};
 
     pub(in super::super) fn config() -> GpuConfig {
         GpuConfig {
@@ -383,11 +328,14 @@ pub(super) mod tests {
             timestamp: DateTime::from_timestamp(1_790_000_000, 547_213_000).expect("a date"),
             environment: Environment {
                 platform: "Linux-6.1.0-x86_64-with-glibc2.36".into(),
-                device: Err("cuda_unavailable".into()),
+                caps: RuntimeCaps {
+                    cuda: Err("cuda_unavailable".into()),
+                    fp8: Fp8::Unavailable("fp8_requires_cuda".into()),
+                    has_runtime: false,
+                },
                 requested_dtype: "fp16".into(),
                 effective_dtype: "float32".into(),
                 fp8_fallback_reason: None,
-                fp8_unavailable: Some("fp8_requires_cuda".into()),
             },
             config: config(),
             outcome: Outcome::Skipped("cuda_unavailable".into()),
@@ -430,13 +378,11 @@ pub(super) mod tests {
                 engine,
             },
         };
-        let device =
-            Device { count: 1, name: "NVIDIA H200".into(), compute_capability: Some("9.0".into()), can_compile: true };
+        let device = CudaDevice { count: 1, name: "NVIDIA H200".into(), compute_capability: "9.0".into() };
         let environment = Environment {
-            device: Ok(device),
+            caps: RuntimeCaps { cuda: Ok(device), fp8: Fp8::Available, has_runtime: true },
             requested_dtype: "fp8".into(),
             effective_dtype: "float8_e4m3fn".into(),
-            fp8_unavailable: None,
             ..skipped().environment
         };
         GpuReport { environment, outcome: Outcome::Measured(Box::new(benchmarks)), ..skipped() }
@@ -453,23 +399,32 @@ pub(super) mod tests {
     fn a_measured_report_has_every_figure() {
         let text = measured().to_json().expect("nothing is missing");
         insta::assert_snapshot!(text);
-        let markdown = to_markdown(&measured().to_value().expect("nothing is missing")).expect("it can be shown");
+        let report = measured().to_value().expect("nothing is missing");
+        let markdown = markdown::gpu_report(&report).expect("it can be shown");
         assert!(markdown.contains("| TilePack | cuda | 1.0000 | 0.5000 | 1.0000 | 0.5000 |"), "{markdown}");
         assert!(markdown.contains("- fp8: `enabled`\n"), "{markdown}");
+        let baseline = Template::from_report(SeedSuite::Gpu, &report).expect("the figures are numbers");
+        assert_eq!(baseline.metrics.len(), 12, "all that the seed compares is there");
     }
 
-    /// The paths that the seed's comparison looks up in a report.
     #[test]
-    fn what_the_seed_compares_is_there() {
-        let report = measured().to_value().expect("nothing is missing");
-        let forms = ["tilepack", "tileunpack", "fusion_gate"].map(|name| format!("tile_ops/{name}/dispatch"));
-        let others =
-            ["tilessm/triton_dispatch", "end_to_end_infer/torch_eager", "end_to_end_infer/torch_triton_fastpath"];
-        for form in forms.iter().map(String::as_str).chain(others) {
-            for metric in ["p50_ms", "p95_ms"] {
-                let found = report.pointer(&format!("/benchmarks/{form}/{metric}"));
-                assert!(found.is_some_and(Value::is_f64), "{form} {metric}");
-            }
+    fn reports_follow_their_schema() {
+        for report in [skipped(), measured()].map(|report| report.to_value().expect("nothing is missing")) {
+            jsonschema::validate(&schema::gpu(), &report).expect("it follows the schema");
+            let check = |pointer: &str, wrong: Value| {
+                let mut damaged = report.clone();
+                let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
+                damaged.pointer_mut(parent).expect("the parent is there")[field] = wrong;
+                assert!(!jsonschema::is_valid(&schema::gpu(), &damaged), "{pointer}");
+            };
+            check("/schema_version", json!(2));
+            check("/other", json!(2));
+            check("/status", json!("fine"));
+            check("/benchmarks/other", json!({}));
+            check("/config/batch", json!("1"));
+            check("/environment/device", json!("tpu"));
+            check("/triton_autotune/summary/launches", json!(-1));
+            check("/timestamp_utc", json!("2026-05-04T03:02:01Z"));
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::Format;
+use crate::frame::{Format, Read, Recognised};
 use crate::{FormatError, LONGEST_PREFIX, field, json, outputs, quantity};
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
@@ -20,9 +20,9 @@ use sprag_model::unit::Unit;
 pub(crate) const FORMAT: Format = Format {
     name: "apex-x",
     title: "a report, a baseline or a trend file of Apex-X",
-    recognises,
-    read,
     files: &[".json"],
+    recognised: Recognised::Any(is_apex_x),
+    read: Read::Together(read),
 };
 
 /// What the names of the seed's suites begin with.
@@ -41,33 +41,27 @@ const FACTS: [(&str, &str); 9] = [
     ("/runtime_caps/tensorrt/python_version", "tensorrt"),
 ];
 
-/// Whether there is a file of the seed among the outputs: an object whose `suite` is one of its own.
-fn recognises(outputs: &[Output]) -> bool {
-    outputs.iter().any(is_ours)
-}
-
-fn is_ours(output: &Output) -> bool {
+/// Whether it is an object whose `suite` is one of the seed's.
+fn is_apex_x(output: &Output) -> bool {
     let start = outputs::start(output);
     let names_suite =
         |after: &str| after.trim_start().strip_prefix(':').is_some_and(|one| one.trim_start().starts_with(SUITES));
-    start.trim_start_matches('\u{feff}').trim_start().starts_with('{')
-        && start.split("\"suite\"").skip(1).any(names_suite)
+    start.trim_start().starts_with('{') && start.split("\"suite\"").skip(1).any(names_suite)
 }
 
-/// Reads files, each as a run; of several outputs those that are the seed's.
-fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+/// Reads files, each as a run. Of several, one without a benchmark is passed over with a note.
+fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let (mut notes, mut runs) = (Vec::new(), Vec::new());
-    let alone = outputs.len() == 1;
-    for output in outputs.iter().filter(|output| alone || is_ours(output)) {
-        let Value::Object(fields) = json::parse_with_not_finite(output)? else {
+    for output in outputs {
+        let document = json::parse_with_not_finite(output)?;
+        if !document.is_object() {
             return Err(outputs::schema(output, "is no object"));
-        };
-        let document = Value::Object(fields);
+        }
         let entries = entries(&document, output, &mut notes)?;
         if entries.is_empty() {
             let reason = document.get("reason").and_then(Value::as_str).unwrap_or("it lists none");
             let reason = format!("holds no benchmark: {}", reason.escape_debug());
-            if alone {
+            if outputs.len() == 1 {
                 return Err(outputs::schema(output, reason));
             }
             notes.push(format!("{} {reason}", output.name));
@@ -77,9 +71,7 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
             suite: document.get("suite").and_then(Value::as_str).map(str::to_owned),
             time: time(&document, output, &mut notes),
             facts: facts(&document),
-            entries: outputs::counted(&output.name, entries)?,
-            digest: outputs::digest(&[output]),
-            ..ImportedRun::default()
+            ..outputs::run(outputs::counted(&output.name, entries)?, &[output])
         });
     }
     outputs::imported("apex-x", runs, notes)
@@ -192,32 +184,17 @@ impl Entries {
     /// Adds what was found of a benchmark; the first fault fails it.
     fn add(&mut self, series: &str, found: Result<Observation, String>) -> &mut Entry {
         let entry = self.entry(series);
+        let is_twice = |metric: &Metric| entry.observations.iter().any(|one| one.metric.name == metric.name);
         match found {
-            Ok(observation) if entry.status == EntryStatus::Ok => {
-                let twice = entry.observations.iter().any(|one| one.metric.name == observation.metric.name);
-                match twice {
-                    true => fail(entry, format!("its `{}` comes more than once", observation.metric.name)),
-                    false => entry.observations.push(observation),
-                }
+            _ if entry.status != EntryStatus::Ok => {}
+            Ok(Observation { metric, .. }) if is_twice(&metric) => {
+                outputs::fail(entry, format!("its `{}` comes more than once", metric.name));
             }
-            Err(reason) if entry.status == EntryStatus::Ok => fail(entry, reason),
-            _ => {}
+            Ok(observation) => entry.observations.push(observation),
+            Err(reason) => outputs::fail(entry, reason),
         }
         entry
     }
-
-    fn count(&self) -> usize {
-        self.entries.len()
-    }
-
-    fn into_vec(self) -> Vec<Entry> {
-        self.entries
-    }
-}
-
-fn fail(entry: &mut Entry, reason: String) {
-    entry.status = EntryStatus::Failed(reason);
-    entry.observations.clear();
 }
 
 /// The name of the line of a trend file that is about the status of the report.
@@ -237,7 +214,7 @@ fn baseline(metrics: &Map<String, Value>) -> Vec<Entry> {
         let entry = entries.add(&series, found);
         note(entry, "tolerances", &metric_name, spec, &tolerances);
     }
-    entries.into_vec()
+    entries.entries
 }
 
 /// The benchmarks of a trend file. What the seed made of them stands under `verdicts`, by metric, in seconds. A figure
@@ -266,7 +243,7 @@ fn trend(items: &[Value], notes: &mut Vec<String>, file: &str) -> Result<Vec<Ent
         ];
         note(entry, "verdicts", &metric_name, item, &fields);
     }
-    let mut entries = entries.into_vec();
+    let mut entries = entries.entries;
     for entry in entries.iter_mut().filter(|entry| entry.status == EntryStatus::Ok && entry.observations.is_empty()) {
         entry.status = EntryStatus::Skipped("the report does not hold it".to_owned());
     }
@@ -313,7 +290,7 @@ fn cpu(metrics: &Map<String, Value>, config: &Value) -> Vec<Entry> {
         let entry = entries.add(&series, milliseconds(metric, name, value, n.unwrap_or(0)));
         entry.params.extend(if is_infer { &of_model } else { &of_kernels }.clone());
     }
-    entries.into_vec()
+    entries.entries
 }
 
 /// The benchmarks of a GPU report.
@@ -321,7 +298,7 @@ fn gpu(benchmarks: &Map<String, Value>, config: &Value, dtype: Option<&str>) -> 
     let mut entries = Entries::default();
     let n = config.get("iters").and_then(Value::as_u64).unwrap_or(0);
     walk(&mut entries, &mut Vec::new(), benchmarks, n)?;
-    let mut entries = entries.into_vec();
+    let mut entries = entries.entries;
     let mut params = parameters(config, &GPU_PARAMETERS);
     params.extend(dtype.map(|dtype| ("dtype".to_owned(), field::one_line(dtype))));
     for entry in &mut entries {
@@ -361,7 +338,7 @@ fn walk<'a>(
         } else {
             walk(entries, path, fields, n)?;
         }
-        if entries.count() > outputs::MOST_READ {
+        if entries.entries.len() > outputs::MOST_READ {
             return Err(format!("has more than {} blocks below `benchmarks`", outputs::MOST_READ));
         }
         path.pop();
@@ -394,8 +371,7 @@ fn block(entries: &mut Entries, series: &str, fields: &Map<String, Value>, n: u6
     }
     let entry = entries.entry(series);
     if entry.status == EntryStatus::Ok && !entry.observations.iter().any(|one| one.metric.name == TIME) {
-        entry.status = EntryStatus::Failed("its `p50_ms` is no number".to_owned());
-        entry.observations.clear();
+        outputs::fail(entry, "its `p50_ms` is no number".to_owned());
     }
 }
 
@@ -424,7 +400,7 @@ fn trt(report: &Value, cases: &[Value], config: &Value) -> Result<Vec<Entry>, St
         if !shapes.is_empty() {
             entries.entry(&series).params.insert("input_shapes".to_owned(), shapes.join(" "));
         }
-        all.extend(entries.into_vec());
+        all.extend(entries.entries);
     }
     let mut entries = Entries::default();
     for figure in ["p50_ms_min", "p50_ms_median", "p50_ms_max"] {
@@ -434,7 +410,7 @@ fn trt(report: &Value, cases: &[Value], config: &Value) -> Result<Vec<Entry>, St
             entries.add(&series, milliseconds(seconds(&metric.name), figure, value, 0));
         }
     }
-    all.extend(entries.into_vec());
+    all.extend(entries.entries);
     Ok(outputs::unique_entries(all))
 }
 
@@ -464,12 +440,8 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    fn output(text: &str) -> Output {
-        Output { name: "r.json".to_owned(), bytes: text.as_bytes().to_vec() }
-    }
-
     fn run(text: &str) -> ImportedRun {
-        read(&[output(text)]).expect("it is fine").runs.remove(0)
+        golden::read(&FORMAT, "r.json", text).runs.remove(0)
     }
 
     fn spelled(run: &ImportedRun) -> Vec<String> {
@@ -557,14 +529,14 @@ mod tests {
         let trends = golden_texts("perf_compare", "/expected/trend_json_text");
         let (_, text) = trends.iter().find(|(name, _)| name == "gpu_skipped_status_and_missing").expect("it is there");
         let text = text.replace("__TIMESTAMP__", "2026-11-21T01:41:59.155515Z");
-        let mut imported = read(&[output(&text)]).expect("it is fine");
+        let mut imported = golden::read(&FORMAT, "r.json", &text);
         let run = imported.runs.remove(0);
         assert!(imported.notes[0].contains("did not have the status"), "{:?}", imported.notes);
         assert_eq!(run.entries[0].status, EntryStatus::Skipped("the report does not hold it".to_owned()));
         assert_eq!(run.entries[0].extras["verdicts"]["time"]["status"], "missing");
         assert_eq!(run.time.map(|time| time.timestamp_subsec_micros()), Some(155_515));
         let (_, text) = trends.iter().find(|(name, _)| name == "nan_current_fails").expect("it is there");
-        let failed = read(&[output(text)]).expect("it is read").runs.remove(0);
+        let failed = super::tests::run(text);
         assert!(matches!(&failed.entries[0].status, EntryStatus::Failed(why) if why.contains("`current_ms` is NaN")));
     }
 
@@ -575,7 +547,8 @@ mod tests {
             golden_texts("perf_compare", "/current_json_text").into_iter().collect();
         let mut compared = 0;
         for (name, trend) in golden_texts("perf_compare", "/expected/trend_json_text") {
-            let (Ok(trend), Ok(report)) = (read(&[output(&trend)]), read(&[output(&reports[&name])])) else { continue };
+            let [trend, report] = [&trend, &reports[&name]].map(|text| FORMAT.read(&[golden::output("r.json", text)]));
+            let (Ok(trend), Ok(report)) = (trend, report) else { continue };
             for entry in &trend.runs[0].entries {
                 let other = report.runs[0].entries.iter().find(|other| other.series == entry.series);
                 for one in &entry.observations {
@@ -603,8 +576,7 @@ mod tests {
 
     #[test]
     fn what_holds_no_benchmark_is_refused() {
-        let check = |text: &str, words: &str| golden::refused(read(&[output(text)]), "r.json", words);
-        check("", "is empty");
+        let check = |text: &str, words: &str| golden::refused(&FORMAT, "r.json", text, words);
         check("[]", "is no object");
         check("{}", "has neither `metrics` nor `benchmarks` nor `cases`");
         check(r#"{"metrics": 1}"#, "has neither");
@@ -619,17 +591,20 @@ mod tests {
         );
         let many: Vec<String> = (0..=outputs::MOST_READ).map(|number| format!(r#""{number}_ms": 1"#)).collect();
         check(&format!(r#"{{"metrics": {{{}}}}}"#, many.join(",")), "lists 50001 benchmarks");
-        assert!(matches!(read(&[output("{}"), output("{}")]), Err(FormatError::Nothing(_))));
+        let several = ["a", "b"].map(|name| golden::output(name, "{}"));
+        assert!(matches!(FORMAT.read(&several), Err(FormatError::Nothing(_))));
     }
 
     #[test]
     fn the_suite_is_what_is_recognised_and_damage_is_no_panic() {
-        let check = |text: &str, expected: bool| assert_eq!(recognises(&[output(text)]), expected, "{text}");
+        let check = |text: &str, expected: bool| {
+            assert_eq!(FORMAT.recognises(&[golden::output("r.json", text)]), expected, "{text}");
+        };
         check(r#"{"metrics": {}, "suite" : "apex_x_cpu_perf_regression"}"#, true);
         check(r#"{"suite": "other"}"#, false);
         check(r#"["suite", "apex_x_gpu_benchmark"]"#, false);
         for (_, text) in golden_texts("report_markdown", "/report") {
-            golden::survives(&[output(&text)], read);
+            golden::survives(&[golden::output("r.json", text)], &FORMAT);
         }
     }
 
@@ -661,7 +636,7 @@ mod tests {
         entries.add("c", found("time", json!(1)));
         entries.add("c", found("time", json!(2)));
         entries.add("d", found("time", json!("NaN")));
-        let entries = entries.into_vec();
+        let entries = entries.entries;
         assert_eq!(
             entries[0].observations.iter().map(|one| (one.value, one.n)).collect::<Vec<_>>(),
             [(0.0015, 5), (0.003, 5)]

@@ -1,4 +1,4 @@
-//! The report of the seed's TensorRT sweep, `apex_x_trt_engine_shape_sweep`, schema version 1: as JSON and as Markdown.
+//! The report of the seed's TensorRT sweep, `apex_x_trt_engine_shape_sweep`, schema version 1.
 //!
 //! Unlike its other files the JSON has its keys in a fixed order that is not sorted, and no line feed at the end. What
 //! the figures mean here: `p50_ms` is the median of all samples of all processes and `p95_ms` the order statistic at the
@@ -6,22 +6,16 @@
 //! its first shape or input, over `p50_ms`, and null where that is not known; `peak_memory_mb` is null, as `trtexec`
 //! does not tell it.
 
-use std::fmt::Write as _;
-
 use chrono::{DateTime, SecondsFormat, Utc};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::runtime_caps::RuntimeCaps;
-use super::single_calls;
+use super::report_parts::{CallSummary, RuntimeCaps};
 use sprag_base::json;
 use sprag_base::stats::describe;
 
 pub const SUITE: &str = "apex_x_trt_engine_shape_sweep";
 
 pub const SCHEMA_VERSION: u64 = 1;
-
-/// What stands where text is asked for of software that has no part in it.
-const NONE: &str = "none";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepReport {
@@ -85,7 +79,7 @@ pub struct CaseMetrics {
 impl CaseMetrics {
     /// The figures of samples in milliseconds of a call on `batch` images; `None` where there are none.
     pub fn from_samples(milliseconds: &[f64], batch: Option<u64>) -> Option<CaseMetrics> {
-        let summary = single_calls::summarise(milliseconds)?;
+        let summary = CallSummary::from_calls(milliseconds)?;
         let frames_per_s = batch.and_then(|batch| summary.throughput(batch as f64));
         Some(CaseMetrics { p50_ms: summary.p50, p95_ms: summary.p95, frames_per_s })
     }
@@ -137,9 +131,9 @@ impl SweepReport {
             "suite": SUITE,
             "timestamp_utc": self.timestamp.to_rfc3339_opts(SecondsFormat::Micros, false),
             "environment": {
-                "python": NONE,
+                "python": "none",
                 "platform": self.platform,
-                "torch": NONE,
+                "torch": "none",
                 "runtime_caps": self.caps.to_json(),
             },
             "config": {
@@ -175,89 +169,34 @@ impl SweepReport {
 }
 
 fn case(case: &SweepCase) -> Value {
-    let mut fields = Map::new();
-    let mut add = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-    add("label", json!(case.label));
-    add("input_shapes", json!(case.input_shapes));
-    match &case.outcome {
+    let mut fields = json!({"label": case.label, "input_shapes": case.input_shapes});
+    let (status, reason) = match &case.outcome {
         CaseOutcome::Ok { mode, metrics } => {
-            add("status", json!("ok"));
-            add("mode", json!(mode));
-            let figures = json!({
+            fields["status"] = json!("ok");
+            fields["mode"] = json!(mode);
+            fields["metrics"] = json!({
                 "p50_ms": metrics.p50_ms,
                 "p95_ms": metrics.p95_ms,
                 "peak_memory_mb": null,
                 "frames_per_s": metrics.frames_per_s,
             });
-            add("metrics", figures);
+            return fields;
         }
-        CaseOutcome::Skipped(reason) => {
-            add("status", json!("skipped"));
-            add("reason", json!(reason));
-        }
-        CaseOutcome::Failed(reason) => {
-            add("status", json!("failed"));
-            add("reason", json!(reason));
-        }
-    }
-    Value::Object(fields)
-}
-
-/// The Markdown of a report, out of its JSON: whoever wrote it, both say the same. What is absent is left out, or is
-/// `n/a` in the table.
-pub fn to_markdown(report: &Value) -> String {
-    let word = |value: Option<&Value>, usual: &str| value.and_then(Value::as_str).unwrap_or(usual).to_owned();
-    let mut text = String::from("# Apex-X TensorRT Engine Shape Sweep\n\n");
-    let mut bullet = |name: &str, value: &str| {
-        writeln!(text, "- {name}: `{value}`").expect("writing to a String cannot fail");
+        CaseOutcome::Skipped(reason) => ("skipped", reason),
+        CaseOutcome::Failed(reason) => ("failed", reason),
     };
-    bullet("status", &word(report.get("status"), "unknown"));
-    bullet("timestamp_utc", &word(report.get("timestamp_utc"), ""));
-    bullet("trt_engine_path", &word(report.pointer("/config/trt_engine_path"), ""));
-    if report.get("status").is_some_and(|status| status == "skipped") {
-        bullet("reason", &word(report.get("reason"), "unknown"));
-        text.push('\n');
-        return text;
-    }
-    text.push_str("\n## Summary\n\n");
-    for name in ["ok_count", "skipped_count", "failed_count"] {
-        let count = report["summary"].get(name).and_then(Value::as_u64).unwrap_or(0);
-        writeln!(text, "- {name}: `{count}`").expect("writing to a String cannot fail");
-    }
-    for name in ["p50_ms_min", "p50_ms_max", "p50_ms_median"] {
-        if let Some(value) = report["summary"].get(name).and_then(Value::as_f64) {
-            writeln!(text, "- {name}: `{value:.4}`").expect("writing to a String cannot fail");
-        }
-    }
-    text.push_str("\n## Cases\n\n| case | status | mode | p50 ms | p95 ms | fps | reason |\n");
-    text.push_str("| --- | --- | --- | ---: | ---: | ---: | --- |\n");
-    for case in report["cases"].as_array().into_iter().flatten() {
-        let number = |name: &str| {
-            let value = case["metrics"].get(name).filter(|value| value.is_f64()).and_then(Value::as_f64);
-            value.map_or("n/a".to_owned(), |value| format!("{value:.4}"))
-        };
-        let cells = [
-            word(case.get("label"), "unknown"),
-            word(case.get("status"), "unknown"),
-            word(case.get("mode"), "n/a"),
-            number("p50_ms"),
-            number("p95_ms"),
-            number("frames_per_s"),
-            // The seed escapes nothing; a reason may quote what a program wrote, and must not end its cell.
-            word(case.get("reason"), "").replace('|', "\\|"),
-        ];
-        writeln!(text, "| {} |", cells.join(" | ")).expect("writing to a String cannot fail");
-    }
-    text
+    fields["status"] = json!(status);
+    fields["reason"] = json!(reason);
+    fields
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::apex_x::runtime_caps::{CudaDevice, Fp8};
+    use crate::compat::apex_x::report_parts::{CudaDevice, Fp8};
 
     fn report(outcome: SweepOutcome) -> SweepReport {
-        let device = CudaDevice { count: 1, name: "NVIDIA H200".into(), compute_capability: Some("9.0".into()) };
+        let device = CudaDevice { count: 1, name: "NVIDIA H200".into(), compute_capability: "9.0".into() };
         SweepReport {
             timestamp: "2026-11-01T04:00:00.5Z".parse().expect("a time"),
             platform: "Linux-6.1".into(),
@@ -287,41 +226,11 @@ mod tests {
         let cases = vec![case("default", ok(2.0)), case("b", CaseOutcome::Skipped("r".into()))];
         let text = report(SweepOutcome::Measured(cases)).to_json();
         let place = |word: &str| text.find(&format!("\"{word}\":")).unwrap_or_else(|| panic!("no `{word}` in {text}"));
-        let order = [
-            "schema_version",
-            "suite",
-            "timestamp_utc",
-            "environment",
-            "python",
-            "platform",
-            "torch",
-            "runtime_caps",
-            "cuda",
-            "triton",
-            "config",
-            "trt_engine_path",
-            "shape_cases",
-            "warmup",
-            "iters",
-            "seed",
-            "cases",
-            "label",
-            "input_shapes",
-            "mode",
-            "metrics",
-            "p50_ms",
-            "p95_ms",
-            "peak_memory_mb",
-            "frames_per_s",
-            "summary",
-            "ok_count",
-            "skipped_count",
-            "failed_count",
-            "p50_ms_min",
-            "p50_ms_max",
-            "p50_ms_median",
-        ];
-        let places: Vec<usize> = order.iter().map(|word| place(word)).collect();
+        let order = "schema_version suite timestamp_utc environment python platform torch runtime_caps cuda triton config \
+                     trt_engine_path shape_cases warmup iters seed cases label input_shapes mode metrics p50_ms p95_ms \
+                     peak_memory_mb frames_per_s summary ok_count skipped_count failed_count p50_ms_min p50_ms_max \
+                     p50_ms_median";
+        let places: Vec<usize> = order.split(' ').map(place).collect();
         assert!(places.is_sorted(), "{text}");
         assert!(text.starts_with("{\n  \"schema_version\": 1,") && text.ends_with("  \"status\": \"ok\"\n}"), "{text}");
         assert!(text.contains("\"2026-11-01T04:00:00.500000+00:00\"") && text.contains("\"p50_ms\": 2.0,"), "{text}");
@@ -342,20 +251,6 @@ mod tests {
         check(measured(vec![ok(1.0), CaseOutcome::Failed("r".into())]), "partial", [1, 0, 1]);
         check(measured(vec![CaseOutcome::Skipped("r".into())]), "partial", [0, 1, 0]);
         check(SweepOutcome::Skipped("cuda_unavailable".into()), "skipped", [0, 1, 0]);
-        let skipped = report(SweepOutcome::Skipped("cuda_unavailable".into())).to_value();
-        assert!(to_markdown(&skipped).ends_with("\n- reason: `cuda_unavailable`\n\n"));
-    }
-
-    #[test]
-    fn the_markdown_is_that_of_the_seed() {
-        let golden = include_str!("../../../../fixtures/golden/apex-x/report_markdown.json");
-        let golden: Value = serde_json::from_str(golden).expect("the golden cases are JSON");
-        let case = &golden["cases"][1];
-        assert_eq!(
-            (&case["kind"], case["expected_markdown"].as_str()),
-            (&json!("trt_sweep"), Some(&*to_markdown(&case["report"])))
-        );
-        assert!(to_markdown(&json!([])).contains("- status: `unknown`"), "any JSON has a text");
     }
 
     #[test]

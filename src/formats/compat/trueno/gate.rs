@@ -17,8 +17,11 @@ use sprag_model::bands::{Band, BandReport, BandRow};
 /// Why the original ends without a report, in the last line of what it then says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextGateError {
-    #[error(transparent)]
-    Text(#[from] GateTextError),
+    #[error("UnicodeDecodeError: {0}")]
+    Encoding(String),
+    /// Digits and points that are no number.
+    #[error("ValueError: could not convert string to float: '{0}'")]
+    Number(String),
     /// A side without a benchmark that it reads.
     #[error("Error: No benchmarks found in {0}")]
     Nothing(&'static str),
@@ -48,38 +51,20 @@ pub fn judge<E>(
     rule(&baseline, &current).map_err(|_| TextGateError::ZeroBase)
 }
 
-/// Why the original breaks down on a text, in the last line of what it then says.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GateTextError {
-    /// Bytes that are no text.
-    #[error("UnicodeDecodeError: {0}")]
-    Encoding(String),
-    /// Digits and points that are no number.
-    #[error("ValueError: could not convert string to float: '{0}'")]
-    Number(String),
-}
-
 /// The units, and how many nanoseconds each is.
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("µs", 1e3), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// The text of a file.
-///
-/// # Errors
-/// When it is not UTF-8.
-pub fn decode(bytes: &[u8]) -> Result<&str, GateTextError> {
-    python::decode(bytes).map_err(GateTextError::Encoding)
+pub fn decode(bytes: &[u8]) -> Result<&str, TextGateError> {
+    python::decode(bytes).map_err(TextGateError::Encoding)
 }
 
 /// The benchmarks of a text with their nanoseconds, in the order of their names' first lines.
-///
-/// # Errors
-/// When a time in the middle is no number.
-pub fn read(text: &str) -> Result<Vec<(String, f64)>, GateTextError> {
+pub fn read(text: &str) -> Result<Vec<(String, f64)>, TextGateError> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found: Vec<(String, f64)> = Vec::new();
     for line in text.split(['\n', '\r']) {
         let Some((name, digits, factor)) = benchmark(line.trim_matches(is_blank)) else { continue };
-        let number: f64 = digits.parse().map_err(|_| GateTextError::Number(digits.to_owned()))?;
+        let number: f64 = digits.parse().map_err(|_| TextGateError::Number(digits.to_owned()))?;
         let nanos = number * factor;
         match places.get(name) {
             Some(place) => found[*place].1 = nanos,
@@ -205,85 +190,49 @@ mod tests {
         }
     }
 
+    /// What no golden case holds.
     #[test]
     fn a_line_is_read_as_the_original_reads_it() {
         let check = |line: &str, expected: &[(&str, f64)]| {
-            let found = read(line).expect("it has numbers");
-            let found: Vec<(&str, f64)> = found.iter().map(|(name, nanos)| (name.as_str(), *nanos)).collect();
-            assert_eq!(found, expected, "{line}");
+            let read = read(line).expect("it has numbers");
+            assert_eq!(
+                read.iter().map(|(name, nanos)| (name.as_str(), *nanos)).collect::<Vec<_>>(),
+                expected,
+                "{line}"
+            );
         };
-        check("a time: [1 ns 2 ns 3 ns]", &[("a", 2.0)]);
         check("  a/b\ttime:\t[1.5ns\t2.5ns\u{1f}3.5ns] and more", &[("a/b", 2.5)]);
-        check("a time: [900 ns 1.5 µs 2 us]", &[("a", 1500.0)]);
         check("a time: [1 ms 2. s .3 s]", &[("a", 2e9)]);
-        check(
-            "a time: [1 ns 2 ns 3 ns]\rb time: [1 ns 4 ns 3 ns]\r\na time: [1 ns 8 ns 9 ns]",
-            &[("a", 8.0), ("b", 4.0)],
-        );
+        check("a time: [1 ns 2 ns 3 ns]\rb time: [1 ns 4 ns 3 ns]", &[("a", 2.0), ("b", 4.0)]);
         check("time: time: [1 ns 2 ns 3 ns]", &[("time:", 2.0)]);
-        check("\u{feff}a time: [1 ns 2 ns 3 ns]", &[("\u{feff}a", 2.0)]);
-        check("a time: [. ns 2 ns . ns]", &[("a", 2.0)]);
-        for passed_over in [
-            "",
-            "                        time:   [1 ns 2 ns 3 ns]",
-            "a b time: [1 ns 2 ns 3 ns]",
+        check("\u{feff}a time: [. ns 2 ns . ns]", &[("\u{feff}a", 2.0)]);
+        let passed_over = [
             "a time:[1 ns 2 ns 3 ns]",
             "a time: [ 1 ns 2 ns 3 ns]",
             "a time: [1 ns 2 ns 3 ns ]",
             "a time: [1 ns 2 ns]",
             "a time: [1 ns2 ns 3 ns]",
-            "a time: [1 ps 2 ns 3 ns]",
-            "a time: [1 μs 2 μs 3 μs]",
             "a time: [-1 ns 2 ns 3 ns]",
             "a time: [1e3 ns 2 ns 3 ns]",
-            "a time: [1 m 2 m 3 m]",
-            "a time: [\u{1b}[1m2 ns 2 ns 3 ns]",
             "a thrpt: [1 ns 2 ns 3 ns]",
-            "a time: [ns ns ns]",
-            "a time: 1",
-        ] {
-            check(passed_over, &[]);
+        ];
+        for line in passed_over {
+            check(line, &[]);
         }
     }
 
     #[test]
-    fn what_it_breaks_down_on_is_told_in_its_words() {
-        let number = |line: &str| read(line).expect_err("it breaks down").to_string();
-        assert_eq!(number("a time: [1 ns 1.2.3 ns 3 ns]"), "ValueError: could not convert string to float: '1.2.3'");
-        assert_eq!(number("a time: [1 ns . ns 3 ns]"), "ValueError: could not convert string to float: '.'");
-        let error = decode(b"ab\xff").expect_err("it is no text").to_string();
-        assert_eq!(error, "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 2: invalid start byte");
-        assert_eq!(decode("é".as_bytes()), Ok("é"));
-    }
-
-    #[test]
-    fn times_have_two_decimals_in_the_largest_unit_that_fits() {
-        let check = |nanos: f64, expected: &str| assert_eq!(time_text(nanos), expected);
-        check(999.5, "999.50ns");
-        check(1000.0, "1.00µs");
-        check(999_999.9, "1000.00µs");
-        check(1_234_567.0, "1.23ms");
-        check(32.5e9, "32.50s");
-        check(0.125, "0.12ns");
-        check(f64::INFINITY, "infs");
-    }
-
-    #[test]
-    fn labels_are_rounded_to_even() {
+    fn labels_and_times_are_rounded_to_even() {
+        assert_eq!(
+            [0.125, 999.5, 999_999.9, f64::INFINITY].map(time_text),
+            ["0.12ns", "999.50ns", "1000.00µs", "infs"]
+        );
         let report = |fail: f64, warn: f64, change: f64, band: Band| {
-            let row = BandRow {
-                name: "a".to_owned(),
-                base_nanos: 100.0,
-                current_nanos: 100.0 * (1.0 + change),
-                change,
-                band,
-            };
-            report_text(&BandReport { fail, warn, rows: vec![row], missing: Vec::new(), new: vec!["b".to_owned()] })
+            let row = BandRow { name: "a".to_owned(), base_nanos: 100.0, current_nanos: 100.0, change, band };
+            report_text(&BandReport { fail, warn, rows: vec![row], missing: Vec::new(), new: Vec::new() })
         };
         assert!(report(0.075, 0.025, 0.05, Band::Warned).contains("\nWARNINGS (2%-8% slower): 1\n"));
         let failed = report(-0.01, 0.02, -0.001, Band::Regressed);
         assert!(failed.contains("REGRESSIONS (>-1% slower): 1") && failed.contains("+-0.1% (FAIL)"), "{failed}");
-        assert!(failed.contains("\n  Total benchmarks: 1\n  Regressions:      1\n") && failed.contains("NEW"));
-        assert!(failed.ends_with(&format!("\n\nRESULT: FAIL - 1 regression(s) detected\n{}", "=".repeat(WIDTH))));
     }
 }

@@ -7,17 +7,17 @@
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
-use crate::Format;
-use crate::{FormatError, criterion, outputs};
+use crate::frame::{Format, Read, Recognised, Source};
+use crate::{FormatError, criterion, outputs, provenance};
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Imported, ImportedCommit, ImportedRun};
+use sprag_model::imported::ImportedRun;
 
-pub(crate) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     name: "trueno",
     title: "a baseline of Trueno: a head, and what a bench of Criterion prints",
-    recognises,
-    read,
     files: &[".txt"],
+    recognised: Recognised::Each(|output| outputs::start(output).trim_start().starts_with(TITLE)),
+    read: Read::Each("trueno", read),
 };
 
 const TITLE: &str = "# Trueno Performance Baseline";
@@ -25,21 +25,12 @@ const TITLE: &str = "# Trueno Performance Baseline";
 /// How far into a file a head may begin, in lines.
 const HEAD_LINES: usize = 64;
 
-/// Whether each of the outputs begins with the head of a baseline.
-pub fn recognises(outputs: &[Output]) -> bool {
-    !outputs.is_empty() && outputs.iter().all(|output| outputs::start(output).trim_start().starts_with(TITLE))
-}
-
-/// Reads a baseline; of several, each as a run. A text without a head is read all the same.
-pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
-    let (mut notes, mut runs) = (Vec::new(), Vec::new());
-    for output in outputs {
-        let mut run = ImportedRun { digest: outputs::digest(&[output]), ..ImportedRun::default() };
-        head(output, &mut run, &mut notes)?;
-        run.entries = criterion::text::entries(output, &mut notes)?;
-        runs.push(run);
-    }
-    outputs::imported("trueno", runs, notes)
+/// Reads a baseline. A text without a head is read all the same.
+fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
+    let (mut run, mut notes) = (ImportedRun::default(), Vec::new());
+    head(output, &mut run, &mut notes)?;
+    run.entries = criterion::text::entries(output, &mut notes)?;
+    Ok(Source { run, notes, ..Source::default() })
 }
 
 fn head(output: &Output, run: &mut ImportedRun, notes: &mut Vec<String>) -> Result<(), FormatError> {
@@ -53,7 +44,7 @@ fn head(output: &Output, run: &mut ImportedRun, notes: &mut Vec<String>) -> Resu
         let Some((key, value)) = line.strip_prefix("# ").and_then(|line| line.split_once(": ")) else { continue };
         let value = value.trim();
         match key {
-            "Commit" => run.commit = commit(value),
+            "Commit" => run.commit = provenance::commit_id(value).map(provenance::commit),
             "Branch" => {
                 if let Some(commit) = &mut run.commit {
                     commit.branch = Some(value.to_owned()).filter(|branch| !branch.is_empty() && branch != "unknown");
@@ -75,12 +66,6 @@ fn head(output: &Output, run: &mut ImportedRun, notes: &mut Vec<String>) -> Resu
     Ok(())
 }
 
-fn commit(value: &str) -> Option<ImportedCommit> {
-    let sha = value.to_ascii_lowercase();
-    let fine = (7..=64).contains(&sha.len()) && sha.bytes().all(|byte| byte.is_ascii_hexdigit());
-    fine.then_some(ImportedCommit { sha, named_at: None, time: None, subject: None, branch: None })
-}
-
 fn time(value: &str) -> Option<DateTime<Utc>> {
     NaiveDateTime::parse_from_str(value, "%Y%m%d-%H%M%S").ok().map(|time| time.and_utc())
 }
@@ -95,10 +80,6 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    fn output(text: &str) -> Output {
-        Output { name: "b.txt".to_owned(), bytes: text.as_bytes().to_vec() }
-    }
-
     /// What Trueno's own reader finds in the baselines and the new texts of its cases.
     #[test]
     fn whatever_trueno_reads_is_read_alike() {
@@ -111,7 +92,7 @@ mod tests {
             for (file, key) in [("baseline.txt", "parsed_baseline_ns"), ("current.txt", "parsed_current_ns")] {
                 let Ok(bytes) = fs::read(case.join(file)) else { continue };
                 let wanted = expected[key].as_object().cloned().unwrap_or_default();
-                let imported = read(&[Output { name: file.to_owned(), bytes }]);
+                let imported = FORMAT.read(&[golden::output(file, bytes)]);
                 let place = format!("{} {file}", case.display());
                 if wanted.is_empty() || wanted.contains_key("__exception__") {
                     continue;
@@ -133,17 +114,16 @@ mod tests {
 
     #[test]
     fn names_that_trueno_passes_over_are_read() {
-        let check = |case: &str, file: &str, name: &str| {
-            let path =
-                Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/trueno/cases").join(case).join(file);
-            let bytes = fs::read(path).expect("it is there");
-            let run = read(&[Output { name: file.to_owned(), bytes }]).expect("it is fine").runs.remove(0);
-            assert!(run.entries.iter().any(|entry| entry.series == name && !entry.observations.is_empty()), "{name}");
+        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/trueno/cases");
+        let check = |path: &str, name: &str| {
+            let bytes = fs::read(cases.join(path)).expect("it is there");
+            let entries = golden::entries(&FORMAT, path, bytes);
+            assert!(entries.iter().any(|entry| entry.series == name && !entry.observations.is_empty()), "{name}");
         };
-        check("05-long-names-own-line", "baseline.txt", "log_softmax/Scalar/100000");
-        check("11-names-with-spaces", "baseline.txt", "group one/fn two");
-        check("12-odd-units", "baseline.txt", "ps_bench");
-        check("13-ansi-colour-current", "current.txt", "mul/AVX512/100");
+        check("05-long-names-own-line/baseline.txt", "log_softmax/Scalar/100000");
+        check("11-names-with-spaces/baseline.txt", "group one/fn two");
+        check("12-odd-units/baseline.txt", "ps_bench");
+        check("13-ansi-colour-current/current.txt", "mul/AVX512/100");
     }
 
     const LINE: &str = "a time: [1 ns 2 ns 3 ns]\n";
@@ -153,27 +133,23 @@ mod tests {
         let head = |commit: &str, cpu: &str| {
             format!("{TITLE}\n# Commit: {commit}\n# Branch: main\n# Date: 20251120-170155\n# CPU: {cpu}\n#\n")
         };
-        let check = |text: &str, sha: Option<&str>, cpu: Option<&str>, notes: usize| {
-            let mut imported = read(&[output(text)]).expect("it is fine");
-            let run = imported.runs.remove(0);
+        let check = |text: String, sha: Option<&str>, cpu: Option<&str>, notes: usize| {
+            let imported = golden::read(&FORMAT, "b.txt", &text);
+            let run = &imported.runs[0];
             assert_eq!(run.commit.as_ref().map(|commit| commit.sha.as_str()), sha, "{text}");
             assert_eq!(run.facts.get("cpu_model").map(String::as_str), cpu);
             assert_eq!(imported.notes.len(), notes, "{:?}", imported.notes);
         };
-        check(&format!("{}{LINE}", head("F56a4de", "Fast @ 2 GHz")), Some("f56a4de"), Some("Fast @ 2 GHz"), 1);
-        check(&format!("{}{LINE}", head("unknown", "unknown")), None, None, 1);
-        check(&format!("{}{}{LINE}", head("aaaaaaa", "New"), head("bbbbbbb", "Old")), Some("bbbbbbb"), Some("Old"), 2);
-        check(LINE, None, None, 0);
-        let run = read(&[output(&format!("{}{LINE}", head("f56a4de", "x")))]).expect("it is fine").runs.remove(0);
+        check(head("F56a4de", "Fast @ 2 GHz") + LINE, Some("f56a4de"), Some("Fast @ 2 GHz"), 1);
+        check(head("unknown", "unknown") + LINE, None, None, 1);
+        check(head("aaaaaaa", "New") + &head("bbbbbbb", "Old") + LINE, Some("bbbbbbb"), Some("Old"), 2);
+        check(LINE.to_owned(), None, None, 0);
+        let full = golden::output("b.txt", head("f56a4de", "x") + LINE);
+        let run = FORMAT.read(std::slice::from_ref(&full)).expect("it is fine").runs.remove(0);
         assert_eq!(run.time.map(|time| time.to_rfc3339()).as_deref(), Some("2025-11-20T17:01:55+00:00"));
         assert_eq!(run.commit.and_then(|commit| commit.branch).as_deref(), Some("main"));
-    }
-
-    #[test]
-    fn only_a_head_is_recognised_and_damage_is_no_panic() {
-        assert!(recognises(&[output(&format!("{TITLE}\n{LINE}"))]));
-        assert!(!recognises(&[output(LINE)]));
-        assert!(matches!(read(&[output(TITLE)]), Err(FormatError::Nothing(_))));
-        golden::survives(&[output(&format!("{TITLE}\n# Commit: abcdef0\n# Date: 20251120-170155\n{LINE}"))], read);
+        assert!(FORMAT.recognises(std::slice::from_ref(&full)) && !FORMAT.recognises(&[golden::output("b", LINE)]));
+        golden::refused(&FORMAT, "b.txt", TITLE, "lists no benchmark");
+        golden::survives(&[full], &FORMAT);
     }
 }

@@ -1,0 +1,552 @@
+//! The seed's gate: its comparison of a report with a baseline, what its tool writes of that, and the baseline that it
+//! makes of a report.
+//!
+//! Each metric of the baseline, in the order of names: `allowed = value * (1.0 + ratio) + abs` in double precision and
+//! in this order; it passes where `current <= allowed`, so never where either is NaN; what the report lacks is missing.
+//! `regression_ratio` is `current / value - 1.0`, absent where `value` is not above zero. Where the suite has a status,
+//! that of the report must be the required one. A baseline without metrics lets all pass.
+//!
+//! Each suite has rules for its figures: the CPU suite lists them under `metrics` and takes text that reads as a number;
+//! in a report of the GPU suite a path of names with dots leads to each; a sweep has them in its summary and its cases.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{cpu_report, gpu_report, trt_report};
+use crate::compat::{json, python};
+
+/// A suite of the seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeedSuite {
+    /// Kernels and the small model on the CPU.
+    Cpu,
+    Gpu,
+    /// The sweep of a TensorRT engine over shapes.
+    Trt,
+}
+
+impl SeedSuite {
+    pub const ALL: [SeedSuite; 3] = [SeedSuite::Cpu, SeedSuite::Gpu, SeedSuite::Trt];
+
+    /// The name that its reports and baselines bear.
+    pub fn name(self) -> &'static str {
+        match self {
+            SeedSuite::Cpu => cpu_report::SUITE,
+            SeedSuite::Gpu => gpu_report::SUITE,
+            SeedSuite::Trt => trt_report::SUITE,
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<SeedSuite> {
+        SeedSuite::ALL.into_iter().find(|suite| suite.name() == name)
+    }
+
+    /// The first word of the lines that the seed's tool prints for it.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            SeedSuite::Cpu => "perf",
+            SeedSuite::Gpu => "perf_gpu",
+            SeedSuite::Trt => "perf_trt",
+        }
+    }
+
+    /// Whether its reports have a status, which a baseline can require.
+    pub fn has_status(self) -> bool {
+        self != SeedSuite::Cpu
+    }
+}
+
+/// Why two files cannot be compared, or no baseline can be made of a report.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    #[error("`metrics` of the {0} is no object")]
+    Metrics(&'static str),
+    #[error("the baseline names no `value_ms` of `{0}`")]
+    NoValue(String),
+    #[error("{0}")]
+    Other(String),
+}
+
+/// The figures of a sweep: of its summary, and of each case.
+const SUMMARY_FIGURES: [&str; 3] = ["p50_ms_min", "p50_ms_median", "p50_ms_max"];
+const CASE_FIGURES: [&str; 2] = ["p50_ms", "p95_ms"];
+
+/// The figure of a report that a baseline holds under that name; `None` where the report lacks it.
+fn figure(suite: SeedSuite, report: &Value, name: &str) -> Result<Option<f64>, CompareError> {
+    match suite {
+        SeedSuite::Cpu => match report.pointer("/metrics").and_then(|metrics| metrics.get(name)) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => {
+                let fault = || CompareError::Other(format!("the report's `{name}` is no number"));
+                json::as_number(value).map(Some).ok_or_else(fault)
+            }
+        },
+        SeedSuite::Gpu => {
+            let found = name.split('.').try_fold(report, |value, key| value.get(key));
+            Ok(found.and_then(json::plain_number))
+        }
+        SeedSuite::Trt => Ok(figure_of_sweep(report, name)),
+    }
+}
+
+/// Of cases that bear the same label the last counts.
+fn figure_of_sweep(report: &Value, name: &str) -> Option<f64> {
+    let (start, figure) = name.rsplit_once('.')?;
+    match start.strip_prefix("case.") {
+        None if start == "summary" && SUMMARY_FIGURES.contains(&figure) => {
+            report.get("summary")?.get(figure).and_then(json::plain_number)
+        }
+        Some(label) if CASE_FIGURES.contains(&figure) && !label.is_empty() => {
+            let mut cases = report.get("cases")?.as_array()?.iter().rev().filter(|case| case["label"] == label);
+            cases.find_map(|case| json::plain_number(case.get("metrics")?.get(figure)?))
+        }
+        _ => None,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckStatus {
+    Pass,
+    Fail,
+    Missing,
+}
+
+impl CheckStatus {
+    /// The word that the seed's files bear.
+    pub fn word(self) -> &'static str {
+        match self {
+            CheckStatus::Pass => "pass",
+            CheckStatus::Fail => "fail",
+            CheckStatus::Missing => "missing",
+        }
+    }
+}
+
+/// One metric of the baseline against the report, in milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    pub metric: String,
+    pub status: CheckStatus,
+    /// What the baseline holds, and the most that passes; always there where [`compare`] made the check.
+    pub baseline: Option<f64>,
+    pub allowed: Option<f64>,
+    pub current: Option<f64>,
+    pub regression_ratio: Option<f64>,
+}
+
+/// The status of the report and that which the baseline requires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statuses {
+    pub required: String,
+    pub current: String,
+}
+
+impl Statuses {
+    pub fn agree(&self) -> bool {
+        self.required == self.current
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    pub suite: SeedSuite,
+    /// The field `suite` of the report: text or null, where it has one.
+    pub report_suite: Option<Value>,
+    /// The statuses, where the suite has them.
+    pub statuses: Option<Statuses>,
+    /// One entry a metric of the baseline, in the order of names.
+    pub checks: Vec<Check>,
+}
+
+impl Comparison {
+    /// Whether the statuses agree and each metric passes.
+    pub fn passes(&self) -> bool {
+        self.agrees() && self.checks.iter().all(|check| check.status == CheckStatus::Pass)
+    }
+
+    fn agrees(&self) -> bool {
+        self.statuses.as_ref().is_none_or(Statuses::agree)
+    }
+
+    /// The code that the seed's tool ends with: 0 where all passes, else 2. Sprag's own commands end with others.
+    pub fn exit_code(&self) -> i32 {
+        if self.passes() { 0 } else { 2 }
+    }
+}
+
+/// Compares a report with a baseline, both objects, by the rules of the suite.
+pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<Comparison, CompareError> {
+    let other = |reason: String| CompareError::Other(reason);
+    for (which, value) in [("report", report), ("baseline", baseline)] {
+        if !value.is_object() {
+            return Err(other(format!("the {which} is no JSON object")));
+        }
+    }
+    let text = |which: &str, value: &Value, field: &str, default: &str| match value.get(field) {
+        None => Ok(default.to_owned()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Err(other(format!("`{field}` of the {which} is no text"))),
+    };
+    if report.get("suite").is_some_and(|suite| !suite.is_null() && !suite.is_string()) {
+        return Err(other("`suite` of the report is no text".to_owned()));
+    }
+    let statuses = if suite.has_status() {
+        let required = text("baseline", baseline, "required_status", "ok")?;
+        Some(Statuses { required, current: text("report", report, "status", "unknown")? })
+    } else {
+        None
+    };
+    let none = Map::new();
+    let metrics = |which: &'static str, value| match Value::get(value, "metrics") {
+        None => Ok(&none),
+        Some(metrics) => metrics.as_object().ok_or(CompareError::Metrics(which)),
+    };
+    let specs: BTreeMap<&String, &Value> = metrics("baseline", baseline)?.iter().collect();
+    if suite == SeedSuite::Cpu {
+        metrics("report", report)?;
+    }
+    let checks = specs.into_iter().map(|(name, spec)| check(name, spec, figure(suite, report, name)));
+    let checks = checks.collect::<Result<Vec<Check>, CompareError>>()?;
+    Ok(Comparison { suite, report_suite: report.get("suite").cloned(), statuses, checks })
+}
+
+fn check(name: &str, spec: &Value, current: Result<Option<f64>, CompareError>) -> Result<Check, CompareError> {
+    if !spec.is_object() {
+        return Err(CompareError::Other(format!("what the baseline says of `{name}` is no object")));
+    }
+    let number = |field: &str| match spec.get(field) {
+        None => Ok(None),
+        Some(value) => {
+            let fault = || CompareError::Other(format!("the baseline's `{field}` of `{name}` is no number"));
+            json::as_number(value).map(Some).ok_or_else(fault)
+        }
+    };
+    let value = number("value_ms")?.ok_or_else(|| CompareError::NoValue(name.to_owned()))?;
+    let ratio = number("max_regression_ratio")?.unwrap_or(0.5);
+    let abs = number("max_regression_abs_ms")?.unwrap_or(0.0);
+    let current = current?;
+    // The order of the operations decides at the border.
+    let allowed = value * (1.0 + ratio) + abs;
+    Ok(Check {
+        metric: name.to_owned(),
+        status: match current {
+            None => CheckStatus::Missing,
+            Some(current) if current <= allowed => CheckStatus::Pass,
+            Some(_) => CheckStatus::Fail,
+        },
+        baseline: Some(value),
+        allowed: Some(allowed),
+        current,
+        regression_ratio: current.filter(|_| value > 0.0).map(|current| current / value - 1.0),
+    })
+}
+
+/// The name under which the status stands among the metrics.
+const STATUS: &str = "__status__";
+
+/// The summary that the seed's tool writes. What is not finite stands in it as Python writes it, so a strict reader
+/// refuses such a file.
+pub fn summary(comparison: &Comparison) -> String {
+    let mut checks = Vec::new();
+    if let Some(Statuses { required, current }) = comparison.statuses.as_ref().filter(|statuses| !statuses.agree()) {
+        checks.push(json!({"metric": STATUS, "status": "fail", "expected": required, "current": current}));
+    }
+    for check in &comparison.checks {
+        let mut fields = metric(check);
+        // Only what is there has changed.
+        if check.status == CheckStatus::Missing {
+            fields.as_object_mut().map(|fields| fields.shift_remove("regression_ratio"));
+        }
+        checks.push(fields);
+    }
+    file(comparison, json!({"checks": checks, "status": overall(comparison), "suite": comparison.report_suite}))
+}
+
+/// The trend that the seed's tool writes: every metric with the same fields, and how many there are.
+pub fn trend(comparison: &Comparison, timestamp: &str) -> String {
+    let mut metrics: Vec<(&str, Value)> = Vec::new();
+    if !comparison.agrees() {
+        let status = Check { metric: STATUS.to_owned(), status: CheckStatus::Fail, ..NOTHING };
+        metrics.push((STATUS, metric(&status)));
+    }
+    // A metric without a name has no place in a trend.
+    let named = comparison.checks.iter().filter(|check| !check.metric.is_empty());
+    metrics.extend(named.map(|check| (check.metric.as_str(), metric(check))));
+    metrics.sort_by(|a, b| a.0.cmp(b.0));
+    let metrics: Vec<Value> = metrics.into_iter().map(|(_, fields)| fields).collect();
+    let suite = comparison.report_suite.clone().unwrap_or_else(|| Value::from(comparison.suite.name()));
+    let fields = json!({
+        "failed_metrics": failed(comparison),
+        "overall_status": overall(comparison),
+        "schema_version": 1,
+        "suite": suite,
+        "timestamp_utc": timestamp,
+        "total_metrics": metrics.len(),
+        "metrics": metrics,
+    });
+    file(comparison, fields)
+}
+
+const NOTHING: Check = Check {
+    metric: String::new(),
+    status: CheckStatus::Missing,
+    baseline: None,
+    allowed: None,
+    current: None,
+    regression_ratio: None,
+};
+
+/// One line a check, with Python's words for what is absent or not finite.
+pub fn lines(comparison: &Comparison) -> Vec<String> {
+    let status =
+        (!comparison.agrees()).then(|| Check { metric: STATUS.to_owned(), status: CheckStatus::Fail, ..NOTHING });
+    let line = |check: &Check| {
+        let number = |value: Option<f64>| value.map_or("None".to_owned(), python::number);
+        format!(
+            "{}_check metric={} status={} baseline_ms={} allowed_max_ms={} current_ms={}",
+            comparison.suite.prefix(),
+            check.metric,
+            check.status.word(),
+            number(check.baseline),
+            number(check.allowed),
+            number(check.current)
+        )
+    };
+    status.iter().chain(&comparison.checks).map(line).collect()
+}
+
+/// How many checks did not pass, the status among them.
+pub fn failed(comparison: &Comparison) -> usize {
+    let named = comparison.checks.iter().filter(|check| !check.metric.is_empty());
+    usize::from(!comparison.agrees()) + named.filter(|check| check.status != CheckStatus::Pass).count()
+}
+
+/// `pass` or `fail`.
+pub fn overall(comparison: &Comparison) -> &'static str {
+    if comparison.passes() { "pass" } else { "fail" }
+}
+
+fn metric(check: &Check) -> Value {
+    let number = |value: Option<f64>| value.map_or(Value::Null, json::number);
+    json!({
+        "allowed_max_ms": number(check.allowed),
+        "baseline_ms": number(check.baseline),
+        "current_ms": number(check.current),
+        "metric": check.metric,
+        "regression_ratio": number(check.regression_ratio),
+        "status": check.status.word(),
+    })
+}
+
+fn file(comparison: &Comparison, mut fields: Value) -> String {
+    if let Some(Statuses { required, current }) = &comparison.statuses {
+        fields["current_status"] = Value::from(current.as_str());
+        fields["required_status"] = Value::from(required.as_str());
+    }
+    json::to_pretty(&fields)
+}
+
+/// The figures of a GPU report that a baseline holds: these, each with both percentiles.
+const GPU_FIGURES: [&str; 6] = [
+    "benchmarks.tile_ops.tilepack.dispatch",
+    "benchmarks.tile_ops.tileunpack.dispatch",
+    "benchmarks.tile_ops.fusion_gate.dispatch",
+    "benchmarks.tilessm.triton_dispatch",
+    "benchmarks.end_to_end_infer.torch_eager",
+    "benchmarks.end_to_end_infer.torch_triton_fastpath",
+];
+
+/// What the seed notes in a baseline of each suite.
+fn default_notes(suite: SeedSuite) -> &'static str {
+    match suite {
+        SeedSuite::Cpu => "CPU baseline with tolerant thresholds for CI variance.",
+        SeedSuite::Gpu => {
+            "GPU baseline template; regenerate on the target self-hosted GPU runner and adjust tolerances for stable CI."
+        }
+        SeedSuite::Trt => {
+            "TensorRT shape-sweep baseline template; regenerate on the target deployment GPU runner with a production \
+             engine and shape-case set."
+        }
+    }
+}
+
+/// How much worse a figure may get: a share, and milliseconds on top. The seed goes by the suite and the name of the figure.
+fn default_tolerance(suite: SeedSuite, name: &str) -> (f64, f64) {
+    match suite {
+        SeedSuite::Cpu if name.contains("infer_p95") => (1.0, 5.0),
+        SeedSuite::Cpu => (0.75, 2.0),
+        SeedSuite::Gpu if name.contains("end_to_end_infer") => (0.5, if name.ends_with(".p50_ms") { 1.0 } else { 2.0 }),
+        SeedSuite::Trt if name.starts_with("summary.") => (0.5, 1.0),
+        SeedSuite::Gpu | SeedSuite::Trt if name.ends_with(".p95_ms") => (0.8, 0.5),
+        SeedSuite::Gpu | SeedSuite::Trt => (0.6, 0.25),
+    }
+}
+
+/// A baseline of the seed, ready to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Template {
+    pub suite: SeedSuite,
+    /// The figures, in milliseconds; none of a skipped report, whose baseline would let anything pass.
+    pub metrics: BTreeMap<String, f64>,
+}
+
+impl Template {
+    /// Takes the figures of a report. What the report lacks is left out.
+    pub fn from_report(suite: SeedSuite, report: &Value) -> Result<Template, CompareError> {
+        if suite == SeedSuite::Cpu && report.get("metrics").is_some_and(|metrics| !metrics.is_object()) {
+            return Err(CompareError::Metrics("report"));
+        }
+        let mut metrics = BTreeMap::new();
+        for name in figure_names(suite, report) {
+            match figure(suite, report, &name) {
+                Ok(Some(value)) if value.is_finite() => drop(metrics.insert(name, value)),
+                Ok(None) => {}
+                _ => return Err(CompareError::Other(format!("`{name}` is no finite number"))),
+            }
+        }
+        Ok(Template { suite, metrics })
+    }
+
+    /// The file: sorted keys, two spaces a level, a line feed at the end. `notes` take the place of the seed's own.
+    pub fn to_json(&self, notes: Option<&str>) -> String {
+        let metric = |(name, value): (&String, &f64)| {
+            let (ratio, abs) = default_tolerance(self.suite, name);
+            let spec = json!({"value_ms": value, "max_regression_ratio": ratio, "max_regression_abs_ms": abs});
+            (name.clone(), spec)
+        };
+        let mut file = json!({
+            "schema_version": 1,
+            "suite": self.suite.name(),
+            "baseline_notes": notes.unwrap_or(default_notes(self.suite)),
+            "metrics": self.metrics.iter().map(metric).collect::<Map<String, Value>>(),
+        });
+        if self.suite.has_status() {
+            file["required_status"] = Value::from("ok");
+        }
+        json::to_pretty(&file)
+    }
+}
+
+/// The names of the figures that a baseline of the report takes: all of the CPU suite and of a sweep.
+fn figure_names(suite: SeedSuite, report: &Value) -> BTreeSet<String> {
+    let all = |start: &str, figures: &[&str]| figures.iter().map(|one| format!("{start}.{one}")).collect::<Vec<_>>();
+    match suite {
+        SeedSuite::Cpu => report["metrics"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect(),
+        SeedSuite::Gpu => GPU_FIGURES.iter().flat_map(|start| all(start, &CASE_FIGURES)).collect(),
+        SeedSuite::Trt => {
+            let labels = report["cases"].as_array().into_iter().flatten().filter_map(|case| case["label"].as_str());
+            let cases = labels.flat_map(|label| all(&format!("case.{label}"), &CASE_FIGURES));
+            all("summary", &SUMMARY_FIGURES).into_iter().chain(cases).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(suite: SeedSuite, report: &str, baseline: &str) -> Result<Comparison, CompareError> {
+        let [report, baseline] = [report, baseline].map(|text| json::parse(text).expect("it is JSON"));
+        compare(suite, &report, &baseline)
+    }
+
+    #[test]
+    fn what_is_no_number_passes_never_and_figures_follow_the_rules_of_their_suite() {
+        let check = |suite: SeedSuite, report: &str, baseline: &str, passes: bool| {
+            let comparison = compared(suite, report, baseline).expect("it can be compared");
+            assert_eq!(comparison.passes(), passes, "{report} against {baseline}");
+        };
+        let cpu = |current: &str, spec: &str, passes: bool| {
+            let metrics = |value: &str| format!(r#"{{"metrics": {{"a": {value}}}}}"#);
+            check(SeedSuite::Cpu, &metrics(current), &metrics(spec), passes);
+        };
+        cpu("1", r#"{"value_ms": NaN}"#, false);
+        cpu("1", r#"{"value_ms": 1, "max_regression_ratio": NaN}"#, false);
+        cpu("Infinity", r#"{"value_ms": 1}"#, false);
+        cpu("Infinity", r#"{"value_ms": 1, "max_regression_abs_ms": Infinity}"#, true);
+        cpu("-1", r#"{"value_ms": 0}"#, true);
+        cpu("\"1\"", r#"{"value_ms": "1"}"#, true);
+        cpu("true", r#"{"value_ms": 1}"#, true);
+        cpu("null", r#"{"value_ms": 1}"#, false);
+        let other = |suite: SeedSuite, report: &str, name: &str, passes: bool| {
+            let report = format!(r#"{{"status": "ok", {report}}}"#);
+            check(suite, &report, &format!(r#"{{"metrics": {{"{name}": {{"value_ms": 9}}}}}}"#), passes);
+        };
+        other(SeedSuite::Gpu, r#""a": {"b": {"c": 2}}"#, "a.b.c", true);
+        other(SeedSuite::Gpu, r#""a": {"b": "2"}"#, "a.b", false);
+        other(SeedSuite::Gpu, r#""a.b": 2"#, "a.b", false);
+        let sweep = r#""summary": {"p50_ms_min": 1, "p50_ms_max": "2", "ok_count": 3}, "cases": [
+            {"label": "d", "metrics": {"p50_ms": 40, "p95_ms": null}}, {"label": "", "metrics": {"p50_ms": 5}},
+            {"label": "d", "status": "failed", "metrics": {"p50_ms": 6, "frames_per_s": 7}}, {"label": "e", "metrics": 8},
+            {"label": 9, "metrics": {"p50_ms": 5}}, 10]"#;
+        other(SeedSuite::Trt, sweep, "summary.p50_ms_min", true);
+        other(SeedSuite::Trt, sweep, "case.d.p50_ms", true);
+        for absent in ["summary.p50_ms_max", "summary.ok_count", "case.d.p95_ms", "case..p50_ms", "case.9.p50_ms"] {
+            other(SeedSuite::Trt, sweep, absent, false);
+        }
+        check(SeedSuite::Gpu, "{}", "{}", false);
+        check(SeedSuite::Trt, r#"{"status": "skipped"}"#, r#"{"required_status": "skipped"}"#, true);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_named() {
+        let check = |report: &str, baseline: &str, words: &str| {
+            let error = compared(SeedSuite::Cpu, report, baseline).expect_err("it cannot be compared").to_string();
+            assert_eq!(error, words);
+        };
+        let spec = |spec: &str| format!(r#"{{"metrics": {{"a": {spec}}}}}"#);
+        check("[]", "{}", "the report is no JSON object");
+        check("{}", r#"{"metrics": []}"#, "`metrics` of the baseline is no object");
+        check(r#"{"metrics": 1}"#, "{}", "`metrics` of the report is no object");
+        check(r#"{"metrics": {"a": "x"}}"#, &spec(r#"{"value_ms": 1}"#), "the report's `a` is no number");
+        check("{}", &spec("1"), "what the baseline says of `a` is no object");
+        check("{}", &spec("{}"), "the baseline names no `value_ms` of `a`");
+        check("{}", &spec(r#"{"value_ms": null}"#), "the baseline's `value_ms` of `a` is no number");
+        check(r#"{"suite": 3}"#, "{}", "`suite` of the report is no text");
+    }
+
+    #[test]
+    fn what_is_not_finite_is_written_as_python_writes_it() {
+        let baseline = r#"{"metrics": {"": {"value_ms": 1}, "é": {"value_ms": 1, "max_regression_abs_ms": Infinity}}}"#;
+        let comparison = compared(SeedSuite::Cpu, r#"{"suite": null, "metrics": {"é": -Infinity}}"#, baseline);
+        let comparison = comparison.expect("it can be compared");
+        let line = "perf_check metric=é status=pass baseline_ms=1.0 allowed_max_ms=inf current_ms=-inf";
+        assert_eq!(lines(&comparison)[1], line);
+        let summary = summary(&comparison);
+        let expected = "    {\n      \"allowed_max_ms\": Infinity,\n      \"baseline_ms\": 1.0,\n      \
+                        \"current_ms\": -Infinity,\n      \"metric\": \"\\u00e9\",\n";
+        assert!(summary.contains(expected), "{summary}");
+        let trend = trend(&comparison, "T");
+        assert!(trend.contains("\"total_metrics\": 1\n") && trend.contains("\"suite\": null"), "{trend}");
+        let unnamed = compared(SeedSuite::Trt, "{}", "{}").expect("it can be compared");
+        assert!(super::trend(&unnamed, "T").contains("\"suite\": \"apex_x_trt_engine_shape_sweep\""));
+        assert!(super::summary(&unnamed).contains("\"suite\": null"));
+    }
+
+    #[test]
+    fn a_baseline_takes_finite_figures_with_the_tolerances_of_the_seed() {
+        let refused = |suite: SeedSuite, text: &str, words: &str| {
+            let report = json::parse(text).expect("the report is JSON");
+            let error = Template::from_report(suite, &report).expect_err("it is refused").to_string();
+            assert_eq!(error, words);
+        };
+        refused(SeedSuite::Cpu, r#"{"metrics": {"a": NaN}}"#, "`a` is no finite number");
+        refused(SeedSuite::Cpu, r#"{"metrics": {"a": "x"}}"#, "`a` is no finite number");
+        refused(SeedSuite::Cpu, r#"{"metrics": []}"#, "`metrics` of the report is no object");
+        refused(SeedSuite::Trt, r#"{"summary": {"p50_ms_min": Infinity}}"#, "`summary.p50_ms_min` is no finite number");
+        let report =
+            json!({"benchmarks": {"tilessm": {"triton_dispatch": {"p50_ms": 2}, "torch_reference": {"p50_ms": 3}}}});
+        let template = Template::from_report(SeedSuite::Gpu, &report).expect("the figures are numbers");
+        assert_eq!(template.metrics.keys().collect::<Vec<_>>(), ["benchmarks.tilessm.triton_dispatch.p50_ms"]);
+        assert!(template.to_json(Some("mine")).contains("\"baseline_notes\": \"mine\""));
+        let check = |suite: SeedSuite, name: &str, ratio: f64, abs: f64| {
+            assert_eq!(default_tolerance(suite, name), (ratio, abs), "{name}");
+        };
+        check(SeedSuite::Cpu, "infer_p95_ms", 1.0, 5.0);
+        check(SeedSuite::Gpu, "benchmarks.end_to_end_infer.torch_eager.p95_ms", 0.5, 2.0);
+        check(SeedSuite::Trt, "summary.p95_ms", 0.5, 1.0);
+    }
+}

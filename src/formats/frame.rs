@@ -1,0 +1,110 @@
+//! What every format has: how its files are recognised, and how they become runs.
+
+use super::outputs::digest;
+use super::{FormatError, MOST_BENCHMARKS};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Imported, ImportedRun};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// What the command line calls it, such as `google-benchmark`.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// How the names of the files end that a folder of this format consists of; a file alone may be called anything.
+    pub files: &'static [&'static str],
+    pub(crate) recognised: Recognised,
+    pub(crate) read: Read,
+}
+
+/// Which outputs make up a format: cheap, by names and the first bytes, and never by guessing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Recognised {
+    /// Each of them is a file of it.
+    Each(fn(&Output) -> bool),
+    /// Each of them is a file of it whose name ends so, and the others are passed over.
+    EachNamed(&'static [&'static str], fn(&Output) -> bool),
+    /// One of them is a file of it at least, and what is none is passed over.
+    Any(fn(&Output) -> bool),
+    Folder(fn(&[Output]) -> bool),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Read {
+    /// Each file is a run of that tool; the second argument is all files.
+    Each(&'static str, fn(&Output, &[Output]) -> Result<Source, FormatError>),
+    Together(fn(&[&Output]) -> Result<Imported, FormatError>),
+}
+
+/// What a file holds that is a run.
+#[derive(Debug, Default)]
+pub(crate) struct Source {
+    /// Where it has no digest, that of the file is taken.
+    pub(crate) run: ImportedRun,
+    /// The version of the tool, where the file names it.
+    pub(crate) tool_version: Option<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Format {
+    pub fn recognises(&self, outputs: &[Output]) -> bool {
+        match self.recognised {
+            Recognised::Each(is_file) => !outputs.is_empty() && outputs.iter().all(is_file),
+            Recognised::EachNamed(..) if self.used(outputs).is_empty() => false,
+            Recognised::EachNamed(_, is_file) => self.used(outputs).into_iter().all(is_file),
+            Recognised::Any(is_file) => outputs.iter().any(is_file),
+            Recognised::Folder(is_folder) => is_folder(outputs),
+        }
+    }
+
+    /// Reads outputs, recognised or not.
+    pub fn read(&self, outputs: &[Output]) -> Result<Imported, FormatError> {
+        let used = self.used(outputs);
+        let (tool, read) = match self.read {
+            Read::Each(tool, read) => (tool, read),
+            Read::Together(read) => return read(&used),
+        };
+        let mut imported = Imported { tool: tool.to_owned(), tool_version: None, runs: Vec::new(), notes: Vec::new() };
+        for output in used {
+            if let Some(json) = json_beside(output, outputs) {
+                imported.notes.push(format!("{} is passed over, {json} tells more", output.name));
+                continue;
+            }
+            let mut source = read(output, outputs)?;
+            if source.run.entries.is_empty() {
+                return Err(FormatError::Nothing(output.name.clone()));
+            }
+            check_count(output, source.run.entries.len())?;
+            if source.run.digest.is_empty() {
+                source.run.digest = digest(&[output]);
+            }
+            if imported.tool_version.is_some() && imported.tool_version != source.tool_version {
+                imported.notes.push(format!("{} is of another version of {tool} than the first file", output.name));
+            }
+            imported.tool_version = imported.tool_version.or(source.tool_version);
+            imported.runs.push(source.run);
+            imported.notes.extend(source.notes);
+        }
+        if imported.runs.is_empty() { Err(FormatError::Nothing(format!("the folder of {tool}"))) } else { Ok(imported) }
+    }
+
+    /// The files that count: one alone may be called anything.
+    fn used<'a>(&self, outputs: &'a [Output]) -> Vec<&'a Output> {
+        let counts = |output: &&Output| match self.recognised {
+            Recognised::EachNamed(endings, _) => endings.iter().any(|ending| output.name.ends_with(ending)),
+            Recognised::Any(is_file) => is_file(output),
+            Recognised::Each(_) | Recognised::Folder(_) => true,
+        };
+        outputs.iter().filter(|output| outputs.len() == 1 || counts(output)).collect()
+    }
+}
+
+/// Checks that a run holds no more benchmarks than it may; before they are read, where their number is known.
+pub(crate) fn check_count(output: &Output, count: usize) -> Result<(), FormatError> {
+    if count > MOST_BENCHMARKS { Err(FormatError::Many { name: output.name.clone(), count }) } else { Ok(()) }
+}
+
+/// The name of the JSON beside a CSV of the same name.
+fn json_beside(output: &Output, outputs: &[Output]) -> Option<String> {
+    let json = format!("{}.json", output.name.strip_suffix(".csv")?);
+    outputs.iter().any(|other| other.name == json).then_some(json)
+}
