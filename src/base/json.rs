@@ -349,19 +349,6 @@ mod tests {
         assert_eq!(to_indented(&value), "{\n  \"b\": [],\n  \"a\": {}\n}");
     }
 
-    /// As [`float_text`], by another way.
-    fn plain_float_text(value: f64) -> String {
-        let shortest = format!("{value:e}");
-        let (mantissa, exponent) = shortest.split_once('e').expect("`{:e}` always writes an exponent");
-        let exponent: i32 = exponent.parse().expect("the exponent of `{:e}` is a small integer");
-        if value == 0.0 || (-4..16).contains(&exponent) {
-            let positional = format!("{value}");
-            return if positional.contains('.') { positional } else { format!("{positional}.0") };
-        }
-        let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
-    }
-
     #[test]
     fn fields_are_sorted_whatever_order_they_come_in() {
         #[derive(serde::Serialize)]
@@ -414,24 +401,7 @@ mod tests {
         check(r#"{"a": 1, "\u0061": 1}"#, false);
     }
 
-    /// Where two texts are as short and as near, the standard library may take another one.
-    fn check_text(value: f64) {
-        let (text, plain) = (float_text(value), plain_float_text(value));
-        assert!(text == plain || (text.len() == plain.len() && text.parse() == Ok(value)), "{text} {plain}");
-    }
-
-    #[test]
-    fn a_float_with_two_shortest_texts_has_one() {
-        check_text(1_471_114_069_823_322.3);
-    }
-
     proptest::proptest! {
-        #[test]
-        fn a_float_has_one_text(value in proptest::num::f64::ANY, places in 0..22_i32) {
-            let (whole, scale) = ((value % 1e9).round(), 10_f64.powi(places));
-            [value, whole / scale, whole * scale].into_iter().filter(|value| value.is_finite()).for_each(check_text);
-        }
-
         #[test]
         fn every_finite_float_reads_back_to_the_same_bits(bits in proptest::num::u64::ANY) {
             let value = f64::from_bits(bits);

@@ -14,7 +14,6 @@ pub mod manifest;
 pub mod play;
 pub mod release;
 pub mod releases;
-mod selection;
 pub mod statement;
 pub mod sums;
 pub mod toml_text;

@@ -30,9 +30,9 @@ pub struct Listing {
 }
 
 /// Lists the records of the history. What is misnamed, or no plain file, is quarantined with the reason; whether the
-/// content is a record is seen by `crate::git::read`.
+/// content is a record is seen by `crate::read`.
 ///
-/// Reads trees alone, never the working tree. TreeLookup below `history/v1/` that begin with an underscore hold no runs,
+/// Reads trees alone, never the working tree. Folders below `history/v1/` that begin with an underscore hold no runs,
 /// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
 pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
     Ok(list_cached(store, target, FolderCache::default())?.0)
@@ -77,7 +77,7 @@ pub(crate) struct Walk<'r> {
     entries: Vec<Entry>,
     quarantined: Vec<Quarantined>,
     warnings: Vec<String>,
-    /// TreeLookup that need not be read.
+    /// Folders that need not be read.
     cache: FolderCache,
     /// The folders of files that were met and hold nothing else.
     visited: Vec<VisitedFolder>,
@@ -245,7 +245,7 @@ pub(crate) fn absent_or(error: &git2::Error, what: &str) -> String {
 // What folders of records were seen to hold. A tree never changes, and its id is the digest of all that it lists: what was read
 // of it once holds for ever. Most folders are months that are over.
 
-/// TreeLookup by the id of their tree: such as hold plain files that are named like records, and nothing else.
+/// Folders by the id of their tree: such as hold plain files that are named like records, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FolderCache(HashMap<String, Folder>);
 

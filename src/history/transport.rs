@@ -39,7 +39,7 @@ pub(crate) struct Place {
     /// The folder to be in: the root of the working tree, from which an address such as `../other.git` counts.
     pub(crate) folder: PathBuf,
     pub(crate) git_folder: PathBuf,
-    /// TreeLookup of which no program is run.
+    /// Folders of which no program is run.
     pub(crate) working_trees: Vec<PathBuf>,
 }
 
@@ -444,7 +444,7 @@ pub(crate) fn find_git(folders: &[PathBuf]) -> Option<PathBuf> {
     folders.iter().map(|folder| folder.join(&name)).find(|file| is_program(file))
 }
 
-/// TreeLookup as a search path for what git itself starts, such as ssh.
+/// Folders as a search path for what git itself starts, such as ssh.
 pub(crate) fn joined(folders: &[PathBuf]) -> OsString {
     std::env::join_paths(folders).expect("the folders were split from a search path")
 }

@@ -12,7 +12,6 @@ pub mod fill;
 pub mod sign;
 pub mod published;
 pub mod write;
-pub mod listed_files;
 pub mod folder;
 pub mod rederive;
 

@@ -9,8 +9,8 @@ use git2::{Oid, Repository, Status, StatusOptions};
 use crate::checkout::Checkouts;
 use crate::commits::parents;
 use crate::error::{FETCH_ALL, HistoryError};
-use crate::fsck::content::{self, Losses, Quarantine, RunFacts};
-use crate::fsck::tip::{Fault, Tip, TipFile};
+use crate::fsck::content::{self, Losses, RunFacts};
+use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
 use crate::layout::FOLDER;
 use crate::objects::{self, Promises};
@@ -141,20 +141,17 @@ impl<'r> Examined<'r> {
         let mut digests = Digests::new(repository)?;
         let promises = Promises::new(repository)?;
         let read = content::read(repository, &tip, &mut digests, &promises)?;
-        let aside = Quarantine::read(repository, &tip, &promises);
         let mut faults = std::mem::take(&mut tip.faults);
         faults.extend(read.faults);
-        faults.extend(aside.faults);
         faults.extend(collisions(&tip, &past));
         let mut present = tip.contents();
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
-        let mut set_aside = aside.contents;
+        let mut set_aside = read.set_aside;
         set_aside.extend(content::settled(repository, &past, &present));
         let losses = content::compare(&past, &present, &set_aside, &mut digests, &promises);
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
-        findings.extend(aside.findings);
-        let absent = read.absent.into_iter().chain(aside.absent).chain(losses.absent.iter().cloned()).collect();
+        let absent = read.absent.into_iter().chain(losses.absent.iter().cloned()).collect();
         let contents = Contents { digests, unreadable: Vec::new() };
         Ok(Examined { promises, tip, past, contents, runs: read.runs, faults, losses, absent, findings })
     }
@@ -206,9 +203,7 @@ fn collisions(tip: &Tip, past: &Past) -> Vec<Fault> {
     let later = |(a, b): &(TipFile, TipFile)| {
         let (earlier, later) = if first_seen(a) <= first_seen(b) { (a, b) } else { (b, a) };
         let what = format!("is the same path as `{}` on file systems that do not know case", earlier.text());
-        let finding = Finding::at(FindingKind::Collision, &later.text(), what)
-            .advise("run `sprag history fsck --repair` to set it aside");
-        Fault { file: later.clone(), finding }
+        Fault::new(later.clone(), FindingKind::Collision, what, SET_ASIDE)
     };
     tip.collisions.iter().map(later).collect()
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
 use crate::error::{FETCH_ALL, HistoryError};
-use crate::fsck::tip::{Fault, Tip, TipFile};
+use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::layout::{self, Kind, PLAIN};
 use crate::objects::{self, LooseObjects, Promises};
 use crate::packs::pack_order;
@@ -114,15 +114,19 @@ fn timeless(bytes: &[u8]) -> Digest {
     Digest::from_parts(&[&bytes[..start], &value[end..]])
 }
 
+/// What the files of the tip are.
+#[derive(Default)]
 pub(crate) struct TipContents {
     pub(crate) runs: Vec<RunFacts>,
+    /// What was set aside: the contents that lie there, and those that a note stands for.
+    pub(crate) set_aside: HashSet<Oid>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) findings: Vec<Finding>,
     /// Paths of files that are not here, as in a partial clone.
     pub(crate) absent: Vec<String>,
 }
 
-/// Reads every record of the tip, of runs and of events, and tells their digests.
+/// Reads every record of the tip, of runs and of events, and tells their digests; and all that was set aside.
 ///
 /// libgit2 hashes each object when it reads it; this makes sure that nobody has switched that off.
 pub(crate) fn read(
@@ -134,7 +138,7 @@ pub(crate) fn read(
     git2::opts::strict_hash_verification(true);
     let odb = repository.odb().map_err(failed("open the object database"))?;
     let loose = LooseObjects::new(repository);
-    let mut contents = TipContents { runs: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
+    let mut contents = TipContents::default();
     let files: Vec<&TipFile> = tip.runs.iter().chain(&tip.events).collect();
     let order = pack_order(repository, &files, |file| Some(file.id));
     for batch in order.chunks(BATCH) {
@@ -177,6 +181,7 @@ pub(crate) fn read(
     let absent = absent_commits(&odb, &contents.runs);
     contents.findings.extend(absent);
     contents.findings.extend(duplicates(&contents.runs));
+    contents.read_set_aside(repository, tip, promises);
     Ok(contents)
 }
 
@@ -184,10 +189,55 @@ impl TipContents {
     fn fault(&mut self, file: &TipFile, kind: FindingKind, what: String) {
         let advice = match kind {
             FindingKind::Unreadable => fetch_first(file.id),
-            _ => "run `sprag history fsck --repair` to set it aside".to_owned(),
+            _ => SET_ASIDE.to_owned(),
         };
-        let finding = Finding::at(kind, &file.text(), what).advise(advice);
-        self.faults.push(Fault { file: file.clone(), finding });
+        self.faults.push(Fault::new(file.clone(), kind, what, advice));
+    }
+
+    /// Reads all that was set aside, and holds it against the folders that it lies in.
+    fn read_set_aside(&mut self, repository: &Repository, tip: &Tip, promises: &Promises<'_>) {
+        let records = tip.runs.iter().chain(&tip.events);
+        let recorded: HashSet<String> = records.map(|file| name_of(&file.text(), MISSING)).collect();
+        for file in &tip.quarantined {
+            self.set_aside.insert(file.id);
+            let path = file.text();
+            let blob = objects::check(repository, file.id).and_then(|()| repository.find_blob(file.id));
+            let blob = match blob {
+                Ok(blob) => blob,
+                Err(_) if promises.cover(file.id) => {
+                    self.absent.push(path);
+                    continue;
+                }
+                Err(error) => {
+                    let what = format!("was set aside, and cannot be read: {}", reason(&error));
+                    self.fault(file, FindingKind::Unreadable, what);
+                    continue;
+                }
+            };
+            if let Some(digits) = folder_of(&path)
+                && !stands_in(digits, &path, blob.content())
+            {
+                let what = "was set aside, and no longer has the content that its folder is named after";
+                let advice = "run `sprag history fsck --repair` to set this content aside under its own digest";
+                self.faults.push(Fault::new(file.clone(), FindingKind::Name, what, advice));
+            }
+            // A content that is here again is to be brought back.
+            let Some(id) = noted(repository, &file.path, file.id).filter(|&id| !is_here(repository, id)) else {
+                continue;
+            };
+            self.set_aside.insert(id);
+            if !path.rsplit('/').next().is_some_and(|name| recorded.contains(name)) {
+                let what = "marks a file that could not be read and is nowhere else in the history";
+                let advice = if promises.cover(id) {
+                    format!("{FETCH_ALL}; then `sprag history fsck --repair` brings it back")
+                } else {
+                    format!(
+                        "fetch {id} from a repository that has it; then `sprag history fsck --repair` brings it back"
+                    )
+                };
+                self.findings.push(Finding::at(FindingKind::SetAside, &path, what).advise(advice));
+            }
+        }
     }
 }
 
@@ -285,73 +335,6 @@ const LONGEST_NAME: usize = 100;
 
 /// How many digits of a digest name the folder of a content.
 const DIGITS: usize = 16;
-
-/// What lies among what was set aside.
-#[derive(Default)]
-pub(crate) struct Quarantine {
-    /// The contents: those that lie there, and those that a note stands for.
-    pub(crate) contents: HashSet<Oid>,
-    /// Files that are no longer what was set aside.
-    pub(crate) faults: Vec<Fault>,
-    pub(crate) findings: Vec<Finding>,
-    /// Files that are not here, as in a partial clone.
-    pub(crate) absent: Vec<String>,
-}
-
-impl Quarantine {
-    /// Reads all that was set aside, and holds it against the folders that it lies in.
-    pub(crate) fn read(repository: &Repository, tip: &Tip, promises: &Promises<'_>) -> Quarantine {
-        let mut aside = Quarantine::default();
-        let records = tip.runs.iter().chain(&tip.events);
-        let recorded: HashSet<String> = records.map(|file| name_of(&file.text(), MISSING)).collect();
-        for file in &tip.quarantined {
-            aside.contents.insert(file.id);
-            let path = file.text();
-            let blob = objects::check(repository, file.id).and_then(|()| repository.find_blob(file.id));
-            let blob = match blob {
-                Ok(blob) => blob,
-                Err(_) if promises.cover(file.id) => {
-                    aside.absent.push(path);
-                    continue;
-                }
-                Err(error) => {
-                    let what = format!("was set aside, and cannot be read: {}", reason(&error));
-                    aside.fault(file, FindingKind::Unreadable, what, &fetch_first(file.id));
-                    continue;
-                }
-            };
-            if let Some(digits) = folder_of(&path)
-                && !stands_in(digits, &path, blob.content())
-            {
-                let what = "was set aside, and no longer has the content that its folder is named after";
-                let advice = "run `sprag history fsck --repair` to set this content aside under its own digest";
-                aside.fault(file, FindingKind::Name, what.to_owned(), advice);
-            }
-            // A content that is here again is to be brought back.
-            let Some(id) = noted(repository, &file.path, file.id).filter(|&id| !is_here(repository, id)) else {
-                continue;
-            };
-            aside.contents.insert(id);
-            if !path.rsplit('/').next().is_some_and(|name| recorded.contains(name)) {
-                let what = "marks a file that could not be read and is nowhere else in the history";
-                let advice = if promises.cover(id) {
-                    format!("{FETCH_ALL}; then `sprag history fsck --repair` brings it back")
-                } else {
-                    format!(
-                        "fetch {id} from a repository that has it; then `sprag history fsck --repair` brings it back"
-                    )
-                };
-                aside.findings.push(Finding::at(FindingKind::SetAside, &path, what).advise(advice));
-            }
-        }
-        aside
-    }
-
-    fn fault(&mut self, file: &TipFile, kind: FindingKind, what: String, advice: &str) {
-        let finding = Finding::at(kind, &file.text(), what).advise(advice);
-        self.faults.push(Fault { file: file.clone(), finding });
-    }
-}
 
 /// What to do about an object that nobody has promised.
 pub(crate) fn fetch_first(id: Oid) -> String {

@@ -34,10 +34,19 @@ impl TipFile {
     }
 }
 
+/// What to do about a file that has no place in the history.
+pub(crate) const SET_ASIDE: &str = "run `sprag history fsck --repair` to set it aside";
+
 /// Something that can be set aside, and why.
 pub(crate) struct Fault {
     pub(crate) file: TipFile,
     pub(crate) finding: Finding,
+}
+
+impl Fault {
+    pub(crate) fn new(file: TipFile, kind: FindingKind, what: impl Into<String>, advice: impl Into<String>) -> Fault {
+        Fault { finding: Finding::at(kind, &file.text(), what).advise(advice), file }
+    }
 }
 
 #[derive(Default)]
@@ -50,7 +59,7 @@ pub(crate) struct Tip {
     pub(crate) auxiliary: Vec<TipFile>,
     pub(crate) quarantined: Vec<TipFile>,
     pub(crate) faults: Vec<Fault>,
-    /// TreeLookup that cannot be read, and what is only told.
+    /// Folders that cannot be read, and what is only told.
     pub(crate) findings: Vec<Finding>,
     /// Pairs of paths that are one on some file systems.
     pub(crate) collisions: Vec<(TipFile, TipFile)>,
@@ -194,8 +203,7 @@ impl<'r> Walk<'r> {
 
     fn fault(&mut self, path: &[u8], entry: &TreeEntry<'_>, kind: FindingKind, what: impl Into<String>) {
         let file = TipFile { path: path.to_owned(), mode: entry.filemode(), id: entry.id() };
-        let finding = Finding::at(kind, &file.text(), what).advise("run `sprag history fsck --repair` to set it aside");
-        self.tip.faults.push(Fault { file, finding });
+        self.tip.faults.push(Fault::new(file, kind, what, SET_ASIDE));
     }
 }
 

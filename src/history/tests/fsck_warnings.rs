@@ -8,12 +8,10 @@ use chrono::TimeDelta;
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Signature, Time};
 
-use crate::fsck::content::{Judged, judge};
 use crate::testing::{Fixture, git_in, isolated, minute, rounds, run, run_of};
 use crate::testing::{checked, commit, file, findings, history, record, repaired};
 use crate::{Record, commit_at, fsck, source};
 use sprag_base::digest::Digest;
-use sprag_model::event_record::example::opened;
 use sprag_model::fsck::{FindingKind, FsckStatus, Severity};
 use sprag_model::run::Run;
 
@@ -171,39 +169,6 @@ fn pick(seed: u64, end: usize) -> usize {
 fn flip(bytes: &mut [u8], seed: u64) {
     let bit = pick(seed, bytes.len() * 8);
     bytes[bit / 8] ^= 1 << (bit % 8);
-}
-
-fn records() -> Vec<(String, Vec<u8>)> {
-    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let mut found = Vec::new();
-    let mut folders = vec![root.join("history/v1")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_dir() {
-                folders.push(entry);
-            } else if entry.extension().is_some_and(|extension| extension == "json") {
-                let path = entry.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-                found.push((path, fs::read(&entry).unwrap()));
-            }
-        }
-    }
-    found.sort();
-    let own = [Record::from_run(&run(1)), Record::from_event(&opened(1))];
-    found.extend(own.map(|Record { path, bytes, .. }| (path, bytes)));
-    found
-}
-
-#[test]
-fn every_flip_in_real_records_is_seen() {
-    let records = records();
-    let is_usable = |(path, bytes): &(String, Vec<u8>)| matches!(judge(path, bytes), Judged::Run(_) | Judged::Event);
-    assert!(records.len() > 10 && records.iter().all(is_usable));
-    for seed in 0..flips() {
-        let (path, bytes) = &records[seed as usize % records.len()];
-        let mut bytes = bytes.clone();
-        flip(&mut bytes, seed);
-        assert!(matches!(judge(path, &bytes), Judged::Bad(..)), "flip {seed} of `{path}`");
-    }
 }
 
 #[test]
