@@ -113,7 +113,6 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 pub struct RunningHash(Sha256);
 
 impl RunningHash {
-    /// Takes in the next piece.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

@@ -137,7 +137,6 @@ pub fn join_group(command: &mut Command, group: u32) {
     let _ = (command, group);
 }
 
-/// How much of an output is read and kept.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputLimit {
     /// Bytes that are kept, from the end.
@@ -253,9 +252,7 @@ pub fn describe_exit(status: ExitStatus) -> String {
     status.code().map_or_else(|| status.to_string(), |code| format!("ended with exit code {code}"))
 }
 
-/// What the reader of an output reports.
 enum Event {
-    /// More was written than is allowed.
     Overflow,
     Closed,
 }

@@ -52,7 +52,6 @@ impl VerifyError {
     }
 }
 
-/// What this build comes to with a fixture.
 #[derive(Debug)]
 pub struct Played {
     pub trace: Trace,

@@ -16,7 +16,6 @@ pub struct SumsError {
     pub message: String,
 }
 
-/// The text of the sums of these files: path and digest.
 pub fn text(sums: &BTreeMap<String, String>) -> String {
     sums.iter().map(|(path, digest)| format!("{digest}  {path}\n")).collect()
 }

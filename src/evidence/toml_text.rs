@@ -11,10 +11,8 @@ use sprag_model::checklist::RuntimeTarget;
 /// The largest of these files that is read, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
 
-/// The version of both files.
 const SCHEMA_VERSION: u64 = 1;
 
-/// Whether a file has the version that this build reads.
 pub(super) fn check_version(text: &TomlText<'_>, version: &Spanned<u64>) -> Result<(), TomlError> {
     let written = *version.get_ref();
     let message = || format!("has schema version {written}, this build reads {SCHEMA_VERSION}");

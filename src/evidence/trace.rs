@@ -13,7 +13,6 @@ const LEVELS: [&str; 3] = ["l0", "l1", "l2"];
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
-    /// `l0`, `l1` or `l2`.
     pub level: String,
     /// What was chosen, in the order in which it was taken.
     pub indices: Vec<u64>,
@@ -73,7 +72,6 @@ impl Trace {
         Ok(Trace { run_meta, selections })
     }
 
-    /// The digest of its canonical text.
     pub fn sha256(&self) -> String {
         sha256_hex(json::to_canonical(self).as_bytes())
     }

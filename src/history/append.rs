@@ -124,7 +124,6 @@ struct Append<'a> {
     records: &'a Batch<'a>,
     time: DateTime<Utc>,
     state: &'a StateFolder,
-    /// The working trees on the branch.
     checkouts: &'a [Checkout],
     /// What an earlier append left that could not be healed yet; it stays in the journal.
     unfinished: Vec<Pending>,

@@ -103,7 +103,6 @@ pub(crate) fn activity_on(repository: &Repository, reference: &str) -> Result<Op
     Ok(None)
 }
 
-/// Working trees of a repository.
 pub(crate) struct Checkouts {
     pub(crate) trees: Vec<Checkout>,
     /// Working trees that could not be looked at.
@@ -247,7 +246,6 @@ impl Checkout {
         caught_up
     }
 
-    /// Adds those of the records that the index, which is locked, has not.
     fn add(
         &self,
         in_head: &[(&Pending, Oid)],

@@ -27,11 +27,7 @@ const FULL_ID: usize = 40;
 /// drivers are programs and no program is run. Absent before the first commit, and where all commits are records.
 pub fn measured_commit(store: &Store) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;
-    let head = match repository.head() {
-        Ok(head) => objects::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?,
-        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => return Ok(None),
-        Err(error) => return Err(failed("read HEAD")(error)),
-    };
+    let Some(head) = commit_of(repository, None)? else { return Ok(None) };
     let branch = head_branch(repository)?.map(|full| short_name(&full).to_owned());
     let Some(commit) = nearest_code(repository, head)? else { return Ok(None) };
     let dirty = is_dirty(repository)?;
@@ -91,6 +87,18 @@ pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Comm
 pub(crate) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<Commit<'r>, HistoryError> {
     let named = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
     named.map_err(|error| HistoryError::Revision { revision: revision.to_owned(), reason: error.message().to_owned() })
+}
+
+/// The commit of a revision, or of HEAD; absent before the first commit.
+fn commit_of<'r>(repository: &'r Repository, revision: Option<&str>) -> Result<Option<Commit<'r>>, HistoryError> {
+    if let Some(revision) = revision {
+        return resolve(repository, revision).map(Some);
+    }
+    match repository.head() {
+        Ok(head) => objects::commit_at(repository, &head).map(Some).map_err(failed("read the commit of HEAD")),
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => Ok(None),
+        Err(error) => Err(failed("read HEAD")(error)),
+    }
 }
 
 /// `start` or its nearest first-parent ancestor that changes something besides the history.
@@ -192,8 +200,8 @@ pub(crate) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Res
     }
 }
 
-/// Whether the message is one that [`crate::git::append`] writes.
-fn has_record_message(commit: &Commit<'_>) -> bool {
+/// Whether the message is one that [`crate::append`] writes.
+pub(crate) fn has_record_message(commit: &Commit<'_>) -> bool {
     commit.message_bytes().starts_with(b"sprag: ")
 }
 
@@ -235,15 +243,8 @@ pub fn commit_line_cached(
     if shallow {
         *cache = CommitCache::default();
     }
-    let tip = match revision {
-        Some(revision) => resolve(repository, revision)?,
-        None => match repository.head() {
-            Ok(head) => objects::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?,
-            Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
-                return Ok(CommitLine { commits: Vec::new(), shallow, named: false });
-            }
-            Err(error) => return Err(failed("read HEAD")(error)),
-        },
+    let Some(tip) = commit_of(repository, revision)? else {
+        return Ok(CommitLine { commits: Vec::new(), shallow, named: false });
     };
     let mut tags = tags(repository)?;
     let loose = LooseObjects::new(repository);
@@ -307,18 +308,12 @@ fn is_certain(commit: &Commit<'_>, parent: &FirstParent<'_>) -> bool {
 /// parents before children, the commits of a branch together, and the same in every clone.
 pub fn commit_graph(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
     let repository = &store.repository;
-    let tip = match revision {
-        Some(revision) => resolve(repository, revision)?.id(),
-        None => match repository.head() {
-            Ok(head) => objects::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?.id(),
-            Err(_) => return commit_line(store, None),
-        },
-    };
+    let Some(tip) = commit_of(repository, revision)? else { return commit_line(store, None) };
     let mut tags = tags(repository)?;
     let loose = LooseObjects::new(repository);
     let mut walk = repository.revwalk().map_err(failed("walk the commits"))?;
     walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).map_err(failed("walk the commits"))?;
-    walk.push(tip).map_err(failed("walk the commits"))?;
+    walk.push(tip.id()).map_err(failed("walk the commits"))?;
     let mut commits: Vec<CommitOnLine> = Vec::new();
     for id in walk {
         let id = id.map_err(failed("walk the commits"))?;

@@ -128,7 +128,6 @@ fn lacking(repository: &Repository, loose: &LooseObjects, tree: &Tree<'_>) -> Re
     Ok(MissingParts { filters: filters.into_iter().collect(), ..lacking })
 }
 
-/// The filters that a file of attributes names.
 fn filters_of(content: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(content);
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::repository::Activity;
 
-/// What fetches the rest of a partial clone.
 pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
 
 /// Why the history could not be opened, read or appended to.

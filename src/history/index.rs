@@ -26,7 +26,6 @@ const LOCK_ATTEMPTS: u32 = 12;
 /// What our lock holds, where git's holds nothing or an index.
 pub(crate) const MARK: &[u8] = b"sprag\n";
 
-/// A record that the index should have.
 pub(crate) struct Wanted<'a> {
     pub(crate) record: &'a Pending,
     pub(crate) blob: Oid,
@@ -78,7 +77,6 @@ impl IndexLock {
         Err(IndexError::Locked)
     }
 
-    /// Removes entries from the index, as far as it has them.
     pub(crate) fn remove(
         &self,
         repository: &Repository,

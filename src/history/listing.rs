@@ -23,9 +23,7 @@ pub struct Listing {
     pub reference: String,
     /// The files that may be records, by path.
     pub entries: Vec<Entry>,
-    /// The files that cannot be, by path.
     pub quarantined: Vec<Quarantined>,
-    /// What else is odd, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -67,12 +65,10 @@ pub fn list_cached(
     Ok((listing, news))
 }
 
-/// A walk over the folders of the history.
 pub(crate) struct Walk<'r> {
     repository: &'r Repository,
     /// How deep files may lie below where the walk begins.
     deepest: usize,
-    /// Whether a file is named as it must be.
     check: fn(&str) -> Result<(), String>,
     entries: Vec<Entry>,
     quarantined: Vec<Quarantined>,
@@ -193,7 +189,6 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Enters a folder of the deepest ones, which hold files.
     fn enter_files(&mut self, path: String, entry: &TreeEntry<'_>) {
         let id = entry.id().to_string();
         let first = self.entries.len();
@@ -213,7 +208,6 @@ impl<'r> Walk<'r> {
         self.visited.push(VisitedFolder { id, path, entries: first..self.entries.len(), was_cached });
     }
 
-    /// The folder that an entry stands for; quarantines it where it is none, or not here.
     fn folder(&mut self, path: &str, entry: &TreeEntry<'_>) -> Option<Tree<'r>> {
         if entry.kind() != Some(ObjectType::Tree) {
             self.quarantine(path.to_owned(), "is a file, where a folder of records is expected".to_owned());
@@ -261,7 +255,6 @@ impl FolderCache {
         (self.0.get(id)?.path == path).then(|| self.0.remove(id))?.map(|folder| folder.files)
     }
 
-    /// Takes note of a folder.
     pub(crate) fn insert(&mut self, id: String, path: String, files: Vec<Entry>) {
         self.0.insert(id, Folder { path, files });
     }

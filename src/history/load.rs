@@ -36,9 +36,7 @@ pub struct Loaded {
     pub reference: String,
     /// The runs, by time and then path.
     pub runs: Vec<RecordedRun>,
-    /// The files that are no runs, by path.
     pub quarantined: Vec<Quarantined>,
-    /// What else is odd, one sentence each.
     pub warnings: Vec<String>,
 }
 

@@ -169,7 +169,6 @@ pub(crate) fn write_commit<'r>(
     Ok((commit, tree))
 }
 
-/// What came of moving a branch.
 pub(crate) enum Swapped {
     /// It was moved; the warning says that the move may not outlast a power cut.
     Done { warning: Option<String> },
@@ -244,7 +243,6 @@ pub(crate) fn sync_ref(repository: &Repository, reference: &str) -> Result<(), H
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Flushes a file, and gives whether it exists.
 fn sync_file(path: &Path) -> Result<bool, HistoryError> {
     let file = match File::open(path) {
         Ok(file) => file,

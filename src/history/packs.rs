@@ -94,7 +94,6 @@ mod tests {
     use super::*;
     use crate::testing::Fixture;
 
-    /// Commits so many files, which resemble one another.
     fn commit(fixture: &Fixture, folder: &str, files: usize) {
         fs::create_dir(fixture.root.join(folder)).unwrap();
         for file in 0..files {

@@ -18,7 +18,6 @@ use sprag_model::merkle::MerkleTree;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::RECORD_ROOT;
 
-/// The folder of what was set aside.
 pub(crate) const QUARANTINE: &str = "_quarantine";
 
 /// How deep folders that begin with an underscore are looked into.
@@ -31,7 +30,6 @@ pub(crate) struct Past {
     /// The files in order of appearance: by commit, then by path. A path that had several contents stands here
     /// with each.
     pub(crate) files: Vec<Appearance>,
-    /// Whether the line is here to its first commit.
     pub(crate) is_whole: bool,
     pub(crate) unreadable: Vec<Gap>,
 }
@@ -44,7 +42,6 @@ pub(crate) struct Gap {
     pub(crate) is_promised: bool,
 }
 
-/// A file when it first had that content.
 pub(crate) struct Appearance {
     pub(crate) path: String,
     pub(crate) kind: Kind,
@@ -204,7 +201,6 @@ pub(crate) fn noted(repository: &Repository, path: &[u8], note: Oid) -> Option<O
     if text.len() == 40 { Oid::from_str(text).ok() } else { None }
 }
 
-/// Whether a content can be read.
 pub(crate) fn is_here(repository: &Repository, id: Oid) -> bool {
     objects::check(repository, id).and_then(|()| repository.find_blob(id)).is_ok()
 }
@@ -235,7 +231,6 @@ pub struct Entered {
     pub commit: String,
 }
 
-/// Reads the list of the branch.
 pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> {
     let Some((commit, reference)) = tip(&store.repository, target)? else {
         return Ok(Entries { reference: target.reference.clone(), ..Entries::default() });

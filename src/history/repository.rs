@@ -62,7 +62,6 @@ pub(crate) fn time_of(time: git2::Time) -> DateTime<Utc> {
     DateTime::from_timestamp(time.seconds(), 0).unwrap_or_default()
 }
 
-/// The first line of a commit's message.
 pub(crate) fn subject_of(commit: &git2::Commit<'_>) -> String {
     String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
 }
@@ -203,7 +202,6 @@ pub(crate) fn short_name(reference: &str) -> &str {
 /// Who commits where git's configuration names nobody.
 pub(crate) const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
 
-/// A person who commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
     pub name: String,

@@ -19,7 +19,6 @@ use sprag_model::run::Run;
 
 pub(crate) use crate::sample_run::{minute, rounds, run};
 
-/// A repository in a folder that goes with it.
 pub(crate) struct Fixture {
     _folder: TempDir,
     pub(crate) root: PathBuf,
@@ -57,12 +56,10 @@ impl Fixture {
         isolated(&self.root)
     }
 
-    /// Appends records in one commit to the branch that is checked out.
     pub(crate) fn append(&self, records: &[Record], time: DateTime<Utc>) -> Appended {
         append(&self.store(), &self.target(), records, time).unwrap()
     }
 
-    /// As [`Fixture::append`], where the append may fail.
     pub(crate) fn try_append(&self, records: &[Record]) -> Result<Appended, HistoryError> {
         append(&self.store(), &self.target(), records, minute(1))
     }
@@ -75,7 +72,6 @@ impl Fixture {
         target(&self.store(), None).unwrap()
     }
 
-    /// Appends the run with this number, a minute later for each.
     pub(crate) fn record(&self, number: i64) -> Appended {
         self.append(&[Record::from_run(&run(number))], minute(number))
     }
@@ -101,7 +97,6 @@ impl Fixture {
         fs::write(path, text).unwrap();
     }
 
-    /// Writes a file and commits it; gives the commit.
     pub(crate) fn commit(&self, path: &str, text: &str, subject: &str) -> String {
         self.write(path, text);
         self.git(&["add", path]);
@@ -160,7 +155,6 @@ pub(crate) fn run_of(number: i64, commit: Commit) -> Run {
     Run { commit: Some(commit), ..run(number) }
 }
 
-/// How many runs a [`history`] has.
 pub(crate) const RUNS: i64 = 3;
 
 pub(crate) fn history() -> Fixture {

@@ -43,7 +43,6 @@ pub(crate) struct Place {
     pub(crate) working_trees: Vec<PathBuf>,
 }
 
-/// Why a call gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     #[error("there is no `git` in the folders of PATH that lie outside the working tree")]
@@ -68,7 +67,6 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Finds git by the variables of this process.
     pub(crate) fn find(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         place: Place,
@@ -166,7 +164,6 @@ fn exit_code(captured: &Captured) -> Option<i32> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fetched {
-    /// The branch is here, under the ref that was asked for.
     Branch,
     /// The remote was reached, and has no such branch.
     NoBranch,
@@ -248,7 +245,6 @@ impl RemoteFault {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
-    /// The branch of the remote is at the commit.
     Done,
     /// Somebody else was faster, or it is not known what became of it: a new fetch tells. Holds the words.
     Race(String),
@@ -323,7 +319,6 @@ fn says_something(line: &str) -> bool {
     !line.is_empty() && !line.starts_with("hint: ") && !ADVICE.contains(&line)
 }
 
-/// Takes `user:password@` out of the URLs of a line.
 fn without_password(line: &str) -> String {
     let mut clean = String::with_capacity(line.len());
     let mut rest = line;

@@ -95,7 +95,6 @@ pub struct SeriesAnalysis {
     pub last: DateTime<Utc>,
     /// Its newest value beside the previous one and the baseline.
     pub latest: LatestRow,
-    /// The verdict on its newest value.
     pub comparison: Option<Comparison>,
     /// What its newest value is beside others, in one sentence; of a series that is looked at for changes, the fit says more.
     pub sentence: String,

@@ -350,7 +350,6 @@ impl Store {
         self.choices.get(key)
     }
 
-    /// Every key with its choice, in the order of keys.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Stored)> {
         self.choices.iter()
     }
@@ -452,7 +451,6 @@ mod tests {
         }
     }
 
-    /// What is recorded after launches with the given configurations.
     fn check(launches: &[(Value, Source)], config: Value, source: Source) {
         let mut registry = Registry::default();
         for (config, source) in launches {

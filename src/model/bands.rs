@@ -1,6 +1,5 @@
 //! What two sets of times come to by two bands of change: what Trueno's gate reports.
 
-/// Where the change of a benchmark lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
     Regressed,
@@ -9,7 +8,6 @@ pub enum Band {
     Unchanged,
 }
 
-/// A benchmark that both sides have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandRow {
     pub name: String,

@@ -7,7 +7,6 @@ use sprag_base::stats::binomial;
 
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// How sure the interval of a share is.
 const CONFIDENCE: f64 = 0.95;
 
 /// What replaying a history through the rules of a gate showed.

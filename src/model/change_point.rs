@@ -48,9 +48,7 @@ impl ChangePoint {
 /// A level that moves evenly from point to point, so that no single one is to blame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// The first point of the ramp, from 0.
     pub begin: usize,
-    /// The first point after it.
     pub end: usize,
     /// The level at which it begins, in units of the series.
     pub before: f64,

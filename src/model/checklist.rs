@@ -66,15 +66,18 @@ pub enum Against {
     Previous,
 }
 
-/// How the status of an item is derived.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
-    /// The verdict of the gate on the runs of a suite at this commit.
-    SuiteVerdict { suite: String, against: Against },
+    SuiteVerdict {
+        suite: String,
+        against: Against,
+    },
     /// All files are there, and none is empty.
     File,
     /// Every kernel that the runs of a suite at this commit timed gave what its reference gives, within its tolerance.
-    Parity { suite: String },
+    Parity {
+        suite: String,
+    },
     /// The first file is a replay manifest or fixture, which holds against the other files or against this build.
     Replay,
     /// No regression that reaches this commit stands open.
@@ -85,7 +88,10 @@ pub enum Rule {
         suites: BTreeSet<String>,
     },
     /// The runs of a suite at this commit are of a clean tree, and name the facts of their environment.
-    Environment { suite: String, facts: Vec<String> },
+    Environment {
+        suite: String,
+        facts: Vec<String>,
+    },
 }
 
 impl Rule {
@@ -117,7 +123,6 @@ pub struct NeededFile {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Its name: letters, digits, `_` and `-`.
     pub id: String,
     pub title: String,
     /// The targets that need it; where empty every release does.

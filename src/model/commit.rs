@@ -61,7 +61,6 @@ pub struct CommitOnLine {
 }
 
 impl CommitLine {
-    /// Position of each commit on the line, by sha.
     pub fn positions(&self) -> HashMap<&str, usize> {
         self.commits.iter().enumerate().map(|(position, commit)| (commit.sha.as_str(), position)).collect()
     }

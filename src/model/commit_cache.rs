@@ -12,7 +12,6 @@ pub struct CommitCache(BTreeMap<String, CachedCommit>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedCommit {
-    /// Its first parent; absent where it has none.
     pub parent: Option<String>,
     /// When it was committed and the first line of its message, where it can be measured; absent where it only adds records.
     pub code: Option<(DateTime<Utc>, String)>,

@@ -264,7 +264,6 @@ fn reasoned() -> Value {
 
 // The path of an event record, by which its content is vouched for.
 
-/// Where event records lie in the history's tree.
 pub const EVENT_ROOT: &str = "history/v1/_events";
 
 /// The parts of `history/v1/_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`.
@@ -274,9 +273,7 @@ pub const EVENT_ROOT: &str = "history/v1/_events";
 pub struct EventName<'a> {
     pub year: &'a str,
     pub month: &'a str,
-    /// The event, such as `e-7c1f03`.
     pub event: &'a str,
-    /// What became of it then, such as `opened`.
     pub step: &'a str,
     /// The first sixteen digits of the digest of the content.
     pub digest: &'a str,

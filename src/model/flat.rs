@@ -23,7 +23,6 @@ use Kind::{Flag, Integer, Number, Numbers, Small, Text, Time};
 /// The version of the rows: raised when a column goes or changes its meaning, not when one is added.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// A table: its name and its columns, in groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
     pub name: &'static str,
@@ -135,7 +134,6 @@ const PLACE: &[Column] = &[
     given("device", Text, "the model of the processor or of the GPU", |row| Cell::text(Some(device(row)))),
 ];
 
-/// What a benchmark came to, a column a figure.
 const FIGURES: &[Column] = &[
     column("time_s", Number, "seconds per call: the median of the medians of the worker processes", |row| {
         Cell::number(time(row).map(|one| one.value))
@@ -250,7 +248,6 @@ pub enum Kind {
 pub enum Cell<'a> {
     Absent,
     Text(Cow<'a, str>),
-    /// Of [`Kind::Small`] or [`Kind::Integer`].
     Integer(i64),
     /// Of [`Kind::Number`]; finite.
     Number(f64),

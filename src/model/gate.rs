@@ -31,7 +31,6 @@ impl Outcome {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// Which command asked: `check` or `compare`.
     pub command: &'static str,
     /// How it came out, by the exit code.
     pub outcome: Outcome,
@@ -56,14 +55,12 @@ pub struct SuiteGate {
     pub commit: Option<Commit>,
     /// Whether it ran; absent where there is no run.
     pub status: Option<RunStatus>,
-    /// Why it was skipped, failed, or is not there.
     pub reason: Option<String>,
     /// What speaks against its numbers, one sentence each.
     pub quality: Vec<String>,
     /// What it was held against, in words, such as `baselines/cpu.x.json (of 0123456789ab, 2026-11-21)`; why it was held
     /// against nothing where `has_base` is false.
     pub against: String,
-    /// Whether there was something to hold it against.
     pub has_base: bool,
     /// The commit of what it was held against.
     pub base_commit: Option<String>,

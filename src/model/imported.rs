@@ -34,7 +34,6 @@ pub struct ImportedRun {
     /// What the source tells of the circumstances, from a list each format keeps: never a host, a user or a path. Facts
     /// that a record knows bear its names, such as `cpu_model`, `os_release`, `compiler`.
     pub facts: BTreeMap<String, String>,
-    /// What was measured, in the order of the source.
     pub entries: Vec<Entry>,
     /// The lower-case SHA-256 of the bytes that this run was read from; where a source holds many runs, of the canonical
     /// JSON of its part, so that it stays when the source grows.
@@ -49,7 +48,6 @@ pub struct ImportedCommit {
     /// Where the source names the commit by something else than an id, the place that does so: whoever imports looks it up.
     pub named_at: Option<String>,
     pub time: Option<DateTime<Utc>>,
-    /// The first line of its message.
     pub subject: Option<String>,
     pub branch: Option<String>,
 }

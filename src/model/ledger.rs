@@ -9,7 +9,6 @@ pub mod text;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-/// The folder of the ledger, at the root of a project.
 pub const FOLDER: &str = "ledger";
 
 /// Everything that is accepted and waived, in the order of the files.
@@ -68,13 +67,10 @@ pub struct Waiver {
     pub terms: Terms,
 }
 
-/// What has become of an entry on a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     InForce,
-    /// Its last day is over.
     Expired,
-    /// Its first day is yet to come.
     NotYet,
     /// It is about what there is not, or what is no longer believed: it answers for nothing.
     Unknown,
@@ -108,7 +104,6 @@ impl Terms {
         }
     }
 
-    /// Whether both hold on some day.
     fn meet(&self, other: &Terms) -> bool {
         self.date.max(other.date) <= self.expires.min(other.expires)
     }

@@ -217,7 +217,6 @@ fn split(size: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The root by the words of the RFC.
     fn naive(leaves: &[Digest]) -> Digest {
         match leaves {
             [] => Digest::from_parts(&[]),

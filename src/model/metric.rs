@@ -63,7 +63,6 @@ impl Metric {
         format!("the metric was recorded as {}, now as {}", terms(self), terms(now))
     }
 
-    /// Why it cannot have the value, if it cannot.
     pub fn fault(&self, value: f64) -> Option<String> {
         let unit = self.unit;
         let is_ratio = self.name == RATIO;

@@ -72,7 +72,6 @@ impl Proof {
         }
     }
 
-    /// Whether the hashes add up to the root.
     pub fn holds(&self) -> bool {
         match self {
             Proof::Inclusion { root, size, index, leaf, path, .. } => {

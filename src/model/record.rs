@@ -91,7 +91,6 @@ impl Reader {
     }
 }
 
-/// What is wrong with a file that is no record of ours.
 fn why_not(bytes: &[u8]) -> RecordError {
     let why =
         |value: Value| RunRecord::deserialize(&value).map_err(RecordError::Schema)?.into_run(&mut Interner::default());
@@ -130,7 +129,6 @@ pub const MAX_RECORD_BYTES: usize = 32 << 20;
 /// The years in which a run can have been measured.
 pub const YEARS: RangeInclusive<i32> = 1970..=9999;
 
-/// Why a file is not a run record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]

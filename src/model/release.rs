@@ -42,7 +42,6 @@ pub struct ReleaseReport {
     pub statement: Option<Result<PublishedStatement, String>>,
 }
 
-/// The statement about a release that its project publishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishedStatement {
     /// Its folder, from the root of the project.
@@ -51,7 +50,6 @@ pub struct PublishedStatement {
     pub sealed: Option<Sealed>,
 }
 
-/// The envelope around a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
     pub bytes: Vec<u8>,
@@ -69,7 +67,6 @@ pub struct Figures {
     pub margin: String,
 }
 
-/// The state of the releases of a project, for its site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Released {
     pub newest: Vec<ReleaseReport>,

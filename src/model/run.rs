@@ -21,7 +21,6 @@ pub const RECORD_ROOT: &str = "history/v1";
 /// The setting that lists the texts of which one must stand in the id of a benchmark that is run.
 pub const FILTER: &str = "filter";
 
-/// The setting of a run that tells where it was imported from.
 pub const IMPORT: &str = "import";
 
 /// One suite, measured once on one machine, or the reason why it was not.
@@ -75,7 +74,6 @@ pub struct Quality {
     pub reasons: Vec<String>,
 }
 
-/// A run of the history with the place where it lies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedRun {
     pub path: String,

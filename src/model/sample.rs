@@ -112,7 +112,6 @@ pub struct Measurement {
     pub benchmark: Arc<Benchmark>,
     pub role: Role,
     pub attributes: Attributes,
-    /// Whether its result was checked, and how it came out.
     pub parity: Parity,
     /// The estimates, `time` first; empty where it failed.
     pub estimates: Vec<Estimate>,

@@ -52,9 +52,10 @@ pub enum RankOutcome {
 /// Why the samples of two sides cannot be held against each other as the original does it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SampleMismatch {
-    /// The sections are not the same in the same order.
-    Sections { baseline: Vec<String>, current: Vec<String> },
-    /// The benchmarks of a section are not the same.
+    Sections {
+        baseline: Vec<String>,
+        current: Vec<String>,
+    },
     Entries {
         section: String,
         /// Those of the base, sorted.
@@ -63,7 +64,12 @@ pub enum SampleMismatch {
         current: Vec<String>,
     },
     /// A benchmark has not as many samples on both sides.
-    Counts { section: String, entry: String, baseline: usize, current: usize },
+    Counts {
+        section: String,
+        entry: String,
+        baseline: usize,
+        current: usize,
+    },
     /// A sample is a whole number beyond 64 bits.
     Long,
 }

@@ -8,11 +8,9 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 pub mod patterns {
-    /// Forty digits of a commit.
     pub const COMMIT: &str = "^[0-9a-f]{40}$";
     pub const EVENT: &str = "^e-[0-9a-f]{6,16}$";
     pub const SERIES: &str = "^[a-z0-9][a-z0-9-]{0,59}-[0-9a-f]{8}$";
-    /// Sixteen digits of a digest.
     pub const DIGITS: &str = "^[0-9a-f]{16}$";
     pub const TIME: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z$";
     /// A moment in UTC, to the second, in the years 1970 to 9999.

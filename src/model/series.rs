@@ -55,7 +55,6 @@ pub struct Point {
     pub of: Arc<PointRun>,
     /// The tracked number, in base units.
     pub value: f64,
-    /// The 95 % interval over worker processes.
     pub interval: Option<(f64, f64)>,
     /// One median a worker process, in the order in which they ran.
     pub workers: Medians,

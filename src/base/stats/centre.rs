@@ -21,7 +21,6 @@ pub struct Centre {
     pub count: usize,
 }
 
-/// The centre of `values`; `None` below two of them.
 pub fn estimate(values: &[f64]) -> Option<Centre> {
     let n = values.len();
     if n < 2 {

@@ -13,17 +13,14 @@ use super::{describe, normal, order};
 /// From this size of a set on there is no exact interval, as in R: the normal one is as good.
 pub const EXACT_BELOW: usize = 50;
 
-/// A shift or a factor, with its intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Location {
-    /// The median over all pairs.
     pub estimate: f64,
     /// The exact interval; none for large sets or equal values.
     pub exact: Option<Exact>,
     pub normal: Normal,
 }
 
-/// An interval by the exact distribution of ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exact {
     /// Which of the sorted pairs bound it, counted from one, from either end.
@@ -45,7 +42,6 @@ pub struct Normal {
 }
 
 impl Location {
-    /// The exact interval where there is one, else the normal one.
     pub fn interval(&self) -> (f64, f64) {
         self.exact.map_or((self.normal.low, self.normal.high), |exact| (exact.low, exact.high))
     }

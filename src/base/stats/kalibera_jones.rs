@@ -19,7 +19,6 @@ use super::{describe, student};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
     pub mean: f64,
-    /// How many repetitions the highest level has.
     pub n_highest: usize,
     /// The sample variance of the means of each level, the lowest first.
     pub variances: Vec<f64>,
@@ -75,7 +74,6 @@ impl Levels {
     }
 }
 
-/// The factor from old to new.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
     /// The new mean over the old one.

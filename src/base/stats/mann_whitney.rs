@@ -16,7 +16,6 @@ use super::normal;
 /// The largest size of the smaller set for which the exact distribution is taken.
 pub const FEW: usize = 8;
 
-/// Which distribution of `U` is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Exact for small sets without equal values, else asymptotic.

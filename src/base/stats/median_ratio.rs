@@ -15,9 +15,7 @@ pub const FEWEST_PROCESSES: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MedianRatio {
     pub ratio: f64,
-    /// The lower end of its interval.
     pub low: f64,
-    /// The upper end of its interval.
     pub high: f64,
     pub mean: f64,
     /// Their sample standard deviation: the standard error of the ratio.

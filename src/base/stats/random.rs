@@ -2,7 +2,6 @@
 //!
 //! Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014. Not for secrets.
 
-/// A generator with 64 bits of state.
 #[derive(Clone, Debug)]
 pub struct SplitMix64 {
     state: u64,

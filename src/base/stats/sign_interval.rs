@@ -6,7 +6,6 @@
 //! "Practical Nonparametric Statistics", 3rd edition, 1999, section 3.2). It covers more than it is asked to; the
 //! interpolated interval of [`super::bootstrap`] is the narrower one.
 
-/// An interval between two of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignInterval {
     /// Which values bound it, counted from one, from the least and from the largest.

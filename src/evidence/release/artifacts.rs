@@ -39,7 +39,6 @@ pub fn locate(root: &Path, folder: &Path, checklist: &Checklist, arguments: &[St
     Ok(artifacts)
 }
 
-/// The names and paths of `--artifact`.
 pub fn parse_pairs(arguments: &[String]) -> Result<BTreeMap<String, String>> {
     let mut given = BTreeMap::new();
     for pair in arguments {

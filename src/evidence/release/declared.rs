@@ -28,7 +28,6 @@ impl Declared {
         Ok(Declared { checklist, releases: releases(root)?, ledger })
     }
 
-    /// The release of that name, signed in roles of the checklist.
     pub fn find(&self, name: &str) -> Result<&Release> {
         let release = find(&self.releases, name)?;
         self.check_roles(release)?;

@@ -66,7 +66,6 @@ impl From<Fault> for ReleaseError {
     }
 }
 
-/// A file that disagrees with the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub path: String,

@@ -9,7 +9,6 @@ use sprag_model::release::{Release, Releases};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub commit: String,
-    /// Whether the tag exists, at that commit.
     pub tagged: bool,
     /// The commit whose runs are judged: the nearest one that is no record.
     pub measured: String,

@@ -15,7 +15,6 @@ use sprag_history::Store;
 use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget};
 use sprag_model::statement::{GIT_COMMIT, SHA256, Statement};
 
-/// What in a checklist and the files made from it is not what was recorded.
 const DIFFERS: &str = "is not what the records give";
 
 /// Files of a folder that do not belong to what its checklist is filled from, and artifacts that were not reviewed.

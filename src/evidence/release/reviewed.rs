@@ -19,7 +19,6 @@ pub const SETTINGS_PATH: &str = "sprag.toml";
 const FILES: [&str; 3] = [CHECKLIST_PATH, RELEASES_PATH, SETTINGS_PATH];
 const FOLDERS: [(&str, &str); 2] = [(LEDGER, "toml"), ("baselines", "json")];
 
-/// Whether a path of an attestation is one of the project's own files.
 pub(super) fn is_project_file(path: &str) -> bool {
     path == SETTINGS_PATH || ["release/", "ledger/", "baselines/"].iter().any(|below| path.starts_with(below))
 }

@@ -31,7 +31,6 @@ const BEFORE_COMMIT: TimeDelta = TimeDelta::days(1);
 /// How many names a finding about many lists.
 const NAMED: usize = 5;
 
-/// What is kept of a sound record.
 pub(crate) struct RunFacts {
     path: String,
     suite: String,
@@ -42,7 +41,6 @@ pub(crate) struct RunFacts {
     timeless: Option<Digest>,
 }
 
-/// What a file at the path of a record is.
 pub(crate) enum Judged {
     Run(RunFacts),
     Event,
@@ -308,7 +306,6 @@ fn duplicates(runs: &[RunFacts]) -> Vec<Finding> {
     findings
 }
 
-/// Runs whose time cannot be, seen from `now` and from their commit.
 pub(crate) fn odd_times(runs: &[RunFacts], now: DateTime<Utc>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for run in runs {
@@ -484,7 +481,6 @@ pub(crate) fn compare(
 }
 
 impl Losses {
-    /// The content that the name of a record vouches for.
     fn vouched<'p>(
         &mut self,
         contents: &[&'p Appearance],

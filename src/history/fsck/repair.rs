@@ -32,7 +32,6 @@ const ATTEMPTS: u32 = 8;
 /// The mode of an executable file in a tree.
 const EXECUTABLE: i32 = 0o100_755;
 
-/// The mode of a submodule in a tree.
 const SUBMODULE: i32 = 0o160_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

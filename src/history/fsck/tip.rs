@@ -61,7 +61,6 @@ pub(crate) struct Tip {
     pub(crate) faults: Vec<Fault>,
     /// Folders that cannot be read, and what is only told.
     pub(crate) findings: Vec<Finding>,
-    /// Pairs of paths that are one on some file systems.
     pub(crate) collisions: Vec<(TipFile, TipFile)>,
 }
 
@@ -72,7 +71,6 @@ impl Tip {
         walk.tip
     }
 
-    /// The content of every file, by path.
     pub(crate) fn contents(&self) -> HashMap<String, Oid> {
         let faulty = self.faults.iter().map(|fault| &fault.file);
         let files = self.runs.iter().chain(&self.events).chain(&self.auxiliary).chain(&self.quarantined).chain(faulty);
@@ -85,7 +83,6 @@ struct Walk<'r> {
     tip: Tip,
 }
 
-/// Which rules hold in a folder.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Runs,

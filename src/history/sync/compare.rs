@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
 
-use crate::commits::parents;
+use crate::commits::{has_record_message, parents};
 use crate::error::HistoryError;
 use crate::layout::FOLDER;
 use crate::repository::{failed, subject_of};
@@ -25,7 +25,6 @@ pub(crate) struct Entry {
     pub(crate) mode: i32,
 }
 
-/// How the records of two trees differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) left: BTreeMap<TreePath, Entry>,
@@ -183,7 +182,7 @@ pub(crate) fn contains(repository: &Repository, tip: Oid, ancestor: Oid) -> Resu
 }
 
 fn holds_records_alone(repository: &Repository, commit: &Commit<'_>) -> Result<bool, HistoryError> {
-    let ours = commit.message_bytes().starts_with(b"sprag: ");
+    let ours = has_record_message(commit);
     let tree = commit.tree_id();
     let here: Vec<Commit<'_>> = commit.parents().collect();
     if here.is_empty() && !parents(commit).is_empty() {

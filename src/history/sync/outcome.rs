@@ -19,7 +19,6 @@ pub struct SyncOptions {
     pub dry_run: bool,
 }
 
-/// What to do where records were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRewrite {
     /// Put every lost or changed record back as it was after the last sync.
@@ -47,10 +46,8 @@ pub struct Synced {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocalBranch {
-    /// It is where the remote's is, or nothing was to be done.
     Unchanged,
     Moved,
-    /// It has to wait for the user: why, and what to do.
     Waits {
         /// A clause that reads after the name of the branch.
         reason: &'static str,
@@ -85,14 +82,7 @@ pub enum SyncError {
     #[error("{} here and on `{branch}` with different content: {}", are(paths.len(), "record"), quoted(paths))]
     Different { branch: String, paths: Vec<String> },
     #[error("{}", lost_text(branch, lost, changed, *rewritten, *is_gone))]
-    Lost {
-        branch: String,
-        lost: Vec<String>,
-        /// The paths whose content is another.
-        changed: Vec<String>,
-        rewritten: bool,
-        is_gone: bool,
-    },
+    Lost { branch: String, lost: Vec<String>, changed: Vec<String>, rewritten: bool, is_gone: bool },
     #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len(), "record"), quoted(paths))]
     LostHere { local: String, paths: Vec<String> },
     #[error("what `{branch}` lost cannot be dropped from `{local}`, {reason}")]
@@ -202,7 +192,6 @@ fn plural(noun: &str) -> String {
     }
 }
 
-/// The first few, each in backticks.
 fn quoted(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{}`", printable(name))).collect();
     let more = names.len().saturating_sub(NAMED);

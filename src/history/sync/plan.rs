@@ -39,7 +39,6 @@ pub(crate) struct Plan {
     pub(crate) ready: Option<Oid>,
     /// How many records the remote has that the local branch lacks.
     pub(crate) received: usize,
-    /// Whether the remote lost something that is to be dropped here.
     pub(crate) drops: bool,
     /// What the user should know, one sentence each.
     pub(crate) warnings: Vec<String>,
@@ -152,7 +151,6 @@ fn is_idle_note(repository: &Repository, (path, entry): &(TreePath, Entry), at_b
     noted(repository, path, entry.id).is_some_and(|id| at_base.contains(&id))
 }
 
-/// Whether what was lost allows going on.
 fn judge(
     at_remote: &Difference,
     at_local: &Difference,
@@ -278,7 +276,6 @@ impl RemoteBranch {
     }
 }
 
-/// The commit that a ref is at; absent where there is no such ref.
 pub(crate) fn commit_of(repository: &Repository, reference: &str) -> Result<Option<Oid>, HistoryError> {
     match repository.find_reference(reference).and_then(|found| found.peel_to_commit()) {
         Ok(commit) => Ok(Some(commit.id())),
@@ -287,7 +284,6 @@ pub(crate) fn commit_of(repository: &Repository, reference: &str) -> Result<Opti
     }
 }
 
-/// Sets a ref of our own.
 pub(crate) fn set(repository: &Repository, reference: &str, commit: Oid) -> Result<(), HistoryError> {
     repository.reference(reference, commit, true, "sprag: sync").map_err(failed("remember what was synced"))?;
     objects::sync_ref(repository, reference)

@@ -267,7 +267,6 @@ fn a_folder_that_is_missing_is_told() {
 
 // Event records are held to as those of runs are.
 
-/// The path and the text of the record of an event.
 fn event_file() -> (String, String) {
     let record = Record::from_event(&opened(1));
     (record.path, String::from_utf8(record.bytes).unwrap())
@@ -283,7 +282,6 @@ fn edit_event(change: impl Fn(&str) -> String) -> impl Fn(&Fixture) {
     }
 }
 
-/// How many event files the tip has.
 fn events(fixture: &Fixture) -> usize {
     let store = fixture.store();
     event_files(&store, &fixture.target()).unwrap().files.len()

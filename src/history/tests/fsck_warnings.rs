@@ -154,12 +154,10 @@ fn no_history_is_no_fault() {
 //
 // `SPRAG_LONG_TESTS=1` tries 10,000 of them.
 
-/// How many bits of records are flipped.
 fn flips() -> u64 {
     rounds(400, 10_000)
 }
 
-/// A number below `end` that follows from the seed.
 fn pick(seed: u64, end: usize) -> usize {
     let digest = Digest::from_parts(&[&seed.to_be_bytes()]);
     let bytes: [u8; 8] = digest.0[..8].try_into().unwrap();

@@ -65,7 +65,6 @@ fn locks_that_a_killed_sync_left_are_cleared() {
     assert_eq!(fixture.status(), "");
 }
 
-/// Somebody else's record reaches the remote.
 fn record_at_remote(fixture: &Fixture) {
     let other = fixture.sibling("other");
     fixture.git(&["clone", "-q", fixture.sibling("remote.git").to_str().unwrap(), other.to_str().unwrap()]);

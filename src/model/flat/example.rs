@@ -82,7 +82,6 @@ pub fn recorded_as(run: Run) -> RecordedRun {
     RecordedRun { path, id, run }
 }
 
-/// A benchmark of the suite `cpu`.
 pub fn measurement(name: &str, params: &[(&str, String)], variant: &str, estimates: Vec<Estimate>) -> Measurement {
     Measurement {
         benchmark: Benchmark::new("cpu", name, params, variant).expect("a plain name").into(),

@@ -30,7 +30,6 @@ fn change(event: &str, scope: &str, at_most: f64) -> [(&'static str, String); 3]
     [("event", quoted(event)), ("scope", quoted(scope)), ("at_most", format!("{at_most:?}"))]
 }
 
-/// The entry of an acceptance, a line a field.
 pub fn acceptance(of: &Acceptance) -> Vec<String> {
     lines("accept", &change(&of.event, &of.scope, of.at_most), terms(&of.terms))
 }
@@ -40,7 +39,6 @@ pub fn acceptance_to_fill(event: &str, scope: &str, at_most: f64, commit: &str) 
     lines("accept", &change(event, scope, at_most), ["", "", "", commit, ""])
 }
 
-/// The entry of a waiver, a line a field.
 pub fn waiver(of: &Waiver) -> Vec<String> {
     let Waiver { release, item, target, .. } = of;
     let mut about = vec![("release", quoted(release)), ("item", quoted(item))];

@@ -256,7 +256,6 @@ impl<'a> MetricRecord<'a> {
         }
     }
 
-    /// The estimate, if its numbers can be those of a measurement.
     fn into_estimate(self) -> Result<Estimate, String> {
         let metric = Metric { name: self.name.into_owned(), unit: self.unit, better: self.better };
         let (low, high) = self.interval.unwrap_or((self.value, self.value));
@@ -368,7 +367,6 @@ pub(super) struct Interner {
     next: usize,
 }
 
-/// The parts of a benchmark as a record has them.
 struct Identity<'r> {
     suite: &'r str,
     name: &'r str,
