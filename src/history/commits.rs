@@ -12,7 +12,7 @@ use git2::{
 use crate::error::HistoryError;
 use crate::layout::FOLDER;
 use crate::objects::{self, LooseObjects};
-use crate::repository::{Store, failed, head_branch, short_name, subject_of, time_of};
+use crate::repository::{Store, failed, head_branch, head_commit, short_name, subject_of, time_of};
 use sprag_model::commit::{CommitLine, CommitOnLine};
 use sprag_model::commit_cache::{CachedCommit, CommitCache};
 
@@ -27,7 +27,7 @@ const FULL_ID: usize = 40;
 /// drivers are programs and no program is run. Absent before the first commit, and where all commits are records.
 pub fn measured_commit(store: &Store) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;
-    let Some(head) = commit_of(repository, None)? else { return Ok(None) };
+    let Some(head) = head_commit(repository)? else { return Ok(None) };
     let branch = head_branch(repository)?.map(|full| short_name(&full).to_owned());
     let Some(commit) = nearest_code(repository, head)? else { return Ok(None) };
     let dirty = is_dirty(repository)?;
@@ -91,14 +91,7 @@ pub(crate) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<
 
 /// The commit of a revision, or of HEAD; absent before the first commit.
 fn commit_of<'r>(repository: &'r Repository, revision: Option<&str>) -> Result<Option<Commit<'r>>, HistoryError> {
-    if let Some(revision) = revision {
-        return resolve(repository, revision).map(Some);
-    }
-    match repository.head() {
-        Ok(head) => objects::commit_at(repository, &head).map(Some).map_err(failed("read the commit of HEAD")),
-        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => Ok(None),
-        Err(error) => Err(failed("read HEAD")(error)),
-    }
+    revision.map_or_else(|| head_commit(repository), |revision| resolve(repository, revision).map(Some))
 }
 
 /// `start` or its nearest first-parent ancestor that changes something besides the history.

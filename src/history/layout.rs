@@ -8,6 +8,12 @@ use sprag_model::run::{RECORD_ROOT, RecordedRun, Run};
 /// The folder at the top of the tree that holds records.
 pub(crate) const FOLDER: &str = "history";
 
+/// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
+pub(crate) const RECORD_DEPTH: usize = 3;
+
+/// How deep folders that begin with an underscore are looked into.
+pub(crate) const DEEPEST: usize = 16;
+
 /// The mode of a record in a tree: a plain file.
 pub(crate) const PLAIN: i32 = 0o100_644;
 

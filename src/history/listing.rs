@@ -7,14 +7,11 @@ use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
 
 use crate::checkout::heal;
 use crate::error::HistoryError;
-use crate::layout::{self, Entry, FOLDER, Name};
+use crate::layout::{self, Entry, FOLDER, Name, RECORD_DEPTH};
 use crate::objects;
 use crate::repository::{Store, failed};
 use crate::target::{Target, tip};
 use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
-
-/// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
-const RECORD_DEPTH: usize = 3;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {

@@ -9,7 +9,7 @@ use git2::{Commit, ErrorCode, ObjectType, Odb, Oid, Repository, Tree};
 
 use crate::commits::parents;
 use crate::error::HistoryError;
-use crate::layout::{self, Kind};
+use crate::layout::{self, DEEPEST, Kind, RECORD_DEPTH};
 use crate::objects::{self, LooseObjects, Promises};
 use crate::repository::{Store, failed};
 use crate::target::{Target, tip};
@@ -19,9 +19,6 @@ use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::RECORD_ROOT;
 
 pub(crate) const QUARANTINE: &str = "_quarantine";
-
-/// How deep folders that begin with an underscore are looked into.
-const DEEPEST: usize = 16;
 
 /// The files of a line of commits.
 pub(crate) struct Past {
@@ -163,7 +160,7 @@ impl<'r> Walk<'r> {
                 Some(ObjectType::Tree) => {
                     let Ok(name) = entry.name() else { continue };
                     let auxiliary = auxiliary || (depth == 0 && name.starts_with('_'));
-                    if auxiliary || depth < 3 {
+                    if auxiliary || depth < RECORD_DEPTH {
                         self.enter_folder(&format!("{path}/{name}"), entry.id(), depth + 1, auxiliary);
                     }
                 }

@@ -148,14 +148,7 @@ pub enum Head {
 
 pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
     let repository = &store.repository;
-    let commit = match repository.head() {
-        Ok(head) => {
-            let commit = objects::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?;
-            Some(commit.id().to_string())
-        }
-        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => None,
-        Err(error) => return Err(failed("read HEAD")(error)),
-    };
+    let commit = head_commit(repository)?.map(|commit| commit.id().to_string());
     let branch = head_branch(repository)?.map(|full| short_name(&full).to_owned());
     let head = match (branch, commit) {
         (Some(name), Some(commit)) => Head::Branch { name, commit },
@@ -181,6 +174,15 @@ pub fn has_commit(store: &Store, sha: &str) -> bool {
     git2::Oid::from_str(sha).and_then(|id| store.repository.find_commit(id)).is_ok()
 }
 
+/// The commit that HEAD is at; absent before the first one.
+pub(crate) fn head_commit(repository: &Repository) -> Result<Option<git2::Commit<'_>>, HistoryError> {
+    match repository.head() {
+        Ok(head) => objects::commit_at(repository, &head).map(Some).map_err(failed("read the commit of HEAD")),
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => Ok(None),
+        Err(error) => Err(failed("read HEAD")(error)),
+    }
+}
+
 /// The branch that HEAD stands for, in full; absent when it is detached.
 pub(crate) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
     let head = repository.find_reference("HEAD").map_err(failed("read HEAD"))?;
@@ -190,6 +192,12 @@ pub(crate) fn head_branch(repository: &Repository) -> Result<Option<String>, His
         Ok(resolved) => resolved.name().map(|name| Some(name.to_owned())).map_err(failed("read HEAD")),
         Err(_) => Ok(Some(named.to_owned())),
     }
+}
+
+/// The file that gives commits other parents, where there is one.
+pub(crate) fn grafts(repository: &Repository) -> Option<PathBuf> {
+    let file = repository.commondir().join("info").join("grafts");
+    std::fs::metadata(&file).is_ok_and(|found| found.len() > 0).then_some(file)
 }
 
 /// A branch without `refs/heads/`.

@@ -1,7 +1,6 @@
 //! Everything that is checked, in one report.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs;
 
 use chrono::{DateTime, Utc};
 use git2::{Oid, Repository, Status, StatusOptions};
@@ -15,7 +14,7 @@ use crate::index::sparse_paths;
 use crate::layout::FOLDER;
 use crate::objects::{self, Promises};
 use crate::past::{Contents, Digests, Entries, Gap, Past};
-use crate::repository::{Store, failed, short_name};
+use crate::repository::{Store, failed, grafts, short_name};
 use crate::state::StateFolder;
 use crate::target::{Target, tip};
 use sprag_base::digest::Digest;
@@ -237,8 +236,7 @@ pub(crate) fn beliefs(repository: &Repository) -> Vec<Finding> {
         let what = "this is a shallow clone: earlier commits were not looked at, and there is no root over the runs";
         tell(what.to_owned(), "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
     }
-    let grafts = repository.commondir().join("info").join("grafts");
-    if fs::metadata(&grafts).is_ok_and(|grafts| grafts.len() > 0) {
+    if grafts(repository).is_some() {
         let what = "`info/grafts` in the git folder gives commits other parents; their own were looked at";
         tell(what.to_owned(), "remove the file once you know why it is there");
     }

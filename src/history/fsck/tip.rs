@@ -5,20 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
 
 use crate::error::FETCH_ALL;
-use crate::layout;
-use crate::layout::{FOLDER, Kind};
-use crate::objects;
-use crate::objects::Promises;
-use crate::objects::case_folded;
+use crate::layout::{self, DEEPEST, FOLDER, Kind, RECORD_DEPTH};
+use crate::objects::{self, Promises, case_folded};
 use crate::past::{QUARANTINE, reason};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::run::{LAYOUT_VERSION, RECORD_ROOT};
-
-/// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
-const RECORD_DEPTH: usize = 3;
-
-/// How deep folders that begin with an underscore are looked into.
-const DEEPEST: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TipFile {

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::HistoryError;
-use crate::transport::CallError;
-use crate::transport::{RemoteFault, printable};
+use crate::transport::{CallError, RemoteFault, printable};
 
 /// How many paths a message names.
 const NAMED: usize = 3;

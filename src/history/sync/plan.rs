@@ -11,7 +11,7 @@ use git2::{Direction, ErrorCode, Oid, Repository};
 use crate::error::HistoryError;
 use crate::objects;
 use crate::past::noted;
-use crate::repository::{failed, short_name};
+use crate::repository::{failed, grafts, short_name};
 use crate::sync::compare::{Difference, Entry, TreePath, compare, contains, meeting, user_commits};
 use crate::sync::outcome::{AfterRewrite, SyncError};
 use crate::target::Target;
@@ -298,8 +298,7 @@ pub(crate) fn odd_graph(repository: &Repository) -> Vec<String> {
             "this repository has `refs/replace/`, which a sync looks past: it compares what is stored".to_owned(),
         );
     }
-    let grafts = repository.commondir().join("info").join("grafts");
-    if std::fs::metadata(&grafts).is_ok_and(|found| found.len() > 0) {
+    if let Some(grafts) = grafts(repository) {
         warnings.push(format!("`{}` gives commits other parents, and may hide a rewritten history", grafts.display()));
     }
     warnings

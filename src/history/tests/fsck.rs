@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::testing::{Fixture, git_in, isolated, minute, run};
-use crate::testing::{RUNS, check, checked, commit, file, findings, history, record, repaired};
+use crate::testing::{RUNS, check, checked, checked_against, commit, file, findings, history, record, repaired};
 use crate::{Entries, Record, entries, event_files, fsck, repair, target};
 use sprag_base::digest::{self, Digest};
 use sprag_model::event_record::example::{opened, retracted};
@@ -205,10 +205,6 @@ fn paths_that_are_one_on_some_file_systems() {
     assert_eq!(checked(&fixture).runs, RUNS as u64);
 }
 
-fn object(fixture: &Fixture, id: &str) -> std::path::PathBuf {
-    fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..])
-}
-
 /// Makes a file writable, and writes it.
 fn overwrite(path: &Path, bytes: &[u8]) {
     fs::remove_file(path).unwrap();
@@ -222,7 +218,7 @@ fn objects_that_are_missing_or_broken() {
         let fixture = history();
         let root = checked(&fixture).root;
         let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
-        let place = object(&fixture, &id);
+        let place = fixture.object(&id);
         let sound = fs::read(&place).unwrap();
         if broken {
             overwrite(&place, &sound[..sound.len() / 2]);
@@ -238,7 +234,7 @@ fn objects_that_are_missing_or_broken() {
         assert_eq!((checked(&fixture).status, checked(&fixture).root), (FsckStatus::Clean, root));
         fixture.fsck();
         // Nothing has them: a note takes their place, until they come back.
-        let place = object(&fixture, &id);
+        let place = fixture.object(&id);
         fs::remove_file(&place).unwrap();
         fs::remove_file(fixture.root.join(&path)).unwrap();
         let repair = repaired(&fixture);
@@ -259,7 +255,7 @@ fn objects_that_are_missing_or_broken() {
 fn a_folder_that_is_missing_is_told() {
     let fixture = history();
     let id = fixture.git(&["rev-parse", "HEAD:history/v1/cpu/2026"]);
-    fs::remove_file(object(&fixture, &id)).unwrap();
+    fs::remove_file(fixture.object(&id)).unwrap();
     let report = checked(&fixture);
     assert!(findings(&report).contains(&(Kind::Unreadable, "history/v1/cpu/2026".to_owned())), "{report:#?}");
     assert_eq!(report.root, None);
@@ -537,13 +533,8 @@ fn list(fixture: &Fixture) -> Entries {
     entries(&store, &fixture.target()).unwrap()
 }
 
-fn against(fixture: &Fixture, root: Digest) -> FsckReport {
-    let store = fixture.store();
-    fsck(&store, &fixture.target(), minute(24 * 60), Some(root)).unwrap()
-}
-
 fn met(fixture: &Fixture, root: Digest) -> (Met, Option<u64>) {
-    let against = against(fixture, root).against.unwrap();
+    let against = checked_against(fixture, Some(root)).against.unwrap();
     (against.met, against.size)
 }
 
@@ -575,7 +566,7 @@ fn appending_only_makes_the_list_longer() {
     assert_eq!(met(&fixture, earlier), (Met::Beginning, Some(3)));
     assert_eq!(met(&fixture, list(&fixture).tree.root()), (Met::Beginning, Some(6)));
     assert_eq!(met(&fixture, Digest::from_parts(&[])), (Met::Beginning, Some(0)));
-    let report = against(&fixture, Digest::from_parts(&[b"x"]));
+    let report = checked_against(&fixture, Some(Digest::from_parts(&[b"x"])));
     assert_eq!(report.status, FsckStatus::Damaged);
     assert_eq!(report.findings[0].kind, FindingKind::Against);
 }
@@ -587,7 +578,7 @@ fn a_rewritten_history_does_not_meet_its_root() {
     fixture.git(&["reset", "--quiet", "--hard", "HEAD~2"]);
     record(&fixture, &[run(2)]);
     record(&fixture, &[run(1)]);
-    let report = against(&fixture, earlier);
+    let report = checked_against(&fixture, Some(earlier));
     assert_eq!(report.against.unwrap().met, Met::Never);
     assert_eq!((report.status, report.runs), (FsckStatus::Damaged, 3));
 }
