@@ -13,12 +13,12 @@ use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
 use crate::checkout::{Checkout, Checkouts, heal_locked};
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::index::{IndexLock, release};
 use crate::layout::{self, PLAIN};
 use crate::objects::{self, Swapped, TreeLookup, compare_and_swap, write_commit};
 use crate::packs;
-use crate::repository::{Store, failed, signature_at};
+use crate::repository::{Store, signature_at};
 use crate::state::{MANY_FILES, Pending, StateFolder, Step, Watch, pause};
 use crate::target::{Target, tip};
 use sprag_model::event_record::EventRecord;

@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use git2::{ObjectType, Oid, Repository};
 
-use crate::error::HistoryError;
+use crate::activity::Activity;
+use crate::error::{HistoryError, failed};
 use crate::index::{self, Draft, IndexError, IndexLock, Wanted, sparse_paths};
 use crate::objects::TreeLookup;
-use crate::repository::{Activity, Store, failed, head_branch};
+use crate::repository::{Store, head_branch};
 use crate::state::{Lock, Pending, StateFolder, Step, Watch, rename_new, sync_folder};
 
 /// What was made good after an append that was cut short.

@@ -9,10 +9,10 @@ use git2::{
     TreeWalkResult,
 };
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::layout::FOLDER;
 use crate::objects::{self, LooseObjects};
-use crate::repository::{Store, failed, head_branch, head_commit, short_name, subject_of, time_of};
+use crate::repository::{Store, head_branch, head_commit, short_name, subject_of, time_of};
 use sprag_model::commit::{CommitLine, CommitOnLine};
 use sprag_model::commit_cache::{CachedCommit, CommitCache};
 

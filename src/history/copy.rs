@@ -13,9 +13,9 @@ use std::path::Path;
 use git2::build::CheckoutBuilder;
 use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryInitOptions, Tree};
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::objects::{self, LooseObjects};
-use crate::repository::{Store, failed};
+use crate::repository::Store;
 
 /// What a working tree of one commit lacks of what the commit stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,9 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::repository::Activity;
+use crate::activity::Activity;
 
 pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
+
+/// Wraps what git2 said.
+pub(crate) fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
+    move |reason| HistoryError::Git { action, reason }
+}
 
 /// Why the history could not be opened, read or appended to.
 #[derive(Debug, thiserror::Error)]

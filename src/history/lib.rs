@@ -9,6 +9,7 @@
 //! under way, in `sprag/` inside the git folder. Nothing here runs a hook or a filter of the repository, or reads the
 //! clock: the time of a commit is an argument.
 
+mod activity;
 mod error;
 mod repository;
 mod objects;
@@ -45,6 +46,7 @@ mod fsck {
     pub(crate) mod repair;
 }
 
+pub use activity::Activity;
 pub use append::{Appended, Record, append};
 pub use checkout::{Healed, heal};
 pub use commits::{
@@ -60,8 +62,7 @@ pub use listing::{FolderCache, Listing, list, list_cached};
 pub use load::{EventFiles, Loaded, absent_commits, event_files, fold, load, read};
 pub use past::{Entered, Entries, entries};
 pub use repository::{
-    Activity, Author, Facts, Head, NewCommit, Store, author, check_out, commit_files, create, facts, has_commit, open,
-    tag,
+    Author, Facts, Head, NewCommit, Store, author, check_out, commit_files, create, facts, has_commit, open, tag,
 };
 pub use sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 pub use sync::rounds::sync;

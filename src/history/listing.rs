@@ -6,10 +6,10 @@ use std::ops::Range;
 use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
 
 use crate::checkout::heal;
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::layout::{self, Entry, FOLDER, Name, RECORD_DEPTH};
 use crate::objects;
-use crate::repository::{Store, failed};
+use crate::repository::Store;
 use crate::target::{Target, tip};
 use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
 

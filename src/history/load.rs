@@ -6,12 +6,12 @@ use std::thread;
 
 use git2::{Odb, OdbLookupFlags, OdbObject, Oid, Repository};
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::layout::{self, Entry};
 use crate::listing::{Listing, Walk, absent_or, list};
 use crate::objects::LooseObjects;
 use crate::packs::pack_order;
-use crate::repository::{Store, failed};
+use crate::repository::Store;
 use crate::target::{Target, tip};
 use sprag_model::event_record::EVENT_ROOT;
 use sprag_model::record::{MAX_RECORD_BYTES, Reader};

@@ -16,8 +16,7 @@ use git2::{
 };
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::error::HistoryError;
-use crate::repository::failed;
+use crate::error::{HistoryError, failed};
 use crate::state::{MANY_FILES, sync_file_system, sync_folder};
 
 /// Fails where the object lies in a file of its own that does not hold a whole stream.

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use git2::{Config, ObjectType, Odb, Oid, Repository};
 
-use crate::error::HistoryError;
-use crate::repository::failed;
+use crate::error::{HistoryError, failed};
 use crate::state::sync_folder;
 
 /// From so many objects on it pays to list the packs.

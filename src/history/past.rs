@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use git2::{Commit, ErrorCode, ObjectType, Odb, Oid, Repository, Tree};
 
 use crate::commits::parents;
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::layout::{self, DEEPEST, Kind, RECORD_DEPTH};
 use crate::objects::{self, LooseObjects, Promises};
-use crate::repository::{Store, failed};
+use crate::repository::Store;
 use crate::target::{Target, tip};
 use sprag_base::digest::Digest;
 use sprag_model::merkle::MerkleTree;

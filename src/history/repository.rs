@@ -1,16 +1,15 @@
 //! An open repository, and what libgit2 says of it.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use git2::build::{CheckoutBuilder, TreeUpdateBuilder};
 use git2::{
-    Config, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags,
-    RepositoryState, Signature,
+    Config, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Signature,
 };
 
-use crate::error::HistoryError;
+use crate::activity::Activity;
+use crate::error::{HistoryError, failed};
 use crate::objects;
 
 /// An open repository.
@@ -52,11 +51,6 @@ fn not_opened(path: PathBuf, reason: git2::Error) -> HistoryError {
     }
 }
 
-/// Wraps what git2 said.
-pub(crate) fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
-    move |reason| HistoryError::Git { action, reason }
-}
-
 /// A time of git, which may be any number, as one of ours; what no calendar holds becomes 1970.
 pub(crate) fn time_of(time: git2::Time) -> DateTime<Utc> {
     DateTime::from_timestamp(time.seconds(), 0).unwrap_or_default()
@@ -64,58 +58,6 @@ pub(crate) fn time_of(time: git2::Time) -> DateTime<Utc> {
 
 pub(crate) fn subject_of(commit: &git2::Commit<'_>) -> String {
     String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
-}
-
-// Operations of git that are under way in a working tree.
-
-/// An operation that git has begun and not finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activity {
-    /// `git merge`.
-    Merge,
-    /// `git rebase`.
-    Rebase,
-    /// `git cherry-pick`.
-    CherryPick,
-    /// `git revert`.
-    Revert,
-    ApplyMailbox,
-    /// `git bisect`; it moves no branch, so it stands in nobody's way.
-    Bisect,
-}
-
-impl Activity {
-    /// Whether a new commit on the branch would disturb it.
-    pub fn holds_branch(self) -> bool {
-        self != Activity::Bisect
-    }
-
-    pub(crate) fn detect(repository: &Repository) -> Option<Activity> {
-        match repository.state() {
-            RepositoryState::Clean => None,
-            RepositoryState::Merge => Some(Activity::Merge),
-            RepositoryState::Revert | RepositoryState::RevertSequence => Some(Activity::Revert),
-            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => Some(Activity::CherryPick),
-            RepositoryState::Bisect => Some(Activity::Bisect),
-            RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
-                Some(Activity::Rebase)
-            }
-            RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => Some(Activity::ApplyMailbox),
-        }
-    }
-}
-
-impl fmt::Display for Activity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Activity::Merge => "merge",
-            Activity::Rebase => "rebase",
-            Activity::CherryPick => "cherry-pick",
-            Activity::Revert => "revert",
-            Activity::ApplyMailbox => "mailbox application",
-            Activity::Bisect => "bisect",
-        })
-    }
 }
 
 // What a repository is like: where it lies, what HEAD is, and whether an operation is under way.

@@ -2,10 +2,11 @@
 
 use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository};
 
+use crate::activity::Activity;
 use crate::checkout;
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::objects;
-use crate::repository::{Activity, Store, failed, head_branch, short_name};
+use crate::repository::{Store, head_branch, short_name};
 
 /// The branch that holds the history, or where reading is all that is wanted, HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,6 @@
 //! A record is canonical JSON and one line feed. Its name bears the start of the SHA-256 of that JSON, so a name
 //! that does not match its content is damage.
 
-use std::ops::RangeInclusive;
-
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -14,7 +12,7 @@ use sprag_base::{digest, json};
 
 mod fields;
 
-pub use fields::schema;
+pub use fields::{MAX_RECORD_BYTES, RecordError, SCHEMA_VERSION, YEARS, schema};
 
 /// Whether a word can be the name of a suite: it names folders and files.
 pub fn is_suite(word: &str) -> bool {
@@ -116,39 +114,6 @@ fn value_of(bytes: &[u8]) -> Result<Value, RecordError> {
         Some(version) if version > SCHEMA_VERSION => Err(RecordError::Newer(version)),
         Some(_) => Ok(value),
     }
-}
-
-// What a record may be, and why a file is none.
-
-/// The version of the record that this build writes, and the newest it reads.
-pub const SCHEMA_VERSION: u64 = 2;
-
-/// The largest record that is read, in bytes. A run of a thousand benchmarks takes about one megabyte.
-pub const MAX_RECORD_BYTES: usize = 32 << 20;
-
-/// The years in which a run can have been measured.
-pub const YEARS: RangeInclusive<i32> = 1970..=9999;
-
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
-    Large(usize),
-    #[error("is not JSON: {0}")]
-    Json(serde_json::Error),
-    #[error("is not a run record: it has no `schema_version` from 1 on")]
-    Foreign,
-    #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
-    Newer(u64),
-    #[error("does not follow the schema of its version: {0}")]
-    Schema(serde_json::Error),
-    #[error("holds a benchmark `{id}` that cannot be: {reason}", id = .id.escape_debug())]
-    Benchmark { id: String, reason: String },
-    #[error("lists the benchmark `{0}` twice")]
-    Duplicate(String),
-    #[error("has `{field}` {reason}")]
-    Field { field: &'static str, reason: String },
-    #[error("is not in canonical form, so its name cannot vouch for it")]
-    NotCanonical,
 }
 
 #[cfg(test)]

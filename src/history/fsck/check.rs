@@ -7,14 +7,14 @@ use git2::{Oid, Repository, Status, StatusOptions};
 
 use crate::checkout::Checkouts;
 use crate::commits::parents;
-use crate::error::{FETCH_ALL, HistoryError};
+use crate::error::{FETCH_ALL, HistoryError, failed};
 use crate::fsck::content::{self, Losses, RunFacts};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
 use crate::layout::FOLDER;
 use crate::objects::{self, Promises};
 use crate::past::{Contents, Digests, Entries, Gap, Past};
-use crate::repository::{Store, failed, grafts, short_name};
+use crate::repository::{Store, grafts, short_name};
 use crate::state::StateFolder;
 use crate::target::{Target, tip};
 use sprag_base::digest::Digest;

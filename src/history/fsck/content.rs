@@ -6,13 +6,12 @@ use std::thread;
 use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
-use crate::error::{FETCH_ALL, HistoryError};
+use crate::error::{FETCH_ALL, HistoryError, failed};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::layout::{self, Kind, PLAIN};
 use crate::objects::{self, LooseObjects, Promises};
 use crate::packs::pack_order;
 use crate::past::{Appearance, Digests, MISSING, Past, QUARANTINE, is_here, noted, reason, record_digest, vouches};
-use crate::repository::failed;
 use sprag_base::digest::{Digest, is_hex};
 use sprag_model::event_record::{EventError, EventRecord};
 use sprag_model::fsck::{Finding, FindingKind};

@@ -13,7 +13,7 @@ use chrono::{DateTime, Utc};
 use git2::{Commit, ObjectType, Oid, Repository, Tree};
 
 use crate::checkout::{Checkout, Checkouts, heal_locked, native};
-use crate::error::{FETCH_ALL, HistoryError};
+use crate::error::{FETCH_ALL, HistoryError, failed};
 use crate::fsck::check::Examined;
 use crate::fsck::content::{self, Judged, judge};
 use crate::fsck::tip::TipFile;
@@ -21,7 +21,7 @@ use crate::index::{IndexLock, release};
 use crate::layout::PLAIN;
 use crate::objects::{self, Promises, Swapped, compare_and_swap};
 use crate::past::MISSING;
-use crate::repository::{Store, failed, signature_at};
+use crate::repository::{Store, signature_at};
 use crate::state::{Pending, StateFolder, pause};
 use crate::target::{Target, tip};
 use sprag_model::fsck::FindingKind;

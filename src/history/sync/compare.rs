@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
 
 use crate::commits::{has_record_message, parents};
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::layout::FOLDER;
-use crate::repository::{failed, subject_of};
+use crate::repository::subject_of;
 use sprag_model::run::RECORD_ROOT;
 
 /// How deep folders of records may lie in each other. The layout needs three.

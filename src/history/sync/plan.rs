@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use git2::{Direction, ErrorCode, Oid, Repository};
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::objects;
 use crate::past::noted;
-use crate::repository::{failed, grafts, short_name};
+use crate::repository::{grafts, short_name};
 use crate::sync::compare::{Difference, Entry, TreePath, compare, contains, meeting, user_commits};
 use crate::sync::outcome::{AfterRewrite, SyncError};
 use crate::target::Target;

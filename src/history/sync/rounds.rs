@@ -13,11 +13,11 @@ use git2::{FileMode, ObjectType, Oid, Repository, Tree};
 
 use crate::append::message;
 use crate::checkout::{Checkouts, heal, heal_locked, remove_sync_ref_lock};
-use crate::error::HistoryError;
+use crate::error::{HistoryError, failed};
 use crate::index::release;
 use crate::layout::{FOLDER, PLAIN, check_path};
 use crate::objects::{self, Swapped, compare_and_swap};
-use crate::repository::{Store, failed, short_name, signature_at};
+use crate::repository::{Store, short_name, signature_at};
 use crate::state::{Lock, Pending, StateFolder};
 use crate::sync::compare::{Difference, Entry, TreePath, compare, meeting, outside, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};

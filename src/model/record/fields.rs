@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use chrono::{DateTime, Datelike, Utc};
@@ -18,13 +19,43 @@ use crate::benchmark::{Attributes, Benchmark, BenchmarkError, MAX_WORD, Parity};
 use crate::commit::Commit;
 use crate::environment::{Environment, Machine};
 use crate::metric::{Better, Metric, RATIO};
-use crate::record::{RecordError, SCHEMA_VERSION, YEARS};
 use crate::run::{Quality, Run, RunStatus};
 use crate::sample::{Estimate, Measurement, Role};
 use crate::schema::{self, patterns};
 use crate::shard::SHARD;
 use crate::unit::Unit;
 use sprag_base::digest::is_hex;
+
+/// The version of the record that this build writes, and the newest it reads.
+pub const SCHEMA_VERSION: u64 = 2;
+
+/// The largest record that is read, in bytes. A run of a thousand benchmarks takes about one megabyte.
+pub const MAX_RECORD_BYTES: usize = 32 << 20;
+
+/// The years in which a run can have been measured.
+pub const YEARS: RangeInclusive<i32> = 1970..=9999;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
+    Large(usize),
+    #[error("is not JSON: {0}")]
+    Json(serde_json::Error),
+    #[error("is not a run record: it has no `schema_version` from 1 on")]
+    Foreign,
+    #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
+    Newer(u64),
+    #[error("does not follow the schema of its version: {0}")]
+    Schema(serde_json::Error),
+    #[error("holds a benchmark `{id}` that cannot be: {reason}", id = .id.escape_debug())]
+    Benchmark { id: String, reason: String },
+    #[error("lists the benchmark `{0}` twice")]
+    Duplicate(String),
+    #[error("has `{field}` {reason}")]
+    Field { field: &'static str, reason: String },
+    #[error("is not in canonical form, so its name cannot vouch for it")]
+    NotCanonical,
+}
 
 /// A run: one suite on one commit, machine and time.
 #[derive(JsonSchema, Serialize, Deserialize)]
