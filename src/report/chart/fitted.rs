@@ -1,9 +1,10 @@
 //! What was fitted, over the data: levels, changes with their number and size, the suspects of open events.
 
 use super::labels::{self, Area, text_width};
+use super::plot::{BOTTOM, LEFT, Plot, RIGHT, TEXT, TOP, units};
 use super::svg::{Anchor, Svg, rectangle};
 use super::trend::{Fitted, Turn};
-use super::trend_chart::{BOTTOM, LEFT, Plot, RIGHT, TEXT, TOP, units};
+
 use crate::mark::Tone;
 use crate::number;
 

@@ -8,6 +8,7 @@ pub mod bar;
 mod fitted;
 mod labels;
 pub mod mini;
+mod plot;
 pub mod roofline;
 pub mod script;
 pub mod spark;

@@ -4,24 +4,15 @@
 //! A value outside the range becomes a triangle on the edge; the range follows the running median, so that one bad run
 //! does not flatten the rest. Where there are more runs than a reader could tell apart, a dot is for several.
 
-use super::axis::{self, Axis};
+use super::axis;
 use super::fitted;
 use super::labels::{Area, Field, LabelRow, text_width};
+use super::plot::{BOTTOM, HEIGHT, LEFT, Plot, RIGHT, TEXT, TOP, WIDTH, units};
 use super::svg::{Anchor, At, Svg, rectangle};
 use super::trend::{Dot, POINTS, Trend};
 use crate::mark::Tone;
 use crate::number;
 use crate::text::short_commit;
-
-// The size of the picture and the area of its data, in units; templates/series.html and site/style.css have its size and its left
-// edge.
-const WIDTH: i32 = 1184;
-const HEIGHT: i32 = 350;
-pub(super) const LEFT: i32 = 58;
-pub(super) const RIGHT: i32 = 1106;
-pub(super) const TOP: i32 = 50;
-pub(super) const BOTTOM: i32 = 320;
-pub(super) const TEXT: f64 = 12.0;
 
 /// The base lines of the labels of releases and of environments.
 const RELEASE_ROW: i32 = 26;
@@ -63,91 +54,36 @@ pub fn runs_a_dot(runs: usize) -> usize {
     if runs <= SINGLE { 1 } else { runs.div_ceil(POOLED) }
 }
 
-pub(super) struct Plot<'a> {
-    pub(super) trend: &'a Trend,
-    pub(super) places: (f64, f64),
-    values: (f64, f64),
-    across: Axis,
-    down: Axis,
+/// Where runs are missing: the places around each gap.
+fn gaps(dots: &[Dot]) -> Vec<(f64, f64)> {
+    let pairs = dots.windows(2).map(|pair| (pair[0].place, pair[1].place));
+    let steps: Vec<f64> = pairs.clone().map(|(before, after)| after - before).filter(|step| *step > 0.0).collect();
+    let widest = (GAP_STEPS * axis::median(&steps)).max(GAP);
+    pairs.filter(|(before, after)| after - before > widest).collect()
 }
 
-impl<'a> Plot<'a> {
-    fn new(trend: &'a Trend) -> Plot<'a> {
-        let (first, last) = axis::extent(&trend.dots.iter().map(|dot| dot.place).collect::<Vec<f64>>());
-        let side = (0.01 * (last - first)).max(0.5);
-        let places = (first - side, last + side);
-        let medians: Vec<f64> = trend.dots.iter().map(|dot| dot.value).collect();
-        let fitted = trend.fit.iter().flat_map(|fit| &fit.lines).flat_map(|line| [line.values.0, line.values.1]);
-        let also: Vec<f64> = fitted.chain(trend.baseline).chain(trend.limit).collect();
-        let values = axis::robust_range(&medians, &also);
-        Plot {
-            trend,
-            places,
-            values,
-            across: Axis::new(places, (LEFT, RIGHT)),
-            // Values grow upwards, coordinates downwards.
-            down: Axis::new(values, (BOTTOM, TOP)),
+/// The runs that share a dot, in their order: none with a change between them.
+fn groups(trend: &Trend) -> Vec<&[Dot]> {
+    let dots = &trend.dots;
+    let most = runs_a_dot(dots.len());
+    let is_turn_between = |one: &Dot, other: &Dot| {
+        let mut turns = trend.fit.iter().flat_map(|fit| &fit.turns);
+        turns.any(|turn| one.place < turn.places.0 && turn.places.0 <= other.place)
+    };
+    let mut groups = Vec::new();
+    let mut begin = 0;
+    for at in 1..=dots.len() {
+        if at == dots.len() || at - begin == most || is_turn_between(&dots[at - 1], &dots[at]) {
+            groups.push(&dots[begin..at]);
+            begin = at;
         }
     }
-
-    pub(super) fn shows(&self, place: f64) -> bool {
-        (self.places.0..=self.places.1).contains(&place)
-    }
-
-    fn within(&self, value: f64) -> bool {
-        (self.values.0..=self.values.1).contains(&value)
-    }
-
-    /// The coordinate of a place, in tenths of a unit.
-    pub(super) fn x(&self, place: f64) -> i32 {
-        self.across.at(place)
-    }
-
-    /// The coordinate of a value, clamped to the range shown, in tenths of a unit.
-    pub(super) fn y(&self, value: f64) -> i32 {
-        self.down.at(value.clamp(self.values.0, self.values.1))
-    }
-
-    fn at(&self, dot: &Dot) -> At {
-        (self.x(dot.place), self.y(dot.value))
-    }
-
-    /// Where runs are missing: the places around each gap.
-    fn gaps(&self) -> Vec<(f64, f64)> {
-        let pairs = self.trend.dots.windows(2).map(|pair| (pair[0].place, pair[1].place));
-        let steps: Vec<f64> = pairs.clone().map(|(before, after)| after - before).filter(|step| *step > 0.0).collect();
-        let widest = (GAP_STEPS * axis::median(&steps)).max(GAP);
-        pairs.filter(|(before, after)| after - before > widest).collect()
-    }
-
-    /// The runs that share a dot, in their order: none with a change between them.
-    fn groups(&self) -> Vec<&'a [Dot]> {
-        let dots = &self.trend.dots;
-        let most = runs_a_dot(dots.len());
-        let is_turn_between = |one: &Dot, other: &Dot| {
-            let mut turns = self.trend.fit.iter().flat_map(|fit| &fit.turns);
-            turns.any(|turn| one.place < turn.places.0 && turn.places.0 <= other.place)
-        };
-        let mut groups = Vec::new();
-        let mut begin = 0;
-        for at in 1..=dots.len() {
-            if at == dots.len() || at - begin == most || is_turn_between(&dots[at - 1], &dots[at]) {
-                groups.push(&dots[begin..at]);
-                begin = at;
-            }
-        }
-        groups
-    }
-}
-
-/// Units of the picture of a coordinate in tenths.
-pub(super) fn units(tenths: i32) -> f64 {
-    f64::from(tenths) / 10.0
+    groups
 }
 
 fn layers(plot: &Plot<'_>, svg: &mut Svg) {
     let trend = plot.trend;
-    let groups = plot.groups();
+    let groups = groups(trend);
     let pooled: Vec<Dot>;
     let dots = if runs_a_dot(trend.dots.len()) == 1 {
         &trend.dots
@@ -155,7 +91,7 @@ fn layers(plot: &Plot<'_>, svg: &mut Svg) {
         pooled = groups.iter().filter_map(|group| pooled_dot(plot, group)).collect();
         &pooled
     };
-    let gaps = plot.gaps();
+    let gaps = gaps(&trend.dots);
     for (before, after) in &gaps {
         svg.area("gap", rectangle((plot.x(*before), plot.x(*after)), (10 * TOP, 10 * BOTTOM)));
     }
@@ -430,7 +366,7 @@ mod tests {
         let trend = fitted::example(&[1.0e-3, 1.3e-3, 1.1e-3], 333);
         let dots = draw(&trend).matches("h0").count();
         assert!((125..=128).contains(&dots), "{dots}");
-        for group in Plot::new(&trend).groups() {
+        for group in groups(&trend) {
             let (low, high) = axis::extent(&group.iter().map(|dot| dot.value).collect::<Vec<f64>>());
             assert!(high < 1.1 * low, "{group:?} mixes two levels");
         }

@@ -1,5 +1,7 @@
 //! Checks of what is compared: the page and the script say the same, and old chunks stay as they are.
 
+#![cfg(test)]
+
 use std::fs;
 use std::process::{Command, Stdio};
 

@@ -31,7 +31,6 @@ pub(super) mod script;
 pub(super) mod table;
 pub(super) mod words;
 
-#[cfg(test)]
 mod checks;
 mod rule;
 mod segments;

@@ -77,21 +77,24 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
             Arc::make_mut(&mut trend.pooled)[index].value = piece.from + (piece.to - piece.from) * step as f64 / steps;
         }
     }
-    let begins: Vec<usize> = trend.changes.points.iter().map(|one| one.index).collect();
-    let bounds: Vec<usize> = [0].into_iter().chain(begins).chain([count]).collect();
-    let segments = bounds.windows(2).zip(&trend.changes.levels);
-    trend.levels = segments
-        .map(|(pair, level)| {
-            let has_ramp = trend.changes.drifts.iter().any(|drift| drift.begin < pair[1] && pair[0] < drift.end);
-            Stretch {
-                first: commit(pair[0]),
-                last: commit(pair[1] - 1),
-                points: pair[1] - pair[0],
-                level: Some(*level).filter(|_| !has_ramp),
-            }
-        })
-        .collect();
+    trend.levels = segments(&trend.changes, count, commit);
     trend
+}
+
+/// The levels between the changes of a series with so many points, without a value where a drift is among them.
+pub(crate) fn segments(changes: &Changes, count: usize, commit: impl Fn(usize) -> NamedCommit) -> Vec<Stretch> {
+    let begins = changes.points.iter().map(|change| change.index);
+    let bounds: Vec<usize> = [0].into_iter().chain(begins).chain([count]).collect();
+    let segment = |(pair, level): (&[usize], &Level)| {
+        let has_ramp = changes.drifts.iter().any(|drift| drift.begin < pair[1] && pair[0] < drift.end);
+        Stretch {
+            first: commit(pair[0]),
+            last: commit(pair[1] - 1),
+            points: pair[1] - pair[0],
+            level: (!has_ramp).then_some(*level),
+        }
+    };
+    bounds.windows(2).zip(&changes.levels).map(segment).collect()
 }
 
 fn machine() -> NamedMachine {

@@ -16,8 +16,7 @@ use sprag_model::event::{
 use sprag_model::metric::Better;
 use sprag_model::series::Series;
 use sprag_model::trend::{
-    ApartSeries, Budget, Coverage, Due, NewestApart, NotJudged, PooledPoint, ReasonCount, SelfTest, SeriesTrend,
-    Stretch, Trend,
+    ApartSeries, Budget, Coverage, Due, NewestApart, NotJudged, PooledPoint, ReasonCount, SelfTest, SeriesTrend, Trend,
 };
 
 /// From this share of chance on an event may be chance.
@@ -170,17 +169,6 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
         })
         .collect();
     let changes = changes(series, &pooled, planted);
-    let begins = std::iter::once(0).chain(changes.points.iter().map(|change| change.index));
-    let ends = changes.points.iter().map(|change| change.index).chain([pooled.len()]);
-    let segments = begins.zip(ends).zip(&changes.levels).map(|((begin, end), level)| {
-        let has_ramp = changes.drifts.iter().any(|drift| drift.begin < end && begin < drift.end);
-        Stretch {
-            first: named(pooled[begin].place, line),
-            last: named(pooled[end - 1].place, line),
-            points: end - begin,
-            level: (!has_ramp).then_some(*level),
-        }
-    });
     SeriesTrend {
         series: series.id.clone(),
         suite: series.suite.clone(),
@@ -192,7 +180,7 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
         detectable: Some(0.011),
         points: pooled.len(),
         dirty: series.points.len() - pooled.len(),
-        levels: segments.collect(),
+        levels: example::segments(&changes, pooled.len(), |index| named(pooled[index].place, line)),
         not_judged: not_judged(of),
         pooled: pooled.into(),
         changes,
