@@ -208,7 +208,7 @@ function makeChart(figure, rows) {
   const named = () => (asked ??= data.commits.length ? Promise.resolve() : load("commits.js").catch(() => {}));
   const rowOf = (i) => {
     const row = rows[runs.length - 1 - i];
-    return row && Number(row.dataset.place ?? runs[i].place) === runs[i].place ? row : null;
+    return row && Number(row.dataset.place) === runs[i].place ? row : null;
   };
   const said = () => {
     const run = runs[at], row = rowOf(at);

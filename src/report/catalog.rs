@@ -1,4 +1,4 @@
-//! What the pages are made of, indexed.
+//! What the site is made of, and the look-ups that its pages need.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
@@ -9,7 +9,6 @@ use super::compare::commits::{self, ComparedCommit};
 use super::fit::Fit;
 use super::link;
 use super::page_selection::PageSelection;
-use crate::input::Input;
 use sprag_model::analysis::{Analysis, SeriesAnalysis};
 use sprag_model::calibration::Reruns;
 use sprag_model::commit::CommitLine;
@@ -24,41 +23,44 @@ use sprag_model::run::RecordedRun;
 use sprag_model::sample::Measurement;
 use sprag_model::trend::{SeriesTrend, Trend};
 
-/// The fact by which a run on a device is known.
+/// The fact that only runs on a device have.
 pub(super) const GPU_DRIVER: &str = "gpu_driver";
 
-/// The input of the site, with the look-ups that pages need.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    pub analysis: &'a Analysis,
+    /// What changed over the history, as of the newest run.
+    pub trend: &'a Trend,
+    pub line: &'a CommitLine,
+    pub heads: &'a [RunHead],
+    /// What moved in the newest [`crate::WEEKS`] weeks, newest first.
+    pub movers: &'a [WeekMovers],
+    pub newest: &'a [RecordedRun],
+    pub ledger: &'a Ledger,
+    /// The day on which the ledger is read.
+    pub today: NaiveDate,
+    pub releases: &'a Released,
+    /// What the rule of the gate said where a commit was measured again.
+    pub reruns: &'a [Reruns],
+}
+
 pub(super) struct Catalog<'a> {
+    pub(super) input: Input<'a>,
     pub(super) analysis: &'a Analysis,
-    /// What changed over the history.
     pub(super) trend: &'a Trend,
     pub(super) line: &'a CommitLine,
-    /// What moved in single weeks, newest first.
-    pub(super) movers: &'a [WeekMovers],
-    /// The newest run of each suite on each machine.
-    pub(super) newest: &'a [RecordedRun],
-    /// What is accepted and waived.
-    pub(super) ledger: &'a Ledger,
-    /// The day on which that is read.
-    pub(super) today: NaiveDate,
-    pub(super) releases: &'a Released,
-    /// What the rule of the gate said where a commit was measured again.
-    pub(super) reruns: &'a [Reruns],
-    /// The heads of the runs, newest first.
     pub(super) runs: Vec<&'a RunHead>,
-    /// The machines with their runs, by id.
     pub(super) machines: BTreeMap<&'a str, MachineRuns<'a>>,
-    /// The suites that have a matrix, by name.
     pub(super) matrix_suites: BTreeSet<&'a str>,
+    pub(super) selection: PageSelection<'a>,
     series: BTreeMap<&'a str, &'a SeriesAnalysis>,
-    kernels: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a SeriesAnalysis>>>,
+    kernels: BTreeMap<(&'a str, &'a str), Vec<&'a SeriesAnalysis>>,
     series_trends: BTreeMap<&'a str, &'a SeriesTrend>,
     events: BTreeMap<&'a str, &'a Event>,
-    parts: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
-    /// Made when it is asked for: the pages of runs, of which some are made at a time, do without it.
+    members: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
+    /// Made on demand: the pages of runs, of which some are made at a time, do without it.
     positions: OnceLock<HashMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
-    shown: PageSelection<'a>,
     compared: OnceLock<Compared>,
 }
 
@@ -70,41 +72,34 @@ struct Compared {
 
 impl<'a> Catalog<'a> {
     pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
-        let Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns } = *input;
+        let Input { analysis, trend, line, heads, .. } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
-        let mut parts: BTreeMap<&str, Vec<(&Event, &Member)>> = BTreeMap::new();
-        for event in &trend.events {
-            for member in &event.members {
-                parts.entry(&member.series).or_default().push((event, member));
-            }
+        let mut members: BTreeMap<&str, Vec<(&Event, &Member)>> = BTreeMap::new();
+        for (event, member) in trend.events.iter().flat_map(|event| event.members.iter().map(move |one| (event, one))) {
+            members.entry(&member.series).or_default().push((event, member));
         }
-        let mut kernels: BTreeMap<&str, BTreeMap<&str, Vec<&SeriesAnalysis>>> = BTreeMap::new();
+        let mut kernels: BTreeMap<(&str, &str), Vec<&SeriesAnalysis>> = BTreeMap::new();
         for one in &analysis.series {
-            kernels.entry(&one.series.suite).or_default().entry(&one.series.name).or_default().push(one);
+            kernels.entry((&one.series.suite, &one.series.name)).or_default().push(one);
         }
         Catalog {
+            input: *input,
             analysis,
             trend,
             line,
-            movers,
-            newest,
-            ledger,
-            today,
-            releases,
-            reruns,
             machines: machines(&newest_first),
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
+            selection: PageSelection::new(input),
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
             kernels,
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),
             events: trend.events.iter().map(|one| (one.id.as_str(), one)).collect(),
-            parts,
+            members,
             positions: OnceLock::new(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
-            shown: PageSelection::new(input),
             compared: OnceLock::new(),
         }
     }
@@ -116,10 +111,9 @@ impl<'a> Catalog<'a> {
             run.environment.facts.contains_key(GPU_DRIVER)
                 && (!run.autotune.is_empty() || run.measurements.iter().any(|one| limit_share(one).is_some()))
         };
-        self.newest.iter().filter(has_any).collect()
+        self.input.newest.iter().filter(has_any).collect()
     }
 
-    /// Whether there are commits to compare.
     pub(super) fn is_compared(&self) -> bool {
         self.trend.series.iter().any(|one| !one.pooled.is_empty() && self.series.contains_key(one.series.as_str()))
     }
@@ -129,11 +123,10 @@ impl<'a> Catalog<'a> {
     }
 
     /// All series of a kernel of a suite, by id.
-    pub(super) fn kernel(&self, suite: &str, name: &str) -> &[&'a SeriesAnalysis] {
-        self.kernels.get(suite).and_then(|suite| suite.get(name)).map_or(&[], Vec::as_slice)
+    pub(super) fn kernel<'s>(&'s self, suite: &'s str, name: &'s str) -> &'s [&'a SeriesAnalysis] {
+        self.kernels.get(&(suite, name)).map_or(&[], Vec::as_slice)
     }
 
-    /// What was found in the series of that id.
     pub(super) fn series_trend(&self, id: &str) -> Option<&'a SeriesTrend> {
         self.series_trends.get(id).copied()
     }
@@ -141,24 +134,21 @@ impl<'a> Catalog<'a> {
     /// What was fitted to the series of that id, where it was analysed.
     pub(super) fn fit(&self, id: &str) -> Option<Fit<'a>> {
         let series = self.series_trend(id)?;
-        Some(Fit::new(series, self.parts.get(id).map_or(&[], Vec::as_slice)))
+        Some(Fit::new(series, self.members.get(id).map_or(&[], Vec::as_slice)))
     }
 
     pub(super) fn event(&self, id: &str) -> Option<&'a Event> {
         self.events.get(id).copied()
     }
 
-    /// The page of the event of that id, where there is one.
     pub(super) fn event_page(&self, id: &str) -> Option<String> {
         self.events.contains_key(id).then(|| link::event(id))
     }
 
-    /// The place of a commit on the line.
     pub(super) fn position(&self, sha: &str) -> Option<usize> {
         self.positions.get_or_init(|| self.line.positions()).get(sha).copied()
     }
 
-    /// The page of the machine of that id, where there is one.
     pub(super) fn machine_page(&self, id: &str) -> Option<String> {
         self.machines.contains_key(id).then(|| link::machine(id))
     }
@@ -167,14 +157,12 @@ impl<'a> Catalog<'a> {
         self.runs_by_id.get(id).copied()
     }
 
-    /// The page of the series of that id, where there is one.
     pub(super) fn series_page(&self, id: &str) -> Option<String> {
         self.series.contains_key(id).then(|| link::series(id))
     }
 
-    /// The page of the run of that id, where there is one.
     pub(super) fn run_page(&self, id: &str) -> Option<String> {
-        self.shown.runs().contains(id).then(|| link::run(id))
+        self.selection.runs.contains(id).then(|| link::run(id))
     }
 
     /// Where to read of the run of that id: its page, or where to read of its commit.
@@ -187,24 +175,8 @@ impl<'a> Catalog<'a> {
         self.commit_page(sha).or_else(|| self.compare_place(sha))
     }
 
-    /// The page of a commit, where there is one.
     pub(super) fn commit_page(&self, sha: &str) -> Option<String> {
-        self.shown.commits().contains(sha).then(|| link::commit(sha))
-    }
-
-    /// Whether a commit has a page for itself, and not for an event alone.
-    pub(super) fn is_newest_or_release(&self, sha: &str) -> bool {
-        self.shown.is_newest_or_release(sha)
-    }
-
-    /// The commits that have a page, by name.
-    pub(super) fn commits(&self) -> &BTreeSet<&'a str> {
-        self.shown.commits()
-    }
-
-    /// The runs that have a page, by id.
-    pub(super) fn shown_runs(&self) -> &BTreeSet<&'a str> {
-        self.shown.runs()
+        self.selection.commits.contains(sha).then(|| link::commit(sha))
     }
 
     /// The commits that can be compared, oldest first.
@@ -212,7 +184,6 @@ impl<'a> Catalog<'a> {
         &self.comparable().commits
     }
 
-    /// The number of a commit among those that can be compared.
     pub(super) fn compared_number(&self, sha: &str) -> Option<usize> {
         self.comparable().places.get(sha).copied()
     }
@@ -233,11 +204,10 @@ impl<'a> Catalog<'a> {
     }
 }
 
-/// A machine with what took place on it.
 pub(super) struct MachineRuns<'a> {
-    /// The machine, as its newest run names it.
+    /// As its newest run names it.
     pub(super) machine: &'a Machine,
-    /// The heads of its runs, newest first.
+    /// Newest first.
     pub(super) runs: Vec<&'a RunHead>,
 }
 
@@ -245,13 +215,11 @@ fn machines<'a>(newest_first: &[&'a RunHead]) -> BTreeMap<&'a str, MachineRuns<'
     let mut machines: BTreeMap<&str, MachineRuns<'_>> = BTreeMap::new();
     for run in newest_first {
         let machine = &run.machine;
-        let of = machines.entry(&machine.id).or_insert_with(|| MachineRuns { machine, runs: Vec::new() });
-        of.runs.push(run);
+        machines.entry(&machine.id).or_insert_with(|| MachineRuns { machine, runs: Vec::new() }).runs.push(run);
     }
     machines
 }
 
-/// The share of its limit that a benchmark reaches.
 pub(super) fn limit_share(of: &Measurement) -> Option<f64> {
     of.is_usable().then(|| of.estimate(LIMIT_SHARE)).flatten().map(|one| one.value)
 }

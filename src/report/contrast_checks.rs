@@ -9,7 +9,6 @@ const TEXT: f64 = 4.5;
 /// What lines and marks need.
 const MARK: f64 = 3.0;
 
-/// The colours of `:root` in a part of the style sheet.
 fn tokens(part: &str) -> BTreeMap<&str, &str> {
     let block = part.split(":root {").nth(1).and_then(|rest| rest.split('}').next()).expect("a block of tokens");
     let pairs = block.split(';').filter_map(|pair| pair.split_once(':'));
@@ -26,7 +25,6 @@ fn with(media: &str) -> BTreeMap<&'static str, &'static str> {
     all
 }
 
-/// Relative luminance, as WCAG 2.2 defines it.
 fn luminance(color: &str) -> f64 {
     let digits = color.trim_start_matches('#');
     let digits = if digits.len() == 3 { digits.chars().flat_map(|c| [c, c]).collect() } else { digits.to_owned() };

@@ -4,7 +4,6 @@ use chrono::{DateTime, Datelike, NaiveDate, Timelike, Utc};
 
 use super::number::NARROW;
 
-/// A day, such as `16 Nov 2026`.
 pub fn day(time: DateTime<Utc>) -> String {
     calendar_day(time.date_naive())
 }
@@ -19,7 +18,6 @@ pub fn moment(time: DateTime<Utc>) -> String {
     format!("{}, {:02}:{:02}", day(time), time.hour(), time.minute())
 }
 
-/// A moment as RFC 3339 writes it.
 pub fn rfc3339(time: DateTime<Utc>) -> String {
     time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -29,6 +29,18 @@ fn event_html(sample: &Sample, event: &Event) -> String {
     text(&page).to_owned()
 }
 
+fn holds(html: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(html.contains(part), "`{part}` is not in {html}");
+    }
+}
+
+/// The page of an event of the sample.
+fn html_of(id: &str) -> String {
+    let sample = sample_data::rich();
+    event_html(&sample, sample.trend.events.iter().find(|one| one.id == id).expect("it is in the sample"))
+}
+
 #[test]
 fn where_there_is_no_event_sentences_say_so() {
     let mut sample = sample_data::rich();
@@ -36,23 +48,19 @@ fn where_there_is_no_event_sentences_say_so() {
     sample.trend.newest.clear();
     let list = list(&sample);
     assert!(!list.contains("<table"), "an empty table is drawn");
-    for sentence in [
+    let sentences = [
         "No change of level is present.",
         "No event is possible chance.",
         "No event was reverted.",
         "No event is attributed to the environment.",
         "No series drifted.",
         "Every newest value is within the usual range of its series.",
-    ] {
-        assert!(list.contains(sentence), "{sentence}");
-    }
+    ];
+    holds(&list, &sentences);
     let heads = sample.heads();
     let digest = pages::digest(&Catalog::new(&sample.input(&heads))).expect("it renders");
-    let digest = text(&digest);
-    assert!(
-        digest.contains("No event is present.")
-            && digest.contains("No event of the four weeks since 2\u{202f}Nov 2026 is still present.")
-    );
+    let none = "No event of the four weeks since 2\u{202f}Nov 2026 is still present.";
+    holds(text(&digest), &["No event is present.", none]);
 }
 
 #[test]
@@ -62,7 +70,7 @@ fn what_is_stale_is_a_banner_above_the_events() {
     assert_eq!(list(&sample).matches("class=\"banner").count(), 1);
     let due = &mut sample.trend.schedule[1];
     (due.days, due.stale) = (40, true);
-    assert!(list(&sample).contains("the newest run is 40 days old, 7 days are allowed."));
+    holds(&list(&sample), &["the newest run is 40 days old, 7 days are allowed."]);
 }
 
 #[test]
@@ -78,20 +86,12 @@ fn only_present_regressions_can_be_accepted() {
 
 #[test]
 fn an_event_says_whether_it_is_the_machine() {
-    let sample = sample_data::rich();
-    let of = |id: &str| sample.trend.events.iter().find(|one| one.id == id).expect("it is in the sample");
-    let environment = event_html(&sample, of("e-90e3aa"));
     let signs = "Yes</span></dd><dd>23 of 24 series on the machine moved together. 1 fact of the environment changed there.</dd>";
-    assert!(environment.contains(signs), "{environment}");
-    let fact = "compiler</span></th><td><span class=\"id\">1.90</span></td><td><span class=\"id\">1.91</span></td>";
-    assert!(environment.contains(fact), "{environment}");
-    assert!(environment.contains("The first 12 of 23 series are drawn."));
-    let change = event_html(&sample, of("e-7c1f03"));
-    assert!(change.contains("No sign of it</dd><dd>No fact of the environment changed there"));
-    let gone = event_html(&sample, of("e-66b0f2"));
-    assert!(gone.contains("Reverted by <a class=\"id\" href=\"../events/e-d1470b.html\">e-d1470b</a>"));
-    assert!(gone.contains("4 commits, 3 not measured"));
-    assert!(event_html(&sample, of("e-5b20d9")).contains("No single commit is the cause"));
+    let fact = "compiler</span></th><td class=\"from any\"><span class=\"id\">1.90</span></td><td class=\"any\"><span class=\"id\">1.91</span></td>";
+    holds(&html_of("e-90e3aa"), &[signs, fact, "The first 12 of 23 series are drawn."]);
+    holds(&html_of("e-7c1f03"), &["No sign of it</dd><dd>No fact of the environment changed there"]);
+    let reverted = "Reverted by <a class=\"id\" href=\"../events/e-d1470b.html\">e-d1470b</a>";
+    holds(&html_of("e-66b0f2"), &[reverted, "4 commits, 3 not measured"]);
 }
 
 #[test]
@@ -99,35 +99,35 @@ fn of_a_drift_the_ends_are_listed_and_both_sides_can_be_compared() {
     let sample = sample_data::rich();
     let event = sample.trend.events.iter().find(|one| one.id == "e-5b20d9").expect("it is in the sample");
     let html = event_html(&sample, event);
-    assert!(html.contains("ramp begins</span>") && html.contains("ramp ends</span>"), "{html}");
     let good = &event.last_good.as_ref().expect("it has one").sha;
     let link = link::compared(good, &event.first_bad.sha).replace('&', "&#38;");
     let measured = event.suspects[1..9].iter().filter(|one| one.measured).count();
     let rest =
         format!("8 more commits are between, {measured} measured. <a href=\"../{link}\">Compare both sides</a>.");
-    assert!(html.contains(&rest), "`{rest}` is not in {html}");
+    holds(&html, &["No single commit is the cause", "ramp begins</span>", "ramp ends</span>", &rest]);
     assert!(!html.contains("Probability") && !html.contains("in the ramp"), "no single commit is the cause");
 }
 
 #[test]
-fn a_drift_goes_on_in_as_many_series_as_it_does() {
+fn a_drift_continues_in_as_many_series_as_it_does() {
     let sample = sample_data::rich();
-    let mut drift = example::event(EventKind::Drift, 3);
-    drift.suspects =
-        (3..60).map(|place| Suspect { commit: example::commit(place), probability: 0.1, measured: true }).collect();
-    drift.last_good = Some(example::commit(2));
-    let mut over = drift.members[0].clone();
-    (over.standing, over.points_since) = (true, 9);
-    let member = |standing: bool, points_since: usize| Member { standing, points_since, ..over.clone() };
-    let mut check = |members: Vec<Member>, begin: &str, end: &str| {
-        drift.members = members;
-        let html = event_html(&sample, &drift);
-        assert!(html.contains(begin) && html.contains(end), "{begin}, {end}: {html}");
+    let suspect = |place: usize| Suspect { commit: example::commit(place), probability: 0.1, measured: true };
+    let mut drift = Event {
+        suspects: (3..60).map(suspect).collect(),
+        last_good: Some(example::commit(2)),
+        ..example::event(EventKind::Drift, 3)
     };
-    check(vec![over.clone()], "; 57 commits", "ramp ends");
-    check(vec![member(true, 0)], "its newest point, and it goes on; 50+ commits", "newest of the ramp");
-    check(vec![over.clone(), member(true, 0)], "and it goes on in 1 of 2 series; 50+", "newest of the ramp");
-    check(vec![over.clone(), member(false, 0)], "; 57 commits", "ramp ends");
+    let member = |standing: bool, points_since: usize, like: &Member| Member { standing, points_since, ..like.clone() };
+    let over = member(true, 9, &drift.members[0]);
+    for (members, begin, end) in [
+        (vec![over.clone()], "; 57 commits", "ramp ends"),
+        (vec![member(true, 0, &over)], "its newest point, and it goes on; 57 commits", "newest of the ramp"),
+        (vec![over.clone(), member(true, 0, &over)], "and it goes on in 1 of 2 series; 57", "newest of the ramp"),
+        (vec![over.clone(), member(false, 0, &over)], "; 57 commits", "ramp ends"),
+    ] {
+        drift.members = members;
+        holds(&event_html(&sample, &drift), &[begin, end]);
+    }
 }
 
 #[test]
@@ -135,11 +135,11 @@ fn where_nothing_can_be_pasted_the_reason_is_given() {
     let sample = sample_data::rich();
     let mut event = sample.trend.events[0].clone();
     event.last_good = None;
-    assert!(event_html(&sample, &event).contains("No commit before it is known to be good"));
+    holds(&event_html(&sample, &event), &["No commit before it is known to be good"]);
     let mut event = sample.trend.events[0].clone();
     event.members.iter_mut().for_each(|one| one.suite = HOSTILE.to_owned());
     let html = event_html(&sample, &event);
-    assert!(html.contains("No command to paste: it would hold a name that is not safe to paste."), "{html}");
+    holds(&html, &["No command to paste: it would hold a name that is not safe to paste."]);
     assert!(!html.contains("known to be good, so"));
 }
 
@@ -151,13 +151,10 @@ fn the_small_pictures_share_one_window_and_one_scale() {
         let minis: Vec<&str> = html.split("<svg class=\"fill mini\"").skip(1).collect();
         assert_eq!(minis.len(), event.members.len().min(12), "{}", event.id);
         let grid = |svg: &str| {
-            svg.split("class=\"dots\"")
-                .next()
-                .and_then(|rest| rest.split_once("class=\"suspect\""))
-                .map(|(_, rest)| rest.to_owned())
+            let before_dots = svg.split("class=\"dots\"").next()?;
+            before_dots.split_once("class=\"suspect\"").map(|(_, rest)| rest.to_owned())
         };
-        assert!(grid(minis[0]).is_some());
-        assert!(minis.iter().all(|svg| grid(svg) == grid(minis[0])), "{}", event.id);
+        assert!(grid(minis[0]).is_some() && minis.iter().all(|svg| grid(svg) == grid(minis[0])), "{}", event.id);
         let rise = match event.id.as_str() {
             "e-7c1f03" => "rise worse",
             "e-2ac860" | "e-d1470b" => "rise better",
@@ -180,23 +177,22 @@ fn an_event_without_its_series_and_commits_has_a_page() {
     (event.last_good, event.next) = (None, None);
     event.members[0].relative = None;
     event.suspects.extend(event.suspects.clone());
-    assert!(event_html(&sample, &event).contains("No unmeasured commit is left"));
+    holds(&event_html(&sample, &event), &["No unmeasured commit is left"]);
     event.suspects.clear();
-    let html = event_html(&sample, &event);
-    assert!(html.contains("No commit before it is known to be good") && !html.contains("commit is left"));
     event.members.clear();
-    assert!(event_html(&sample, &event).contains("What moved: 0 series"));
+    let html = event_html(&sample, &event);
+    holds(&html, &["No commit before it is known to be good", "What moved: 0 series"]);
+    assert!(!html.contains("commit is left"));
 }
 
 #[test]
 fn hostile_names_do_nothing_on_the_page_of_an_event() {
     let sample = sample_data::rich();
     let mut event = sample.trend.events[0].clone();
-    let hostile =
-        || NamedCommit { subject: HOSTILE.repeat(20), tags: vec![HOSTILE.to_owned()], ..NamedCommit::default() };
-    event.first_bad = hostile();
-    event.last_good = Some(hostile());
-    event.suspects = vec![Suspect { commit: hostile(), probability: f64::NAN, measured: true }; 3];
+    let hostile = NamedCommit { subject: HOSTILE.repeat(20), tags: vec![HOSTILE.to_owned()], ..NamedCommit::default() };
+    event.first_bad = hostile.clone();
+    event.last_good = Some(hostile.clone());
+    event.suspects = vec![Suspect { commit: hostile, probability: f64::NAN, measured: true }; 3];
     event.machine_signs = vec![HOSTILE.to_owned()];
     event.facts = vec![FactChange { fact: HOSTILE.into(), was: HOSTILE.into(), is: HOSTILE.into() }];
     event.machines[0].name = HOSTILE.to_owned();
@@ -204,9 +200,8 @@ fn hostile_names_do_nothing_on_the_page_of_an_event() {
     event.next.as_mut().expect("it has a next step").command.push(HOSTILE.to_owned());
     let html = event_html(&sample, &event);
     assert_eq!(html.matches("<script").count(), 1, "our own and no other");
-    assert!(!html.contains('\u{202e}'));
-    assert!(html.contains("No command to paste: its command holds a name that is not safe to paste"));
-    assert!(html.contains("sprag compare") && !html.contains("--filter"), "only what is safe to paste is there");
+    assert!(!html.contains('\u{202e}') && !html.contains("--filter"), "only what is safe to paste is there");
+    holds(&html, &["No command to paste: its command holds a name that is not safe to paste", "sprag compare"]);
     for bad in ["../../x", "a b", ""] {
         event.id = bad.to_owned();
         assert!(matches!(event_page(&sample, &event), Err(ReportError::Name { of: "event", .. })), "{bad}");
@@ -222,19 +217,14 @@ fn large_events_and_many_of_them_are_cut_and_say_so() {
     event.facts = std::iter::repeat_n(event.facts, 500).flatten().collect();
     let html = event_html(&sample, &event);
     assert!(html.len() < LARGEST_PAGE / 2, "{} bytes", html.len());
-    for rest in
-        ["898 more commits are between, ", "620 more are not listed here.", "440 more rows are not listed here."]
-    {
-        assert!(html.contains(rest), "{rest}");
-    }
-    let events: Vec<Event> = (0..300)
-        .flat_map(|number| {
-            let renamed = |one: &Event| Event { id: format!("{}-{number}", one.id), ..one.clone() };
-            sample.trend.events.iter().map(renamed).collect::<Vec<Event>>()
-        })
-        .collect();
-    sample.trend.events = events;
+    let rests =
+        ["898 more commits are between, ", "620 more are not listed here.", "440 more rows are not listed here."];
+    holds(&html, &rests);
+    let renamed = |number: usize, one: &Event| Event { id: format!("{}-{number}", one.id), ..one.clone() };
+    let events = &sample.trend.events;
+    let many = (0..300).flat_map(|number| events.iter().map(move |one| renamed(number, one))).collect();
+    sample.trend.events = many;
     let list = list(&sample);
     assert!(list.len() < LARGEST_PAGE, "{} bytes", list.len());
-    assert!(list.contains("800 more rows are not listed here.") && list.contains("200 more rows are not listed here."));
+    holds(&list, &["800 more rows are not listed here.", "200 more rows are not listed here."]);
 }

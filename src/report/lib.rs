@@ -22,66 +22,46 @@ pub mod trend;
 use sprag_model::method::Method;
 
 mod advice;
-mod answer;
 mod catalog;
 mod compare;
-mod digest_markdown;
-mod feed;
-mod input;
 mod pages;
 mod reasons;
 mod page_selection;
 mod site;
-mod open_regressions;
-mod timeline;
-mod week;
 
 #[cfg(test)]
 mod contrast_checks;
 #[cfg(test)]
 mod event_checks;
 #[cfg(test)]
-mod feed_checks;
-#[cfg(test)]
 mod ledger_checks;
-#[cfg(test)]
-mod matrix_checks;
 #[cfg(test)]
 mod sample_data;
 #[cfg(test)]
 mod site_checks;
-#[cfg(test)]
-mod wording_checks;
 
-pub use digest_markdown::digest_markdown;
-pub use input::Input;
+pub use catalog::Input;
+pub use pages::{WEEKS, digest_markdown};
 pub use site::Site;
-pub use week::WEEKS;
 
-/// Why the pages could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// A name that would become a file name and is none.
     #[error("cannot name a page after the {of} `{}`: only letters, digits, `-`, `_` and `.` make a file name", .name.escape_debug())]
     Name { of: &'static str, name: String },
     /// Two pages would be written to one file, on a file system that does not tell upper from lower case.
     #[error("would write two pages to `{0}`")]
     Duplicate(String),
-    /// The URL of the site is none.
     #[error("the site's URL `{}` does not begin with `https://` or `http://`, or holds blanks", .0.escape_debug())]
     Url(String),
-    /// A template could not be filled.
     #[error("could not fill the template of `{path}`: {reason}")]
     Template { path: String, reason: String },
 }
 
-/// What a project may choose about its site.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Where the site is published, such as `https://example.org/kernels/`. The page for missing pages uses it, which
     /// appears under any path, and so do feeds and the list of pages, which want absolute URLs.
     pub url: Option<String>,
-    /// The rules in figures.
     pub method: Method,
     /// Files of all values in the site: the path of each, and what it is.
     pub downloads: Vec<(String, &'static str)>,

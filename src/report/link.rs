@@ -8,38 +8,28 @@ pub const DIGEST: &str = "index.html";
 pub const SERIES_LIST: &str = "series/index.html";
 pub const EVENT_LIST: &str = "events/index.html";
 pub const ATOM_FEED: &str = "events/feed.atom";
-/// The feed of events, as JSON Feed.
 pub const JSON_FEED: &str = "events/feed.json";
 /// The state in a few words, as shields.io reads it.
 pub const BADGE: &str = "badge.json";
-/// The pages, for those who index sites.
 pub const SITEMAP: &str = "sitemap.xml";
 pub const RUN_LIST: &str = "runs/index.html";
-/// The list of weeks that have a report.
 pub const WEEK_LIST: &str = "week/index.html";
-/// The list of commits that have a page.
 pub const COMMIT_LIST: &str = "commits/index.html";
 /// What is judged, and what not and why.
 pub const COVERAGE: &str = "coverage.html";
-/// The rules by which everything is judged.
 pub const METHOD: &str = "about/method.html";
-/// Who accepted which regression, and who waived which item of a release.
 pub const LEDGER: &str = "ledger.html";
-/// Kernels on devices against their limits, and what the tuner chose.
 pub const GPU: &str = "gpu/index.html";
 pub const RELEASE_LIST: &str = "releases/index.html";
 pub const MACHINE_LIST: &str = "machines/index.html";
-/// What a server shows for a page that is not there.
 pub const MISSING: &str = "404.html";
 pub const STYLE: &str = "style.css";
 pub const ICON: &str = "icon.svg";
 
 pub const SCRIPT: &str = "app.js";
-/// The script of the charts of series.
 pub const CHART_SCRIPT: &str = "chart.js";
 /// The script that shows the distribution of the values at a chosen commit.
 pub const SPREAD_SCRIPT: &str = "spread.js";
-/// The script that compares any two commits.
 pub const COMPARE_SCRIPT: &str = "compare.js";
 /// Where any two commits are compared.
 pub const COMPARE: &str = "compare/index.html";
@@ -53,7 +43,6 @@ pub fn values(chunk: usize) -> String {
     format!("data/values-{chunk}.js")
 }
 
-/// The page of two commits against each other.
 pub fn compare(a: &str, b: &str) -> String {
     format!("compare/{}-{}.html", digits(a), digits(b))
 }
@@ -73,12 +62,10 @@ pub fn compared_with_previous(commit: &str) -> String {
     format!("{COMPARE}?b={}", digits(commit))
 }
 
-/// The report of the week that begins on that Monday.
 pub fn week(monday: NaiveDate) -> String {
     format!("week/{}.html", monday.format("%Y-%m-%d"))
 }
 
-/// The same as Markdown.
 pub fn week_text(monday: NaiveDate) -> String {
     format!("week/{}.md", monday.format("%Y-%m-%d"))
 }
@@ -92,7 +79,6 @@ fn digits(sha: &str) -> &str {
     sha.get(..12).unwrap_or(sha)
 }
 
-/// The same as Markdown, of a page of two commits.
 pub fn compare_markdown(page: &str) -> String {
     page.replace(".html", ".md")
 }
@@ -101,7 +87,6 @@ pub fn release(name: &str) -> String {
     format!("release/{name}.html")
 }
 
-/// The same as Markdown.
 pub fn release_text(name: &str) -> String {
     format!("release/{name}.md")
 }
@@ -114,7 +99,6 @@ pub fn release_envelope(name: &str) -> String {
     format!("release/{name}.statement.dsse.json")
 }
 
-/// The page of a suite's matrix.
 pub fn matrix(suite: &str) -> String {
     format!("matrix/{suite}.html")
 }

@@ -15,13 +15,11 @@ pub enum Tone {
     Worse,
     Better,
     Environment,
-    /// It cannot be told.
     Doubt,
     Plain,
 }
 
 impl Tone {
-    /// The class of the style sheet.
     pub fn class(self) -> &'static str {
         match self {
             Tone::Worse => "worse",
@@ -33,7 +31,6 @@ impl Tone {
     }
 }
 
-/// How a state is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub tone: Tone,
@@ -42,12 +39,10 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// A mark of those three.
     pub fn new(tone: Tone, glyph: &'static str, word: impl Into<String>) -> Mark {
         Mark { tone, glyph, word: word.into() }
     }
 
-    /// The class of the style sheet.
     pub fn class(&self) -> &'static str {
         self.tone.class()
     }
@@ -67,7 +62,6 @@ impl Mark {
         }
     }
 
-    /// The mark of what the ledger says to a regression.
     pub fn of_answer(answer: &Answer) -> Mark {
         match answer.standing {
             Standing::Accepted => Mark::new(Tone::Doubt, "◆", "accepted"),
@@ -78,7 +72,6 @@ impl Mark {
         }
     }
 
-    /// The colour of what a rule decided.
     pub fn tone_of(verdict: &Verdict) -> Tone {
         match verdict {
             Verdict::Improved => Tone::Better,
@@ -89,7 +82,6 @@ impl Mark {
         }
     }
 
-    /// The mark of a suite's status.
     pub fn of_status(status: RunStatus) -> Mark {
         match status {
             RunStatus::Ok => Mark::new(Tone::Better, "✓", "ran"),
@@ -111,7 +103,6 @@ impl Mark {
         }
     }
 
-    /// The mark of a check against the reference.
     pub fn of_parity(parity: &Parity) -> Mark {
         match parity.status {
             ParityStatus::Reference => Mark::new(Tone::Plain, "✓", "is the reference"),
@@ -132,12 +123,10 @@ pub fn words<'a>(mut comparisons: impl Iterator<Item = &'a Comparison>) -> (&'st
     }
 }
 
-/// The word for a change of this metric in the bad direction.
 pub fn worse_word(metric: &Metric) -> &'static str {
     word(metric, true)
 }
 
-/// The word for a change of this metric in the good direction.
 pub fn better_word(metric: &Metric) -> &'static str {
     word(metric, false)
 }

@@ -5,11 +5,7 @@ use sprag_model::unit::{Scale, significant};
 /// The narrow no-break space before a unit and between thousands.
 pub const NARROW: char = '\u{202f}';
 
-/// What is shown where there is no number.
 pub const NONE: &str = "–";
-
-/// From here on a [`rough_count`] goes by steps.
-const ROUGH_FROM: usize = 10;
 
 /// The steps of a size that was estimated: the numbers of R10 (ISO 3) in two digits at most, as pages show them.
 const STEPS: [f64; 10] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
@@ -47,7 +43,6 @@ pub(crate) fn factor(change: f64) -> Option<String> {
     })
 }
 
-/// A share or a size without a sign, such as `8.1 %`.
 pub fn percent_size(share: f64) -> String {
     if !share.is_finite() {
         return NONE.to_owned();
@@ -73,21 +68,8 @@ pub fn times(factor: f64) -> String {
     format!("×{}", thousands(&format!("{factor:.decimals$}")))
 }
 
-/// A count with thousands apart.
 pub fn count(n: usize) -> String {
     thousands(&n.to_string())
-}
-
-/// A count of what grows with every run, of which a reader asks whether it is large: exact while it is small, then by steps, so
-/// that a page that shows it stays as it is: `100+`, which is a hundred or more.
-pub fn rough_count(n: usize) -> String {
-    let tens = std::iter::successors(Some(1), |ten: &usize| ten.checked_mul(10));
-    let steps = tens.flat_map(|ten| [1, 2, 5].map(|times| ten.saturating_mul(times)));
-    let step = steps.filter(|step| (ROUGH_FROM..=n).contains(step)).max();
-    match step {
-        Some(step) => format!("{}+", count(step)),
-        None => count(n),
-    }
 }
 
 /// A size that was estimated, up to the next of ten steps to a power of ten: another point seldom changes it, and less is known of it.
@@ -105,7 +87,6 @@ pub fn detectable(size: f64) -> String {
     percent_size(step_up(size))
 }
 
-/// A count with its noun.
 pub fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
@@ -136,12 +117,10 @@ pub fn short_value(scale: Scale, value: f64) -> String {
     typeset(&significant(shown, 3))
 }
 
-/// A [`short_value`] with its unit.
 pub fn short_quantity(scale: Scale, value: f64) -> String {
     with_unit(scale, short_value(scale, value))
 }
 
-/// A value with its unit.
 pub fn quantity(scale: Scale, number: f64) -> String {
     with_unit(scale, value(scale, number))
 }
@@ -150,7 +129,6 @@ fn with_unit(scale: Scale, value: String) -> String {
     if scale.symbol.is_empty() { value } else { format!("{value}{NARROW}{}", scale.symbol) }
 }
 
-/// A number with that many decimals.
 pub fn fixed(number: f64, decimals: usize) -> String {
     let text = format!("{number:.decimals$}");
     if text.len() > 24 { typeset(&format!("{number:.3e}")) } else { typeset(&text) }
@@ -185,7 +163,6 @@ fn typeset(plain: &str) -> String {
     }
 }
 
-/// Whether rounding left nothing: that has no sign.
 fn is_zero(digits: &str) -> bool {
     digits.chars().all(|c| matches!(c, '0' | '.'))
 }
@@ -207,79 +184,55 @@ fn thousands(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn how_many_times_is_told_in_two_digits_or_whole() {
-        let said = [0.04, 2.13, 9.94, 9.96, 41.4, 12_345.6, f64::NAN].map(times);
-        assert_eq!(said, ["×0.0", "×2.1", "×9.9", "×10", "×41", "×12\u{202f}346", NONE]);
-    }
     use sprag_model::unit::Unit;
 
     #[test]
-    fn a_rough_count_seldom_changes() {
-        let check = |n: usize, expected: &str| assert_eq!(rough_count(n).replace(NARROW, " "), expected);
-        for (n, expected) in
-            [(0, "0"), (1, "1"), (9, "9"), (10, "10+"), (19, "10+"), (20, "20+"), (50, "50+"), (99, "50+")]
-        {
-            check(n, expected);
-        }
-        check(187, "100+");
-        check(4999, "2 000+");
-        check(usize::MAX - 1, "10 000 000 000 000 000 000+");
-    }
-
-    #[test]
     fn an_estimated_size_has_few_steps() {
-        let check = |size: f64, expected: f64| {
+        let sizes = [0.0, 0.004, 0.0041, 0.022, 0.1, 0.119, 0.81, 3.0, 0.03];
+        let expected = [0.0, 0.004, 0.005, 0.025, 0.1, 0.12, 1.0, 3.0, 0.03];
+        for (size, expected) in sizes.into_iter().zip(expected) {
             let step = step_up(size);
-            assert!((step - expected).abs() <= 1e-12 * expected.abs(), "{size}: {step}");
-        };
-        for (size, expected) in [(0.0, 0.0), (0.004, 0.004), (0.0041, 0.005), (0.022, 0.025), (0.1, 0.1), (0.119, 0.12)]
-        {
-            check(size, expected);
+            assert!((step - expected).abs() <= 1e-12 * expected, "{size}: {step}");
         }
-        check(0.81, 1.0);
-        check(3.0, 3.0);
-        check(0.03, 0.03);
         assert!(step_up(f64::NAN).is_nan() && step_up(f64::INFINITY).is_infinite());
     }
 
     #[test]
-    fn changes_bear_a_sign_and_no_false_precision() {
-        let check = |change: f64, expected: &str| assert_eq!(percent(change), expected);
-        check(0.081, "+8.1\u{202f}%");
-        check(-0.124, "\u{2212}12.4\u{202f}%");
-        check(-0.0004, "0.0\u{202f}%");
-        check(0.9996, "+100.0\u{202f}%");
-        check(9.99, "+999.0\u{202f}%");
-        check(9.996, "x11.0");
-        check(12.3456, "x13.3");
-        check(98.96, "x100");
-        check(4567.0, "x4568");
-        check(2.9e17, "x2.9e17");
-        check(-0.999, "\u{2212}99.9\u{202f}%");
-        check(f64::NAN, "–");
-        check(f64::INFINITY, "–");
-        assert_eq!(percent_size(20.0), "x21.0");
+    fn changes_have_a_sign_and_no_false_precision() {
+        for (change, expected) in [
+            (0.081, "+8.1\u{202f}%"),
+            (-0.124, "\u{2212}12.4\u{202f}%"),
+            (-0.0004, "0.0\u{202f}%"),
+            (9.99, "+999.0\u{202f}%"),
+            (9.996, "x11.0"),
+            (98.96, "x100"),
+            (2.9e17, "x2.9e17"),
+            (f64::NAN, NONE),
+            (f64::INFINITY, NONE),
+        ] {
+            assert_eq!(percent(change), expected);
+        }
+        assert_eq!((percent_size(20.0), percent_size(-0.0141)), ("x21.0".to_owned(), "1.4\u{202f}%".to_owned()));
         assert_eq!(percent_interval((0.5, 1e20)), "+50.0 to x1.0e20");
-        assert_eq!(percent_size(-0.0141), "1.4\u{202f}%");
         assert_eq!(percent_interval((-0.005, 0.086)), "\u{2212}0.5 to +8.6");
+        let times = [0.04, 2.13, 9.96, 12_345.6, f64::NAN].map(times);
+        assert_eq!(times, ["×0.0", "×2.1", "×10", "×12\u{202f}346", NONE]);
     }
 
     #[test]
     fn values_have_four_digits_and_thousands() {
-        let check = |value: f64, typical: f64, expected: &str| {
+        for (value, typical, expected) in [
+            (0.001297, 0.001, "1.297\u{202f}ms"),
+            (21.7404, 0.001, "21\u{202f}740\u{202f}ms"),
+            (-0.0012, 0.001, "\u{2212}1.200\u{202f}ms"),
+            (1e300, 1.0, "1.000e300\u{202f}s"),
+            (1e-12, 1.0, "1.000e-12\u{202f}s"),
+            (-0.0, 0.0, "0\u{202f}ns"),
+        ] {
             assert_eq!(quantity(Unit::Second.scale(typical), value), expected);
-        };
-        check(0.001297, 0.001, "1.297\u{202f}ms");
-        check(21.7404, 0.001, "21\u{202f}740\u{202f}ms");
-        check(-0.0012, 0.001, "\u{2212}1.200\u{202f}ms");
-        check(1e300, 1.0, "1.000e300\u{202f}s");
-        check(1e-12, 1.0, "1.000e-12\u{202f}s");
-        check(-0.0, 0.0, "0\u{202f}ns");
+        }
         assert_eq!((fixed(-0.004, 2), fixed(-0.006, 2)), ("0.00".to_owned(), "\u{2212}0.01".to_owned()));
-        assert_eq!(count(1_388_204), "1\u{202f}388\u{202f}204");
-        assert_eq!(counted(1, "run", "runs"), "1 run");
+        assert_eq!((count(1_388_204), counted(1, "run", "runs")), ("1\u{202f}388\u{202f}204".into(), "1 run".into()));
         assert_eq!(column("Newest", Unit::One.scale(1.0)), "Newest");
     }
 }

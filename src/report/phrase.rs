@@ -6,36 +6,40 @@ use super::text::shortened;
 /// The longest reason, in characters: a compiler's output can have pages.
 const REASON: usize = 300;
 
-/// A sentence in parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phrase {
-    /// The parts, in reading order; blanks between them are part of them.
     pub parts: Vec<Part>,
 }
 
-/// A part of a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     Text(String),
     Strong(String),
     /// Something a reader may paste: a commit, a benchmark, a path, a command.
     Id(String),
-    /// Words that lead to a page, given by its path in the site.
+    /// Words that lead to a page; `is_name` where a reader may paste them.
     Link {
         /// The path in the site, with a fragment where that helps.
         to: String,
         words: String,
-        /// Whether the words are something to paste.
         is_name: bool,
     },
-    /// A state.
     Mark(Mark),
 }
 
 impl Phrase {
-    /// A sentence of plain words.
     pub fn plain(words: impl Into<String>) -> Phrase {
         Phrase::default().text(words)
+    }
+
+    /// A name alone.
+    pub fn code(name: impl Into<String>) -> Phrase {
+        Phrase::default().id(name)
+    }
+
+    /// A name alone, which leads to a page where there is one.
+    pub fn page_name(to: Option<String>, name: impl Into<String>) -> Phrase {
+        Phrase::default().name(to, name)
     }
 
     /// A sentence in which words in backticks are names; where these do not pair, it stays as it is.
@@ -57,25 +61,21 @@ impl Phrase {
         Phrase::quoted(shortened(reason, REASON).trim_end_matches('.'))
     }
 
-    /// The sentence with plain words at its end.
     pub fn text(mut self, words: impl Into<String>) -> Phrase {
         self.parts.push(Part::Text(words.into()));
         self
     }
 
-    /// The sentence with weighty words at its end.
     pub fn strong(mut self, words: impl Into<String>) -> Phrase {
         self.parts.push(Part::Strong(words.into()));
         self
     }
 
-    /// The sentence with a name at its end.
     pub fn id(mut self, name: impl Into<String>) -> Phrase {
         self.parts.push(Part::Id(name.into()));
         self
     }
 
-    /// The sentence with a link at its end.
     pub fn link(mut self, to: impl Into<String>, words: impl Into<String>) -> Phrase {
         self.parts.push(Part::Link { to: to.into(), words: words.into(), is_name: false });
         self
@@ -100,7 +100,6 @@ impl Phrase {
         }
     }
 
-    /// The sentence with a state at its end.
     pub fn mark(mut self, mark: Mark) -> Phrase {
         self.parts.push(Part::Mark(mark));
         self
@@ -116,7 +115,6 @@ impl Phrase {
         self
     }
 
-    /// The sentence with more of it at its end.
     pub fn join(mut self, rest: Phrase) -> Phrase {
         self.parts.extend(rest.parts);
         self
@@ -149,20 +147,29 @@ impl From<&str> for Phrase {
     }
 }
 
+impl From<Mark> for Phrase {
+    fn from(mark: Mark) -> Phrase {
+        Phrase::default().mark(mark)
+    }
+}
+
 impl From<String> for Phrase {
     fn from(words: String) -> Phrase {
         if words.is_empty() { Phrase::default() } else { Phrase::plain(words) }
     }
 }
 
-/// A question with its answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     pub question: &'static str,
-    /// The answer, in a few words.
     pub answer: Phrase,
-    /// What else there is to it.
     pub note: Phrase,
+}
+
+impl Fact {
+    pub fn new(question: &'static str, answer: impl Into<Phrase>, note: impl Into<Phrase>) -> Fact {
+        Fact { question, answer: answer.into(), note: note.into() }
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,19 @@
-//! Why verdicts are not plain ones: said once where many share a reason, else with the verdict.
-
-use crate::answer;
-use sprag_model::verdict::Comparison;
+//! What a verdict needs besides its mark: a reason that many comparisons share is given once, and what the ledger says to a regression.
 
 use super::mark::Mark;
-use super::number;
+use super::{date, number};
+use crate::phrase::Phrase;
+use crate::text::shortened;
+use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::verdict::Comparison;
 
-/// From so many on, a reason is said once.
+/// From so many comparisons on, their reason is given once.
 const MANY: usize = 3;
 
-/// A reason that many comparisons share.
+/// The longest author and place of an entry, and the longest reason in a sentence, in characters; the page of the ledger has all of it.
+const NAME: usize = 120;
+const REASON: usize = 300;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shared<'a> {
     pub(super) count: usize,
@@ -39,10 +43,38 @@ pub(super) fn shared(comparisons: &[Comparison]) -> Vec<Shared<'_>> {
     all
 }
 
-/// What to say with the verdict: what the ledger says to it, its reason unless that is shared, and its note.
+/// What the ledger says to a comparison, its reason unless that is shared, and its note.
 pub(super) fn own(comparison: &Comparison, shared: &[Shared<'_>]) -> String {
     let reason = comparison.verdict.reason().filter(|reason| shared.iter().all(|shared| shared.reason != *reason));
-    let answer = comparison.answer.as_deref().map(|answer| answer::said(answer).words());
+    let answer = comparison.answer.as_deref().map(|answer| accepted(answer).words());
     let parts: Vec<&str> = answer.as_deref().into_iter().chain(reason).chain(comparison.note.as_deref()).collect();
     parts.join("; ")
+}
+
+/// The state with its mark, who accepted it, and until when: `◆ accepted by Ada until 31 Dec 2026`.
+pub(super) fn accepted(answer: &Answer) -> Phrase {
+    let author = shortened(&answer.author, NAME);
+    let [from, until] = [answer.date, answer.expires].map(date::calendar_day);
+    Phrase::from(Mark::of_answer(answer)).text(match answer.standing {
+        Standing::Accepted | Standing::Exceeded | Standing::BeyondScope => format!(" by {author} until {until}"),
+        Standing::Expired => format!(": the acceptance by {author} expired on {until}"),
+        Standing::NotYet => format!(": the acceptance by {author} holds from {from} on"),
+    })
+}
+
+/// The state with its mark, and until when, for tables: `◆ accepted until 31 Dec 2026`.
+pub(super) fn accepted_briefly(answer: &Answer) -> Phrase {
+    let [from, until] = [answer.date, answer.expires].map(date::calendar_day);
+    Phrase::from(Mark::of_answer(answer)).text(match answer.standing {
+        Standing::Accepted => format!(" until {until}"),
+        Standing::Exceeded | Standing::BeyondScope => String::new(),
+        Standing::Expired => format!(", accepted until {until}"),
+        Standing::NotYet => format!(", from {from} on"),
+    })
+}
+
+/// With the reason and the place of the entry: `… until 31 Dec 2026. “The layout saves memory.” (ledger/2026.toml:3)`.
+pub(super) fn acceptance(answer: &Answer) -> Phrase {
+    let reason = shortened(&answer.reason, REASON);
+    accepted(answer).text(format!(". “{reason}” (")).id(shortened(&answer.entry, NAME)).text(")")
 }

@@ -1,26 +1,30 @@
 //! The pages of the site.
 //!
-//! Those of single runs hold all that a run measured, and a large history has room in memory for some runs at a time:
-//! they are rendered apart, as many at once as one likes.
+//! The page of a run holds all that the run measured, and memory has room for some runs of a large history at a time: these pages are
+//! rendered by themselves, as many at once as the caller likes.
 
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::catalog::Catalog;
+use super::catalog::{Catalog, Input};
 use super::compare::data::Data;
 use super::compare::script;
-use super::input::Input;
-use super::{ReportError, Settings, feed, link, pages};
+use super::{ReportError, Settings, link, pages};
 use sprag_model::page::Page;
 use sprag_model::run::RecordedRun;
 
-const STYLE: &str = include_str!("../../site/style.css");
-const SCRIPT: &str = include_str!("../../site/app.js");
-const CHART_SCRIPT: &str = include_str!("../../site/chart.js");
-const SPREAD_SCRIPT: &str = include_str!("../../site/spread.js");
-const COMPARE_SCRIPT: &str = include_str!("../../site/compare.js");
-const ICON: &str = include_str!("../../site/icon.svg");
+const ASSETS: [(&str, &str); 6] = [
+    (link::STYLE, include_str!("../../site/style.css")),
+    (link::ICON, include_str!("../../site/icon.svg")),
+    (link::SCRIPT, include_str!("../../site/app.js")),
+    (link::CHART_SCRIPT, include_str!("../../site/chart.js")),
+    (link::SPREAD_SCRIPT, include_str!("../../site/spread.js")),
+    (link::COMPARE_SCRIPT, include_str!("../../site/compare.js")),
+];
+
+/// The pages of events and series that are in memory at a time.
+const BATCH: usize = 64;
 
 /// A site that can be rendered, with the look-ups that its pages need.
 pub struct Site<'a> {
@@ -34,11 +38,11 @@ impl<'a> Site<'a> {
 
     /// The ids of the runs that have a page: [`Site::render_runs`] wants no other.
     pub fn shown_runs(&self) -> &BTreeSet<&'a str> {
-        self.catalog.shown_runs()
+        &self.catalog.selection.runs
     }
 
-    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists, and
-    /// hands them to `take`, those of events and series some at a time, so that not all are in memory at once.
+    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists, and hands them to `take`, those of
+    /// events and series some at a time, so that not all are in memory at once.
     ///
     /// # Errors
     /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none; and the first
@@ -51,26 +55,17 @@ impl<'a> Site<'a> {
         let catalog = &self.catalog;
         let analysis = catalog.analysis;
         let root = link::root(settings)?;
-        let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
-        let mut site = Gathering { paths: Vec::new(), seen: BTreeSet::new(), take };
-        shown.map(|head| link::run(&head.id)).try_for_each(|path| site.know(path))?;
-        for (path, text) in [
-            (link::STYLE, STYLE),
-            (link::ICON, ICON),
-            (link::SCRIPT, SCRIPT),
-            (link::CHART_SCRIPT, CHART_SCRIPT),
-            (link::SPREAD_SCRIPT, SPREAD_SCRIPT),
-            (link::COMPARE_SCRIPT, COMPARE_SCRIPT),
-        ] {
-            site.add([Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }])?;
+        let mut site = Pages { paths: Vec::new(), seen: BTreeSet::new(), take };
+        for head in catalog.runs.iter().filter(|head| self.shown_runs().contains(head.id.as_str())) {
+            site.reserve(link::run(&head.id))?;
         }
-        site.add([pages::missing(&analysis.project, settings)?])?;
-        site.add([pages::digest(catalog)?])?;
+        site.add(ASSETS.map(|(path, text)| Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }))?;
+        site.add([pages::missing(&analysis.project, settings)?, pages::digest(catalog)?])?;
         if !analysis.suites.is_empty() {
             site.add([pages::event_list(catalog)?])?;
-            site.add([feed::atom(catalog, root.as_deref()), feed::json(catalog, root.as_deref())])?;
+            site.add([pages::atom(catalog, root.as_deref())?, pages::json(catalog, root.as_deref())])?;
         }
-        site.add([feed::badge(catalog)])?;
+        site.add([pages::badge(catalog)])?;
         site.add_all(&catalog.trend.events, |event| pages::event(catalog, event))?;
         if !analysis.series.is_empty() {
             site.add([pages::series_list(catalog, settings)?])?;
@@ -102,7 +97,7 @@ impl<'a> Site<'a> {
         }
         if let Some(root) = root.filter(|_| !analysis.suites.is_empty()) {
             site.paths.sort();
-            let sitemap = feed::sitemap(&root, site.paths.iter().map(String::as_str));
+            let sitemap = pages::sitemap(&root, site.paths.iter().map(String::as_str));
             site.add([sitemap])?;
         }
         Ok(())
@@ -113,23 +108,18 @@ impl<'a> Site<'a> {
     /// # Errors
     /// When the id of a run cannot become a file name.
     pub fn render_runs(&self, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
-        all(runs, |run| pages::run(&self.catalog, run))
+        runs.par_iter().map(|run| pages::run(&self.catalog, run)).collect()
     }
 }
 
-/// So many pages of events and series are in memory at a time.
-const BATCH: usize = 64;
-
-/// The pages of a site, one after the other.
-struct Gathering<'t, E> {
+struct Pages<'t, E> {
     paths: Vec<String>,
-    /// The paths in lower case.
     seen: BTreeSet<String>,
     take: &'t mut dyn FnMut(Page) -> Result<(), E>,
 }
 
-impl<E: From<ReportError>> Gathering<'_, E> {
-    fn know(&mut self, path: String) -> Result<(), ReportError> {
+impl<E: From<ReportError>> Pages<'_, E> {
+    fn reserve(&mut self, path: String) -> Result<(), ReportError> {
         if !self.seen.insert(path.to_ascii_lowercase()) {
             return Err(ReportError::Duplicate(path));
         }
@@ -139,7 +129,7 @@ impl<E: From<ReportError>> Gathering<'_, E> {
 
     fn add(&mut self, pages: impl IntoIterator<Item = Page>) -> Result<(), E> {
         for page in pages {
-            self.know(page.path.clone())?;
+            self.reserve(page.path.clone())?;
             (self.take)(page)?;
         }
         Ok(())
@@ -151,14 +141,9 @@ impl<E: From<ReportError>> Gathering<'_, E> {
         things: &[T],
         page: impl Fn(&T) -> Result<Page, ReportError> + Sync + Send,
     ) -> Result<(), E> {
-        things.chunks(BATCH).try_for_each(|things| self.add(all(things, &page)?))
+        for batch in things.chunks(BATCH) {
+            self.add(batch.par_iter().map(&page).collect::<Result<Vec<Page>, ReportError>>()?)?;
+        }
+        Ok(())
     }
-}
-
-/// What many things come to, made on all cores, in the order of the things.
-fn all<T: Sync, P: Send>(
-    things: &[T],
-    page: impl Fn(&T) -> Result<P, ReportError> + Sync + Send,
-) -> Result<Vec<P>, ReportError> {
-    things.par_iter().map(page).collect()
 }

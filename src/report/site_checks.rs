@@ -1,19 +1,27 @@
-//! Checks over all pages of a made-up history.
+//! Checks over all pages of a made-up history: links, markup, hostile names, and what pages say in a few words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use super::catalog::Catalog;
 use super::sample_data::{self, Sample};
-use super::{Input, ReportError, Settings, link};
+use super::{Input, ReportError, Settings, link, pages};
 use sprag_model::commit::CommitLine;
 use sprag_model::ledger::Ledger;
 use sprag_model::page::Page;
 use sprag_model::release::Released;
+use sprag_model::run::RecordedRun;
 use sprag_model::sample::Role;
 use sprag_model::trend::Trend;
 
 fn site_of(sample: &Sample) -> Vec<Page> {
     sample.render().expect("the sample renders")
+}
+
+/// The site without the pages of runs.
+fn site_with(sample: &Sample, settings: &Settings) -> Vec<Page> {
+    let heads = sample.heads();
+    sample_data::rendered(&sample.input(&heads), settings).expect("the sample renders")
 }
 
 /// The site of a history in which nothing has happened.
@@ -35,7 +43,6 @@ fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
     sample_data::rendered(&input, settings)
 }
 
-/// The site of the rich sample, made once.
 fn rich() -> &'static [Page] {
     static SITE: OnceLock<Vec<Page>> = OnceLock::new();
     SITE.get_or_init(|| site_of(&sample_data::rich()))
@@ -59,7 +66,6 @@ fn attributes<'a>(html: &'a str, name: &str) -> Vec<&'a str> {
     html.split(&start as &str).skip(1).map(|rest| rest.split('"').next().unwrap_or_default()).collect()
 }
 
-/// The path a relative link leads to.
 fn resolve(from: &str, to: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -75,49 +81,44 @@ fn resolve(from: &str, to: &str) -> String {
 #[test]
 fn every_page_is_there() {
     let sample = sample_data::rich();
-    let site = rich();
-    let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    let lists = [
-        link::DIGEST,
-        link::EVENT_LIST,
-        link::SERIES_LIST,
-        link::RUN_LIST,
-        link::COVERAGE,
-        link::LEDGER,
-        link::MACHINE_LIST,
+    let paths: BTreeSet<&str> = rich().iter().map(|page| page.path.as_str()).collect();
+    let fixed = [
+        [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::LEDGER],
+        [link::MACHINE_LIST, link::RELEASE_LIST, link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU],
+        [link::ATOM_FEED, link::JSON_FEED, link::BADGE, link::MISSING, link::STYLE, link::ICON],
+        [
+            link::SCRIPT,
+            link::CHART_SCRIPT,
+            link::SPREAD_SCRIPT,
+            link::COMPARE_SCRIPT,
+            link::COMPARE,
+            link::COMMITS_DATA,
+        ],
+        [link::SERIES_DATA, &link::values(0), "matrix/cpu.html", "matrix/gpu.html", "data/series.js", link::DIGEST],
     ];
+    for path in fixed.iter().flatten() {
+        assert!(paths.contains(path), "{path}");
+    }
     for release in &sample.releases.newest {
         assert!(paths.contains(&*link::release(&release.name)), "{}", release.name);
     }
-    for fixed in [link::RELEASE_LIST, link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU] {
-        assert!(paths.contains(fixed), "{fixed}");
-    }
-    let files = [link::ATOM_FEED, link::JSON_FEED, link::BADGE, link::MISSING, link::STYLE, link::ICON];
-    for fixed in lists.into_iter().chain(files) {
-        assert!(paths.contains(fixed), "{fixed}");
-    }
-    let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT];
-    for fixed in scripts.into_iter().chain([link::COMPARE, link::COMMITS_DATA, link::SERIES_DATA, &link::values(0)]) {
-        assert!(paths.contains(fixed), "{fixed}");
-    }
-    assert!(paths.contains("matrix/cpu.html") && paths.contains("matrix/gpu.html"));
-    // Of the 30 commits with a page all but the changed tree against the one before, three releases and the newest commit against the release before each.
-    let pairs = paths.iter().filter(|path| path.starts_with("compare/") && **path != link::COMPARE).count();
-    // Each as a page, and the newest two between releases as Markdown.
-    assert_eq!(pairs, 29 + 3 + 2);
+    let count = |folder: &str, end: &str| {
+        paths
+            .iter()
+            .filter(|path| path.starts_with(folder) && path.ends_with(end) && !path.ends_with("/index.html"))
+            .count()
+    };
+    // Of the 30 commits with a page all but the changed tree against the one before, three releases and the newest commit against the
+    // release before each; the newest two between releases also as Markdown.
+    assert_eq!((count("compare/", ".html"), count("compare/", ".md")), (29 + 3, 2));
+    // The newest 30 of 37 measured commits; no release and no event is older. Each had a run of each suite on each machine but one.
+    let commits = sample.runs.iter().filter_map(|run| Some(run.run.commit.as_ref()?.sha.as_str()));
+    assert_eq!(commits.collect::<BTreeSet<&str>>().len(), 37);
+    assert_eq!((count("commits/", ".html"), count("runs/", ".html")), (30, sample.runs.len() - 7 * 3));
     let machines: BTreeSet<&str> = sample.runs.iter().map(|run| run.run.machine.id.as_str()).collect();
-    // The newest 30 of 37 measured commits, from the eighth on; no release and no event is older.
-    let commits: BTreeSet<&str> =
-        sample.runs.iter().filter_map(|run| Some(run.run.commit.as_ref()?.sha.as_str())).collect();
-    assert_eq!(commits.len(), 37);
-    let heads = sample.heads();
-    let runs = super::Site::new(&sample.input(&heads)).shown_runs().len();
-    assert_eq!(runs, sample.runs.len() - 7 * 3, "the commits had a run of each suite on each machine but one");
-    let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
-    assert_eq!(
-        paths.len(),
-        15 + 8 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2 + 1 + 2 * sample.releases.newest.len() + 2
-    );
+    assert_eq!((count("week/", ".html"), count("week/", ".md"), count("machines/", ".html")), (26, 26, machines.len()));
+    assert_eq!(count("series/", ".html"), sample.analysis.series.len());
+    assert_eq!(count("events/", ".html"), sample.trend.events.len());
 }
 
 /// The part of a page between two marks, without pictures.
@@ -138,27 +139,27 @@ fn part(html: &str, from: &str, to: &str) -> String {
 fn the_pages_read_as_they_should() {
     let site = rich();
     let analysis = sample_data::rich().analysis;
-    insta::assert_snapshot!("digest", part(page(site, link::DIGEST), "<div class=\"head\">", "<h2 id=\"suite-2\">"));
     let (head, end) = ("<div class=\"head\">", "</main>");
+    insta::assert_snapshot!("digest", part(page(site, link::DIGEST), head, "<h2 id=\"suite-2\">"));
     insta::assert_snapshot!("events", part(page(site, link::EVENT_LIST), head, end));
     insta::assert_snapshot!("event", part(page(site, &link::event("e-7c1f03")), head, end));
     insta::assert_snapshot!("releases", part(page(site, link::RELEASE_LIST), head, end));
     insta::assert_snapshot!("release", part(page(site, &link::release("v1.1")), head, end));
-    insta::assert_snapshot!("matrix", part(page(site, "matrix/cpu.html"), "<div class=\"head\">", "</main>"));
+    insta::assert_snapshot!("matrix", part(page(site, "matrix/cpu.html"), head, end));
     let worst = analysis.suites[0].comparisons[0].series.as_deref().expect("it has a series");
     let series = page(site, &link::series(worst));
-    insta::assert_snapshot!("series", part(series, "<div class=\"head\">", "<h2 id=\"points\">"));
+    insta::assert_snapshot!("series", part(series, head, "<h2 id=\"points\">"));
     let skipped = page(site, &link::run(&analysis.suites[2].run));
-    insta::assert_snapshot!("coverage", part(page(site, link::COVERAGE), "<div class=\"head\">", "</main>"));
+    insta::assert_snapshot!("coverage", part(page(site, link::COVERAGE), head, end));
     let machine = page(site, &link::machine(&analysis.suites[0].machine));
-    insta::assert_snapshot!("machine", part(machine, "<div class=\"head\">", "<h2 id=\"runs\">"));
+    insta::assert_snapshot!("machine", part(machine, head, "<h2 id=\"runs\">"));
     let commit = link::commit(&sample_data::rich().line.commits[36].sha);
-    insta::assert_snapshot!("commit", part(page(site, &commit), "<div class=\"head\">", "</main>"));
+    insta::assert_snapshot!("commit", part(page(site, &commit), head, end));
     insta::assert_snapshot!("week", part(page(site, "week/2026-11-09.html"), head, end));
     insta::assert_snapshot!("gpu", part(page(site, link::GPU), head, end));
     insta::assert_snapshot!("method", part(page(site, link::METHOD), head, end));
     insta::assert_snapshot!("ledger", part(page(site, link::LEDGER), head, end));
-    insta::assert_snapshot!("run_skipped", part(skipped, "<div class=\"head\">", "</main>"));
+    insta::assert_snapshot!("run_skipped", part(skipped, head, end));
 }
 
 #[test]
@@ -264,7 +265,7 @@ fn text_of_others_does_nothing() {
     assert!(seen > 30, "hostile names were on {seen} pages only");
     assert!(page(site, link::DIGEST).contains("signal 11↵"), "a line break is seen");
     let sample = sample_data::rich();
-    let markdown = super::digest_markdown(&sample.analysis, &sample.trend);
+    let markdown = pages::digest_markdown(&sample.analysis, &sample.trend);
     assert!(!markdown.contains("<script") && !markdown.contains('\u{202e}'));
 }
 
@@ -301,6 +302,15 @@ pub(super) fn check_balance(path: &str, markup: &str) {
         let present = ["amp", "lt", "gt", "quot"].contains(&name);
         assert!(present || name.starts_with('#'), "{path}: &{name} is no entity");
     }
+}
+
+/// A well-formed document of characters that XML 1.0 allows.
+pub(crate) fn check_xml(path: &str, document: &str) {
+    let body = document.split_once("?>\n").map(|(_, body)| body).expect("it begins with a declaration");
+    check_balance(path, body);
+    let is_allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}');
+    assert!(document.chars().all(is_allowed), "{path} holds a character that XML forbids");
+    assert!(!document.contains("]]>") && !document.contains('\u{202e}'), "{path}");
 }
 
 #[test]
@@ -389,5 +399,113 @@ fn controls_and_calibration_kernels_come_last_under_their_own_heading() {
         let kernels = table.find("ratio, lower is better").expect("kernels have a heading");
         let auxiliary = table.find("control and calibration: ratio").expect("the control has a heading");
         assert!(kernels < auxiliary);
+    }
+}
+
+#[test]
+fn the_title_of_a_series_names_its_suite() {
+    let site = site_with(&sample_data::rich(), &Settings::default());
+    for (path, html) in html(&site).filter(|(path, _)| path.starts_with("series/") && *path != link::SERIES_LIST) {
+        let title =
+            html.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>")).expect("it has a title");
+        assert!(title.0.contains(" of cpu on ") || title.0.contains(" of gpu on "), "{path}: {}", title.0);
+        let has_empty =
+            ["n ci", "n ci opt2"].iter().any(|class| html.contains(&format!("<td class=\"{class}\"></td>")));
+        assert!(!has_empty, "{path} has an empty interval");
+    }
+    let digest = page(&site, link::DIGEST);
+    assert!(!digest.contains("ci opt\"></td>") && digest.contains("ci opt\">–</td>"));
+}
+
+#[test]
+fn names_in_reasons_are_names_and_bear_no_backticks() {
+    let mut sample = sample_data::rich();
+    let comparison = &mut sample.analysis.suites[0].comparisons[0];
+    comparison.note = Some("taking turns tells: `sprag compare A B --measure`".to_owned());
+    let site = site_with(&sample, &Settings::default());
+    let digest = page(&site, link::DIGEST);
+    assert!(digest.contains("<span class=\"q why\">there is no <span class=\"id\">baselines/"), "{digest}");
+    assert!(digest.contains("taking turns tells: <span class=\"id\">sprag compare A B --measure</span>"));
+    assert!(!digest.contains("`sprag") && !digest.contains("`baselines"));
+}
+
+#[test]
+fn how_checks_ran_is_a_column_only_where_one_has_attributes() {
+    let sample = sample_data::rich();
+    let heads = sample.heads();
+    let catalog = Catalog::new(&sample.input(&heads));
+    let run_page = |recorded: &RecordedRun| text(&pages::run(&catalog, recorded).expect("it renders")).to_owned();
+    let checked = |one: &&RecordedRun| run_page(one).contains("Checked against the reference</h2>");
+    let mut recorded = sample.runs.iter().find(checked).expect("one is checked").clone();
+    for measurement in &mut recorded.run.measurements {
+        measurement.attributes.clear();
+    }
+    if run_page(&recorded).contains("Checked against the reference</h2>") {
+        assert!(!run_page(&recorded).contains("How it ran"));
+    }
+    let one = recorded.run.measurements.iter_mut().find(|one| one.failed().is_none()).expect("one worked");
+    one.attributes.insert("tile".to_owned(), "16".to_owned());
+    assert!(
+        run_page(&recorded).contains("How it ran") && run_page(&recorded).contains("<td class=\"opt\">tile=16</td>")
+    );
+    assert!(!run_page(&recorded).contains("\"></td>") && !run_page(&recorded).contains("<td></td>"));
+}
+
+#[test]
+fn feeds_and_files_have_links_that_readers_see() {
+    let downloads = vec![("data/a.csv".to_owned(), "CSV."), ("data/b.parquet".to_owned(), "Parquet.")];
+    let site = site_with(&sample_data::rich(), &Settings { downloads, ..Settings::default() });
+    assert!(page(&site, link::EVENT_LIST).contains("Feeds: <a href=\"../events/feed.atom\">Atom</a>, <a href"));
+    assert!(page(&site, link::DIGEST).contains("Feeds: <a href=\"events/feed.atom\">Atom</a>, <a href"));
+    let all = "All values, for other programs: <a href=\"../data/a.csv\">a.csv</a>, <a href=\"../data/b.parquet\">b.parquet</a>.";
+    assert!(page(&site, link::SERIES_LIST).contains(all));
+    let with_feeds = html(&site).filter(|(_, html)| html.contains("Feeds: ")).count();
+    assert_eq!(with_feeds, 2, "no other page bears them");
+}
+
+#[test]
+fn a_release_that_names_none_before_it_has_the_tag_before() {
+    let mut sample = sample_data::rich();
+    let newest = sample.releases.newest.last_mut().expect("it has releases");
+    let name = newest.name.clone();
+    let filled = newest.checklist.as_mut().expect("it holds together");
+    filled.previous = None;
+    filled.commit.clone_from(&sample.line.commits[10].sha);
+    for commit in &mut sample.line.commits[..10] {
+        commit.tags.clear();
+    }
+    let result = |sample: &Sample| page(&site_with(sample, &Settings::default()), &link::release(&name)).to_owned();
+    assert!(result(&sample).contains("It names no previous release. "));
+    sample.line.commits[7].tags = vec!["v0.3.0".to_owned()];
+    assert!(result(&sample).contains("the newest tag before its commit is <span class=\"id\">v0.3.0</span>. "));
+}
+
+#[test]
+fn without_a_release_the_page_of_releases_says_how_to_have_one() {
+    let mut sample = sample_data::rich();
+    sample.releases = Released::default();
+    let site = site_with(&sample, &Settings::default());
+    let html = page(&site, link::RELEASE_LIST);
+    assert!(html.contains("No release is listed") && html.contains("release/releases.toml"), "{html}");
+    assert!(!page(&site, link::DIGEST).contains("releases/index.html"), "the navigation leads to none");
+}
+
+#[test]
+fn a_suite_that_ran_once_has_no_run_before() {
+    let mut sample = sample_data::rich();
+    sample.analysis.suites[0].environment_changes = None;
+    sample.analysis.suites[1].environment_changes = Some(Vec::new());
+    let site = site_with(&sample, &Settings::default());
+    let digest = page(&site, link::DIGEST);
+    assert!(digest.contains("<td>no run came before</td>"), "{digest}");
+    assert!(digest.contains("<td>no relevant difference</td>"));
+}
+
+#[test]
+fn a_state_without_a_word_is_a_glyph_in_markdown() {
+    let site = site_with(&sample_data::rich(), &Settings::default());
+    for week in site.iter().filter(|page| page.path.starts_with("week/") && page.path.ends_with(".md")) {
+        let doubled = text(week).lines().find(|line| line.trim_start().contains("  "));
+        assert_eq!(doubled, None, "{}", week.path);
     }
 }

@@ -5,17 +5,15 @@
 use super::advice::{largest, page_of};
 use super::mark::{self, Mark, Tone, better_word, worse_word};
 use super::phrase::{Fact, Phrase};
-use super::{advice, date, link, number, open_regressions};
+use super::{advice, date, link, number};
 use crate::text::short_benchmark;
 use sprag_model::analysis::{Analysis, SuiteAnalysis};
 use sprag_model::run::RunStatus;
 use sprag_model::trend::Trend;
 use sprag_model::verdict::{Counts, Verdict};
 
-/// What the whole history says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// The verdict, with a number.
     pub headline: Phrase,
     pub lede: Phrase,
     /// Did it run, is it complete, did anything change, what now.
@@ -25,14 +23,15 @@ pub struct Summary {
 /// Sums up the findings: those of the newest runs, with the open regressions of the history.
 pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
     let totals = Totals::new(analysis);
-    let what_now = advice::next_step(analysis, trend);
     Summary {
-        headline: open_regressions::headline(headline(&totals), trend),
+        headline: advice::headline(headline(&totals), trend),
         lede: lede(analysis, &totals),
-        facts: open_regressions::complete(
-            vec![ran(analysis, &totals), complete(&totals), changed(analysis, &totals), what_now],
-            trend,
-        ),
+        facts: vec![
+            ran(analysis, &totals),
+            complete(&totals, trend),
+            changed(analysis, &totals, trend),
+            advice::next_step(analysis, trend),
+        ],
     }
 }
 
@@ -54,8 +53,7 @@ struct Totals {
     failures: usize,
     slower: &'static str,
     faster: &'static str,
-    /// The median of the minimum detectable effects.
-    detectable: Option<f64>,
+    median_detectable: Option<f64>,
 }
 
 impl Totals {
@@ -75,7 +73,7 @@ impl Totals {
             failures: suites.iter().map(|suite| suite.failures.len()).sum(),
             slower,
             faster,
-            detectable: detectable.get(detectable.len() / 2).copied(),
+            median_detectable: detectable.get(detectable.len() / 2).copied(),
         }
     }
 }
@@ -85,7 +83,7 @@ fn headline(totals: &Totals) -> Phrase {
     let decided = number::count(counts.judged());
     let metrics = if counts.judged() == 1 { "metric" } else { "metrics" };
     let verdict = |tone: Tone, glyph: &'static str, word: &str, rest: String| {
-        Phrase::default().mark(Mark::new(tone, glyph, word)).text(rest)
+        Phrase::from(Mark::new(tone, glyph, word)).text(rest)
     };
     if totals.suites == 0 {
         return Phrase::plain("No runs yet: there is nothing to report");
@@ -172,22 +170,22 @@ fn lede(analysis: &Analysis, totals: &Totals) -> Phrase {
 fn ran(analysis: &Analysis, totals: &Totals) -> Fact {
     let question = "Did it run?";
     let Some(as_of) = analysis.as_of else {
-        return Fact { question, answer: Phrase::plain("No"), note: Phrase::plain("The history holds no run.") };
+        return Fact::new(question, "No", "The history holds no run.");
     };
     let answer = Phrase::plain(format!("{} of {}", totals.ran, number::counted(totals.suites, "suite", "suites")));
     let mut note = Phrase::default();
     if totals.skipped > 0 {
-        note = note.then(Phrase::default().mark(Mark::new(Tone::Doubt, "○", format!("{} skipped.", totals.skipped))));
+        note = note.then(Phrase::from(Mark::new(Tone::Doubt, "○", format!("{} skipped.", totals.skipped))));
     }
     if totals.failed > 0 {
-        note = note.then(Phrase::default().mark(Mark::new(Tone::Worse, "✕", format!("{} failed.", totals.failed))));
+        note = note.then(Phrase::from(Mark::new(Tone::Worse, "✕", format!("{} failed.", totals.failed))));
     }
     let due = as_of + chrono::Duration::days(i64::from(analysis.every_days));
     note = note.then(Phrase::plain(format!("Newest {} UTC; next due {}.", date::moment(as_of), date::day(due))));
     let late = late_suites(analysis);
     if let Some(first) = late.first() {
         let words = format!("{} late:", number::counted(late.len(), "suite is", "suites are"));
-        note = note.then(Phrase::default().mark(Mark::new(Tone::Doubt, "◆", words))).text(format!(
+        note = note.then(Phrase::from(Mark::new(Tone::Doubt, "◆", words))).text(format!(
             " {} on {} last ran {}.",
             first.suite,
             first.machine_name,
@@ -197,34 +195,29 @@ fn ran(analysis: &Analysis, totals: &Totals) -> Fact {
     Fact { question, answer, note }
 }
 
-fn complete(totals: &Totals) -> Fact {
+fn complete(totals: &Totals, trend: &Trend) -> Fact {
     let counts = &totals.counts;
     let question = "Is it complete?";
     if counts.total() == 0 {
         let note = Phrase::plain("No metric was compared with anything.");
-        return Fact { question, answer: Phrase::plain("Nothing to judge"), note };
+        return Fact::new(question, "Nothing to judge", note.then(advice::coverage(trend)));
     }
-    let answer =
-        Phrase::plain(format!("{} of {} decided", number::count(counts.judged()), number::count(counts.total())));
-    let rest: Vec<String> = [
-        (totals.failures, "benchmarks failed"),
+    let answer = format!("{} of {} decided", number::count(counts.judged()), number::count(counts.total()));
+    let failed = if totals.failures == 1 { "benchmark failed" } else { "benchmarks failed" };
+    let rest = [
+        (totals.failures, failed),
         (counts.missing, "missing"),
         (counts.inconclusive, "inconclusive"),
         (counts.not_comparable, "not comparable"),
         (counts.no_baseline, "without a baseline"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, words)| match (count, words) {
-        (1, "benchmarks failed") => "1 benchmark failed".to_owned(),
-        _ => format!("{} {words}", number::count(count)),
-    })
-    .collect();
+    ];
+    let rest = rest.into_iter().filter(|(count, _)| *count > 0);
+    let rest: Vec<String> = rest.map(|(count, words)| format!("{} {words}", number::count(count))).collect();
     let note = if rest.is_empty() { "None is left out.".to_owned() } else { format!("{}.", rest.join(", ")) };
-    Fact { question, answer, note: Phrase::plain(note) }
+    Fact::new(question, answer, Phrase::plain(note).then(advice::coverage(trend)))
 }
 
-fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
+fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
     let counts = &totals.counts;
     let mut answer = Phrase::default();
     let moved = [
@@ -243,7 +236,7 @@ fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
         answer = if answer.parts.is_empty() { answer.mark(mark) } else { answer.text(", ").mark(mark) };
     }
     let mut note = Phrase::default();
-    if let Some(detectable) = totals.detectable {
+    if let Some(detectable) = totals.median_detectable {
         let size = number::percent_size(detectable);
         note = note.then(Phrase::plain(format!("The median minimum detectable effect is {size}.")));
     }
@@ -253,13 +246,13 @@ fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
     if let Some(first) = moved.first() {
         let words = format!("{} another environment", number::counted(moved.len(), "suite has", "suites have"));
         let place = format!(" than in the run before, as {} on {}.", first.suite, first.machine_name);
-        note = note.then(Phrase::default().mark(Mark::new(Tone::Environment, "◇", words)).text(place));
+        note = note.then(Phrase::from(Mark::new(Tone::Environment, "◇", words)).text(place));
     } else if present.count() > 0 {
         note = note.then(Phrase::plain("No environment changed since the run before."));
     } else if totals.suites > 0 {
         note = note.then(Phrase::plain("There is no run before to compare the environment with."));
     }
-    Fact { question: "Did anything change?", answer, note }
+    Fact::new("Did anything change?", answer, note.then(advice::recent_events(trend)))
 }
 
 fn capital(word: &str) -> String {
@@ -295,40 +288,32 @@ mod tests {
             analysis.suites[0].comparisons[at].verdict = verdict;
         };
         check(|_| {}, "No change in all 24 metrics");
-        check(
-            |all| {
-                all.suites.truncate(1);
-                all.suites[0].comparisons.truncate(1);
-            },
-            "No change in the one metric",
-        );
+        let one = |all: &mut Analysis| {
+            all.suites.truncate(1);
+            all.suites[0].comparisons.truncate(1);
+        };
+        check(one, "No change in the one metric");
         check(|all| set(all, 0, Verdict::NoBaseline), "No change in 23 of 24 metrics; the rest has no verdict");
         check(|all| set(all, 0, Verdict::Improved), "Faster: 1 of 24 decided metrics improved, none got slower");
         check(|all| set(all, 0, Verdict::Missing), "Missing: 1 metric of the baseline was not measured");
         let failure = ("cpu/a @fast".to_owned(), "crashed".to_owned());
         check(|all| all.suites[1].failures.push(failure), "Failed: 1 benchmark did not give a result");
         check(|all| all.suites[1].status = RunStatus::Failed, "Failed: 1 of 2 suites broke");
-        check(
-            |all| {
-                all.suites[1].status = RunStatus::Failed;
-                set(all, 0, Verdict::Regressed);
-                set(all, 1, Verdict::Improved);
-            },
-            "Regressed: 1 of 24 decided metrics got slower",
-        );
-        check(
-            |all| all.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped),
-            "Not measured: 2 suites were skipped",
-        );
-        check(
-            |all| {
-                for suite in &mut all.suites {
-                    suite.comparisons.truncate(1);
-                    suite.comparisons[0].verdict = Verdict::Inconclusive("noise".to_owned());
-                }
-            },
-            "Undecided: 2 metrics have no verdict",
-        );
+        let mixed = |all: &mut Analysis| {
+            all.suites[1].status = RunStatus::Failed;
+            set(all, 0, Verdict::Regressed);
+            set(all, 1, Verdict::Improved);
+        };
+        check(mixed, "Regressed: 1 of 24 decided metrics got slower");
+        let skipped = |all: &mut Analysis| all.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped);
+        check(skipped, "Not measured: 2 suites were skipped");
+        let noisy = |all: &mut Analysis| {
+            for suite in &mut all.suites {
+                suite.comparisons.truncate(1);
+                suite.comparisons[0].verdict = Verdict::Inconclusive("noise".to_owned());
+            }
+        };
+        check(noisy, "Undecided: 2 metrics have no verdict");
     }
 
     #[test]
@@ -343,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_that_did_not_run_of_late_is_named() {
+    fn a_late_suite_is_named() {
         let mut analysis = sample_data::rich().analysis;
         assert!(late_suites(&analysis).is_empty());
         analysis.suites[0].last -= chrono::Duration::days(9);

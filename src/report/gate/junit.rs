@@ -131,8 +131,8 @@ fn seconds(comparison: &Comparison) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feed_checks::check_xml;
     use crate::gate::example;
+    use crate::site_checks::check_xml;
     use sprag_model::gate::Outcome;
     use sprag_model::verdict::Verdict;
 

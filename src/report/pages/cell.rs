@@ -17,20 +17,15 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// the one are too many zeros of the other.
 const ONE_PREFIX: f64 = 1e5;
 
-/// A comparison in cells.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judgement {
     /// The change against the baseline, coloured where a rule decided.
     pub(super) change: Phrase,
     pub(super) interval: String,
-    /// How far it may go.
     pub(super) limit: String,
-    /// The minimum detectable effect.
     pub(super) detectable: String,
     pub(super) mark: Mark,
-    /// Why, and what else there is to know.
     pub(super) reason: Phrase,
-    /// Whether the row deserves a tint.
     pub(super) is_bad: bool,
 }
 
@@ -62,22 +57,18 @@ impl Judgement {
     }
 }
 
-/// A value in words, or an en dash.
 pub(super) fn or_none<T>(value: Option<T>, words: impl Fn(T) -> String) -> String {
     value.map_or_else(|| number::NONE.to_owned(), words)
 }
 
-/// A change without a verdict.
 pub(super) fn percent(change: Option<f64>) -> Phrase {
     or_none(change, number::percent).into()
 }
 
-/// A figure in the colour of a verdict.
 pub(super) fn tinted(tone: Tone, figure: String) -> Phrase {
     if tone == Tone::Plain { figure.into() } else { Mark::new(tone, "", figure).into() }
 }
 
-/// A mark and words in the environment's colour.
 pub(super) fn fact(name: &str) -> Mark {
     Mark::new(Tone::Environment, "◇", name.replace('_', " "))
 }
@@ -87,7 +78,6 @@ pub(super) fn began(catalog: &Catalog<'_>, run: &RunHead) -> Phrase {
     Phrase::default().to(catalog.run_place(&run.id), date::moment(run.timestamp))
 }
 
-/// The commit of a run in its first digits.
 pub(super) fn commit(catalog: &Catalog<'_>, run: &RunHead) -> Phrase {
     match &run.commit {
         Some(commit) => commit_link(catalog, &commit.sha),
@@ -97,20 +87,18 @@ pub(super) fn commit(catalog: &Catalog<'_>, run: &RunHead) -> Phrase {
 
 /// The first digits of a commit, with a link to its page where it has one.
 pub(super) fn commit_link(catalog: &Catalog<'_>, sha: &str) -> Phrase {
-    Phrase::default().name(catalog.commit_page(sha), crate::text::short_commit(sha))
+    Phrase::page_name(catalog.commit_page(sha), crate::text::short_commit(sha))
 }
 
 /// A benchmark with a link to the page of its series, where that has one.
 pub(super) fn series_link(catalog: &Catalog<'_>, series: &str, benchmark: &str) -> Phrase {
-    Phrase::default().name(catalog.series_page(series), crate::text::short_benchmark(benchmark))
+    Phrase::page_name(catalog.series_page(series), crate::text::short_benchmark(benchmark))
 }
 
-/// A suite that has a matrix, with a link to it.
 pub(super) fn matrix_page(catalog: &Catalog<'_>, suite: &str) -> Option<String> {
     catalog.matrix_suites.contains(suite).then(|| link::matrix(suite))
 }
 
-/// How far a comparison's value may be from the baseline, as a change.
 fn limit(comparison: &Comparison) -> Option<f64> {
     let baseline = comparison.baseline.filter(|baseline| *baseline != 0.0)?;
     Some(comparison.allowed? / baseline - 1.0)
@@ -180,17 +168,14 @@ pub(super) fn auxiliary_words(metric: &Metric, scale: Scale) -> String {
     format!("control and calibration: {}{unit}", metric.name)
 }
 
-/// The median of shares, an en dash where there are none.
 pub(super) fn median_share(shares: impl Iterator<Item = f64>) -> String {
     or_none(describe::median(&shares.collect::<Vec<f64>>()), number::percent_size)
 }
 
-/// The median of minimum detectable effects, an en dash where there are none.
 pub(super) fn median_detectable(sizes: impl Iterator<Item = f64>) -> String {
     or_none(describe::median(&sizes.collect::<Vec<f64>>()), number::detectable)
 }
 
-/// The newest runs of a series as a sparkline.
 pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
     let tone = series.comparison.as_ref().map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict));
     spark::draw(&Spark {

@@ -1,10 +1,10 @@
-//! A commit: its runs, what changed against the commit measured before and, where it has a page for itself and not for an event
-//! alone, against the last release, the events that it may be the cause of, and its neighbours; and the list of commits.
+//! A commit: its runs, what changed against the commit measured before and against the last release, the events that it may be the
+//! cause of, and its neighbours; and the list of commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell;
-use super::frame::{Part, history_page, subject_page};
+use super::frame::{history_page, subject_page};
 use super::run::{measured, quoted_subject};
 use crate::catalog::Catalog;
 use crate::compare::data::Data;
@@ -16,34 +16,28 @@ use crate::number::{self, count, counted};
 use crate::page_selection::{EVENTS, NEWEST, RELEASES};
 use crate::phrase::{Fact, Phrase};
 use crate::sheet::{Rows, Section, Sheet};
-use crate::text::shortened;
+use crate::text::{short_commit, shortened};
 use crate::trend::{event as trend_event, words};
 use crate::{ReportError, date, link};
 use sprag_model::commit::CommitOnLine;
-use sprag_model::event::{Event, EventKind, Suspect};
+use sprag_model::event::{Event, EventKind};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 use sprag_model::run::RunStatus;
 
-/// The most rows of events and of runs.
 const ROWS: usize = 40;
 
 /// The most rows of what got worse since an earlier commit, and of what got better; the comparison with it has more of them.
 const CHANGED_ROWS: usize = 8;
 
-/// The commits before it that are listed.
 const NEIGHBOURS: usize = 3;
-
-/// Those after it: with each more a new commit changes one page more.
 const NEWER: usize = 1;
 
 /// The longest subject, in characters.
 const SUBJECT: usize = 140;
 
-/// The commits that the list shows.
 const LISTED: usize = 1000;
 
-/// What all pages of commits are made of.
 struct Commits<'c, 'a> {
     catalog: &'c Catalog<'a>,
     data: Option<&'c Data>,
@@ -60,7 +54,6 @@ struct Named<'a> {
     runs: &'a [&'a RunHead],
 }
 
-/// A commit against an earlier one.
 struct Since {
     name: String,
     page: String,
@@ -78,7 +71,7 @@ impl<'c, 'a> Commits<'c, 'a> {
         }
         let mut suspected: BTreeMap<&str, Vec<(&Event, f64)>> = BTreeMap::new();
         for event in &catalog.trend.events {
-            for suspect in listed_suspects(event) {
+            for suspect in &event.suspects {
                 suspected.entry(&suspect.commit.sha).or_default().push((event, suspect.probability));
             }
         }
@@ -86,9 +79,9 @@ impl<'c, 'a> Commits<'c, 'a> {
         Commits { catalog, data, pairs, runs, suspected }
     }
 
-    /// The commits that have a page, newest first.
+    /// Newest first.
     fn all(&self) -> Vec<Named<'_>> {
-        let mut all: Vec<Named<'_>> = self.catalog.commits().iter().map(|sha| self.named(sha)).collect();
+        let mut all: Vec<Named<'_>> = self.catalog.selection.commits.iter().map(|sha| self.named(sha)).collect();
         let newest = |one: &Named<'_>| one.runs.first().map(|run| run.timestamp);
         all.sort_by_key(|one| std::cmp::Reverse((one.on_line.map(|(place, _)| place), newest(one))));
         all
@@ -104,7 +97,6 @@ impl<'c, 'a> Commits<'c, 'a> {
         }
     }
 
-    /// The commit against that of an earlier number.
     fn since(&self, a: usize, b: usize) -> Option<Since> {
         let data = self.data?;
         let (from, to) = (data.commit(a), data.commit(b));
@@ -121,26 +113,18 @@ impl<'c, 'a> Commits<'c, 'a> {
         let release = release.filter(|release| Some(*release) != before);
         [before, release].map(|a| self.since(a?, number))
     }
-
-    /// Whether the commit measured before bears a tag.
-    fn is_after_release(&self, of: &Named<'_>) -> bool {
-        let before = of.number.and_then(|number| number.checked_sub(1)).zip(self.data);
-        before.is_some_and(|(before, data)| !data.commit(before).tags.is_empty())
-    }
 }
 
 impl Named<'_> {
-    /// A tag where it bears one, else seven digits.
     fn name(&self) -> String {
         let tag = self.on_line.and_then(|(_, commit)| commit.tags.first());
-        tag.map_or_else(|| self.sha.get(..7).unwrap_or(self.sha).to_owned(), |tag| words::name(tag))
+        tag.map_or_else(|| short_commit(self.sha).to_owned(), |tag| words::name(tag))
     }
 
     fn short(&self) -> &str {
         self.sha.get(..12).unwrap_or(self.sha)
     }
 
-    /// The first line of its message.
     fn subject(&self) -> String {
         let recorded = || self.runs.iter().find_map(|run| run.commit.as_ref()).map(|commit| commit.subject.as_str());
         let subject = self.on_line.map(|(_, commit)| commit.subject.as_str()).or_else(recorded);
@@ -157,7 +141,6 @@ impl Named<'_> {
     }
 }
 
-/// The pages of the commits that have one, and the list of them.
 pub(crate) fn commits(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
     let commits = Commits::new(catalog, data);
     let all = commits.all();
@@ -179,8 +162,7 @@ fn page(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> 
     };
     // What has no row is a fact above, and no section.
     let mut sections: Vec<Section> = changed("parent", &sinces[0]).into_iter().collect();
-    // For a commit in the range of an event, the fact above has the counts against the release before, and leads to the rest.
-    sections.extend(changed("release", &sinces[1]).filter(|_| commits.catalog.is_newest_or_release(of.sha)));
+    sections.extend(changed("release", &sinces[1]));
     let suspected = commits.suspected.get(of.sha).map_or(&[][..], Vec::as_slice);
     sections.extend(events_section(commits.catalog, suspected));
     sections.push(runs_section(commits.catalog, of.runs));
@@ -193,14 +175,13 @@ fn page(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> 
         sections,
         ..Sheet::default()
     };
-    subject_page(commits.catalog, (link::commit(of.sha), Part::Runs, format!("Commit {name}")), None, sheet)
+    subject_page(commits.catalog, (&link::commit(of.sha), "Runs"), &format!("Commit {name}"), None, sheet)
 }
 
 fn runs(n: usize) -> String {
     counted(n, "run", "runs")
 }
 
-/// The headline of a comparison as a phrase.
 pub(super) fn pieces(pieces: &[[String; 3]]) -> Phrase {
     pieces.iter().enumerate().fold(Phrase::default(), |sentence, (place, [class, _, words])| {
         let sentence = if place > 0 { sentence.text(" ") } else { sentence };
@@ -226,16 +207,11 @@ fn lede(of: &Named<'_>) -> Phrase {
 fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2]) -> Vec<Fact> {
     let [before, release] = sinces;
     let since = |question, since: &Option<Since>, none: &str| match since {
-        Some(since) => Fact {
-            question,
-            answer: Phrase::default().link(since.page.clone(), since.name.clone()),
-            note: since.headline.clone().text("."),
-        },
-        None => Fact { question, answer: number::NONE.into(), note: none.into() },
-    };
-    let no_release = match commits.is_after_release(of) {
-        true => "It is the one above.",
-        false => "No release before it was measured.",
+        Some(since) => {
+            let page = Phrase::default().link(since.page.clone(), since.name.clone());
+            Fact::new(question, page, since.headline.clone().text("."))
+        }
+        None => Fact::new(question, number::NONE, none),
     };
     let suspected = commits.suspected.get(of.sha).map_or(0, Vec::len);
     let (answer, note) = match suspected {
@@ -253,13 +229,12 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
     );
     vec![
         since("Against the one measured before", before, "No commit was measured before it, or it gave no value."),
-        since("Against the release before", release, no_release),
-        Fact { question: "Suspect of", answer: answer.into(), note: note.into() },
-        Fact { question: "Measured by", answer: runs(of.runs.len()).into(), note: place.into() },
+        since("Against the release before", release, "No release before it was measured, or it is the one above."),
+        Fact::new("Suspect of", answer, note),
+        Fact::new("Measured by", runs(of.runs.len()), place),
     ]
 }
 
-/// The series that changed since an earlier commit, where there are any.
 fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
     let since = since.as_ref()?;
     let of_kind = |kind: Kind| since.rows.iter().filter(move |row| row.kind == kind).take(CHANGED_ROWS);
@@ -295,7 +270,7 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
         let short = commit.sha.get(..12).unwrap_or(&commit.sha);
         let name = match commits.catalog.commit_page(&commit.sha) {
             _ if *at == place => Phrase::default().strong("this commit"),
-            page => Phrase::default().name(page, short),
+            page => Phrase::page_name(page, short),
         };
         tagged(name, words::name(&commit.tags.join(", ")))
     };
@@ -311,30 +286,15 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
         .note_equal_columns(&["State"])
 }
 
-/// The name of a commit with its tags.
 fn tagged(name: Phrase, tags: String) -> Phrase {
     if tags.is_empty() { name } else { name.text(" ").strong(tags) }
 }
 
-/// The suspects of an event whose pages list it. A drift, of which no single commit is the cause, is listed at its first and last
-/// commit, and while it continues only at the first: on every page of its ramp it would change all of them for as long.
-fn listed_suspects(event: &Event) -> impl Iterator<Item = &Suspect> {
-    let is_drift = event.kind == EventKind::Drift;
-    let last = if trend_event::goes_on(event) { 0 } else { event.suspects.len().saturating_sub(1) };
-    let places = event.suspects.iter().enumerate();
-    places.filter(move |(place, _)| !is_drift || [0, last].contains(place)).map(|(_, suspect)| suspect)
-}
-
-/// The events of a commit, each with the probability that it is the cause, where there are any.
 fn events_section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Option<Section> {
-    let is_drift = suspected.iter().any(|(event, _)| event.kind == EventKind::Drift);
-    let drifts = " A drift is listed at its first and last commit, or only at the first while it continues.";
     let note = "The probability that this commit is the cause, from all series together.";
     Rows::new("Events", suspected)
         .first(ROWS)
-        .column("Event", "nb", |(event, _)| {
-            Phrase::default().name(catalog.event_page(&event.id), words::name(&event.id))
-        })
+        .column("Event", "nb", |(event, _)| Phrase::page_name(catalog.event_page(&event.id), words::name(&event.id)))
         .column("What it did", "full any", |(event, _)| trend_event::deed(event))
         .column("Probability", "n", |(event, probability)| match event.kind {
             EventKind::Change => words::probability(*probability),
@@ -342,58 +302,21 @@ fn events_section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Option<
             EventKind::Environment => "not the cause".to_owned(),
         })
         .column("State", "push", |(event, _)| trend_event::state(event))
-        .section(
-            "events",
-            "Events that it may be the cause of",
-            note.to_owned() + if is_drift { drifts } else { "" },
-            "",
-        )
+        .section("events", "Events that it may be the cause of", note, "")
         .unless_empty()
 }
 
-/// The runs of a commit, the newest first.
 fn runs_section(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
-    let is_alike = |one: &&RunHead| one.machine.id == runs[0].machine.id && outcome(one) == outcome(runs[0]);
-    if runs.len() > 1 && runs.iter().all(is_alike) {
-        return sentence(catalog, runs);
-    }
-    Rows::new("Runs of this commit, newest first", runs.iter().map(|run| (*run, outcome(run))))
+    Rows::new("Runs of this commit, newest first", runs)
         .first(ROWS)
-        .column("Suite", "", |(run, _)| Phrase::default().to(catalog.run_page(&run.id), &*run.suite))
-        .column("Machine", "place", |(run, _)| run.machine.name.clone())
-        .column("Began, UTC", "nb push", |(run, _)| date::moment(run.timestamp))
-        .column("Status", "", |(_, [status, ..])| status.clone())
-        .column("Benchmarks", "n opt2", |(_, [_, measured, _])| measured.clone())
-        .column("Numbers", "", |(_, [.., numbers])| numbers.clone())
+        .column("Suite", "", |run| Phrase::default().to(catalog.run_page(&run.id), &*run.suite))
+        .column("Machine", "place", |run| run.machine.name.clone())
+        .column("Began, UTC", "nb push", |run| date::moment(run.timestamp))
+        .column("Status", "", |run| Mark::of_status(run.status))
+        .column("Benchmarks", "n opt2", |run| measured(run))
+        .column("Numbers", "", |run| Mark::of_run_quality(run))
         .section("runs", "Runs", "", "It has no run.")
         .note_equal_columns(&["Machine", "Status", "Benchmarks", "Numbers"])
-}
-
-/// The status of a run, how many benchmarks were measured, and the quality of its numbers.
-fn outcome(run: &RunHead) -> [Phrase; 3] {
-    [Mark::of_status(run.status).into(), measured(run).into(), Mark::of_run_quality(run).into()]
-}
-
-/// Runs of one machine that had the same outcome.
-fn sentence(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
-    let [status, measured, numbers] = outcome(runs[0]);
-    let (first, last) = (runs[runs.len() - 1].timestamp, runs[0].timestamp);
-    let note = Phrase::plain(format!("Each on {}: ", runs[0].machine.name))
-        .join(status)
-        .text(", benchmarks ")
-        .join(measured)
-        .text(", numbers ")
-        .join(numbers)
-        .text(format!(". The first began {}, the last {} UTC.", date::moment(first), date::moment(last)));
-    let suites = runs.iter().take(ROWS).enumerate().fold(Phrase::default(), |suites, (place, run)| {
-        let suites = if place > 0 { suites.text(", ") } else { suites };
-        suites.to(catalog.run_page(&run.id), &*run.suite)
-    });
-    let section = Section::new("runs", "Runs").paragraph(note).items([suites]);
-    match runs.len().saturating_sub(ROWS) {
-        0 => section,
-        more => section.paragraph(format!("{} not listed here.", counted(more, "more run is", "more runs are"))),
-    }
 }
 
 fn list(catalog: &Catalog<'_>, all: &[Named<'_>]) -> Result<Page, ReportError> {
@@ -417,59 +340,5 @@ fn list(catalog: &Catalog<'_>, all: &[Named<'_>]) -> Result<Page, ReportError> {
         .section("commits", "Newest first", "", "");
     let headline = format!("{} with a page", counted(all.len(), "commit", "commits")).into();
     let sheet = Sheet { headline, lede, sections: vec![section], ..Sheet::default() };
-    history_page(catalog, (link::COMMIT_LIST.to_owned(), Part::Runs, "Commits".to_owned()), sheet)
-}
-
-#[cfg(test)]
-mod tests {
-
-    use crate::sample_data;
-
-    use super::*;
-    use crate::fit::example;
-
-    #[test]
-    fn a_drift_is_listed_at_its_ends_alone() {
-        let suspect =
-            |place: usize| Suspect { commit: example::commit(place), probability: place as f64, measured: true };
-        let places = |kind: EventKind, commits: usize| -> Vec<usize> {
-            let event = Event { suspects: (0..commits).map(suspect).collect(), ..example::event(kind, 3) };
-            listed_suspects(&event).map(|suspect| suspect.probability as usize).collect()
-        };
-        let all = |commits: usize| (0..commits).collect::<Vec<usize>>();
-        assert_eq!(places(EventKind::Drift, 1), [0]);
-        assert_eq!(places(EventKind::Drift, 31), [0, 30]);
-        let mut goes_on = Event { suspects: (0..31).map(suspect).collect(), ..example::event(EventKind::Drift, 3) };
-        goes_on.members[0].points_since = 0;
-        assert_eq!(listed_suspects(&goes_on).map(|suspect| suspect.probability as usize).collect::<Vec<_>>(), [0]);
-        assert_eq!(places(EventKind::Change, 31), all(31));
-        assert!(places(EventKind::Drift, 0).is_empty());
-    }
-
-    #[test]
-    fn runs_with_the_same_outcome_are_a_sentence() {
-        let sample = sample_data::rich();
-        let mut heads = sample.heads();
-        let commit = heads[0].commit.clone();
-        let machine = heads[0].machine.clone();
-        let result = |heads: &[RunHead]| {
-            let input = sample.input(heads);
-            let runs: Vec<&RunHead> = heads.iter().filter(|head| head.commit == commit).collect();
-            runs_section(&Catalog::new(&input), &runs)
-        };
-        assert!(result(&heads).table().is_some_and(|table| table.rows.len() > 1));
-        heads.retain(|head| head.commit == commit);
-        heads.iter_mut().for_each(|head| head.machine = machine.clone());
-        let alike = result(&heads);
-        assert!(alike.table().is_none() && alike.blocks.len() == 2, "{alike:?}");
-        assert!(alike.prose().contains("Each on epyc-9354: ran, benchmarks 12, numbers clean."), "{alike:?}");
-        heads[0].quality.clean = false;
-        heads[0].quality.reasons.push("a reason".to_owned());
-        let rough = result(&heads);
-        let table = rough.table().expect("the numbers of one are rough");
-        assert_eq!(
-            table.columns.iter().map(|column| &*column.head).collect::<Vec<_>>(),
-            ["Suite", "Began, UTC", "Numbers"]
-        );
-    }
+    history_page(catalog, (link::COMMIT_LIST, "Runs"), "Commits", sheet)
 }

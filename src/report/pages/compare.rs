@@ -1,13 +1,13 @@
 //! Two commits against each other, for the pairs that have a page; the script shows any other pair alike.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use askama::Template;
 use rayon::prelude::*;
 
 use super::cell;
 use super::commit::pieces;
-use super::frame::{Frame, Part, page};
+use super::frame::{Frame, page};
 use crate::catalog::Catalog;
 use crate::chart::bar;
 use crate::compare::commits::ComparedCommit;
@@ -20,24 +20,16 @@ use crate::mark::Tone;
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
 use crate::sheet::{Banner, Block, Cell, Rows, Section, Sheet};
-use crate::trend::words;
 use crate::{ReportError, link};
 use sprag_model::page::Page;
 
-/// The rows that a page lists of what changed, and up to how many it lists of another group: beyond, none.
+/// The rows that a page lists of what changed, of what may have changed, and up to how many it lists of another group: beyond, none.
 const CHANGED_ROWS: usize = 40;
+const DOUBTFUL_ROWS: usize = 10;
 const OTHER_ROWS: usize = 10;
 
-/// The rows that it lists of what may have changed, where the pair is about the present. For other pairs that is mostly what
-/// drifts, the same on every page and with every run another digit: these are only named.
-const DOUBTFUL_ROWS: usize = 10;
-
-/// The newest pairs of releases are about the present: mostly the newest commit against the newest release, and that against the one
-/// before.
+/// The pairs of releases that have Markdown: mostly the newest commit against the newest release, and that against the one before.
 const NEWEST_RELEASES: usize = 2;
-
-/// So many of those that are counted are named.
-const NAMED: usize = 5;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -45,13 +37,10 @@ struct ComparePage<'a> {
     frame: Frame,
     sheet: Sheet,
     sides: [Side<'a>; 2],
-    /// Whether anything was measured at both.
     has_rows: bool,
     scale: String,
-    /// The page as Markdown, or nothing.
     markdown: String,
     rows_note: &'static str,
-    /// The groups that have rows.
     listed: Vec<Shown>,
     /// Whether there are so many that one may look for some.
     has_filter: bool,
@@ -64,23 +53,19 @@ struct Side<'a> {
     tags: &'a str,
     subject: &'a str,
     day: &'a str,
-    /// What the page says of one that was not measured.
     unmeasured: &'static str,
 }
 
 struct Shown {
     heading: String,
     count: String,
-    /// Some of those that are not listed.
-    names: Vec<String>,
+    /// How many more only the script shows.
     rest: String,
     rows: Vec<ComparedRow>,
 }
 
-/// What a page says about the geometric means.
 const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series; positive is worse. Its 95 % limits assume that all series err together. A series called unchanged contributes anything from no change to what was measured at the two commits, within its noise.";
 
-/// What a page says about its rows.
 const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is between levels, not between two runs. Detectable is the minimum detectable effect: the smallest change that shows once eight points are measured after it, rounded up. Below it, × how many times as large the change is. Where changes are drawn, the grey band is as wide.";
 
 impl ComparedRow {
@@ -99,7 +84,6 @@ impl ComparedRow {
         self.places.map_or(String::new(), |places| bar::interval(places, is_worse))
     }
 
-    /// Whether there is a change to show.
     fn is_changed(&self) -> bool {
         self.change != number::NONE
     }
@@ -109,10 +93,10 @@ impl ComparedRow {
 pub(crate) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
     let pairs = Pairs::new(data, catalog);
     let all: Vec<Pair> = pairs.all().into_iter().collect();
-    // The others are read for what changed, and with every run the fits behind them get another digit.
-    let is_present = |pair: &Pair| pair.as_newest || pairs.releases.iter().take(NEWEST_RELEASES).any(|one| one == pair);
+    let has_markdown =
+        |pair: &Pair| pair.as_newest || pairs.releases.iter().take(NEWEST_RELEASES).any(|one| one == pair);
     let made: Result<Vec<(Vec<Page>, Phrase)>, ReportError> =
-        all.par_iter().map(|pair| one(catalog, data, *pair, is_present(pair))).collect();
+        all.par_iter().map(|pair| one(catalog, data, *pair, has_markdown(pair))).collect();
     let (made, headlines): (Vec<Vec<Page>>, Vec<Phrase>) = made?.into_iter().unzip();
     let mut pages: Vec<Page> = made.into_iter().flatten().collect();
     let headlines = all.into_iter().zip(headlines).collect();
@@ -127,21 +111,20 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     Ok(pair.page(data))
 }
 
-/// The page of a pair, of one about the present also as Markdown, which the script writes of any; and its headline.
-fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Result<(Vec<Page>, Phrase), ReportError> {
+/// The page of a pair, as Markdown too where it is about the present (the script writes that of any); and its headline.
+fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_markdown: bool) -> Result<(Vec<Page>, Phrase), ReportError> {
     let path = path(data, pair)?;
-    let table = table::listed(data, pair.a, pair.b, |kind, all| most(is_present, kind, all));
+    let table = table::listed(data, pair.a, pair.b, most);
     let headline = pieces(&table.headline);
     let (a, b) = (data.commit(pair.a), data.commit(pair.b));
     let names = [pair.a, pair.b].map(|number| data.name(number));
     let tags = [a.tags.join(", "), b.tags.join(", ")];
-    let markdown = is_present.then(|| {
+    let markdown = has_markdown.then(|| {
         let bytes = export::markdown(data, [pair.a, pair.b], &table).into_bytes();
         Page { path: link::compare_markdown(&path), bytes }
     });
     let has_rows = !table.summary.is_empty();
-    let (rows, left_out) = if is_present { (table.summary, String::new()) } else { of_change(table.summary) };
-    let groups = table.groups.into_iter().map(|group| shown(group, is_present));
+    let groups = table.groups.into_iter().map(shown);
     let (listed, counted): (Vec<Shown>, _) = groups.partition(|group| !group.rows.is_empty());
     let title = format!("{} to {}", names[0], names[1]);
     let banner = |[strong, words]: [String; 2]| Banner {
@@ -149,14 +132,14 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
         words: Phrase::default().strong(strong).text(format!(" {words}")),
     };
     let template = ComparePage {
-        frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.words()))
+        frame: Frame::new(catalog, &path, "Compare", &title, format!("{}.", headline.words()))
             .for_subject(catalog, None),
         sheet: Sheet {
             crumb: Phrase::default().link(link::COMPARE, "Compare").text(format!(" / {} and {}", names[0], names[1])),
             headline: headline.clone(),
             lede: lede(data, pair).into(),
             banners: table.banners.into_iter().map(banner).collect(),
-            sections: summary(&rows, &table.words, left_out).into_iter().collect(),
+            sections: summary(&table.summary, &table.words).into_iter().collect(),
             ..Sheet::default()
         },
         sides: [side('A', a, &tags[0]), side('B', b, &tags[1])],
@@ -171,8 +154,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
     Ok((std::iter::once(self::page(path, &template)?).chain(markdown).collect(), headline))
 }
 
-/// Counts and means by suite and machine.
-fn summary(rows: &[SummaryRow], words: &[String; 2], left_out: String) -> Option<Section> {
+fn summary(rows: &[SummaryRow], words: &[String; 2]) -> Option<Section> {
     let mark = |n: usize, tone: Tone| cell::tinted(if n > 0 { tone } else { Tone::Plain }, count(n));
     Rows::new("Counts and geometric mean by suite, element type and machine", rows)
         .column("Suite", "", |row| row.suite.clone())
@@ -183,7 +165,7 @@ fn summary(rows: &[SummaryRow], words: &[String; 2], left_out: String) -> Option
         .column("No change", "n opt2", |row| count(row.counts[3]))
         .column("No verdict", "n", |row| count(row.counts[4]))
         .column("Mean", "n", |row| Cell::noted(row.mean.clone(), row.interval.clone().into()))
-        .section("sum", "Summary", format!("{SUMMARY_NOTE}{left_out}"), "")
+        .section("sum", "Summary", SUMMARY_NOTE, "")
         .wide()
         .unless_empty()
 }
@@ -209,59 +191,34 @@ fn lede(data: &Data, pair: Pair) -> String {
 }
 
 /// How many of the rows of a kind the page or its Markdown may list.
-fn most(is_present: bool, kind: Kind, all: usize) -> usize {
+fn most(kind: Kind, all: usize) -> usize {
     match kind {
-        Kind::Worse | Kind::Better | Kind::Doubt if is_present => export::ROWS,
-        Kind::Worse | Kind::Better | Kind::Doubt => CHANGED_ROWS,
+        Kind::Worse | Kind::Better | Kind::Doubt => export::ROWS,
         _ if all > OTHER_ROWS => 0,
         _ => all,
     }
 }
 
-/// The rows of suites where something changed, and how many others there are.
-fn of_change(mut rows: Vec<SummaryRow>) -> (Vec<SummaryRow>, String) {
-    let all = rows.len();
-    rows.retain(|row| row.counts[1] + row.counts[2] > 0);
-    let words = match all - rows.len() {
-        0 => String::new(),
-        others => {
-            format!(" Left out: {} without a change.", counted(others, "more row", "more rows"))
-        }
-    };
-    (rows, words)
-}
-
-fn shown(group: Group, is_present: bool) -> Shown {
+fn shown(group: Group) -> Shown {
     let is_auxiliary = group.is_auxiliary();
     let Group { heading, count: all, mut rows } = group;
-    let kind = rows.first().map(|row| row.kind).filter(|_| !is_auxiliary);
-    let mut names = Vec::new();
-    match kind {
+    match rows.first().map(|row| row.kind).filter(|_| !is_auxiliary) {
         None => {
             // What changed comes first.
             rows.sort_by_key(|row| !matches!(row.kind, Kind::Worse | Kind::Better));
             rows.truncate(OTHER_ROWS);
         }
         Some(Kind::Worse | Kind::Better) => rows.truncate(CHANGED_ROWS),
-        Some(Kind::Doubt) if is_present => rows.truncate(DOUBTFUL_ROWS),
-        Some(Kind::Doubt) => {
-            // On several machines and by several metrics it has one name.
-            let mut seen = BTreeSet::new();
-            let name = |row: ComparedRow| words::name(&format!("{}/{}", row.suite, row.name));
-            names.extend(rows.drain(..).map(name).filter(|name| seen.insert(name.clone())));
-        }
+        Some(Kind::Doubt) => rows.truncate(DOUBTFUL_ROWS),
         Some(_) if all > OTHER_ROWS => rows.clear(),
         Some(_) => {}
     }
-    let has_more_names = names.len() > NAMED;
-    names.truncate(NAMED);
     let rest = match all - rows.len() {
         0 => String::new(),
-        _ if has_more_names => "and others".to_owned(),
         hidden if hidden == all => String::new(),
         more => format!("{} more with script", count(more)),
     };
-    Shown { heading, count: count(all), names, rest, rows }
+    Shown { heading, count: count(all), rest, rows }
 }
 
 #[derive(Template)]
@@ -269,12 +226,10 @@ fn shown(group: Group, is_present: bool) -> Shown {
 struct CompareIndexPage {
     frame: Frame,
     sheet: Sheet,
-    /// How to read what the script shows.
     notes: [&'static str; 2],
     can_compare: bool,
 }
 
-/// The rule in words for a reader.
 pub(super) const RULE: [&str; 8] = [
     "Levels are compared, as fitted to all runs of a series. Two single runs differ by chance.",
     "No change: both commits are in one level, in levels that no longer differ, or in one drift that moves too little between them. A change below the minimum detectable effect may still be there.",
@@ -286,7 +241,6 @@ pub(super) const RULE: [&str; 8] = [
     "A commit with a tag that was not measured uses for each series what was measured last before it, within fifty measured commits.",
 ];
 
-/// The page that leads to all pairs and compares any two.
 fn index(
     catalog: &Catalog<'_>,
     data: &Data,
@@ -316,7 +270,7 @@ fn index(
         _ => format!("{commits} and {series} can be compared."),
     };
     let template = CompareIndexPage {
-        frame: Frame::new(catalog, link::COMPARE, Part::Compare, "Compare".to_owned(), lede.clone()),
+        frame: Frame::new(catalog, link::COMPARE, "Compare", "Compare", lede.clone()),
         sheet: Sheet { headline: "Compare two commits".into(), lede: lede.into(), sections, ..Sheet::default() },
         notes: [SUMMARY_NOTE, ROWS_NOTE],
         can_compare: data.commits.len() > 1,
@@ -328,54 +282,12 @@ fn index(
 mod tests {
     use super::*;
 
-    fn row_of(kind: Kind, name: &str) -> ComparedRow {
-        ComparedRow { suite: "cpu".to_owned(), name: name.to_owned(), kind, ..ComparedRow::default() }
-    }
-
-    fn group(heading: &str, rows: &[(Kind, &str)]) -> Group {
-        let rows: Vec<ComparedRow> = rows.iter().map(|(kind, name)| row_of(*kind, name)).collect();
-        Group { heading: heading.to_owned(), count: rows.len(), rows }
-    }
-
-    fn names(shown: &Shown) -> Vec<&str> {
-        shown.rows.iter().map(|row| row.name.as_str()).collect()
-    }
-
     #[test]
-    fn doubts_are_listed_where_a_page_is_about_the_present_and_else_named() {
-        let doubts = [(Kind::Doubt, "a"), (Kind::Doubt, "a"), (Kind::Doubt, "\u{202e}b<i>"), (Kind::Doubt, "c")];
-        let listed = shown(group("Inconclusive", &doubts), true);
-        assert_eq!((listed.rows.len(), listed.names.len(), listed.rest.as_str()), (4, 0, ""));
-        let named = shown(group("Inconclusive", &doubts), false);
-        assert_eq!((named.rows.len(), named.count.as_str()), (0, "4"));
-        assert_eq!(named.names, ["cpu/a", "cpu/\u{202e}b<i>", "cpu/c"]);
-        let many: Vec<(Kind, &str)> = ["a", "b", "c", "d", "e", "f"].map(|name| (Kind::Doubt, name)).to_vec();
-        let named = shown(group("Inconclusive", &many), false);
-        assert_eq!((named.names.len(), named.rest.as_str()), (NAMED, "and others"));
-    }
-
-    #[test]
-    fn of_controls_those_that_changed_come_first_whatever_the_first_is() {
-        let mut rows = vec![(Kind::Doubt, "quiet"); 12];
-        rows.push((Kind::Worse, "slow"));
-        for is_present in [true, false] {
-            let of = shown(group("Controls and calibration", &rows), is_present);
-            assert_eq!((names(&of)[0], of.rows.len(), of.names.len()), ("slow", OTHER_ROWS, 0));
-        }
-    }
-
-    #[test]
-    fn suites_where_nothing_changed_are_counted() {
-        let row = |counts: [usize; 5]| SummaryRow {
-            suite: "cpu".to_owned(),
-            machine: "m".to_owned(),
-            counts,
-            mean: String::new(),
-            interval: String::new(),
-        };
-        let rows = vec![row([3, 1, 0, 2, 0]), row([3, 0, 0, 3, 0]), row([3, 0, 0, 2, 1]), row([3, 0, 0, 3, 0])];
-        let (result, words) = of_change(rows);
-        assert_eq!((result.len(), words.as_str()), (1, " Left out: 3 more rows without a change."));
-        assert_eq!(of_change(result).1, "");
+    fn of_controls_those_that_changed_come_first() {
+        let row = |kind: Kind, name: &str| ComparedRow { kind, name: name.to_owned(), ..ComparedRow::default() };
+        let mut rows = vec![row(Kind::Doubt, "quiet"); 12];
+        rows.push(row(Kind::Worse, "slow"));
+        let of = shown(Group { heading: "Controls and calibration".to_owned(), count: rows.len(), rows });
+        assert_eq!((&*of.rows[0].name, of.rows.len(), &*of.rest), ("slow", OTHER_ROWS, "3 more with script"));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cell;
-use super::frame::{Part, history_page};
+use super::frame::history_page;
 use crate::catalog::Catalog;
 use crate::fit::why_not_judged;
 use crate::mark::{Mark, Tone};
@@ -19,7 +19,6 @@ use sprag_model::trend::{Due, SeriesTrend, Trend};
 /// The series that are named with their reasons, so that the page stays below a megabyte.
 const ROWS: usize = 1000;
 
-/// The page that says what is judged.
 pub(crate) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let trend = catalog.trend;
     let (judged, total) = (trend.coverage.judged, trend.coverage.total);
@@ -37,7 +36,7 @@ pub(crate) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         sections: places(catalog).into_iter().chain([unjudged(catalog)]).collect(),
         ..Sheet::default()
     };
-    history_page(catalog, (link::COVERAGE.to_owned(), Part::Coverage, "Coverage".to_owned()), sheet)
+    history_page(catalog, (link::COVERAGE, "Coverage"), "Coverage", sheet)
 }
 
 fn lede(trend: &Trend, judged: usize) -> Phrase {
@@ -57,7 +56,6 @@ fn is_judged(one: &SeriesTrend) -> bool {
     one.not_judged.is_empty()
 }
 
-/// The suites on their machines, where there are any.
 fn places(catalog: &Catalog<'_>) -> Option<Section> {
     let mut series: BTreeMap<(&str, &str), Vec<&SeriesTrend>> = BTreeMap::new();
     for one in &catalog.trend.series {
@@ -93,7 +91,6 @@ fn places(catalog: &Catalog<'_>) -> Option<Section> {
         .unless_empty()
 }
 
-/// Why the series of a suite on a machine are not judged.
 fn reasons(all: &[&SeriesTrend]) -> String {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for one in all.iter().flat_map(|one| &one.not_judged) {
@@ -108,7 +105,6 @@ fn reasons(all: &[&SeriesTrend]) -> String {
     }
 }
 
-/// The series that are not judged, by suite and machine.
 fn unjudged(catalog: &Catalog<'_>) -> Section {
     let mut groups: BTreeMap<(&str, &str, &str), Vec<&SeriesTrend>> = BTreeMap::new();
     let all: Vec<&SeriesTrend> = catalog.trend.series.iter().filter(|one| !is_judged(one)).collect();
@@ -124,9 +120,7 @@ fn unjudged(catalog: &Catalog<'_>) -> Section {
         all.reduce(|words, next| words.text("; ").join(next)).unwrap_or_default()
     };
     Rows::grouped("Series that are not judged, with the reason", groups.into_iter().map(group))
-        .column("Benchmark", "full", |one| {
-            Phrase::default().name(catalog.series_page(&one.series), one.benchmark.clone())
-        })
+        .column("Benchmark", "full", |one| Phrase::page_name(catalog.series_page(&one.series), one.benchmark.clone()))
         .column("Metric", "any", |one| one.metric.name.clone())
         .column("Why not", "full any", |one| {
             one.not_judged.iter().map(why_not_judged).collect::<Vec<String>>().join("; ")

@@ -1,74 +1,113 @@
-//! The digest: the verdict of the newest runs, with the evidence below it.
+//! The digest: the verdict of the newest runs, with the evidence below it, as a page and as Markdown.
 
 use std::collections::BTreeSet;
 
 use chrono::NaiveDate;
 
-use super::frame::{Part, history_page};
-use super::{cell, event_list, suite_section};
-use crate::catalog::Catalog;
+use super::cell::{self, Judgement};
+use super::event_list;
+use super::frame::history_page;
+use super::week::{week_rows, weeks};
+use crate::catalog::{Catalog, Input};
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted, fixed};
 use crate::phrase::Phrase;
 use crate::sheet::{Banner, Cell, Rows, Section, Sheet};
-use crate::text::short_commit;
+use crate::text::{short_benchmark, short_commit, shortened};
 use crate::trend::summary as trend_summary;
-use crate::{ReportError, date, link, summary, week};
-use sprag_model::analysis::{HistoryFacts, SuiteAnalysis};
+use crate::{ReportError, date, link, reasons, summary};
+use sprag_model::analysis::{Analysis, HistoryFacts, SuiteAnalysis};
 use sprag_model::calibration::Tally;
+use sprag_model::commit::CommitLine;
+use sprag_model::ledger::Ledger;
 use sprag_model::page::Page;
+use sprag_model::release::Released;
 use sprag_model::rollup::WeekRow;
+use sprag_model::trend::Trend;
+use sprag_model::unit::Scale;
+use sprag_model::verdict::{Comparison, Counts};
+
+/// The judged metrics that all suites together list: of the page, so that it loads fast on a slow line, and of the Markdown, because
+/// a build's summary may have a megabyte. And those that each suite lists in any case.
+const ROWS: usize = 24;
+const MARKDOWN_ROWS: usize = 400;
+const FEWEST_ROWS: usize = 2;
 
 /// The newest weeks that the roll-up shows, a line a suite and machine.
 const WEEK_ROWS: usize = 12;
 
-/// The damaged records and the warnings that are named, of each.
-const RECORDS: usize = 50;
+/// The failed benchmarks of a suite, the damaged records and the warnings that are named, of each.
+const NAMED: usize = 50;
 
-/// The late suites that a banner names.
 const LATE: usize = 5;
 
-/// The events that the digest lists.
 const EVENTS: usize = 8;
 
+/// The longest subject of a commit in a sentence, in characters.
+const SUBJECT: usize = 90;
+
 pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
-    let analysis = catalog.analysis;
-    if analysis.suites.is_empty() {
-        return empty(catalog);
+    let mut sheet = sheet(catalog, ROWS);
+    if catalog.analysis.suites.is_empty() {
+        return history_page(catalog, (link::DIGEST, "Digest"), "No runs yet", sheet);
     }
-    let summary = summary::summarise(analysis, catalog.trend);
-    let day = analysis.as_of.map_or(String::new(), date::day);
-    let mut sections = vec![events(catalog)];
-    sections.extend(suite_section::all(catalog));
-    sections.extend([weeks(catalog), environment(&analysis.suites), baselines(&analysis.suites)]);
-    sections.extend(records(&analysis.history));
-    let sheet = Sheet {
-        crumb: format!("Weekly digest, newest run {day}").into(),
-        headline: summary.headline,
-        lede: summary.lede,
-        facts: summary.facts,
-        note: reruns(catalog),
-        banners: banners(catalog),
-        sections,
-        ..Sheet::default()
-    };
-    history_page(catalog, (link::DIGEST.to_owned(), Part::Digest, format!("Digest, {day}")), sheet)
+    let day = catalog.analysis.as_of.map_or(String::new(), date::day);
+    sheet.crumb = format!("Weekly digest, newest run {day}").into();
+    sheet.note = reruns(catalog);
+    sheet.banners = banners(catalog);
+    sheet.sections.insert(0, events(catalog));
+    history_page(catalog, (link::DIGEST, "Digest"), &format!("Digest, {day}"), sheet)
 }
 
-/// The digest of a history without runs: what to do.
-fn empty(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+/// The digest for a terminal, a build's summary or a message; `sprag trend` has the events.
+pub fn digest_markdown(analysis: &Analysis, trend: &Trend) -> String {
+    let (line, ledger, releases) = (CommitLine::default(), Ledger::default(), Released::default());
+    let input = Input {
+        analysis,
+        trend,
+        line: &line,
+        heads: &[],
+        movers: &[],
+        newest: &[],
+        ledger: &ledger,
+        today: NaiveDate::default(),
+        releases: &releases,
+        reruns: &[],
+    };
+    let sheet = sheet(&Catalog::new(&input), MARKDOWN_ROWS);
+    let headline = Phrase::plain(format!("{}: ", analysis.project)).join(sheet.headline);
+    Sheet { headline, ..sheet }.markdown()
+}
+
+/// The digest but for its events, with so many judged metrics.
+fn sheet(catalog: &Catalog<'_>, rows: usize) -> Sheet {
+    let analysis = catalog.analysis;
+    let suites = &analysis.suites;
+    if suites.is_empty() {
+        return empty(&analysis.history);
+    }
+    let summary = summary::summarise(analysis, catalog.trend);
+    let all = |most: usize| suites.iter().map(|suite| suite.comparisons.len().min(most)).sum::<usize>();
+    let most = (FEWEST_ROWS..=rows).rev().find(|most| all(*most) <= rows).unwrap_or(FEWEST_ROWS);
+    let mut sections: Vec<Section> =
+        suites.iter().enumerate().map(|(place, suite)| suite_section(place + 1, suite, most, catalog)).collect();
+    sections.extend([week_section(catalog), environment(suites), baselines(suites)]);
+    sections.extend(records(&analysis.history));
+    Sheet { headline: summary.headline, lede: summary.lede, facts: summary.facts, sections, ..Sheet::default() }
+}
+
+fn empty(history: &HistoryFacts) -> Sheet {
     let first = Section::new("first", "Measure the first run")
         .paragraph("On the machine whose speed matters, in the repository of the kernels:")
         .commands(vec!["sprag weekly".to_owned()])
         .paragraph("It runs every suite, records the results in git and renders this site again. From the second run on, pages show changes.")
         .paragraph(Phrase::plain("Verdicts need a baseline: ").id("sprag baseline emit").text(" takes one."));
-    let sheet = Sheet {
+    Sheet {
         headline: "No runs yet".into(),
         lede: "The history holds no record that can be read, so there is nothing to judge.".into(),
-        sections: [first].into_iter().chain(records(&catalog.analysis.history)).collect(),
+        sections: [first].into_iter().chain(records(history)).collect(),
         ..Sheet::default()
-    };
-    history_page(catalog, (link::DIGEST.to_owned(), Part::Digest, "No runs yet".to_owned()), sheet)
+    }
 }
 
 fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
@@ -103,9 +142,8 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
     banners
 }
 
-/// How often the gate was wrong where a commit was measured again.
 fn reruns(catalog: &Catalog<'_>) -> Phrase {
-    let tally = catalog.reruns.iter().fold(Tally::default(), |sum, one| sum.plus(one.tally));
+    let tally = catalog.input.reruns.iter().fold(Tally::default(), |sum, one| sum.plus(one.tally));
     let sentence = match tally.judged {
         0 => Phrase::plain(
             "The gate's false-alarm rate is unknown: no commit has been measured twice in the same environment yet.",
@@ -125,13 +163,11 @@ fn reruns(catalog: &Catalog<'_>) -> Phrase {
     sentence.text(" ").link(link::METHOD, "How changes are judged").text(".")
 }
 
-/// The share of reruns that a rule called changed.
 pub(super) fn error_rate(tally: Tally) -> String {
     let percent = 100.0 * tally.changed() as f64 / tally.judged.max(1) as f64;
     format!("{}{}%", fixed(percent, if percent > 0.0 && percent < 1.0 { 2 } else { 1 }), number::NARROW)
 }
 
-/// The events that are present, the worst first.
 fn events(catalog: &Catalog<'_>) -> Section {
     let note = trend_summary::headline(catalog.trend)
         .text(" ")
@@ -142,43 +178,28 @@ fn events(catalog: &Catalog<'_>) -> Section {
     event_list::section(catalog, listed, EVENTS, ("events", "Events"), note, "No event is present.")
 }
 
-fn weeks(catalog: &Catalog<'_>) -> Section {
-    let reports: BTreeSet<NaiveDate> = week::weeks(catalog).iter().map(|week| week.monday).collect();
+fn week_section(catalog: &Catalog<'_>) -> Section {
+    let reports: BTreeSet<NaiveDate> = weeks(catalog).iter().map(|week| week.monday).collect();
     let rows = &catalog.analysis.weeks;
     let before = std::iter::once(None).chain(rows.iter().map(|row| Some(row.week)));
-    let day = |(row, before): &(&WeekRow, Option<NaiveDate>)| {
-        let page = reports.contains(&row.week).then(|| link::week(row.week)).filter(|_| *before != Some(row.week));
-        Phrase::default().to(page, date::calendar_day(row.week))
-    };
-    let worst = |(row, _): &(&WeekRow, Option<NaiveDate>)| {
-        let worst = row.worst_series.as_deref().and_then(|id| catalog.series(id));
-        match worst {
-            Some(worst) => cell::series_link(catalog, &worst.series.id, &worst.series.benchmark),
-            None => number::NONE.into(),
-        }
-    };
-    let note = Phrase::plain(
-        "Weekly medians of the judged series, compared with the week measured before: geometric mean, worst and best. Positive \
-         is worse. These figures are not verdicts. ",
+    let mut note = Phrase::plain(format!("{} These figures are not verdicts.", super::week::WEEK_NOTE));
+    if !reports.is_empty() {
+        note = note.text(" ").link(link::WEEK_LIST, "Weekly reports").text(".");
+    }
+    let table = Rows::new("Weeks, newest first", rows.iter().zip(before)).first(WEEK_ROWS).column(
+        "Week of",
+        "nb",
+        |(row, before)| {
+            let page = reports.contains(&row.week).then(|| link::week(row.week)).filter(|_| *before != Some(row.week));
+            Phrase::default().to(page, date::calendar_day(row.week))
+        },
     );
-    Rows::new("Weeks, newest first", rows.iter().zip(before))
-        .first(WEEK_ROWS)
-        .column("Week of", "nb", day)
-        .column("Suite", "", |(row, _)| row.suite.clone())
-        .column("Machine", "place", |(row, _)| row.machine_name.clone())
-        .column("Runs", "n opt2", |(row, _)| count(row.runs))
-        .column("Series", "n opt2", |(row, _)| count(row.series))
-        .column("Compared", "n opt2", |(row, _)| count(row.compared))
-        .column("Mean change", "n push", |(row, _)| cell::percent(row.change))
-        .column("Worst", "n named", |(row, _)| cell::percent(row.worst))
-        .column("Worst series", "opt", worst)
-        .column("Best", "n opt2", |(row, _)| cell::percent(row.best))
-        .section(
-            "weeks",
-            "Week by week",
-            note.link(link::WEEK_LIST, "Weekly reports").text("."),
-            "No week has a measured run yet.",
-        )
+    week_rows(catalog, table, |(row, _): &(&WeekRow, Option<NaiveDate>)| row).section(
+        "weeks",
+        "Week by week",
+        note,
+        "No week has a measured run yet.",
+    )
 }
 
 fn place(suite: &SuiteAnalysis) -> String {
@@ -193,7 +214,7 @@ fn environment(suites: &[SuiteAnalysis]) -> Section {
             None => rows.push((suite, none("no run came before"))),
             Some([]) => rows.push((suite, none("no relevant difference"))),
             Some(changes) => rows.extend(changes.iter().map(|change| {
-                let [was, is] = [&change.was, &change.is].map(|value| Phrase::default().id(value.clone()));
+                let [was, is] = [&change.was, &change.is].map(|value| Phrase::code(value.clone()));
                 (suite, [cell::fact(&change.fact).into(), was, is])
             })),
         }
@@ -209,7 +230,7 @@ fn environment(suites: &[SuiteAnalysis]) -> Section {
 
 fn baselines(suites: &[SuiteAnalysis]) -> Section {
     let path = |suite: &&SuiteAnalysis| match &suite.baseline {
-        Ok(facts) => Cell::Words(Phrase::default().id(facts.path.clone())),
+        Ok(facts) => Cell::Words(Phrase::code(facts.path.clone())),
         Err(reason) => Cell::noted(Mark::new(Tone::Plain, "○", "none"), Phrase::quoted(&reason.to_string())),
     };
     let taken = |suite: &&SuiteAnalysis| match &suite.baseline {
@@ -226,18 +247,118 @@ fn baselines(suites: &[SuiteAnalysis]) -> Section {
         .half()
 }
 
-/// The damaged records and the warnings, where there are any.
 fn records(history: &HistoryFacts) -> Option<Section> {
-    let warning =
-        |words: &String| Phrase::default().mark(Mark::new(Tone::Doubt, "?", "warning")).text(format!(" {words}"));
+    let warning = |words: &String| Phrase::from(Mark::new(Tone::Doubt, "?", "warning")).text(format!(" {words}"));
     let note = "These files of the history cannot be used and are left out (quarantined). All others are used.";
     let section = Rows::new("Records that are left out", &history.quarantined)
-        .first(RECORDS)
-        .column("File", "full", |record| Phrase::default().id(record.path.clone()))
+        .first(NAMED)
+        .column("File", "full", |record| Phrase::code(record.path.clone()))
         .column("Reason", "any", |record| record.reason.clone())
         .section("records", "Records", note, "")
-        .items(history.warnings.iter().take(RECORDS).map(warning));
+        .items(history.warnings.iter().take(NAMED).map(warning));
     (!section.blocks.is_empty()).then_some(section)
+}
+
+fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> Section {
+    let heading = format!("{} on {}", suite.suite, suite.machine_name);
+    let failures = suite.failures.iter().take(NAMED).map(|(id, reason)| failure(id, reason));
+    let section =
+        Section::new(format!("suite-{number}"), heading.clone()).paragraph(note(suite, catalog)).items(failures);
+    let section = match suite.failures.len().saturating_sub(NAMED) {
+        0 => section,
+        more => section.paragraph(format!("{} more failed; the page of the run names them.", count(more))),
+    };
+    let shared = reasons::shared(&suite.comparisons);
+    let reason = |one: &reasons::Shared<'_>| Phrase::from(one.counted()).text(": ").join(Phrase::quoted(one.reason));
+    let section = section.items(shared.iter().map(reason));
+    let shown: Vec<&Comparison> = suite.comparisons.iter().take(most).collect();
+    if shown.is_empty() {
+        return section.paragraph("No metric of it was compared with anything.");
+    }
+    let metric_of = |comparison: &&Comparison| (comparison.metric.clone(), comparison.current);
+    let groups = cell::by_metric(shown, metric_of, cell::metric_words).into_iter().map(|(heading, rows)| {
+        let judged = |(scale, comparison): (Scale, _)| (scale, comparison, Judgement::new(comparison));
+        (heading, rows.into_iter().map(judged).collect::<Vec<(Scale, &Comparison, Judgement)>>())
+    });
+    let series = |comparison: &Comparison| comparison.series.as_deref().and_then(|id| catalog.series(id));
+    // The change against the previous run belongs to the newest value, so a missing one has none.
+    let previous = |comparison: &Comparison| {
+        comparison.current.and_then(|_| series(comparison)).and_then(|series| series.latest.change_previous)
+    };
+    let name = |comparison: &Comparison| {
+        let page = series(comparison).map(|series| link::series(&series.series.id));
+        Phrase::page_name(page, short_benchmark(&comparison.benchmark))
+    };
+    let table = Rows::grouped(format!("{heading}: judged metrics, worst first"), groups)
+        .column("Benchmark", "full", |(_, comparison, _)| name(comparison))
+        .column("Newest runs", "g opt2", |(_, comparison, _)| {
+            Cell::Drawn(series(comparison).map_or(String::new(), cell::sparkline))
+        })
+        .column("Newest", "n", |(scale, comparison, _)| {
+            cell::or_none(comparison.current, |value| number::value(*scale, value))
+        })
+        .column("Against previous", "n opt", |(_, comparison, _)| cell::percent(previous(comparison)))
+        .column("Against baseline", "n push", |(.., judgement)| judgement.change.clone())
+        .column("95\u{202f}% interval", "n ci opt", |(.., judgement)| judgement.interval.clone())
+        .column("Limit", "n opt", |(.., judgement)| judgement.limit.clone())
+        .column("Detectable", "n opt2", |(.., judgement)| judgement.detectable.clone())
+        .column("Verdict", "verdict", |(_, comparison, judgement)| {
+            Cell::noted(judgement.mark.clone(), Phrase::quoted(&reasons::own(comparison, &shared)))
+        })
+        .tint(|(.., judgement)| judgement.is_bad);
+    section.rows(table).paragraph(rest(suite, most, catalog))
+}
+
+fn rest(suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> Phrase {
+    let left_out = Counts::from_comparisons(suite.comparisons.get(most..).unwrap_or_default());
+    if left_out.total() == 0 {
+        return Phrase::default();
+    }
+    let words = Phrase::plain(counted(left_out.total(), "more row is in the ", "more rows are in the "));
+    let words = match cell::matrix_page(catalog, &suite.suite) {
+        Some(page) => words.link(page, "matrix"),
+        None => words.text("record of the run"),
+    };
+    words.text(format!(": {}.", left_out.words()))
+}
+
+pub(super) fn failure(benchmark: &str, reason: &str) -> Phrase {
+    let mark = Mark::new(Tone::Worse, "✕", "failed");
+    Phrase::from(mark).text(" ").id(short_benchmark(benchmark)).text(format!(" {reason}"))
+}
+
+/// The newest run: whether it ran, when, what it measured, and whether to trust it.
+fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
+    let mut note = Phrase::from(Mark::of_status(suite.status)).text(match &suite.reason {
+        Some(reason) => format!(": {reason}. Newest run "),
+        None => " ".to_owned(),
+    });
+    note = note.to(catalog.run_page(&suite.run), date::moment(suite.time));
+    if let Some(commit) = &suite.commit {
+        note = note.text(" at ").join(cell::commit_link(catalog, &commit.sha));
+        if !commit.subject.is_empty() {
+            note = note.text(format!(" “{}”", shortened(&commit.subject, SUBJECT)));
+        }
+        if commit.dirty {
+            note = note.text(" with ").mark(Mark::new(Tone::Doubt, "◆", "uncommitted changes"));
+        }
+    }
+    note = note.text(".");
+    if !suite.quality.clean {
+        let reasons = match suite.quality.reasons.as_slice() {
+            [] => "no reason was recorded".to_owned(),
+            reasons => reasons.join("; "),
+        };
+        note = note.text(" ").mark(Mark::of_quality(&suite.quality)).text(format!(": {reasons}."));
+    }
+    match suite.rollup.as_ref().and_then(|rollup| Some((rollup.series, rollup.change_baseline?))) {
+        Some((series, change)) => note.text(format!(
+            " Geometric mean of {} against the baseline: {} (positive is worse).",
+            counted(series, "judged series", "judged series"),
+            number::percent(change)
+        )),
+        None => note,
+    }
 }
 
 #[cfg(test)]
@@ -245,6 +366,7 @@ mod tests {
     use super::*;
     use crate::sample_data;
     use sprag_model::calibration::Reruns;
+    use sprag_model::verdict::Verdict;
 
     #[test]
     fn the_digest_states_the_false_alarm_rate_of_the_gate_or_that_it_is_unknown() {
@@ -273,5 +395,27 @@ mod tests {
             &[[1_000, 2, 1, 7], [204, 0, 0, 0]],
             "False alarms of the gate: 3 of 1 204 reruns (0.25 %) of an unchanged commit; 7 inconclusive.",
         );
+    }
+
+    #[test]
+    fn rows_that_are_left_out_are_counted_by_verdict() {
+        let mut sample = sample_data::rich();
+        let comparisons = &mut sample.analysis.suites[0].comparisons;
+        comparisons.truncate(3);
+        comparisons[1].verdict = Verdict::NoBaseline;
+        comparisons[2].verdict = Verdict::NoBaseline;
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let rest = |most: usize| rest(&sample.analysis.suites[0], most, &catalog).words();
+        assert_eq!(rest(1), "2 more rows are in the matrix: 2 without a baseline.");
+        assert_eq!(rest(2), "1 more row is in the matrix: 1 without a baseline.");
+        assert_eq!(rest(3), "");
+    }
+
+    #[test]
+    fn the_digest_reads_well_as_markdown() {
+        let sample = sample_data::rich();
+        insta::assert_snapshot!(digest_markdown(&sample.analysis, &sample.trend));
+        insta::assert_snapshot!("empty", digest_markdown(&sample_data::empty(), &Trend::default()));
     }
 }

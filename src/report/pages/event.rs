@@ -3,16 +3,16 @@
 use super::cell;
 use super::event_list::{figure, in_order, interval, linked, member_tone, tone};
 use super::event_multiples;
-use super::frame::{Part, subject_page};
+use super::frame::subject_page;
 use crate::catalog::Catalog;
 use crate::chart::bar;
 use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted, rough_count};
+use crate::number::{self, count, counted};
 use crate::phrase::{Fact, Phrase};
 use crate::sheet::{Cell, Rows, Section, Sheet};
 use crate::text::short_benchmark;
 use crate::trend::{event as trend_event, words};
-use crate::{ReportError, answer, date, link};
+use crate::{ReportError, date, link, reasons};
 use sprag_model::environment::FactChange;
 use sprag_model::event::{Event, EventKind, Member, NamedCommit, Suspect};
 use sprag_model::ledger::scope::Scope;
@@ -45,7 +45,7 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
         sections,
         ..Sheet::default()
     };
-    subject_page(catalog, (link::event(&of.id), Part::Events, format!("Event {}", of.id)), None, sheet)
+    subject_page(catalog, (&link::event(&of.id), "Events"), &format!("Event {}", of.id), None, sheet)
 }
 
 /// Where, since when, and the commit that is the cause most likely.
@@ -59,11 +59,10 @@ fn lede(of: &Event) -> Phrase {
 fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
     let mut note = format!("Since {}", date::day(of.since));
     if let Some(lead) = trend_event::lead(of).filter(|lead| lead.points_since > 0) {
-        let points = if lead.points_since == 1 { "point" } else { "points" };
-        note += &format!("; {} {points} measured since in the series that moved most", rough_count(lead.points_since));
+        let points = counted(lead.points_since, "point", "points");
+        note += &format!("; {points} measured since in the series that moved most");
     }
-    let answer = linked(trend_event::state(of), catalog).begun();
-    Fact { question: "State", answer, note: (note + ".").into() }
+    Fact::new("State", linked(trend_event::state(of), catalog).begun(), note + ".")
 }
 
 fn commits(of: &Event) -> Fact {
@@ -71,24 +70,20 @@ fn commits(of: &Event) -> Fact {
     let answer = match of.kind {
         EventKind::Environment => "None".to_owned(),
         _ if unmeasured == 0 => trend_event::commits(of),
-        _ => format!("{}, {} not measured", trend_event::commits(of), rough_count(unmeasured)),
+        _ => format!("{}, {} not measured", trend_event::commits(of), count(unmeasured)),
     };
-    Fact { question: "Suspects", answer: answer.into(), note: trend_event::range(of).begun().text(".") }
+    Fact::new("Suspects", answer, trend_event::range(of).begun().text("."))
 }
 
 fn real(of: &Event) -> Fact {
-    let answer = match of.sure {
+    let answer: Phrase = match of.sure {
         true => "Significant".into(),
         false => Mark::new(Tone::Doubt, "?", "May be chance").into(),
     };
     let chance = Phrase::plain(words::chance(of.false_discovery)).begun();
     let moved = of.members.len();
     let measured = counted(of.measured_series.max(moved), "series", "series");
-    Fact {
-        question: "Is it real?",
-        answer,
-        note: chance.text(format!(". {} of {measured} measured there moved.", count(moved))),
-    }
+    Fact::new("Is it real?", answer, chance.text(format!(". {} of {measured} measured there moved.", count(moved))))
 }
 
 fn machine(of: &Event) -> Fact {
@@ -97,7 +92,7 @@ fn machine(of: &Event) -> Fact {
         let facts = counted(of.facts.len(), "fact of the environment", "facts of the environment");
         note.push(format!("{facts} changed there."));
     }
-    let answer = match (of.kind, note.is_empty()) {
+    let answer: Phrase = match (of.kind, note.is_empty()) {
         (EventKind::Environment, _) => Mark::new(Tone::Environment, "◇", "Yes").into(),
         (_, false) => Mark::new(Tone::Doubt, "?", "It may be").into(),
         (_, true) => "No sign of it".into(),
@@ -105,10 +100,9 @@ fn machine(of: &Event) -> Fact {
     if note.is_empty() {
         note.push("No fact of the environment changed there, and nothing else points to the machine.".to_owned());
     }
-    Fact { question: "Is it the machine?", answer, note: note.join(" ").into() }
+    Fact::new("Is it the machine?", answer, note.join(" "))
 }
 
-/// A commit in or around the range of an event.
 struct SuspectRow<'e> {
     role: Mark,
     commit: &'e NamedCommit,
@@ -147,7 +141,7 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
     let mut rows = Rows::new("Commits in and around the range, oldest first", good.chain(between).chain(bad))
         .column("Role", "", |row| row.role.clone())
         .column("Commit", "nb", |row| {
-            Phrase::default().name(catalog.commit_place(&row.commit.sha), words::name(row.commit.short()))
+            Phrase::page_name(catalog.commit_place(&row.commit.sha), words::name(row.commit.short()))
         })
         .column("Subject", "full any", |row| crate::text::shortened(&row.commit.subject, SUBJECT))
         .column("Date", "nb opt", day)
@@ -225,7 +219,6 @@ fn ends<'e>(catalog: &Catalog<'_>, of: &'e Event) -> (Vec<SuspectRow<'e>>, Phras
     (rows, rest)
 }
 
-/// What to measure to narrow it down.
 fn next(of: &Event) -> Option<Section> {
     let next = of.next.as_ref()?;
     let step = Phrase::plain("To narrow it down, ").join(trend_event::step(of, next)).text(".");
@@ -273,7 +266,7 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     )
     .column("Series", "full", |(_, member): &(Scale, &Member)| {
         let name = words::name(short_benchmark(&member.benchmark));
-        Phrase::default().name(catalog.series_page(&member.series), name)
+        Phrase::page_name(catalog.series_page(&member.series), name)
     })
     .column("Machine", "place", |(_, member)| words::name(&member.machine.name))
     .column("Before", "n from", |(scale, member)| number::value(*scale, member.before.value))
@@ -281,7 +274,7 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     .column("Change", "n push", |(_, member)| cell::tinted(member_tone(of, member), figure(member.relative.as_ref())))
     .column("95\u{202f}% interval", "n opt2", |(_, member)| interval(member.relative.as_ref()))
     .column("Detectable", "n opt", |(_, member)| detectable(member))
-    .column("Points since", "n opt", |(_, member)| rough_count(member.points_since))
+    .column("Points since", "n opt", |(_, member)| count(member.points_since))
     .column("State", "", |(_, member)| match (member.standing, member.held) {
         (false, _) => Mark::new(Tone::Plain, "=", "gone"),
         (true, true) => Mark::new(Tone::Doubt, "?", "from an earlier analysis"),
@@ -296,20 +289,18 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     ))
 }
 
-/// What changed in the environment, where anything did.
 fn environment(facts: &[FactChange]) -> Option<Section> {
     Rows::new("Facts of the environment before and after", facts)
         .first(FACTS)
         .column("Fact", "", |one| cell::fact(&one.fact))
-        .column("Was", "from any", |one| Phrase::default().id(words::name(&one.was)))
-        .column("Is", "any", |one| Phrase::default().id(words::name(&one.is)))
+        .column("Was", "from any", |one| Phrase::code(words::name(&one.was)))
+        .column("Is", "any", |one| Phrase::code(words::name(&one.is)))
         .section("environment", "What changed in the environment", "", "")
         .unless_empty()
 }
 
-/// What the ledger says to it.
 fn ledger(of: &Event) -> Option<Section> {
-    let words = answer::in_words(of.answer.as_ref()?).text(". ").link(link::LEDGER, "All of the ledger").text(".");
+    let words = reasons::acceptance(of.answer.as_ref()?).text(". ").link(link::LEDGER, "All of the ledger").text(".");
     Some(Section::new("accepted", "In the ledger").paragraph(words))
 }
 

@@ -1,12 +1,12 @@
 //! All events by what became of them, and newest values outside the usual range; and the rows of events for the digest.
 
 use super::cell;
-use super::frame::{Part, history_page};
+use super::frame::history_page;
 use crate::catalog::Catalog;
 use crate::date;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
-use crate::phrase::{Part as PhrasePart, Phrase};
+use crate::phrase::{Part, Phrase};
 use crate::sheet::{Banner, Cell, Rows, Section, Sheet};
 use crate::text::short_benchmark;
 use crate::trend::{event, summary, tables, words};
@@ -16,7 +16,6 @@ use sprag_model::event::{Direction, Event, EventKind, EventState, Member};
 use sprag_model::page::Page;
 use sprag_model::trend::{ApartSeries, NewestApart};
 
-/// The events that a group lists.
 const EVENTS: usize = 100;
 
 /// The commits with unconfirmed values that are listed, and the series of each.
@@ -34,10 +33,9 @@ pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         sections: groups(catalog).into_iter().chain(unconfirmed(catalog)).collect(),
         ..Sheet::default()
     };
-    history_page(catalog, (link::EVENT_LIST.to_owned(), Part::Events, "Events".to_owned()), sheet)
+    history_page(catalog, (link::EVENT_LIST, "Events"), "Events", sheet)
 }
 
-/// What an event is, and how often one is a false alarm.
 fn lede(catalog: &Catalog<'_>) -> Phrase {
     let budget = &catalog.trend.budget;
     let mut lede = "An event is one cause with all the series that it changed.".to_owned();
@@ -52,7 +50,6 @@ fn lede(catalog: &Catalog<'_>) -> Phrase {
     Phrase::plain(lede).then(feeds())
 }
 
-/// Where new events are announced.
 pub(super) fn feeds() -> Phrase {
     Phrase::plain("Feeds: ").link(link::ATOM_FEED, "Atom").text(", ").link(link::JSON_FEED, "JSON").text(".")
 }
@@ -98,7 +95,6 @@ fn groups(catalog: &Catalog<'_>) -> [Section; 5] {
     ]
 }
 
-/// The first of some events as a table.
 pub(super) fn section<'a>(
     catalog: &Catalog<'_>,
     events: impl Iterator<Item = &'a Event>,
@@ -112,10 +108,7 @@ pub(super) fn section<'a>(
         .first(most)
         .column("Event", "full", |of| name(catalog, of))
         .column("Newest points", "g opt2", |of| Cell::Drawn(spark(catalog, of)))
-        .column("Machines", "place", |of| {
-            let names: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
-            words::joined(&names)
-        })
+        .column("Machines", "place", |of| machines(of))
         .column("Since", "nb opt", |of| date::day(of.since))
         .column("Good .. bad", "opt", |of| range(of))
         .column("False alarms", "opt", |of| words::false_alarms(of.false_discovery))
@@ -124,6 +117,11 @@ pub(super) fn section<'a>(
         .column("95\u{202f}% interval", "n opt2", |of| interval(relative(of).as_ref()))
         .tint(|of| of.is_open_regression())
         .section(id, heading, note, nothing)
+}
+
+pub(super) fn machines(of: &Event) -> String {
+    let names: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
+    words::joined(&names)
 }
 
 /// The id, the series that moved most, and how many more there are.
@@ -142,7 +140,7 @@ fn name(catalog: &Catalog<'_>, of: &Event) -> Cell {
 
 fn range(of: &Event) -> Phrase {
     let range = match (&of.last_good, event::goes_on(of)) {
-        (Some(good), _) => Phrase::default().id(words::name(good.short())).text(" .."),
+        (Some(good), _) => Phrase::code(words::name(good.short())).text(" .."),
         (None, true) => Phrase::default(),
         (None, false) => Phrase::plain("up to"),
     };
@@ -188,7 +186,6 @@ pub(super) fn member_tone(of: &Event, member: &Member) -> Tone {
     }
 }
 
-/// A change of level in figures.
 pub(super) fn figure(relative: Option<&Level>) -> String {
     cell::or_none(relative, |relative| number::percent(relative.value))
 }
@@ -201,10 +198,10 @@ pub(super) fn interval(relative: Option<&Level>) -> String {
 
 /// A sentence in which the ids of other events lead to their pages.
 pub(super) fn linked(sentence: Phrase, catalog: &Catalog<'_>) -> Phrase {
-    let linked = |part: PhrasePart| match part {
-        PhrasePart::Id(id) => match catalog.event_page(&id) {
-            Some(to) => PhrasePart::Link { to, words: id, is_name: true },
-            None => PhrasePart::Id(id),
+    let linked = |part: Part| match part {
+        Part::Id(id) => match catalog.event_page(&id) {
+            Some(to) => Part::Link { to, words: id, is_name: true },
+            None => Part::Id(id),
         },
         other => other,
     };
@@ -241,7 +238,7 @@ fn outside(catalog: &Catalog<'_>, of: &NewestApart, number: usize) -> Rows<Apart
     Rows::new(format!("Unconfirmed values, {number}: worst first"), of.series.iter().cloned())
         .first(SERIES)
         .column("Series", "full", |one| {
-            Phrase::default().name(catalog.series_page(&one.series), words::name(&one.benchmark))
+            Phrase::page_name(catalog.series_page(&one.series), words::name(&one.benchmark))
         })
         .column("Metric", "", |one| words::name(&one.metric.name))
         .column("Level → newest", "n", |one| words::values(one.metric.unit, one.level.value, one.value))

@@ -5,15 +5,15 @@ use askama::Template;
 use super::event_list::{figure, in_order, member_tone};
 use crate::catalog::Catalog;
 use crate::chart::mini::{self, Mini};
+use crate::fit::Fit;
 use crate::number::counted;
 use crate::phrase::Phrase;
 use crate::text::short_benchmark;
 use crate::trend::words;
 use sprag_base::stats::describe;
 use sprag_model::event::{Event, EventKind, Member};
-use sprag_model::trend::{PooledPoint, SeriesTrend};
+use sprag_model::trend::PooledPoint;
 
-/// The members that are drawn.
 const MEMBERS: usize = 12;
 
 /// A picture has about this many dots: of more points several share one.
@@ -28,7 +28,6 @@ struct Multiples {
     multiples: Vec<Multiple>,
 }
 
-/// A member with its picture.
 struct Multiple {
     series: Phrase,
     machine: String,
@@ -37,17 +36,17 @@ struct Multiple {
 
 /// What the pictures of the first members show, and these.
 pub(super) fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
-    let drawn: Vec<(&Member, &SeriesTrend)> = in_order(of)
+    let drawn: Vec<(&Member, Fit<'_>)> = in_order(of)
         .into_iter()
         .filter(|member| member.relative.is_some())
-        .filter_map(|member| Some((member, catalog.series_trend(&member.series)?)))
-        .filter(|(_, series)| !series.pooled.is_empty())
+        .filter_map(|member| Some((member, catalog.fit(&member.series)?)))
+        .filter(|(_, fit)| !fit.series.pooled.is_empty())
         .take(MEMBERS)
         .collect();
     let Some((_, first)) = drawn.first() else { return (String::new(), String::new()) };
-    let all: Vec<f64> = first.pooled.iter().map(|point| place(catalog, point)).collect();
+    let all: Vec<f64> = first.series.pooled.iter().map(|point| place(catalog, point)).collect();
     let places = window(&all, bounds(catalog, of));
-    let mut minis: Vec<Mini> = drawn.iter().map(|(member, series)| mini(catalog, of, member, series, places)).collect();
+    let mut minis: Vec<Mini> = drawn.iter().map(|(member, fit)| mini(catalog, of, member, fit, places)).collect();
     let several = minis.iter_mut().map(pool).max().unwrap_or(1);
     let scale = mini::scale(&minis, places);
     let multiples = drawn.iter().zip(&minis).map(|((member, _), mini)| Multiple {
@@ -113,14 +112,19 @@ fn pool(mini: &mut Mini) -> usize {
     several
 }
 
-fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, series: &SeriesTrend, places: (f64, f64)) -> Mini {
+fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, fit: &Fit<'_>, places: (f64, f64)) -> Mini {
     let before = member.before.value;
     let points: Vec<(f64, f64)> =
-        series.pooled.iter().map(|point| (place(catalog, point), point.value / before)).collect();
+        fit.series.pooled.iter().map(|point| (place(catalog, point), point.value / before)).collect();
+    let at = |index: usize| points[index.min(points.len() - 1)].0;
+    let levels = fit
+        .pieces()
+        .into_iter()
+        .map(|piece| [(at(piece.points.start), piece.from / before), (at(piece.points.end), piece.to / before)]);
     let name = format!("{} on {}", member.benchmark, member.machine.name);
     let moves = if of.kind == EventKind::Drift { "drifts by" } else { "changes by" };
     Mini {
-        levels: levels(&points, series, before),
+        levels: levels.collect(),
         suspects: bounds(catalog, of),
         at: catalog.position(&member.at.sha).map_or(-1.0, |place| place as f64),
         tone: member_tone(of, member),
@@ -129,44 +133,24 @@ fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, series: &SeriesTrend
     }
 }
 
-/// The levels of a series as shares of one of them, each from its first point to that of the next; a drift is a slope.
-fn levels(points: &[(f64, f64)], series: &SeriesTrend, before: f64) -> Vec<[(f64, f64); 2]> {
-    let changes = &series.changes;
-    let at = |index: usize| points[index.min(points.len() - 1)].0;
-    let begins = std::iter::once(0).chain(changes.points.iter().map(|change| change.index));
-    let ends = changes.points.iter().map(|change| change.index).chain([points.len()]);
-    let mut levels = Vec::new();
-    for ((begin, end), level) in begins.zip(ends).zip(&changes.levels) {
-        let mut from = (begin, level.value / before);
-        for drift in changes.drifts.iter().filter(|drift| drift.begin < end && begin < drift.end) {
-            let (first, last) = (drift.begin.max(begin), drift.end.min(end));
-            levels.push([(at(from.0), drift.before / before), (at(first), drift.before / before)]);
-            levels.push([(at(first), drift.before / before), (at(last), drift.after / before)]);
-            from = (last, drift.after / before);
-        }
-        levels.push([(at(from.0), from.1), (at(end), from.1)]);
-    }
-    levels
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mark::Tone;
 
-    fn check(points: u32, range: (f64, f64), expected: (f64, f64)) {
-        let places: Vec<f64> = (0..points).map(f64::from).collect();
-        assert_eq!(window(&places, range), expected, "{points} points, {range:?}");
-    }
-
     #[test]
     fn the_whole_range_of_an_event_is_shown_with_a_bit_on_both_sides() {
-        check(30, (9.0, 10.0), (0.0, 29.0));
-        check(1000, (499.0, 500.0), (475.0, 524.0));
-        check(1000, (989.0, 990.0), (950.0, 999.0));
-        check(2000, (499.0, 1500.0), (375.0, 1624.0));
-        check(2000, (0.0, 1999.0), (0.0, 1999.0));
-        check(1, (5.0, 9.0), (0.0, 1.0));
+        for (points, range, expected) in [
+            (30, (9.0, 10.0), (0.0, 29.0)),
+            (1000, (499.0, 500.0), (475.0, 524.0)),
+            (1000, (989.0, 990.0), (950.0, 999.0)),
+            (2000, (499.0, 1500.0), (375.0, 1624.0)),
+            (2000, (0.0, 1999.0), (0.0, 1999.0)),
+            (1, (5.0, 9.0), (0.0, 1.0)),
+        ] {
+            let places: Vec<f64> = (0..points).map(f64::from).collect();
+            assert_eq!(window(&places, range), expected, "{points} points, {range:?}");
+        }
     }
 
     #[test]

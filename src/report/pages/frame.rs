@@ -11,63 +11,30 @@ use askama::filters::{Escaper, Html};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 
-/// A part of the site, as the navigation names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    Digest,
-    /// The list of events and their pages.
-    Events,
-    /// The list of series and their pages.
-    Series,
-    /// Two commits against each other.
-    Compare,
-    Matrix,
-    Gpu,
-    /// What is judged, and what not.
-    Coverage,
-    Machines,
-    /// The list of runs and their pages, and those of commits.
-    Runs,
-    /// The list of releases and their pages.
-    Releases,
-    /// The rules and the ledger; the footer leads there.
-    About,
-}
-
-/// What surrounds a page.
+/// What surrounds a page. Texts are empty where there is nothing to say.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Frame {
     pub(super) title: String,
-    /// A sentence for search and previews; empty where the title says as much.
     pub(super) description: String,
     /// The way from this page to the root of the site: nothing or `../`.
     pub(super) root: &'static str,
-    /// What the project calls itself.
     pub(super) project: String,
     pub(super) parts: Vec<NavigationItem>,
-    /// Whether the page leads to the feeds of events.
     pub(super) feeds: bool,
-    /// The day of the newest run, of the history or of the page's subject; empty where neither matters.
+    /// The day of the newest run, of the history or of the page's subject.
     pub(super) as_of: String,
     pub(super) commit: String,
-    /// When the newest run took place, for the script; empty where there is none.
+    /// When the newest run took place, for the script.
     pub(super) newest: String,
-    /// How often a run is due, in days.
     pub(super) every_days: u32,
-    /// Where the data came from.
     pub(super) source: String,
-    /// The page with the rules; empty where there is nothing to judge.
     pub(super) method: &'static str,
-    /// The page of the ledger; empty where there is none.
     pub(super) ledger: &'static str,
-    /// The version that made the page.
     pub(super) version: &'static str,
 }
 
-/// A link of the navigation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NavigationItem {
-    /// The path in the site.
     pub(super) to: String,
     pub(super) name: &'static str,
     /// `page` on the page itself, `true` within its part, else empty.
@@ -75,8 +42,8 @@ pub(super) struct NavigationItem {
 }
 
 impl Frame {
-    /// The frame of the page at `path`, in that part of the site.
-    pub(super) fn new(catalog: &Catalog<'_>, path: &str, part: Part, title: String, description: String) -> Frame {
+    /// The frame of the page at `path`, in the part of the site that the navigation names so.
+    pub(super) fn new(catalog: &Catalog<'_>, path: &str, part: &str, title: &str, description: String) -> Frame {
         let analysis = catalog.analysis;
         let newest = catalog.runs.first().and_then(|run| run.commit.as_ref());
         Frame {
@@ -110,37 +77,31 @@ impl Frame {
     }
 }
 
-fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
-    let mut parts = vec![(Part::Digest, "Digest", link::DIGEST.to_owned())];
-    if !catalog.analysis.suites.is_empty() {
-        parts.push((Part::Events, "Events", link::EVENT_LIST.to_owned()));
-    }
-    if !catalog.analysis.series.is_empty() {
-        parts.push((Part::Series, "Series", link::SERIES_LIST.to_owned()));
-    }
-    if catalog.is_compared() {
-        parts.push((Part::Compare, "Compare", link::COMPARE.to_owned()));
-    }
-    if let Some(suite) = catalog.matrix_suites.first() {
-        parts.push((Part::Matrix, "Matrix", link::matrix(suite)));
-    }
-    if !catalog.gpu_runs().is_empty() {
-        parts.push((Part::Gpu, "GPU", link::GPU.to_owned()));
-    }
-    if !catalog.releases.newest.is_empty() {
-        parts.push((Part::Releases, "Releases", link::RELEASE_LIST.to_owned()));
-    }
-    if !catalog.runs.is_empty() {
-        parts.push((Part::Coverage, "Coverage", link::COVERAGE.to_owned()));
-        parts.push((Part::Machines, "Machines", link::MACHINE_LIST.to_owned()));
-        parts.push((Part::Runs, "Runs", link::RUN_LIST.to_owned()));
-    }
-    let current = |to: &str, of: Part| match (of == part, to == path) {
-        (true, true) => "page",
-        (true, false) => "true",
-        _ => "",
+fn parts(catalog: &Catalog<'_>, path: &str, part: &str) -> Vec<NavigationItem> {
+    let analysis = catalog.analysis;
+    let has_runs = !catalog.runs.is_empty();
+    let matrix = catalog.matrix_suites.first().map_or(String::new(), |suite| link::matrix(suite));
+    let all = [
+        (true, "Digest", link::DIGEST),
+        (!analysis.suites.is_empty(), "Events", link::EVENT_LIST),
+        (!analysis.series.is_empty(), "Series", link::SERIES_LIST),
+        (catalog.is_compared(), "Compare", link::COMPARE),
+        (!matrix.is_empty(), "Matrix", &matrix),
+        (!catalog.gpu_runs().is_empty(), "GPU", link::GPU),
+        (!catalog.input.releases.newest.is_empty(), "Releases", link::RELEASE_LIST),
+        (has_runs, "Coverage", link::COVERAGE),
+        (has_runs, "Machines", link::MACHINE_LIST),
+        (has_runs, "Runs", link::RUN_LIST),
+    ];
+    let item = |(_, name, to): (bool, &'static str, &str)| {
+        let current = match (name == part, to == path) {
+            (true, true) => "page",
+            (true, false) => "true",
+            _ => "",
+        };
+        NavigationItem { to: to.to_owned(), name, current }
     };
-    parts.into_iter().map(|(of, name, to)| NavigationItem { current: current(&to, of), to, name }).collect()
+    all.into_iter().filter(|(is_there, ..)| *is_there).map(item).collect()
 }
 
 fn branch(catalog: &Catalog<'_>) -> String {
@@ -163,7 +124,7 @@ fn source(catalog: &Catalog<'_>) -> String {
     words
 }
 
-/// The escaper of all templates: makes visible what acts unseen, then escapes HTML.
+/// The escaper of all templates: makes visible what acts unseen, then escapes HTML or XML.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageText;
 
@@ -173,10 +134,9 @@ impl Escaper for PageText {
     }
 }
 
-/// The page of a template at a path of the site.
 pub(super) fn page(path: String, template: &impl Template) -> Result<Page, ReportError> {
     match template.render() {
-        Ok(html) => Ok(Page { path, bytes: html.into_bytes() }),
+        Ok(text) => Ok(Page { path, bytes: text.into_bytes() }),
         Err(error) => Err(ReportError::Template { path, reason: error.to_string() }),
     }
 }
@@ -188,28 +148,27 @@ struct SheetPage {
     sheet: Sheet,
 }
 
-/// The path of a page, its part of the site, and its title.
-pub(super) type Place = (String, Part, String);
-
 /// The page of a report on the whole history.
 pub(super) fn history_page(
     catalog: &Catalog<'_>,
-    (path, part, title): Place,
+    (path, part): (&str, &str),
+    title: &str,
     sheet: Sheet,
 ) -> Result<Page, ReportError> {
-    let frame = Frame::new(catalog, &path, part, title, sheet.headline.words());
-    page(path, &SheetPage { frame, sheet })
+    let frame = Frame::new(catalog, path, part, title, sheet.headline.words());
+    page(path.to_owned(), &SheetPage { frame, sheet })
 }
 
 /// The page of a report on one subject, which `newest` measured last.
 pub(super) fn subject_page(
     catalog: &Catalog<'_>,
-    (path, part, title): Place,
+    (path, part): (&str, &str),
+    title: &str,
     newest: Option<&RunHead>,
     sheet: Sheet,
 ) -> Result<Page, ReportError> {
-    let frame = Frame::new(catalog, &path, part, title, sheet.headline.words()).for_subject(catalog, newest);
-    page(path, &SheetPage { frame, sheet })
+    let frame = Frame::new(catalog, path, part, title, sheet.headline.words()).for_subject(catalog, newest);
+    page(path.to_owned(), &SheetPage { frame, sheet })
 }
 
 #[derive(Template)]
@@ -219,7 +178,6 @@ struct MissingPage<'a> {
     root: String,
 }
 
-/// The page that a server shows for missing ones.
 pub(crate) fn missing(project: &str, settings: &Settings) -> Result<Page, ReportError> {
     let root = link::root(settings)?.unwrap_or_default();
     page(link::MISSING.to_owned(), &MissingPage { project, root })

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::cell;
-use super::frame::{Part, history_page};
+use super::frame::history_page;
 use crate::catalog::{Catalog, GPU_DRIVER, limit_share};
 use crate::chart::bar;
 use crate::number::{self, count, counted};
@@ -19,16 +19,13 @@ use sprag_model::sample::Measurement;
 use sprag_model::series::Series;
 use sprag_model::unit::Unit;
 
-/// The most rows of a table.
 const ROWS: usize = 400;
 
-/// The devices that the page shows.
 const DEVICES: usize = 8;
 
 /// The longest name of a configuration and value of a fact, in characters.
 const NAME: usize = 80;
 
-/// The page, where there is something to show.
 pub(crate) fn gpu(catalog: &Catalog<'_>) -> Result<Option<Page>, ReportError> {
     let runs = catalog.gpu_runs();
     if runs.is_empty() {
@@ -49,7 +46,7 @@ pub(crate) fn gpu(catalog: &Catalog<'_>) -> Result<Option<Page>, ReportError> {
         sections: devices.flat_map(|(place, run)| [limits(catalog, run, place + 1), choices(run, place + 1)]).collect(),
         ..Sheet::default()
     };
-    history_page(catalog, (link::GPU.to_owned(), Part::Gpu, "GPU".to_owned()), sheet).map(Some)
+    history_page(catalog, (link::GPU, "GPU"), "GPU", sheet).map(Some)
 }
 
 fn headline(shares: &[f64]) -> Phrase {
@@ -76,31 +73,31 @@ fn facts(runs: &[&RecordedRun], shares: &[f64]) -> Vec<Fact> {
     let tuned = runs.iter().map(|run| run.run.autotune.len()).sum();
     let near = shares.iter().filter(|share| **share >= 0.8).count();
     vec![
-        Fact {
-            question: "On which devices?",
-            answer: Phrase::plain(counted(machines.len(), "model", "models")),
-            note: Phrase::plain(shortened(&machines.join(", "), 4 * NAME)),
-        },
-        Fact {
-            question: "How near to the limit?",
-            answer: Phrase::plain(format!("{} of {} at 80\u{202f}% or more", count(near), count(shares.len()))),
-            note: Phrase::plain("A kernel near its limit has little left to gain."),
-        },
-        Fact {
-            question: "Without a known limit",
-            answer: Phrase::plain(format!("{} of {}", count(measured - shares.len()), count(measured))),
-            note: Phrase::plain("Their time is not bound by bytes, or they failed."),
-        },
-        Fact {
-            question: "What did the tuner choose?",
-            answer: Phrase::plain(counted(tuned, "configuration", "configurations")),
-            note: Phrase::plain(format!(
+        Fact::new(
+            "On which devices?",
+            counted(machines.len(), "model", "models"),
+            shortened(&machines.join(", "), 4 * NAME),
+        ),
+        Fact::new(
+            "How near to the limit?",
+            format!("{} of {} at 80\u{202f}% or more", count(near), count(shares.len())),
+            "A kernel near its limit has little left to gain.",
+        ),
+        Fact::new(
+            "Without a known limit",
+            format!("{} of {}", count(measured - shares.len()), count(measured)),
+            "Their time is not bound by bytes, or they failed.",
+        ),
+        Fact::new(
+            "What did the tuner choose?",
+            counted(tuned, "configuration", "configurations"),
+            format!(
                 "{} beat the one in use, {} stayed, {} are the untuned defaults.",
                 count(sources("tuned")),
                 count(sources("incumbent")),
                 count(sources("default"))
-            )),
-        },
+            ),
+        ),
     ]
 }
 
@@ -131,7 +128,7 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
             catalog.series_page(&Series::id_of(benchmark, of.benchmark.version, metric, &run.machine.id))
         };
         let page = [LIMIT_SHARE, RATIO, TIME].iter().find_map(page);
-        Phrase::default().name(page, shortened(short_benchmark(benchmark), 2 * NAME))
+        Phrase::page_name(page, shortened(short_benchmark(benchmark), 2 * NAME))
     };
     let rate = |of: &Measurement| {
         let one = of.estimates.iter().find(|one| one.metric.unit == Unit::PerSecond)?;
@@ -141,7 +138,7 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
     let configuration = |of: &Measurement, benchmark: &str| {
         let chosen = run.autotune.iter().find(|entry| text_of(entry, "benchmark") == Some(benchmark));
         let configuration = of.attributes.get("configuration").map(String::as_str);
-        configuration.or_else(|| text_of(chosen?, "selected")).map(|name| Phrase::default().id(shortened(name, NAME)))
+        configuration.or_else(|| text_of(chosen?, "selected")).map(|name| Phrase::code(shortened(name, NAME)))
     };
     let heading = format!("{} on {}: against the limits", run.suite, run.machine.name);
     Rows::new(format!("Benchmarks by the share of their limit, device {number}"), present)
@@ -183,8 +180,8 @@ fn choices(recorded: &RecordedRun, number: usize) -> Section {
                 noise. Without a figure nothing was tried in this run.";
     Rows::new(format!("Configurations by benchmark, device {number}"), entries)
         .first(ROWS)
-        .column("Benchmark", "full", |entry| Phrase::default().id(short_benchmark(&text(entry, "benchmark"))))
-        .column("Chosen", "any", |entry| Phrase::default().id(text(entry, "selected")))
+        .column("Benchmark", "full", |entry| Phrase::code(short_benchmark(&text(entry, "benchmark"))))
+        .column("Chosen", "any", |entry| Phrase::code(text(entry, "selected")))
         .column("Why", "", |entry| match text_of(entry, "source") {
             Some("tuned") => "beat the one in use".to_owned(),
             Some("incumbent") => "in use, and not beaten".to_owned(),

@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 
 use super::cell;
-use super::frame::{Part, subject_page};
+use super::frame::subject_page;
 use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
@@ -28,18 +28,19 @@ const LEDE: &str = "An accepted regression keeps its figures and its verdict. It
                     records, wrong results and missing benchmarks cannot be accepted.";
 
 pub(crate) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
-    let day = catalog.today;
+    let day = catalog.input.today;
     let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());
     let waiver_state = |one: &Waiver| match one.terms.state(day) {
         // What is over is no longer anybody's mistake.
         State::Expired => State::Expired,
-        _ if catalog.releases.unused_waivers.contains_key(&one.terms.entry) => State::Unknown,
+        _ if catalog.input.releases.unused_waivers.contains_key(&one.terms.entry) => State::Unknown,
         state => state,
     };
     let mut accepted: Vec<(State, &Acceptance)> =
-        catalog.ledger.acceptances.iter().map(|one| (state(one), one)).collect();
+        catalog.input.ledger.acceptances.iter().map(|one| (state(one), one)).collect();
     accepted.sort_by_key(|(state, one)| (*state, one.terms.expires, &one.event));
-    let mut waived: Vec<(State, &Waiver)> = catalog.ledger.waivers.iter().map(|one| (waiver_state(one), one)).collect();
+    let mut waived: Vec<(State, &Waiver)> =
+        catalog.input.ledger.waivers.iter().map(|one| (waiver_state(one), one)).collect();
     waived.sort_by_key(|(state, one)| (*state, one.terms.expires, &one.release, &one.item, &one.target));
     let states = accepted.iter().map(|(state, _)| *state).chain(waived.iter().map(|(state, _)| *state)).collect();
     let sheet = Sheet {
@@ -48,7 +49,7 @@ pub(crate) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         sections: vec![acceptances(catalog, accepted), waivers(catalog, waived)],
         ..Sheet::default()
     };
-    subject_page(catalog, (link::LEDGER.to_owned(), Part::About, "Ledger".to_owned()), None, sheet)
+    subject_page(catalog, (link::LEDGER, ""), "Ledger", None, sheet)
 }
 
 /// How many entries are in force on a day.
@@ -86,9 +87,7 @@ fn acceptances(catalog: &Catalog<'_>, all: Vec<(State, &Acceptance)>) -> Section
     }
     let rows = Rows::new("Accepted regressions: those in force first", all)
         .first(MOST)
-        .column("Event", "nb", |(_, one)| {
-            Phrase::default().name(catalog.event_page(&one.event), words::name(&one.event))
-        })
+        .column("Event", "nb", |(_, one)| Phrase::page_name(catalog.event_page(&one.event), words::name(&one.event)))
         .column("State", "push", |(state, one)| {
             mark(*state, catalog.event(&one.event).is_some_and(Event::is_open_regression))
         })
@@ -120,13 +119,13 @@ fn waivers(catalog: &Catalog<'_>, all: Vec<(State, &Waiver)>) -> Section {
         return Section::new("waivers", heading).paragraph(note);
     }
     let item = |(state, one): &(State, &Waiver)| {
-        let unused = catalog.releases.unused_waivers.get(&one.terms.entry).filter(|_| *state == State::Unknown);
+        let unused = catalog.input.releases.unused_waivers.get(&one.terms.entry).filter(|_| *state == State::Unknown);
         let note = unused.map_or_else(Phrase::default, |what| sentence(what).text(": this entry has no effect."));
-        Cell::noted(Phrase::default().id(words::name(&one.item)), note)
+        Cell::noted(Phrase::code(words::name(&one.item)), note)
     };
     let rows = Rows::new("Waived items of releases: those in force first", all)
         .first(MOST)
-        .column("Release", "", |(_, one)| Phrase::default().id(words::name(&one.release)))
+        .column("Release", "", |(_, one)| Phrase::code(words::name(&one.release)))
         .column("State", "push", |(state, _)| mark(*state, *state == State::Expired))
         .column("Item", "any", item)
         .column("Target", "any", |(_, one)| one.target.as_deref().map_or_else(|| "all".to_owned(), words::name));
@@ -140,7 +139,7 @@ fn terms<T>(catalog: &Catalog<'_>, rows: Rows<T>, terms: impl Fn(&T) -> &Terms) 
         .column("From", "nb", |one| date::calendar_day(terms(one).date))
         .column("Until", "nb", |one| date::calendar_day(terms(one).expires))
         .column("Commit", "", |one| cell::commit_link(catalog, &terms(one).commit))
-        .column("Entry", "any opt2", |one| Phrase::default().id(words::name(&terms(one).entry.to_string())))
+        .column("Entry", "any opt2", |one| Phrase::code(words::name(&terms(one).entry.to_string())))
 }
 
 /// The mark of a state; an expired entry is bad where what it was about is `open`.

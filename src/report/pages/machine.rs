@@ -1,20 +1,26 @@
-//! A machine: its environment now and over time, what it measures, and its runs; and the list of machines.
+//! A machine: what it measures, whether its numbers can be trusted, its environment now and over time, and its runs; and the list of
+//! machines.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::frame::{Part, history_page, subject_page};
-use super::{cell, machine_trust};
+use chrono::{DateTime, Datelike, Utc};
+
+use super::frame::{history_page, subject_page};
+use super::{cell, digest};
 use crate::catalog::{Catalog, MachineRuns};
-use crate::mark::Mark;
+use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
 use crate::sheet::{Rows, Section, Sheet};
 use crate::text::{short_digest, shortened};
 use crate::{ReportError, date, link};
 use sprag_base::json;
+use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::environment::{FactChange, KEY_FACTS};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
+use sprag_model::series::Point;
 use sprag_model::trend::SeriesTrend;
 
 /// The runs that the page lists, and the changes of the environment, the newest of each.
@@ -39,9 +45,15 @@ pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Pag
         days(of.runs.first()),
         machine.id
     );
-    let mut sections = vec![suites(catalog, of)];
-    sections.extend(machine_trust::sections(catalog, of));
-    sections.extend([changes(catalog, of), facts(of), runs(catalog, of)]);
+    let sections = vec![
+        suites(catalog, of),
+        noise(catalog, of),
+        reruns(catalog, of),
+        rough(catalog, of),
+        changes(catalog, of),
+        facts(of),
+        runs(catalog, of),
+    ];
     let sheet = Sheet {
         crumb: Phrase::default().link(link::MACHINE_LIST, "Machines").text(format!(" / {}", machine.name)),
         headline: machine.name.clone().into(),
@@ -49,8 +61,8 @@ pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Pag
         sections,
         ..Sheet::default()
     };
-    let place = (link::machine(&machine.id), Part::Machines, machine.name.clone());
-    subject_page(catalog, place, of.runs.first().copied(), sheet)
+    let newest = of.runs.first().copied();
+    subject_page(catalog, (&link::machine(&machine.id), "Machines"), &machine.name, newest, sheet)
 }
 
 /// The newest run of each suite, with all of its runs.
@@ -90,6 +102,137 @@ fn suites(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         .section("suites", "What it measures", note, "")
 }
 
+/// The newest rows of months, one a suite, and the newest rough runs that a page lists.
+const MONTHS: usize = 18;
+const ROUGH: usize = 10;
+
+/// The longest reason, in characters.
+const REASON: usize = 300;
+
+/// Facts of a run that its month sums up: what the host took of the processor, and how often the group was throttled.
+const STEAL: &str = "steal_share";
+const THROTTLED: &str = "throttled_periods";
+
+/// A month, such that the newest comes first, and a suite.
+type MonthOfSuite<'a> = (Reverse<(i32, u32)>, &'a str);
+
+#[derive(Default)]
+struct Month {
+    runs: usize,
+    rough: usize,
+    steal: Vec<f64>,
+    /// How many runs recorded whether they were throttled, and how many were.
+    throttled: [usize; 2],
+    within: Vec<f64>,
+    between: Vec<f64>,
+}
+
+fn month_of<'a>(suite: &'a str, time: DateTime<Utc>) -> MonthOfSuite<'a> {
+    (Reverse((time.year(), time.month())), suite)
+}
+
+fn noise(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
+    let mut months: BTreeMap<MonthOfSuite<'_>, Month> = BTreeMap::new();
+    for run in &of.runs {
+        let month = months.entry(month_of(&run.suite, run.timestamp)).or_default();
+        let fact = |name: &str| run.environment.facts.get(name)?.parse::<f64>().ok().filter(|value| value.is_finite());
+        month.runs += 1;
+        month.rough += usize::from(!run.quality.clean);
+        month.steal.extend(fact(STEAL));
+        if let Some(periods) = fact(THROTTLED) {
+            month.throttled[0] += 1;
+            month.throttled[1] += usize::from(periods > 0.0);
+        }
+    }
+    let series = catalog.analysis.series.iter();
+    for one in series.filter(|one| one.judged && one.series.machine == of.machine.id) {
+        add_noise(one, &mut months);
+    }
+    let has_steal = months.values().any(|month| !month.steal.is_empty());
+    let has_throttled = months.values().any(|month| month.throttled[0] > 0);
+    let share = |shares: &[f64]| cell::median_share(shares.iter().copied());
+    let mut note = "Medians over the judged series. Within a run: half of the 95 % interval over its processes. From run to run: the \
+                    distance of a value from that of the run before in the same environment."
+        .to_owned();
+    let mut rows = Rows::new("Noise by month and suite, newest first", months.into_iter().take(MONTHS))
+        .column("Month", "nb", |((Reverse((year, number)), _), _)| format!("{} {year}", date::month(*number)))
+        .column("Suite", "any", |((_, suite), _)| *suite)
+        .column("Runs", "n", |(_, month)| count(month.runs))
+        .column("Rough", "n", |(_, month)| count(month.rough))
+        .column("Within a run", "n", |(_, month)| share(&month.within))
+        .column("From run to run", "n", |(_, month)| share(&month.between));
+    if has_steal {
+        note += " Host took: the share of the processor time that went to others on the same host.";
+        rows = rows.column("Host took", "n opt", |(_, month)| share(&month.steal));
+    }
+    if has_throttled {
+        note += " Throttled: runs whose control group was throttled, of those that recorded it.";
+        rows = rows.column("Throttled", "n opt", |(_, month)| match month.throttled {
+            [0, _] => number::NONE.to_owned(),
+            [all, throttled] => format!("{} of {}", count(throttled), count(all)),
+        });
+    }
+    rows.section("noise", "Noise by month", note, "It has no run.").wide().note_equal_columns(&["Suite"])
+}
+
+/// Adds the noise of a series to its months.
+fn add_noise<'a>(one: &'a SeriesAnalysis, months: &mut BTreeMap<MonthOfSuite<'a>, Month>) {
+    let points = &one.series.points;
+    let before = std::iter::once(None).chain(points.iter().map(Some));
+    for (point, before) in points.iter().zip(before) {
+        let Some(month) = months.get_mut(&month_of(&one.series.suite, point.time)) else { continue };
+        month.within.extend(point.interval.map(|(low, high)| (high - low) / 2.0 / point.value).filter(is_share));
+        let is_like = |before: &&Point| before.environment_key == point.environment_key;
+        let step = before.filter(is_like).map(|before| (point.value / before.value - 1.0).abs());
+        month.between.extend(step.filter(is_share));
+    }
+}
+
+fn is_share(share: &f64) -> bool {
+    share.is_finite() && *share >= 0.0
+}
+
+fn reruns(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
+    let note = Phrase::plain(
+        "A commit measured in two sessions of one environment did not change, so each change that the gate reports is a false \
+         alarm: ",
+    )
+    .link(link::METHOD, "how changes are judged")
+    .text(".");
+    let nothing =
+        "The gate's false-alarm rate is unknown here: no commit was measured in two sessions of one environment.";
+    Rows::new(
+        "What the gate says of reruns, by suite",
+        catalog.input.reruns.iter().filter(|one| one.machine == of.machine.id),
+    )
+    .column("Suite", "any", |one| one.suite.clone())
+    .column("Pairs", "n", |one| count(one.tally.judged))
+    .column("Called worse", "n", |one| count(one.tally.regressed))
+    .column("Called better", "n", |one| count(one.tally.improved))
+    .column("Inconclusive", "n opt2", |one| count(one.tally.inconclusive))
+    .column("Wrong", "n push", |one| digest::error_rate(one.tally))
+    .section("reruns", "Reruns of the same commit", note, nothing)
+    .wide()
+}
+
+fn rough(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
+    let all: Vec<&RunHead> = of.runs.iter().copied().filter(|run| !run.quality.clean).collect();
+    let reasons = |run: &RunHead| match run.quality.reasons.as_slice() {
+        [] => "no reason is recorded".to_owned(),
+        reasons => reasons.join("; "),
+    };
+    let share = format!("{} of {}", count(all.len()), counted(of.runs.len(), "run", "runs"));
+    let verb = if all.len() == 1 { "is" } else { "are" };
+    let note = Phrase::from(Mark::new(Tone::Doubt, "?", share)).text(format!(" {verb} rough."));
+    Rows::new("Rough runs, newest first", all)
+        .first(ROUGH)
+        .column("Began, UTC", "nb", |run| cell::began(catalog, run))
+        .column("Suite", "any push", |run| run.suite.clone())
+        .column("Commit", "opt2", |run| cell::commit(catalog, run))
+        .column("What was wrong", "any full", |run| shortened(&reasons(run), REASON))
+        .section("rough", "Rough runs", note, "No run of it is rough.")
+}
+
 /// The facts and settings of the newest run of each suite, first those that must be equal for a comparison. Where suites
 /// differ, each value names those that have it.
 fn facts(of: &MachineRuns<'_>) -> Section {
@@ -110,7 +253,7 @@ fn facts(of: &MachineRuns<'_>) -> Section {
             1 => value.clone(),
             _ => format!("{value} ({})", suites.join(", ")),
         });
-        Phrase::default().id(words.collect::<Vec<String>>().join("; "))
+        Phrase::code(words.collect::<Vec<String>>().join("; "))
     };
     Rows::new("Facts of the environment and settings", values)
         .column("Fact or setting", "nb", |((_, name), _)| name.clone())
@@ -160,11 +303,10 @@ fn runs(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         .column("Status", "", |run| Mark::of_status(run.status))
         .column("Numbers", "", |run| Mark::of_run_quality(run))
         .column("Commit", "", |run| cell::commit(catalog, run))
-        .column("Environment", "opt", |run| Phrase::default().id(short_digest(&run.environment.key)))
+        .column("Environment", "opt", |run| Phrase::code(short_digest(&run.environment.key)))
         .section("runs", "Runs", "", "")
 }
 
-/// The page that lists all machines, the one that ran last first.
 pub(crate) fn machine_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let mut machines: Vec<&MachineRuns<'_>> = catalog.machines.values().collect();
     machines.sort_by_key(|one| (one.runs.first().map(|run| std::cmp::Reverse(run.timestamp)), &one.machine.id));
@@ -187,5 +329,73 @@ pub(crate) fn machine_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         sections: vec![section],
         ..Sheet::default()
     };
-    history_page(catalog, (link::MACHINE_LIST.to_owned(), Part::Machines, "Machines".to_owned()), sheet)
+    history_page(catalog, (link::MACHINE_LIST, "Machines"), "Machines", sheet)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::sample_data::{self, Sample};
+
+    /// The noise by month, the reruns and the rough runs of the machine of a run of the sample, whose heads are changed, as Markdown.
+    fn trust(sample: &Sample, run: usize, change: impl FnOnce(&mut Vec<RunHead>)) -> [String; 3] {
+        let mut heads = sample.heads();
+        change(&mut heads);
+        let catalog = Catalog::new(&sample.input(&heads));
+        let of = &catalog.machines[sample.runs[run].run.machine.id.as_str()];
+        [noise(&catalog, of), reruns(&catalog, of), rough(&catalog, of)]
+            .map(|section| Sheet { sections: vec![section], ..Sheet::default() }.markdown().replace('\u{202f}', " "))
+    }
+
+    #[test]
+    fn a_month_has_the_noise_of_its_runs() {
+        let sample = sample_data::rich();
+        let [noise, ..] = trust(&sample, 0, |heads| {
+            for (place, head) in heads.iter_mut().filter(|head| head.suite == "cpu").enumerate() {
+                let facts = &mut Arc::make_mut(&mut head.environment).facts;
+                facts.insert(STEAL.to_owned(), "0.02".to_owned());
+                facts.insert(THROTTLED.to_owned(), if place % 8 == 0 { "3" } else { "0" }.to_owned());
+            }
+        });
+        let newest = noise.lines().find(|line| line.starts_with("| Nov 2026 | cpu")).expect("it ran then");
+        assert_eq!(newest.matches('|').count(), 9, "{newest}");
+        assert!(newest.contains("| 5 | 0 |") && newest.contains("| 2.0 % |") && newest.contains(" of 5 |"), "{newest}");
+        let [noise, ..] = trust(&sample, 0, |_| ());
+        assert!(!noise.contains("Host took") && !noise.contains("Throttled"), "{noise}");
+    }
+
+    #[test]
+    fn months_do_not_change_with_what_is_measured_later() {
+        let october = |sample: &Sample| {
+            let [noise, ..] = trust(sample, 0, |_| ());
+            let line = noise.lines().find(|line| line.starts_with("| Oct 2026")).expect("it ran then");
+            (line.replace("| cpu ", ""), noise.contains("Nov 2026"))
+        };
+        let mut sample = sample_data::rich();
+        let (with_later, true) = october(&sample) else { panic!("the newest month is listed") };
+        let is_before = |time: DateTime<Utc>| (time.year(), time.month()) < (2026, 11);
+        sample.runs.retain(|run| is_before(run.run.timestamp));
+        for one in &mut sample.analysis.series {
+            one.series.points.retain(|point| is_before(point.time));
+        }
+        assert_eq!(october(&sample), (with_later, false));
+    }
+
+    #[test]
+    fn reruns_and_rough_runs_are_listed_or_said_to_be_none() {
+        let sample = sample_data::rich();
+        let [_, reruns, rough] = trust(&sample, 0, |_| ());
+        assert!(reruns.contains("| cpu | 240 | 2 | 1 | 12 | 1.2 % |"), "{reruns}");
+        assert!(rough.contains("No run of it is rough."), "{rough}");
+        let [_, reruns, rough] = trust(&sample, 1, |_| ());
+        assert!(reruns.contains("no commit was measured in two sessions"), "{reruns}");
+        assert!(rough.contains("2 of 74 runs are rough."), "{rough}");
+        assert!(rough.contains("the A/A control differed by 0.9 %, more than 0.5 %"), "{rough}");
+        let [_, _, rough] = trust(&sample, 1, |heads| {
+            heads.iter_mut().for_each(|head| head.quality = sprag_model::run::Quality::default());
+        });
+        assert!(rough.contains("74 of 74 runs are rough.") && rough.contains("no reason is recorded"), "{rough}");
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 
 use super::cell;
-use super::frame::{Frame, Part, page};
+use super::frame::subject_page;
 use crate::catalog::Catalog;
 use crate::chart::roofline::{self, Bar, Roofline};
 use crate::compare::data::Data;
@@ -16,9 +16,10 @@ use crate::compare::words::{ComparedRow, Kind};
 use crate::mark::{self, Mark, Tone};
 use crate::order::{self, natural};
 use crate::phrase::Phrase;
+use crate::sheet::{Rows, Section, Sheet};
 use crate::text::{short_benchmark, shortened};
 use crate::{ReportError, link, number};
-use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::analysis::{SeriesAnalysis, SuiteAnalysis};
 use sprag_model::metric::LIMIT_SHARE;
 use sprag_model::page::Page;
 use sprag_model::series::Series;
@@ -27,30 +28,15 @@ use sprag_model::unit::Scale;
 /// The cells that the matrices of a suite show, so that the page stays below a megabyte.
 const CELLS: usize = 2500;
 
-/// The longest name of a release, in characters.
 const TAG: usize = 40;
 
+/// What the tints of the cells mean.
+const LEGEND: &str = "<ul class=\"legend\"><li><i class=\"b3\"></i>▼ better, 7 % or more</li><li><i class=\"b2\"></i>3 to 7 %</li><li><i class=\"b1\"></i>below 3 %</li><li><i></i>no change</li><li><i class=\"w1\"></i>▲ worse, below 3 %</li><li><i class=\"w2\"></i>3 to 7 %</li><li><i class=\"w3\"></i>7 % or more</li><li><i class=\"nc\"></i>not judged, with the reason</li></ul>";
+
 #[derive(Template)]
-#[template(path = "matrix.html")]
-struct MatrixPage {
-    frame: Frame,
-    suite: String,
-    others: Vec<(String, String)>,
-    headline: Phrase,
-    sections: Vec<MatrixSection>,
-    rest: String,
-    is_compared: bool,
-}
-
-struct MatrixSection {
-    id: String,
-    heading: String,
-    notes: Vec<Phrase>,
-    tables: Vec<HeatTable>,
-    limits: Option<Limits>,
-}
-
+#[template(path = "partials/heat.html")]
 struct HeatTable {
+    label: String,
     caption: String,
     heading: String,
     columns: Vec<String>,
@@ -63,9 +49,9 @@ struct HeatRow {
     cells: Vec<HeatCell>,
 }
 
-/// A machine with the judged series of the suite.
+/// The judged series of a suite on a machine, against its newest commits, and its shares of limits by benchmark.
 struct MachineSeries<'a> {
-    machine: &'a str,
+    run: Option<&'a SuiteAnalysis>,
     name: &'a str,
     newest: Option<Newest>,
     series: Vec<&'a SeriesAnalysis>,
@@ -84,13 +70,7 @@ impl<'a> MachineSeries<'a> {
             one.judged && newest.as_ref().is_none_or(|newest| newest.rows.contains_key(&one.series.id))
         };
         let all = || catalog.analysis.series.iter().filter(here);
-        MachineSeries {
-            machine,
-            name,
-            series: all().filter(is_shown).collect(),
-            shares: shares(catalog, all()),
-            newest,
-        }
+        MachineSeries { run, name, series: all().filter(is_shown).collect(), shares: shares(catalog, all()), newest }
     }
 
     fn row(&self, series: &Series) -> Option<&ComparedRow> {
@@ -103,7 +83,6 @@ impl<'a> MachineSeries<'a> {
         self.series.iter().all(|one| seen.insert((&one.series.name, &one.series.variant, &one.series.metric)))
     }
 
-    /// Whether there are no two commits to compare.
     fn is_one(&self) -> bool {
         self.newest.as_ref().is_none_or(|newest| newest.pair[0] == newest.pair[1])
     }
@@ -111,7 +90,6 @@ impl<'a> MachineSeries<'a> {
 
 pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<Page, ReportError> {
     link::file_word("suite", suite)?;
-    let path = link::matrix(suite);
     let judged = || catalog.analysis.series.iter().filter(|one| one.judged && one.series.suite == suite);
     let machines: BTreeSet<(&str, &str)> =
         judged().map(|one| (one.series.machine_name.as_str(), one.series.machine.as_str())).collect();
@@ -123,49 +101,52 @@ pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<
         left -= place.series.len();
     }
     let pairs = Pairs::new(data, catalog);
-    let notes = |place: &MachineSeries<'_>| notes(catalog, data, &pairs, suite, place);
-    let sections: Vec<MatrixSection> = if places.len() > 1 && places.iter().all(MachineSeries::has_one_size_each) {
-        let mut sections = vec![MatrixSection {
-            id: "machines".to_owned(),
-            heading: format!("{suite} by machine"),
-            notes: places.iter().map(|place| Phrase::plain(format!("{}: ", place.name)).then(notes(place))).collect(),
-            tables: tables(&places, true),
-            limits: None,
-        }];
-        sections.extend(places.iter().enumerate().filter_map(|(number, place)| {
-            let limits = Some(limits(place, number + 1)?);
-            let (id, heading) = (format!("machine-{}", number + 1), format!("{suite} on {}", place.name));
-            Some(MatrixSection { id, heading, notes: Vec::new(), tables: Vec::new(), limits })
-        }));
-        sections
-    } else {
-        let section = |(number, place): (usize, &MachineSeries<'_>)| MatrixSection {
-            id: format!("machine-{}", number + 1),
-            heading: format!("{suite} on {}", place.name),
-            notes: vec![notes(place)],
-            tables: tables(std::slice::from_ref(place), false),
-            limits: limits(place, number + 1),
-        };
-        places.iter().enumerate().map(section).collect()
-    };
-    let headline = headline(&places, suite);
-    let others = catalog.matrix_suites.iter().filter(|other| **other != suite);
-    let newest = catalog.runs.iter().copied().find(|run| run.suite == suite);
-    let frame = Frame::new(catalog, &path, Part::Matrix, format!("Matrix of {suite}"), headline.words());
-    let template = MatrixPage {
-        frame: frame.for_subject(catalog, newest),
-        suite: suite.to_owned(),
-        others: others.map(|other| ((*other).to_owned(), link::matrix(other))).collect(),
-        headline,
-        is_compared: catalog.is_compared(),
+    let notes = |place: &MachineSeries<'_>| notes(data, &pairs, place);
+    let by_machine = places.len() > 1 && places.iter().all(MachineSeries::has_one_size_each);
+    let mut sections = Vec::new();
+    if by_machine {
+        let notes = places.iter().map(|place| Phrase::plain(format!("{}: ", place.name)).then(notes(place)));
+        let section = Section::new("machines", format!("{suite} by machine"));
+        sections.push(with_tables(notes.fold(section, Section::paragraph), &places, true));
+    }
+    for (number, place) in (1..).zip(&places) {
+        if !by_machine {
+            let section = Section::new(format!("machine-{number}"), format!("{suite} on {}", place.name));
+            sections.push(with_tables(section.paragraph(notes(place)), std::slice::from_ref(place), false));
+        }
+        sections.extend(limits(place, number));
+    }
+    sections.push(Section::default().drawn(LEGEND.to_owned()));
+    let sheet = Sheet {
+        crumb: crumb(catalog, suite),
+        headline: headline(&places, suite),
+        lede: lede(catalog, left == 0),
         sections,
-        rest: if left == 0 {
-            format!("Only the first {} cells are shown; the list of series has all.", number::count(CELLS))
-        } else {
-            String::new()
-        },
+        ..Sheet::default()
     };
-    page(path, &template)
+    let newest = catalog.runs.iter().copied().find(|run| run.suite == suite);
+    subject_page(catalog, (&link::matrix(suite), "Matrix"), &format!("Matrix of {suite}"), newest, sheet)
+}
+
+fn crumb(catalog: &Catalog<'_>, suite: &str) -> Phrase {
+    let others = catalog.matrix_suites.iter().filter(|other| **other != suite).enumerate();
+    others.fold(Phrase::plain(format!("Matrix / {suite}")), |crumb, (place, other)| {
+        crumb.text(if place == 0 { "; other suites: " } else { " " }).link(link::matrix(other), *other)
+    })
+}
+
+fn lede(catalog: &Catalog<'_>, is_cut: bool) -> Phrase {
+    let lede = Phrase::plain("Levels are fitted to all runs. A cell is tinted where its level changed");
+    let lede = match catalog.is_compared() {
+        true => lede.text(", by ").link(format!("{}#rule", link::COMPARE), "the rule for comparing commits").text("."),
+        false => lede.text("."),
+    };
+    match is_cut {
+        true => {
+            lede.text(format!(" Only the first {} cells are shown; the list of series has all.", number::count(CELLS)))
+        }
+        false => lede,
+    }
 }
 
 fn headline(places: &[MachineSeries<'_>], suite: &str) -> Phrase {
@@ -198,7 +179,7 @@ fn headline(places: &[MachineSeries<'_>], suite: &str) -> Phrase {
 }
 
 /// What the cells of a machine show, and what its newest run lacked.
-fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs, suite: &str, place: &MachineSeries<'_>) -> Phrase {
+fn notes(data: &Data, pairs: &Pairs, place: &MachineSeries<'_>) -> Phrase {
     let note = match &place.newest {
         None => Phrase::plain("Newest values. Their commits are unknown."),
         Some(newest) => {
@@ -217,8 +198,7 @@ fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs, suite: &str, place: 
             }
         }
     };
-    let run = catalog.analysis.suites.iter().find(|other| other.suite == suite && other.machine == place.machine);
-    match run.and_then(|run| Some((run.status, run.reason.as_ref()?))) {
+    match place.run.and_then(|run| Some((run.status, run.reason.as_ref()?))) {
         Some((status, reason)) => {
             note.text(" The newest run ").mark(Mark::of_status(status)).text(format!(": {reason}."))
         }
@@ -237,7 +217,7 @@ type Across<'a> = (usize, Parameters<'a>);
 
 /// A table for each set of parameter names and metric: kernels of one kind share their columns, which are the parameters, or
 /// the machines.
-fn tables(places: &[MachineSeries<'_>], by_machine: bool) -> Vec<HeatTable> {
+fn with_tables(section: Section, places: &[MachineSeries<'_>], by_machine: bool) -> Section {
     let mut kinds: BTreeMap<(Vec<&str>, &str), Vec<Placed<'_>>> = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
         for series in &place.series {
@@ -246,7 +226,14 @@ fn tables(places: &[MachineSeries<'_>], by_machine: bool) -> Vec<HeatTable> {
             kinds.entry((names, &series.series.metric.name)).or_default().push((number, series));
         }
     }
-    kinds.values().map(|all| table(places, all, by_machine)).collect()
+    let heading = section.heading.words();
+    let tables = (1..).zip(kinds.values()).map(|(number, all)| {
+        let mut table = table(places, all, by_machine);
+        table.label = format!("{heading}, {}, table {number}", table.heading);
+        // Only a formatter that fails could fail.
+        table.render().unwrap_or_default()
+    });
+    tables.fold(section, Section::drawn)
 }
 
 fn table(places: &[MachineSeries<'_>], all: &[Placed<'_>], by_machine: bool) -> HeatTable {
@@ -277,6 +264,7 @@ fn table(places: &[MachineSeries<'_>], all: &[Placed<'_>], by_machine: bool) -> 
         cells: columns.iter().map(|column| cells.get(column).cloned().unwrap_or_else(absent)).collect(),
     };
     HeatTable {
+        label: String::new(),
         caption: format!("{}{on}: level and change, kernel by {across}", metric.name),
         heading: number::column(&metric.name, scale),
         columns: columns.iter().map(head).collect(),
@@ -314,7 +302,6 @@ const STEPS: [f64; 2] = [0.03, 0.07];
 struct HeatCell {
     /// The tint of the verdict, `nc` where there is none.
     class: &'static str,
-    /// The page of the series, or nothing.
     page: String,
     value: String,
     below: String,
@@ -336,7 +323,7 @@ fn cell(
     is_one: bool,
 ) -> HeatCell {
     let (class, below) = match row {
-        Some(row) if !is_one => tint(row),
+        Some(row) if !is_one => (tint(row.kind, row.relative), below(row)),
         _ => ("nc", "not compared".to_owned()),
     };
     let is_missing = row.is_some_and(|row| row.kind == Kind::Missing && row.measured.is_none());
@@ -349,7 +336,6 @@ fn cell(
     }
 }
 
-/// The cell of a kernel that has no series there.
 fn absent() -> HeatCell {
     HeatCell {
         class: "nc",
@@ -360,35 +346,30 @@ fn absent() -> HeatCell {
     }
 }
 
-/// The class of a cell and the words below its value.
-fn tint(row: &ComparedRow) -> (&'static str, String) {
-    let [_, glyph, word] = &row.mark;
-    let size = row.relative.unwrap_or(f64::INFINITY).abs();
+fn tint(kind: Kind, relative: Option<f64>) -> &'static str {
+    let size = relative.map_or(f64::INFINITY, f64::abs);
     let step = STEPS.iter().filter(|step| size >= **step).count();
-    let result = || {
-        if row.relative.is_some() { format!("{glyph} {}", row.change) } else { format!("{glyph} {word}") }
+    match kind {
+        Kind::Worse => ["w1", "w2", "w3"][step],
+        Kind::Better => ["b1", "b2", "b3"][step],
+        Kind::Same => "",
+        Kind::Doubt | Kind::Environment | Kind::Missing => "nc",
+    }
+}
+
+/// The change of a cell, or its verdict in a few words.
+fn below(row: &ComparedRow) -> String {
+    let [_, glyph, word] = &row.mark;
+    let words = match row.kind {
+        Kind::Worse | Kind::Better if row.relative.is_some() => &row.change,
+        Kind::Doubt if row.reason == "its level drifts" => "drifts",
+        Kind::Doubt if row.levels == [None; 2] => "too few points",
+        Kind::Missing if row.measured.is_some() => "new",
+        _ => word,
     };
-    match row.kind {
-        Kind::Worse => (["w1", "w2", "w3"][step], result()),
-        Kind::Better => (["b1", "b2", "b3"][step], result()),
-        Kind::Same => ("", format!("{glyph} {word}")),
-        Kind::Doubt | Kind::Environment | Kind::Missing => ("nc", format!("{glyph} {}", row.why())),
-    }
+    format!("{glyph} {words}")
 }
 
-impl ComparedRow {
-    /// A few words for a cell without verdict.
-    fn why(&self) -> &str {
-        match self.kind {
-            Kind::Doubt if self.reason == "its level drifts" => "drifts",
-            Kind::Doubt if self.levels == [None; 2] => "too few points",
-            Kind::Missing if self.measured.is_some() => "new",
-            _ => &self.mark[2],
-        }
-    }
-}
-
-/// The bars that are drawn, and the rows of their table.
 const MOST: usize = 30;
 
 /// The series of the share of its limit of each benchmark on a machine, and that share: the newest level, else the newest value.
@@ -404,17 +385,8 @@ fn shares<'a>(
     result.map(share).collect()
 }
 
-/// A picture and a table of the shares.
-struct Limits {
-    id: String,
-    note: String,
-    picture: String,
-    /// The kernel, its page and its share, the nearest to the limit first.
-    rows: Vec<[String; 3]>,
-}
-
-/// The limits of a machine, the one of that number in the page; nothing where no share was measured.
-fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Limits> {
+/// A picture and a table of the shares, nearest to the limit first; nothing where none was measured.
+fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let mut all: Vec<(&str, &str, f64)> =
         place.shares.iter().map(|(benchmark, (series, share))| (*benchmark, *series, *share)).collect();
     all.sort_by(|(.., a), (.., b)| b.total_cmp(a));
@@ -433,46 +405,98 @@ fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Limits> {
         share: *share,
         figure: number::percent_size(*share),
     };
-    let row = |(name, series, share): &(&str, &str, f64)| {
-        [short_benchmark(name).to_owned(), link::series(series), number::percent_size(*share)]
-    };
+    let heading = format!("Kernels against their limits on {}", place.name);
     let roofline = Roofline {
         id: format!("roof-{number}"),
-        title: format!("Kernels against their limits on {}", place.name),
+        title: heading.clone(),
         description: note.clone(),
         bars: all.iter().map(bar).collect(),
     };
-    let rows = all.iter().map(row).collect();
-    Some(Limits { id: format!("limits-{number}"), picture: roofline::draw(&roofline), rows, note })
+    let picture = format!("<figure>\n{}\n</figure>", roofline::draw(&roofline));
+    let rows = Rows::new(format!("{heading}: share of the limit by kernel"), all)
+        .column("Kernel", "any", |(name, series, _)| {
+            Phrase::page_name(Some(link::series(series)), short_benchmark(name))
+        })
+        .column("Share of the limit", "n", |(.., share)| number::percent_size(*share));
+    Some(Section::new(format!("limits-{number}"), heading).paragraph(note).drawn(picture).rows(rows))
 }
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
+    use crate::sample_data::{self, Sample};
+    use crate::site_checks::{check_balance, text};
+    use sprag_model::metric::Metric;
 
-    fn row(kind: Kind, relative: Option<f64>) -> ComparedRow {
-        ComparedRow {
-            kind,
-            mark: [String::new(), "▲".to_owned(), "slower".to_owned()],
-            change: relative.map_or(number::NONE.to_owned(), number::percent),
-            levels: [Some(1.0), Some(1.1)],
-            relative,
-            measured: Some(1.1),
-            ..ComparedRow::default()
-        }
+    fn html(sample: &Sample) -> String {
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let page = matrix(&catalog, &Data::new(&catalog), "cpu").expect("it renders");
+        check_balance(&page.path, text(&page));
+        text(&page).to_owned()
+    }
+
+    fn columns(html: &str) -> Vec<&str> {
+        let head = html.split("<thead>").nth(1).and_then(|rest| rest.split("</thead>").next()).expect("it has a table");
+        head.split("<th scope=\"col\">").skip(2).filter_map(|rest| rest.split('<').next()).collect()
     }
 
     #[test]
-    fn a_tint_says_how_much_and_words_say_it_too() {
-        let of = |kind, relative| tint(&row(kind, relative));
-        assert_eq!(of(Kind::Worse, Some(0.081)), ("w3", "▲ +8.1\u{202f}%".to_owned()));
-        assert_eq!(of(Kind::Worse, Some(0.03)), ("w2", "▲ +3.0\u{202f}%".to_owned()));
-        assert_eq!(of(Kind::Better, Some(-0.02)), ("b1", "▲ \u{2212}2.0\u{202f}%".to_owned()));
-        assert_eq!(of(Kind::Worse, None), ("w3", "▲ slower".to_owned()));
-        assert_eq!(of(Kind::Same, None).0, "");
-        assert_eq!(of(Kind::Doubt, None).0, "nc");
-        let short = ComparedRow { levels: [None; 2], ..row(Kind::Doubt, None) };
-        assert_eq!(tint(&short).1, "▲ too few points");
+    fn sizes_are_columns_where_there_are_several() {
+        let page = html(&sample_data::rich());
+        assert_eq!(columns(&page), ["n=512", "n=4096"]);
+        assert_eq!(page.matches("<h2").count(), 2, "a section a machine");
+    }
+
+    #[test]
+    fn machines_are_columns_where_there_is_one_size() {
+        let mut sample = sample_data::rich();
+        sample.analysis.series.retain(|one| one.series.params == "{n=512}");
+        let page = html(&sample);
+        assert_eq!(columns(&page).len(), 2, "{:?}", columns(&page));
+        assert!(page.contains("cpu by machine") && columns(&page)[0] == "epyc-9354");
+        assert_eq!(page.matches("<h2").count(), 1);
+    }
+
+    #[test]
+    fn a_suite_whose_commits_are_unknown_shows_values() {
+        let mut sample = sample_data::rich();
+        sample.trend.series.clear();
+        let page = html(&sample);
+        assert!(page.contains("Their commits are unknown") && page.contains("not compared"));
+        assert!(page.contains("None of ") && !page.contains("#rule"), "there is no page of the rule");
+    }
+
+    #[test]
+    fn shares_of_limits_are_in_cells_in_a_picture_and_in_a_table() {
+        let mut sample = sample_data::rich();
+        assert!(!html(&sample).contains("against their limits"));
+        let judged = sample.analysis.series.iter().find(|one| one.judged && one.series.suite == "cpu");
+        let mut share = judged.expect("one of the suite is judged").clone();
+        share.series.id = "cpu-share".to_owned();
+        (share.series.metric, share.judged, share.latest.current) = (Metric::limit_share(), false, 0.857);
+        sample.analysis.series.push(share);
+        let page = html(&sample);
+        assert!(page.contains("<span class=\"of\">85.7\u{202f}% of limit</span>"), "in its cell");
+        assert_eq!(page.matches("class=\"bar\"").count(), 1, "one bar");
+        assert!(
+            page.contains("<td class=\"n\">85.7\u{202f}%</td>") && page.contains("series/cpu-share.html"),
+            "in the table"
+        );
+        assert!(page.contains("1 kernel reaches 85.7\u{202f}% of the limit"), "{page}");
+    }
+
+    #[test]
+    fn a_tint_shows_how_much_changed() {
+        for (kind, relative, expected) in [
+            (Kind::Worse, Some(0.081), "w3"),
+            (Kind::Worse, Some(0.03), "w2"),
+            (Kind::Better, Some(-0.02), "b1"),
+            (Kind::Worse, None, "w3"),
+            (Kind::Same, None, ""),
+            (Kind::Doubt, None, "nc"),
+        ] {
+            assert_eq!(tint(kind, relative), expected);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cell;
 use super::compare::RULE;
-use super::frame::{Part, subject_page};
+use super::frame::subject_page;
 use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone, better_word, worse_word};
 use crate::number::{self, count, counted};
@@ -14,7 +14,6 @@ use sprag_model::metric::Metric;
 use sprag_model::page::Page;
 use sprag_model::trend::Budget;
 
-/// How a change point is found, step by step.
 const STEPS: [&str; 6] = [
     "Noise: the deviation of a point is estimated from differences of neighbours, which a step changes only once. Autocorrelation of neighbours lowers the weight of a mean.",
     "Candidates: the exact partition into levels by least squares, with a constant penalty for each change.",
@@ -24,7 +23,6 @@ const STEPS: [&str; 6] = [
     "Events: changes of many series that one commit explains form one event. The false discovery rate is limited to the value below (Benjamini-Hochberg on Simes p-values).",
 ];
 
-/// What the page of a run shows.
 const RUNS: [&str; 4] = [
     "The value of a metric is the median over its worker processes of their medians. The interval is that of this value over the processes.",
     "A record is one immutable file. Its name has the commit, the machine and the first 16 digits of the SHA-256 of its canonical JSON.",
@@ -53,7 +51,7 @@ pub(crate) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page,
         sections,
         ..Sheet::default()
     };
-    subject_page(catalog, (link::METHOD.to_owned(), Part::About, "Method".to_owned()), None, content)
+    subject_page(catalog, (link::METHOD, ""), "Method", None, content)
 }
 
 fn list(id: &'static str, heading: &str, note: &str, sentences: &[&str]) -> Section {
@@ -62,24 +60,20 @@ fn list(id: &'static str, heading: &str, note: &str, sentences: &[&str]) -> Sect
 
 fn facts(budget: &Budget) -> Vec<Fact> {
     let test = &budget.self_test;
-    let points = |points: usize| match points {
-        1 => "1 point".to_owned(),
-        points => format!("{} points", number::rough_count(points)),
-    };
+    let points = |points: usize| counted(points, "point", "points");
     let rate = cell::or_none(test.rate, |rate| number::fixed(rate, 2));
-    let answer = match test.exceeded {
+    let answer: Phrase = match test.exceeded {
         true => Mark::new(Tone::Doubt, "?", format!("{rate}, above the budget")).into(),
         false => rate.into(),
     };
     let alarms = counted(test.alarms, "false alarm", "false alarms");
-    let fact = |question, answer: Phrase, note: String| Fact { question, answer, note: note.into() };
     vec![
-        fact(
+        Fact::new(
             "False-alarm budget for 1\u{202f}000 points",
-            number::fixed(budget.allowed, 2).into(),
+            number::fixed(budget.allowed, 2),
             format!("At most {} in the {} examined.", number::fixed(budget.expected, 1), points(budget.points)),
         ),
-        fact(
+        Fact::new(
             "In the noise of this history",
             answer,
             match test.points {
@@ -87,15 +81,15 @@ fn facts(budget: &Budget) -> Vec<Fact> {
                 some => format!("{alarms} in {} of its residuals, in shuffled order.", points(some)),
             },
         ),
-        fact(
+        Fact::new(
             "False discovery rate of events",
-            number::percent_size(budget.false_discovery).into(),
-            "Weaker findings are listed separately as possible chance.".to_owned(),
+            number::percent_size(budget.false_discovery),
+            "Weaker findings are listed separately as possible chance.",
         ),
-        fact(
+        Fact::new(
             "Across environments",
-            "No verdict".into(),
-            "No verdict compares two environments; the facts that differ are listed instead.".to_owned(),
+            "No verdict",
+            "No verdict compares two environments; the facts that differ are listed instead.",
         ),
     ]
 }
@@ -184,7 +178,6 @@ fn measured(of: &MeasuredTable) -> Section {
     rows.section(of.name, of.heading, format!("{}.", of.caption), "").wide()
 }
 
-/// The files of all values, where the project publishes them.
 fn downloads(settings: &Settings) -> Option<Section> {
     let file = |(path, what): &(String, &'static str)| {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();

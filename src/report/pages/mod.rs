@@ -1,7 +1,5 @@
 //! The pages: reports with what only pages show. Most are a `Sheet` in `templates/sheet.html`; a series, a comparison and a matrix
-//! have a template of their own.
-//!
-//! This is the only room that knows askama.
+//! have a template of their own. This is the only room that knows askama.
 
 mod cell;
 mod commit;
@@ -11,42 +9,39 @@ mod digest;
 mod event;
 mod event_list;
 mod event_multiples;
+mod feed;
 mod frame;
 mod gpu;
 mod ledger;
 mod machine;
-mod machine_trust;
 mod matrix;
 mod method;
 mod release;
 mod release_items;
-mod release_list;
-mod release_signature;
-mod release_since;
 mod run;
-mod run_metrics;
 mod series;
 mod series_chart;
 mod series_elsewhere;
 mod series_fit;
-mod series_newest;
-mod series_points;
-mod suite_section;
+mod series_values;
 mod week;
 
 pub(super) use commit::commits;
 pub(super) use compare::compare;
 pub(super) use coverage::coverage;
 pub(super) use digest::digest;
+pub use digest::digest_markdown;
 pub(super) use event::event;
 pub(super) use event_list::event_list;
+pub(super) use feed::{atom, badge, json, sitemap};
 pub(super) use frame::missing;
 pub(super) use gpu::gpu;
 pub(super) use ledger::ledger;
 pub(super) use machine::{machine, machine_list};
 pub(super) use matrix::matrix;
 pub(super) use method::method;
-pub(super) use release_list::releases;
+pub(super) use release::releases;
 pub(super) use run::{run, run_list};
 pub(super) use series::{series, series_list};
-pub(super) use week::weeks;
+pub use week::WEEKS;
+pub(super) use week::week_pages as weeks;

@@ -35,15 +35,13 @@ pub(super) const SENTENCE: usize = 600;
 /// The longest name of a person or a file.
 pub(super) const NAME: usize = 200;
 
-/// The runs that a cell names.
 const MOST_RUNS: usize = 4;
 
-/// What blocks, each with what to do next.
 pub(super) fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     let list: Vec<Phrase> = filled
         .blocking()
         .map(|item| {
-            let phrase = Phrase::default().mark(mark(item)).text(" ").id(item.id.clone());
+            let phrase = Phrase::from(mark(item)).text(" ").id(item.id.clone());
             let phrase = phrase.text(": ").join(evidence(catalog, &item.why)).text(".");
             let Some(mend) = &item.mend else { return phrase };
             phrase.text(" Next: ").join(sentence(mend)).text(".")
@@ -58,7 +56,7 @@ pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &Fil
     let or_none = |words: String| if words.is_empty() { number::NONE.to_owned() } else { words };
     let note = "Margin in points: the distance of the tightest metric from its limit, in percent of its baseline.";
     let section = Rows::new("Items of the checklist, in its order", &filled.items)
-        .column("Item", "place", |item| Phrase::default().id(item.id.clone()))
+        .column("Item", "place", |item| Phrase::code(item.id.clone()))
         .column("Status", "push", |item| mark(item))
         .column("Asked", "any full", |item| shortened(&item.title, NAME))
         .column("What the evidence says", "any full", |item| evidence(catalog, &item.why))
@@ -79,9 +77,9 @@ pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &Fil
 /// By which rule each status is derived, and what makes the evidence.
 pub(super) fn derived(filled: &FilledChecklist) -> Section {
     Rows::new("The rule of each item", &filled.items)
-        .column("Item", "place", |item| Phrase::default().id(item.id.clone()))
+        .column("Item", "place", |item| Phrase::code(item.id.clone()))
         .column("Rule", "push", |item| item.rule.replace('_', " "))
-        .column("Evidence made by", "any full", |item| Phrase::default().id(shortened(&item.producer, NAME)))
+        .column("Evidence made by", "any full", |item| Phrase::code(shortened(&item.producer, NAME)))
         .section("derived", "How each status is derived", "", "It has no item.")
 }
 
@@ -90,7 +88,6 @@ pub(super) fn record_place(catalog: &Catalog<'_>, path: &str) -> Option<String> 
     catalog.run_place(run_of(path)?)
 }
 
-/// The id of the run whose record has that path.
 fn run_of(path: &str) -> Option<&str> {
     let name = path.strip_prefix(RECORD_ROOT)?.strip_suffix(".json")?;
     Some(name.rsplit_once('-')?.1)
@@ -127,64 +124,46 @@ fn seen_in(catalog: &Catalog<'_>, item: &Filled) -> Phrase {
 
 /// A sentence of evidence, in which events, commits and machines lead to their pages; what has none stays a plain word.
 pub(super) fn evidence(catalog: &Catalog<'_>, text: &str) -> Phrase {
-    let mut phrase = Phrase::default();
-    for (place, part) in sentence(text).parts.into_iter().enumerate() {
-        match part {
-            Part::Text(words) => phrase = linked(catalog, phrase, &words, place == 0),
-            part => phrase.parts.push(part),
-        }
-    }
-    phrase
+    sentence(text).parts.into_iter().enumerate().fold(Phrase::default(), |phrase, (place, part)| match part {
+        Part::Text(words) => phrase.join(linked(catalog, &words, place == 0)),
+        part => phrase.join(Phrase { parts: vec![part] }),
+    })
 }
 
 /// Plain words with links in them; `begins` where a machine may be named first.
-fn linked(catalog: &Catalog<'_>, mut phrase: Phrase, words: &str, begins: bool) -> Phrase {
-    let mut plain = String::new();
-    let link = |phrase: Phrase, plain: &mut String, to: String, words: &str| {
-        let before = std::mem::take(plain);
-        let phrase = if before.is_empty() { phrase } else { phrase.text(before) };
-        phrase.link(to, words)
-    };
+fn linked(catalog: &Catalog<'_>, words: &str, begins: bool) -> Phrase {
+    let mut phrase = Phrase::default();
     for (place, clause) in words.split("; ").enumerate() {
         let mut rest = clause;
         if place > 0 {
-            plain += "; ";
+            phrase = phrase.text("; ");
         }
         if let Some((name, page)) = machine(catalog, clause).filter(|_| begins || place > 0) {
-            phrase = link(phrase, &mut plain, page, name);
+            phrase = phrase.link(page, name);
             rest = &clause[name.len()..];
         }
         let mut before = "";
         for token in rest.split_inclusive(' ') {
             let word = bare(token);
-            match place_of(catalog, word, before == "at") {
+            phrase = match place_of(catalog, word, before == "at") {
                 Some(to) => {
                     let (head, tail) = token.split_once(word).unwrap_or((token, ""));
-                    plain += head;
-                    phrase = link(phrase, &mut plain, to, word);
-                    plain += tail;
+                    phrase.text(head).link(to, word).text(tail)
                 }
-                None => plain += token,
-            }
+                None => phrase.text(token),
+            };
             before = token.trim_end();
         }
     }
-    if plain.is_empty() { phrase } else { phrase.text(plain) }
+    phrase
 }
 
 /// The machine that a clause begins with, and its page.
 fn machine<'c>(catalog: &Catalog<'_>, clause: &'c str) -> Option<(&'c str, String)> {
-    let is_first = |name: &str| {
-        let rest = clause.strip_prefix(name).filter(|_| !name.is_empty())?;
-        rest.starts_with([':', ' ']).then_some(name.len())
-    };
-    let named = catalog.machines.values().filter_map(|one| Some((is_first(&one.machine.name)?, &one.machine.id)));
-    let longest = named.clone().map(|(length, _)| length).max()?;
-    let mut ids = named.filter(|(length, _)| *length == longest).map(|(_, id)| id);
-    match (ids.next(), ids.next()) {
-        (Some(id), None) => Some((&clause[..longest], catalog.machine_page(id)?)),
-        _ => None,
-    }
+    let is_first = |name: &str| clause.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']));
+    let named = catalog.machines.values().map(|one| one.machine).filter(|one| is_first(&one.name));
+    let longest = named.max_by_key(|one| one.name.len())?;
+    Some((&clause[..longest.name.len()], catalog.machine_page(&longest.id)?))
 }
 
 /// A word without the punctuation around it.
@@ -213,7 +192,6 @@ fn is_event(word: &str) -> bool {
     word.strip_prefix("e-").is_some_and(|digits| digits.len() >= 6 && is_hex(digits))
 }
 
-/// The events that a text names.
 fn events(text: &str) -> impl Iterator<Item = &str> {
     text.split(' ').map(bare).filter(|word| is_event(word))
 }
@@ -240,24 +218,19 @@ mod tests {
         );
         let phrase = evidence(&catalog, &text);
         assert_eq!(phrase.words(), text);
-        let links: Vec<(&str, &str)> = phrase
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Link { to, words, .. } => Some((to.as_str(), words.as_str())),
-                _ => None,
-            })
-            .collect();
+        let link = |part: &Part| match part {
+            Part::Link { to, words, .. } => Some((to.clone(), words.clone())),
+            _ => None,
+        };
+        let links: Vec<(String, String)> = phrase.parts.iter().filter_map(link).collect();
         let tag = catalog.commit_place(&tagged.expect("it is tagged").sha).expect("it was measured");
-        assert_eq!(
-            links,
-            [
-                (link::machine(&machine.id).as_str(), machine.name.as_str()),
-                (link::event("e-7c1f03").as_str(), "e-7c1f03"),
-                (link::commit(newest).as_str(), &newest[..7]),
-                (tag.as_str(), "v0.2.0"),
-            ]
-        );
+        let expected = [
+            (link::machine(&machine.id), &*machine.name),
+            (link::event("e-7c1f03"), "e-7c1f03"),
+            (link::commit(newest), &newest[..7]),
+            (tag, "v0.2.0"),
+        ];
+        assert_eq!(links, expected.map(|(to, words)| (to, words.to_owned())));
         assert_eq!(events(&text).collect::<Vec<_>>(), ["e-7c1f03", "e-000000"]);
     }
 

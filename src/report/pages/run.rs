@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::frame::{Part, history_page, subject_page};
-use super::{cell, run_metrics, suite_section};
+use super::frame::{history_page, subject_page};
+use super::{cell, digest};
 use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
@@ -19,16 +19,19 @@ use sprag_model::environment::KEY_FACTS;
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 use sprag_model::run::{RecordedRun, Run, RunStatus};
-use sprag_model::sample::Measurement;
+use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::series::Series;
+use sprag_model::unit::Scale;
 
 /// The longest subject, branch and tuned configuration, in characters.
 const SUBJECT: usize = 140;
 const BRANCH: usize = 80;
 const TUNED: usize = 2000;
 
-/// The tuned configurations, and the checks and failures that are shown.
+/// The tuned configurations, the checks and failures, and the metrics that are shown.
 const TUNED_ROWS: usize = 100;
 const CHECKS: usize = 500;
+const METRICS: usize = 300;
 
 pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page, ReportError> {
     link::file_word("run", &recorded.id)?;
@@ -40,10 +43,9 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
     let rough = |reason: &String| Phrase::from(Mark::new(Tone::Doubt, "?", "rough")).text(format!(" {reason}"));
     sections.push(Section::new("rough", "Why the numbers are rough").items(run.quality.reasons.iter().map(rough)));
     let failed = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failure.as_deref()?)));
-    let failed = failed.take(CHECKS).map(|(benchmark, reason)| suite_section::failure(&benchmark, reason));
+    let failed = failed.take(CHECKS).map(|(benchmark, reason)| digest::failure(&benchmark, reason));
     sections.push(Section::new("failures", "Failed benchmarks").items(failed));
-    let is_newest = catalog.analysis.suites.iter().any(|suite| suite.run == recorded.id);
-    sections.extend([run_metrics::section(catalog, run, is_newest), checks]);
+    sections.extend([metrics(catalog, run), checks]);
     let tuned = run.autotune.iter().take(TUNED_ROWS).map(|value| shortened(&json::to_canonical(value), TUNED));
     let tuned: Vec<String> = tuned.collect();
     if !tuned.is_empty() {
@@ -51,7 +53,7 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
     }
     sections.push(environment);
     sections.retain(|section| !section.blocks.is_empty());
-    let record = Section::new("record", "Record").paragraph(Phrase::default().id(recorded.path.clone()));
+    let record = Section::new("record", "Record").paragraph(Phrase::code(recorded.path.clone()));
     let reason = |reason: &String| Banner {
         tone: Tone::Doubt,
         words: Phrase::default().strong("Reason:").text(format!(" {reason}")),
@@ -64,7 +66,7 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
         sections: sections.into_iter().chain([record]).collect(),
         ..Sheet::default()
     };
-    subject_page(catalog, (link::run(&recorded.id), Part::Runs, title), None, sheet)
+    subject_page(catalog, (&link::run(&recorded.id), "Runs"), &title, None, sheet)
 }
 
 fn headline(run: &Run) -> Phrase {
@@ -86,13 +88,12 @@ fn headline(run: &Run) -> Phrase {
     }
 }
 
-/// A commit's subject in quotation marks.
 pub(super) fn quoted_subject(subject: &str) -> String {
     if subject.is_empty() { "Unknown subject".to_owned() } else { format!("“{subject}”") }
 }
 
 fn facts(catalog: &Catalog<'_>, run: &Run, all_checked: &str, environment: String) -> Vec<Fact> {
-    let (commit, commit_note) = match &run.commit {
+    let (commit, commit_note): (Phrase, String) = match &run.commit {
         None => (number::NONE.into(), "Outside a repository, or before its first commit.".to_owned()),
         Some(commit) => {
             let branch = match &commit.branch {
@@ -113,7 +114,7 @@ fn facts(catalog: &Catalog<'_>, run: &Run, all_checked: &str, environment: Strin
             }
         }
     };
-    let (numbers, numbers_note) = match run.status {
+    let (numbers, numbers_note): (Phrase, String) = match run.status {
         RunStatus::Ok => {
             let note = match run.quality.reasons.len() {
                 0 if run.quality.clean && !all_checked.is_empty() => String::new(),
@@ -125,12 +126,11 @@ fn facts(catalog: &Catalog<'_>, run: &Run, all_checked: &str, environment: Strin
         RunStatus::Skipped | RunStatus::Failed => (number::NONE.into(), "Nothing was measured.".to_owned()),
     };
     let machine = Phrase::default().to(catalog.machine_page(&run.machine.id), run.machine.name.clone());
-    let fact = |question, answer: Phrase, note: String| Fact { question, answer, note: note.into() };
     vec![
-        fact("Status", Mark::of_status(run.status).into(), format!("Began {} UTC.", date::moment(run.timestamp))),
-        fact("Commit", commit, commit_note),
-        fact("Machine", machine, format!("{}. {environment}", run.machine.class)),
-        fact("Numbers", numbers, numbers_note),
+        Fact::new("Status", Mark::of_status(run.status), format!("Began {} UTC.", date::moment(run.timestamp))),
+        Fact::new("Commit", commit, commit_note),
+        Fact::new("Machine", machine, format!("{}. {environment}", run.machine.class)),
+        Fact::new("Numbers", numbers, numbers_note),
     ]
 }
 
@@ -156,7 +156,7 @@ fn checks(run: &Run) -> (Section, String) {
     let has_attributes = others.iter().any(|one| !one.attributes.is_empty());
     let mut rows = Rows::new("Checks against the reference", others)
         .first(CHECKS)
-        .column("Benchmark", "full", |one| Phrase::default().id(short_benchmark(&one.benchmark.id())))
+        .column("Benchmark", "full", |one| Phrase::code(short_benchmark(&one.benchmark.id())))
         .column("Result", "", |one| Mark::of_parity(&one.parity))
         .column("Largest difference", "n opt2", |one| cell::or_none(one.parity.max_abs_error, number::rough))
         .column("Allowed", "n opt2", |one| cell::or_none(one.parity.tolerance, number::rough));
@@ -164,6 +164,71 @@ fn checks(run: &Run) -> (Section, String) {
         rows = rows.column("How it ran", "opt", attributes);
     }
     (rows.section("parity", "Checked against the reference", note, ""), String::new())
+}
+
+type Metric<'r> = (&'r Measurement, &'r Estimate);
+
+/// The metrics, with a sentence on what all rows have in common.
+fn metrics(catalog: &Catalog<'_>, run: &Run) -> Section {
+    let estimates = run.measurements.iter().map(|one| one.estimates.iter().map(move |estimate| (one, estimate)));
+    let mut shown: Vec<Metric<'_>> = estimates.flatten().collect();
+    let rest = match shown.len().saturating_sub(METRICS) {
+        0 => String::new(),
+        more => format!("{} more metrics are only in the record.", count(more)),
+    };
+    shown.truncate(METRICS);
+    let any = |is: &dyn Fn(&Estimate) -> bool| shown.iter().any(|(_, one)| is(one));
+    let has_median = any(&|one| one.p50.is_some_and(|median| median != one.value));
+    let has_percentile = any(&|one| one.p95.is_some());
+    let counts = |one: &Estimate| (samples(one), one.workers.len());
+    let common = shown.first().map(|(_, one)| counts(one)).filter(|common| !any(&|one| counts(one) != *common));
+    let note = match common {
+        Some((samples, processes)) => format!(
+            "Each row has {} of {}.",
+            counted(samples, "sample", "samples"),
+            counted(processes, "process", "processes")
+        ),
+        None => String::new(),
+    };
+    let (auxiliary, kernels): (Vec<Metric<'_>>, Vec<Metric<'_>>) =
+        shown.into_iter().partition(|(of, _)| of.is_auxiliary());
+    let metric_of = |(_, one): &Metric<'_>| (one.metric.clone(), Some(one.value));
+    let groups = cell::by_metric(kernels, metric_of, cell::metric_words).into_iter().chain(cell::by_metric(
+        auxiliary,
+        metric_of,
+        cell::auxiliary_words,
+    ));
+    let value = |scale: Scale, value: Option<f64>| cell::or_none(value, |value| number::value(scale, value));
+    let mut rows = Rows::grouped("Metrics of this run", groups)
+        .column("Benchmark", "full", |(_, (of, one)): &(Scale, Metric<'_>)| {
+            cell::series_link(catalog, &series_id(run, of, one), &of.benchmark.id())
+        })
+        .column("Value", "n", |(scale, (_, one))| number::value(*scale, one.value))
+        .column("95\u{202f}% interval", "n ci push", |(scale, (_, one))| {
+            cell::or_none(one.interval, |interval| number::interval(*scale, interval))
+        });
+    if has_median {
+        rows = rows.column("All samples, median", "n opt2", |(scale, (_, one))| value(*scale, one.p50));
+    }
+    if has_percentile {
+        rows = rows.column("95th percentile", "n opt2", |(scale, (_, one))| value(*scale, one.p95));
+    }
+    if common.is_none() {
+        rows = rows.column("Processes", "n opt2", |(_, (_, one))| count(one.workers.len())).column(
+            "Samples",
+            "n opt2",
+            |(_, (_, one))| count(samples(one)),
+        );
+    }
+    rows.section("benchmarks", "Benchmarks", [note, rest].join(" ").trim(), "")
+}
+
+fn samples(estimate: &Estimate) -> usize {
+    usize::try_from(estimate.n).unwrap_or(usize::MAX)
+}
+
+fn series_id(run: &Run, of: &Measurement, estimate: &Estimate) -> String {
+    Series::id_of(&of.benchmark.id(), of.benchmark.version, &estimate.metric.name, &run.machine.id)
 }
 
 /// The facts of the environment and the settings that differ from the run before of the suite on the machine, and whether the
@@ -174,47 +239,40 @@ fn checks(run: &Run) -> (Section, String) {
 fn environment(catalog: &Catalog<'_>, recorded: &RecordedRun) -> (Section, String) {
     let run = &recorded.run;
     let before = before(catalog, &run.machine.id, &run.suite, (run.timestamp, &recorded.id));
-    let facts = differing(before.map(|head| &head.environment.facts), &run.environment.facts, |text| text.clone());
-    let (in_key, others): (Vec<Difference>, Vec<Difference>) =
-        facts.into_iter().partition(|(name, ..)| KEY_FACTS.contains(&name.as_str()));
+    let mut facts = differing(before.map(|head| &head.environment.facts), &run.environment.facts, String::clone);
+    let is_in_key = |name: &str| KEY_FACTS.contains(&name);
+    facts.sort_by_key(|(name, ..)| !is_in_key(name));
     let settings = differing(before.map(|head| &*head.config), &run.config, json::to_canonical);
     let key = &run.environment.key;
-    let is_equal = in_key.is_empty() && others.is_empty() && settings.is_empty();
     let (words, note) = match before {
-        None => (
-            "the first run of its suite there, see below",
-            "No run of its suite on this machine came before.".to_owned(),
-        ),
+        None => {
+            let note = "No run of its suite on this machine came before.".to_owned();
+            ("the first run of its suite there, see below", note)
+        }
         Some(before) => {
-            let words = match (before.environment.key == *key, is_equal) {
+            let words = match (before.environment.key == *key, facts.is_empty() && settings.is_empty()) {
                 (true, true) => "all facts and settings as in the run before",
                 (true, false) => "as in the run before; other differences are below",
                 (false, _) => "differs from the run before, see below",
             };
-            (
-                words,
-                format!(
-                    "Differences from the run before of its suite on this machine, of {}.",
-                    date::moment(before.timestamp)
-                ),
-            )
+            let moment = date::moment(before.timestamp);
+            (words, format!("Differences from the run before of its suite on this machine, of {moment}."))
         }
     };
-    let line = |name: String, (was, is): (Option<String>, Option<String>)| {
+    let facts = facts.into_iter().map(|(name, was, is)| {
+        let key = if is_in_key(&name) { " (in the key)" } else { "" };
+        (format!("{}{key}", name.replace('_', " ")), was, is)
+    });
+    let value = |value: Option<String>| cell::or_none(value, std::convert::identity);
+    let lines = facts.chain(settings).map(|(name, was, is)| {
         let words = Phrase::plain(format!("{name}: "));
-        let value = |value: Option<String>| cell::or_none(value, std::convert::identity);
         let words = if before.is_some() { words.id(value(was)).text(" → ") } else { words };
         words.id(value(is))
-    };
-    let plain = |name: &str| name.replace('_', " ");
-    let in_key = in_key.into_iter().map(|(name, was, is)| line(format!("{} (in the key)", plain(&name)), (was, is)));
-    let others = others.into_iter().map(|(name, was, is)| line(plain(&name), (was, is)));
-    let settings = settings.into_iter().map(|(name, was, is)| line(name, (was, is)));
-    let section = match is_equal {
+    });
+    let lines: Vec<Phrase> = lines.collect();
+    let section = match lines.is_empty() {
         true => Section::default(),
-        false => Section::new("environment", "Environment and settings")
-            .paragraph(note)
-            .items(in_key.chain(others).chain(settings)),
+        false => Section::new("environment", "Environment and settings").paragraph(note).items(lines),
     };
     (section, format!("Environment {key}: {words}."))
 }
@@ -228,7 +286,6 @@ fn before<'a>(catalog: &Catalog<'a>, machine: &str, suite: &str, age: (DateTime<
     of_suite().take_while(|head| head.timestamp == newest).max_by_key(|head| head.age())
 }
 
-/// A name with its value in the run before and in this one.
 type Difference = (String, Option<String>, Option<String>);
 
 /// The names that have another value, or a value in one of them alone.
@@ -253,10 +310,10 @@ pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let runs = &catalog.runs;
     let not_ok = runs.iter().filter(|run| run.status != RunStatus::Ok).count();
     let mut lede = Phrase::plain(format!("Newest first. {} skipped or failed.", count(not_ok)));
-    if !catalog.commits().is_empty() {
+    if !catalog.selection.commits.is_empty() {
         lede = lede.text(" ").link(link::COMMIT_LIST, "By commit").text(".");
     }
-    if catalog.shown_runs().len() < runs.len() {
+    if catalog.selection.runs.len() < runs.len() {
         lede = lede.text(
             " Runs of older commits link to the comparison of their commit with the one before it, which needs script.",
         );
@@ -274,14 +331,13 @@ pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         .column("Numbers", "", |run| Mark::of_run_quality(run))
         .column("Commit", "", |run| cell::commit(catalog, run))
         .column("Subject", "opt", subject)
-        .column("Record", "opt", |run| Phrase::default().id(short_digest(&run.id)))
+        .column("Record", "opt", |run| Phrase::code(short_digest(&run.id)))
         .section("runs", "Newest first", "", "");
     let headline = counted(runs.len(), "run", "runs").into();
     let sheet = Sheet { headline, lede, sections: vec![section], ..Sheet::default() };
-    history_page(catalog, (link::RUN_LIST.to_owned(), Part::Runs, "Runs".to_owned()), sheet)
+    history_page(catalog, (link::RUN_LIST, "Runs"), "Runs", sheet)
 }
 
-/// How many benchmarks a run measured.
 pub(super) fn measured(run: &RunHead) -> String {
     match (run.status, run.failed) {
         (RunStatus::Ok, 0) => count(run.benchmarks),
@@ -297,7 +353,7 @@ mod tests {
     use crate::sheet::Block;
 
     #[test]
-    fn a_run_is_compared_with_the_one_before_it() {
+    fn a_run_is_compared_with_the_one_before() {
         let sample = sample_data::rich();
         let heads = sample.heads();
         let catalog = Catalog::new(&sample.input(&heads));

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::cell::{self, Judgement};
-use super::frame::{Frame, Part, history_page, page};
-use super::series_points::{self, PointRow};
-use super::{series_chart, series_elsewhere, series_fit, series_newest};
+use super::frame::{Frame, history_page, page};
+use super::series_values::{self, PointRow};
+use super::{series_chart, series_elsewhere, series_fit};
 use crate::catalog::Catalog;
 use crate::chart::{script, trend_chart};
 use crate::fit::Fit;
@@ -17,7 +17,7 @@ use crate::order::{natural, parameters};
 use crate::phrase::Phrase;
 use crate::sheet::{Block, Cell, Rows, Section, Sheet};
 use crate::text::short_benchmark;
-use crate::{ReportError, Settings, answer, date, link};
+use crate::{ReportError, Settings, date, link, reasons};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::metric::{Better, Metric, RATIO};
 use sprag_model::page::Page;
@@ -30,7 +30,6 @@ use sprag_model::verdict::Verdict;
 struct SeriesPage {
     frame: Frame,
     sheet: Sheet,
-    /// The trend as a picture and as data.
     chart: String,
     data: String,
     /// How many runs share a dot; empty where none do.
@@ -61,10 +60,10 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
     let fit = fit.as_ref();
     let sentence = fit.map_or_else(|| of.sentence.clone(), Fit::sentence);
     let scale = series.metric.unit.scale(fit.and_then(Fit::newest_level).unwrap_or(of.latest.current));
-    let spread = series_newest::section(series, fit, scale);
+    let spread = series_values::distribution(series, fit, scale);
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale, spread.is_some());
     let several = trend_chart::runs_a_dot(trend.dots.len());
-    let (points, points_note) = series_points::rows(catalog, series, scale, &trend.dots);
+    let (points, points_note) = series_values::rows(catalog, series, scale);
     let newest = series.newest().and_then(|point| catalog.run(&point.run));
     let mut sections = Vec::new();
     sections.extend(fit.map(|fit| series_fit::turns(catalog, fit, scale)));
@@ -75,7 +74,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
     sections.extend(series_elsewhere::sizes(catalog, of));
     sections.extend(series_elsewhere::elsewhere(catalog, of));
     let template = SeriesPage {
-        frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()).for_subject(catalog, newest),
+        frame: Frame::new(catalog, &path, "Series", &title, sentence.clone()).for_subject(catalog, newest),
         sheet: Sheet {
             crumb: crumb(catalog, of),
             headline: headline(of, name),
@@ -126,7 +125,7 @@ fn headline(of: &SeriesAnalysis, name: &str) -> Phrase {
             let words = subject.text("is ").mark(Mark { word, ..mark }).text(" than its baseline");
             match &comparison.answer {
                 None => words,
-                Some(answer) => words.text(", ").join(answer::said(answer)),
+                Some(answer) => words.text(", ").join(reasons::accepted(answer)),
             }
         }
         Verdict::Unchanged => subject.text("did not change against its baseline"),
@@ -164,7 +163,6 @@ fn about(of: &SeriesAnalysis) -> String {
     format!("{why} Machine class: {}.", series.machine_class)
 }
 
-/// The newest value against the run before and the baseline.
 fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
     let value = |value: Option<f64>| cell::or_none(value, |value| number::value(scale, value));
     let (latest, now) = (&of.latest, value(Some(of.latest.current)));
@@ -210,7 +208,6 @@ fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
 /// The series that the list shows, so that it stays below a megabyte.
 const ROWS: usize = 1000;
 
-/// The list of series, by suite, metric and machine.
 pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
     let all = &catalog.analysis.series;
     let mut by_suite: BTreeMap<&str, Vec<&SeriesAnalysis>> = BTreeMap::new();
@@ -245,7 +242,7 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
         sections,
         ..Sheet::default()
     };
-    history_page(catalog, (link::SERIES_LIST.to_owned(), Part::Series, "Series".to_owned()), sheet)
+    history_page(catalog, (link::SERIES_LIST, "Series"), "Series", sheet)
 }
 
 fn downloads(settings: &Settings) -> Phrase {

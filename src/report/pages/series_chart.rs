@@ -1,21 +1,30 @@
-//! The trend of a series as its chart wants it: runs by place, and what was fitted to them.
+//! The trend of a series as its chart wants it: runs by place in commit order, what was fitted to them, and what else is there:
+//! releases, changes of the environment, dates.
 
 use std::collections::BTreeMap;
 
-use super::series_points;
+use chrono::{DateTime, Datelike, Utc};
+
+use super::series_values::ROWS;
 use crate::catalog::Catalog;
-use crate::chart::trend::{Dot, Fitted, Line, Processes, Trend, Turn};
+use crate::chart::trend::{Dot, Fitted, Flag, Line, Processes, Trend, Turn};
+use crate::date;
 use crate::fit::{Fit, What};
 use crate::mark::{Mark, Tone};
-use crate::number;
-use crate::timeline;
+use crate::number::{self, NARROW};
+use crate::text::shortened;
 use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::commit::CommitLine;
 use sprag_model::event::Event;
 use sprag_model::series::Point;
 use sprag_model::unit::Scale;
 
-/// The newest runs of which the data of the chart has what each process measured: as many as the table of points lists.
-const WITH_PROCESSES: usize = series_points::ROWS;
+/// The longest label of a flag, and the longest value of a fact in one, in characters.
+const LABEL: usize = 26;
+const FACT: usize = 9;
+
+/// A period shorter than this share of the usual one has no label.
+const SHORT: f64 = 0.4;
 
 /// The chart of a series; `sentence` says what is to be seen, `is_spread` that the page shows the distribution at a commit.
 pub(super) fn trend(
@@ -29,7 +38,7 @@ pub(super) fn trend(
     let series = &of.series;
     let placed = placed(catalog, of, fit);
     let comparison = of.comparison.as_ref();
-    let on_line = fit.is_none_or(|fit| is_on_line(catalog, fit));
+    let is_on_line = fit.is_none_or(|fit| self::is_on_line(catalog, fit));
     Trend {
         id: "trend".to_owned(),
         title: format!("Trend of {}, {} on {}", series.benchmark, series.metric.name, series.machine_name),
@@ -48,9 +57,9 @@ pub(super) fn trend(
         fit: fit.and_then(|fit| fitted(catalog, fit, scale)),
         baseline: comparison.and_then(|comparison| comparison.baseline).or(of.latest.baseline),
         limit: comparison.and_then(|comparison| comparison.allowed),
-        releases: if on_line { timeline::releases(&placed, catalog.line) } else { Vec::new() },
-        environments: timeline::environments(&placed, catalog),
-        dates: timeline::dates(&placed, catalog.line),
+        releases: if is_on_line { releases(&placed, catalog.line) } else { Vec::new() },
+        environments: environments(&placed, catalog),
+        dates: dates(&placed, catalog.line),
         newest: number::quantity(scale, of.latest.current),
         tone: comparison.map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict)),
     }
@@ -60,7 +69,7 @@ pub(super) fn trend(
 fn processes(placed: &[(f64, &Point)], fit: &Fit<'_>) -> Option<Processes> {
     let last = fit.series.pooled.last()?;
     let is_apart = |place: f64, point: &Point| point.dirty || place.fract() != 0.0;
-    let newest = &placed[placed.len().saturating_sub(WITH_PROCESSES)..];
+    let newest = &placed[placed.len().saturating_sub(ROWS)..];
     let mut present: Vec<(&str, &str)> = Vec::new();
     let mut groups = Vec::with_capacity(newest.len());
     for (place, point) in newest {
@@ -82,7 +91,7 @@ fn processes(placed: &[(f64, &Point)], fit: &Fit<'_>) -> Option<Processes> {
 /// The runs of a series by place: on the line of commits, or on the commits of its machine where the fit uses these.
 fn placed<'a>(catalog: &Catalog<'_>, of: &'a SeriesAnalysis, fit: Option<&Fit<'_>>) -> Vec<(f64, &'a Point)> {
     let Some(fit) = fit.filter(|fit| !is_on_line(catalog, fit)) else {
-        return timeline::placed(&of.series.points, catalog.line);
+        return on_line(&of.series.points, catalog.line);
     };
     let places: BTreeMap<&str, usize> = fit.series.pooled.iter().map(|point| (&*point.commit, point.place)).collect();
     let mut placed: Vec<(f64, &Point)> =
@@ -91,7 +100,6 @@ fn placed<'a>(catalog: &Catalog<'_>, of: &'a SeriesAnalysis, fit: Option<&Fit<'_
     placed
 }
 
-/// Whether the points of a fit are on the line of commits.
 fn is_on_line(catalog: &Catalog<'_>, fit: &Fit<'_>) -> bool {
     let commits = &catalog.line.commits;
     fit.series.pooled.iter().all(|point| commits.get(point.place).is_some_and(|commit| commit.sha == *point.commit))
@@ -153,4 +161,186 @@ fn suspects(catalog: &Catalog<'_>, fit: &Fit<'_>, event: &Event) -> Option<(f64,
     }
     let places = || event.suspects.iter().filter_map(|suspect| catalog.position(&suspect.commit.sha));
     Some((places().min()? as f64 - 0.5, places().max()? as f64 + 0.5))
+}
+
+/// The points of a series, each with its place, in the order of their places.
+pub(super) fn on_line<'a>(points: &'a [Point], line: &CommitLine) -> Vec<(f64, &'a Point)> {
+    let is_any_on_line = points.iter().any(|point| point.position.is_some());
+    let mut placed: Vec<(f64, &Point)> = points
+        .iter()
+        .enumerate()
+        .map(|(rank, point)| {
+            let place = match point.position {
+                Some(position) => position as f64,
+                // A commit that is not on the line is placed between the commits of its time.
+                None if is_any_on_line => {
+                    line.commits.partition_point(|commit| commit.commit_time <= point.time) as f64 - 0.5
+                }
+                None => rank as f64,
+            };
+            (place, point)
+        })
+        .collect();
+    placed.sort_by(|a, b| a.0.total_cmp(&b.0));
+    placed
+}
+
+fn releases(placed: &[(f64, &Point)], line: &CommitLine) -> Vec<Flag> {
+    if placed.iter().all(|(_, point)| point.position.is_none()) {
+        return Vec::new();
+    }
+    let tagged = line.commits.iter().enumerate().filter(|(_, commit)| !commit.tags.is_empty());
+    tagged
+        .map(|(position, commit)| {
+            let more = if commit.tags.len() > 1 { " …" } else { "" };
+            Flag { place: position as f64, label: shortened(&commit.tags[0], LABEL) + more }
+        })
+        .collect()
+}
+
+fn environments(placed: &[(f64, &Point)], catalog: &Catalog<'_>) -> Vec<Flag> {
+    placed
+        .windows(2)
+        .filter(|pair| pair[0].1.environment_key != pair[1].1.environment_key)
+        .map(|pair| Flag {
+            place: f64::midpoint(pair[0].0, pair[1].0),
+            label: environment_change(pair[0].1, pair[1].1, catalog),
+        })
+        .collect()
+}
+
+pub(super) fn environment_change(before: &Point, after: &Point, catalog: &Catalog<'_>) -> String {
+    let (Some(before), Some(after)) = (catalog.run(&before.run), catalog.run(&after.run)) else {
+        return "environment".to_owned();
+    };
+    let changes = before.environment.differences(&after.environment);
+    match changes.as_slice() {
+        [] => "environment".to_owned(),
+        [change] => {
+            let name = change.fact.replace('_', " ");
+            if change.was.chars().count() <= FACT && change.is.chars().count() <= FACT {
+                format!("{name} {} → {}", change.was, change.is)
+            } else {
+                name
+            }
+        }
+        several => format!("{} facts", several.len()),
+    }
+}
+
+/// Dates for the axis: months where there are enough, else days; years where there are too many.
+fn dates(placed: &[(f64, &Point)], line: &CommitLine) -> Vec<Flag> {
+    let times: Vec<(f64, DateTime<Utc>)> = placed.iter().map(|(place, point)| (*place, written(point, line))).collect();
+    let months = first_of_each(&times, |time| (time.year(), time.month()));
+    let years = first_of_each(&times, |time| (time.year(), 1));
+    let (chosen, label): (_, fn(DateTime<Utc>, bool) -> String) = if years.len() > 5 {
+        (years, |time, _| time.year().to_string())
+    } else if months.len() > 3 {
+        (months, |time, new_year| {
+            let month = date::month(time.month());
+            if new_year { format!("{month} {}", time.year()) } else { month.to_owned() }
+        })
+    } else {
+        let days = first_of_each(&times, |time| (time.year(), time.ordinal()));
+        (days, |time, _| format!("{}{NARROW}{}", time.day(), date::month(time.month())))
+    };
+    let chosen = without_short(chosen);
+    let mut year = None;
+    let flag = |(place, time): (f64, DateTime<Utc>)| {
+        let is_new_year = year.replace(time.year()) != Some(time.year());
+        Flag { place, label: label(time, is_new_year) }
+    };
+    chosen.into_iter().map(flag).collect()
+}
+
+/// Periods without those that hold so few commits that the label of the next would have no room.
+fn without_short(periods: Vec<(f64, DateTime<Utc>)>) -> Vec<(f64, DateTime<Utc>)> {
+    let mut spans: Vec<f64> = periods.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    let own = spans.clone();
+    spans.sort_by(f64::total_cmp);
+    let Some(&usual) = spans.get(spans.len() / 2) else { return periods };
+    let long = own.iter().map(|span| *span >= SHORT * usual).chain([true]);
+    periods.into_iter().zip(long).filter(|(_, long)| *long).map(|(period, _)| period).collect()
+}
+
+/// When the commit of a point was made; where the line does not know it, when the run took place.
+fn written(point: &Point, line: &CommitLine) -> DateTime<Utc> {
+    point.position.and_then(|position| line.commits.get(position)).map_or(point.time, |commit| commit.commit_time)
+}
+
+/// The first place in each period; a period that comes back, as with a commit of an odd date, does not count.
+fn first_of_each(
+    times: &[(f64, DateTime<Utc>)],
+    period: impl Fn(DateTime<Utc>) -> (i32, u32),
+) -> Vec<(f64, DateTime<Utc>)> {
+    let mut latest = (i32::MIN, 0);
+    times
+        .iter()
+        .copied()
+        .filter(|(_, time)| {
+            let period = period(*time);
+            let new = period > latest;
+            latest = latest.max(period);
+            new
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sprag_model::commit::CommitOnLine;
+    use sprag_model::series::PointRun;
+
+    fn day(day: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(day * 86_400, 0).expect("within range")
+    }
+
+    /// Points with their positions on the line, each of a day.
+    fn points(all: &[(Option<usize>, i64)]) -> Vec<Point> {
+        let point = |(position, number): &(Option<usize>, i64)| {
+            let (commit, environment_key, run) = ("c".into(), "".into(), "".into());
+            let of = PointRun {
+                commit,
+                position: *position,
+                rank: 0,
+                time: day(*number),
+                environment_key,
+                run,
+                dirty: false,
+            };
+            Point { of: of.into(), value: 1.0, interval: None, workers: [].into() }
+        };
+        all.iter().map(point).collect()
+    }
+
+    #[test]
+    fn a_commit_off_the_line_is_between_those_of_its_time() {
+        let commit = |number: i64| CommitOnLine {
+            sha: format!("{number:040}"),
+            commit_time: day(number),
+            subject: String::new(),
+            tags: Vec::new(),
+        };
+        let line = CommitLine { commits: [1, 2, 3].map(commit).into(), shallow: false, named: false };
+        let places = |points: &[Point], line: &CommitLine| -> Vec<f64> {
+            on_line(points, line).iter().map(|(place, _)| *place).collect()
+        };
+        assert_eq!(places(&points(&[(Some(0), 1), (Some(2), 3), (None, 2)]), &line), [0.0, 1.5, 2.0]);
+        let unplaced = points(&[(None, 9), (None, 1)]);
+        assert_eq!(places(&unplaced, &CommitLine::default()), [0.0, 1.0], "without a line points keep their order");
+        assert!(releases(&on_line(&unplaced, &line), &line).is_empty());
+    }
+
+    #[test]
+    fn dates_fit_the_span() {
+        let labels = |days: &[i64]| -> Vec<String> {
+            let points = points(&days.iter().map(|day| (None, *day)).collect::<Vec<_>>());
+            let placed = on_line(&points, &CommitLine::default());
+            dates(&placed, &CommitLine::default()).into_iter().map(|flag| flag.label).collect()
+        };
+        assert_eq!(labels(&[0, 1, 1]), ["1\u{202f}Jan", "2\u{202f}Jan"]);
+        assert_eq!(labels(&[0, 40, 41, 70, 100, 370]), ["Jan 1970", "Feb", "Mar", "Apr", "Jan 1971"]);
+        assert_eq!(labels(&[0, 400, 800, 1200, 1600, 2000]), ["1970", "1971", "1972", "1973", "1974", "1975"]);
+    }
 }

@@ -15,10 +15,8 @@ use sprag_model::metric::Metric;
 use sprag_model::trend::SeriesTrend;
 use sprag_model::unit::Scale;
 
-/// The newest turns that the table holds.
 const ROWS: usize = 50;
 
-/// The changes and drifts, newest first.
 pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Section {
     let metric = &fit.series.metric;
     let note = "Numbers as in the chart, newest first. Chance: how often a point of a series without changes gives a change this clear.";
@@ -27,7 +25,7 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
         None => "Too few points to find a change.",
     };
     let event = |turn: &Turn<'_>| match turn.part {
-        Some((event, _)) => Phrase::default().name(catalog.event_page(&event.id), event.id.as_str()),
+        Some((event, _)) => Phrase::page_name(catalog.event_page(&event.id), event.id.as_str()),
         None => number::NONE.into(),
     };
     let size = |turn: &Turn<'_>| cell::or_none(turn.relative(), |relative| number::percent(relative.value));
@@ -40,7 +38,7 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
         .first(ROWS)
         .column("No.", "", |(place, _)| (place + 1).to_string())
         .column("Change", "nb", |(_, turn)| Mark::new(turn.tone(metric), turn.glyph(), word(turn, metric)))
-        .column("At", "nb", |(_, turn)| Phrase::default().id(at(fit, turn)))
+        .column("At", "nb", |(_, turn)| Phrase::code(at(fit, turn)))
         .column("Range", "any opt", |(_, turn)| range(fit, turn))
         .column(number::column("Before", scale), "n opt2", |(_, turn)| number::value(scale, turn.what.before()))
         .column(number::column("After", scale), "n opt2", |(_, turn)| number::value(scale, turn.what.after()))
@@ -61,7 +59,6 @@ fn at(fit: &Fit<'_>, turn: &Turn<'_>) -> String {
     }
 }
 
-/// The commits that may be it.
 fn range(fit: &Fit<'_>, turn: &Turn<'_>) -> String {
     let range = match turn.what {
         What::Change(change) if change.first < change.last => {
@@ -100,7 +97,6 @@ fn chance(chance: f64) -> String {
     }
 }
 
-/// Whether a change is still present, and what else there is to know.
 fn state(turn: &Turn<'_>, metric: &Metric) -> (Mark, String) {
     let Some((event, member)) = turn.part else {
         return (Mark::new(Tone::Plain, number::NONE, "part of no event"), String::new());
@@ -125,7 +121,6 @@ fn state(turn: &Turn<'_>, metric: &Metric) -> (Mark, String) {
     (mark, notes.join("; "))
 }
 
-/// What the series can detect.
 pub(super) fn detectable(series: &SeriesTrend, scale: Scale) -> Section {
     Rows::new("What this series can detect", facts(series, scale))
         .column("", "", |(name, ..)| *name)
@@ -246,14 +241,17 @@ mod tests {
 
     #[test]
     fn chances_are_one_in_so_many() {
-        let check = |value: f64, expected: &str| assert_eq!(chance(value).replace(NARROW, " "), expected);
-        check(0.0, "none");
-        check(1e-12, "less than 1 in 1 000 000 000");
-        check(2e-4, "1 in 5 000");
-        check(1.0 / 7_076_491.0, "1 in 7 100 000");
-        check(0.3, "1 in 3");
-        check(1.0, "1 in 1");
-        check(f64::NAN, "–");
+        for (value, expected) in [
+            (0.0, "none"),
+            (1e-12, "less than 1 in 1 000 000 000"),
+            (2e-4, "1 in 5 000"),
+            (1.0 / 7_076_491.0, "1 in 7 100 000"),
+            (0.3, "1 in 3"),
+            (1.0, "1 in 1"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(chance(value).replace(NARROW, " "), expected);
+        }
     }
 
     #[test]

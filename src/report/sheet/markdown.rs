@@ -35,7 +35,6 @@ impl Lines {
         }
     }
 
-    /// A line of its own, unless it is empty.
     fn paragraph(&mut self, line: &str) {
         if !line.is_empty() {
             self.line(line);

@@ -3,27 +3,21 @@
 
 use std::borrow::Cow;
 
-use crate::mark::{Mark, Tone};
+use crate::mark::Tone;
+use crate::number::{count, counted};
 use crate::phrase::{Fact, Phrase};
 
 pub(crate) mod markdown;
-mod rows;
 pub mod terminal;
 
-pub(crate) use rows::Rows;
-
-/// A report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sheet {
-    /// The way from the list of such reports to this one.
     pub(crate) crumb: Phrase,
     pub(crate) headline: Phrase,
-    /// What else belongs on top.
     pub(crate) lede: Phrase,
     /// What a reader must know before the rest.
     pub(crate) banners: Vec<Banner>,
     pub(crate) facts: Vec<Fact>,
-    /// What the facts rest on.
     pub(crate) note: Phrase,
     /// Whether the script filters the rows of its tables.
     pub(crate) has_filter: bool,
@@ -37,10 +31,8 @@ pub(crate) struct Banner {
     pub(crate) words: Phrase,
 }
 
-/// A part of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Section {
-    /// Its anchor in a page.
     pub(crate) id: Cow<'static, str>,
     /// Empty where the section goes on with what is above it.
     pub(crate) heading: Phrase,
@@ -55,13 +47,11 @@ pub(crate) enum Block {
     List(Vec<Item>),
     /// Never an empty one.
     Table(Table),
-    /// Lines for a shell.
     Commands(Vec<String>),
     /// Markup that only pages show.
     Drawn(String),
 }
 
-/// An entry of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
     /// What it answers; may be empty.
@@ -74,7 +64,6 @@ pub(crate) struct Table {
     pub(crate) caption: String,
     /// Its columns; the first has the name of a row.
     pub(crate) columns: Vec<Column>,
-    /// Its rows, a cell a column.
     pub(crate) rows: Vec<Row>,
     /// Whether its figures mean nothing without their heads, so that a narrow window scrolls it.
     pub(crate) is_wide: bool,
@@ -84,7 +73,6 @@ pub(crate) struct Table {
     pub(crate) folded: Option<String>,
 }
 
-/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(crate) head: Cow<'static, str>,
@@ -92,7 +80,6 @@ pub(crate) struct Column {
     pub(crate) class: &'static str,
 }
 
-/// A row of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
@@ -102,7 +89,6 @@ pub(crate) struct Row {
     pub(crate) group: Option<[String; 2]>,
 }
 
-/// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Words(Phrase),
@@ -121,7 +107,6 @@ impl Section {
         Section { is_half: true, ..self }
     }
 
-    /// The section with markup at its end, unless that is empty.
     pub(crate) fn drawn(mut self, markup: String) -> Section {
         if !markup.is_empty() {
             self.blocks.push(Block::Drawn(markup));
@@ -138,7 +123,6 @@ impl Section {
         self
     }
 
-    /// The section with an entry at the end of its list.
     pub(crate) fn item(mut self, label: &'static str, words: impl Into<Phrase>) -> Section {
         let item = Item { label, words: words.into() };
         match self.blocks.last_mut() {
@@ -148,7 +132,6 @@ impl Section {
         self
     }
 
-    /// The section with entries at the end of its list.
     pub(crate) fn items(self, all: impl IntoIterator<Item = Phrase>) -> Section {
         all.into_iter().fold(self, |section, words| section.item("", words))
     }
@@ -161,7 +144,13 @@ impl Section {
         self
     }
 
-    /// The section with lines for a shell at its end.
+    /// The section with a table at its end, and how many rows that leaves out.
+    pub(crate) fn rows<T>(self, rows: Rows<T>) -> Section {
+        let more = counted(rows.left_out, "more row is", "more rows are");
+        let section = self.with(rows.table);
+        if rows.left_out > 0 { section.paragraph(format!("{more} not listed here.")) } else { section }
+    }
+
     pub(crate) fn commands(mut self, lines: Vec<String>) -> Section {
         self.blocks.push(Block::Commands(lines));
         self
@@ -175,14 +164,12 @@ impl Section {
         self.blocks.iter_mut().find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })
     }
 
-    /// The words of its paragraphs, for tests.
     #[cfg(test)]
     pub(crate) fn prose(&self) -> String {
         let words = |block: &Block| if let Block::Paragraph(words) = block { Some(words.words()) } else { None };
         self.blocks.iter().filter_map(words).collect::<Vec<String>>().join(" ")
     }
 
-    /// The section where it has a table.
     pub(crate) fn unless_empty(self) -> Option<Section> {
         self.table().is_some().then_some(self)
     }
@@ -222,9 +209,6 @@ impl Section {
     }
 }
 
-/// What a table says once of a column by its place, for the style sheet; other classes stand on each cell.
-const PLACED: [&str; 9] = ["n", "nb", "any", "place", "full", "opt", "opt2", "from", "push"];
-
 impl Table {
     pub(crate) fn new(columns: &[(&'static str, &'static str)], rows: Vec<Row>) -> Table {
         let columns = columns.iter().map(|(head, class)| Column { head: Cow::Borrowed(head), class }).collect();
@@ -238,21 +222,9 @@ impl Table {
     pub(crate) fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Column, &'a Cell)> {
         self.columns.iter().zip(&row.cells)
     }
-
-    /// The classes of the table: `n-3` has figures in the third column.
-    pub(crate) fn class(&self) -> String {
-        let mut class = if self.is_wide { "mid".to_owned() } else { "mid cards".to_owned() };
-        for (place, column) in self.columns.iter().enumerate() {
-            for one in column.classes().filter(|one| PLACED.contains(one)) {
-                class += &format!(" {one}-{}", place + 1);
-            }
-        }
-        class
-    }
 }
 
 impl Column {
-    /// Whether its cells are pictures.
     pub(crate) fn is_drawn(&self) -> bool {
         self.has("g")
     }
@@ -267,9 +239,9 @@ impl Column {
         self.has("n")
     }
 
-    /// The classes of each of its cells.
-    pub(crate) fn cell_class(&self) -> String {
-        self.classes().filter(|one| !PLACED.contains(one) && *one != "named").collect::<Vec<&str>>().join(" ")
+    /// The classes of its head and its cells.
+    pub(crate) fn class(&self) -> String {
+        self.classes().filter(|one| *one != "named").collect::<Vec<&str>>().join(" ")
     }
 
     fn has(&self, class: &str) -> bool {
@@ -282,7 +254,6 @@ impl Column {
 }
 
 impl Cell {
-    /// Words with an explanation, where there is one.
     pub(crate) fn noted(words: impl Into<Phrase>, note: Phrase) -> Cell {
         if note.parts.is_empty() { Cell::Words(words.into()) } else { Cell::Noted(words.into(), note) }
     }
@@ -294,16 +265,75 @@ impl<T: Into<Phrase>> From<T> for Cell {
     }
 }
 
-impl From<Mark> for Phrase {
-    fn from(mark: Mark) -> Phrase {
-        Phrase::default().mark(mark)
+impl Row {
+    pub(crate) fn new(cells: impl IntoIterator<Item = impl Into<Phrase>>) -> Row {
+        Row { cells: cells.into_iter().map(|words| Cell::Words(words.into())).collect(), ..Row::default() }
     }
 }
 
-impl Row {
-    /// A row of words.
-    pub(crate) fn new(cells: impl IntoIterator<Item = impl Into<Phrase>>) -> Row {
-        Row { cells: cells.into_iter().map(|words| Cell::Words(words.into())).collect(), ..Row::default() }
+/// A table made column by column: each column says its head, its class and what its cells hold of a row.
+pub(crate) struct Rows<T> {
+    items: Vec<T>,
+    table: Table,
+    left_out: usize,
+}
+
+impl<T> Rows<T> {
+    pub(crate) fn new(caption: impl Into<String>, items: impl IntoIterator<Item = T>) -> Rows<T> {
+        let items: Vec<T> = items.into_iter().collect();
+        let rows = items.iter().map(|_| Row::default()).collect();
+        Rows { items, table: Table { caption: caption.into(), rows, ..Table::default() }, left_out: 0 }
+    }
+
+    pub(crate) fn grouped(caption: impl Into<String>, groups: impl IntoIterator<Item = (String, Vec<T>)>) -> Rows<T> {
+        let mut made = Rows::new(caption, []);
+        for (heading, items) in groups.into_iter().filter(|(_, items)| !items.is_empty()) {
+            let size = count(items.len());
+            made.table.rows.push(Row { group: Some([heading, size]), ..Row::default() });
+            made.table.rows.resize(made.items.len() + items.len(), Row::default());
+            made.items.extend(items);
+        }
+        made
+    }
+
+    /// Only the first rows; a sentence below the table says how many there are beyond.
+    pub(crate) fn first(mut self, most: usize) -> Rows<T> {
+        self.left_out += self.items.len().saturating_sub(most);
+        self.items.truncate(most);
+        self.table.rows.truncate(most);
+        self
+    }
+
+    pub(crate) fn column<C: Into<Cell>>(
+        mut self,
+        head: impl Into<Cow<'static, str>>,
+        class: &'static str,
+        cell: impl Fn(&T) -> C,
+    ) -> Rows<T> {
+        self.table.columns.push(Column { head: head.into(), class });
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.cells.push(cell(item).into());
+        }
+        self
+    }
+
+    pub(crate) fn tint(mut self, is_bad: impl Fn(&T) -> bool) -> Rows<T> {
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.bad = is_bad(item);
+        }
+        self
+    }
+
+    /// A section of the table and the note above it, or of a sentence where there is no row.
+    pub(crate) fn section(
+        self,
+        id: impl Into<Cow<'static, str>>,
+        heading: impl Into<Phrase>,
+        note: impl Into<Phrase>,
+        nothing: &str,
+    ) -> Section {
+        let section = Section::new(id, heading);
+        if self.items.is_empty() { section.paragraph(nothing) } else { section.paragraph(note).rows(self) }
     }
 }
 
@@ -317,33 +347,14 @@ mod tests {
     }
 
     #[test]
-    fn what_all_rows_have_in_common_is_note_equal_columns() {
+    fn what_all_rows_have_in_common_is_a_note() {
         let columns = [("Suite", ""), ("Machine", "place"), ("Runs", "n opt2"), ("Change", "n push")];
         let result = section(&columns, &[&["a", "bench", "28", "1"], &["b", "bench", "28", "2"]]);
         let result = result.note_equal_columns(&["Machine", "Runs", "Change", "Nothing of it"]);
         let table = result.table().expect("it has rows");
         assert_eq!(result.prose(), "Newest first. In each row: machine bench, runs 28.");
-        assert_eq!((table.class().as_str(), table.rows[1].cells.len()), ("mid cards n-2 push-2", 2));
+        assert_eq!((table.columns.len(), table.rows[1].cells.len()), (2, 2));
         let single = section(&columns, &[&["a", "bench", "28", "1"]]);
         assert_eq!(single.clone().note_equal_columns(&["Machine"]), single);
-    }
-
-    #[test]
-    fn the_style_sheet_knows_every_place_that_a_table_may_name() {
-        let style = include_str!("../../../site/style.css");
-        for (class, places) in [
-            ("n", 2..=11),
-            ("push", 2..=8),
-            ("opt", 2..=11),
-            ("opt2", 2..=11),
-            ("nb", 1..=11),
-            ("any", 1..=11),
-            ("full", 1..=11),
-        ] {
-            for place in places {
-                let result = format!(".{class}-{place} ");
-                assert!(style.contains(&result), "{result}");
-            }
-        }
     }
 }

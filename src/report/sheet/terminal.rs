@@ -10,14 +10,12 @@ use crate::number::NARROW;
 use crate::phrase::{Part, Phrase};
 use crate::text::visible;
 
-/// The most columns of a sentence.
 const WIDTH: usize = 100;
 
 /// How far what stands under a title is moved in, and how far the answer to a label.
 const INDENT: usize = 2;
 const LABEL: usize = 12;
 
-/// The blanks between two columns.
 const GAP: u16 = 2;
 
 /// Rows as columns, those listed in `right` aligned to the right; where that is wider than `width`, cells are broken.
@@ -192,7 +190,6 @@ fn seen(text: &str) -> String {
     visible(text).replace("##[", "# #[")
 }
 
-/// A word that may begin a line.
 fn begun(word: &str) -> String {
     if word.starts_with("::") { format!("`{word}`") } else { word.to_owned() }
 }
@@ -218,26 +215,19 @@ pub fn typed(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn check(rows: &[&[&str]], right: &[usize], expected: &str) {
-        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
-        assert_eq!(columns(&rows, right, None), expected);
-    }
-
     #[test]
-    fn columns_line_up() {
+    fn columns_line_up_and_fit_the_terminal() {
+        let check = |rows: &[&[&str]], right: &[usize], expected: &str| {
+            let rows: Vec<Vec<String>> =
+                rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
+            assert_eq!(columns(&rows, right, None), expected);
+        };
         check(&[&["a", "10"], &["bcd", "9"]], &[1], "a    10\nbcd   9\n");
         check(&[&["a", ""], &["bcd", "x"]], &[], "a\nbcd  x\n");
         check(&[&["a"], &["b", "c"]], &[], "a\nb  c\n");
         check(&[], &[], "");
-    }
-
-    #[test]
-    fn a_wide_character_takes_two_places() {
+        // A wide character takes two places.
         check(&[&["核", "1"], &["ab", "2"], &["e\u{301}", "3"]], &[], "核  1\nab  2\ne\u{301}   3\n");
-    }
-
-    #[test]
-    fn a_table_fits_the_terminal() {
         let rows = [vec!["cpu/infer @fast".to_owned(), "a reason of many words that goes on".to_owned()]];
         let text = columns(&rows, &[], Some(30));
         assert!(text.lines().count() > 1 && text.lines().all(|line| line.chars().count() <= 30), "{text}");
@@ -256,9 +246,8 @@ mod tests {
 
     #[test]
     fn figures_can_be_typed() {
-        let check = |text: &str, expected: &str| assert_eq!(typed(text), expected);
-        check("\u{2212}12.4\u{202f}%", "-12.4 %");
-        check("61\u{202f}200\u{202f}points, 1\u{202f}Nov", "61,200 points, 1 Nov");
+        assert_eq!(typed("\u{2212}12.4\u{202f}%"), "-12.4 %");
+        assert_eq!(typed("61\u{202f}200\u{202f}points, 1\u{202f}Nov"), "61,200 points, 1 Nov");
     }
 
     #[test]

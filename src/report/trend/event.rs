@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use super::words;
-use crate::answer;
 use crate::date;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::{Part, Phrase};
+use crate::reasons;
 use crate::sheet::{Row, Section, Table};
 use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
@@ -31,7 +31,7 @@ pub(super) fn section(event: &Event) -> Section {
     }
     section = section.item("chance", chance(event)).item("state", state(event));
     if let Some(answer) = &event.answer {
-        section = section.item("ledger", answer::in_words(answer));
+        section = section.item("ledger", reasons::acceptance(answer));
     }
     section = environment(section, event);
     if let Some(next) = &event.next {
@@ -166,13 +166,9 @@ pub(crate) fn end(event: &Event) -> Phrase {
     if goes_on(event) { Phrase::plain("goes on") } else { Phrase::default().id(words::name(event.first_bad.short())) }
 }
 
-/// How many commits a drift is over: of one that goes on a rough count, since each more is one more.
+/// How many commits may be the cause, or a drift is over.
 pub(crate) fn commits(event: &Event) -> String {
-    let commits = event.suspects.len();
-    if goes_on(event) && commits > 1 {
-        return format!("{} commits", number::rough_count(commits));
-    }
-    counted(commits, "commit", "commits")
+    counted(event.suspects.len(), "commit", "commits")
 }
 
 /// By how much ten commits of a drift move the level of the member that it is named after, were they all alike; `None` where
@@ -240,7 +236,7 @@ pub(crate) fn state(event: &Event) -> Phrase {
     }
     match &event.answer {
         None => Phrase::plain(words),
-        Some(answer) => Phrase::plain(words + "; ").join(answer::brief(answer)),
+        Some(answer) => Phrase::plain(words + "; ").join(reasons::accepted_briefly(answer)),
     }
 }
 

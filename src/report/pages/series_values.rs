@@ -1,38 +1,103 @@
-//! The distribution at the newest commit: what each of its processes measured, and the newest points of its level.
+//! The values of a series: its points as a table, newest first, and the distribution at the newest commit: what each of its processes
+//! measured, and the newest points of its level.
 
 use askama::Template;
 
+use super::cell;
+use super::series_chart::{environment_change, on_line};
+use crate::catalog::Catalog;
 use crate::chart::spread::{self, Spread};
+use crate::date;
 use crate::fit::Fit;
+use crate::mark::{Mark, Tone};
 use crate::number::{self, counted};
+use crate::phrase::Phrase;
 use crate::sheet::Section;
-use crate::text::short_commit;
+use crate::text::{short_commit, short_digest, shortened};
 use sprag_model::series::{Point, Series};
 use sprag_model::unit::Scale;
 
-/// The newest points of the level that are shown.
-const MOST: usize = 30;
+pub(super) const ROWS: usize = 50;
 
-/// The fewest values of each side: a single one has no distribution.
+/// The longest list of tags in the table, in characters.
+const TAGS: usize = 70;
+
+/// The newest points of the level in the distribution, and the fewest values of each side: a single one has no distribution.
+const MOST: usize = 30;
 const FEWEST: usize = 2;
 
-/// A picture, and the same in figures.
+pub(super) struct PointRow {
+    pub(super) place: f64,
+    /// The commit with its tags, or of a run without a commit the run.
+    pub(super) commit: Phrase,
+    pub(super) time: String,
+    pub(super) value: String,
+    pub(super) interval: String,
+    pub(super) marks: Vec<Mark>,
+}
+
+/// The newest points, and a sentence on how many there are.
+pub(super) fn rows(catalog: &Catalog<'_>, series: &Series, scale: Scale) -> (Vec<PointRow>, String) {
+    let placed = on_line(&series.points, catalog.line);
+    let before = |i: usize| i.checked_sub(1).map(|before| placed[before].1);
+    let rows = (0..placed.len()).rev().take(ROWS).map(|i| row(catalog, before(i), placed[i], scale)).collect();
+    let all = counted(placed.len(), "run", "runs");
+    let note = match placed.len().saturating_sub(ROWS) {
+        0 => format!("{all}, newest commit first."),
+        more => {
+            let rest = counted(more, "earlier run is", "earlier runs are");
+            format!("The newest {ROWS} of {all}, newest commit first. {rest} in the chart only.")
+        }
+    };
+    (rows, note)
+}
+
+fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Point), scale: Scale) -> PointRow {
+    let mut marks = Vec::new();
+    if let Some(before) = before.filter(|before| before.environment_key != point.environment_key) {
+        marks.push(Mark::new(Tone::Environment, "◇", environment_change(before, point, catalog)));
+    }
+    if point.dirty {
+        marks.push(Mark::new(Tone::Doubt, "◆", "uncommitted changes"));
+    }
+    if point.position.is_none() && !point.commit.is_empty() && !catalog.line.commits.is_empty() {
+        marks.push(Mark::new(Tone::Doubt, "?", "commit not on this branch"));
+    }
+    let name = match &*point.commit {
+        "" => format!("run {}", short_digest(&point.run)),
+        sha => short_commit(sha).to_owned(),
+    };
+    let page = catalog.commit_page(&point.commit).or_else(|| catalog.run_place(&point.run));
+    let name = Phrase::page_name(page, name);
+    let on_line = point.position.and_then(|position| catalog.line.commits.get(position));
+    let commit = match on_line.filter(|commit| !commit.tags.is_empty()) {
+        Some(commit) => name.text(" ").strong(shortened(&commit.tags.join(" "), TAGS)),
+        None => name,
+    };
+    PointRow {
+        place,
+        commit,
+        time: date::moment(point.time),
+        value: number::value(scale, point.value),
+        interval: cell::or_none(point.interval, |interval| number::interval(scale, interval)),
+        marks,
+    }
+}
+
 #[derive(Template)]
 #[template(path = "partials/spread.html")]
 struct Newest {
     note: String,
     picture: Spread,
-    /// The head of the first column, with the unit.
     column: String,
     /// A figure each, of the level and of the newest commit.
     rows: Vec<(&'static str, [String; 2])>,
 }
 
-/// What the table shows of each side.
 const FIGURES: [&str; 6] = ["Values", "Lowest", "First quarter", "Median", "Third quarter", "Highest"];
 
 /// The section of a series; none where one process measured its newest commit, or where no level is fitted.
-pub(super) fn section(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Section> {
+pub(super) fn distribution(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Section> {
     let newest = at_newest(series, fit, scale)?;
     // Only a formatter that fails could fail.
     let markup = newest.render().unwrap_or_default();

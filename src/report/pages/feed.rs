@@ -1,0 +1,352 @@
+//! What programs read of the site: feeds of events, a badge, a list of pages.
+//!
+//! An entry of a feed says the same sentence as the page of its event and the Markdown of `sprag trend`. In each function `root` is
+//! the site's URL with a slash at its end.
+
+use askama::Template;
+use chrono::{DateTime, NaiveTime, Utc};
+use serde_json::{Value, json};
+
+use super::frame::page;
+use crate::catalog::Catalog;
+use crate::mark::Tone;
+use crate::number::counted;
+use crate::phrase::{Part, Phrase};
+use crate::text::{shortened, visible, xml};
+use crate::trend::event as trend_event;
+use crate::{ReportError, advice, date, link, reasons, summary};
+use sprag_base::digest::sha256_hex;
+use sprag_model::event::{Event, EventState};
+use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::page::Page;
+
+const MOST: usize = 100;
+
+/// The authority of ids of sites without a URL: a name that nobody can own.
+const AUTHORITY: &str = "tag:sprag.invalid,2026";
+
+#[derive(Template)]
+#[template(path = "feed.xml")]
+struct AtomFeed<'a> {
+    id: String,
+    title: String,
+    updated: String,
+    project: &'a str,
+    version: &'static str,
+    root: Option<&'a str>,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    /// Stable, and unlike that of any other entry.
+    id: String,
+    path: String,
+    /// What the event did, in one sentence.
+    title: String,
+    text: String,
+    published: String,
+    /// When it was reverted, or accepted, or open again; else as `published`.
+    updated: String,
+}
+
+fn entries(catalog: &Catalog<'_>, root: Option<&str>) -> Vec<Entry> {
+    // What may be chance comes and goes with every run.
+    let mut events: Vec<&Event> = catalog.trend.events.iter().filter(|one| one.sure).collect();
+    events.sort_by(|a, b| b.since.cmp(&a.since).then_with(|| a.id.cmp(&b.id)));
+    events.into_iter().take(MOST).map(|one| entry(catalog, root, one)).collect()
+}
+
+fn id(catalog: &Catalog<'_>, root: Option<&str>, path: &str) -> String {
+    match root {
+        Some(root) => format!("{root}{path}"),
+        None => {
+            let project = sha256_hex(catalog.analysis.project.as_bytes());
+            format!("{AUTHORITY}:{}/{path}", &project[..12])
+        }
+    }
+}
+
+fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
+    let path = link::event(&of.id);
+    let mut sentences = vec![trend_event::range(of)];
+    sentences.extend(trend_event::likely(of).map(|(label, words)| Phrase::plain(label).then(words)));
+    sentences.extend([trend_event::chance(of), trend_event::state(of)]);
+    sentences.extend(of.answer.as_ref().map(|answer| Phrase::plain("Ledger:").then(reasons::acceptance(answer))));
+    let begun = sentences.into_iter().map(Phrase::begun);
+    // The first begins with the name of a machine, which stays as it is.
+    let sentences: Vec<String> = std::iter::once(trend_event::place(of)).chain(begun).map(|one| one.words()).collect();
+    let updated = match &of.state {
+        EventState::TakenBack { by } => catalog.event(by).map(|one| one.since),
+        EventState::Standing => of.answer.as_ref().and_then(in_effect_since),
+    };
+    Entry {
+        id: id(catalog, root, &path),
+        title: trend_event::title(of).words(),
+        text: sentences.join(". ") + ".",
+        published: date::rfc3339(of.since),
+        updated: date::rfc3339(updated.map_or(of.since, |time| time.max(of.since))),
+        path,
+    }
+}
+
+/// Since when the ledger says this to an event.
+fn in_effect_since(answer: &Answer) -> Option<DateTime<Utc>> {
+    let day = match answer.standing {
+        Standing::Accepted | Standing::Exceeded | Standing::BeyondScope => answer.date,
+        Standing::Expired => answer.expires.succ_opt()?,
+        Standing::NotYet => return None,
+    };
+    Some(day.and_time(NaiveTime::MIN).and_utc())
+}
+
+/// The links of the feed are relative to it where the site has no URL.
+pub(crate) fn atom(catalog: &Catalog<'_>, root: Option<&str>) -> Result<Page, ReportError> {
+    let entries = entries(catalog, root);
+    // Not when something was measured last: that says nothing new.
+    let newest = entries.iter().map(|one| &one.updated).max().cloned();
+    let feed = AtomFeed {
+        id: id(catalog, root, link::ATOM_FEED),
+        title: format!("Events of {}", catalog.analysis.project),
+        updated: newest.unwrap_or_else(|| date::rfc3339(catalog.analysis.as_of.unwrap_or_default())),
+        project: &catalog.analysis.project,
+        version: env!("CARGO_PKG_VERSION"),
+        root,
+        entries,
+    };
+    page(link::ATOM_FEED.to_owned(), &feed)
+}
+
+/// Without a URL the feed has no links, because they must be absolute.
+pub(crate) fn json(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
+    let item = |one: &Entry| {
+        let mut item = json!({
+            "id": one.id,
+            "title": visible(&one.title),
+            "content_text": visible(&one.text),
+            "date_published": one.published,
+            "date_modified": one.updated,
+        });
+        if let Some(root) = root {
+            item["url"] = json!(format!("{root}{}", one.path));
+        }
+        item
+    };
+    let mut feed = json!({
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": visible(&format!("Events of {}", catalog.analysis.project)),
+        "language": "en",
+        "authors": [{ "name": visible(&catalog.analysis.project) }],
+        "items": entries(catalog, root).iter().map(item).collect::<Vec<Value>>(),
+    });
+    if let Some(root) = root {
+        feed["home_page_url"] = json!(format!("{root}{}", link::EVENT_LIST));
+        feed["feed_url"] = json!(format!("{root}{}", link::JSON_FEED));
+    }
+    Page { path: link::JSON_FEED.to_owned(), bytes: format!("{feed:#}\n").into_bytes() }
+}
+
+/// A list of pages may name no more.
+const MOST_PAGES: usize = 50_000;
+
+pub(crate) fn sitemap<'a>(root: &str, paths: impl Iterator<Item = &'a str>) -> Page {
+    let mut list = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
+    );
+    let pages = paths.filter(|path| path.ends_with(".html") && *path != link::MISSING);
+    for path in pages.take(MOST_PAGES) {
+        list += &format!("<url><loc>{}{}</loc></url>\n", xml(root), xml(path));
+    }
+    list += "</urlset>\n";
+    Page { path: link::SITEMAP.to_owned(), bytes: list.into_bytes() }
+}
+
+/// The longest message of a badge, in characters.
+const MESSAGE: usize = 60;
+
+/// The badge: the open regressions, else the verdict of the newest runs.
+pub(crate) fn badge(catalog: &Catalog<'_>) -> Page {
+    let headline = summary::summarise(catalog.analysis, catalog.trend).headline;
+    let (message, color) = match advice::open_regressions(catalog.trend).count() {
+        0 => (headline.words(), color(&headline)),
+        some => (counted(some, "open regression", "open regressions"), "red"),
+    };
+    let badge: Value = json!({
+        "schemaVersion": 1,
+        "label": "sprag",
+        "message": visible(&shortened(&message, MESSAGE)),
+        "color": color,
+    });
+    Page { path: link::BADGE.to_owned(), bytes: format!("{badge:#}\n").into_bytes() }
+}
+
+fn color(headline: &Phrase) -> &'static str {
+    let tone = headline.parts.iter().find_map(|part| match part {
+        Part::Mark(mark) => Some(mark.tone),
+        _ => None,
+    });
+    match tone {
+        Some(Tone::Worse) => "red",
+        Some(Tone::Better) => "brightgreen",
+        Some(Tone::Doubt | Tone::Environment) => "yellow",
+        Some(Tone::Plain) | None => "lightgrey",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use crate::pages;
+    use crate::sample_data::{self, HOSTILE, Sample};
+    use crate::site_checks::{check_xml, page, text};
+
+    const URL: &str = "https://example.org/kernels";
+
+    /// What an XML 1.0 document may not hold in any form, what ends it early, and what reorders it.
+    const FORBIDDEN: &str = "\u{0}\u{1}\u{8}\u{b}\u{c}\u{1b}\u{fffe}\u{ffff}]]>--><!-- \u{202e}\u{85}";
+
+    fn settings(url: Option<&str>) -> Settings {
+        Settings { url: url.map(str::to_owned), ..Settings::default() }
+    }
+
+    fn feeds(sample: &Sample, url: Option<&str>) -> Vec<Page> {
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let root = link::root(&settings(url)).expect("the URL is one");
+        vec![atom(&catalog, root.as_deref()).expect("it renders"), json(&catalog, root.as_deref()), badge(&catalog)]
+    }
+
+    fn read_json(site: &[Page], path: &str) -> Value {
+        serde_json::from_str(page(site, path)).expect("it is JSON")
+    }
+
+    fn elements<'a>(xml: &'a str, name: &str) -> Vec<&'a str> {
+        let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+        let rests = xml.split(open.as_str()).skip(1);
+        rests.filter_map(|rest| rest.split_once(close.as_str())).map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn an_entry_says_what_its_page_says() {
+        let sample = sample_data::rich();
+        let site = feeds(&sample, None);
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let feed = read_json(&site, link::JSON_FEED);
+        let items = feed["items"].as_array().expect("it has items");
+        let sure: Vec<_> = sample.trend.events.iter().filter(|one| one.sure).collect();
+        assert_eq!(items.len(), sure.len(), "what may be chance is no news");
+        for event in sure {
+            let title = trend_event::title(event).words();
+            let item = items.iter().find(|item| item["title"] == title.as_str()).expect("an item has its sentence");
+            assert_eq!(item["date_published"], event.since.format("%Y-%m-%dT%H:%M:%SZ").to_string());
+            let words = item["content_text"].as_str().expect("it is a text");
+            assert!(
+                words.contains("is a false alarm. ")
+                    && words.starts_with(&*visible(&trend_event::place(event).words()))
+            );
+            assert!(elements(page(&site, link::ATOM_FEED), "title").contains(&title.as_str()), "{title}");
+            let own = pages::event(&catalog, event).expect("it renders");
+            assert!(text(&own).contains(&format!("content=\"{title}\"")), "{title}");
+        }
+        let since: Vec<&str> = items.iter().filter_map(|item| item["date_published"].as_str()).collect();
+        assert!(since.is_sorted_by(|a, b| a >= b), "the newest come first: {since:?}");
+        let gone = items.iter().find(|item| item["title"].as_str().is_some_and(|title| title.starts_with("e-66b0f2")));
+        let gone = gone.expect("what was reverted was news");
+        assert!(gone["date_modified"].as_str() > gone["date_published"].as_str());
+    }
+
+    #[test]
+    fn ids_are_stable_and_urls_absolute_where_the_site_has_one() {
+        let mut sample = sample_data::rich();
+        let ids = |sample: &Sample, url: Option<&str>| -> Vec<String> {
+            let site = feeds(sample, url);
+            check_xml(link::ATOM_FEED, page(&site, link::ATOM_FEED));
+            let feed = read_json(&site, link::JSON_FEED);
+            let items = feed["items"].as_array().expect("it has items");
+            let ids: Vec<String> = items.iter().filter_map(|item| item["id"].as_str()).map(str::to_owned).collect();
+            assert_eq!(elements(page(&site, link::ATOM_FEED), "id")[1..], ids, "both feeds have the same ids");
+            ids
+        };
+        let own = ids(&sample, None);
+        assert!(own.iter().all(|id| id.starts_with("tag:sprag.invalid,2026:") && id.ends_with(".html")), "{own:?}");
+        let absolute = ids(&sample, Some(URL));
+        assert!(absolute.iter().all(|id| id.starts_with("https://example.org/kernels/events/e-")), "{absolute:?}");
+        // An event that grows keeps its id.
+        let event = &mut sample.trend.events[0];
+        (event.state, event.worst) = (EventState::TakenBack { by: "e-d1470b".to_owned() }, Some(0.5));
+        event.members.truncate(1);
+        assert_eq!((ids(&sample, None), ids(&sample, Some(URL))), (own, absolute));
+        let (plain, published) = (feeds(&sample, None), feeds(&sample, Some(URL)));
+        let urls = |site: &[Page]| {
+            let feed = read_json(site, link::JSON_FEED);
+            (feed["feed_url"].clone(), feed["home_page_url"].clone(), feed["items"][0]["url"].is_string())
+        };
+        assert_eq!(urls(&plain), (Value::Null, Value::Null, false));
+        let at = |path: &str| Value::from(format!("{URL}/{path}"));
+        assert_eq!(urls(&published), (at("events/feed.json"), at("events/index.html"), true));
+        let own_link = "rel=\"self\" type=\"application/atom+xml\" href=\"https://";
+        assert!(page(&published, link::ATOM_FEED).contains(own_link));
+        let relative = page(&plain, link::ATOM_FEED);
+        assert!(relative.contains("href=\"../events/e-7c1f03.html\"") && !relative.contains("rel=\"self\""));
+    }
+
+    #[test]
+    fn hostile_names_do_no_harm_to_those_who_read_a_feed() {
+        let mut sample = sample_data::rich();
+        let hostile = || format!("{HOSTILE}{FORBIDDEN}");
+        sample.analysis.project = hostile();
+        for event in &mut sample.trend.events {
+            event.machines[0].name = hostile();
+            event.first_bad.tags = vec![hostile()];
+            event.members[0].benchmark = format!("cpu/{}", hostile());
+            event.suspects.iter_mut().for_each(|suspect| suspect.commit.subject = hostile());
+        }
+        for url in [None, Some(URL), Some("https://example.org/a&b'<c>\"")] {
+            let site = feeds(&sample, url);
+            let atom = page(&site, link::ATOM_FEED);
+            check_xml(link::ATOM_FEED, atom);
+            assert!(atom.contains("script&#62;") && !atom.contains("<script"));
+            let text = page(&site, link::JSON_FEED);
+            assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text}");
+            let feed = read_json(&site, link::JSON_FEED);
+            assert!(feed["title"].as_str().is_some_and(|title| title.contains("<script>")), "{}", feed["title"]);
+            assert_eq!(read_json(&site, link::BADGE)["schemaVersion"], 1);
+        }
+    }
+
+    #[test]
+    fn the_badge_shows_open_regressions_and_else_the_newest_runs() {
+        let mut sample = sample_data::rich();
+        let badge = |sample: &Sample| {
+            let badge = read_json(&feeds(sample, None), link::BADGE);
+            ["label", "message", "color"].map(|key| badge[key].as_str().expect("it is a text").to_owned())
+        };
+        assert_eq!(badge(&sample), ["sprag", "2 open regressions", "red"]);
+        sample.trend.events.retain(|one| !one.is_ongoing_regression());
+        assert_eq!(badge(&sample)[1], "Regressed: 2 of 17 decided metrics got slower");
+        for suite in &mut sample.analysis.suites {
+            suite.comparisons.clear();
+            suite.failures.clear();
+            suite.counts = sprag_model::verdict::Counts::default();
+        }
+        assert_eq!(badge(&sample), ["sprag", "Undecided: 0 metrics have no verdict", "yellow"]);
+    }
+
+    #[test]
+    fn the_list_of_pages_is_there_only_where_the_site_has_a_url() {
+        let sample = sample_data::rich();
+        let heads = sample.heads();
+        let made = |url| sample_data::rendered(&sample.input(&heads), &settings(url)).expect("the sample renders");
+        assert!(!made(None).iter().any(|page| page.path == link::SITEMAP));
+        let site = made(Some("https://example.org/a&b/"));
+        let list = page(&site, link::SITEMAP);
+        check_xml(link::SITEMAP, list);
+        let pages = elements(list, "loc");
+        let html = site.iter().filter(|page| page.path.ends_with(".html")).count();
+        let runs = crate::Site::new(&sample.input(&heads)).shown_runs().len();
+        assert_eq!(pages.len(), html - 1 + runs, "all but the page for missing ones, and those of runs");
+        assert!(pages.contains(&"https://example.org/a&amp;b/events/e-7c1f03.html"));
+        assert!(pages.iter().all(|page| page.starts_with("https://example.org/a&amp;b/") && !page.contains("404")));
+    }
+}
