@@ -9,14 +9,17 @@ use std::sync::{Mutex, OnceLock};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use divan::Bencher;
-use sprag_analysis::frame::{DecodedRuns, Decoder, Frame};
+use sprag_analysis::frame::{DecodedRuns, Frame};
+use sprag_analysis::{movers, rollup};
 use sprag_history::{self as history, Author, NewCommit, Record, Store};
+use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::benchmark::Benchmark;
 use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::metric::Metric;
 use sprag_model::run::{RecordedRun, Run};
 use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::series::Series;
 
 /// Numbers of runs in memory; the last makes a million values.
 const RUNS: [usize; 3] = [100, 1_000, 10_000];
@@ -60,7 +63,7 @@ fn cold(bencher: Bencher<'_, '_>) {
     let store = open(repository(LOADED));
     bencher.bench_local(|| {
         let runs = decoded(&store);
-        Frame::from_decoded(&runs, &CommitLine::default()).expect("all numbers are finite")
+        Frame::new(&runs, &CommitLine::default())
     });
 }
 
@@ -68,73 +71,77 @@ fn cold(bencher: Bencher<'_, '_>) {
 #[divan::bench(max_time = 10)]
 fn write_cache(bencher: Bencher<'_, '_>) {
     let runs = decoded(&open(repository(LOADED)));
-    bencher.bench_local(|| decoded_bytes(&runs));
+    bencher.bench_local(|| runs.to_bytes());
 }
 
 /// The frame made of what was cached.
 #[divan::bench(max_time = 10)]
 fn warm(bencher: Bencher<'_, '_>) {
     let store = open(repository(LOADED));
-    let bytes = decoded_bytes(&decoded(&store));
+    let bytes = decoded(&store).to_bytes();
     bencher.bench_local(|| {
         let listing = listed(&store);
         let runs = DecodedRuns::from_bytes(&bytes).expect("it is what was written");
         assert_eq!(listing.entries.len(), runs.heads().len());
-        Frame::from_decoded(&runs, &CommitLine::default()).expect("all numbers are finite")
+        Frame::new(&runs, &CommitLine::default())
     });
 }
 
 #[divan::bench(args = RUNS, max_time = 10)]
-fn from_runs(bencher: Bencher<'_, '_>, n_runs: usize) {
+fn frame(bencher: Bencher<'_, '_>, n_runs: usize) {
     let (runs, line) = in_memory(n_runs);
-    bencher.bench(|| Frame::from_runs(runs, line).expect("all numbers are finite"));
-}
-
-#[divan::bench(args = RUNS, max_time = 10)]
-fn series(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let frame = frame(n_runs);
-    bencher.bench(|| frame.series().expect("the frame can be read"));
-}
-
-#[divan::bench(args = RUNS, max_time = 10)]
-fn latest(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let frame = frame(n_runs);
-    bencher.bench(|| frame.latest(&[]).expect("the frame can be read"));
+    bencher.bench(|| frame_of(runs, line));
 }
 
 #[divan::bench(args = RUNS, max_time = 10)]
 fn weeks(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let frame = frame(n_runs);
-    bencher.bench(|| frame.weeks().expect("the frame can be read"));
+    let series = analysed(n_runs);
+    bencher.bench(|| rollup::weeks(&series));
 }
 
 #[divan::bench(args = RUNS, max_time = 10)]
 fn suites(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let frame = frame(n_runs);
-    bencher.bench(|| frame.suites(&[]).expect("the frame can be read"));
+    let series = analysed(n_runs);
+    bencher.bench(|| rollup::suites(&series));
 }
 
 #[divan::bench(args = RUNS, max_time = 10)]
-fn movers(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let frame = frame(n_runs);
-    bencher.bench(|| frame.movers(DAYS).expect("the frame can be read"));
+fn moved(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let series = analysed(n_runs);
+    bencher.bench(|| movers::movers(&series, DAYS));
 }
 
 #[divan::bench(args = RUNS, max_time = 10)]
 fn geomeans(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let frame = frame(n_runs);
-    bencher.bench(|| frame.geomeans(DAYS).expect("the frame can be read"));
+    let series = analysed(n_runs);
+    bencher.bench(|| movers::geomeans(&series, DAYS));
 }
 
 #[divan::bench(args = RUNS, max_time = 10)]
 fn suite_noise(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let frame = frame(n_runs);
-    bencher.bench(|| frame.suite_noise().expect("the frame can be read"));
+    let series = analysed(n_runs);
+    bencher.bench(|| movers::suite_noise(&series));
 }
 
-fn frame(n_runs: usize) -> Frame {
+fn frame_of(runs: &[RecordedRun], line: &CommitLine) -> Frame {
+    let mut decoded = DecodedRuns::default();
+    runs.iter().for_each(|run| decoded.add("", run));
+    Frame::new(&decoded, line)
+}
+
+fn analysed(n_runs: usize) -> Vec<SeriesAnalysis> {
     let (runs, line) = in_memory(n_runs);
-    Frame::from_runs(runs, line).expect("all numbers are finite")
+    let Frame { series, judged } = frame_of(runs, line);
+    let one = |series: Series| SeriesAnalysis {
+        judged: judged.contains(&series.id),
+        at_tip: true,
+        last: DateTime::UNIX_EPOCH,
+        latest: rollup::latest(&series, []).expect("every series has a point"),
+        comparison: None,
+        sentence: String::new(),
+        series,
+    };
+    series.into_iter().map(one).collect()
 }
 
 /// The newest runs of one history, two of each commit.
@@ -170,12 +177,6 @@ fn in_memory(n_runs: usize) -> (&'static [RecordedRun], &'static CommitLine) {
     (&runs[runs.len() - n_runs..], line)
 }
 
-fn decoded_bytes(runs: &DecodedRuns) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    runs.write(&mut bytes).expect("the tables can be written");
-    bytes
-}
-
 fn listed(store: &Store) -> history::Listing {
     let target = history::source(store, None).expect("the branch is there");
     history::list(store, &target).expect("the history can be listed")
@@ -183,15 +184,14 @@ fn listed(store: &Store) -> history::Listing {
 
 fn decoded(store: &Store) -> DecodedRuns {
     let entries = listed(store).entries;
-    let take = |decoder: &mut Decoder, place: usize, record: Result<RecordedRun, _>| {
-        decoder.add(&entries[place].blob, &record.expect("the record is good")).expect("all numbers are finite");
+    let take = |decoded: &mut DecodedRuns, place: usize, record: Result<RecordedRun, _>| {
+        decoded.add(&entries[place].blob, &record.expect("the record is good"));
     };
-    let shares = history::fold(store, &entries, Decoder::default, take).expect("the repository opens");
-    let mut runs = DecodedRuns::none();
-    for share in shares {
-        runs.append(share.finish()).expect("the columns are the same");
+    let mut runs = DecodedRuns::default();
+    for share in history::fold(store, &entries, DecodedRuns::default, take).expect("the repository opens") {
+        runs.append(share);
     }
-    runs.by_time().expect("the runs can be sorted")
+    runs
 }
 
 /// A repository with a working tree and so many runs, made once.

@@ -211,8 +211,8 @@ pub fn evidence(
     let levels = session_noise::sessions(values);
     let current = match &levels[..] {
         // A value that has no logarithm is for the rule to judge.
-        [] => Side { value, sessions: 1, ..Side::default() },
-        [_] if values.len() == 1 => Side { value, sessions: 1, ..Side::default() },
+        [] => Side::once(value),
+        [_] if values.len() == 1 => Side::once(value),
         levels => Side {
             value: (levels.iter().map(|level| level.ln()).sum::<f64>() / levels.len() as f64).exp(),
             sessions: levels.len(),
@@ -223,12 +223,8 @@ pub fn evidence(
     let known = entry.restlessness.unwrap_or_else(|| session_noise::estimate(&[], None, metric));
     let base = Side { value: entry.value, interval: entry.interval, sessions: entry.sessions, ..Side::default() };
     Evidence {
-        better: entry.better,
-        base,
-        current: Side { interval, ..current },
-        ratios: Vec::new(),
         restlessness: Some(SessionNoise { deviation: known.deviation.max(within), ..known }),
-        shares_memory: false,
+        ..Evidence::new(entry.better, base, Side { interval, ..current })
     }
 }
 

@@ -1,4 +1,4 @@
-//! From everything the frame made of a history to the findings that pages and exit codes speak of.
+//! From the series of a history to the findings that pages and exit codes speak of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,12 @@ use sprag_model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, S
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::commit::CommitLine;
 use sprag_model::head::RunHead;
-use sprag_model::rollup::{LatestRow, SuiteRow, WeekRow};
 use sprag_model::run::{RecordedRun, Run, RunStatus};
 use sprag_model::series::Series;
 use sprag_model::shard::{CompleteRun, IncompleteRun};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
-use super::{compare, sentence, tip};
+use super::{compare, rollup, sentence, tip};
 
 /// What an analysis is made of.
 pub struct Input<'a> {
@@ -34,11 +33,6 @@ pub struct Input<'a> {
     pub series: Vec<Series>,
     /// The ids of the series that a gate looks at.
     pub judged: BTreeSet<String>,
-    /// The newest row of each series.
-    pub latest: Vec<LatestRow>,
-    pub weeks: Vec<WeekRow>,
-    /// The roll-up by suite and machine.
-    pub suites: Vec<SuiteRow>,
 }
 
 /// The newest run of a suite on a machine, which is what is judged of it.
@@ -88,8 +82,8 @@ pub fn newest<'a>(heads: &'a [RunHead], line: &CommitLine) -> Vec<Newest<'a>> {
 
 /// Judges the newest run of every suite on every machine, and says what each series shows.
 pub fn analyse(input: Input<'_>) -> Analysis {
-    let suites = suite_findings(&input);
-    let latest: BTreeMap<&str, &LatestRow> = input.latest.iter().map(|row| (row.series.as_str(), row)).collect();
+    let mut suites = suite_findings(&input);
+    let baselines: Vec<&Baseline> = input.baselines.iter().filter_map(|file| file.content.as_ref().ok()).collect();
     let newest_runs: BTreeSet<&str> =
         input.newest.iter().flat_map(Newest::members).map(|member| member.id.as_str()).collect();
     let probes: BTreeSet<&str> = input.newest.iter().flat_map(|newest| newest.probes.iter().copied()).collect();
@@ -98,31 +92,37 @@ pub fn analyse(input: Input<'_>) -> Analysis {
         .flat_map(|suite| &suite.comparisons)
         .filter_map(|comparison| Some((comparison.series.as_deref()?, comparison)))
         .collect();
-    let series = input
+    let series: Vec<SeriesAnalysis> = input
         .series
         .into_iter()
         .filter_map(|series| {
-            let row = *latest.get(series.id.as_str())?;
+            let latest = rollup::latest(&series, baselines.iter().copied())?;
             let comparison = comparisons.get(series.id.as_str()).map(|one| (*one).clone());
             Some(SeriesAnalysis {
                 judged: input.judged.contains(&series.id),
                 at_tip: series.points.iter().rev().any(|point| newest_runs.contains(&*point.run)),
                 last: last(&series, &probes),
-                sentence: sentence::for_series(&series, row, comparison.as_ref()),
-                latest: row.clone(),
+                sentence: sentence::for_series(&series, &latest, comparison.as_ref()),
+                latest,
                 comparison,
                 series,
             })
         })
         .collect();
+    for row in rollup::suites(&series) {
+        let is_it = |suite: &&mut SuiteAnalysis| suite.suite == row.suite && suite.machine == row.machine;
+        if let Some(suite) = suites.iter_mut().find(is_it) {
+            suite.rollup = Some(row);
+        }
+    }
     Analysis {
         project: input.project.to_owned(),
         as_of: input.heads.iter().map(|one| one.timestamp).max(),
         every_days: input.every_days,
         history: input.history,
         suites,
+        weeks: rollup::weeks(&series),
         series,
-        weeks: input.weeks,
     }
 }
 
@@ -179,11 +179,10 @@ pub fn judge(run: &Run, found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Co
 fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
     let finding = |newest: &Newest<'_>| {
         let head = newest.whole.newest();
-        let row = input.suites.iter().find(|row| row.suite == head.suite && row.machine == head.machine.id);
         let mut run = newest.whole.run(input.records)?.into_owned();
         run.quality.clean &= newest.unfinished.is_empty();
         run.quality.reasons.extend_from_slice(&newest.unfinished);
-        let finding = suite_finding(&head.id, &run, newest.previous, input.baselines, row);
+        let finding = suite_finding(&head.id, &run, newest.previous, input.baselines);
         Some(SuiteAnalysis { narrowed: newest.narrowed, last: newest.last, ..finding })
     };
     let mut findings: Vec<SuiteAnalysis> = input.newest.iter().filter_map(finding).collect();
@@ -191,13 +190,7 @@ fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
     findings
 }
 
-fn suite_finding(
-    id: &str,
-    run: &Run,
-    previous: Option<&RunHead>,
-    baselines: &[BaselineFile],
-    row: Option<&SuiteRow>,
-) -> SuiteAnalysis {
+fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[BaselineFile]) -> SuiteAnalysis {
     let found = find_baseline(baselines, &run.suite, &run.machine.class);
     let comparisons = judge(run, &found);
     let failures = run
@@ -228,7 +221,7 @@ fn suite_finding(
         }),
         counts: Counts::from_comparisons(&comparisons),
         comparisons,
-        rollup: row.cloned(),
+        rollup: None,
     }
 }
 
@@ -250,9 +243,6 @@ mod tests {
             baselines,
             series: Vec::new(),
             judged: BTreeSet::new(),
-            latest: Vec::new(),
-            weeks: Vec::new(),
-            suites: Vec::new(),
         })
     }
 

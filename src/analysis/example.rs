@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeZone as _, Utc};
 
-use crate::trend;
-use sprag_model::analysis::{NoBaseline, SuiteAnalysis};
+use crate::{rollup, trend};
+use sprag_model::analysis::{NoBaseline, SeriesAnalysis, SuiteAnalysis};
 use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::metric::Metric;
+use sprag_model::rollup::LatestRow;
 use sprag_model::rule::Rule;
 use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement};
@@ -37,10 +38,10 @@ pub(super) fn measurement(suite: &str, name: &str, seconds: f64) -> Measurement 
     Measurement::new(benchmark, vec![estimate])
 }
 
-/// A baseline of the times of a run.
+/// A baseline of all that a run measured.
 pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
-    let metrics = run.measurements.iter().map(|one| {
-        let estimate = &one.estimates[0];
+    let estimates = run.measurements.iter().flat_map(|one| one.estimates.iter().map(move |estimate| (one, estimate)));
+    let metrics = estimates.map(|(one, estimate)| {
         let metric = BaselineMetric {
             value: estimate.value,
             unit: estimate.metric.unit,
@@ -51,7 +52,7 @@ pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
             restlessness: None,
             rule: Rule::Tolerance { ratio, abs: 0.0 },
         };
-        (Baseline::key(&one.benchmark.id(), "time"), metric)
+        (Baseline::key(&one.benchmark.id(), &estimate.metric.name), metric)
     });
     Baseline {
         schema_version: SCHEMA_VERSION,
@@ -116,4 +117,20 @@ pub(crate) fn daily(name: &str, sessions: &[(u32, f64)]) -> Series {
         points: sessions.iter().enumerate().map(of_session).collect(),
         ..trend::example::series(name, &[])
     }
+}
+
+/// A series of a history without baselines, whose newest run has a value of it.
+pub(crate) fn analysed(series: Series, judged: bool) -> SeriesAnalysis {
+    let latest = rollup::latest(&series, []).unwrap_or_else(|| LatestRow {
+        series: series.id.clone(),
+        current: 0.0,
+        run: String::new(),
+        previous: None,
+        baseline: None,
+        change_previous: None,
+        change_baseline: None,
+        points: 0,
+    });
+    let last = series.points.iter().map(|point| point.time).max().unwrap_or_default();
+    SeriesAnalysis { series, judged, at_tip: true, last, latest, comparison: None, sentence: String::new() }
 }

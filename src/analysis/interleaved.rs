@@ -62,8 +62,7 @@ pub fn called(processes: &[Vec<f64>], pairs: usize, order: Order, slowdown: f64,
 
 /// What is known of two sides of which less is better and only the ratios count.
 pub fn evidence(ratios: Vec<f64>) -> Evidence {
-    let side = || Side { value: 1.0, sessions: 1, ..Side::default() };
-    Evidence { better: Better::Lower, base: side(), current: side(), ratios, restlessness: None, shares_memory: false }
+    Evidence { ratios, ..Evidence::new(Better::Lower, Side::once(1.0), Side::once(1.0)) }
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub mod rules;
 pub mod session_noise;
 mod steps;
 pub mod frame;
+pub mod rollup;
+pub mod movers;
 pub mod changes;
 pub mod trend;
 pub mod family;

@@ -43,15 +43,8 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Ev
         return (found, None);
     }
     let (Some(base), Some(current)) = (base, current) else { return (found, None) };
-    let side = |value: f64| Side { value, sessions: 1, ..Side::default() };
-    let evidence = Evidence {
-        better: paired.metric.better,
-        base: side(base),
-        current: side(current),
-        ratios: paired.ratios(),
-        restlessness: None,
-        shares_memory: false,
-    };
+    let evidence = Evidence::new(paired.metric.better, Side::once(base), Side::once(current));
+    let evidence = Evidence { ratios: paired.ratios(), ..evidence };
     (rules::judge(found, &rule, &evidence), Some((rule, evidence)))
 }
 

@@ -71,56 +71,26 @@ fn change_words(change: f64, series: &Series) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rollup;
+    use crate::trend::example::{self, point};
     use sprag_model::metric::Metric;
-    use sprag_model::series::{Point, PointRun};
 
+    /// One value a day from 1 November 2026 on.
     fn series(metric: Metric, values: &[f64]) -> Series {
         let point = |(day, value): (usize, &f64)| {
-            let of = PointRun {
-                commit: format!("{:040x}", day + 0xabc).into(),
-                position: Some(day),
-                rank: day,
-                time: format!("2026-11-{:02}T04:00:00Z", day + 1).parse().expect("a day of November"),
-                environment_key: "".into(),
-                run: "".into(),
-                dirty: false,
-            };
-            Point { of: of.into(), value: *value, interval: None, workers: [].into() }
+            let time = format!("2026-11-{:02}T04:00:00Z", day + 1).parse().expect("a day of November");
+            point(day, *value).of_run(|run| run.time = time)
         };
-        Series {
-            id: "s".into(),
-            suite: "cpu".into(),
-            benchmark: "cpu/x @fast".into(),
-            name: "x".into(),
-            params: String::new(),
-            variant: "fast".into(),
-            version: 1,
-            role: Role::Tracked,
-            metric,
-            machine: "m".into(),
-            machine_name: "m".into(),
-            machine_class: "CPU".into(),
-            points: values.iter().enumerate().map(point).collect(),
-        }
+        Series { metric, points: values.iter().enumerate().map(point).collect(), ..example::series("x", &[]) }
     }
 
     fn sentence(metric: Metric, values: &[f64], baseline: Option<f64>, verdict: Verdict) -> String {
         let series = series(metric, values);
-        let previous = values.len().checked_sub(2).map(|place| values[place]);
-        let current = *values.last().expect("a value");
-        let latest = LatestRow {
-            series: "s".into(),
-            current,
-            run: String::new(),
-            previous,
-            baseline,
-            change_previous: previous.map(|previous| current / previous - 1.0),
-            change_baseline: None,
-            points: values.len(),
-        };
+        let latest = rollup::latest(&series, []).expect("there is a value");
+        let current = Some(latest.current);
         let comparison = Comparison {
             baseline,
-            current: Some(current),
+            current,
             ..Comparison::bare("cpu/x @fast", series.metric.clone(), "tolerance", verdict)
         };
         for_series(&series, &latest, Some(&comparison))

@@ -148,11 +148,9 @@ mod tests {
         let three = estimate(&[1_000_000.0; 3], None, &Metric::time());
         assert_eq!((three.deviation, three.freedom, three.sessions), (1e-6, 2.0, 3));
         let check = |value: f64, expected: &str| {
-            let side = |value: f64, sessions: usize| Side { value, sessions, ..Side::default() };
-            let (base, current) = (side(1_000_000.0, 3), side(value, 1));
-            let restlessness = Some(three);
-            let better = Better::Lower;
-            let evidence = Evidence { better, base, current, ratios: Vec::new(), restlessness, shares_memory: false };
+            let base = Side { sessions: 3, ..Side::once(1_000_000.0) };
+            let evidence = Evidence::new(Better::Lower, base, Side::once(value));
+            let evidence = Evidence { restlessness: Some(three), ..evidence };
             assert_eq!(interval::decide(0.0, &evidence).verdict.word(), expected, "{value}");
         };
         // Student's t at 99 % with two degrees of freedom is 6.965, and the root of 1 + 1/3 is 1.155.

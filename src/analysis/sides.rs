@@ -54,14 +54,7 @@ fn judged(name: &str, base: &Side, current: Option<&Side>, judge: &Judge<'_>) ->
         return (comparison, None);
     }
     let rule = (judge.rule)(name);
-    let evidence = Evidence {
-        better: judge.metric.better,
-        base: base.clone(),
-        current: current.clone(),
-        ratios: Vec::new(),
-        restlessness: None,
-        shares_memory: false,
-    };
+    let evidence = Evidence::new(judge.metric.better, base.clone(), current.clone());
     (rules::judge(comparison, &rule, &evidence), Some((rule, evidence)))
 }
 

@@ -19,7 +19,7 @@ pub struct BenchmarkError(String);
 ///
 /// Ordered and shown as `suite/name{key=value,…} @variant`. A change of `version` cuts the series:
 /// the same name then means other work.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Benchmark {
     /// The suite it belongs to, such as `cpu`.
     pub suite: String,

@@ -18,6 +18,13 @@ pub struct Side {
     pub samples: Vec<f64>,
 }
 
+impl Side {
+    /// A value of one session.
+    pub fn once(value: f64) -> Side {
+        Side { value, sessions: 1, ..Side::default() }
+    }
+}
+
 /// How much the level of a metric moves from session to session though nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +54,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Two sides of which nothing else is given.
+    pub fn new(better: Better, base: Side, current: Side) -> Evidence {
+        Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false }
+    }
+
     /// Whether both sides have a value that a ratio can be taken of.
     pub fn has_ratio(&self) -> bool {
         [&self.base, &self.current].iter().all(|side| side.value.is_finite() && side.value > 0.0)

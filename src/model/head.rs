@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::commit::Commit;
@@ -14,7 +15,7 @@ use super::environment::{Environment, Machine};
 use super::run::{Quality, RecordedRun, RunStatus};
 
 /// A run of the history without its measurements. Runs may share what is the same of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHead {
     pub path: String,
     /// The sixteen digits of its content that the name bears.
@@ -22,9 +23,13 @@ pub struct RunHead {
     pub suite: String,
     pub timestamp: DateTime<Utc>,
     /// What was measured; absent outside a repository or before the first commit.
+    #[serde(with = "shared::option")]
     pub commit: Option<Arc<Commit>>,
+    #[serde(with = "shared")]
     pub machine: Arc<Machine>,
+    #[serde(with = "shared")]
     pub environment: Arc<Environment>,
+    #[serde(with = "shared")]
     pub config: Arc<BTreeMap<String, Value>>,
     pub status: RunStatus,
     pub reason: Option<String>,
@@ -56,5 +61,37 @@ impl RunHead {
     /// What newest means: the time, and where two are equal the id.
     pub fn age(&self) -> (DateTime<Utc>, &str) {
         (self.timestamp, &self.id)
+    }
+}
+
+/// Shared values as plain ones, each written as often as it is referred to.
+pub mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &Arc<T>, out: S) -> Result<S::Ok, S::Error> {
+        T::serialize(value, out)
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(input: D) -> Result<Arc<T>, D::Error> {
+        T::deserialize(input).map(Arc::new)
+    }
+
+    pub(super) mod option {
+        use super::{Arc, Deserialize, Deserializer, Serialize, Serializer};
+
+        pub(crate) fn serialize<T: Serialize, S: Serializer>(
+            value: &Option<Arc<T>>,
+            out: S,
+        ) -> Result<S::Ok, S::Error> {
+            value.as_deref().serialize(out)
+        }
+
+        pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+            input: D,
+        ) -> Result<Option<Arc<T>>, D::Error> {
+            Ok(Option::deserialize(input)?.map(Arc::new))
+        }
     }
 }

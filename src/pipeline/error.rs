@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use crate::config::ConfigError;
-use sprag_analysis::frame::FrameError;
+use sprag_analysis::frame::ParquetError;
 use sprag_base::files::WriteError;
 use sprag_base::toml::TomlError;
 use sprag_evidence::play::VerifyError;
@@ -62,7 +62,7 @@ pub enum Error {
     #[error(transparent)]
     Toml(#[from] TomlError),
     #[error(transparent)]
-    Frame(#[from] FrameError),
+    Parquet(#[from] ParquetError),
     #[error(transparent)]
     Release(#[from] ReleaseError),
     #[error(transparent)]

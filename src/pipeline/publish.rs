@@ -11,9 +11,9 @@ use crate::study::Study;
 use crate::{Advice, Error, acceptance, export, ledger, method, policy, release, trend};
 use sprag_analysis::calibrate::reruns;
 use sprag_analysis::ledger::tell_events;
+use sprag_analysis::movers::week_movers;
 use sprag_history::{self as history, Entry};
 use sprag_model::ledger::day;
-use sprag_model::movers::WeekMovers;
 use sprag_model::page::Page;
 use sprag_model::run::Quarantined;
 use sprag_model::trend::Trend;
@@ -26,34 +26,20 @@ const BATCH: usize = 256;
 
 /// Renders the site of a study into `out`, or the configured folder, and tells where it lies.
 pub fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> crate::Result<PathBuf> {
-    let movers = take_movers(study)?;
     let trend = trend_of(project, study)?;
-    put(project, study, trend, &movers, out)
+    put(project, study, trend, out)
 }
 
 /// Likewise, with its trend as of `present`, which is known already.
 pub fn publish_trend(project: &Project, study: &mut Study, trend: Trend, out: Option<&Path>) -> crate::Result<PathBuf> {
-    let movers = take_movers(study)?;
-    put(project, study, trend, &movers, out)
+    put(project, study, trend, out)
 }
 
-/// What moved in single weeks, the last that a site is told by the dataframe, which goes with it.
-fn take_movers(study: &mut Study) -> crate::Result<Vec<WeekMovers>> {
-    let frame = study.frame.take().context("a study makes one site, and its dataframe is gone")?;
-    frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")
-}
-
-fn put(
-    project: &Project,
-    study: &mut Study,
-    mut trend: Trend,
-    movers: &[WeekMovers],
-    out: Option<&Path>,
-) -> crate::Result<PathBuf> {
+fn put(project: &Project, study: &mut Study, mut trend: Trend, out: Option<&Path>) -> crate::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = AtomicFolder::begin(project, SITE, &folder)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, movers, today, &mut |page| site.write(&page.path, &page.bytes))?;
+    each_page(project, study, &trend, today, &mut |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
 }
@@ -63,10 +49,9 @@ pub fn differences(project: &Project, study: &mut Study, out: Option<&Path>) -> 
     let folder = site_folder(project, out)?;
     let site = SITE.open(&folder)?;
     let (mut others, mut differences) = (site.files()?, Vec::new());
-    let movers = take_movers(study)?;
     let mut trend = trend_of(project, study)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, &movers, today, &mut |page| {
+    each_page(project, study, &trend, today, &mut |page| {
         match others.remove(&page.path) {
             false => differences.push(format!("missing: {}", page.path)),
             true if site.read(&page.path)? != page.bytes => differences.push(format!("differs: {}", page.path)),
@@ -96,7 +81,6 @@ fn each_page(
     project: &Project,
     study: &Study,
     trend: &Trend,
-    movers: &[WeekMovers],
     today: NaiveDate,
     take: &mut dyn FnMut(Page) -> crate::Result<()>,
 ) -> crate::Result<()> {
@@ -111,7 +95,7 @@ fn each_page(
         trend,
         line,
         heads,
-        movers,
+        movers: &week_movers(&analysis.series, report::WEEKS),
         newest,
         ledger,
         today,

@@ -14,7 +14,7 @@ use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, Entry, FolderCache, HistoryError, Listing, Store, Target};
 use sprag_measure::{clock, memory};
 use sprag_model::analysis::{Analysis, HistoryFacts};
-use sprag_model::baseline::{Baseline, BaselineFile};
+use sprag_model::baseline::BaselineFile;
 use sprag_model::commit::CommitLine;
 use sprag_model::commit_cache::CommitCache;
 use sprag_model::head::RunHead;
@@ -35,8 +35,6 @@ pub struct Study {
     pub baselines: Vec<BaselineFile>,
     /// What is accepted and waived.
     pub ledger: Ledger,
-    /// The runs as a dataframe, until a site took from it what it tells: it is the most that is in memory.
-    pub frame: Option<Frame>,
 }
 
 impl Study {
@@ -94,7 +92,7 @@ impl Loaded {
         let listed: HashSet<(&str, &str)> =
             listing.entries.iter().map(|entry| (entry.path.as_str(), entry.blob.as_str())).collect();
         let is_listed = |head: &RunHead, blob: &str| listed.contains(&(head.path.as_str(), blob));
-        let runs = self.runs.clone().select(is_listed).context("cannot take out later runs")?;
+        let runs = self.runs.clone().select(is_listed);
         if runs.heads().len() < listed.len() {
             return load(project, store);
         }
@@ -136,7 +134,6 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
     };
     let line = line.context("cannot read the commits")?;
     let baselines = project.baselines()?;
-    let usable: Vec<Baseline> = baselines.iter().filter_map(|file| file.content.clone().ok()).collect();
     let records = loop {
         let (records, bad) = read_newest(store, &runs, &line)?;
         if bad.is_empty() {
@@ -144,10 +141,10 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
         }
         // The cache holds runs whose records are damaged since.
         let is_usable = |head: &RunHead, _: &str| bad.iter().all(|one| one.path != head.path);
-        runs = runs.select(is_usable).context("cannot take out damaged runs")?;
+        runs = runs.select(is_usable);
         facts.quarantined.extend(bad);
     };
-    let frame = Frame::from_decoded(&runs, &line).context("cannot build the frame")?;
+    let frame = Frame::new(&runs, &line);
     let mut known = runs.into_heads();
     known.sort_by(|(a, _), (b, _)| (a.timestamp, &a.path).cmp(&(b.timestamp, &b.path)));
     let entry = |(head, blob): (RunHead, String)| (Entry { path: head.path.clone(), blob }, head);
@@ -173,13 +170,10 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
         newest: &digest::newest(&heads, &line),
         records: &records,
         baselines: &baselines,
-        series: frame.series().context("cannot make the series")?,
-        judged: frame.judged().context("cannot tell which series are judged")?,
-        latest: frame.latest(&usable).context("cannot find the newest values")?,
-        weeks: frame.weeks().context("cannot make the weekly table")?,
-        suites: frame.suites(&usable).context("cannot make the table of suites")?,
+        series: frame.series,
+        judged: frame.judged,
     });
-    Ok(Study { analysis, line, heads, entries, newest: records, baselines, ledger, frame: Some(frame) })
+    Ok(Study { analysis, line, heads, entries, newest: records, baselines, ledger })
 }
 
 /// The commits in order, of which those that the cache knows are not read.

@@ -11,6 +11,7 @@ use crate::study::Study;
 use crate::{notices, text};
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::ledger::tell_events;
+use sprag_analysis::movers;
 use sprag_analysis::trend::analyse::{self, Input, Output};
 use sprag_analysis::trend::detection_cache::DetectionCache;
 use sprag_analysis::trend::series_changes::Setting;
@@ -65,12 +66,12 @@ pub fn analyse_both(
     let tables = match options.days {
         None => Tables::default(),
         Some(days) => {
-            let frame = study.frame.as_ref().context("the dataframe is gone, of which tables are made")?;
+            let series = &study.analysis.series;
             Tables {
                 days,
-                movers: frame.movers(days).context("cannot tell what moved")?,
-                geomeans: frame.geomeans(days).context("cannot make the geometric means")?,
-                noise: frame.suite_noise().context("cannot make the table of noise")?,
+                movers: movers::movers(series, days),
+                geomeans: movers::geomeans(series, days),
+                noise: movers::suite_noise(series),
                 weeks: study.analysis.weeks.clone(),
             }
         }

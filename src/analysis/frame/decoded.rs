@@ -1,44 +1,101 @@
-//! Decoded runs as columns: a head a run, and one row a value. What a frame is made of, and what the cache holds.
+//! Decoded runs: a head a run, and its values without what only a record that is shown in full says.
 //!
-//! A history repeats itself: a thousand runs name the same hundred metrics of benchmarks. Each of those is a cell,
-//! and a row bears its number.
+//! A history repeats itself: a thousand runs name the same hundred metrics of benchmarks. Each of those is a cell, and a
+//! value bears its number.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
-use polars::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use super::cells::{FrameError, number_of};
-use super::values::{self, Values};
 use sprag_model::benchmark::Benchmark;
-use sprag_model::head::RunHead;
+use sprag_model::head::{RunHead, shared};
 use sprag_model::metric::Metric;
 use sprag_model::run::RecordedRun;
-use sprag_model::sample::{Estimate, Measurement, Role};
+use sprag_model::sample::Role;
 
-/// Runs without the measurements that mean nothing: those of benchmarks that failed or computed something wrong.
-#[derive(Clone, Debug)]
+/// Among so many runs before it, a run looks for one with equal machine, environment and configuration to share them.
+const RECENT: usize = 16;
+
+/// Runs without the measurements of benchmarks that failed or computed something wrong.
+#[derive(Clone, Debug, Default)]
 pub struct DecodedRuns {
     pub(super) heads: Vec<RunHead>,
-    /// What tells the content of each record from any other: the id of its blob.
-    pub(super) blobs: Vec<String>,
+    /// What each run measured, in the order of the heads.
+    pub(super) contents: Vec<Content>,
     pub(super) cells: Vec<Cell>,
-    /// One row a value, by run: numbers of `run` and `cell`, and the estimate.
-    pub(super) values: DataFrame,
+    /// The numbers of the cells of each benchmark.
+    numbers: HashMap<Arc<Benchmark>, Vec<u32>>,
 }
 
 /// A metric of a benchmark in one role.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Cell {
+    #[serde(with = "shared")]
     pub(super) benchmark: Arc<Benchmark>,
     pub(super) role: Role,
     pub(super) metric: Metric,
 }
 
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Content {
+    /// The id of the blob that the run was read from.
+    blob: String,
+    pub(super) values: Vec<Value>,
+    /// The medians of the worker processes of all values, one after another.
+    pub(super) medians: Vec<f64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Value {
+    pub(super) cell: u32,
+    pub(super) value: f64,
+    pub(super) interval: Option<(f64, f64)>,
+    /// How many of the medians are of this value.
+    pub(super) workers: usize,
+}
+
 impl DecodedRuns {
-    pub fn none() -> DecodedRuns {
-        Decoder::default().finish()
+    /// Takes in a run; `blob` is the id of its content.
+    pub fn add(&mut self, blob: &str, recorded: &RecordedRun) {
+        let mut content = Content { blob: blob.to_owned(), values: Vec::new(), medians: Vec::new() };
+        for measurement in recorded.run.measurements.iter().filter(|measurement| measurement.is_usable()) {
+            for estimate in &measurement.estimates {
+                content.values.push(Value {
+                    cell: self.number(&measurement.benchmark, measurement.role, &estimate.metric),
+                    value: estimate.value,
+                    interval: estimate.interval,
+                    workers: estimate.workers.len(),
+                });
+                content.medians.extend_from_slice(&estimate.workers);
+            }
+        }
+        self.push(RunHead::new(recorded), content);
+    }
+
+    fn push(&mut self, mut head: RunHead, content: Content) {
+        for earlier in self.heads.iter().rev().take(RECENT) {
+            share(&mut head.machine, &earlier.machine);
+            share(&mut head.environment, &earlier.environment);
+            share(&mut head.config, &earlier.config);
+        }
+        self.heads.push(head);
+        self.contents.push(content);
+    }
+
+    /// The number of a cell, which is added where it is new.
+    fn number(&mut self, benchmark: &Arc<Benchmark>, role: Role, metric: &Metric) -> u32 {
+        let is_it = |number: &&u32| {
+            let cell = &self.cells[**number as usize];
+            cell.role == role && cell.metric == *metric
+        };
+        if let Some(number) = self.numbers.get(benchmark).and_then(|numbers| numbers.iter().find(is_it)) {
+            return *number;
+        }
+        let number = u32::try_from(self.cells.len()).expect("more than 2^32 metrics do not fit into memory");
+        self.cells.push(Cell { benchmark: Arc::clone(benchmark), role, metric: metric.clone() });
+        self.numbers.entry(Arc::clone(benchmark)).or_default().push(number);
+        number
     }
 
     /// The heads of the runs, in the order in which they were added.
@@ -48,239 +105,124 @@ impl DecodedRuns {
 
     /// The path of each run and the id of its blob.
     pub fn records(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.heads.iter().zip(&self.blobs).map(|(head, blob)| (head.path.as_str(), blob.as_str()))
+        self.heads.iter().zip(&self.contents).map(|(head, content)| (head.path.as_str(), content.blob.as_str()))
     }
 
     /// The heads of the runs, each with the id of its blob.
     pub fn into_heads(self) -> Vec<(RunHead, String)> {
-        self.heads.into_iter().zip(self.blobs).collect()
+        self.heads.into_iter().zip(self.contents).map(|(head, content)| (head, content.blob)).collect()
     }
 
-    /// How many values there are.
     pub fn n_values(&self) -> usize {
-        self.values.height()
+        self.contents.iter().map(|content| content.values.len()).sum()
     }
 
     /// Adds the runs of another, behind its own.
-    ///
-    /// # Errors
-    /// When a dataframe operation fails.
-    pub fn append(&mut self, other: DecodedRuns) -> Result<(), FrameError> {
-        if self.heads.is_empty() {
-            *self = other;
-            return Ok(());
+    pub fn append(&mut self, other: DecodedRuns) {
+        let numbers: Vec<u32> =
+            other.cells.iter().map(|cell| self.number(&cell.benchmark, cell.role, &cell.metric)).collect();
+        for (head, mut content) in other.heads.into_iter().zip(other.contents) {
+            content.values.iter_mut().for_each(|value| value.cell = numbers[value.cell as usize]);
+            self.push(head, content);
         }
-        let mut cells = Cells::new(std::mem::take(&mut self.cells));
-        let numbers: Vec<u32> = other
-            .cells
-            .iter()
-            .map(|cell| cells.of_benchmark(&cell.benchmark).number(cell.role, &cell.metric))
-            .collect();
-        self.cells = cells.cells;
-        let first = number_of(self.heads.len());
-        let mut values = other.values;
-        for (name, new) in [("run", None), ("cell", Some(&numbers))] {
-            let old = values.column(name)?.u32()?;
-            let renumber = |number: u32| new.map_or(first + number, |numbers| numbers[number as usize]);
-            let column = old.apply_values(renumber).into_column();
-            values.replace(name, column)?;
-        }
-        self.values.vstack_mut_owned(values)?;
-        self.heads.extend(other.heads);
-        self.blobs.extend(other.blobs);
-        Ok(())
     }
 
-    /// The runs that `keep` says yes to, which is asked for each run once, in order, with the id of its blob.
-    ///
-    /// # Errors
-    /// When a dataframe operation fails.
-    pub fn select(self, mut keep: impl FnMut(&RunHead, &str) -> bool) -> Result<DecodedRuns, FrameError> {
-        let kept: Vec<usize> = (0..self.heads.len()).filter(|&run| keep(&self.heads[run], &self.blobs[run])).collect();
-        if kept.len() == self.heads.len() {
-            return Ok(self);
-        }
-        self.arranged(&kept)
+    /// The runs for which `wanted` is true. It is asked once a run, in order, with the id of its blob.
+    pub fn select(self, mut wanted: impl FnMut(&RunHead, &str) -> bool) -> DecodedRuns {
+        let runs = self.heads.into_iter().zip(self.contents);
+        let (heads, contents) = runs.filter(|(head, content)| wanted(head, &content.blob)).unzip();
+        DecodedRuns { heads, contents, ..self }
     }
 
-    /// The same runs, oldest first.
-    ///
-    /// # Errors
-    /// When a dataframe operation fails.
-    pub fn by_time(self) -> Result<DecodedRuns, FrameError> {
-        let mut order: Vec<usize> = (0..self.heads.len()).collect();
-        order.sort_by_key(|&run| (self.heads[run].timestamp, &self.heads[run].path));
-        if order.is_sorted() { Ok(self) } else { self.arranged(&order) }
+    /// The runs as bytes for the cache (MessagePack).
+    pub fn to_bytes(&self) -> Vec<u8> {
+        rmp_serde::to_vec(&(&self.cells, &self.heads, &self.contents)).expect("plain values can be written")
     }
 
-    /// The runs with these numbers, in that order.
-    fn arranged(&self, order: &[usize]) -> Result<DecodedRuns, FrameError> {
-        let rows = self.rows_of_runs()?;
-        let mut numbers = Vec::new();
-        let mut places = Vec::new();
-        for (number, &run) in order.iter().enumerate() {
-            numbers.extend(std::iter::repeat_n(number_of(number), rows[run].len()));
-            places.extend(rows[run].clone().map(number_of));
-        }
-        let mut values = values::taken(&self.values, places)?;
-        values.replace("run", Column::new("run".into(), numbers))?;
-        let heads = order.iter().map(|&run| self.heads[run].clone()).collect();
-        let blobs = order.iter().map(|&run| self.blobs[run].clone()).collect();
-        Ok(DecodedRuns { heads, blobs, cells: self.cells.clone(), values })
-    }
-
-    /// Which rows are those of each run.
-    pub(super) fn rows_of_runs(&self) -> Result<Vec<Range<usize>>, FrameError> {
-        let mut rows = vec![0..0; self.heads.len()];
-        let mut row = 0;
-        for numbers in self.values.column("run")?.u32()?.downcast_iter() {
-            for &run in numbers.values().iter() {
-                let rows = &mut rows[run as usize];
-                rows.start = if rows.start == rows.end { row } else { rows.start };
-                row += 1;
-                rows.end = row;
-            }
-        }
-        Ok(rows)
-    }
-}
-
-/// Takes in runs one by one, so that none needs to be held as a whole.
-#[derive(Default)]
-pub struct Decoder {
-    heads: Vec<RunHead>,
-    blobs: Vec<String>,
-    cells: Cells,
-    values: Values,
-}
-
-impl Decoder {
-    /// Takes in a run; `blob` is the id of its content.
-    ///
-    /// # Errors
-    /// When an estimate holds a number that is not finite, which no record can.
-    pub fn add(&mut self, blob: &str, recorded: &RecordedRun) -> Result<(), FrameError> {
-        let run = number_of(self.heads.len());
-        for measurement in measured(recorded) {
-            let mut cells = self.cells.of_benchmark(&measurement.benchmark);
-            for estimate in &measurement.estimates {
-                check_finite(recorded, measurement, estimate)?;
-                self.values.push(run, cells.number(measurement.role, &estimate.metric), estimate);
-            }
-        }
-        let mut head = RunHead::new(recorded);
-        if let Some(last) = self.heads.last() {
-            share(&mut head.machine, &last.machine);
-            share(&mut head.environment, &last.environment);
-            share(&mut head.config, &last.config);
-        }
-        self.heads.push(head);
-        self.blobs.push(blob.to_owned());
-        Ok(())
-    }
-
-    pub fn finish(self) -> DecodedRuns {
-        let Decoder { heads, blobs, cells, values } = self;
-        DecodedRuns { heads, blobs, cells: cells.cells, values: values.into_frame() }
-    }
-}
-
-#[derive(Default)]
-struct Cells {
-    cells: Vec<Cell>,
-    /// The numbers of the cells of each benchmark.
-    numbers: Vec<Vec<u32>>,
-    /// The benchmarks in the same order.
-    benchmarks: Vec<Arc<Benchmark>>,
-    places: HashMap<Arc<Benchmark>, usize>,
-    /// The place after the last one that was asked for: runs of a suite list their benchmarks in one order, and a reader
-    /// holds each once.
-    next: usize,
-}
-
-impl Cells {
-    fn new(cells: Vec<Cell>) -> Cells {
-        let mut known = Cells::default();
-        for (number, cell) in cells.iter().enumerate() {
-            let place = known.place(&cell.benchmark);
-            known.numbers[place].push(number_of(number));
-        }
-        Cells { cells, ..known }
-    }
-
-    /// Those of a benchmark, which is looked for once however many metrics it has.
-    fn of_benchmark<'c>(&'c mut self, benchmark: &'c Arc<Benchmark>) -> BenchmarkCells<'c> {
-        let place = self.place(benchmark);
-        BenchmarkCells { benchmark, cells: &mut self.cells, numbers: &mut self.numbers[place] }
-    }
-
-    fn place(&mut self, benchmark: &Arc<Benchmark>) -> usize {
-        let is_next = self.benchmarks.get(self.next).is_some_and(|next| Arc::ptr_eq(next, benchmark));
-        let known = if is_next { Some(self.next) } else { self.places.get(benchmark).copied() };
-        let place = known.unwrap_or_else(|| {
-            self.numbers.push(Vec::new());
-            self.benchmarks.push(Arc::clone(benchmark));
-            self.places.insert(Arc::clone(benchmark), self.benchmarks.len() - 1);
-            self.benchmarks.len() - 1
-        });
-        self.next = place + 1;
-        place
-    }
-}
-
-struct BenchmarkCells<'c> {
-    benchmark: &'c Arc<Benchmark>,
-    cells: &'c mut Vec<Cell>,
-    numbers: &'c mut Vec<u32>,
-}
-
-impl BenchmarkCells<'_> {
-    fn number(&mut self, role: Role, metric: &Metric) -> u32 {
-        let is_it = |number: &&u32| {
-            let cell = &self.cells[**number as usize];
-            cell.role == role && cell.metric == *metric
+    /// Reads what [`DecodedRuns::to_bytes`] wrote; absent for other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<DecodedRuns> {
+        let (cells, heads, contents): (Vec<Cell>, Vec<RunHead>, Vec<Content>) = rmp_serde::from_slice(bytes).ok()?;
+        let fits = |content: &Content| {
+            content.values.iter().all(|value| (value.cell as usize) < cells.len())
+                && content.values.iter().map(|value| value.workers).sum::<usize>() == content.medians.len()
         };
-        if let Some(number) = self.numbers.iter().find(is_it) {
-            return *number;
+        if heads.len() != contents.len() || !contents.iter().all(fits) {
+            return None;
         }
-        let number = number_of(self.cells.len());
-        self.cells.push(Cell { benchmark: Arc::clone(self.benchmark), role, metric: metric.clone() });
-        self.numbers.push(number);
-        number
+        let runs = DecodedRuns { heads, contents, cells, numbers: HashMap::new() };
+        let mut all = DecodedRuns::default();
+        all.append(runs);
+        Some(all)
     }
 }
 
 /// Holds once what two runs have in common.
-fn share<T: PartialEq>(part: &mut Arc<T>, last: &Arc<T>) {
-    if part == last {
-        *part = Arc::clone(last);
+fn share<T: PartialEq>(part: &mut Arc<T>, earlier: &Arc<T>) {
+    if !Arc::ptr_eq(part, earlier) && part == earlier {
+        *part = Arc::clone(earlier);
     }
 }
 
-/// The measurements of a run whose numbers mean something.
-fn measured(run: &RecordedRun) -> impl Iterator<Item = &Measurement> {
-    run.run.measurements.iter().filter(|measurement| measurement.is_usable() && !measurement.estimates.is_empty())
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-fn check_finite(run: &RecordedRun, measurement: &Measurement, estimate: &Estimate) -> Result<(), FrameError> {
-    let (lower, upper) = estimate.interval.unzip();
-    let numbers = [
-        ("the value", Some(estimate.value)),
-        ("the lower end", lower),
-        ("the upper end", upper),
-        ("the median", estimate.p50),
-        ("the 95th percentile", estimate.p95),
-        ("the minimum", estimate.min),
-        ("the detectable change", estimate.detectable),
-        ("a worker's median", estimate.workers.iter().copied().find(|median| !median.is_finite())),
-    ];
-    match numbers.iter().find(|(_, number)| number.is_some_and(|number| !number.is_finite())) {
-        None => Ok(()),
-        Some(&(field, _)) => Err(FrameError::NotFinite {
-            run: run.id.clone(),
-            benchmark: measurement.benchmark.id(),
-            metric: estimate.metric.name.clone(),
-            field,
-        }),
+    use super::*;
+    use crate::frame::Frame;
+    use crate::frame::fixture::{History, decoded, histories, measurement, run};
+
+    #[test]
+    fn equal_parts_of_runs_are_shared() {
+        let mut runs = ["1", "2", "3"].map(|id| run(id, 1, &[measurement("pack", &[("time", 1.0)])]));
+        runs[1].run.environment.facts.insert("kernel".to_owned(), "other".to_owned());
+        let decoded = decoded(&runs);
+        let read = DecodedRuns::from_bytes(&decoded.to_bytes()).unwrap();
+        assert_eq!(read.heads(), decoded.heads());
+        assert!(decoded.records().eq(read.records()));
+        for heads in [decoded.heads(), read.heads()] {
+            assert!(Arc::ptr_eq(&heads[0].environment, &heads[2].environment));
+            assert!(Arc::ptr_eq(&heads[0].machine, &heads[1].machine));
+        }
+    }
+
+    #[test]
+    fn bytes_of_others_are_not_read() {
+        let bytes = decoded(&[run("1", 1, &[measurement("pack", &[("time", 1.0)])])]).to_bytes();
+        assert!((0..bytes.len()).all(|length| DecodedRuns::from_bytes(&bytes[..length]).is_none()));
+        assert!(DecodedRuns::from_bytes(b"PAR1 and what others write").is_none());
+        let none = DecodedRuns::from_bytes(&DecodedRuns::default().to_bytes()).unwrap();
+        assert_eq!((none.heads().len(), none.n_values()), (0, 0));
+    }
+
+    fn check(history: &History, runs: &[RecordedRun], decoded: &DecodedRuns) -> Result<(), TestCaseError> {
+        let expected = Frame::new(&super::super::fixture::decoded(runs), &history.line);
+        prop_assert_eq!(Frame::new(decoded, &history.line), expected);
+        prop_assert_eq!(decoded.heads().len(), runs.len());
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn cached_runs_make_the_same_frame(history in histories(), cut in any::<prop::sample::Index>(), mask in any::<u64>()) {
+            let cut = cut.index(history.runs.len() + 1);
+            let (before, after) = history.runs.split_at(cut);
+            let cached = |runs| DecodedRuns::from_bytes(&decoded(runs).to_bytes()).unwrap();
+            let mut both = cached(after);
+            both.append(cached(before));
+            check(&history, &history.runs, &both)?;
+            let mut half = decoded(before);
+            half.append(cached(after));
+            check(&history, &history.runs, &half)?;
+            // Some of the runs are gone.
+            let is_left = |place: usize| mask >> (place % 64) & 1 == 1;
+            let mut places = 0..;
+            let some = half.select(|_, _| places.next().is_some_and(is_left));
+            let runs: Vec<RecordedRun> =
+                history.runs.iter().enumerate().filter(|(place, _)| is_left(*place)).map(|(_, run)| run.clone()).collect();
+            check(&history, &runs, &some)?;
+            check(&history, &runs, &DecodedRuns::from_bytes(&some.to_bytes()).unwrap())?;
+        }
     }
 }

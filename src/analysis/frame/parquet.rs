@@ -7,7 +7,6 @@
 use polars::prelude::*;
 use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions};
 
-use super::cells::FrameError;
 use sprag_model::flat::{self, Cell, Kind, Row, Table};
 
 /// The most rows of a row group.
@@ -15,6 +14,11 @@ const GROUP_ROWS: usize = 1 << 20;
 
 /// The columns that decide where a row lies, as far as a table has them.
 const ORDER: [&str; 6] = ["series", "commit_time", "run_time", "run_id", "version", "metric"];
+
+/// Why rows cannot be written as Parquet.
+#[derive(Debug, thiserror::Error)]
+#[error("write rows as Parquet")]
+pub struct ParquetError(#[from] PolarsError);
 
 /// A Parquet file in the making.
 pub struct ParquetFile {
@@ -57,7 +61,7 @@ impl ParquetFile {
     ///
     /// # Errors
     /// When a dataframe operation fails.
-    pub fn into_bytes(self) -> Result<Vec<u8>, FrameError> {
+    pub fn into_bytes(self) -> Result<Vec<u8>, ParquetError> {
         let order: Vec<&str> =
             ORDER.into_iter().filter(|name| self.columns.iter().any(|(column, _)| column.name == *name)).collect();
         let columns = self.columns.into_iter().map(|(_, cells)| cells.into_column()).collect();

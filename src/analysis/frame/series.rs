@@ -1,133 +1,146 @@
-//! The frame's values as series.
+//! Decoded runs as series.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use polars::prelude::{IntoLazy, col};
-
-use super::cells::{Cells, FrameError};
-use super::change::HIGHER;
-use super::table::Frame;
-use sprag_model::metric::{Better, Metric};
+use super::decoded::DecodedRuns;
+use super::order::Order;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::commit::CommitLine;
+use sprag_model::environment::Machine;
+use sprag_model::head::RunHead;
+use sprag_model::medians::Medians;
+use sprag_model::metric::Metric;
 use sprag_model::sample::Role;
 use sprag_model::series::{Point, PointRun, Series};
-use sprag_model::unit::Unit;
+
+/// What a history measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Frame {
+    /// All series by id, each with its points in commit order.
+    pub series: Vec<Series>,
+    /// The ids of the series that a gate judges: one metric a benchmark, by its newest run. It is `ratio` where the
+    /// benchmark is calibrated, else `time`, else the first; the others are only shown.
+    pub judged: BTreeSet<String>,
+}
+
+/// A benchmark of one version in a suite on a machine, as its newest run describes it.
+struct Tracked<'a> {
+    benchmark: &'a Benchmark,
+    role: Role,
+    judged: Option<&'a str>,
+    metrics: Vec<(&'a Metric, Vec<Point>)>,
+}
 
 impl Frame {
-    /// All series, sorted by id, each with its points in commit order.
+    /// Puts the runs, no two of them the same, in the order of the line, and their values into series.
     ///
-    /// # Errors
-    /// When a dataframe operation fails.
-    pub fn series(&self) -> Result<Vec<Series>, FrameError> {
-        let mut series = self.series_without_points()?;
-        let runs = self.runs_of_points()?;
-        let values = Cells(&self.values);
-        let mut lengths = vec![0; series.len()];
-        values.each_whole_number("series")?.for_each(|number| lengths[number as usize] += 1);
-        series.iter_mut().zip(lengths).for_each(|(series, length)| series.points.reserve_exact(length));
-        let numbers = values.each_whole_number("series")?.zip(values.each_whole_number("run")?);
-        let intervals = values.some_numbers("lower")?.zip(values.some_numbers("upper")?).map(both);
-        let rows = numbers.zip(values.some_numbers("value")?).zip(intervals.zip(values.lists("workers")?));
-        for (((number, run), value), (interval, workers)) in rows {
-            series[number as usize].points.push(Point {
-                of: Arc::clone(&runs[run as usize]),
-                value: value.ok_or(FrameError::Gap("value"))?,
-                interval,
-                workers: workers.ok_or(FrameError::Gap("workers"))?,
-            });
-        }
-        Ok(series)
-    }
+    /// Runs that measured nothing leave no trace. Name and class of a machine are those of its newest run.
+    pub fn new(runs: &DecodedRuns, line: &CommitLine) -> Frame {
+        let order = Order::new(line);
+        let all = runs.heads.iter().zip(&runs.contents);
+        let mut measured: Vec<_> = all.filter(|(_, content)| !content.values.is_empty()).collect();
+        measured.sort_by_cached_key(|(head, _)| order.place(head));
 
-    /// How many series there are.
-    pub fn n_series(&self) -> usize {
-        self.series.height()
-    }
-
-    /// The ids of the judged series: one metric a benchmark, by its newest run. It is `ratio` where the benchmark is
-    /// calibrated, else `time`, else the first; the others are only shown.
-    ///
-    /// # Errors
-    /// When a dataframe operation fails.
-    pub fn judged(&self) -> Result<BTreeSet<String>, FrameError> {
-        let judged = self.series.clone().lazy().filter(col("judged")).select([col("series_id")]).collect()?;
-        Ok(Cells(&judged).texts("series_id")?.into_iter().map(str::to_owned).collect())
-    }
-
-    fn series_without_points(&self) -> Result<Vec<Series>, FrameError> {
-        let cells = Cells(&self.series);
-        let ids = cells.texts("series_id")?;
-        let suites = cells.texts("suite")?;
-        let benchmarks = cells.texts("benchmark")?;
-        let names = cells.texts("name")?;
-        let params = cells.texts("params")?;
-        let variants = cells.texts("variant")?;
-        let versions = cells.integers("version")?;
-        let roles = cells.texts("role")?;
-        let metrics = cells.texts("metric")?;
-        let units = cells.texts("unit")?;
-        let better = cells.texts("better")?;
-        let machines = cells.texts("machine")?;
-        let machine_names = cells.texts("machine_name")?;
-        let machine_classes = cells.texts("machine_class")?;
-        let series = (0..ids.len()).map(|row| {
-            Ok(Series {
-                id: ids[row].to_owned(),
-                suite: suites[row].to_owned(),
-                benchmark: benchmarks[row].to_owned(),
-                name: names[row].to_owned(),
-                params: params[row].to_owned(),
-                variant: variants[row].to_owned(),
-                version: versions[row],
-                role: Role::from_word(roles[row]).ok_or(FrameError::Gap("role"))?,
-                metric: Metric {
-                    name: metrics[row].to_owned(),
-                    unit: Unit::from_symbol(units[row]).ok_or(FrameError::Gap("unit"))?,
-                    better: if better[row] == HIGHER { Better::Higher } else { Better::Lower },
-                },
-                machine: machines[row].to_owned(),
-                machine_name: machine_names[row].to_owned(),
-                machine_class: machine_classes[row].to_owned(),
-                points: Vec::new(),
+        let mut numbers: HashMap<&Benchmark, usize> = HashMap::new();
+        let benchmarks: Vec<usize> = runs
+            .cells
+            .iter()
+            .map(|cell| {
+                let next = numbers.len();
+                *numbers.entry(&cell.benchmark).or_insert(next)
             })
-        });
-        series.collect()
-    }
-
-    /// What the points of each run have in common.
-    fn runs_of_points(&self) -> Result<Vec<Arc<PointRun>>, FrameError> {
-        let cells = Cells(&self.runs);
-        let commits = cells.optional_texts("commit")?;
-        let positions = cells.optional_whole_numbers("position")?;
-        let times = cells.times("run_time")?;
-        let keys = cells.texts("environment_key")?;
-        let runs = cells.texts("run_id")?;
-        let dirty = cells.flags("dirty")?;
-        let mut all: Vec<Arc<PointRun>> = Vec::with_capacity(runs.len());
-        for row in 0..runs.len() {
-            // Runs of one commit stand together, and few are of another environment than the one before.
-            let last = all.last();
-            let same = |part: fn(&PointRun) -> &Arc<str>, text: &str| {
-                last.map(|last| part(last)).filter(|part| &***part == text).cloned().unwrap_or_else(|| text.into())
-            };
-            let run = PointRun {
-                commit: same(|run| &run.commit, commits[row].unwrap_or_default()),
-                position: positions[row].map(|position| position as usize),
-                rank: row,
-                time: times[row],
-                environment_key: same(|run| &run.environment_key, keys[row]),
-                run: runs[row].into(),
-                dirty: dirty[row],
-            };
-            all.push(Arc::new(run));
+            .collect();
+        // One computer may bear a CPU and a GPU, so that its class differs by suite.
+        let mut machines: HashMap<(&str, &str), &Machine> = HashMap::new();
+        let mut tracked: HashMap<(&str, &str, usize), Tracked<'_>> = HashMap::new();
+        let mut last: Option<Arc<PointRun>> = None;
+        for (rank, (head, content)) in measured.into_iter().enumerate() {
+            let run = Arc::new(point_run(head, rank, order.position(head), last.as_deref()));
+            last = Some(Arc::clone(&run));
+            let (suite, machine) = (head.suite.as_str(), head.machine.id.as_str());
+            machines.insert((suite, machine), &head.machine);
+            let medians: Arc<[f64]> = content.medians.as_slice().into();
+            let mut workers = 0..0;
+            let benchmark = |cell: u32| benchmarks[cell as usize];
+            for values in content.values.chunk_by(|a, b| benchmark(a.cell) == benchmark(b.cell)) {
+                let cells = values.iter().map(|value| &runs.cells[value.cell as usize]);
+                let first = &runs.cells[values[0].cell as usize];
+                let one = tracked.entry((suite, machine, benchmark(values[0].cell))).or_insert_with(|| Tracked {
+                    benchmark: &first.benchmark,
+                    role: first.role,
+                    judged: None,
+                    metrics: Vec::new(),
+                });
+                let names = cells.clone().map(|cell| cell.metric.name.as_str());
+                one.role = first.role;
+                one.judged = first.role.judged(names.clone()).and_then(|place| names.clone().nth(place));
+                for (cell, value) in cells.zip(values) {
+                    workers = workers.end..workers.end + value.workers;
+                    let point = Point {
+                        of: Arc::clone(&run),
+                        value: value.value,
+                        interval: value.interval,
+                        workers: Medians::new(&medians, workers.clone()).expect("each value has its medians"),
+                    };
+                    match one.metrics.iter_mut().find(|(metric, _)| metric.name == cell.metric.name) {
+                        Some((metric, points)) => {
+                            *metric = &cell.metric;
+                            points.push(point);
+                        }
+                        None => one.metrics.push((&cell.metric, vec![point])),
+                    }
+                }
+            }
         }
-        Ok(all)
+
+        let mut frame = Frame::default();
+        for ((suite, machine, _), one) in tracked {
+            let machine = machines[&(suite, machine)];
+            let benchmark = one.benchmark.id();
+            for (metric, mut points) in one.metrics {
+                let id = Series::id_of(&benchmark, one.benchmark.version, &metric.name, &machine.id);
+                if one.judged == Some(metric.name.as_str()) {
+                    frame.judged.insert(id.clone());
+                }
+                points.shrink_to_fit();
+                frame.series.push(Series {
+                    id,
+                    suite: suite.to_owned(),
+                    benchmark: benchmark.clone(),
+                    name: one.benchmark.name.clone(),
+                    params: one.benchmark.params_text(),
+                    variant: one.benchmark.variant.clone(),
+                    version: one.benchmark.version,
+                    role: one.role,
+                    metric: metric.clone(),
+                    machine: machine.id.clone(),
+                    machine_name: machine.name.clone(),
+                    machine_class: machine.class.clone(),
+                    points,
+                });
+            }
+        }
+        frame.series.sort_by(|a, b| a.id.cmp(&b.id));
+        frame
     }
 }
 
-/// Both of two, if both are there.
-fn both((one, other): (Option<f64>, Option<f64>)) -> Option<(f64, f64)> {
-    one.zip(other)
+/// What the points of a run have in common. Runs of one commit come together, so that they share its text.
+fn point_run(head: &RunHead, rank: usize, position: Option<usize>, last: Option<&PointRun>) -> PointRun {
+    let same = |part: fn(&PointRun) -> &Arc<str>, text: &str| match last.map(part).filter(|part| &***part == text) {
+        Some(part) => Arc::clone(part),
+        None => text.into(),
+    };
+    PointRun {
+        commit: same(|run| &run.commit, head.commit.as_ref().map_or("", |commit| &commit.sha)),
+        position,
+        rank,
+        time: head.timestamp,
+        environment_key: same(|run| &run.environment_key, &head.environment.key),
+        run: head.id.as_str().into(),
+        dirty: head.commit.as_ref().is_some_and(|commit| commit.dirty),
+    }
 }
 
 #[cfg(test)]
@@ -135,35 +148,51 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::frame::fixture::{histories, line, measurement, run, run_of};
-    use sprag_model::commit::CommitLine;
-    use sprag_model::environment::Machine;
-    use sprag_model::run::RecordedRun;
-
-    fn frame(runs: &[RecordedRun]) -> Frame {
-        Frame::from_runs(runs, &CommitLine::default()).unwrap()
-    }
+    use crate::frame::fixture::{decoded, frame, histories, line, measurement, run, run_of, time};
+    use sprag_model::benchmark::ParityStatus;
+    use sprag_model::metric::Better;
+    use sprag_model::run::{RecordedRun, RunStatus};
+    use sprag_model::unit::Unit;
 
     #[test]
-    fn points_stand_in_commit_order() {
-        let of = |id: &str, commit: &str, commit_hours: i64, hours: i64, value: f64| {
+    fn points_lie_in_commit_order() {
+        let measured = |id: &str, commit: &str, commit_hours: i64, hours: i64, value: f64| {
             let mut run = run_of(id, commit, commit_hours, hours);
             run.run.measurements = vec![measurement("pack", &[("time", value)])];
             run
         };
-        let mut runs = [of("1", "b", 2, 90, 3.0), of("2", "a", 1, 95, 1.0), of("3", "-", 0, 1, 2.0)];
+        let mut runs = [measured("1", "b", 2, 90, 3.0), measured("2", "a", 1, 95, 1.0), measured("3", "-", 0, 1, 2.0)];
         runs[0].run.commit.as_mut().unwrap().dirty = true;
-        let frame = Frame::from_runs(&runs, &line(&[("a", 1), ("b", 2)])).unwrap();
-        let series = frame.series().unwrap();
+        let estimate = &mut runs[1].run.measurements[0].estimates[0];
+        (estimate.interval, estimate.workers) = (Some((0.5, 2.5)), vec![0.75, 1.25]);
+        let series = Frame::new(&decoded(&runs), &line(&[("a", 1), ("b", 2)])).series;
         assert_eq!(series.len(), 1);
         let points: Vec<_> = series[0]
             .points
             .iter()
-            .map(|point| (&*point.run, &*point.commit, point.position, point.value, point.dirty))
+            .map(|point| (&*point.run, &*point.commit, point.position, point.value, point.dirty, point.workers.len()))
             .collect();
-        let expected = [("2", "a", Some(0), 1.0, false), ("3", "", None, 2.0, false), ("1", "b", Some(1), 3.0, true)];
+        let expected =
+            [("2", "a", Some(0), 1.0, false, 2), ("3", "", None, 2.0, false, 0), ("1", "b", Some(1), 3.0, true, 0)];
         assert_eq!(points, expected);
-        assert_eq!(series[0].points[0].time, crate::frame::fixture::time(95));
+        let first = &series[0].points[0];
+        assert_eq!((first.time, first.interval, &first.workers[..]), (time(95), Some((0.5, 2.5)), &[0.75, 1.25][..]));
+        assert_eq!((first.rank, &*first.environment_key), (0, runs[1].run.environment.key.as_str()));
+        let Series { suite, benchmark, name, params, variant, version, machine_name, machine_class, .. } = &series[0];
+        let texts = [suite, benchmark, name, params, variant, machine_name, machine_class].map(String::as_str);
+        assert_eq!((texts, *version), (["cpu", "cpu/pack @fast", "pack", "", "fast", "m", "EPYC"], 1));
+    }
+
+    #[test]
+    fn runs_that_measured_nothing_leave_no_trace() {
+        let mut skipped = run_of("s", "c1", 1, 1);
+        skipped.run.status = RunStatus::Skipped;
+        let mut failed = measurement("pack", &[("time", 1.0)]);
+        failed.failure = Some("broke".to_owned());
+        let mut wrong = measurement("scan", &[("time", 1.0)]);
+        wrong.parity.status = ParityStatus::Mismatch;
+        assert_eq!(frame(&[]), Frame::default());
+        assert_eq!(frame(&[skipped, run("f", 2, &[failed, wrong, measurement("sort", &[])])]), Frame::default());
     }
 
     #[test]
@@ -176,7 +205,7 @@ mod tests {
         let mut renamed = base.clone();
         renamed.run.machine.name = "new name".to_owned();
         let check = |run: RecordedRun, expected: usize| {
-            assert_eq!(frame(&[base.clone(), run]).series().unwrap().len(), expected);
+            assert_eq!(frame(&[base.clone(), run]).series.len(), expected);
         };
         check(base.clone(), 2);
         check(version, 4);
@@ -192,15 +221,9 @@ mod tests {
                 .enumerate()
                 .map(|(hours, metrics)| run(&hours.to_string(), hours as i64, &[measurement("pack", metrics)]))
                 .collect();
-            let frame = frame(&runs);
-            let judged = frame.judged().unwrap();
-            let series = frame.series().unwrap();
-            let judged: Vec<&str> = series
-                .iter()
-                .filter(|series| judged.contains(&series.id))
-                .map(|series| series.metric.name.as_str())
-                .collect();
-            assert_eq!(judged, expected);
+            let Frame { series, judged } = frame(&runs);
+            let judged = series.iter().filter(|series| judged.contains(&series.id));
+            assert_eq!(judged.map(|series| series.metric.name.as_str()).collect::<Vec<_>>(), expected);
         };
         check(&[&[("time", 1.0), ("ratio", 2.0)]], &["ratio"]);
         check(&[&[("tiles_per_s", 1.0), ("time", 2.0)]], &["time"]);
@@ -218,10 +241,9 @@ mod tests {
         let metric = Metric { name: "rate".to_owned(), unit: Unit::One, better: Better::Lower };
         new.run.measurements[0].estimates[0].metric = metric.clone();
         new.run.measurements[0].role = Role::Reported;
-        let series = frame(&[new, old]).series().unwrap().remove(0);
+        let series = frame(&[new, old]).series.remove(0);
         assert_eq!((series.machine_name.as_str(), series.machine_class.as_str()), ("new name", "new class"));
-        assert_eq!((series.metric, series.points.len()), (metric, 2));
-        assert_eq!(series.role, Role::Reported);
+        assert_eq!((series.metric, series.points.len(), series.role), (metric, 2, Role::Reported));
     }
 
     proptest! {
@@ -232,15 +254,8 @@ mod tests {
             let shuffled = Just(history.runs.clone()).prop_shuffle();
             (Just(history), shuffled)
         })) {
-            let a = Frame::from_runs(&history.runs, &history.line).unwrap();
-            let b = Frame::from_runs(&shuffled, &history.line).unwrap();
-            prop_assert_eq!(a.series().unwrap(), b.series().unwrap());
-            prop_assert_eq!(a.latest(&history.baselines).unwrap(), b.latest(&history.baselines).unwrap());
-            prop_assert_eq!(a.weeks().unwrap(), b.weeks().unwrap());
-            prop_assert_eq!(a.suites(&history.baselines).unwrap(), b.suites(&history.baselines).unwrap());
-            prop_assert_eq!(a.movers(7).unwrap(), b.movers(7).unwrap());
-            prop_assert_eq!(a.geomeans(7).unwrap(), b.geomeans(7).unwrap());
-            prop_assert_eq!(a.suite_noise().unwrap(), b.suite_noise().unwrap());
+            let sorted = Frame::new(&decoded(&history.runs), &history.line);
+            prop_assert_eq!(sorted, Frame::new(&decoded(&shuffled), &history.line));
         }
     }
 }

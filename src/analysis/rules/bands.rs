@@ -147,12 +147,8 @@ mod tests {
         Side { value, interval, ..Side::default() }
     }
 
-    fn evidence(better: Better, base: Side, current: Side) -> Evidence {
-        Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false }
-    }
-
     fn judged(better: Better, base: f64, current: f64) -> Decision {
-        decide(0.05, 0.02, &evidence(better, side(base, None), side(current, None)))
+        decide(0.05, 0.02, &Evidence::new(better, side(base, None), side(current, None)))
     }
 
     #[test]
@@ -207,7 +203,7 @@ mod tests {
     fn intervals_that_overlap_decide_nothing() {
         let check = |base: (f64, f64), current: (f64, f64), better: Better, expected: &str| {
             let middle = |(low, high): (f64, f64)| (low + high) / 2.0;
-            let evidence = evidence(better, side(middle(base), Some(base)), side(middle(current), Some(current)));
+            let evidence = Evidence::new(better, side(middle(base), Some(base)), side(middle(current), Some(current)));
             let decision = decide(0.05, 0.02, &evidence);
             assert_eq!(decision.verdict.word(), expected, "{decision:?}");
             let (low, high) = decision.effect.interval.expect("both sides have one");

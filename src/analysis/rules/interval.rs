@@ -234,26 +234,14 @@ mod tests {
     use sprag_model::evidence::SessionNoise;
 
     fn pairs(ratios: &[f64], better: Better) -> Evidence {
-        let side = |value: f64| Side { value, sessions: 1, ..Side::default() };
-        Evidence {
-            better,
-            base: side(1.0),
-            current: side(1.0),
-            ratios: ratios.to_vec(),
-            restlessness: None,
-            shares_memory: false,
-        }
+        Evidence { ratios: ratios.to_vec(), ..Evidence::new(better, Side::once(1.0), Side::once(1.0)) }
     }
 
     fn stored(base: (f64, usize), current: (f64, usize), deviation: f64, freedom: f64, sessions: usize) -> Evidence {
-        let side = |(value, sessions): (f64, usize)| Side { value, sessions, ..Side::default() };
+        let side = |(value, sessions): (f64, usize)| Side { sessions, ..Side::once(value) };
         Evidence {
-            better: Better::Lower,
-            base: side(base),
-            current: side(current),
-            ratios: Vec::new(),
             restlessness: Some(SessionNoise { deviation, freedom, sessions }),
-            shares_memory: false,
+            ..Evidence::new(Better::Lower, side(base), side(current))
         }
     }
 

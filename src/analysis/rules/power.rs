@@ -74,10 +74,7 @@ mod tests {
         let mut random = SplitMix64::new(3);
         let trials = 200;
         let is_found = |_: &i32| {
-            let side = || Side { value: 1.0, sessions: 1, ..Side::default() };
-            let (base, current) = (side(), side());
-            let mut evidence =
-                Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false };
+            let mut evidence = Evidence::new(better, Side::once(1.0), Side::once(1.0));
             draw(1.0, &mut random, &mut evidence);
             let size = rules::decide(&rule, &evidence).effect.detectable.expect("the data tell");
             assert!(size > 0.0 && (better == Better::Lower || size < 1.0), "{size}");

@@ -204,9 +204,7 @@ mod tests {
     fn judged(better: Better, base: &[f64], current: &[f64]) -> Decision {
         let side =
             |samples: &[f64]| Side { value: numpy_median(samples), samples: samples.to_vec(), ..Side::default() };
-        let (base, current) = (side(base), side(current));
-        let evidence = Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false };
-        decide(0.01, 0.05, 3.0, &evidence)
+        decide(0.01, 0.05, 3.0, &Evidence::new(better, side(base), side(current)))
     }
 
     fn around(middle: f64, count: usize) -> Vec<f64> {

@@ -49,19 +49,13 @@ mod tests {
     use sprag_model::evidence::Side;
 
     fn decided(better: Better, (value, ratio, abs): (f64, f64, f64), current: Side) -> Decision {
-        let base = Side { value, sessions: 1, ..Side::default() };
-        let evidence = Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false };
-        decide(ratio, abs, &evidence)
-    }
-
-    fn at(value: f64) -> Side {
-        Side { value, sessions: 1, ..Side::default() }
+        decide(ratio, abs, &Evidence::new(better, Side::once(value), current))
     }
 
     #[test]
     fn the_order_of_operations_decides_at_the_border() {
         let check = |value, ratio, abs, current, expected: Verdict| {
-            assert_eq!(decided(Better::Lower, (value, ratio, abs), at(current)).verdict, expected, "{current}");
+            assert_eq!(decided(Better::Lower, (value, ratio, abs), Side::once(current)).verdict, expected, "{current}");
         };
         check(0.35, 0.6, 0.25, 0.81, Verdict::Regressed);
         check(0.35, 0.6, 0.25, 0.8099999999999999, Verdict::Unchanged);
@@ -77,21 +71,21 @@ mod tests {
     #[test]
     fn more_is_better_turns_the_sides() {
         let check = |current, expected: Verdict| {
-            assert_eq!(decided(Better::Higher, (100.0, 0.25, 0.0), at(current)).verdict, expected, "{current}");
+            assert_eq!(decided(Better::Higher, (100.0, 0.25, 0.0), Side::once(current)).verdict, expected, "{current}");
         };
         check(80.0, Verdict::Unchanged);
         check(79.0, Verdict::Regressed);
         check(125.0, Verdict::Unchanged);
         check(126.0, Verdict::Improved);
         check(f64::NAN, Verdict::Regressed);
-        let decision = decided(Better::Higher, (100.0, 0.25, 0.0), at(90.0));
+        let decision = decided(Better::Higher, (100.0, 0.25, 0.0), Side::once(90.0));
         assert_eq!(decision.allowed, Some(80.0));
         assert_eq!(decision.effect.detectable, None);
     }
 
     #[test]
     fn the_effect_is_relative_to_the_baseline() {
-        let decision = decided(Better::Lower, (2.0, 0.1, 0.0), Side { interval: Some((2.0, 2.2)), ..at(2.1) });
+        let decision = decided(Better::Lower, (2.0, 0.1, 0.0), Side { interval: Some((2.0, 2.2)), ..Side::once(2.1) });
         assert!((decision.effect.change - 0.05).abs() < 1e-12);
         let (low, high) = decision.effect.interval.expect("an interval was given");
         assert!(low.abs() < 1e-12 && (high - 0.1).abs() < 1e-12);

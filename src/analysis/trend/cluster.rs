@@ -217,20 +217,12 @@ pub(super) fn clusters(all: &[SeriesChanges<'_>]) -> BTreeMap<String, Vec<Cluste
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::trend::axis::axes;
-    use crate::trend::example::{MACHINE, bordered, line, noisy, setting};
+    use crate::trend::example::{MACHINE, bordered, found, noisy};
     use sprag_model::series::Series;
 
     fn ranges(series: &[Series]) -> Vec<(usize, usize, usize)> {
-        let axes = axes(series, &line(300));
-        let all: Vec<SeriesChanges<'_>> = series
-            .iter()
-            .map(|one| SeriesChanges::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[]))
-            .collect();
-        let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
+        let clusters = clusters(&found(series)).remove(MACHINE).unwrap_or_default();
         clusters.iter().map(|one| (one.members.len(), one.lo, one.hi)).collect()
     }
 
@@ -257,11 +249,7 @@ mod tests {
             if number.is_multiple_of(4) { bordered(one, 100) } else { one }
         };
         let series: Vec<Series> = (0..40).map(step).collect();
-        let axes = axes(&series, &line(300));
-        let all: Vec<SeriesChanges<'_>> = series
-            .iter()
-            .map(|one| SeriesChanges::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[]))
-            .collect();
+        let all = found(&series);
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
         assert!(clusters.iter().any(|one| one.members.len() > 20), "{clusters:#?}");
         for cluster in &clusters {

@@ -155,18 +155,13 @@ pub(super) fn gap(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::trend::axis::axes;
     use crate::trend::cluster::clusters;
-    use crate::trend::example::{MACHINE, line, noisy, setting};
+    use crate::trend::example::{MACHINE, found, noisy};
     use sprag_model::series::Series;
 
     fn of(series: &[Series]) -> Vec<(usize, f64)> {
-        let axes = axes(series, &line(300));
-        let all: Vec<SeriesChanges<'_>> =
-            series.iter().map(|one| SeriesChanges::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect();
+        let all = found(series);
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
         let largest = clusters.iter().max_by_key(|one| one.members().len());
         largest.map(|one| suspects(one.members(), &all)).unwrap_or_default()

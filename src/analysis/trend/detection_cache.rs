@@ -1,33 +1,31 @@
-//! What was found in series before, so that one that has not changed since need not be looked at again.
+//! What was found in series before, so that a series that has not changed since need not be analysed again.
 //!
-//! A detection depends on nothing but the values of a series and their context; a digest of all that is the name of
-//! what came of it. The bytes hold numbers of eight bytes, those with a point as their bits: what is read back is what was
-//! found.
+//! A detection depends on nothing but the values of a series and their context; a digest of all that is its name.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
 
 use crate::changes::context::Context;
 use crate::changes::newest::Apart;
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::digest::Digest;
-use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
+use sprag_model::change_point::Changes;
 
-/// What was found in series.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What was found in series, and how many alarms each order of what was left of a series gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DetectionCache {
     detections: BTreeMap<Digest, Detection>,
     alarms: BTreeMap<Digest, Vec<usize>>,
 }
 
-/// What was found in one of them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Detection {
     pub(super) changes: Changes,
     pub(super) apart: Option<Apart>,
 }
 
-/// All that a detection hangs on.
+/// All that a detection depends on.
 pub(super) struct Asked<'a> {
     pub(super) values: &'a [f64],
     pub(super) is_exact: bool,
@@ -40,31 +38,17 @@ pub(super) struct Asked<'a> {
 impl Asked<'_> {
     pub(super) fn name(&self) -> Digest {
         let Context { told, drifts, borders, more_is_better, runs } = *self.known;
-        let mut words = Words::default();
-        words.list(self.values, |words, value| words.number(*value));
-        words.flag(self.is_exact);
-        self.sensitivity.numbers().into_iter().for_each(|number| words.number(number));
-        for ranges in [told, drifts] {
-            words.list(ranges, |words, range: &RangeInclusive<usize>| {
-                words.count(*range.start());
-                words.count(*range.end());
-            });
-        }
-        words.list(borders, |words, border| words.count(*border));
-        words.list(runs, |words, runs| words.count(*runs));
-        words.flag(more_is_better);
-        words.flag(self.apart);
-        Digest::from_parts(&[&words.0])
+        let context = (told, drifts, borders, more_is_better, runs);
+        let asked = (self.values, self.is_exact, self.sensitivity.numbers(), context, self.apart);
+        Digest::from_parts(&[&bytes(&asked)])
     }
 }
 
 impl DetectionCache {
-    /// What was found where that was asked.
     pub(super) fn detection(&self, name: Digest) -> Option<&Detection> {
         self.detections.get(&name)
     }
 
-    /// How many alarms there were, in each order, in what was left of a series when that had been found.
     pub(super) fn alarms(&self, name: Digest) -> Option<&[usize]> {
         self.alarms.get(&name).map(Vec::as_slice)
     }
@@ -76,164 +60,25 @@ impl DetectionCache {
         DetectionCache { detections: detections.collect(), alarms: alarms.collect() }
     }
 
+    /// The cache as MessagePack, in which numbers keep all their bits.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut words = Words::default();
-        words.count(self.detections.len());
-        for (name, detection) in &self.detections {
-            words.0.extend(name.0);
-            words.detection(detection);
-        }
-        words.count(self.alarms.len());
-        for (name, alarms) in &self.alarms {
-            words.0.extend(name.0);
-            words.list(alarms, |words, count| words.count(*count));
-        }
-        words.0
+        bytes(self)
     }
 
-    /// What was kept; absent where the bytes are none of ours.
+    /// Reads what [`DetectionCache::to_bytes`] wrote; absent for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<DetectionCache> {
-        let mut read = Read(bytes);
-        let detections = read.list(|read| Some((read.name()?, read.detection()?)))?;
-        let alarms = read.list(|read| Some((read.name()?, read.list(Read::count)?)))?;
-        read.0.is_empty().then(|| DetectionCache::new(detections.into_iter(), alarms.into_iter()))
+        rmp_serde::from_slice(bytes).ok()
     }
 }
 
-#[derive(Default)]
-struct Words(Vec<u8>);
-
-impl Words {
-    fn count(&mut self, count: usize) {
-        self.0.extend((count as u64).to_le_bytes());
-    }
-
-    fn number(&mut self, number: f64) {
-        self.0.extend(number.to_bits().to_le_bytes());
-    }
-
-    fn flag(&mut self, flag: bool) {
-        self.count(usize::from(flag));
-    }
-
-    fn list<T>(&mut self, list: &[T], mut add: impl FnMut(&mut Words, &T)) {
-        self.count(list.len());
-        list.iter().for_each(|one| add(self, one));
-    }
-
-    fn level(&mut self, level: &Level) {
-        let Level { value, lower, upper } = *level;
-        [value, lower, upper].into_iter().for_each(|number| self.number(number));
-    }
-
-    fn detection(&mut self, detection: &Detection) {
-        let Detection { changes: Changes { points, drifts, levels, noise }, apart } = detection;
-        self.list(points, |words, point| {
-            let ChangePoint { index, first, last, before, after, relative, score, chance, likelihoods } = point;
-            [index, first, last].into_iter().for_each(|count| words.count(*count));
-            [before, after, relative].into_iter().for_each(|level| words.level(level));
-            [score, chance].into_iter().for_each(|number| words.number(*number));
-            words.list(likelihoods, |words, one| words.number(*one));
-        });
-        self.list(drifts, |words, drift| {
-            let Drift { begin, end, before, after, rate, chance, held } = drift;
-            [begin, end].into_iter().for_each(|count| words.count(*count));
-            words.level(rate);
-            [before, after, chance].into_iter().for_each(|number| words.number(*number));
-            words.flag(*held);
-        });
-        self.list(levels, Words::level);
-        self.list(noise.as_slice(), |words, noise| {
-            let SeriesNoise { deviation, inflation, is_relative } = *noise;
-            [deviation, inflation].into_iter().for_each(|number| words.number(number));
-            words.flag(is_relative);
-        });
-        self.list(apart.as_slice(), |words, apart| {
-            let Apart { begin, runs, level, relative } = apart;
-            [begin, runs].into_iter().for_each(|count| words.count(*count));
-            words.level(level);
-            words.number(*relative);
-        });
-    }
-}
-
-/// The bytes that are still to be read.
-struct Read<'a>(&'a [u8]);
-
-impl Read<'_> {
-    fn name(&mut self) -> Option<Digest> {
-        let (name, rest) = self.0.split_first_chunk::<32>()?;
-        self.0 = rest;
-        Some(Digest(*name))
-    }
-
-    fn bits(&mut self) -> Option<u64> {
-        let (word, rest) = self.0.split_first_chunk::<8>()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*word))
-    }
-
-    fn count(&mut self) -> Option<usize> {
-        usize::try_from(self.bits()?).ok()
-    }
-
-    fn number(&mut self) -> Option<f64> {
-        Some(f64::from_bits(self.bits()?))
-    }
-
-    fn flag(&mut self) -> Option<bool> {
-        Some(self.count()? == 1)
-    }
-
-    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        (0..self.count()?).map(|_| one(self)).collect()
-    }
-
-    fn level(&mut self) -> Option<Level> {
-        Some(Level { value: self.number()?, lower: self.number()?, upper: self.number()? })
-    }
-
-    // The fields are read in the order in which they are written here.
-    fn detection(&mut self) -> Option<Detection> {
-        let points = self.list(|read| {
-            Some(ChangePoint {
-                index: read.count()?,
-                first: read.count()?,
-                last: read.count()?,
-                before: read.level()?,
-                after: read.level()?,
-                relative: read.level()?,
-                score: read.number()?,
-                chance: read.number()?,
-                likelihoods: read.list(Read::number)?,
-            })
-        })?;
-        let drifts = self.list(|read| {
-            Some(Drift {
-                begin: read.count()?,
-                end: read.count()?,
-                rate: read.level()?,
-                before: read.number()?,
-                after: read.number()?,
-                chance: read.number()?,
-                held: read.flag()?,
-            })
-        })?;
-        let levels = self.list(Read::level)?;
-        let noise = self.list(|read| {
-            Some(SeriesNoise { deviation: read.number()?, inflation: read.number()?, is_relative: read.flag()? })
-        })?;
-        let apart = self.list(|read| {
-            Some(Apart { begin: read.count()?, runs: read.count()?, level: read.level()?, relative: read.number()? })
-        })?;
-        let changes = Changes { points, drifts, levels, noise: noise.into_iter().next() };
-        Some(Detection { changes, apart: apart.into_iter().next() })
-    }
+fn bytes(value: &impl Serialize) -> Vec<u8> {
+    rmp_serde::to_vec(value).expect("plain values can be written")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sprag_model::change_point::{ChangePoint, Drift, Level, SeriesNoise};
 
     fn detection(number: f64) -> Detection {
         let level = Level { value: number, lower: -0.0, upper: f64::INFINITY };

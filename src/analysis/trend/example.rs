@@ -1,20 +1,24 @@
 //! Histories for the tests of trends.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::series_changes::Setting;
+use super::analyse::Input;
+use super::axis::axes;
+use super::series_changes::{SeriesChanges, Setting};
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::analysis::{Analysis, HistoryFacts, SeriesAnalysis};
+use sprag_model::analysis::{Analysis, HistoryFacts};
 use sprag_model::commit::{CommitLine, CommitOnLine};
 use sprag_model::metric::Metric;
-use sprag_model::rollup::LatestRow;
 use sprag_model::sample::Role;
 use sprag_model::series::{Point, PointRun, Series};
+use sprag_model::trend::Tables;
 
 pub(crate) const MACHINE: &str = "00000000000000a1";
+pub(crate) const OTHER: &str = "00000000000000b2";
 
 /// The sha of the commit at a place.
 pub(crate) fn sha(place: usize) -> String {
@@ -85,9 +89,32 @@ pub(crate) fn bordered(mut series: Series, border: usize) -> Series {
     series
 }
 
+static LINE: LazyLock<CommitLine> = LazyLock::new(|| line(300));
+
 /// The suites that can be measured: `cpu` at any commit, `gpu` as it is checked out.
-pub(crate) fn suites() -> BTreeMap<String, bool> {
-    BTreeMap::from([("cpu".to_owned(), true), ("gpu".to_owned(), false)])
+static SUITES: LazyLock<BTreeMap<String, bool>> =
+    LazyLock::new(|| BTreeMap::from([("cpu".to_owned(), true), ("gpu".to_owned(), false)]));
+
+/// All series of an analysis as of its newest run, along 300 commits, without records.
+pub(super) fn input(analysis: &Analysis) -> Input<'_> {
+    Input {
+        analysis,
+        line: &LINE,
+        heads: &[],
+        now: analysis.as_of.unwrap_or_default(),
+        setting: &|_, _| setting(),
+        selected: &|_| true,
+        suites: &SUITES,
+        records: &[],
+        tables: Tables::default(),
+    }
+}
+
+/// What is found in each of these series, along 300 commits.
+pub(super) fn found(series: &[Series]) -> Vec<SeriesChanges<'_>> {
+    let axes = axes(series, &LINE);
+    let found = |one| SeriesChanges::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[]);
+    series.iter().map(found).collect()
 }
 
 /// What holds where nothing else is said.
@@ -102,21 +129,9 @@ pub(crate) fn elsewhere(series: Series, machine: &str) -> Series {
 
 /// What an analysis of these series holds, all of them judged and in the newest run.
 pub(crate) fn analysis(series: Vec<Series>) -> Analysis {
-    let of = |series: Series| {
-        let newest = series.newest().map_or((0.0, String::new()), |point| (point.value, point.run.to_string()));
-        let latest = LatestRow {
-            series: series.id.clone(),
-            current: newest.0,
-            run: newest.1,
-            previous: None,
-            baseline: None,
-            change_previous: None,
-            change_baseline: None,
-            points: series.points.len(),
-        };
+    let analysed = |series: Series| {
         let judged = !series.is_auxiliary();
-        let last = series.points.iter().map(|point| point.time).max().unwrap_or_default();
-        SeriesAnalysis { series, judged, at_tip: true, last, latest, comparison: None, sentence: String::new() }
+        crate::example::analysed(series, judged)
     };
     let as_of = series.iter().flat_map(|one| &one.points).map(|point| point.time).max();
     Analysis {
@@ -125,7 +140,7 @@ pub(crate) fn analysis(series: Vec<Series>) -> Analysis {
         every_days: 7,
         history: HistoryFacts::default(),
         suites: Vec::new(),
-        series: series.into_iter().map(of).collect(),
+        series: series.into_iter().map(analysed).collect(),
         weeks: Vec::new(),
     }
 }

@@ -31,14 +31,4 @@ pub(crate) mod example;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod repeat_tests;
-#[cfg(test)]
-mod next_tests;
-#[cfg(test)]
-mod present_tests;
-#[cfg(test)]
 mod record_tests;
-#[cfg(test)]
-mod border_tests;
-#[cfg(test)]
-mod machine_tests;

@@ -1,14 +1,158 @@
-//! What is told of events from one time to the next.
+//! Events and their ids from one analysis to the next.
 
-use super::analyse::{Input, Output, analyse};
-use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha, suites};
-use super::tests::{of, shape, until, write};
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use proptest::prelude::*;
+
+use super::analyse::{Input, Output, analyse, analyse_at};
+use super::detection_cache::DetectionCache;
+use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, input, line, noisy, sha};
+use super::tests::{analysed, events, shape};
+use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::event::{EventKind, EventState};
 use sprag_model::event_record::{EventRecord, EventStep};
 use sprag_model::series::Series;
-use sprag_model::trend::Tables;
+use sprag_model::trend::{SeriesTrend, Trend};
 
-const OTHER: &str = "00000000000000b2";
+/// The series as it was when the commits up to a place had been measured.
+fn until(series: &[Series], place: usize) -> Vec<Series> {
+    let cut = |one: &Series| Series {
+        points: one.points.iter().filter(|point| point.position <= Some(place)).cloned().collect(),
+        ..one.clone()
+    };
+    series.iter().map(cut).filter(|one| !one.points.is_empty()).collect()
+}
+
+/// Adds what became of events, as it comes out of the files.
+fn write(records: &mut Vec<EventRecord>, output: &Output) {
+    for step in &output.steps {
+        let (path, bytes, _) = step.to_file();
+        records.push(EventRecord::from_file(&path, &bytes).expect("what is written can be read"));
+    }
+}
+
+#[test]
+fn an_event_keeps_its_id_while_later_runs_narrow_it() {
+    let whole =
+        vec![noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3), noisy("other", 240, 8, &[(0, 1.0), (121, 1.1)], 4)];
+    let mut records = Vec::new();
+    let mut ids = BTreeSet::new();
+    for place in (136..240).step_by(8) {
+        let output = analysed(until(&whole, place), &records);
+        write(&mut records, &output);
+        ids.extend(output.trend.events.iter().map(|event| event.id.clone()));
+    }
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    assert_eq!(records[0].step, EventStep::Opened);
+    // Nothing is written where nothing is new.
+    let output = analysed(whole.clone(), &records);
+    assert_eq!(output.steps, []);
+    // A commit between is measured: fewer suspects, the same id, also if it joins another machine.
+    let mut more = whole.clone();
+    more[0].points.extend(
+        noisy("slow", 240, 1, &[(0, 1.0), (121, 1.2)], 8)
+            .points
+            .into_iter()
+            .filter(|point| point.position == Some(124)),
+    );
+    more[0].points.sort_by_key(|point| point.position);
+    let output = analysed(more.clone(), &records);
+    assert_eq!(shape(&output.trend.events[0]).3, (121..=124).collect::<Vec<_>>());
+    assert_eq!(ids.first(), Some(&output.trend.events[0].id));
+    assert_eq!(output.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [EventStep::Narrowed]);
+    write(&mut records, &output);
+    assert_eq!(analysed(more.clone(), &records).steps, []);
+    // Without the records an id comes of the data, and the rest is as it was.
+    let bare = analysed(more, &[]).trend.events;
+    assert_eq!((bare.len(), shape(&bare[0])), (1, shape(&output.trend.events[0])));
+    // A history without what was told takes it back, once, and with a reason.
+    let flat = vec![noisy("slow", 240, 8, &[], 3), noisy("other", 240, 8, &[], 4)];
+    let output = analysed(flat.clone(), &records);
+    assert_eq!(output.steps.len(), 1);
+    assert_eq!(
+        (output.steps[0].step, output.steps[0].reason.as_deref()),
+        (EventStep::Retracted, Some("the data no longer show it"))
+    );
+    write(&mut records, &output);
+    assert_eq!(analysed(flat, &records).steps, []);
+    // And it is opened again under its old id where it comes back.
+    let output = analysed(whole, &records);
+    assert_eq!((output.steps[0].step, Some(&output.steps[0].event)), (EventStep::Opened, ids.first()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Looked at run by run, with records of what was told, a history comes to the changes that it has when it is looked at
+    /// once; what is held besides was told before, and every event has one id.
+    #[test]
+    fn a_history_that_grows_comes_to_the_same_changes(
+        seed in 0..10_000_u64,
+        steps in prop::collection::vec((10..110_usize, -0.2..0.3_f64), 0..3),
+        each in 1..4_usize,
+        border in 10..150_usize,
+    ) {
+        let mut steps = steps;
+        steps.sort_by_key(|one| one.0);
+        let whole: Vec<Series> = (0..3_u64)
+            .map(|number| {
+                let mut level = 1.0;
+                let levels: Vec<(usize, f64)> = std::iter::once((0, 1.0))
+                    .chain(steps.iter().map(|(place, step)| {
+                        level *= 1.0 + if number == 2 { 0.0 } else { *step };
+                        (*place, level)
+                    }))
+                    .collect();
+                bordered(noisy(&format!("s{number}"), 120, each, &levels, seed * 7 + number), border)
+            })
+            .collect();
+        let mut records = Vec::new();
+        for place in (30..120).step_by(6) {
+            let output = analysed(until(&whole, place), &records);
+            write(&mut records, &output);
+        }
+        let grown = analysed(whole.clone(), &records).trend;
+        let at_once = analysed(whole.clone(), &[]).trend;
+        let told = |trend: &Trend| -> BTreeSet<(String, usize)> {
+            let of = |one: &SeriesTrend| {
+                let name = one.series.clone();
+                one.changes.points.iter().map(move |point| (name.clone(), point.index)).collect::<Vec<_>>()
+            };
+            trend.series.iter().flat_map(of).collect()
+        };
+        prop_assert!(told(&grown).is_superset(&told(&at_once)));
+        // What there is besides was told before, at a commit that a record names.
+        for (series, index) in told(&grown).difference(&told(&at_once)) {
+            let place = grown.series.iter().find(|one| one.series == *series).map(|one| one.pooled[*index].place);
+            let names = |record: &&EventRecord| {
+                let is_member = record.members.iter().any(|member| member.series == *series);
+                is_member && sha(place.unwrap_or_default()) >= record.first_suspect
+            };
+            prop_assert!(records.iter().any(|record| names(&record)), "{series} {index}");
+        }
+        // Looked at once more, nothing changes.
+        prop_assert_eq!(&analysed(whole, &records).trend, &grown);
+        let ids: BTreeSet<&str> = grown.events.iter().map(|event| event.id.as_str()).collect();
+        prop_assert_eq!(ids.len(), grown.events.len());
+        for event in &grown.events {
+            let sum: f64 = event.suspects.iter().map(|one| one.probability).sum();
+            prop_assert!((sum - 1.0).abs() < 1e-9 && !event.members.is_empty());
+        }
+    }
+
+    /// When runs took place, and in which order their points come, decides nothing.
+    #[test]
+    fn clocks_decide_nothing(seed in 0..500_u64, skew in -400..400_i64) {
+        let whole = vec![noisy("a", 120, 2, &[(0, 1.0), (70, 1.15)], seed), noisy("b", 120, 3, &[(0, 1.0), (70, 1.1)], seed + 1)];
+        let mut skewed = whole.clone();
+        for (number, point) in skewed.iter_mut().flat_map(|one| &mut one.points).enumerate() {
+            point.run_mut().time += TimeDelta::days(if number % 3 == 0 { skew } else { 0 });
+        }
+        let shapes = |series| events(series).iter().map(shape).collect::<Vec<_>>();
+        prop_assert_eq!(shapes(whole), shapes(skewed));
+    }
+}
 
 /// A series that climbs by 9 % from the sixtieth commit to the hundred and ninetieth.
 fn creeping(name: &str, seed: u64) -> Series {
@@ -28,13 +172,13 @@ fn climbing(name: &str, (begin, width): (usize, usize), height: f64, seed: u64) 
 fn a_drift_stays_the_drift_that_it_was() {
     let whole = vec![creeping("creep", 9), noisy("step", 250, 1, &[(0, 1.0), (140, 1.2)], 10)];
     let mut records = Vec::new();
-    let first = of(whole.clone(), &records);
+    let first = analysed(whole.clone(), &records);
     let told = |output: &Output| -> Vec<(String, EventKind)> {
         output.trend.events.iter().map(|event| (event.id.clone(), event.kind)).collect()
     };
     assert_eq!(first.trend.events.iter().filter(|event| event.kind == EventKind::Drift).count(), 1);
     write(&mut records, &first);
-    let again = of(whole, &records);
+    let again = analysed(whole, &records);
     assert_eq!((told(&again), again.steps), (told(&first), Vec::new()));
 }
 
@@ -47,9 +191,9 @@ fn a_drift_that_was_told_is_held_where_the_data_alone_no_longer_tell_it() {
         let mut records: Vec<EventRecord> = Vec::new();
         for place in (60..200).step_by(4) {
             let grown = until(&whole, place);
-            let output = of(grown.clone(), &records);
+            let output = analysed(grown.clone(), &records);
             let known = records.iter().rev().find(|one| one.kind == EventKind::Drift);
-            if let Some((known, event)) = known.zip(drift(&output)).filter(|_| drift(&of(grown, &[])).is_none()) {
+            if let Some((known, event)) = known.zip(drift(&output)).filter(|_| drift(&analysed(grown, &[])).is_none()) {
                 assert!(event.id == known.event && event.members.iter().all(|one| one.held), "seed {seed}: {event:?}");
                 assert!(output.steps.iter().all(|one| one.event != event.id), "seed {seed}: {:?}", output.steps);
                 held += 1;
@@ -75,14 +219,14 @@ fn a_change_that_is_held_beside_a_drift_says_so() {
         let change =
             |output: &Output| output.trend.events.iter().find(|event| event.kind == EventKind::Change).cloned();
         let mut records = Vec::new();
-        write(&mut records, &of(with(0.08), &[]));
+        write(&mut records, &analysed(with(0.08), &[]));
         assert_eq!(records.len(), 2, "a change and a drift");
         // The less it is, the less likely it is told; in between it is held.
         for step in (4..24).step_by(2).map(|step| f64::from(step) / 1000.0) {
-            let told = change(&of(with(step), &records)).filter(|_| change(&of(with(step), &[])).is_none());
+            let told = change(&analysed(with(step), &records)).filter(|_| change(&analysed(with(step), &[])).is_none());
             held += usize::from(told.is_some_and(|event| event.members.iter().all(|member| member.held)));
         }
-        assert!(change(&of(with(0.0), &records)).is_none());
+        assert!(change(&analysed(with(0.0), &records)).is_none());
     }
     assert!(held > 1, "{held} are held");
 }
@@ -94,30 +238,30 @@ fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
         let others = (0..quiet).map(|seed| noisy(&format!("quiet{seed}"), 120, 2, &[], 700 + seed));
         std::iter::once(slow).chain(others).collect()
     };
-    let share = |step: f64| of(with(step, 0), &[]).trend.events.first().map_or(1.0, |event| event.false_discovery);
+    let share = |step: f64| analysed(with(step, 0), &[]).trend.events.first().map_or(1.0, |event| event.false_discovery);
     // The chance grows with the number of series that did not move.
     let steps = (20..400).map(|step| f64::from(step) / 10_000.0);
     let step = steps.into_iter().find(|step| (0.01..0.02).contains(&share(*step))).expect("some step is hardly sure");
     let mut records = Vec::new();
-    let first = of(with(step, 0), &records);
+    let first = analysed(with(step, 0), &records);
     assert_eq!(first.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [EventStep::Opened]);
     write(&mut records, &first);
     let id = first.trend.events[0].id.clone();
     // More would not be told anew, and is held.
-    let held = of(with(step, 8), &records);
+    let held = analysed(with(step, 8), &records);
     assert!(held.trend.events[0].sure && held.trend.events[0].false_discovery > 0.05 && held.steps.is_empty());
-    assert!(!of(with(step, 8), &[]).trend.events[0].sure);
-    let fallen = of(with(step, 60), &records);
+    assert!(!analysed(with(step, 8), &[]).trend.events[0].sure);
+    let fallen = analysed(with(step, 60), &records);
     let told = fallen.trend.events.iter().find(|event| event.id == id).expect("it is still seen");
     assert!(!told.sure && told.false_discovery > 0.25);
     let [retracted] = &fallen.steps[..] else { panic!("{:?}", fallen.steps) };
     assert_eq!((retracted.step, &retracted.event, retracted.chance), (EventStep::Retracted, &id, told.false_discovery));
     assert!(retracted.reason.as_deref().is_some_and(|reason| reason.contains("more than 25 %")), "{retracted:?}");
     write(&mut records, &fallen);
-    assert_eq!(of(with(step, 60), &records).steps, []);
+    assert_eq!(analysed(with(step, 60), &records).steps, []);
     // What was retracted takes as much as what is new.
-    assert_eq!(of(with(step, 8), &records).steps, []);
-    let back = of(with(step, 0), &records);
+    assert_eq!(analysed(with(step, 8), &records).steps, []);
+    let back = analysed(with(step, 0), &records);
     assert_eq!(back.steps.iter().map(|one| (one.step, &one.event)).collect::<Vec<_>>(), [(EventStep::Opened, &id)]);
     assert!(back.trend.events[0].sure && back.trend.events[0].id == id);
 }
@@ -126,7 +270,7 @@ fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
 fn a_drift_that_was_taken_back_says_by_what() {
     let mut series = creeping("creep", 9);
     series.points.iter_mut().skip(215).for_each(|point| point.value /= 1.1);
-    let found = of(vec![series], &[]).trend.events;
+    let found = analysed(vec![series], &[]).trend.events;
     let drift = found.iter().find(|event| event.kind == EventKind::Drift).expect("it climbs");
     let step = found.iter().find(|event| event.kind == EventKind::Change).expect("it falls back");
     assert_eq!(drift.state, EventState::TakenBack { by: step.id.clone() });
@@ -136,34 +280,22 @@ fn a_drift_that_was_taken_back_says_by_what() {
 fn what_is_not_on_the_line_is_not_taken_back() {
     let whole = vec![noisy("slow", 200, 2, &[(0, 1.0), (120, 1.2)], 3)];
     let mut records = Vec::new();
-    write(&mut records, &of(whole.clone(), &[]));
+    write(&mut records, &analysed(whole.clone(), &[]));
     assert_eq!(records.len(), 1);
     // As of a clone or a branch that ends before it.
-    assert_eq!(of(until(&whole, 90), &records).steps, []);
+    assert_eq!(analysed(until(&whole, 90), &records).steps, []);
     // As of a clone that begins after it: the line lacks the commits, and most points.
-    let analysis = analysis(whole.clone());
     let mut short = line(300);
     short.commits.drain(..130);
-    let setting = |_: &str, _: &str| setting();
-    let output = analyse(Input {
-        now: analysis.as_of.unwrap_or_default(),
-        analysis: &analysis,
-        line: &short,
-        heads: &[],
-        setting: &setting,
-        selected: &|_| true,
-        suites: &suites(),
-        records: &records,
-        tables: Tables::default(),
-    });
+    let output = analyse(Input { line: &short, records: &records, ..input(&analysis(whole.clone())) });
     assert_eq!(output.steps, []);
     // Taken back and told again, without a run in between: each record is newer than the one before.
     let flat = vec![noisy("slow", 200, 2, &[], 3)];
     for (series, step) in [(&flat, EventStep::Retracted), (&whole, EventStep::Opened), (&flat, EventStep::Retracted)] {
-        let output = of(series.clone(), &records);
+        let output = analysed(series.clone(), &records);
         assert_eq!(output.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [step]);
         write(&mut records, &output);
-        assert_eq!(of(series.clone(), &records).steps, []);
+        assert_eq!(analysed(series.clone(), &records).steps, []);
     }
     let times: Vec<_> = records.iter().map(|record| record.time).collect();
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
@@ -177,9 +309,9 @@ fn an_old_commit_that_is_measured_in_a_new_environment_changes_no_blame() {
         (run.position, run.commit, run.environment_key) = (Some(124), sha(124).into(), "new".into());
     });
     probed.points.insert(16, probe);
-    let found = of(vec![probed.clone()], &[]).trend.events;
+    let found = analysed(vec![probed.clone()], &[]).trend.events;
     assert_eq!((found[0].kind, shape(&found[0]).3), (EventKind::Change, (121..=124).collect()));
-    let both = of(vec![probed, elsewhere(step("slow", 4), OTHER)], &[]).trend.events;
+    let both = analysed(vec![probed, elsewhere(step("slow", 4), OTHER)], &[]).trend.events;
     assert_eq!((both.len(), both[0].kind, both[0].machines.len()), (1, EventKind::Change, 2));
 }
 
@@ -187,7 +319,7 @@ fn an_old_commit_that_is_measured_in_a_new_environment_changes_no_blame() {
 fn a_new_compiler_hides_no_regression() {
     let moved = |name: &str, step: f64, seed| bordered(noisy(name, 200, 2, &[(0, 1.0), (100, 1.0 + step)], seed), 100);
     let series = vec![moved("a", 0.03, 1), moved("b", -0.03, 2), moved("c", 0.025, 3), moved("slow", 0.5, 4)];
-    let found = of(series, &[]).trend.events;
+    let found = analysed(series, &[]).trend.events;
     let told: Vec<_> = found.iter().map(|event| (event.kind, event.members.len())).collect();
     assert_eq!(told, [(EventKind::Change, 1), (EventKind::Environment, 3)]);
     assert!(found[0].is_ongoing_regression() && found[0].members[0].benchmark.contains("slow"));
@@ -199,12 +331,12 @@ fn events_that_turn_out_to_be_one_say_so() {
     let one = noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3);
     let other = elsewhere(noisy("scan", 240, 8, &[(0, 1.0), (121, 1.2)], 4), OTHER);
     let mut records: Vec<EventRecord> = Vec::new();
-    let apart = of(vec![one.clone(), other.clone()], &records);
+    let apart = analysed(vec![one.clone(), other.clone()], &records);
     assert_eq!(apart.trend.events.len(), 2);
     write(&mut records, &apart);
     // A kernel that both machines measure moved on both.
     let joining = elsewhere(noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 5), OTHER);
-    let output = of(vec![one, other, joining], &records);
+    let output = analysed(vec![one, other, joining], &records);
     assert_eq!(output.trend.events.len(), 1);
     let retracted = output.steps.iter().find(|step| step.step == EventStep::Retracted).expect("one is part of it");
     assert_eq!(retracted.reason.as_deref(), Some(format!("it is part of {}", output.trend.events[0].id).as_str()));
@@ -217,21 +349,23 @@ fn who_asks_for_a_part_is_told_the_same_of_it() {
         noisy("other", 200, 1, &[(0, 1.0), (150, 1.1)], 2),
         noisy("quiet", 200, 1, &[], 3),
     ];
-    let all = of(series.to_vec(), &[]).trend;
-    let analysis = analysis(series.to_vec());
-    let setting = |_: &str, _: &str| setting();
-    let part = analyse(Input {
-        now: analysis.as_of.unwrap_or_default(),
-        analysis: &analysis,
-        line: &line(300),
-        heads: &[],
-        setting: &setting,
-        selected: &|one| one.series.name == "slow" && one.series.machine == MACHINE,
-        suites: &suites(),
-        records: &[],
-        tables: Tables::default(),
-    })
-    .trend;
+    let all = analysed(series.to_vec(), &[]).trend;
+    let selected = |one: &SeriesAnalysis| one.series.name == "slow" && one.series.machine == MACHINE;
+    let part = analyse(Input { selected: &selected, ..input(&analysis(series.to_vec())) }).trend;
     assert_eq!((part.events.len(), part.series.len(), part.coverage.total), (1, 1, 1));
     assert!(all.events.contains(&part.events[0]));
+}
+
+#[test]
+fn another_present_gives_what_an_analysis_at_that_time_gives() {
+    let analysis = analysis(vec![noisy("steps", 120, 1, &[(0, 1.0), (60, 1.2)], 3), noisy("flat", 120, 1, &[], 4)]);
+    let newest = analysis.as_of.expect("there are runs");
+    let later = newest + TimeDelta::days(400);
+    let at = |now: DateTime<Utc>, other: Option<DateTime<Utc>>| {
+        analyse_at(Input { now, ..input(&analysis) }, other, &DetectionCache::default())
+    };
+    let (now, then) = at(later, Some(newest));
+    assert_eq!(then.expect("it was asked for"), at(newest, None).0.trend);
+    assert_eq!(now.trend, at(later, None).0.trend);
+    assert_ne!(now.trend.series, at(newest, None).0.trend.series, "a series is late after a year and not at once");
 }

@@ -167,17 +167,9 @@ fn at_least(count: usize, expected: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::trend::axis::axes;
-    use crate::trend::example::{MACHINE, line, noisy, setting};
+    use crate::trend::example::{found, noisy};
     use sprag_model::series::Series;
-
-    fn found(series: &[Series]) -> Vec<SeriesChanges<'_>> {
-        let axes = axes(series, &line(400));
-        series.iter().map(|one| SeriesChanges::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect()
-    }
 
     #[test]
     fn chances_are_those_of_poisson() {

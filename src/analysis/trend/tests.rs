@@ -1,41 +1,24 @@
 //! Whole histories with planted events.
 
-use std::collections::BTreeSet;
-
-use chrono::{DateTime, TimeDelta, Utc};
-use proptest::prelude::*;
-
 use super::analyse::{Input, Output, analyse};
-use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha, suites};
-use super::series_changes::Setting;
+use super::draft::drafts;
+use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, found, input, noisy, point, sha};
+use chrono::TimeDelta;
+use sprag_base::stats::random::SplitMix64;
 use sprag_model::environment::Environment;
 use sprag_model::event::{Direction, Event, EventKind, EventState};
-use sprag_model::event_record::{EventRecord, EventStep};
-use sprag_model::metric::Metric;
+use sprag_model::event_record::EventRecord;
+use sprag_model::metric::{Better, Metric};
 use sprag_model::sample::{CALIBRATION, Role};
 use sprag_model::series::Series;
-use sprag_model::trend::{NotJudged, SeriesTrend, Tables, Trend};
+use sprag_model::trend::NotJudged;
 
-const OTHER: &str = "00000000000000b2";
-
-pub(super) fn of(series: Vec<Series>, records: &[EventRecord]) -> Output {
-    let analysis = analysis(series);
-    let setting = |_: &str, _: &str| -> Setting { setting() };
-    analyse(Input {
-        now: analysis.as_of.unwrap_or_default(),
-        analysis: &analysis,
-        line: &line(300),
-        heads: &[],
-        setting: &setting,
-        selected: &|_| true,
-        suites: &suites(),
-        records,
-        tables: Tables::default(),
-    })
+pub(super) fn analysed(series: Vec<Series>, records: &[EventRecord]) -> Output {
+    analyse(Input { records, ..input(&analysis(series)) })
 }
 
 pub(super) fn events(series: Vec<Series>) -> Vec<Event> {
-    of(series, &[]).trend.events
+    analysed(series, &[]).trend.events
 }
 
 /// Kind, direction, how many members, and the suspects as places.
@@ -110,19 +93,7 @@ fn a_new_environment_is_no_commits_fault() {
         let key = if &*point.environment_key == "f" { &new } else { &old }.key.as_str().into();
         point.run_mut().environment_key = key;
     }
-    let analysis = analysis(vec![series]);
-    let setting = |_: &str, _: &str| setting();
-    let output = analyse(Input {
-        now: DateTime::<Utc>::default(),
-        analysis: &analysis,
-        line: &line(300),
-        heads: &heads,
-        setting: &setting,
-        selected: &|_| true,
-        suites: &suites(),
-        records: &[],
-        tables: Tables::default(),
-    });
+    let output = analyse(Input { heads: &heads, ..input(&analysis(vec![series])) });
     let facts = &output.trend.events[0].facts;
     assert_eq!((facts[0].fact.as_str(), facts[0].was.as_str(), facts[0].is.as_str()), ("libc", "2.41", "2.42"));
 }
@@ -210,19 +181,8 @@ fn a_series_is_judged_or_it_is_told_why_not() {
     let mut suite = crate::example::suite("cpu", MACHINE);
     suite.failures = vec![("cpu/failing @fast".to_owned(), "it crashed".to_owned())];
     analysis.suites = vec![suite];
-    let setting = |_: &str, _: &str| setting();
-    let trend = analyse(Input {
-        now: analysis.as_of.unwrap_or_default() + TimeDelta::days(2),
-        analysis: &analysis,
-        line: &line(300),
-        heads: &[],
-        setting: &setting,
-        selected: &|_| true,
-        suites: &suites(),
-        records: &[],
-        tables: Tables::default(),
-    })
-    .trend;
+    let now = analysis.as_of.unwrap_or_default() + TimeDelta::days(2);
+    let trend = analyse(Input { now, ..input(&analysis) }).trend;
     let reasons = |name: &str| -> Vec<&str> {
         let one = trend.series.iter().find(|one| one.benchmark.contains(name)).expect("it is there");
         one.not_judged.iter().map(NotJudged::word).collect()
@@ -245,141 +205,331 @@ fn a_series_is_judged_or_it_is_told_why_not() {
     assert_eq!((trend.schedule[0].stale, trend.schedule[0].allowed), (true, 7));
 }
 
-/// The series as it was when the commits up to a place had been measured.
-pub(super) fn until(series: &[Series], place: usize) -> Vec<Series> {
-    let cut = |one: &Series| Series {
-        points: one.points.iter().filter(|point| point.position <= Some(place)).cloned().collect(),
-        ..one.clone()
-    };
-    series.iter().map(cut).filter(|one| !one.points.is_empty()).collect()
+
+/// The series, with so many further runs of the commit at a place, about that level.
+fn again(mut series: Series, place: usize, level: f64, runs: usize) -> Series {
+    let mut random = SplitMix64::new(77 + place as u64);
+    for run in 0..runs {
+        let value = level * (1.0 + 0.01 * random.normal());
+        let further = point(place, value).of_run(|of| {
+            of.run = format!("{place}-{run}").into();
+            of.time += chrono::TimeDelta::days(400 + run as i64);
+        });
+        series.points.push(further);
+    }
+    series
 }
 
-/// Adds what became of events, as it comes out of the files.
-pub(super) fn write(records: &mut Vec<EventRecord>, output: &Output) {
-    for step in &output.steps {
-        let (path, bytes, _) = step.to_file();
-        records.push(EventRecord::from_file(&path, &bytes).expect("what is written can be read"));
+#[test]
+fn as_many_runs_of_the_newest_commit_as_are_said_settle_what_it_did() {
+    let flat = noisy("slow", 41, 1, &[(0, 1.0), (40, 1.08)], 5);
+    let found = analysed(vec![flat.clone()], &[]).trend;
+    assert_eq!(found.events, []);
+    let runs = found.newest[0].runs;
+    assert!((1..=4).contains(&runs), "{runs}");
+    let settled = events(vec![again(flat.clone(), 40, 1.08, runs)]);
+    assert_eq!(shape(&settled[0]), (EventKind::Change, Direction::Worse, 1, vec![40]));
+    // It was a stray: further runs of the same commit are as before.
+    let stray = analysed(vec![again(flat, 40, 1.0, 4)], &[]).trend;
+    assert_eq!((stray.events.len(), stray.newest.len()), (0, 0));
+}
+
+#[test]
+fn what_changes_between_runs_of_one_commit_is_no_commits_fault() {
+    let flat = again(noisy("slow", 41, 1, &[], 6), 40, 1.0, 10);
+    let mut later = again(noisy("slow", 41, 1, &[], 6), 40, 1.1, 10).points.split_off(41);
+    later.iter_mut().for_each(|point| point.run_mut().time += chrono::TimeDelta::days(90));
+    let found = events(vec![Series { points: [flat.points.clone(), later].concat(), ..flat }]);
+    assert_eq!(shape(&found[0]).0, EventKind::Environment);
+    assert_eq!(found[0].machine_signs, ["The levels changed between runs of one commit."]);
+}
+
+#[test]
+fn runs_of_the_suspects_narrow_them() {
+    let (mut before, mut after, mut told) = (0, 0, 0);
+    for seed in 0..12 {
+        // Of two deviations and a half: the points alone leave several places.
+        let little = noisy("slow", 80, 1, &[(0, 1.0), (44, 1.025)], seed);
+        let suspects = |series: Series| {
+            let of_change = events(vec![series]).into_iter().find(|event| event.kind == EventKind::Change);
+            of_change.map(|event| shape(&event).3)
+        };
+        let measured = (40..49)
+            .fold(little.clone(), |series, place| again(series, place, if place < 44 { 1.0 } else { 1.025 }, 12));
+        let (Some(first), Some(left)) = (suspects(little), suspects(measured)) else { continue };
+        assert!(left.contains(&44), "{left:?}");
+        (before, after, told) = (before + first.len(), after + left.len(), told + 1);
+    }
+    assert!(told >= 8 && before >= 2 * told && after <= told + 2, "{before} suspects of {told} and then {after}");
+}
+
+#[test]
+fn an_event_began_when_its_commit_was_first_measured_wherever_a_run_was_late() {
+    let stepped = |name: &str, seed: u64| noisy(name, 60, 1, &[(0, 1.0), (40, 1.08)], seed);
+    let first = stepped("first", 5);
+    let mut late = stepped("late", 6);
+    // Every commit was measured there weeks later; the order of commits stays.
+    late.points.iter_mut().for_each(|point| point.run_mut().time += chrono::TimeDelta::days(30));
+    let began = first.points[40].time;
+    for series in [vec![first.clone(), late.clone()], vec![late, first]] {
+        let found = events(series);
+        assert_eq!(shape(&found[0]), (EventKind::Change, Direction::Worse, 2, vec![40]));
+        assert_eq!(found[0].since, began);
     }
 }
 
 #[test]
-fn an_event_keeps_its_id_while_later_runs_narrow_it() {
-    let whole =
-        vec![noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3), noisy("other", 240, 8, &[(0, 1.0), (121, 1.1)], 4)];
-    let mut records = Vec::new();
-    let mut ids = BTreeSet::new();
-    for place in (136..240).step_by(8) {
-        let output = of(until(&whole, place), &records);
-        write(&mut records, &output);
-        ids.extend(output.trend.events.iter().map(|event| event.id.clone()));
+fn two_points_that_are_worse_are_likelier_strays_than_two_that_are_better() {
+    let told = |better: Better, by: f64| {
+        let changed = |seed: u64| {
+            let mut series = noisy("pair", 30, 1, &[], seed);
+            series.metric.better = better;
+            series.points[16].value = 1.0 + by;
+            series.points[17].value = 1.0 + 0.9 * by;
+            series
+        };
+        (0..20).filter(|seed| !events(vec![changed(*seed)]).is_empty()).count()
+    };
+    for (better, worse_by) in [(Better::Lower, 0.1), (Better::Higher, -0.1)] {
+        let (worse, improved) = (told(better, worse_by), told(better, -worse_by));
+        assert!(worse <= 2 && improved >= 12, "{better:?}: {worse} worse, {improved} improved");
     }
-    assert_eq!(ids.len(), 1, "{ids:?}");
-    assert_eq!(records[0].step, EventStep::Opened);
-    // Nothing is written where nothing is new.
-    let output = of(whole.clone(), &records);
-    assert_eq!(output.steps, []);
-    // A commit between is measured: fewer suspects, the same id, also if it joins another machine.
-    let mut more = whole.clone();
-    more[0].points.extend(
-        noisy("slow", 240, 1, &[(0, 1.0), (121, 1.2)], 8)
-            .points
-            .into_iter()
-            .filter(|point| point.position == Some(124)),
-    );
-    more[0].points.sort_by_key(|point| point.position);
-    let output = of(more.clone(), &records);
-    assert_eq!(shape(&output.trend.events[0]).3, (121..=124).collect::<Vec<_>>());
-    assert_eq!(ids.first(), Some(&output.trend.events[0].id));
-    assert_eq!(output.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [EventStep::Narrowed]);
-    write(&mut records, &output);
-    assert_eq!(of(more.clone(), &records).steps, []);
-    // Without the records an id comes of the data, and the rest is as it was.
-    let bare = of(more, &[]).trend.events;
-    assert_eq!((bare.len(), shape(&bare[0])), (1, shape(&output.trend.events[0])));
-    // A history without what was told takes it back, once, and with a reason.
-    let flat = vec![noisy("slow", 240, 8, &[], 3), noisy("other", 240, 8, &[], 4)];
-    let output = of(flat.clone(), &records);
-    assert_eq!(output.steps.len(), 1);
-    assert_eq!(
-        (output.steps[0].step, output.steps[0].reason.as_deref()),
-        (EventStep::Retracted, Some("the data no longer show it"))
-    );
-    write(&mut records, &output);
-    assert_eq!(of(flat, &records).steps, []);
-    // And it is opened again under its old id where it comes back.
-    let output = of(whole, &records);
-    assert_eq!((output.steps[0].step, Some(&output.steps[0].event)), (EventStep::Opened, ids.first()));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+#[test]
+fn commits_between_are_named_and_the_next_one_to_measure() {
+    let series = vec![noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3)];
+    let found = events(series);
+    assert_eq!(shape(&found[0]).3, (121..=128).collect::<Vec<_>>());
+    let next = found[0].next.as_ref().expect("there is something to measure");
+    assert_eq!((next.commit.sha.as_str(), next.runs), (sha(124).as_str(), 1));
+    assert!((3.9..4.2).contains(&next.left), "{next:?}");
+    let expected =
+        ["sprag", "run", "--commit", &sha(124)[..12], "--suite", "cpu", "--filter", "cpu/slow @fast", "--record"];
+    assert_eq!(next.command, expected);
+    assert!(found[0].suspects.iter().all(|one| one.measured == (one.commit.sha == sha(128))));
+}
 
-    /// Looked at run by run, with records of what was told, a history comes to the changes that it has when it is looked at
-    /// once; what is held besides was told before, and every event has one id.
-    #[test]
-    fn a_history_that_grows_comes_to_the_same_changes(
-        seed in 0..10_000_u64,
-        steps in prop::collection::vec((10..110_usize, -0.2..0.3_f64), 0..3),
-        each in 1..4_usize,
-        border in 10..150_usize,
-    ) {
-        let mut steps = steps;
-        steps.sort_by_key(|one| one.0);
-        let whole: Vec<Series> = (0..3_u64)
-            .map(|number| {
-                let mut level = 1.0;
-                let levels: Vec<(usize, f64)> = std::iter::once((0, 1.0))
-                    .chain(steps.iter().map(|(place, step)| {
-                        level *= 1.0 + if number == 2 { 0.0 } else { *step };
-                        (*place, level)
-                    }))
-                    .collect();
-                bordered(noisy(&format!("s{number}"), 120, each, &levels, seed * 7 + number), border)
-            })
-            .collect();
-        let mut records = Vec::new();
-        for place in (30..120).step_by(6) {
-            let output = of(until(&whole, place), &records);
-            write(&mut records, &output);
+#[test]
+fn what_is_measured_next_is_told_of_the_machine_where_it_tells_most() {
+    // Two machines see it, one of them three deviations of its noise apart and the other twenty.
+    let little = noisy("slow", 240, 8, &[(0, 1.0), (121, 1.03)], 3);
+    let much = noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 4);
+    let next = |series: Vec<Series>| {
+        let found = events(series);
+        let next = found[0].next.clone().expect("there is something to measure");
+        (found.len(), found[0].machines.len(), next)
+    };
+    let (_, _, alone) = next(vec![little.clone()]);
+    assert!(alone.machine.id == MACHINE && alone.runs > 1 && alone.left > 4.2, "{alone:?}");
+    for (weak, clear, best) in [(MACHINE, OTHER, OTHER), (OTHER, MACHINE, MACHINE)] {
+        let (count, machines, next) = next(vec![elsewhere(little.clone(), weak), elsewhere(much.clone(), clear)]);
+        assert_eq!((count, machines, next.machine.id.as_str(), next.runs), (1, 2, best, 1));
+        assert!((3.9..4.1).contains(&next.left), "{next:?}");
+    }
+    // What the other machine sees makes no run of this one tell more.
+    let (_, _, both) = next(vec![little.clone(), elsewhere(little, OTHER)]);
+    assert_eq!((both.machine.id.as_str(), both.runs, both.left), (MACHINE, alone.runs, alone.left));
+    // The command measures the members of that machine, by name where they are few.
+    let many = (0..6).map(|seed| elsewhere(noisy(&format!("s{seed}"), 240, 8, &[(0, 1.0), (121, 1.05)], seed), OTHER));
+    let (_, machines, wide) = next(many.chain([noisy("s1", 240, 8, &[(0, 1.0), (121, 1.3)], 9)]).collect());
+    assert_eq!((machines, wide.machine.id.as_str()), (2, MACHINE));
+    assert!(wide.command.contains(&"cpu/s1 @fast".to_owned()), "{wide:?}");
+}
+
+#[test]
+fn where_no_command_builds_a_commit_it_is_to_be_checked_out() {
+    let named = |suite: &str, name: &str, seed: u64| {
+        let series = noisy(name, 240, 8, &[(0, 1.0), (121, 1.2)], seed);
+        let benchmark = series.benchmark.replace("cpu/", &format!("{suite}/"));
+        Series { suite: suite.to_owned(), benchmark, ..series }
+    };
+    let step = |series: Vec<Series>| {
+        let next = events(series)[0].next.clone().expect("there is something to measure");
+        assert_eq!(next.commit.sha, sha(124));
+        (next.command.join(" "), next.checkout)
+    };
+    let gpu = named("gpu", "slow", 3);
+    assert_eq!(step(vec![gpu.clone()]), ("sprag run --suite gpu --filter gpu/slow @fast --record".to_owned(), true));
+    // What can be built is, and tells enough.
+    let both = step(vec![gpu, named("cpu", "other", 4)]);
+    assert!(both.0.contains("--commit") && !both.0.contains("gpu") && !both.1, "{both:?}");
+    // A suite that is gone from the settings.
+    assert_eq!(step(vec![named("gone", "slow", 3)]), (String::new(), false));
+}
+
+/// The first commit of the new environment.
+const BORDER: usize = 100;
+
+/// Of sixty histories of a few series, measured at every second commit, that change at these places by so much: what is put down
+/// to the environment, to a commit, and reported as a drift.
+fn kinds(changes: &[(usize, f64)]) -> [usize; 3] {
+    let history = |seed: u64| {
+        let changed = changes.iter().zip(0..).map(move |((place, step), number)| {
+            noisy(&format!("s{number}"), 160, 2, &[(0, 1.0), (*place, 1.0 + step)], 100 * seed + number)
+        });
+        let quiet = (50..52).map(move |number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
+        drafts(&found(&changed.chain(quiet).map(|one| bordered(one, BORDER)).collect::<Vec<Series>>()))
+    };
+    let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();
+    [EventKind::Environment, EventKind::Change, EventKind::Drift]
+        .map(|kind| all.iter().filter(|one| **one == kind).count())
+}
+
+#[test]
+fn what_a_new_environment_brings_is_no_commits_fault() {
+    for (changes, found) in [
+        (&[(BORDER, 0.015)][..], 54),
+        (&[(BORDER, 0.02)], 58),
+        (&[(BORDER, 0.03)], 60),
+        (&[(BORDER, 0.02), (BORDER, -0.02), (BORDER, 0.015)], 60),
+    ] {
+        let [environment, commit, drift] = kinds(changes);
+        assert!(environment >= found && commit + drift <= 4, "{changes:?}: {environment}, {commit}, {drift}");
+    }
+}
+
+#[test]
+fn what_a_commit_brings_beside_a_new_environment_stays_its_fault() {
+    for change in [(90, 0.03), (90, 0.05), (104, 0.05), (98, 0.1)] {
+        let [environment, commit, drift] = kinds(&[change]);
+        assert!(environment == 0 && commit >= 59 && drift <= 1, "{change:?}: {environment}, {commit}, {drift}");
+    }
+    // Both side by side stay two.
+    let [environment, commit, drift] = kinds(&[(90, 0.05), (BORDER, 0.02), (BORDER, -0.02)]);
+    assert!(environment == 60 && commit == 60 && drift <= 1, "{environment}, {commit}, {drift}");
+}
+
+#[test]
+fn a_step_at_a_border_within_a_climb_is_told_without_the_climb() {
+    let (mut changed, mut near, mut blamed, mut climbed) = (0, 0, 0, 0);
+    for seed in 0..60 {
+        let climbing = (0..2).map(|number| {
+            let mut one = noisy(&format!("s{number}"), 160, 2, &[(0, 1.0), (BORDER, 1.06)], 100 * seed + number);
+            for point in &mut one.points {
+                point.value *= 1.0 + 0.12 * point.rank as f64 / 159.0;
+            }
+            one
+        });
+        let quiet = (50..52).map(|number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
+        let series: Vec<Series> = climbing.chain(quiet).map(|one| bordered(one, BORDER)).collect();
+        let all = found(&series);
+        for found in all.iter().filter(|found| !found.changes.drifts.is_empty()) {
+            climbed += found.changes.points.len();
+            changed += found.changes.points.iter().filter(|one| one.relative() > 0.08).count();
+            near += found.changes.points.iter().filter(|one| (0.04..0.08).contains(&one.relative())).count();
         }
-        let grown = of(whole.clone(), &records).trend;
-        let at_once = of(whole.clone(), &[]).trend;
-        let told = |trend: &Trend| -> BTreeSet<(String, usize)> {
-            let of = |one: &SeriesTrend| {
-                let name = one.series.clone();
-                one.changes.points.iter().map(move |point| (name.clone(), point.index)).collect::<Vec<_>>()
-            };
-            trend.series.iter().flat_map(of).collect()
+        blamed += drafts(&all).iter().filter(|draft| draft.kind == EventKind::Change).count();
+    }
+    assert!(
+        climbed >= 60 && changed == 0 && near * 10 >= climbed * 9 && blamed <= 3,
+        "{climbed} {changed} {near} {blamed}"
+    );
+}
+
+#[test]
+fn a_commit_measured_in_both_environments_is_not_blamed() {
+    let history = |seed: u64| {
+        let mut series = bordered(noisy("a", 160, 2, &[(0, 1.0), (BORDER, 1.03)], seed), BORDER);
+        // The first point of the new environment is of the commit before it.
+        let last = series.points[BORDER / 2 - 1].clone();
+        let first = series.points[BORDER / 2].run_mut();
+        (first.position, first.rank, first.commit) = (last.position, last.rank, last.commit.clone());
+        drafts(&found(&[series]))
+    };
+    let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();
+    let environment = all.iter().filter(|kind| **kind == EventKind::Environment).count();
+    assert!(environment >= 59 && all.len() - environment <= 2, "{environment} of {}", all.len());
+}
+
+/// A metric of a benchmark that is `factor` times as much from the eightieth commit on.
+fn moved(name: &str, metric: Metric, factor: f64, seed: u64) -> Series {
+    let one = noisy(name, 160, 1, &[(0, 1.0), (80, factor)], seed);
+    Series { id: Series::id_of(&one.benchmark, one.version, &metric.name, &one.machine), metric, ..one }
+}
+
+/// Instructions that are counted: the same number with every run.
+fn counted(name: &str, factor: f64) -> Series {
+    let mut one = moved(name, Metric::instructions(), factor, 0);
+    for point in &mut one.points {
+        point.value = if point.rank < 80 { 1e6 } else { (1e6 * factor).round() };
+    }
+    one
+}
+
+/// So many benchmarks, of which each of the first changes by the share given, in its ratio alone.
+fn ratios(count: usize, shares: &[f64]) -> Vec<Series> {
+    let factor = |number: usize| 1.0 + shares.get(number).copied().unwrap_or(0.0);
+    (0..count).map(|number| moved(&format!("s{number}"), Metric::ratio(), factor(number), number as u64)).collect()
+}
+
+/// The only event, and what it says of the machine.
+fn only(series: Vec<Series>) -> (Event, String) {
+    let mut found = events(series);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let event = found.remove(0);
+    let signs = event.machine_signs.join(" ");
+    (event, signs)
+}
+
+#[test]
+fn metrics_of_one_benchmark_that_move_together_are_a_commits_doing() {
+    for (benchmarks, changed) in [(1, 1), (4, 2), (8, 8), (8, 2)] {
+        let of = |number: usize| {
+            let (name, seed) = (format!("s{number}"), number as u64);
+            let factor = if number < changed { 1.15 } else { 1.0 };
+            let memory = moved(&name, Metric::peak_memory(), factor, 50 + seed);
+            [moved(&name, Metric::ratio(), factor, seed), counted(&name, factor), memory]
         };
-        prop_assert!(told(&grown).is_superset(&told(&at_once)));
-        // What there is besides was told before, at a commit that a record names.
-        for (series, index) in told(&grown).difference(&told(&at_once)) {
-            let place = grown.series.iter().find(|one| one.series == *series).map(|one| one.pooled[*index].place);
-            let names = |record: &&EventRecord| {
-                let is_member = record.members.iter().any(|member| member.series == *series);
-                is_member && sha(place.unwrap_or_default()) >= record.first_suspect
-            };
-            prop_assert!(records.iter().any(|record| names(&record)), "{series} {index}");
-        }
-        // Looked at once more, nothing changes.
-        prop_assert_eq!(&of(whole, &records).trend, &grown);
-        let ids: BTreeSet<&str> = grown.events.iter().map(|event| event.id.as_str()).collect();
-        prop_assert_eq!(ids.len(), grown.events.len());
-        for event in &grown.events {
-            let sum: f64 = event.suspects.iter().map(|one| one.probability).sum();
-            prop_assert!((sum - 1.0).abs() < 1e-9 && !event.members.is_empty());
-        }
+        let (event, signs) = only((0..benchmarks).flat_map(of).collect());
+        assert_eq!((event.kind, event.members.len()), (EventKind::Change, 3 * changed), "{changed} of {benchmarks}");
+        assert!(event.is_ongoing_regression() && !signs.contains("unlike"), "{changed} of {benchmarks}: {signs}");
     }
+}
 
-    /// When runs took place, and in which order their points come, decides nothing.
-    #[test]
-    fn clocks_decide_nothing(seed in 0..500_u64, skew in -400..400_i64) {
-        let whole = vec![noisy("a", 120, 2, &[(0, 1.0), (70, 1.15)], seed), noisy("b", 120, 3, &[(0, 1.0), (70, 1.1)], seed + 1)];
-        let mut skewed = whole.clone();
-        for (number, point) in skewed.iter_mut().flat_map(|one| &mut one.points).enumerate() {
-            point.run_mut().time += TimeDelta::days(if number % 3 == 0 { skew } else { 0 });
-        }
-        let shapes = |series| events(series).iter().map(shape).collect::<Vec<_>>();
-        prop_assert_eq!(shapes(whole), shapes(skewed));
-    }
+#[test]
+fn what_moves_both_ways_with_nobody_else_to_see_it_keeps_its_commit_and_tells_the_doubt() {
+    let (event, signs) = only(ratios(8, &[0.3, -0.1, -0.1]));
+    assert_eq!((event.kind, event.direction), (EventKind::Change, Direction::Mixed));
+    assert!(event.is_ongoing_regression());
+    let doubt =
+        "3 of 8 benchmarks of this machine moved together, in both directions, as when the machine moves, but no other";
+    assert!(signs.starts_with(doubt), "{signs}");
+    // Some in their times, others in their sizes.
+    let unlike = ratios(3, &[0.1; 3])
+        .into_iter()
+        .chain((3..6).map(|number| moved(&format!("s{number}"), Metric::peak_memory(), 1.1, number)));
+    let (event, signs) = only(unlike.collect());
+    assert!(event.is_ongoing_regression() && signs.contains("in unlike quantities, as when the machine"), "{signs}");
+    // Two of eight are not many, and time that is bought with memory is no sign of the machine.
+    assert_eq!(only(ratios(8, &[0.3, -0.1])).1, "");
+    let bargain = ratios(4, &[-0.1; 4]).into_iter().chain((0..4).map(|number| {
+        let name = format!("s{number}");
+        moved(&name, Metric::peak_memory(), 1.2, 70 + number)
+    }));
+    let (event, signs) = only(bargain.collect());
+    assert!(event.is_ongoing_regression() && signs.ends_with("in the code or in the machine."), "{signs}");
+}
+
+#[test]
+fn another_machine_that_stayed_and_controls_say_whose_doing_it_is() {
+    let series = ratios(8, &[0.1, -0.1, -0.12]);
+    let stayed: Vec<Series> = ratios(8, &[]).into_iter().map(|one| elsewhere(one, OTHER)).collect();
+    let (event, signs) = only([series.clone(), stayed.clone()].concat());
+    assert!(event.kind == EventKind::Environment && signs.ends_with("no other machine saw it."), "{signs}");
+    // No machine moves what is counted.
+    let (event, signs) = only([series.clone(), vec![counted("s0", 1.1)], stayed.clone()].concat());
+    assert!(event.is_ongoing_regression() && signs.contains("exact values did, too"), "{signs}");
+    // What kernels are held against stayed, unless it is too noisy to tell.
+    let mut control = moved("control", Metric::ratio(), 1.0, 30);
+    control.role = Role::Control;
+    let (event, signs) = only([series.clone(), vec![control.clone()], stayed.clone()].concat());
+    assert!(event.is_ongoing_regression() && signs.contains("control and calibration kernels stayed"), "{signs}");
+    control.points.iter_mut().for_each(|point| point.value = point.value.powi(40));
+    assert_eq!(only([series.clone(), vec![control.clone()], stayed].concat()).0.kind, EventKind::Environment);
+    // That it moved is enough, whoever else was there.
+    let mut calibration = moved("calibration", Metric::time(), 1.2, 31);
+    calibration.variant = CALIBRATION.to_owned();
+    let (event, signs) = only([series, vec![calibration]].concat());
+    assert!(event.kind == EventKind::Environment && signs.contains("moved, too: cpu/calibration"), "{signs}");
 }

@@ -48,10 +48,7 @@ fn judged_series(project: &Project, suites: &[String]) -> crate::Result<Vec<Seri
     let is_asked = |head: &RunHead| suites.is_empty() || suites.contains(&head.suite);
     let runs = runs.select(|head, _| is_asked(head) && !run::is_filtered(&head.config));
     let line = history::commit_line(store, None).context("cannot read the commits")?;
-    let frame =
-        Frame::from_decoded(&runs.context("cannot choose the runs")?, &line).context("cannot build the frame")?;
-    let judged = frame.judged().context("cannot tell which series are judged")?;
-    let mut series = frame.series().context("cannot make the series")?;
+    let Frame { mut series, judged } = Frame::new(&runs, &line);
     series.retain(|series| judged.contains(&series.id));
     Ok(series)
 }

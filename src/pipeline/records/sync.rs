@@ -52,15 +52,15 @@ pub fn cache(folder: &Path, out: &mut dyn Write) -> crate::Result<Exit> {
     let store = project.store()?;
     let study::Loaded { facts, runs } = study::load(&project, store)?;
     let line = history::commit_line(store, None).context("cannot read the commits")?;
-    let frame = Frame::from_decoded(&runs, &line).context("cannot build the frame")?;
-    let (n_runs, n_values, n_series) = (runs.heads().len(), runs.n_values(), frame.n_series());
+    let (n_runs, n_values) = (runs.heads().len(), runs.n_values());
+    let n_series = Frame::new(&runs, &line).series.len();
     writeln!(out, "{}, {} in {n_series} series", count(n_runs, "run"), count(n_values, "value"))?;
     if !facts.quarantined.is_empty() {
         writeln!(out, "{} quarantined", count(facts.quarantined.len(), "record"))?;
     }
     match crate::cache::size(&project) {
-        Some((files, bytes)) => {
-            writeln!(out, "kept in {} of {bytes} bytes under `.sprag/cache`", count(files, "file"))?;
+        Some(bytes) => {
+            writeln!(out, "kept in {} of {bytes} bytes under `.sprag/cache`", count(usize::from(bytes > 0), "file"))?;
         }
         None => writeln!(out, "no cache is kept")?,
     }
