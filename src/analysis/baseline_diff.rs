@@ -10,7 +10,7 @@ use sprag_model::metric::Better;
 /// Every metric of either: first those that are on one side only or of another kind, then by size of change.
 pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
     let keys: BTreeSet<&String> = from.metrics.keys().chain(to.metrics.keys()).collect();
-    let mut found: Vec<MetricDiff> = keys
+    let mut result: Vec<MetricDiff> = keys
         .into_iter()
         .map(|key| {
             let (before, after) = (from.metrics.get(key), to.metrics.get(key));
@@ -26,25 +26,25 @@ pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
         kind => kind,
     };
     // The sort is stable, so that equals stay by key.
-    found.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| size(b).total_cmp(&size(a))));
-    found
+    result.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| size(b).total_cmp(&size(a))));
+    result
 }
 
 /// By what the values of two baselines cannot be compared.
 pub fn differences(from: &Baseline, to: &Baseline) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for (what, before, after) in
         [("suite", &from.suite, &to.suite), ("machine class", &from.machine_class, &to.machine_class)]
     {
         if before != after {
-            found.push(format!("{what} {before} → {after}"));
+            result.push(format!("{what} {before} → {after}"));
         }
     }
     let facts = from.environment.differences(&to.environment);
     if !facts.is_empty() {
-        found.push(compare::describe_differences(&facts));
+        result.push(compare::describe_differences(&facts));
     }
-    found
+    result
 }
 
 fn kind(before: Option<&BaselineMetric>, after: Option<&BaselineMetric>) -> (DiffKind, Option<f64>) {
@@ -92,8 +92,8 @@ mod tests {
             of(&[("a", 1.1), ("b", 0.5), ("c", 1.9), ("new", 1.0), ("ruled", 1.0), ("same", 1.0), ("unit", 1.0)]);
         to.metrics.get_mut("cpu/ruled @fast time").expect("it is there").rule = Rule::Interval { tolerance: 0.02 };
         to.metrics.get_mut("cpu/unit @fast time").expect("it is there").unit = Unit::One;
-        let found = metrics(&from, &to);
-        let told: Vec<(&str, DiffKind)> = found.iter().map(|one| (one.key.as_str(), one.kind)).collect();
+        let result = metrics(&from, &to);
+        let reported: Vec<(&str, DiffKind)> = result.iter().map(|one| (one.key.as_str(), one.kind)).collect();
         let expected = [
             ("cpu/unit @fast time", DiffKind::Redefined),
             ("cpu/gone @fast time", DiffKind::Removed),
@@ -104,8 +104,8 @@ mod tests {
             ("cpu/ruled @fast time", DiffKind::Rule),
             ("cpu/same @fast time", DiffKind::Same),
         ];
-        assert_eq!(told, expected);
-        assert_eq!((found[3].change, found[0].change), (Some(-0.5), None));
+        assert_eq!(reported, expected);
+        assert_eq!((result[3].change, result[0].change), (Some(-0.5), None));
     }
 
     #[test]

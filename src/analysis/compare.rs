@@ -220,10 +220,10 @@ pub fn evidence(
         },
     };
     let within = session_noise::within(value, interval).unwrap_or(0.0);
-    let known = entry.restlessness.unwrap_or_else(|| session_noise::estimate(&[], None, metric));
+    let noise = entry.restlessness.unwrap_or_else(|| session_noise::estimate(&[], None, metric));
     let base = Side { value: entry.value, interval: entry.interval, sessions: entry.sessions, ..Side::default() };
     Evidence {
-        restlessness: Some(SessionNoise { deviation: known.deviation.max(within), ..known }),
+        restlessness: Some(SessionNoise { deviation: noise.deviation.max(within), ..noise }),
         ..Evidence::new(entry.better, base, Side { interval, ..current })
     }
 }
@@ -231,7 +231,7 @@ pub fn evidence(
 /// Whether a benchmark is limited by memory, on a machine that is one of several on the same hardware.
 fn shares_memory(run: &Run, measurement: &Measurement) -> bool {
     let is = |map: &std::collections::BTreeMap<String, String>, (name, value): (&str, &str)| {
-        map.get(name).is_some_and(|found| found == value)
+        map.get(name).is_some_and(|actual| actual == value)
     };
     is(&measurement.attributes, CLASS) && is(&run.environment.facts, SHARED)
 }

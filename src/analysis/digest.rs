@@ -37,7 +37,7 @@ pub struct Input<'a> {
 
 /// The newest run of a suite on a machine, which is what is judged of it.
 pub struct Newest<'a> {
-    whole: CompleteRun<'a>,
+    complete: CompleteRun<'a>,
     /// Whether it is of some benchmarks only, as no other is known.
     narrowed: bool,
     /// When the suite was last measured there, probes left out.
@@ -52,7 +52,7 @@ pub struct Newest<'a> {
 impl<'a> Newest<'a> {
     /// The heads of the records that it is made of.
     pub fn members(&self) -> &[&'a RunHead] {
-        self.whole.members()
+        self.complete.members()
     }
 }
 
@@ -65,17 +65,17 @@ pub fn newest<'a>(heads: &'a [RunHead], line: &CommitLine) -> Vec<Newest<'a>> {
     }
     let newest = groups.into_values().map(|mut group| {
         group.sort_by(|a, b| a.age().cmp(&b.age()));
-        let tip::Runs { tip, last, probes, incomplete } = tip::of(&group, &positions);
+        let tip::Runs { tip, last, probes, incomplete } = tip::sort(&group, &positions);
         let narrowed = tip.is_none();
         // A run of some benchmarks says nothing about the others; it decides only where there is no other.
-        let whole = tip.unwrap_or_else(|| CompleteRun::undivided(group[group.len() - 1]));
-        let newest = whole.newest();
-        let is_member = |one: &RunHead| whole.members().iter().any(|member| member.id == one.id);
+        let complete = tip.unwrap_or_else(|| CompleteRun::undivided(group[group.len() - 1]));
+        let newest = complete.newest();
+        let is_member = |one: &RunHead| complete.members().iter().any(|member| member.id == one.id);
         let before = |one: &&&RunHead| one.timestamp <= newest.timestamp && !is_member(one);
         let previous = group.iter().rev().find(before).copied();
         let unfinished = incomplete.iter().filter(|set| set.newest >= newest.timestamp);
         let unfinished = unfinished.map(IncompleteRun::sentence).collect();
-        Newest { whole, narrowed, last, probes, previous, unfinished }
+        Newest { complete, narrowed, last, probes, previous, unfinished }
     });
     newest.collect()
 }
@@ -167,8 +167,8 @@ pub fn usable<'a>(file: &'a BaselineFile, suite: &str) -> Result<(&'a str, &'a B
 }
 
 /// Holds a run against what was found for it; a suite that did not run has nothing to compare, its status says so.
-pub fn judge(run: &Run, found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Comparison> {
-    match (found, run.status) {
+pub fn judge(run: &Run, baseline_found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Comparison> {
+    match (baseline_found, run.status) {
         (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
         (Ok((_, baseline)), RunStatus::Ok) => compare::against_baseline(run, &[], baseline),
         (Err(NoBaseline::Absent(_)), RunStatus::Ok) => compare::unjudged(run, &Verdict::NoBaseline),
@@ -178,8 +178,8 @@ pub fn judge(run: &Run, found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Co
 
 fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
     let finding = |newest: &Newest<'_>| {
-        let head = newest.whole.newest();
-        let mut run = newest.whole.run(input.records)?.into_owned();
+        let head = newest.complete.newest();
+        let mut run = newest.complete.run(input.records)?.into_owned();
         run.quality.clean &= newest.unfinished.is_empty();
         run.quality.reasons.extend_from_slice(&newest.unfinished);
         let finding = suite_finding(&head.id, &run, newest.previous, input.baselines);
@@ -191,8 +191,8 @@ fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
 }
 
 fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[BaselineFile]) -> SuiteAnalysis {
-    let found = find_baseline(baselines, &run.suite, &run.machine.class);
-    let comparisons = judge(run, &found);
+    let baseline_found = find_baseline(baselines, &run.suite, &run.machine.class);
+    let comparisons = judge(run, &baseline_found);
     let failures = run
         .measurements
         .iter()
@@ -214,7 +214,7 @@ fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[B
         failures,
         imported: run.is_imported(),
         environment_changes: previous.map(|before| before.environment.differences(&run.environment)),
-        baseline: found.map(|(path, baseline)| BaselineFacts {
+        baseline: baseline_found.map(|(path, baseline)| BaselineFacts {
             path: path.to_owned(),
             commit: baseline.commit.clone(),
             time: baseline.timestamp_utc,

@@ -27,21 +27,21 @@ pub fn by_chance(comparisons: &[Comparison]) -> Vec<(usize, f64)> {
 /// As [`by_chance`], of verdicts with their chances.
 pub fn by_chance_of(verdicts: &[(&Verdict, Option<f64>)]) -> Vec<(usize, f64)> {
     let judged = verdicts.iter().filter(|(_, p_value)| p_value.is_some()).count();
-    let mut found = Vec::new();
+    let mut doubted = Vec::new();
     for direction in [Verdict::Regressed, Verdict::Improved] {
-        let mut told: Vec<(usize, f64)> = verdicts
+        let mut changed: Vec<(usize, f64)> = verdicts
             .iter()
             .enumerate()
             .filter(|(_, (verdict, _))| **verdict == direction)
             .filter_map(|(place, (_, p_value))| Some((place, (*p_value)?)))
             .collect();
-        told.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        changed.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         let level = |rank: usize| FALSE_DISCOVERIES * rank as f64 / judged as f64;
-        let passing = (1..=told.len()).rev().find(|rank| told[rank - 1].1 <= level(*rank)).unwrap_or(0);
-        found.extend(told[passing..].iter().map(|(place, _)| (*place, level(passing + 1))));
+        let passing = (1..=changed.len()).rev().find(|rank| changed[rank - 1].1 <= level(*rank)).unwrap_or(0);
+        doubted.extend(changed[passing..].iter().map(|(place, _)| (*place, level(passing + 1))));
     }
-    found.sort_by_key(|(place, _)| *place);
-    found
+    doubted.sort_by_key(|(place, _)| *place);
+    doubted
 }
 
 /// Puts those in doubt that could be chance among so many, of the changes that are `doubted`; `what` is judged, in the plural.

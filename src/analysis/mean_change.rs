@@ -70,12 +70,12 @@ mod tests {
     #[test]
     fn twice_and_half_cancel() {
         let both = [comparison(2.0, Some(0.1), Better::Lower), comparison(0.5, Some(0.1), Better::Lower)];
-        let whole = of_comparisons(&both, Errors::Shared).expect("there are two");
-        assert!(whole.change.abs() < 1e-12 && whole.benchmarks == 2, "{whole:?}");
-        let (low, high) = whole.interval.expect("both have one");
+        let total = of_comparisons(&both, Errors::Shared).expect("there are two");
+        assert!(total.change.abs() < 1e-12 && total.benchmarks == 2, "{total:?}");
+        let (low, high) = total.interval.expect("both have one");
         assert!((high - 0.1).abs() < 1e-9 && (low + 1.0 - 1.0 / 1.1).abs() < 1e-9);
         let (_, high) =
-            of_comparisons(&both, Errors::Independent).and_then(|whole| whole.interval).expect("both have one");
+            of_comparisons(&both, Errors::Independent).and_then(|total| total.interval).expect("both have one");
         assert!((high.ln_1p() - 1.1_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-9, "{high}");
     }
 
@@ -83,7 +83,7 @@ mod tests {
     fn intervals_of_several_rules_make_none() {
         let by = |rule: &'static str| Comparison { rule, ..comparison(1.1, Some(0.1), Better::Lower) };
         let has_interval =
-            |all: &[Comparison]| of_comparisons(all, Errors::Shared).is_some_and(|whole| whole.interval.is_some());
+            |all: &[Comparison]| of_comparisons(all, Errors::Shared).is_some_and(|total| total.interval.is_some());
         assert!(has_interval(&[by("interval"), by("interval")]));
         assert!(!has_interval(&[by("interval"), by("tolerance")]));
         // One that has no effect has no part in it.
@@ -94,7 +94,7 @@ mod tests {
     fn a_value_without_an_interval_makes_none() {
         let exact = |rule: &'static str| Comparison { rule, ..comparison(1.25, Some(0.0), Better::Lower) };
         let interval =
-            |rule| of_comparisons(&[exact(rule), exact(rule)], Errors::Shared).and_then(|whole| whole.interval);
+            |rule| of_comparisons(&[exact(rule), exact(rule)], Errors::Shared).and_then(|total| total.interval);
         assert_eq!((interval("tolerance"), interval("bands")), (None, None));
         // This rule knows that a count does not move.
         assert!(
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn more_is_worse_whatever_is_better() {
-        let whole = of_comparisons(&[comparison(0.5, None, Better::Higher)], Errors::Shared).expect("there is one");
-        assert!((whole.change - 1.0).abs() < 1e-12 && whole.interval.is_none());
+        let total = of_comparisons(&[comparison(0.5, None, Better::Higher)], Errors::Shared).expect("there is one");
+        assert!((total.change - 1.0).abs() < 1e-12 && total.interval.is_none());
         assert_eq!(of_comparisons(&[], Errors::Shared), None);
     }
 }

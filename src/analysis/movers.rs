@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn movers_survive_the_whole_range() {
+    fn movers_survive_the_range_of_numbers() {
         let changes = [Some(f64::MAX); 2];
         let levels = [1e-300, 1e300];
         check(&[("a", "time", 0, 1e-300), ("a", "time", WEEK, 1e300)], &[("a", levels, [1, 1], changes, 1e300, 1)]);
@@ -424,8 +424,8 @@ mod tests {
             ("e", &[("old-dtype", "f32"), ("dtypes", "f32"), ("x", "dtype")], "time", 1.0, 3.0),
             ("f", &[("dtype", "f64")], "time", 0.0, 3.0),
         ]);
-        let found: Vec<_> = rows.iter().map(|row| (row.dtype.as_deref(), row.series)).collect();
-        assert_eq!(found, [(None, 2), (Some("bf16"), 1), (Some("f32"), 2)]);
+        let actual: Vec<_> = rows.iter().map(|row| (row.dtype.as_deref(), row.series)).collect();
+        assert_eq!(actual, [(None, 2), (Some("bf16"), 1), (Some("f32"), 2)]);
         // Ratios of 2 and 8 have the mean 4; two series tell nothing of how series differ.
         for (row, [change, worst]) in rows.iter().zip([[2.0, 2.0], [-0.75, -0.75], [3.0, 7.0]]) {
             assert!(close(Some(row.change), Some(change)) && close(Some(row.worst), Some(worst)), "{row:?}");
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn geometric_means_survive_the_whole_range() {
+    fn geometric_means_survive_the_range_of_numbers() {
         let rows = geomeans_of(&[
             ("a", &[], "time", 1e-150, 1e150),
             ("b", &[], "time", 1e-150, 1e150),
@@ -492,13 +492,13 @@ mod tests {
     fn check_noise(runs: &[Measured<'_>], between_workers: Option<f64>, between_runs: Option<f64>) {
         let row = noise_of(&[("pack", runs)]);
         assert_eq!((row.suite.as_str(), row.series), ("cpu", 1));
-        for (found, expected) in [
+        for (actual, expected) in [
             (row.between_workers_median, between_workers),
             (row.between_workers_p90, between_workers),
             (row.between_runs_median, between_runs),
             (row.between_runs_p90, between_runs),
         ] {
-            assert!(close(found, expected), "{row:?} {expected:?}");
+            assert!(close(actual, expected), "{row:?} {expected:?}");
         }
     }
 
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_survives_the_whole_range() {
+    fn noise_survives_the_range_of_numbers() {
         check_noise(&[(1e300, &[1e300, 1e-300, 1e300])], Some(0.0), None);
         check_noise(&[(1e-300, &[1e-300, 1e300, -1e300])], Some(f64::MAX), None);
         check_noise(&[(1.0, &[-f64::MAX, f64::MAX])], None, None);

@@ -28,7 +28,7 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Ev
         Choice::Fixed(rule) => rule,
         Choice::Learnt => Rule::Interval { tolerance: interval::TOLERANCE },
     };
-    let mut found = Comparison {
+    let mut result = Comparison {
         baseline: base,
         current,
         note: paired.failure.clone(),
@@ -36,16 +36,16 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Ev
         ..Comparison::bare(&paired.benchmark, paired.metric.clone(), rule.name(), Verdict::Missing)
     };
     if paired.failure.is_some() {
-        return (found, None);
+        return (result, None);
     }
     if let Some(reason) = &paired.incomparable {
-        found.verdict = Verdict::NotComparable(reason.clone());
-        return (found, None);
+        result.verdict = Verdict::NotComparable(reason.clone());
+        return (result, None);
     }
-    let (Some(base), Some(current)) = (base, current) else { return (found, None) };
+    let (Some(base), Some(current)) = (base, current) else { return (result, None) };
     let evidence = Evidence::new(paired.metric.better, Side::once(base), Side::once(current));
     let evidence = Evidence { ratios: paired.ratios(), ..evidence };
-    (rules::judge(found, &rule, &evidence), Some((rule, evidence)))
+    (rules::judge(result, &rule, &evidence), Some((rule, evidence)))
 }
 
 #[cfg(test)]
@@ -65,12 +65,12 @@ mod tests {
             Paired::timed(name, "cache", pairs(ratio), failure.map(str::to_owned))
         };
         let all = [paired("same", 1.0, None), paired("slow", 1.1, None), paired("gone", 1.0, Some("broke"))];
-        let found = judge(&all, &Policy::default());
-        let verdicts: Vec<(&str, &Verdict)> = found.iter().map(|one| (one.benchmark.as_str(), &one.verdict)).collect();
+        let result = judge(&all, &Policy::default());
+        let verdicts: Vec<(&str, &Verdict)> = result.iter().map(|one| (one.benchmark.as_str(), &one.verdict)).collect();
         let expected = [("slow", &Verdict::Regressed), ("gone", &Verdict::Missing), ("same", &Verdict::Unchanged)];
         assert_eq!(verdicts, expected);
         assert_eq!(
-            (found[0].baseline, found[0].current, found[1].note.as_deref()),
+            (result[0].baseline, result[0].current, result[1].note.as_deref()),
             (Some(2.0), Some(2.2), Some("broke"))
         );
     }

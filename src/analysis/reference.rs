@@ -29,7 +29,7 @@ pub enum Level {
     /// That of the base runs and of the sessions before them, back to where the level last moved.
     Joined,
     /// As `Joined`, but that a single last session which left the level does not count: one odd session is no new level.
-    Standing,
+    Settled,
 }
 
 /// Takes a baseline from runs of one suite on one machine in one environment; `None` where `base` has no judged metric.
@@ -44,14 +44,14 @@ pub fn baseline(base: &[&RecordedRun], before: &[&RecordedRun], level: Level, po
     let mut metrics = BTreeMap::new();
     for (key, series) in &base_values {
         let Some(past) = past_values.get(key) else { continue };
-        let known = MetricHistory {
+        let history = MetricHistory {
             metric: &series.newest.metric,
             interval: series.newest.interval,
             own: &series.values,
             past: &past.values,
         };
         let version = Some(series.version);
-        metrics.insert(key.clone(), BaselineMetric { version, ..entry(key, &known, level, policy) });
+        metrics.insert(key.clone(), BaselineMetric { version, ..entry(key, &history, level, policy) });
     }
     if metrics.is_empty() {
         return None;
@@ -83,12 +83,12 @@ fn one_commit_a_session<'r>(base: &[&'r RecordedRun], before: &[&'r RecordedRun]
     let mut all: Vec<&RecordedRun> = base.iter().chain(before).copied().collect();
     all.sort_by_key(|one| one.run.timestamp);
     let sessions = all.chunk_by(|a, b| b.run.timestamp - a.run.timestamp < session_noise::SESSION);
-    let kept = sessions.flat_map(|session| {
+    let used = sessions.flat_map(|session| {
         let of_base = session.iter().rev().find(|one| base.iter().any(|own| own.id == one.id));
         let commit = of_base.or(session.last()).and_then(|one| sha(one));
         session.iter().filter(move |one| sha(one) == commit).copied()
     });
-    kept.collect()
+    used.collect()
 }
 
 /// How many sessions hold each judged metric, by its key.
@@ -120,8 +120,8 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
     let stepped = before_a_step(&levels, within, metric).filter(|_| is_level);
     let behind = match level {
         _ if !is_level => Vec::new(),
-        Level::Joined | Level::Standing if stepped.is_none() => session_noise::present(&levels, within).to_vec(),
-        Level::Standing => session_noise::present(&levels[..levels.len() - 1], within).to_vec(),
+        Level::Joined | Level::Settled if stepped.is_none() => session_noise::present(&levels, within).to_vec(),
+        Level::Settled => session_noise::present(&levels[..levels.len() - 1], within).to_vec(),
         Level::Joined => levels[levels.len() - 1..].to_vec(),
         Level::Own => session_noise::sessions(own),
     };
@@ -183,13 +183,13 @@ fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
     let mut sorted = runs.to_vec();
     sorted.sort_by_key(|one| (one.run.timestamp, &one.id));
     sorted.dedup_by_key(|one| &one.id);
-    let mut found: BTreeMap<String, Series<'a>> = BTreeMap::new();
+    let mut result: BTreeMap<String, Series<'a>> = BTreeMap::new();
     for one in sorted {
         for measurement in &one.run.measurements {
             let Some(estimate) = measurement.judged().filter(|estimate| estimate.value >= 0.0) else { continue };
             let key = Baseline::key(&measurement.benchmark.id(), &estimate.metric.name);
             let version = measurement.benchmark.version;
-            let series = found.entry(key).or_insert(Series { values: Vec::new(), newest: estimate, version });
+            let series = result.entry(key).or_insert(Series { values: Vec::new(), newest: estimate, version });
             // A metric of other work, or measured in another unit since, is another one.
             if series.newest.metric != estimate.metric || series.version != version {
                 series.values.clear();
@@ -199,7 +199,7 @@ fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
             series.version = version;
         }
     }
-    found
+    result
 }
 
 #[cfg(test)]
@@ -218,9 +218,9 @@ mod tests {
         let all = runs(&[before, &[own]].concat());
         let (last, before) = all.split_last().expect("there is one");
         let before: Vec<&RecordedRun> = before.iter().collect();
-        let found = baseline(&[last], &before, level, &Policy::default()).expect("there is a metric");
-        assert_eq!((found.run.as_str(), found.metrics.len()), (last.id.as_str(), 1));
-        found.metrics.into_values().next().expect("there is one")
+        let result = baseline(&[last], &before, level, &Policy::default()).expect("there is a metric");
+        assert_eq!((result.run.as_str(), result.metrics.len()), (last.id.as_str(), 1));
+        result.metrics.into_values().next().expect("there is one")
     }
 
     #[test]
@@ -253,8 +253,8 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_stands_for_itself() {
-        for level in [Level::Own, Level::Joined, Level::Standing] {
+    fn a_zero_is_its_own_level() {
+        for level in [Level::Own, Level::Joined, Level::Settled] {
             let zero = taken(&[1.0, 1.01, 0.99], 0.0, level);
             assert_eq!((zero.value, zero.sessions, zero.restlessness.map(|one| one.sessions)), (0.0, 1, Some(3)));
             let since = taken(&[0.0, 1.01, 0.99], 1.0, level);
@@ -284,13 +284,13 @@ mod tests {
             [at(1, 0, "a", 5.0), at(1, 20, "b", 1.0), at(2, 0, "b", 1.01), at(3, 0, "b", 1.0), at(3, 30, "c", 9.0)];
         let before: Vec<&RecordedRun> = before.iter().collect();
         let taken = |base: &RecordedRun| {
-            let found = baseline(&[base], &before, Level::Joined, &Policy::default()).expect("there is a metric");
-            found.metrics.into_values().next().expect("there is one")
+            let result = baseline(&[base], &before, Level::Joined, &Policy::default()).expect("there is a metric");
+            result.metrics.into_values().next().expect("there is one")
         };
         // On the third day the base itself was measured, so that the other commit of that hour does not count.
-        let found = taken(&at(3, 40, "b", 1.0));
-        assert_eq!((found.sessions, found.restlessness.map(|one| one.sessions)), (3, Some(3)), "{found:?}");
-        assert!((found.value - 1.003).abs() < 0.001, "{}", found.value);
+        let result = taken(&at(3, 40, "b", 1.0));
+        assert_eq!((result.sessions, result.restlessness.map(|one| one.sessions)), (3, Some(3)), "{result:?}");
+        assert!((result.value - 1.003).abs() < 0.001, "{}", result.value);
     }
 
     #[test]
@@ -309,8 +309,8 @@ mod tests {
             default: Choice::Learnt,
         };
         let of = |policy: &Policy| {
-            let found = baseline(&[&all[0]], &[], Level::Own, policy).expect("there is a metric");
-            found.metrics.into_values().next().expect("there is one").rule
+            let result = baseline(&[&all[0]], &[], Level::Own, policy).expect("there is a metric");
+            result.metrics.into_values().next().expect("there is one").rule
         };
         assert_eq!(of(&policy), fixed);
         // A time of which nothing is known moves by 5 %, and so is given much.

@@ -197,7 +197,7 @@ mod tests {
     use sprag_model::unit::Unit;
 
     #[test]
-    fn changes_survive_the_whole_range() {
+    fn changes_survive_the_range_of_numbers() {
         let check = |better, before: f64, now: f64, expected: Option<f64>| {
             assert!(close(log_change(better, before, now), expected), "{before} {now}");
         };
@@ -267,8 +267,11 @@ mod tests {
         for (row, (week, counts, changes)) in rows.iter().zip(expected) {
             assert_eq!(row.week.to_string(), *week);
             assert_eq!([row.runs, row.series, row.compared], *counts, "{row:?}");
-            let found = [row.change, row.worst, row.best];
-            assert!(found.iter().zip(changes).all(|(found, expected)| close(*found, *expected)), "{row:?} {changes:?}");
+            let actual = [row.change, row.worst, row.best];
+            assert!(
+                actual.iter().zip(changes).all(|(actual, expected)| close(*actual, *expected)),
+                "{row:?} {changes:?}"
+            );
         }
     }
 
@@ -332,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn means_survive_the_whole_range() {
+    fn means_survive_the_range_of_numbers() {
         // Ratios 1e300, 1e300 and 1e-300: their product overflows, their mean is 1e100.
         let then = ["a", "b", "c"].map(|name| (name, "time", 1, 1e-150 / if name == "c" { 1e-300 } else { 1.0 }));
         let now = [("a", "time", WEEK, 1e150), ("b", "time", WEEK, 1e150), ("c", "time", WEEK, 1e-150)];

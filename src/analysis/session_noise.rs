@@ -77,9 +77,9 @@ pub fn within(value: f64, interval: Option<(f64, f64)>) -> Option<f64> {
 ///
 /// The interval of a new run reaches `t * s * sqrt(1 + 1/n)` to either side, and its middle lies within the 90th percentile
 /// of the same spread in four cases of five.
-pub fn tolerance(restless: &SessionNoise, base_sessions: usize, confidence: f64) -> f64 {
-    let error = restless.deviation * (1.0 + 1.0 / base_sessions.max(1) as f64).sqrt();
-    let quantile = |p: f64| student::quantile(p, restless.freedom).unwrap_or(f64::INFINITY);
+pub fn tolerance(noise: &SessionNoise, base_sessions: usize, confidence: f64) -> f64 {
+    let error = noise.deviation * (1.0 + 1.0 / base_sessions.max(1) as f64).sqrt();
+    let quantile = |p: f64| student::quantile(p, noise.freedom).unwrap_or(f64::INFINITY);
     let wanted = ((quantile(1.0 - (1.0 - confidence) / 2.0) + quantile(0.9)) * error).exp_m1();
     STEPS.into_iter().find(|step| *step >= wanted).unwrap_or(STEPS[STEPS.len() - 1])
 }
@@ -120,9 +120,9 @@ mod tests {
     fn runs_of_one_hour_are_one_session() {
         let check = |runs: &[(i64, f64)], expected: &[f64]| {
             let runs: Vec<_> = runs.iter().map(|(minutes, value)| (at(*minutes), *value)).collect();
-            let found = sessions(&runs);
-            assert_eq!(found.len(), expected.len(), "{found:?}");
-            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+            let result = sessions(&runs);
+            assert_eq!(result.len(), expected.len(), "{result:?}");
+            assert!(result.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{result:?}");
         };
         check(&[], &[]);
         check(&[(0, 1.0), (59, 4.0)], &[2.0]);
@@ -160,10 +160,10 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_no_restlessness() {
+    fn a_step_is_no_noise() {
         let levels = [1.0, 1.001, 0.999, 1.15, 1.151, 1.149];
-        let found = estimate(&levels, None, &Metric::ratio());
-        assert!(found.deviation < 0.0011 && (found.freedom, found.sessions) == (4.0, 6), "{found:?}");
+        let result = estimate(&levels, None, &Metric::ratio());
+        assert!(result.deviation < 0.0011 && (result.freedom, result.sessions) == (4.0, 6), "{result:?}");
         assert_eq!(present(&levels, None), &levels[3..]);
         assert_eq!(present(&levels[..3], None), &levels[..3]);
     }
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn the_error_within_a_run_is_a_quarter_of_its_interval() {
-        let found = within(1.0, Some((0.98, 1.02))).expect("there is an interval");
-        assert!((found - 0.01).abs() < 1e-4, "{found}");
+        let result = within(1.0, Some((0.98, 1.02))).expect("there is an interval");
+        assert!((result - 0.01).abs() < 1e-4, "{result}");
         assert_eq!((within(1.0, None), within(1.0, Some((-1.0, 2.0)))), (None, None));
     }
 }

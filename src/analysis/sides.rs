@@ -98,8 +98,8 @@ mod tests {
             _ => bands::DEFAULT,
         };
         let judged = judge(&base, &now, &Judge { rule: &rule, metric: Metric::time(), obstacle: None });
-        let told: Vec<(&str, &str)> = judged.iter().map(|one| (one.rule, one.verdict.word())).collect();
-        assert_eq!(told, [("bands", "regressed"), ("tolerance", "unchanged")]);
+        let verdicts: Vec<(&str, &str)> = judged.iter().map(|one| (one.rule, one.verdict.word())).collect();
+        assert_eq!(verdicts, [("bands", "regressed"), ("tolerance", "unchanged")]);
     }
 
     #[test]

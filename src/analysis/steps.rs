@@ -20,9 +20,9 @@ const FEWEST: usize = 2;
 /// deviation that the levels have for sure.
 pub(super) fn parts(levels: &[f64], floor: f64) -> Vec<Range<usize>> {
     let logarithms: Vec<f64> = levels.iter().map(|level| level.ln()).collect();
-    let mut found = Vec::new();
-    cut(&logarithms, 0, floor, &mut found);
-    found
+    let mut parts = Vec::new();
+    cut(&logarithms, 0, floor, &mut parts);
+    parts
 }
 
 /// The deviation of the logarithms within the parts, and its degrees of freedom; `None` where there are none.
@@ -33,16 +33,16 @@ pub(super) fn pooled(levels: &[f64], parts: &[Range<usize>]) -> Option<(f64, f64
     Some(((squares / freedom).sqrt(), freedom))
 }
 
-fn cut(logarithms: &[f64], begin: usize, floor: f64, found: &mut Vec<Range<usize>>) {
+fn cut(logarithms: &[f64], begin: usize, floor: f64, parts: &mut Vec<Range<usize>>) {
     let count = logarithms.len();
     let ways = [one_place(count), two_places(count)];
     match ways.iter().find_map(|ways| clearest(logarithms, ways, floor)) {
         Some(places) => {
             for part in between(&places, count) {
-                cut(&logarithms[part.clone()], begin + part.start, floor, found);
+                cut(&logarithms[part.clone()], begin + part.start, floor, parts);
             }
         }
-        None => found.push(begin..begin + count),
+        None => parts.push(begin..begin + count),
     }
 }
 
@@ -100,16 +100,16 @@ mod tests {
     #[test]
     fn a_series_is_cut_where_it_steps() {
         let check = |levels: &[f64], expected: &[Range<usize>]| assert_eq!(parts(levels, 0.0), expected, "{levels:?}");
-        let whole = |count: usize| [Range { start: 0, end: count }];
-        check(&[1.0], &whole(1));
-        check(&[1.0, 2.0], &whole(2));
-        check(&[1.0, 1.01, 0.99, 1.0, 1.01, 1.0], &whole(6));
+        let uncut = |count: usize| [Range { start: 0, end: count }];
+        check(&[1.0], &uncut(1));
+        check(&[1.0, 2.0], &uncut(2));
+        check(&[1.0, 1.01, 0.99, 1.0, 1.01, 1.0], &uncut(6));
         check(&[1.0, 1.01, 0.99, 1.15, 1.16, 1.14, 1.15, 1.16], &[0..3, 3..8]);
         check(&[1.0, 1.001, 1.2, 1.201, 1.199, 1.4, 1.401], &[0..2, 2..5, 5..7]);
         check(&[1.0, 1.001, 1.2, 1.201, 1.199, 1.0, 1.0, 1.001], &[0..2, 2..5, 5..8]);
-        check(&[1.0, 1.001, 1.0, 0.999, 1.3, 1.0, 1.001, 1.0], &whole(8));
-        check(&[1.0, 1.001, 1.0, 0.999, 1.0, 1.001, 1.3], &whole(7));
-        check(&[1.0, 1.0, 1.0, 1.0], &whole(4));
+        check(&[1.0, 1.001, 1.0, 0.999, 1.3, 1.0, 1.001, 1.0], &uncut(8));
+        check(&[1.0, 1.001, 1.0, 0.999, 1.0, 1.001, 1.3], &uncut(7));
+        check(&[1.0, 1.0, 1.0, 1.0], &uncut(4));
         check(&[1.0, 1.0, 2.0, 2.0], &[0..2, 2..4]);
     }
 

@@ -25,28 +25,28 @@ pub(super) struct Runs<'a> {
 }
 
 /// Sorts the runs of one suite on one machine, of which there is one at least; `positions` are those of the commits on the line.
-pub(super) fn of<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -> Runs<'a> {
+pub(super) fn sort<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -> Runs<'a> {
     let assembly = shard::assemble(runs.iter().copied());
-    let on_line = |whole: &CompleteRun<'a>| positions.get(whole.newest().commit.as_ref()?.sha.as_str()).copied();
-    let placed = assembly.whole.iter().filter(|whole| on_line(whole).is_some()).count();
+    let on_line = |run: &CompleteRun<'a>| positions.get(run.newest().commit.as_ref()?.sha.as_str()).copied();
+    let placed = assembly.whole.iter().filter(|run| on_line(run).is_some()).count();
     let has_places = 2 * placed >= assembly.whole.len();
     let mut probes = BTreeSet::new();
     let mut newest: Option<(Option<usize>, &CompleteRun<'a>)> = None;
     let mut last = None;
     // Oldest first.
-    for whole in &assembly.whole {
-        let place = on_line(whole).filter(|_| has_places);
+    for run in &assembly.whole {
+        let place = on_line(run).filter(|_| has_places);
         let furthest = newest.and_then(|(place, _)| place);
         if place.is_some() && place < furthest {
-            probes.extend(whole.members().iter().map(|member| member.id.as_str()));
+            probes.extend(run.members().iter().map(|member| member.id.as_str()));
             continue;
         }
-        last = Some(whole.newest().timestamp);
+        last = Some(run.newest().timestamp);
         if place.is_some() || furthest.is_none() {
-            newest = Some((place, whole));
+            newest = Some((place, run));
         }
     }
-    let tip = newest.map(|(_, whole)| whole.clone());
+    let tip = newest.map(|(_, run)| run.clone());
     if tip.is_some() {
         let narrowed = runs.iter().filter(|run| sprag_model::run::is_filtered(&run.config));
         probes.extend(narrowed.map(|run| run.id.as_str()));
@@ -88,11 +88,11 @@ mod tests {
         };
         let heads: Vec<RunHead> = runs.iter().enumerate().map(head).collect();
         let day = |time: DateTime<Utc>| chrono::Datelike::day(&time);
-        let found = of(&heads.iter().collect::<Vec<_>>(), &positions);
+        let result = sort(&heads.iter().collect::<Vec<_>>(), &positions);
         let probes: Vec<u32> =
-            heads.iter().filter(|one| found.probes.contains(one.id.as_str())).map(|one| day(one.timestamp)).collect();
-        let tip = found.tip.map(|tip| day(tip.newest().timestamp));
-        assert_eq!((tip, day(found.last), &probes[..]), expected, "{runs:?}");
+            heads.iter().filter(|one| result.probes.contains(one.id.as_str())).map(|one| day(one.timestamp)).collect();
+        let tip = result.tip.map(|tip| day(tip.newest().timestamp));
+        assert_eq!((tip, day(result.last), &probes[..]), expected, "{runs:?}");
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_beside_the_line_show_that_somebody_measures() {
+    fn commits_off_the_line_show_that_somebody_measures() {
         check(&["a", "b", "X"], (Some(2), 3, &[]));
         check(&["X", "b", "a"], (Some(2), 2, &[3]));
         check(&["X", "Y"], (Some(2), 2, &[]));

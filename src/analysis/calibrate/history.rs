@@ -62,7 +62,7 @@ fn rule(
     candidate: &Candidate,
     seed: u64,
 ) -> RuleCalibration {
-    let mut found = RuleCalibration {
+    let mut result = RuleCalibration {
         rule: candidate.name.clone(),
         base,
         silent: silent(&candidate.policy),
@@ -71,13 +71,13 @@ fn rule(
         checks: Tally::default(),
         resampled: Vec::new(),
     };
-    if found.silent.is_some() {
-        return found;
+    if result.silent.is_some() {
+        return result;
     }
     let replayed = replayed(sources, base, candidate);
-    found.reruns = replayed.reruns.with_share();
-    found.neighbours = replayed.neighbours.with_share();
-    found.checks = replayed.checks.with_share();
+    result.reruns = replayed.reruns.with_share();
+    result.neighbours = replayed.neighbours.with_share();
+    result.checks = replayed.checks.with_share();
     if !resampled.is_empty() {
         let (fewest, most) = TRIALS_A_SERIES;
         let trials = (TRIALS / resampled.len()).clamp(fewest, most);
@@ -88,9 +88,9 @@ fn rule(
             .collect();
         let sum = |place: usize| drawn.iter().fold(Tally::default(), |sum, one| sum.plus(one[place])).with_share();
         let tallies = CHANGES.into_iter().enumerate();
-        found.resampled = tallies.map(|(place, change)| Resampled { change, tally: sum(place) }).collect();
+        result.resampled = tallies.map(|(place, change)| Resampled { change, tally: sum(place) }).collect();
     }
-    found
+    result
 }
 
 /// Why nothing can be said of a rule by what a history holds.
@@ -147,40 +147,40 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_rules() {
-        let found = calibrated(&noisy(4, 120, 0.03));
-        assert_eq!((found.series, found.resampled_series, found.more_sessions), (4, 4, None));
-        assert_eq!(found.pairs.reruns, 4 * 60);
-        assert_eq!(found.rules.len(), 6);
-        let interval = &found.rules[0];
+        let result = calibrated(&noisy(4, 120, 0.03));
+        assert_eq!((result.series, result.resampled_series, result.more_sessions), (4, 4, None));
+        assert_eq!(result.pairs.reruns, 4 * 60);
+        assert_eq!(result.rules.len(), 6);
+        let interval = &result.rules[0];
         assert!(interval.reruns.judged == 240 && interval.reruns.regressed <= 8, "{interval:?}");
         assert!(interval.neighbours.share.is_some_and(|share| share.value < 0.03), "{interval:?}");
         let [nothing, .., most] = &interval.resampled[..] else { panic!("{interval:?}") };
         assert!(nothing.tally.share.is_some_and(|share| share.value < 0.025), "{nothing:?}");
         assert!(most.tally.share.is_some_and(|share| share.value > 0.3), "{most:?}");
         // Single values that differ by 4.2 % lie beyond 5 % in one case of eight.
-        let bands = &found.rules[4];
+        let bands = &result.rules[4];
         assert_eq!((bands.rule.as_str(), bands.base), ("bands", Base::Run));
         assert!(bands.reruns.share.is_some_and(|share| (0.06..0.2).contains(&share.value)), "{bands:?}");
         assert!(bands.checks.share.is_some_and(|share| share.value > 0.25), "{bands:?}");
-        assert!(found.rules[2].silent.is_some() && found.rules[2].reruns == Tally::default());
-        assert_eq!(found, calibrated(&noisy(4, 120, 0.03)));
+        assert!(result.rules[2].silent.is_some() && result.rules[2].reruns == Tally::default());
+        assert_eq!(result, calibrated(&noisy(4, 120, 0.03)));
     }
 
     #[test]
     fn what_never_moves_raises_no_alarm() {
-        let found = calibrated(&noisy(2, 40, 0.0));
-        for rule in &found.rules {
+        let result = calibrated(&noisy(2, 40, 0.0));
+        for rule in &result.rules {
             assert_eq!((rule.reruns.regressed, rule.neighbours.regressed, rule.checks.regressed), (0, 0, 0));
         }
-        let power = found.rules[0].resampled[2].tally;
+        let power = result.rules[0].resampled[2].tally;
         assert_eq!(power.regressed, power.judged);
     }
 
     #[test]
     fn a_short_history_says_how_much_is_missing() {
-        let found = calibrated(&noisy(1, 5, 0.01));
-        assert_eq!((found.resampled_series, found.more_sessions), (0, Some(3)));
-        assert!(found.rules[0].resampled.is_empty());
+        let result = calibrated(&noisy(1, 5, 0.01));
+        assert_eq!((result.resampled_series, result.more_sessions), (0, Some(3)));
+        assert!(result.rules[0].resampled.is_empty());
         let none = calibrated(&[]);
         assert_eq!((none.series, none.more_sessions, none.rules[0].checks), (0, None, Tally::default()));
     }

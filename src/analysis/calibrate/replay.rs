@@ -51,7 +51,7 @@ pub(super) fn judge_some<'s>(
     policy: &Policy,
     asked: impl Fn(&[Visit]) -> Vec<&Visit>,
 ) -> Vec<(&'s str, Judged)> {
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for stay in &source.stays {
         for visit in asked(&stay.visits).into_iter().filter(|visit| visit.first > 0) {
             let Some(entry) = entry(source, stay, visit.first, base, policy) else { continue };
@@ -62,10 +62,10 @@ pub(super) fn judge_some<'s>(
             values.reverse();
             let evidence = compare::evidence(&entry, &source.series.metric, &values, newest.interval);
             let judged = judged(&entry.rule, &evidence, visit.between);
-            found.push((&*newest.run, judged));
+            result.push((&*newest.run, judged));
         }
     }
-    found
+    result
 }
 
 fn judged(rule: &Rule, evidence: &Evidence, between: Between) -> Judged {
@@ -78,13 +78,13 @@ fn entry(source: &Source<'_>, stay: &Stay<'_>, first: usize, base: Base, policy:
     let past = sessions_before(&stay.points[..first]);
     let newest = past.last()?;
     let values: Vec<(DateTime<Utc>, f64)> = visits::values(past);
-    let known = MetricHistory {
+    let history = MetricHistory {
         metric: &source.series.metric,
         interval: newest.interval,
         own: &values[values.len() - 1..],
         past: &values,
     };
-    Some(reference::entry(&source.key, &known, level(base), policy))
+    Some(reference::entry(&source.key, &history, level(base), policy))
 }
 
 /// Whose level counts; how restless a metric is the sessions before tell of either.
@@ -171,7 +171,7 @@ mod tests {
     use sprag_model::rule::Choice;
 
     #[test]
-    fn one_run_stands_for_its_level_and_the_past_for_the_noise() {
+    fn one_run_gives_the_level_and_the_past_the_noise() {
         let levels: Vec<(u32, f64)> = [1.0, 1.02, 0.98, 1.01, 1.04].iter().map(|level| (1, *level)).collect();
         let series = daily("x", &levels);
         let source = source(&series);
@@ -198,10 +198,10 @@ mod tests {
         judged.extend((0..3).map(|_| ("b", quiet())));
         judged.extend((0..2).map(|_| ("b", one(Verdict::Regressed, 0.001, Between::Neighbour))));
         judged.push(("c", one(Verdict::Regressed, 0.001, Between::Step)));
-        let found = count(judged);
+        let result = count(judged);
         let counts = |tally: Tally| (tally.judged, tally.regressed, tally.inconclusive);
-        assert_eq!(counts(found.reruns), (13, 0, 1));
-        assert_eq!(counts(found.neighbours), (2, 2, 0));
-        assert_eq!(counts(found.checks), (2, 1, 1));
+        assert_eq!(counts(result.reruns), (13, 0, 1));
+        assert_eq!(counts(result.neighbours), (2, 2, 0));
+        assert_eq!(counts(result.checks), (2, 1, 1));
     }
 }

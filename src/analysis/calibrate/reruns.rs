@@ -117,19 +117,19 @@ mod tests {
     fn tally(sessions: &[(u32, f64)]) -> Option<Tally> {
         let series = daily("x", sessions);
         let heads = heads(&series);
-        let found = reruns(&analysis(vec![series.clone()]).series, &heads, &policy());
-        let whole = calibrate(&[&series], &[Candidate { name: "x".to_owned(), policy: policy() }], 1);
-        let expected = whole.rules.iter().find(|rule| rule.base == Base::History).expect("it was asked for").reruns;
-        let tally = found.first().map(|one| one.tally);
+        let result = reruns(&analysis(vec![series.clone()]).series, &heads, &policy());
+        let full = calibrate(&[&series], &[Candidate { name: "x".to_owned(), policy: policy() }], 1);
+        let expected = full.rules.iter().find(|rule| rule.base == Base::History).expect("it was asked for").reruns;
+        let tally = result.first().map(|one| one.tally);
         assert_eq!(tally.unwrap_or_default(), Tally { share: None, ..expected }, "as the whole replay has it");
         tally
     }
 
     #[test]
-    fn the_same_commit_measured_again_is_judged_and_nothing_else() {
+    fn only_reruns_of_a_commit_are_judged() {
         assert_eq!(tally(&[(1, 1.0), (2, 1.2), (3, 1.0)]), None);
-        let found = tally(&[(1, 1.0), (1, 1.01), (2, 1.5), (2, 2.0), (3, 1.0)]).expect("two were measured again");
-        assert_eq!((found.judged, found.changed()), (2, 1), "{found:?}");
+        let result = tally(&[(1, 1.0), (1, 1.01), (2, 1.5), (2, 2.0), (3, 1.0)]).expect("two were measured again");
+        assert_eq!((result.judged, result.changed()), (2, 1), "{result:?}");
     }
 
     #[test]
@@ -147,8 +147,8 @@ mod tests {
         let many: Vec<(u32, f64)> = (0..60).map(|_| (1, 1.0)).collect();
         let series = daily("x", &many);
         let heads = heads(&series);
-        let found = reruns(&analysis(vec![series]).series, &heads, &policy());
-        assert_eq!((found.len(), found[0].tally.judged, found[0].tally.changed()), (1, MOST, 0));
+        let result = reruns(&analysis(vec![series]).series, &heads, &policy());
+        assert_eq!((result.len(), result[0].tally.judged, result[0].tally.changed()), (1, MOST, 0));
     }
 
     #[test]

@@ -41,8 +41,8 @@ pub(super) fn judge(
             (0..session_noise::MOST_SESSIONS).map(|number| (day(number), draw())).collect();
         let drawn = draw();
         let own = &past[past.len() - 1..];
-        let known = MetricHistory { metric: &source.series.metric, interval: interval(own[0].1), own, past: &past };
-        let entry = reference::entry(&source.key, &known, level(base), &candidate.policy);
+        let history = MetricHistory { metric: &source.series.metric, interval: interval(own[0].1), own, past: &past };
+        let entry = reference::entry(&source.key, &history, level(base), &candidate.policy);
         for (tally, change) in tallies.iter_mut().zip(CHANGES) {
             let value = match source.series.metric.better {
                 Better::Lower => drawn * (1.0 + change),

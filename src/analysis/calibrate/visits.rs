@@ -139,7 +139,7 @@ fn between(logarithms: &[f64], place: usize) -> Between {
 /// What the visits of a series moved by while nothing changed: the logarithm of each level less the mean of its stretch
 /// between two steps, made as wide as single levels are.
 pub(super) fn residuals(stays: &[Stay<'_>]) -> Vec<f64> {
-    let mut found = Vec::new();
+    let mut residuals = Vec::new();
     for stay in stays {
         for stretch in stay.visits.chunk_by(|_, next| next.between != Between::Step) {
             let n = stretch.len() as f64;
@@ -147,10 +147,10 @@ pub(super) fn residuals(stays: &[Stay<'_>]) -> Vec<f64> {
                 continue;
             }
             let mean = stretch.iter().map(|visit| visit.level.ln()).sum::<f64>() / n;
-            found.extend(stretch.iter().map(|visit| (visit.level.ln() - mean) * (n / (n - 1.0)).sqrt()));
+            residuals.extend(stretch.iter().map(|visit| (visit.level.ln() - mean) * (n / (n - 1.0)).sqrt()));
         }
     }
-    found
+    residuals
 }
 
 #[cfg(test)]
@@ -186,10 +186,10 @@ mod tests {
             .map(|place| (place, if place < 6 { 1.0 } else { 3.0 } * (1.0 + 0.01 * f64::from(place % 2))))
             .collect();
         let series = series("x", &levels);
-        let found = residuals(&stays(&series));
+        let moves = residuals(&stays(&series));
         // Where the step lies is known to a visit or so, and what stands alone there is of no use.
-        assert!((10..=12).contains(&found.len()), "{found:?}");
-        assert!(found.iter().all(|residual| residual.abs() < 0.01), "{found:?}");
+        assert!((10..=12).contains(&moves.len()), "{moves:?}");
+        assert!(moves.iter().all(|one| one.abs() < 0.01), "{moves:?}");
         assert!(residuals(&[]).is_empty());
     }
 }

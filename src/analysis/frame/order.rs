@@ -58,7 +58,7 @@ impl<'a> Order<'a> {
         };
         let (before, aside) = match self.position(run) {
             Some(position) => (position + 1, None),
-            None => (self.times.partition_point(|known| *known <= time), Some(time)),
+            None => (self.times.partition_point(|commit_time| *commit_time <= time), Some(time)),
         };
         Place { before, aside, commit, run_time, run: &run.id }
     }

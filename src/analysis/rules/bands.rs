@@ -63,8 +63,8 @@ pub fn report(
             None => missing.push(name),
         }
     }
-    let known: BTreeSet<&str> = sorted.into_keys().collect();
-    let new = current.iter().filter(|(name, _)| !known.contains(name.as_str())).map(|(name, _)| name.clone()).collect();
+    let names: BTreeSet<&str> = sorted.into_keys().collect();
+    let new = current.iter().filter(|(name, _)| !names.contains(name.as_str())).map(|(name, _)| name.clone()).collect();
     Ok(BandReport { fail, warn, rows, missing, new })
 }
 
@@ -167,24 +167,24 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_held_against_each_other_by_name() {
+    fn sides_are_compared_by_name() {
         let side = |list: &[(&str, f64)]| list.iter().map(|(name, ns)| ((*name).to_owned(), *ns)).collect::<Vec<_>>();
-        let found = report(
+        let report_of = report(
             &side(&[("b", 10.0), ("a", 10.0), ("gone", 0.0)]),
             &side(&[("z", 1.0), ("a", 10.0), ("b", 11.0), ("y", 1.0)]),
             (0.05, 0.02),
         )
         .expect("what is compared is not zero");
-        assert_eq!(found.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!((found.missing, found.new), (vec!["gone".to_owned()], vec!["z".to_owned(), "y".to_owned()]));
+        assert_eq!(report_of.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((report_of.missing, report_of.new), (vec!["gone".to_owned()], vec!["z".to_owned(), "y".to_owned()]));
         assert_eq!(report(&side(&[("a", 0.0)]), &side(&[("a", 1.0)]), (0.05, 0.02)), Err("a".to_owned()));
     }
 
     #[test]
     fn values_alone_are_judged_by_the_bands() {
-        let check = |better: Better, current: f64, expected: Verdict, told: bool| {
+        let check = |better: Better, current: f64, expected: Verdict, has_note: bool| {
             let decision = judged(better, 100.0, current);
-            assert_eq!((decision.verdict, decision.note.is_some()), (expected, told), "{better:?} {current}");
+            assert_eq!((decision.verdict, decision.note.is_some()), (expected, has_note), "{better:?} {current}");
         };
         check(Better::Lower, 105.1, Verdict::Regressed, false);
         check(Better::Lower, 104.9, Verdict::Unchanged, true);

@@ -15,8 +15,8 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// Fills in what a rule decides of a metric that both sides have. Where no ratio can be told there is no effect to show.
 pub fn judge(comparison: Comparison, rule: &Rule, evidence: &Evidence) -> Comparison {
     let Decision { allowed, effect, verdict, p_value, note } = decide(rule, evidence);
-    let is_told = evidence.has_ratio() && effect.change.is_finite() && !matches!(verdict, Verdict::NotComparable(_));
-    Comparison { allowed, effect: is_told.then_some(effect), verdict, p_value, note, ..comparison }
+    let is_shown = evidence.has_ratio() && effect.change.is_finite() && !matches!(verdict, Verdict::NotComparable(_));
+    Comparison { allowed, effect: is_shown.then_some(effect), verdict, p_value, note, ..comparison }
 }
 
 /// Judges a metric by a rule.

@@ -73,7 +73,7 @@ mod tests {
     fn share(rule: Rule, better: Better, draw: impl Fn(f64, &mut SplitMix64, &mut Evidence)) -> f64 {
         let mut random = SplitMix64::new(3);
         let trials = 200;
-        let is_found = |_: &i32| {
+        let is_detected = |_: &i32| {
             let mut evidence = Evidence::new(better, Side::once(1.0), Side::once(1.0));
             draw(1.0, &mut random, &mut evidence);
             let size = rules::decide(&rule, &evidence).effect.detectable.expect("the data tell");
@@ -82,7 +82,7 @@ mod tests {
             draw(if better == Better::Lower { 1.0 + size } else { 1.0 - size }, &mut random, &mut evidence);
             rules::decide(&rule, &Evidence { base, ..evidence }).verdict == Verdict::Regressed
         };
-        (0..trials).filter(is_found).count() as f64 / f64::from(trials)
+        (0..trials).filter(is_detected).count() as f64 / f64::from(trials)
     }
 
     fn check(rule: Rule, what: &str, draw: impl Fn(f64, &mut SplitMix64, &mut Evidence)) {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_seen_is_found_in_four_cases_of_five() {
+    fn a_detectable_change_is_detected_in_four_cases_of_five() {
         let near = |factor: f64, random: &mut SplitMix64| factor * (1.0 + DEVIATION * random.normal());
         let around = |value: f64| (value * (1.0 - 1.96 * DEVIATION), value * (1.0 + 1.96 * DEVIATION));
         let rank = |noise_threshold: f64| Rule::Rank { noise_threshold, significance: 0.05, mad_multiplier: 3.0 };
@@ -142,8 +142,8 @@ mod tests {
         assert!((margin(0.01) - 0.008_416_212).abs() < 1e-9);
         assert!((needed(0.05) - 1.959_963_985).abs() < 1e-9 && needed(0.0).is_infinite());
         // The deviations from 3 are 2, 1, 0, 1 and 97, and their median is 1.
-        let found = error_of_median(&[1.0, 2.0, 3.0, 4.0, 100.0]);
-        assert!((found - 1.253_314 * 1.482_602 / 5.0_f64.sqrt()).abs() < 1e-5, "{found}");
+        let error = error_of_median(&[1.0, 2.0, 3.0, 4.0, 100.0]);
+        assert!((error - 1.253_314 * 1.482_602 / 5.0_f64.sqrt()).abs() < 1e-5, "{error}");
         assert_eq!((error_of_median(&[]), size(0.25, Better::Higher), size(0.25, Better::Lower)), (0.0, 0.2, 0.25));
     }
 }

@@ -63,7 +63,7 @@ pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> Ra
         return figures;
     }
     let delta_percent = (current_median - baseline_median) / baseline_median * 100.0;
-    let p_value = mann_whitney::test(current, baseline, Method::Auto).map_or(f64::NAN, |found| found.two_sided);
+    let p_value = mann_whitney::test(current, baseline, Method::Auto).map_or(f64::NAN, |result| result.two_sided);
     let deviations: Vec<f64> = baseline.iter().map(|sample| (sample - baseline_median).abs()).collect();
     let noise = parameters.mad_multiplier * numpy_median(&deviations) / baseline_median * 100.0;
     // A noise that is no number leaves the least change.
@@ -117,8 +117,8 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
         Better::Higher => ((was - is) / is, was / (1.0 + band)),
     };
     let test = mann_whitney::test(current, base, Method::Auto);
-    let two_sided = test.map_or(1.0, |found| found.two_sided);
-    let p_value = test.map(|found| if is > was { found.greater } else { found.less });
+    let two_sided = test.map_or(1.0, |result| result.two_sided);
+    let p_value = test.map(|result| if is > was { result.greater } else { result.less });
     let alike = format!("beyond the band, but the samples do not differ (p = {two_sided:.3})");
     let (verdict, note) = match (worsening.abs() > band, two_sided < significance) {
         (true, true) if worsening > 0.0 => (Verdict::Regressed, None),
@@ -151,8 +151,8 @@ const MOST_TIMES: f64 = 50.0;
 /// How many samples would tell sides apart that differ as these do, of which the one-sided test finds `p`: what it finds, in
 /// standard errors, grows with the root of their number.
 fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String {
-    let found = normal::quantile(1.0 - p).unwrap_or(0.0).max(0.0);
-    let times = ((power::needed(significance) + power::margin(1.0)) / found).powi(2);
+    let result = normal::quantile(1.0 - p).unwrap_or(0.0).max(0.0);
+    let times = ((power::needed(significance) + power::margin(1.0)) / result).powi(2);
     let usual = 2.0 / (1.0 / base as f64 + 1.0 / current as f64);
     if times <= MOST_TIMES {
         format!("about {} samples of either side would settle it", (times * usual).ceil())
@@ -224,10 +224,10 @@ mod tests {
         check(Better::Lower, &base, &around(95.0, 30), "improved");
         check(Better::Higher, &base, &around(105.0, 30), "improved");
         check(Better::Higher, &base, &around(95.0, 30), "regressed");
-        let beside = check(Better::Lower, &base, &around(100.5, 30), "unchanged");
-        let note = beside.note.as_deref().unwrap_or_default();
-        assert!(note.starts_with("surely worse (p = ") && note.ends_with("), within the band of 1.0 %"), "{beside:?}");
-        assert!(beside.p_value.is_some_and(|p| p < 1e-6), "{beside:?}");
+        let within = check(Better::Lower, &base, &around(100.5, 30), "unchanged");
+        let note = within.note.as_deref().unwrap_or_default();
+        assert!(note.starts_with("surely worse (p = ") && note.ends_with("), within the band of 1.0 %"), "{within:?}");
+        assert!(within.p_value.is_some_and(|p| p < 1e-6), "{within:?}");
         assert_eq!(check(Better::Lower, &base, &around(99.5, 30), "unchanged").note, None);
         // Two modes, of which one side has one sample more of the one, the other of the other.
         let modes = |low: usize, high: usize| [vec![100.0; low], vec![106.0; high]].concat();
@@ -248,15 +248,15 @@ mod tests {
         let reason = few.verdict.reason().expect("it is in doubt");
         assert!(reason.starts_with("47.1 % worse, beyond the band, but the samples do not differ (p = 0."), "{reason}");
         assert!(reason.contains(": about ") && reason.ends_with(" samples of either side would settle it"), "{reason}");
-        let found = check(Better::Lower, &base, &around(105.0, 30), "regressed");
-        let (low, high) = found.effect.interval.expect("there are samples");
+        let result = check(Better::Lower, &base, &around(105.0, 30), "regressed");
+        let (low, high) = result.effect.interval.expect("there are samples");
         assert!(0.04 < low && low < 0.05 && 0.05 < high && high < 0.06, "{low} {high}");
-        assert!(found.effect.detectable.is_some_and(|band| (0.01..0.02).contains(&band)), "{found:?}");
-        assert!(found.allowed.is_some_and(|allowed| (100.9..101.1).contains(&allowed)));
+        assert!(result.effect.detectable.is_some_and(|band| (0.01..0.02).contains(&band)), "{result:?}");
+        assert!(result.allowed.is_some_and(|allowed| (100.9..101.1).contains(&allowed)));
     }
 
     #[test]
-    fn a_band_of_more_than_the_whole_can_still_be_left() {
+    fn a_band_of_more_than_100_percent_can_be_left() {
         let base = [10.0, 100.0, 200.0, 100.0, 20.0, 190.0, 100.0, 30.0, 180.0, 40.0];
         let decision = judged(Better::Higher, &base, &around(5.0, 10));
         // The least that passes is less than half of the median of 100; a rate cannot fall by more than the whole.
@@ -269,8 +269,8 @@ mod tests {
     fn what_cannot_be_judged_says_why() {
         let check = |base: &[f64], current: &[f64], expected: &str| {
             let decision = judged(Better::Lower, base, current);
-            let told = format!("{}: {}", decision.verdict.word(), decision.verdict.reason().unwrap_or_default());
-            assert_eq!(told, expected);
+            let text = format!("{}: {}", decision.verdict.word(), decision.verdict.reason().unwrap_or_default());
+            assert_eq!(text, expected);
             assert_eq!((decision.allowed, decision.p_value), (None, None));
         };
         check(&[], &[1.0], "inconclusive: the baseline has no samples, by which this rule decides");
@@ -291,9 +291,9 @@ mod tests {
     fn figures_are_those_of_the_original_also_where_they_make_no_sense() {
         let parameters = Parameters { noise_threshold_percent: 1.0, significance: 0.05, mad_multiplier: 3.0 };
         let check = |base: &[f64], current: &[f64], outcome: RankOutcome, band: f64| {
-            let found = figures(base, current, &parameters);
-            assert_eq!((found.outcome, found.band_percent), (outcome, band), "{found:?}");
-            found
+            let result = figures(base, current, &parameters);
+            assert_eq!((result.outcome, result.band_percent), (outcome, band), "{result:?}");
+            result
         };
         assert!(check(&[f64::NAN, 1.0, 2.0], &[1.0; 3], RankOutcome::Unchanged, 1.0).delta_percent.is_nan());
         check(&[f64::INFINITY, f64::INFINITY, 3.0], &[1.0, 2.0, 3.0], RankOutcome::Unchanged, 1.0);

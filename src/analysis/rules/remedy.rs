@@ -65,17 +65,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_is_known_again() {
+    fn remedies_read_back() {
         for remedy in
             [Remedy::Runs(1), Remedy::Runs(14), Remedy::Pairs(1), Remedy::Pairs(999), Remedy::Turns, Remedy::TurnsAlone]
         {
             let reason = remedy.after("the interval is wide; so it is");
             assert_eq!(
-                refit(&reason, |found| Some(format!("{found:?}"))),
+                refit(&reason, |remedy| Some(format!("{remedy:?}"))),
                 format!("the interval is wide; so it is; {remedy:?}")
             );
             assert_eq!(refit(&reason, |_| None), "the interval is wide; so it is");
-            assert_eq!(refit(&reason, |found| Some(found.words())), reason);
+            assert_eq!(refit(&reason, |remedy| Some(remedy.words())), reason);
         }
     }
 

@@ -56,7 +56,7 @@ pub fn analyse(input: Input<'_>) -> Output {
 /// the series need not be looked at again. What was found in them before is taken from memory.
 pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &DetectionCache) -> (Output, Option<Trend>) {
     let Input { analysis, line, heads, now, setting, selected, suites, records, tables } = input;
-    let known = identity::known(records);
+    let recorded = identity::recorded_events(records);
     let looked_at: Vec<&SeriesAnalysis> =
         analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
     let axes = axis::axes(looked_at.iter().map(|one| &one.series), line);
@@ -65,7 +65,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
         .map(|one| {
             let series = &one.series;
             let axis = Arc::clone(&axes[&series.machine]);
-            let reported = identity::reported_ranges(&known, &series.id, &axis);
+            let reported = identity::reported_ranges(&recorded, &series.id, &axis);
             SeriesChanges::remembered(
                 series,
                 axis,
@@ -78,19 +78,19 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
         .collect();
 
     let mut drafts = draft::drafts(&all);
-    let matched = identity::matched(&mut drafts, &known, &all);
+    let matched = identity::matched(&mut drafts, &recorded, &all);
     let p_values: Vec<f64> = drafts.iter().map(|draft| draft.p_value).collect();
     let shares = discovery::false_discovery(&p_values, hypotheses(&all));
     let confirmed = matched.iter().zip(&shares).map(|((id, place), share)| {
-        let was_sure = place.is_some_and(|place| !known[place].is_retracted);
-        let allowed = if was_sure { discovery::HELD } else { discovery::ALLOWED };
+        let was_sure = place.is_some_and(|place| !recorded[place].is_retracted);
+        let allowed = if was_sure { discovery::RETAINED } else { discovery::ALLOWED };
         Confirmed { id: id.clone(), is_sure: *share <= allowed, false_discovery: *share }
     });
     let environments = heads.iter().map(|head| (head.environment.key.as_str(), &*head.environment)).collect();
     let context = event::Context { environments, suites };
     let mut events = event::events(&drafts, confirmed.collect(), &all, &context);
     let time = analysis.as_of.unwrap_or_default();
-    let steps = identity::steps(&events, &matched, &known, &all, time);
+    let steps = identity::steps(&events, &matched, &recorded, &all, time);
     event::in_order(&mut events);
 
     let failures: BTreeMap<(&str, &str), &str> = analysis
@@ -106,7 +106,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
     let series_at = |now: DateTime<Utc>| -> Vec<SeriesTrend> {
         let asked = all.iter().zip(&looked_at).filter(|(_, one)| selected(one));
         asked
-            .map(|(found, one)| {
+            .map(|(analysed, one)| {
                 let machine = one.series.machine.as_str();
                 let place = (machine, one.series.suite.as_str());
                 let tip = Tip {
@@ -115,7 +115,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
                     failure: failures.get(&(machine, one.series.benchmark.as_str())).copied(),
                     allowed: (!imported.contains(&place)).then_some(i64::from(analysis.every_days)),
                 };
-                series_trend(found, &tip, now)
+                series_trend(analysed, &tip, now)
             })
             .collect()
     };
@@ -157,7 +157,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
 }
 
 fn remembered(all: Vec<SeriesChanges<'_>>, alarms: Vec<(Digest, Vec<usize>)>) -> DetectionCache {
-    DetectionCache::new(all.into_iter().flat_map(|found| found.detections), alarms.into_iter())
+    DetectionCache::new(all.into_iter().flat_map(|analysed| analysed.detections), alarms.into_iter())
 }
 
 /// Of the tables what is of the series, and of the suites on machines, that are selected.
@@ -172,55 +172,55 @@ fn tables_of(mut tables: Tables, selected_series: &BTreeSet<&str>, is_selected: 
 /// How many commits were measured, on each machine for itself: each may hold a change.
 fn hypotheses(all: &[SeriesChanges<'_>]) -> usize {
     let mut measured: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
-    for found in all {
-        let places = measured.entry(&found.series.machine).or_default();
-        places.resize(places.len().max(found.axis.commits.len()), false);
-        found.points.iter().for_each(|point| places[point.place] = true);
+    for analysed in all {
+        let places = measured.entry(&analysed.series.machine).or_default();
+        places.resize(places.len().max(analysed.axis.commits.len()), false);
+        analysed.points.iter().for_each(|point| places[point.place] = true);
     }
     measured.values().flatten().filter(|is_measured| **is_measured).count()
 }
 
-fn series_trend(found: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesTrend {
-    let series = found.series;
+fn series_trend(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesTrend {
+    let series = analysed.series;
     SeriesTrend {
         series: series.id.clone(),
         suite: series.suite.clone(),
         benchmark: series.benchmark.clone(),
         metric: series.metric.clone(),
         machine: NamedMachine { id: series.machine.clone(), name: series.machine_name.clone() },
-        judged: found.is_judged,
+        judged: analysed.is_judged,
         beside: series.is_auxiliary(),
-        exact: found.is_exact,
-        sensitivity: found.setting.name.clone(),
-        least: found.setting.least,
-        noise: found.changes.noise,
-        detectable: found.detectable(),
-        points: found.points.len(),
-        dirty: found.dirty,
-        elsewhere: found.elsewhere,
-        levels: stretches(found),
-        not_judged: coverage::not_judged(found, tip, now),
-        pooled: Arc::clone(&found.points),
-        changes: found.changes.clone(),
+        exact: analysed.is_exact,
+        sensitivity: analysed.setting.name.clone(),
+        least: analysed.setting.least,
+        noise: analysed.changes.noise,
+        detectable: analysed.detectable(),
+        points: analysed.points.len(),
+        dirty: analysed.dirty,
+        elsewhere: analysed.elsewhere,
+        levels: segments(analysed),
+        not_judged: coverage::not_judged(analysed, tip, now),
+        pooled: Arc::clone(&analysed.points),
+        changes: analysed.changes.clone(),
     }
 }
 
 /// The stretches between changes. One with a ramp in it has no level.
-fn stretches(found: &SeriesChanges<'_>) -> Vec<Stretch> {
-    let count = found.points.len();
+fn segments(analysed: &SeriesChanges<'_>) -> Vec<Stretch> {
+    let count = analysed.points.len();
     if count == 0 {
         return Vec::new();
     }
-    let points = &found.changes.points;
+    let points = &analysed.changes.points;
     let begins = std::iter::once(0).chain(points.iter().map(|point| point.index));
     let ends = points.iter().map(|point| point.index).chain([count]);
-    let commit = |index: usize| found.axis.commits[found.points[index].place].clone();
+    let commit = |index: usize| analysed.axis.commits[analysed.points[index].place].clone();
     begins
         .zip(ends)
         .enumerate()
         .map(|(number, (begin, end))| {
-            let has_ramp = found.changes.drifts.iter().any(|drift| drift.begin < end && begin < drift.end);
-            let level = found.changes.levels.get(number).copied().filter(|_| !has_ramp);
+            let has_ramp = analysed.changes.drifts.iter().any(|drift| drift.begin < end && begin < drift.end);
+            let level = analysed.changes.levels.get(number).copied().filter(|_| !has_ramp);
             Stretch { first: commit(begin), last: commit(end - 1), points: end - begin, level }
         })
         .collect()

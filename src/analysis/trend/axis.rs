@@ -24,7 +24,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    fn of(commits: Vec<NamedCommit>, is_line: bool) -> Axis {
+    fn new(commits: Vec<NamedCommit>, is_line: bool) -> Axis {
         let places = commits.iter().enumerate().map(|(place, commit)| (commit.sha.clone(), place)).collect();
         Axis { commits, places, is_line }
     }
@@ -48,7 +48,7 @@ pub(super) fn axes<'a>(series: impl IntoIterator<Item = &'a Series>, line: &Comm
         tags: tags.to_vec(),
     };
     let of_line = line.commits.iter().map(|one| commit(&one.sha, &one.subject, &one.tags)).collect();
-    let of_line = Arc::new(Axis::of(of_line, true));
+    let of_line = Arc::new(Axis::new(of_line, true));
     let mut machines: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
     for one in series {
         machines.entry(&one.machine).or_default().push(one);
@@ -63,7 +63,7 @@ pub(super) fn axes<'a>(series: impl IntoIterator<Item = &'a Series>, line: &Comm
             points().filter(|point| !point.commit.is_empty()).map(|point| (point.rank, &*point.commit)).collect();
         let mut seen = BTreeSet::new();
         let commits = ranked.into_iter().filter(|(_, sha)| seen.insert(*sha)).map(|(_, sha)| commit(sha, "", &[]));
-        Arc::new(Axis::of(commits.collect(), false))
+        Arc::new(Axis::new(commits.collect(), false))
     };
     machines.into_iter().map(|(machine, all)| (machine.to_owned(), of_machine(all))).collect()
 }
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::trend::example::{line, point, series};
 
-    fn found(series: &Series, line: &CommitLine) -> (Vec<(usize, f64, usize)>, usize, usize) {
+    fn analysed(series: &Series, line: &CommitLine) -> (Vec<(usize, f64, usize)>, usize, usize) {
         let axes = axes(std::slice::from_ref(series), line);
         let pooled = pooled(series, &axes[&series.machine]);
         let points = pooled.points.iter().map(|point| (point.place, point.value, point.processes)).collect();
@@ -152,26 +152,26 @@ mod tests {
     fn runs_of_a_commit_are_one_point_by_their_processes() {
         let line = line(4);
         let mut one = series("a", &[(0, 1.0), (2, 3.0), (3, 2.0)]);
-        let mut again =
+        let mut rerun =
             Point { workers: [5.0, 6.0, 7.0].into(), ..point(2, 6.0).of_run(|run| run.run = "again".into()) };
         one.points[1].workers = [3.0, 4.0].into();
-        one.points.push(again.clone());
-        assert_eq!(found(&one, &line), (vec![(0, 1.0, 1), (2, 5.0, 5), (3, 2.0, 1)], 0, 0));
+        one.points.push(rerun.clone());
+        assert_eq!(analysed(&one, &line), (vec![(0, 1.0, 1), (2, 5.0, 5), (3, 2.0, 1)], 0, 0));
         // Another environment is another point, after the one that was there before it.
-        again.run_mut().environment_key = "other".into();
-        again.run_mut().time += chrono::TimeDelta::days(90);
-        one.points[3] = again.clone();
+        rerun.run_mut().environment_key = "other".into();
+        rerun.run_mut().time += chrono::TimeDelta::days(90);
+        one.points[3] = rerun.clone();
         one.points.swap(1, 3);
-        assert_eq!(found(&one, &line).0, [(0, 1.0, 1), (2, 3.0, 2), (2, 6.0, 3), (3, 2.0, 1)]);
+        assert_eq!(analysed(&one, &line).0, [(0, 1.0, 1), (2, 3.0, 2), (2, 6.0, 3), (3, 2.0, 1)]);
         // Those of the newest commit stay apart.
         one.points.retain(|point| point.position != Some(3));
         one.points.iter_mut().for_each(|point| point.run_mut().environment_key = "same".into());
-        assert_eq!(found(&one, &line).0, [(0, 1.0, 1), (2, 3.0, 2), (2, 6.0, 3)]);
+        assert_eq!(analysed(&one, &line).0, [(0, 1.0, 1), (2, 3.0, 2), (2, 6.0, 3)]);
         // Changed trees and other branches are left out.
         let dirty = point(1, 9.0).of_run(|run| run.dirty = true);
         let elsewhere = point(1, 9.0).of_run(|run| (run.position, run.commit) = (None, "f".repeat(40).into()));
         one.points.extend([dirty, elsewhere]);
-        assert_eq!((found(&one, &line).1, found(&one, &line).2), (1, 1));
+        assert_eq!((analysed(&one, &line).1, analysed(&one, &line).2), (1, 1));
     }
 
     #[test]
@@ -182,10 +182,10 @@ mod tests {
             point.run_mut().rank = 10 - rank;
         }
         one.points[0].run_mut().commit = "".into();
-        let (points, _, elsewhere) = found(&one, &CommitLine::default());
+        let (points, _, elsewhere) = analysed(&one, &CommitLine::default());
         assert_eq!((points, elsewhere), (vec![(0, 3.0, 1), (1, 2.0, 1)], 1));
         // Unless a branch was named: none of its commits was measured.
-        let (points, _, elsewhere) = found(&one, &CommitLine { named: true, ..CommitLine::default() });
+        let (points, _, elsewhere) = analysed(&one, &CommitLine { named: true, ..CommitLine::default() });
         assert_eq!((points, elsewhere), (vec![], 3));
     }
 }

@@ -24,7 +24,7 @@ const NEVER: f64 = 1e6;
 /// A change of a series, with the commits that may be its cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Candidate {
-    pub(super) found: usize,
+    pub(super) series: usize,
     pub(super) change: usize,
     /// The first and the last commit that may be the cause.
     pub(super) lo: usize,
@@ -33,30 +33,30 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn change<'a>(&self, all: &'a [SeriesChanges<'_>]) -> &'a ChangePoint {
-        &all[self.found].changes.points[self.change]
+        &all[self.series].changes.points[self.change]
     }
 
     /// How unlikely it is that the commit at that place is the cause: twice the logarithm of the likelihood ratio to the most
     /// likely one.
     pub(super) fn deviance(&self, place: usize, all: &[SeriesChanges<'_>]) -> f64 {
-        let (found, change) = (&all[self.found], self.change(all));
-        let outside = if found.is_exact { NEVER } else { OUTSIDE };
+        let (analysed, change) = (&all[self.series], self.change(all));
+        let outside = if analysed.is_exact { NEVER } else { OUTSIDE };
         if !(self.lo..=self.hi).contains(&place) {
             return outside;
         }
-        if found.points[change.first - 1].place == found.points[change.last].place {
+        if analysed.points[change.first - 1].place == analysed.points[change.last].place {
             // Two environments of one commit: the change lies between them, and the commit is all there is to name.
             return 0.0;
         }
         let likelihood = |index: usize| change.likelihoods.get(index.checked_sub(change.first)?).copied();
-        let likeliest = found.indices_at(place).filter_map(likelihood).reduce(f64::max);
+        let likeliest = analysed.indices_at(place).filter_map(likelihood).reduce(f64::max);
         likeliest.map_or(outside, |likelihood| (-2.0 * likelihood.ln()).min(outside))
     }
 
     /// Whether the environment changed at that place, within the range.
     fn is_at_border(&self, place: usize, all: &[SeriesChanges<'_>]) -> bool {
-        let found = &all[self.found];
-        (self.lo..=self.hi).contains(&place) && found.indices_at(place).any(|index| found.is_border(index))
+        let analysed = &all[self.series];
+        (self.lo..=self.hi).contains(&place) && analysed.indices_at(place).any(|index| analysed.is_border(index))
     }
 }
 
@@ -108,9 +108,9 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    fn of(first: Candidate, all: &[SeriesChanges<'_>]) -> Cluster {
+    fn new(first: Candidate, all: &[SeriesChanges<'_>]) -> Cluster {
         let evidence = (first.lo..=first.hi).map(|place| PlaceEvidence::nothing().with(&first, place, all)).collect();
-        Cluster { members: vec![first], series: BTreeSet::from([first.found]), lo: first.lo, hi: first.hi, evidence }
+        Cluster { members: vec![first], series: BTreeSet::from([first.series]), lo: first.lo, hi: first.hi, evidence }
     }
 
     /// The cluster with some of its members alone, and the commits that lie in the ranges of all.
@@ -120,7 +120,7 @@ impl Cluster {
             members.iter().fold(PlaceEvidence::nothing(), |evidence, member| evidence.with(member, place, all))
         };
         let evidence = (self.lo..=self.hi).map(gather).collect();
-        Cluster { series: members.iter().map(|one| one.found).collect(), members, evidence, ..*self }
+        Cluster { series: members.iter().map(|one| one.series).collect(), members, evidence, ..*self }
     }
 
     pub(super) fn members(&self) -> &[Candidate] {
@@ -151,7 +151,7 @@ impl Cluster {
     fn join(&mut self, member: Candidate, all: &[SeriesChanges<'_>]) {
         let evidence = self.evidence_with(&member, all).collect();
         (self.lo, self.hi, self.evidence) = (self.lo.max(member.lo), self.hi.min(member.hi), evidence);
-        self.series.insert(member.found);
+        self.series.insert(member.series);
         self.members.push(member);
     }
 
@@ -169,7 +169,7 @@ impl Cluster {
     pub(super) fn is_like(&self, other: &Cluster, all: &[SeriesChanges<'_>]) -> bool {
         let way = |member: &Candidate| member.change(all).relative() > 0.0;
         let what = |member: &Candidate| {
-            let series = all[member.found].series;
+            let series = all[member.series].series;
             (series.benchmark.as_str(), series.metric.name.as_str())
         };
         let of_other: BTreeSet<_> = other.members.iter().map(|member| (what(member), way(member))).collect();
@@ -185,28 +185,31 @@ impl Cluster {
 /// The clusters of each machine, by its id; in the order of their commits.
 pub(super) fn clusters(all: &[SeriesChanges<'_>]) -> BTreeMap<String, Vec<Cluster>> {
     let mut machines: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
-    for (number, found) in all.iter().enumerate() {
-        for (change, point) in found.changes.points.iter().enumerate() {
-            let (before, first, hi) =
-                (found.points[point.first - 1].place, found.points[point.first].place, found.points[point.last].place);
+    for (number, analysed) in all.iter().enumerate() {
+        for (change, point) in analysed.changes.points.iter().enumerate() {
+            let (before, first, hi) = (
+                analysed.points[point.first - 1].place,
+                analysed.points[point.first].place,
+                analysed.points[point.last].place,
+            );
             // Between two environments of one commit there is no other commit.
             let lo = if before == first { first } else { before + 1 };
-            let candidate = Candidate { found: number, change, lo, hi };
-            machines.entry(found.series.machine.clone()).or_default().push(candidate);
+            let candidate = Candidate { series: number, change, lo, hi };
+            machines.entry(analysed.series.machine.clone()).or_default().push(candidate);
         }
     }
     let of_machine = |mut candidates: Vec<Candidate>| {
         // The narrowest first where two end at one commit: they say most.
-        candidates.sort_by_key(|one| (one.hi, std::cmp::Reverse(one.lo), one.found, one.change));
+        candidates.sort_by_key(|one| (one.hi, std::cmp::Reverse(one.lo), one.series, one.change));
         let mut clusters: Vec<Cluster> = Vec::new();
         for candidate in candidates {
             // A series has one change at one cause.
-            let is_free = |cluster: &Cluster| !cluster.series.contains(&candidate.found);
+            let is_free = |cluster: &Cluster| !cluster.series.contains(&candidate.series);
             let near = clusters.iter().enumerate().rev().filter(|(_, one)| one.hi >= candidate.lo && is_free(one));
             let fits = near.filter_map(|(number, one)| Some((number, one.least_with(&candidate, all)?)));
             match fits.min_by(|a, b| a.1.total_cmp(&b.1)) {
                 Some((number, _)) => clusters[number].join(candidate, all),
-                None => clusters.push(Cluster::of(candidate, all)),
+                None => clusters.push(Cluster::new(candidate, all)),
             }
         }
         clusters.sort_by_key(|one| (one.lo, one.hi));
@@ -218,11 +221,11 @@ pub(super) fn clusters(all: &[SeriesChanges<'_>]) -> BTreeMap<String, Vec<Cluste
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trend::example::{MACHINE, bordered, found, noisy};
+    use crate::trend::example::{MACHINE, analysed, bordered, noisy};
     use sprag_model::series::Series;
 
     fn ranges(series: &[Series]) -> Vec<(usize, usize, usize)> {
-        let clusters = clusters(&found(series)).remove(MACHINE).unwrap_or_default();
+        let clusters = clusters(&analysed(series)).remove(MACHINE).unwrap_or_default();
         clusters.iter().map(|one| (one.members.len(), one.lo, one.hi)).collect()
     }
 
@@ -231,8 +234,8 @@ mod tests {
         let step =
             |name: &str, each: usize, place: usize, seed: u64| noisy(name, 200, each, &[(0, 1.0), (place, 1.2)], seed);
         // Measured at every second and every third commit: the commits in both ranges are fewer.
-        let found = ranges(&[step("a", 2, 100, 1), step("b", 3, 100, 2), step("c", 1, 100, 3)]);
-        assert_eq!(found, [(3, 100, 100)]);
+        let analysed = ranges(&[step("a", 2, 100, 1), step("b", 3, 100, 2), step("c", 1, 100, 3)]);
+        assert_eq!(analysed, [(3, 100, 100)]);
         assert_eq!(ranges(&[step("a", 4, 99, 1), step("b", 6, 99, 2)]), [(2, 97, 100)]);
         // Two causes that are apart stay two, also of one series.
         let twice = noisy("d", 200, 1, &[(0, 1.0), (100, 1.2), (130, 1.0)], 4);
@@ -249,7 +252,7 @@ mod tests {
             if number.is_multiple_of(4) { bordered(one, 100) } else { one }
         };
         let series: Vec<Series> = (0..40).map(step).collect();
-        let all = found(&series);
+        let all = analysed(&series);
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
         assert!(clusters.iter().any(|one| one.members.len() > 20), "{clusters:#?}");
         for cluster in &clusters {

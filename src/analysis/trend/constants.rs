@@ -9,7 +9,7 @@ pub(crate) fn constants() -> Constants {
         of: "Events of many series",
         list: vec![
             ("share of chance allowed among events that are called sure", Figure::Share(discovery::ALLOWED)),
-            ("share up to which an event that was sure stays so", Figure::Share(discovery::HELD)),
+            ("share up to which an event that was sure stays so", Figure::Share(discovery::RETAINED)),
             (
                 "probability of a change at a border of environments from which on the machine is the cause",
                 Figure::Share(machine::AT_BORDER),

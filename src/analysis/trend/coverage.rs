@@ -26,27 +26,27 @@ pub(super) struct Tip<'a> {
 }
 
 /// Why the newest state of a series is not judged; nothing where it is.
-pub(super) fn not_judged(found: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> Vec<NotJudged> {
-    let Some(newest) = found.points.last() else { return vec![NotJudged::NoCommit] };
+pub(super) fn not_judged(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> Vec<NotJudged> {
+    let Some(newest) = analysed.points.last() else { return vec![NotJudged::NoCommit] };
     let mut reasons = Vec::new();
     // Runs of the newest commit tell nothing of what was before it, however many there are.
-    let told: BTreeSet<(usize, &str)> =
-        found.points.iter().map(|point| (point.place, &*point.environment_key)).collect();
-    if told.len() < FEWEST_POINTS {
-        reasons.push(NotJudged::TooShort { points: told.len(), needed: FEWEST_POINTS });
+    let environments: BTreeSet<(usize, &str)> =
+        analysed.points.iter().map(|point| (point.place, &*point.environment_key)).collect();
+    if environments.len() < FEWEST_POINTS {
+        reasons.push(NotJudged::TooShort { points: environments.len(), needed: FEWEST_POINTS });
     }
-    let points = found.points.len();
+    let points = analysed.points.len();
     if let Some(why) = tip.failure {
         reasons.push(NotJudged::Failing { why: why.to_owned() });
     } else if !tip.is_at_tip {
-        reasons.push(NotJudged::MissingAtTip { last: found.axis.commits[newest.place].clone() });
+        reasons.push(NotJudged::MissingAtTip { last: analysed.axis.commits[newest.place].clone() });
     }
     // By runs, not by points: a run of a branch or of a changed tree shows that somebody measures.
     let days = (now - tip.last).num_days();
     if let Some(allowed) = tip.allowed.filter(|allowed| days > *allowed) {
         reasons.push(NotJudged::Stale { days, allowed });
     }
-    let border = (1..points).rev().find(|index| found.is_border(*index));
+    let border = (1..points).rev().find(|index| analysed.is_border(*index));
     if let Some(since) = border.map(|border| points - border).filter(|since| *since < SETTLED) {
         reasons.push(NotJudged::EnvironmentChanged { points: since, needed: SETTLED });
     }

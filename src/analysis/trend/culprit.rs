@@ -32,8 +32,8 @@ pub(super) fn suspects(members: &[Candidate], all: &[SeriesChanges<'_>]) -> Vec<
     };
     let shared = design_effect(members, all);
     let deviance = |place: usize| {
-        let told: f64 = members.iter().map(|one| one.deviance(place, all)).sum();
-        told / shared - of_border(members, place, all)
+        let bits: f64 = members.iter().map(|one| one.deviance(place, all)).sum();
+        bits / shared - of_border(members, place, all)
     };
     let deviances: Vec<(usize, f64)> = (lo..=hi).map(|place| (place, deviance(place))).collect();
     let least = deviances.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
@@ -54,15 +54,15 @@ fn design_effect(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
     }
     let mut common: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for member in members {
-        let (found, change) = (&all[member.found], member.change(all));
-        let Some(noise) = found.changes.noise.filter(|noise| noise.deviation > 0.0) else { continue };
-        let near = change.index.saturating_sub(AROUND)..found.points.len().min(change.index + AROUND);
+        let (analysed, change) = (&all[member.series], member.change(all));
+        let Some(noise) = analysed.changes.noise.filter(|noise| noise.deviation > 0.0) else { continue };
+        let near = change.index.saturating_sub(AROUND)..analysed.points.len().min(change.index + AROUND);
         for index in near {
             let level = if index < change.index { change.before.value } else { change.after.value };
-            let value = found.points[index].value;
+            let value = analysed.points[index].value;
             let residue = if noise.is_relative { (value / level).ln() } else { value - level } / noise.deviation;
             if residue.is_finite() {
-                let (number, sum) = common.entry(found.points[index].place).or_default();
+                let (number, sum) = common.entry(analysed.points[index].place).or_default();
                 *number += 1.0;
                 *sum += residue.clamp(-DRAWN_IN, DRAWN_IN);
             }
@@ -85,7 +85,7 @@ pub(super) struct Probe {
     /// How many commits are left after these runs, in effect.
     pub(super) left: f64,
     /// What one run of it tells about the cause, in bits.
-    told: f64,
+    bits: f64,
     /// Whether the commit was not measured.
     is_new: bool,
 }
@@ -97,8 +97,8 @@ impl Probe {
     /// Whether one run of it tells more than one of another; of two alike the commit that was not measured is better, then
     /// that of which fewer runs are needed.
     pub(super) fn is_better(&self, other: &Probe) -> bool {
-        if (self.told - other.told).abs() >= ALIKE {
-            return self.told > other.told;
+        if (self.bits - other.bits).abs() >= ALIKE {
+            return self.bits > other.bits;
         }
         (self.is_new, other.runs) > (other.is_new, self.runs)
     }
@@ -118,7 +118,7 @@ pub(super) fn probe(suspects: &[(usize, f64)], gap: f64, is_measured: impl Fn(us
             place: *place,
             runs: runs as usize,
             left: (before - information(behind, error(runs))).max(0.0).exp2(),
-            told: information(behind, error(1.0)),
+            bits: information(behind, error(1.0)),
             is_new: !is_measured(*place),
         };
         if best.is_none_or(|best| probe.is_better(&best)) {
@@ -143,8 +143,8 @@ fn entropy_of(probability: f64) -> f64 {
 /// How many deviations of one run the levels are apart, by all members together.
 pub(super) fn gap(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
     let of = |member: &Candidate| {
-        let (found, change) = (&all[member.found], member.change(all));
-        let Some(noise) = found.changes.noise.filter(|noise| noise.deviation > 0.0) else { return f64::MAX };
+        let (analysed, change) = (&all[member.series], member.change(all));
+        let Some(noise) = analysed.changes.noise.filter(|noise| noise.deviation > 0.0) else { return f64::MAX };
         let (before, after) = (change.before.value, change.after.value);
         let step = if noise.is_relative { (after / before).ln() } else { after - before };
         step.abs() / noise.deviation
@@ -157,11 +157,11 @@ pub(super) fn gap(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
 mod tests {
     use super::*;
     use crate::trend::cluster::clusters;
-    use crate::trend::example::{MACHINE, found, noisy};
+    use crate::trend::example::{MACHINE, analysed, noisy};
     use sprag_model::series::Series;
 
     fn of(series: &[Series]) -> Vec<(usize, f64)> {
-        let all = found(series);
+        let all = analysed(series);
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
         let largest = clusters.iter().max_by_key(|one| one.members().len());
         largest.map(|one| suspects(one.members(), &all)).unwrap_or_default()
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn probabilities_are_as_good_as_they_say() {
         // Changes of 2.5 deviations at a known commit, measured at each one: how often the cause has which probability.
-        let (mut told, mut hits, mut cases, mut certain) = (0.0, 0.0, 0.0, 0.0);
+        let (mut bits, mut hits, mut cases, mut certain) = (0.0, 0.0, 0.0, 0.0);
         for seed in 0..120 {
             let series: Vec<Series> = (0..3_u64)
                 .map(|number| noisy(&format!("s{number}"), 120, 1, &[(0, 1.0), (60, 1.025)], seed * 31 + number))
@@ -179,12 +179,12 @@ mod tests {
             let Some(best) = suspects.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
             assert!((suspects.iter().map(|one| one.1).sum::<f64>() - 1.0).abs() < 1e-9);
             cases += 1.0;
-            told += best.1;
+            bits += best.1;
             hits += f64::from(best.0 == 60);
             certain += f64::from(suspects.iter().any(|one| one.0 == 60));
         }
         assert!(cases >= 110.0, "{cases}");
-        assert!((told - hits).abs() / cases < 0.12, "told {told}, hit {hits} of {cases}");
+        assert!((bits - hits).abs() / cases < 0.12, "told {bits}, hit {hits} of {cases}");
         assert!(certain / cases > 0.93, "{certain} of {cases}");
     }
 
@@ -199,13 +199,13 @@ mod tests {
     #[test]
     fn what_is_measured_next_halves_what_is_left() {
         let even: Vec<(usize, f64)> = (10..18).map(|place| (place, 0.125)).collect();
-        let found = probe(&even, 30.0, |_| false).expect("there is something to tell");
-        assert_eq!((found.place, found.runs), (13, 1));
-        assert!((found.left - 4.0).abs() < 1e-6, "{found:?}");
+        let analysed = probe(&even, 30.0, |_| false).expect("there is something to tell");
+        assert_eq!((analysed.place, analysed.runs), (13, 1));
+        assert!((analysed.left - 4.0).abs() < 1e-6, "{analysed:?}");
         // Where noise misleads, more runs are needed, and more is left after them.
         let noisy = probe(&even, 2.0, |_| false).expect("there is something to tell");
         assert!((4.7..4.8).contains(&noisy.left) && noisy.runs == 3, "{noisy:?}");
-        assert!(found.is_better(&noisy) && !noisy.is_better(&found) && !found.is_better(&found));
+        assert!(analysed.is_better(&noisy) && !noisy.is_better(&analysed) && !analysed.is_better(&analysed));
         // What is likely weighs more, and of two alike the one that was not measured is chosen.
         let skewed = [(1, 0.05), (2, 0.05), (3, 0.45), (4, 0.45)];
         assert_eq!(probe(&skewed, 30.0, |_| false).map(|one| one.place), Some(3));

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_read_back_to_the_bit() {
+    fn detections_read_back_to_the_bit() {
         let detections =
             [(name("a"), detection(1.25)), (name("b"), detection(0.1 + 0.2)), (name("c"), Detection::default())];
         let alarms = [(name("d"), vec![0, 3, 1])];
@@ -125,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_look_hangs_on_gives_it_another_name() {
+    fn each_input_of_a_detection_changes_its_name() {
         let (values, more) = ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]);
         let (one, other) = ([1..=2], [1..=3]);
         let known = Context::default();
         let balanced = Sensitivity::BALANCED;
         let plain = Asked { values: &values, is_exact: false, sensitivity: &balanced, known: &known, apart: true };
-        let of_known = |known: Context<'_>| Asked { known: &known, ..plain }.name();
+        let in_context = |known: Context<'_>| Asked { known: &known, ..plain }.name();
         let names = [
             plain.name(),
             Asked { values: &more, ..plain }.name(),
@@ -140,12 +140,12 @@ mod tests {
             Asked { apart: false, ..plain }.name(),
             Asked { sensitivity: &Sensitivity::STRICT, ..plain }.name(),
             Asked { sensitivity: &balanced.at_least(0.5), ..plain }.name(),
-            of_known(Context { told: &one, ..known }),
-            of_known(Context { told: &other, ..known }),
-            of_known(Context { drifts: &one, ..known }),
-            of_known(Context { borders: &[1], ..known }),
-            of_known(Context { runs: &[1], ..known }),
-            of_known(Context { more_is_better: true, ..known }),
+            in_context(Context { told: &one, ..known }),
+            in_context(Context { told: &other, ..known }),
+            in_context(Context { drifts: &one, ..known }),
+            in_context(Context { borders: &[1], ..known }),
+            in_context(Context { runs: &[1], ..known }),
+            in_context(Context { more_is_better: true, ..known }),
         ];
         for (place, name) in names.iter().enumerate() {
             assert!(!names[..place].contains(name), "{place}");

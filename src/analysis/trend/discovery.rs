@@ -12,7 +12,7 @@ use sprag_base::stats::multiplicity;
 pub const ALLOWED: f64 = 0.05;
 
 /// The share up to which one that was called sure before stays so.
-pub(super) const HELD: f64 = 0.25;
+pub(super) const RETAINED: f64 = 0.25;
 
 /// The p-value of a cluster whose members have those p-values, of so many series that were measured.
 pub(super) fn simes(chances: &[f64], measured: usize) -> f64 {

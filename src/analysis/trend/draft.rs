@@ -40,7 +40,7 @@ pub(super) struct Draft {
 impl Draft {
     pub(super) fn series(&self) -> Vec<usize> {
         match &self.moved {
-            Moved::Changes(members) => members.iter().map(|one| one.found).collect(),
+            Moved::Changes(members) => members.iter().map(|one| one.series).collect(),
             Moved::Drifts(members) => members.iter().map(|one| one.0).collect(),
         }
     }
@@ -88,17 +88,17 @@ pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     of_commits.sort_by_key(|(_, cluster, _)| (cluster.hi, std::cmp::Reverse(cluster.lo)));
     let mut joined: Vec<(BTreeSet<String>, Cluster, Elsewhere)> = Vec::new();
     for (machines, cluster, elsewhere) in of_commits {
-        let fitting = joined.iter_mut().rev().find_map(|(known, other, said)| {
-            let may = known.is_disjoint(&machines)
+        let fitting = joined.iter_mut().rev().find_map(|(earlier, other, said)| {
+            let may = earlier.is_disjoint(&machines)
                 && cluster.overlaps(other)
                 && is_same_axis(&cluster, other, all)
                 && cluster.is_like(other, all);
             let merged = if may { other.merged(&cluster, all) } else { None };
-            merged.map(|merged| (known, other, said, merged))
+            merged.map(|merged| (earlier, other, said, merged))
         });
         match fitting {
-            Some((known, other, said, merged)) => {
-                known.extend(machines);
+            Some((earlier, other, said, merged)) => {
+                earlier.extend(machines);
                 (*other, *said) = (merged, Elsewhere::SawIt);
             }
             None => joined.push((machines, cluster, elsewhere)),
@@ -139,31 +139,32 @@ fn split_by_cause(cluster: &Cluster, all: &[SeriesChanges<'_>]) -> (Cluster, Opt
 }
 
 fn is_same_axis(one: &Cluster, other: &Cluster, all: &[SeriesChanges<'_>]) -> bool {
-    let axis = |cluster: &Cluster| &all[cluster.members()[0].found].axis;
+    let axis = |cluster: &Cluster| &all[cluster.members()[0].series].axis;
     axis(one).is_line && axis(other).is_line
 }
 
 /// What other machines say of what one saw: of how many of its series they measured the same benchmark before and after it, and
 /// found none that moved there.
 fn stayed(machine: &str, cluster: &Cluster, all: &[SeriesChanges<'_>]) -> Elsewhere {
-    let what = |found: &SeriesChanges<'_>| {
-        let series = found.series;
+    let what = |analysed: &SeriesChanges<'_>| {
+        let series = analysed.series;
         (series.suite.clone(), series.benchmark.clone(), series.variant.clone(), series.metric.name.clone())
     };
     let others: BTreeMap<_, bool> = all
         .iter()
-        .filter(|found| found.series.machine != machine && found.axis.is_line)
-        .filter(|found| spans(found, cluster.lo, cluster.hi))
-        .map(|found| {
+        .filter(|analysed| analysed.series.machine != machine && analysed.axis.is_line)
+        .filter(|analysed| spans(analysed, cluster.lo, cluster.hi))
+        .map(|analysed| {
             let is_there = |point: &ChangePoint| {
-                found.points[point.first - 1].place < cluster.hi && cluster.lo <= found.points[point.last].place
+                analysed.points[point.first - 1].place < cluster.hi && cluster.lo <= analysed.points[point.last].place
             };
-            (what(found), found.changes.points.iter().any(is_there))
+            (what(analysed), analysed.changes.points.iter().any(is_there))
         })
         .collect();
-    let is_line = cluster.members().iter().all(|member| all[member.found].axis.is_line);
-    let known = cluster.members().iter().filter_map(|member| others.get(&what(&all[member.found])).filter(|_| is_line));
-    let (moved, stayed): (Vec<bool>, Vec<bool>) = known.partition(|has_moved| **has_moved);
+    let is_line = cluster.members().iter().all(|member| all[member.series].axis.is_line);
+    let earlier =
+        cluster.members().iter().filter_map(|member| others.get(&what(&all[member.series])).filter(|_| is_line));
+    let (moved, stayed): (Vec<bool>, Vec<bool>) = earlier.partition(|has_moved| **has_moved);
     match (moved.len(), stayed.len()) {
         (0, 0) => Elsewhere::Unknown,
         (0, stayed) => Elsewhere::Stayed(stayed),
@@ -196,19 +197,20 @@ fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[SeriesChange
 
 /// The series of these machines that were measured before a range of commits and after it.
 fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[SeriesChanges<'_>]) -> Vec<usize> {
-    let is_there = |found: &SeriesChanges<'_>| machines.contains(&found.series.machine) && spans(found, lo, hi);
-    all.iter().enumerate().filter(|(_, found)| is_there(found)).map(|(number, _)| number).collect()
+    let is_there =
+        |analysed: &SeriesChanges<'_>| machines.contains(&analysed.series.machine) && spans(analysed, lo, hi);
+    all.iter().enumerate().filter(|(_, analysed)| is_there(analysed)).map(|(number, _)| number).collect()
 }
 
 /// Whether a series was measured before a range of commits and after it.
-fn spans(found: &SeriesChanges<'_>, lo: usize, hi: usize) -> bool {
-    let ends = (found.points.first(), found.points.last());
+fn spans(analysed: &SeriesChanges<'_>, lo: usize, hi: usize) -> bool {
+    let ends = (analysed.points.first(), analysed.points.last());
     matches!(ends, (Some(first), Some(last)) if first.place < lo.max(1) && last.place >= hi)
 }
 
 /// A drift of a series, and the places of its ramp.
 struct Ramp {
-    found: usize,
+    series: usize,
     drift: usize,
     lo: usize,
     hi: usize,
@@ -216,22 +218,22 @@ struct Ramp {
 }
 
 /// Whether it leads to what is worse.
-fn is_worse(found: &SeriesChanges<'_>, drift: &Drift) -> bool {
+fn is_worse(analysed: &SeriesChanges<'_>, drift: &Drift) -> bool {
     let rise = drift.after - drift.before;
-    let rises_badly = (rise > 0.0) == (found.series.metric.better == Better::Lower);
-    found.worse(rise / drift.before.abs()).map_or(rises_badly, |worse| worse > 0.0)
+    let rises_badly = (rise > 0.0) == (analysed.series.metric.better == Better::Lower);
+    analysed.worse(rise / drift.before.abs()).map_or(rises_badly, |worse| worse > 0.0)
 }
 
 /// Drifts of one machine in one direction, of which at least the half of the commits are the same.
 fn drifts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     let mut machines: BTreeMap<&str, Vec<Ramp>> = BTreeMap::new();
-    for (number, found) in all.iter().enumerate() {
-        for (place, drift) in found.changes.drifts.iter().enumerate() {
+    for (number, analysed) in all.iter().enumerate() {
+        for (place, drift) in analysed.changes.drifts.iter().enumerate() {
             let Drift { begin, end, .. } = *drift;
-            let (lo, hi) = (found.points[begin].place, found.points[end - 1].place);
-            let is_worse = is_worse(found, drift);
-            machines.entry(&found.series.machine).or_default().push(Ramp {
-                found: number,
+            let (lo, hi) = (analysed.points[begin].place, analysed.points[end - 1].place);
+            let is_worse = is_worse(analysed, drift);
+            machines.entry(&analysed.series.machine).or_default().push(Ramp {
+                series: number,
                 drift: place,
                 lo,
                 hi,
@@ -241,13 +243,13 @@ fn drifts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     }
     let mut drafts = Vec::new();
     for (machine, mut ramps) in machines {
-        ramps.sort_by_key(|ramp| (ramp.lo, ramp.hi, ramp.found));
+        ramps.sort_by_key(|ramp| (ramp.lo, ramp.hi, ramp.series));
         let mut groups: Vec<Vec<Ramp>> = Vec::new();
         for ramp in ramps {
             let shares = |other: &Ramp| {
                 let both = (ramp.hi.min(other.hi) + 1).saturating_sub(ramp.lo.max(other.lo)) as f64;
                 let either = (ramp.hi.max(other.hi) + 1 - ramp.lo.min(other.lo)) as f64;
-                ramp.is_worse == other.is_worse && ramp.found != other.found && both >= SHARED * either
+                ramp.is_worse == other.is_worse && ramp.series != other.series && both >= SHARED * either
             };
             match groups.iter_mut().find(|group| group.iter().all(shares)) {
                 Some(group) => group.push(ramp),
@@ -264,12 +266,12 @@ fn of_drifts(machine: &str, group: &[Ramp], all: &[SeriesChanges<'_>]) -> Draft 
     let hi = group.iter().map(|ramp| ramp.hi).max().unwrap_or_default();
     let machines = BTreeSet::from([machine.to_owned()]);
     let measured = measured(&machines, lo, hi, all).len();
-    let chances: Vec<f64> = group.iter().map(|ramp| all[ramp.found].changes.drifts[ramp.drift].chance).collect();
+    let chances: Vec<f64> = group.iter().map(|ramp| all[ramp.series].changes.drifts[ramp.drift].chance).collect();
     let share = 1.0 / (hi + 1 - lo) as f64;
     Draft {
         kind: EventKind::Drift,
         machines,
-        moved: Moved::Drifts(group.iter().map(|ramp| (ramp.found, ramp.drift)).collect()),
+        moved: Moved::Drifts(group.iter().map(|ramp| (ramp.series, ramp.drift)).collect()),
         suspects: (lo..=hi).map(|place| (place, share)).collect(),
         signs: Signs::default(),
         measured,

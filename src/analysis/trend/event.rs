@@ -42,7 +42,7 @@ pub(super) fn events(
     let mut owners: BTreeMap<(usize, usize), &str> = BTreeMap::new();
     for (draft, id) in drafts.iter().zip(&ids) {
         if let Moved::Changes(members) = &draft.moved {
-            owners.extend(members.iter().map(|member| ((member.found, member.change), id.as_str())));
+            owners.extend(members.iter().map(|member| ((member.series, member.change), id.as_str())));
         }
     }
     drafts.iter().zip(confirmed).map(|(draft, one)| event(draft, one, all, context, &owners)).collect()
@@ -65,7 +65,7 @@ fn event(
     };
     members.sort_by(|a, b| by_worse(b.worse, a.worse).then_with(|| a.series.cmp(&b.series)));
     let measured: BTreeSet<usize> =
-        draft.series().into_iter().flat_map(|found| all[found].points.iter().map(|point| point.place)).collect();
+        draft.series().into_iter().flat_map(|analysed| all[analysed].points.iter().map(|point| point.place)).collect();
     let is_gone = members.iter().all(|member| !member.standing);
     let state = match backs.into_iter().flatten().next() {
         Some(by) if is_gone => EventState::TakenBack { by: by.to_owned() },
@@ -76,8 +76,8 @@ fn event(
     let direction = direction(&shown);
     // A drift begins with its first commit, a change is there from its last suspect on.
     let from = if draft.kind == EventKind::Drift { lo } else { hi };
-    let since = draft.series().into_iter().filter_map(|found| {
-        let behind = all[found].points.iter().filter(|point| point.place >= from);
+    let since = draft.series().into_iter().filter_map(|analysed| {
+        let behind = all[analysed].points.iter().filter(|point| point.place >= from);
         behind.map(|point| point.time).min()
     });
     let suspects = draft.suspects.iter().map(|(place, probability)| Suspect {
@@ -139,18 +139,18 @@ fn direction(members: &[&Member]) -> Direction {
     }
 }
 
-fn machine_of(found: &SeriesChanges<'_>) -> NamedMachine {
-    NamedMachine { id: found.series.machine.clone(), name: found.series.machine_name.clone() }
+fn machine_of(analysed: &SeriesChanges<'_>) -> NamedMachine {
+    NamedMachine { id: analysed.series.machine.clone(), name: analysed.series.machine_name.clone() }
 }
 
 fn machines(draft: &Draft, all: &[SeriesChanges<'_>]) -> Vec<NamedMachine> {
-    draft.series().into_iter().map(|found| machine_of(&all[found])).collect::<BTreeSet<_>>().into_iter().collect()
+    draft.series().into_iter().map(|analysed| machine_of(&all[analysed])).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn facts(draft: &Draft, environments: &BTreeMap<&str, &Environment>) -> Vec<FactChange> {
     let Some((before, after)) = &draft.signs.border else { return Vec::new() };
-    let known = environments.get(before.as_str()).zip(environments.get(after.as_str()));
-    known.map(|(before, after)| before.differences(after)).unwrap_or_default()
+    let both = environments.get(before.as_str()).zip(environments.get(after.as_str()));
+    both.map(|(before, after)| before.differences(after)).unwrap_or_default()
 }
 
 /// A change of level as a member, and the event that took it back.
@@ -159,20 +159,20 @@ fn changed<'o>(
     all: &[SeriesChanges<'_>],
     owners: &BTreeMap<(usize, usize), &'o str>,
 ) -> (Member, Option<&'o str>) {
-    let (found, change) = (&all[member.found], member.change(all));
-    let back = taken_back(found, member.change + 1, change.before.value, change.after.value);
-    let by = back.and_then(|later| owners.get(&(member.found, later)).copied());
+    let (analysed, change) = (&all[member.series], member.change(all));
+    let back = taken_back(analysed, member.change + 1, change.before.value, change.after.value);
+    let by = back.and_then(|later| owners.get(&(member.series, later)).copied());
     let one = Member {
         before: change.before,
         after: change.after,
         relative: Some(change.relative).filter(|relative| relative.value.is_finite()),
-        worse: found.worse(change.relative()),
-        at: found.axis.commits[found.points[change.index].place].clone(),
-        points_since: found.points.len() - change.index,
+        worse: analysed.worse(change.relative()),
+        at: analysed.axis.commits[analysed.points[change.index].place].clone(),
+        points_since: analysed.points.len() - change.index,
         chance: change.chance,
         held: change.score < 1.0 && change.chance > 0.0,
         standing: back.is_none(),
-        ..bare(found)
+        ..bare(analysed)
     };
     (one, by)
 }
@@ -183,47 +183,50 @@ fn drifted<'o>(
     all: &[SeriesChanges<'_>],
     owners: &BTreeMap<(usize, usize), &'o str>,
 ) -> (Member, Option<&'o str>) {
-    let found = &all[number];
-    let drift = &found.changes.drifts[drift];
+    let analysed = &all[number];
+    let drift = &analysed.changes.drifts[drift];
     let level = |value: f64| Level { value, lower: value, upper: value };
     let points = (drift.end - drift.begin) as f64;
     // The rate is a share a point; over the ramp it comes to this.
-    let whole = |rate: f64| {
-        if found.changes.noise.is_some_and(|noise| noise.is_relative) {
+    let over_ramp = |rate: f64| {
+        if analysed.changes.noise.is_some_and(|noise| noise.is_relative) {
             (points * rate.ln_1p()).exp_m1()
         } else {
             points * rate
         }
     };
-    let relative =
-        Level { value: whole(drift.rate.value), lower: whole(drift.rate.lower), upper: whole(drift.rate.upper) };
-    let later = found.changes.points.iter().position(|point| point.index >= drift.end);
-    let back = later.and_then(|later| taken_back(found, later, drift.before, drift.after));
-    let end = drift.end.min(found.points.len() - 1);
+    let relative = Level {
+        value: over_ramp(drift.rate.value),
+        lower: over_ramp(drift.rate.lower),
+        upper: over_ramp(drift.rate.upper),
+    };
+    let later = analysed.changes.points.iter().position(|point| point.index >= drift.end);
+    let back = later.and_then(|later| taken_back(analysed, later, drift.before, drift.after));
+    let end = drift.end.min(analysed.points.len() - 1);
     let one = Member {
         before: level(drift.before),
         after: level(drift.after),
         relative: Some(relative).filter(|relative| relative.value.is_finite()),
-        worse: found.worse(relative.value),
-        at: found.axis.commits[found.points[end].place].clone(),
-        points_since: found.points.len() - drift.end.min(found.points.len()),
+        worse: analysed.worse(relative.value),
+        at: analysed.axis.commits[analysed.points[end].place].clone(),
+        points_since: analysed.points.len() - drift.end.min(analysed.points.len()),
         chance: drift.chance,
         held: drift.held,
         standing: back.is_none(),
-        ..bare(found)
+        ..bare(analysed)
     };
     (one, back.and_then(|later| owners.get(&(number, later)).copied()))
 }
 
 /// What a member has of its series.
-fn bare(found: &SeriesChanges<'_>) -> Member {
+fn bare(analysed: &SeriesChanges<'_>) -> Member {
     let none = Level { value: 0.0, lower: 0.0, upper: 0.0 };
     Member {
-        series: found.series.id.clone(),
-        suite: found.series.suite.clone(),
-        benchmark: found.series.benchmark.clone(),
-        metric: found.series.metric.clone(),
-        machine: machine_of(found),
+        series: analysed.series.id.clone(),
+        suite: analysed.series.suite.clone(),
+        benchmark: analysed.series.benchmark.clone(),
+        metric: analysed.series.metric.clone(),
+        machine: machine_of(analysed),
         before: none,
         after: none,
         relative: None,
@@ -237,35 +240,35 @@ fn bare(found: &SeriesChanges<'_>) -> Member {
 }
 
 /// The first of the changes from `later` on after which the level is nearer to what it was than to what it had become.
-fn taken_back(found: &SeriesChanges<'_>, later: usize, before: f64, after: f64) -> Option<usize> {
+fn taken_back(analysed: &SeriesChanges<'_>, later: usize, before: f64, after: f64) -> Option<usize> {
     let is_back = |level: f64| (level - before).abs() < (level - after).abs();
-    let points = found.changes.points.iter().enumerate().skip(later);
+    let points = analysed.changes.points.iter().enumerate().skip(later);
     points.into_iter().find(|(_, point)| is_back(point.after.value)).map(|(place, _)| place)
 }
 
 /// What to measure next: on the machine where a run tells most, by the members that its command measures.
 fn next(draft: &Draft, all: &[SeriesChanges<'_>], suites: &BTreeMap<String, bool>) -> Option<NextStep> {
     let Moved::Changes(changes) = &draft.moved else { return None };
-    let axis = &all[changes[0].found].axis;
+    let axis = &all[changes[0].series].axis;
     // A commit that the repository does not hold cannot be built, and what the machine did no commit tells.
     if draft.kind != EventKind::Change || !axis.is_line {
         return None;
     }
     let mut machines: BTreeMap<&str, Vec<Candidate>> = BTreeMap::new();
     for change in changes {
-        machines.entry(&all[change.found].series.machine).or_default().push(*change);
+        machines.entry(&all[change.series].series.machine).or_default().push(*change);
     }
     let probes = machines.into_values().filter_map(|own| {
-        let points = || own.iter().flat_map(|one| all[one.found].points.iter());
+        let points = || own.iter().flat_map(|one| all[one.series].points.iter());
         let is_measured = |place: usize| points().any(|point| point.place == place);
         Some((culprit::probe(&draft.suspects, culprit::gap(&own, all), is_measured)?, own))
     });
     let (probe, own) = probes.reduce(|best, other| if other.0.is_better(&best.0) { other } else { best })?;
     let commit = axis.commits[probe.place].clone();
-    let series = own.iter().map(|one| all[one.found].series);
+    let series = own.iter().map(|one| all[one.series].series);
     let benchmarks = series.map(|one| (one.suite.as_str(), one.benchmark.as_str()));
     let (command, checkout) = command(Some(&commit), benchmarks, suites);
-    let machine = machine_of(&all[own[0].found]);
+    let machine = machine_of(&all[own[0].series]);
     Some(NextStep { machine, commit, runs: probe.runs, left: probe.left, command, checkout })
 }
 

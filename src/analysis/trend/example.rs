@@ -111,10 +111,10 @@ pub(super) fn input(analysis: &Analysis) -> Input<'_> {
 }
 
 /// What is found in each of these series, along 300 commits.
-pub(super) fn found(series: &[Series]) -> Vec<SeriesChanges<'_>> {
+pub(super) fn analysed(series: &[Series]) -> Vec<SeriesChanges<'_>> {
     let axes = axes(series, &LINE);
-    let found = |one| SeriesChanges::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[]);
-    series.iter().map(found).collect()
+    let changes = |one| SeriesChanges::new(one, Arc::clone(&axes[&one.machine]), true, setting(), &[]);
+    series.iter().map(changes).collect()
 }
 
 /// What holds where nothing else is said.

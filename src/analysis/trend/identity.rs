@@ -4,7 +4,7 @@
 //! in common with it and their suspects overlap; it may then only have suspects that the record has, too: later data narrow it.
 //! A drift is never taken for a change. One that nothing in the present data is like stays as long as it scores
 //! [`RETAINED`](crate::changes::context::RETAINED) or more in one of its series (`series_changes.rs`), and is retracted then; so is an
-//! event of which more is likely to be chance than [`RETAINED`](super::discovery::HELD), as it is no longer called sure. Without
+//! event of which more is likely to be chance than [`RETAINED`](super::discovery::RETAINED), as it is no longer called sure. Without
 //! records ids come from the present data: the machines, the kind, and the first commit that surely has it; of a drift, whose last commit
 //! is another one as long as it goes on, that where it begins.
 
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::axis::Axis;
-use super::discovery::HELD;
+use super::discovery::RETAINED;
 use super::draft::Draft;
 use super::series_changes::{ReportedRange, SeriesChanges};
 use crate::changes::detect::FEWEST_POINTS;
@@ -34,12 +34,12 @@ pub(super) struct RecordedEvent<'a> {
 
 /// The events of records, by id: the newest record of each counts. What one repository writes of an event never has the time of
 /// what it wrote before.
-pub(super) fn known<'r>(records: &'r [EventRecord]) -> Vec<RecordedEvent<'r>> {
+pub(super) fn recorded_events<'r>(records: &'r [EventRecord]) -> Vec<RecordedEvent<'r>> {
     let mut newest: BTreeMap<&str, &EventRecord> = BTreeMap::new();
     for record in records {
-        let known = newest.entry(&record.event).or_insert(record);
-        if record.time >= known.time {
-            *known = record;
+        let recorded = newest.entry(&record.event).or_insert(record);
+        if record.time >= recorded.time {
+            *recorded = record;
         }
     }
     let of = |record: &'r EventRecord| RecordedEvent {
@@ -51,9 +51,9 @@ pub(super) fn known<'r>(records: &'r [EventRecord]) -> Vec<RecordedEvent<'r>> {
 }
 
 /// What was reported of a series and is not retracted.
-pub(super) fn reported_ranges(known: &[RecordedEvent<'_>], series: &str, axis: &Axis) -> Vec<ReportedRange> {
-    let standing = known.iter().filter(|one| !one.is_retracted);
-    let of_series = standing.filter(|one| one.members.contains(series)).map(|one| one.record);
+pub(super) fn reported_ranges(recorded: &[RecordedEvent<'_>], series: &str, axis: &Axis) -> Vec<ReportedRange> {
+    let open = recorded.iter().filter(|one| !one.is_retracted);
+    let of_series = open.filter(|one| one.members.contains(series)).map(|one| one.record);
     let range = |record: &EventRecord| {
         let (first, last) = places(record, axis)?;
         Some(ReportedRange { is_drift: record.kind == EventKind::Drift, first, last })
@@ -70,15 +70,15 @@ fn places(record: &EventRecord, axis: &Axis) -> Option<(usize, usize)> {
 /// narrowed to what was known.
 pub(super) fn matched(
     drafts: &mut [Draft],
-    known: &[RecordedEvent<'_>],
+    recorded: &[RecordedEvent<'_>],
     all: &[SeriesChanges<'_>],
 ) -> Vec<(String, Option<usize>)> {
     let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
     for (number, draft) in drafts.iter().enumerate() {
-        let series: BTreeSet<&str> = draft.series().iter().map(|found| all[*found].series.id.as_str()).collect();
+        let series: BTreeSet<&str> = draft.series().iter().map(|analysed| all[*analysed].series.id.as_str()).collect();
         let axis = &all[draft.series()[0]].axis;
         let (lo, hi) = draft.range();
-        for (place, one) in known.iter().enumerate() {
+        for (place, one) in recorded.iter().enumerate() {
             let shared = one.record.members.iter().filter(|member| series.contains(member.series.as_str())).count();
             // A change may turn out to be the machine's; a drift is no change.
             let is_alike = (draft.kind == EventKind::Drift) == (one.record.kind == EventKind::Drift);
@@ -96,12 +96,12 @@ pub(super) fn matched(
             of_draft.insert(draft, place);
         }
     }
-    let mut used: BTreeSet<String> = known.iter().map(|one| one.record.event.clone()).collect();
+    let mut used: BTreeSet<String> = recorded.iter().map(|one| one.record.event.clone()).collect();
     let ids = drafts.iter_mut().enumerate().map(|(number, draft)| {
         let Some(place) = of_draft.get(&number).copied() else {
             return (new_id(draft, all, &mut used), None);
         };
-        let record = known[place].record;
+        let record = recorded[place].record;
         let axis = &all[draft.series()[0]].axis;
         // A drift is as wide as its ramp, whose size it tells.
         let may_narrow = draft.kind == record.kind && draft.kind != EventKind::Drift;
@@ -114,21 +114,21 @@ pub(super) fn matched(
 }
 
 fn new_id(draft: &Draft, all: &[SeriesChanges<'_>], used: &mut BTreeSet<String>) -> String {
-    let found = &all[draft.series()[0]];
+    let analysed = &all[draft.series()[0]];
     let (lo, hi) = draft.range();
     let end = if draft.kind == EventKind::Drift { lo } else { hi };
     let points = || draft.series().into_iter().flat_map(|number| all[number].points.iter());
     let bad = points().map(|point| point.place).filter(|place| *place >= end).min().unwrap_or(end);
     let machines: Vec<&str> = draft.machines.iter().map(String::as_str).collect();
-    let what = format!("{:?}\u{0}{}\u{0}{}", draft.kind, machines.join("\u{0}"), found.axis.commits[bad].sha);
-    let mut again = 0;
+    let what = format!("{:?}\u{0}{}\u{0}{}", draft.kind, machines.join("\u{0}"), analysed.axis.commits[bad].sha);
+    let mut attempt = 0;
     loop {
-        let digest = digest::sha256_hex(format!("{what}\u{0}{again}").as_bytes());
+        let digest = digest::sha256_hex(format!("{what}\u{0}{attempt}").as_bytes());
         let id = format!("e-{}", &digest[..DIGITS]);
         if used.insert(id.clone()) {
             return id;
         }
-        again += 1;
+        attempt += 1;
     }
 }
 
@@ -137,7 +137,7 @@ fn new_id(draft: &Draft, all: &[SeriesChanges<'_>], used: &mut BTreeSet<String>)
 pub(super) fn steps(
     events: &[Event],
     matched: &[(String, Option<usize>)],
-    known: &[RecordedEvent<'_>],
+    recorded: &[RecordedEvent<'_>],
     all: &[SeriesChanges<'_>],
     time: DateTime<Utc>,
 ) -> Vec<EventRecord> {
@@ -145,7 +145,7 @@ pub(super) fn steps(
     // What is reported later of an event is newer, also where no run took place in between.
     let after = |record: &EventRecord| time.max(record.time + TimeDelta::seconds(1));
     for (event, (_, place)) in events.iter().zip(matched) {
-        let step = match place.map(|place| &known[place]) {
+        let step = match place.map(|place| &recorded[place]) {
             None if event.sure => record(event, EventStep::Opened, time),
             Some(one) if one.is_retracted && event.sure => record(event, EventStep::Opened, after(one.record)),
             Some(one) if event.sure && is_news(event, one, all) => {
@@ -160,7 +160,7 @@ pub(super) fn steps(
         steps.push(step);
     }
     let seen: BTreeSet<usize> = matched.iter().filter_map(|(_, place)| *place).collect();
-    for (place, one) in known.iter().enumerate() {
+    for (place, one) in recorded.iter().enumerate() {
         if one.is_retracted || seen.contains(&place) {
             continue;
         }
@@ -173,7 +173,7 @@ pub(super) fn steps(
                 && suspects.into_iter().any(|sha| *sha == one.record.first_suspect || *sha == one.record.last_suspect)
         };
         let reason = match events.iter().find(is_part) {
-            Some(whole) => format!("it is part of {}", whole.id),
+            Some(other) => format!("it is part of {}", other.id),
             None => "the data no longer show it".to_owned(),
         };
         steps.push(retracted(one.record, after(one.record), reason));
@@ -187,37 +187,37 @@ fn retracted(record: &EventRecord, time: DateTime<Utc>, reason: String) -> Event
 
 /// Why an event is retracted that the data still show.
 fn no_longer_sure() -> String {
-    format!("it may be chance: of events as clear as it is now, more than {:.0} % are", 100.0 * HELD)
+    format!("it may be chance: of events as clear as it is now, more than {:.0} % are", 100.0 * RETAINED)
 }
 
 /// Whether a series of a record would show what was reported if it were still there.
-fn is_shown(known: &RecordedEvent<'_>, all: &[SeriesChanges<'_>]) -> bool {
-    let is_member = |found: &&SeriesChanges<'_>| known.members.contains(found.series.id.as_str());
-    all.iter().filter(is_member).any(|found| could_show(found, known.record))
+fn is_shown(recorded: &RecordedEvent<'_>, all: &[SeriesChanges<'_>]) -> bool {
+    let is_member = |analysed: &&SeriesChanges<'_>| recorded.members.contains(analysed.series.id.as_str());
+    all.iter().filter(is_member).any(|analysed| could_show(analysed, recorded.record))
 }
 
 /// Whether a series would show what was reported if it were still there: its commits are on the line, and there are points on both
 /// sides. A clone that is cut short or a branch that is not the one of the history says nothing about it.
-fn could_show(found: &SeriesChanges<'_>, record: &EventRecord) -> bool {
-    let ends = found.points.first().zip(found.points.last());
+fn could_show(analysed: &SeriesChanges<'_>, record: &EventRecord) -> bool {
+    let ends = analysed.points.first().zip(analysed.points.last());
     let spans = |(first, last): (usize, usize)| {
         ends.is_some_and(|(oldest, newest)| oldest.place < first.max(1) && newest.place >= last)
     };
-    found.points.len() >= FEWEST_POINTS && places(record, &found.axis).is_some_and(spans)
+    analysed.points.len() >= FEWEST_POINTS && places(record, &analysed.axis).is_some_and(spans)
 }
 
 /// Whether an event has at most the half of the suspects of its record, other machines or another kind, or series that the
 /// record lacks. With each run the levels on both sides are known a little better, and a suspect comes or goes: were every one
 /// that goes written down, the range would shrink by chance until it lost the cause.
-fn is_news(event: &Event, known: &RecordedEvent<'_>, all: &[SeriesChanges<'_>]) -> bool {
-    let (record, is_known) = (known.record, |series: &str| known.members.contains(series));
-    let of_record = |found: &&SeriesChanges<'_>| is_known(&found.series.id);
-    let range = all.iter().find(of_record).and_then(|found| places(record, &found.axis));
+fn is_news(event: &Event, recorded: &RecordedEvent<'_>, all: &[SeriesChanges<'_>]) -> bool {
+    let (record, is_recorded) = (recorded.record, |series: &str| recorded.members.contains(series));
+    let of_record = |analysed: &&SeriesChanges<'_>| is_recorded(&analysed.series.id);
+    let range = all.iter().find(of_record).and_then(|analysed| places(record, &analysed.axis));
     let suspects = range.map_or(0, |(first, last)| last + 1 - first.min(last));
     2 * event.suspects.len() <= suspects
         || event.kind != record.kind
         || event.machines.iter().any(|machine| !record.machines.contains(&machine.id))
-        || event.members.iter().any(|member| !is_known(&member.series))
+        || event.members.iter().any(|member| !is_recorded(&member.series))
 }
 
 fn record(event: &Event, step: EventStep, time: DateTime<Utc>) -> EventRecord {

@@ -77,23 +77,23 @@ pub(super) fn signs(
         ));
     }
     let is_of_one_commit = |member: &Candidate| {
-        let (found, change) = (&all[member.found], member.change(all));
-        found.points[change.first - 1].place == found.points[change.last].place
+        let (analysed, change) = (&all[member.series], member.change(all));
+        analysed.points[change.first - 1].place == analysed.points[change.last].place
     };
     if signs.border.is_none() && cluster.members().iter().all(is_of_one_commit) {
         signs.is_machine = true;
         signs.sentences.push("The levels changed between runs of one commit.".to_owned());
     }
-    let beside: BTreeSet<&str> = cluster
+    let auxiliary: BTreeSet<&str> = cluster
         .members()
         .iter()
-        .map(|member| all[member.found].series)
+        .map(|member| all[member.series].series)
         .filter(|series| series.is_auxiliary())
         .map(|series| series.benchmark.as_str())
         .collect();
-    if !beside.is_empty() {
+    if !auxiliary.is_empty() {
         signs.is_machine = true;
-        let names: Vec<&str> = beside.into_iter().collect();
+        let names: Vec<&str> = auxiliary.into_iter().collect();
         signs.sentences.push(format!("Control or calibration kernels moved, too: {}.", names.join(", ")));
     }
     tell_many(&mut signs, cluster, all, measured, elsewhere);
@@ -112,12 +112,12 @@ fn tell_many(
     if moved.len() < MANY {
         return;
     }
-    let kernels = measured.iter().map(|number| &all[*number]).filter(|found| !found.series.is_auxiliary());
+    let kernels = measured.iter().map(|number| &all[*number]).filter(|analysed| !analysed.series.is_auxiliary());
     let measured_there = kernels.map(benchmark).collect::<BTreeSet<_>>().len();
     if (moved.len() as f64) < MANY_SHARE * measured_there as f64 {
         return;
     }
-    let is_one = moved.keys().all(|(machine, _)| *machine == all[cluster.members()[0].found].series.machine);
+    let is_one = moved.keys().all(|(machine, _)| *machine == all[cluster.members()[0].series].series.machine);
     let of = if is_one { "this machine" } else { "these machines" };
     let counted = format!("{} of {measured_there} benchmarks of {of} moved together", moved.len());
     let saw_it = elsewhere == Elsewhere::SawIt;
@@ -162,8 +162,8 @@ fn tell_many(
 }
 
 /// What is one benchmark on one machine.
-fn benchmark<'a>(found: &'a SeriesChanges<'_>) -> (&'a str, &'a str) {
-    (&found.series.machine, &found.series.benchmark)
+fn benchmark<'a>(analysed: &'a SeriesChanges<'_>) -> (&'a str, &'a str) {
+    (&analysed.series.machine, &analysed.series.benchmark)
 }
 
 /// The members by their benchmarks, without what kernels are held against.
@@ -172,8 +172,8 @@ fn of_benchmarks<'a>(
     all: &'a [SeriesChanges<'_>],
 ) -> BTreeMap<(&'a str, &'a str), Vec<&'a Candidate>> {
     let mut benchmarks: BTreeMap<_, Vec<&Candidate>> = BTreeMap::new();
-    for member in members.iter().filter(|member| !all[member.found].series.is_auxiliary()) {
-        benchmarks.entry(benchmark(&all[member.found])).or_default().push(member);
+    for member in members.iter().filter(|member| !all[member.series].series.is_auxiliary()) {
+        benchmarks.entry(benchmark(&all[member.series])).or_default().push(member);
     }
     benchmarks
 }
@@ -181,15 +181,15 @@ fn of_benchmarks<'a>(
 /// What speaks for a commit: that exact values moved, which no machine moves, or that what kernels are held against did not, though
 /// a change of that size would be seen in it.
 fn of_commit(cluster: &Cluster, all: &[SeriesChanges<'_>], measured: &[usize]) -> Option<&'static str> {
-    if cluster.members().iter().any(|member| all[member.found].is_exact) {
+    if cluster.members().iter().any(|member| all[member.series].is_exact) {
         return Some("exact values did, too, and no machine moves these");
     }
     let sizes: Vec<f64> = cluster.members().iter().map(|member| member.change(all).relative().abs()).collect();
     let size = describe::median(&sizes).unwrap_or_default();
-    let mut beside = measured.iter().map(|number| &all[*number]).filter(|found| found.series.is_auxiliary());
-    let has_moved = cluster.members().iter().any(|member| all[member.found].series.is_auxiliary());
-    let would_be_seen = |found: &SeriesChanges<'_>| found.detectable().is_some_and(|least| least <= size);
-    (!has_moved && beside.any(would_be_seen)).then_some("control and calibration kernels stayed")
+    let mut auxiliary = measured.iter().map(|number| &all[*number]).filter(|analysed| analysed.series.is_auxiliary());
+    let has_moved = cluster.members().iter().any(|member| all[member.series].series.is_auxiliary());
+    let would_be_seen = |analysed: &SeriesChanges<'_>| analysed.detectable().is_some_and(|least| least <= size);
+    (!has_moved && auxiliary.any(would_be_seen)).then_some("control and calibration kernels stayed")
 }
 
 /// The probability that the change lies between two points of different environments, and the first such border.
@@ -201,24 +201,24 @@ fn at_border(
     let mut border = None;
     let mut share = 0.0;
     for member in cluster.members() {
-        let (found, change) = (&all[member.found], member.change(all));
+        let (analysed, change) = (&all[member.series], member.change(all));
         let mut crossed = |index: usize| {
-            let is_border = found.is_border(index);
+            let is_border = analysed.is_border(index);
             if is_border && border.is_none() {
-                let key = |index: usize| found.points[index].environment_key.to_string();
+                let key = |index: usize| analysed.points[index].environment_key.to_string();
                 border = Some((key(index - 1), key(index)));
             }
             is_border
         };
         // Two environments of one commit: no commit lies between.
-        let is_one_commit = found.points[change.first - 1].place == found.points[change.last].place;
+        let is_one_commit = analysed.points[change.first - 1].place == analysed.points[change.last].place;
         if is_one_commit {
             share += f64::from(crossed(change.last));
             continue;
         }
         share += suspects
             .iter()
-            .filter(|(place, _)| found.indices_at(*place).any(&mut crossed))
+            .filter(|(place, _)| analysed.indices_at(*place).any(&mut crossed))
             .map(|(_, probability)| probability)
             .sum::<f64>();
     }
@@ -227,7 +227,7 @@ fn at_border(
 
 /// Whether some benchmarks got better and others worse; one whose metrics went either way is a bargain, as commits make them.
 fn goes_both_ways(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[SeriesChanges<'_>]) -> bool {
-    let is_worse = |member: &&Candidate| Some(all[member.found].worse(member.change(all).relative())? > 0.0);
+    let is_worse = |member: &&Candidate| Some(all[member.series].worse(member.change(all).relative())? > 0.0);
     let (mut worse, mut better) = (0.0, 0.0);
     for members in moved.values() {
         let ways: BTreeSet<bool> = members.iter().filter_map(is_worse).collect();
@@ -240,7 +240,7 @@ fn goes_both_ways(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[Series
 /// Whether benchmarks moved in kinds that no change of the code moves together as a rule, some in their times and counts, others in
 /// sizes; in several kinds each is what a commit does.
 fn is_unlike(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[SeriesChanges<'_>]) -> bool {
-    let is_size = |member: &Candidate| all[member.found].series.metric.unit == Unit::Byte;
+    let is_size = |member: &Candidate| all[member.series].series.metric.unit == Unit::Byte;
     let has = |is_one: &dyn Fn(&Candidate) -> bool| moved.values().all(|members| members.iter().any(|one| is_one(one)));
     !has(&is_size) && !has(&|member| !is_size(member))
 }

@@ -10,20 +10,20 @@ use sprag_model::trend::{ApartSeries, NewestApart};
 /// The newest commits at which points lie apart and are no change yet; by machine, then in the order of commits.
 pub(super) fn newest(
     all: &[SeriesChanges<'_>],
-    is_told: impl Fn(&str) -> bool,
+    is_selected: impl Fn(&str) -> bool,
     suites: &BTreeMap<String, bool>,
 ) -> Vec<NewestApart> {
     let mut groups: BTreeMap<(&str, usize), Vec<&SeriesChanges<'_>>> = BTreeMap::new();
-    for found in all.iter().filter(|found| is_told(&found.series.id)) {
-        if let Some(apart) = &found.apart {
-            groups.entry((&found.series.machine, found.points[apart.begin].place)).or_default().push(found);
+    for analysed in all.iter().filter(|analysed| is_selected(&analysed.series.id)) {
+        if let Some(apart) = &analysed.apart {
+            groups.entry((&analysed.series.machine, analysed.points[apart.begin].place)).or_default().push(analysed);
         }
     }
     groups.into_iter().map(|((_, place), members)| group(place, &members, suites)).collect()
 }
 
 fn group(place: usize, members: &[&SeriesChanges<'_>], suites: &BTreeMap<String, bool>) -> NewestApart {
-    let mut series: Vec<ApartSeries> = members.iter().filter_map(|found| of_series(found)).collect();
+    let mut series: Vec<ApartSeries> = members.iter().filter_map(|analysed| of_series(analysed)).collect();
     let size = |one: &ApartSeries| one.worse.unwrap_or(f64::NEG_INFINITY);
     series.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.series.cmp(&b.series)));
     let first = members[0];
@@ -42,16 +42,16 @@ fn group(place: usize, members: &[&SeriesChanges<'_>], suites: &BTreeMap<String,
     }
 }
 
-fn of_series(found: &SeriesChanges<'_>) -> Option<ApartSeries> {
-    let apart = found.apart.as_ref()?;
+fn of_series(analysed: &SeriesChanges<'_>) -> Option<ApartSeries> {
+    let apart = analysed.apart.as_ref()?;
     Some(ApartSeries {
-        series: found.series.id.clone(),
-        suite: found.series.suite.clone(),
-        benchmark: found.series.benchmark.clone(),
-        metric: found.series.metric.clone(),
+        series: analysed.series.id.clone(),
+        suite: analysed.series.suite.clone(),
+        benchmark: analysed.series.benchmark.clone(),
+        metric: analysed.series.metric.clone(),
         level: apart.level,
-        value: found.points[found.points.len() - 1].value,
-        worse: found.worse(apart.relative),
+        value: analysed.points[analysed.points.len() - 1].value,
+        worse: analysed.worse(apart.relative),
         runs: apart.runs,
     })
 }

@@ -34,22 +34,22 @@ fn write(records: &mut Vec<EventRecord>, output: &Output) {
 
 #[test]
 fn an_event_keeps_its_id_while_later_runs_narrow_it() {
-    let whole =
+    let all =
         vec![noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3), noisy("other", 240, 8, &[(0, 1.0), (121, 1.1)], 4)];
     let mut records = Vec::new();
     let mut ids = BTreeSet::new();
     for place in (136..240).step_by(8) {
-        let output = analysed(until(&whole, place), &records);
+        let output = analysed(until(&all, place), &records);
         write(&mut records, &output);
         ids.extend(output.trend.events.iter().map(|event| event.id.clone()));
     }
     assert_eq!(ids.len(), 1, "{ids:?}");
     assert_eq!(records[0].step, EventStep::Opened);
     // Nothing is written where nothing is new.
-    let output = analysed(whole.clone(), &records);
+    let output = analysed(all.clone(), &records);
     assert_eq!(output.steps, []);
     // A commit between is measured: fewer suspects, the same id, also if it joins another machine.
-    let mut more = whole.clone();
+    let mut more = all.clone();
     more[0].points.extend(
         noisy("slow", 240, 1, &[(0, 1.0), (121, 1.2)], 8)
             .points
@@ -77,7 +77,7 @@ fn an_event_keeps_its_id_while_later_runs_narrow_it() {
     write(&mut records, &output);
     assert_eq!(analysed(flat, &records).steps, []);
     // And it is opened again under its old id where it comes back.
-    let output = analysed(whole, &records);
+    let output = analysed(all, &records);
     assert_eq!((output.steps[0].step, Some(&output.steps[0].event)), (EventStep::Opened, ids.first()));
 }
 
@@ -95,7 +95,7 @@ proptest! {
     ) {
         let mut steps = steps;
         steps.sort_by_key(|one| one.0);
-        let whole: Vec<Series> = (0..3_u64)
+        let all: Vec<Series> = (0..3_u64)
             .map(|number| {
                 let mut level = 1.0;
                 let levels: Vec<(usize, f64)> = std::iter::once((0, 1.0))
@@ -109,21 +109,21 @@ proptest! {
             .collect();
         let mut records = Vec::new();
         for place in (30..120).step_by(6) {
-            let output = analysed(until(&whole, place), &records);
+            let output = analysed(until(&all, place), &records);
             write(&mut records, &output);
         }
-        let grown = analysed(whole.clone(), &records).trend;
-        let at_once = analysed(whole.clone(), &[]).trend;
-        let told = |trend: &Trend| -> BTreeSet<(String, usize)> {
+        let grown = analysed(all.clone(), &records).trend;
+        let at_once = analysed(all.clone(), &[]).trend;
+        let reported = |trend: &Trend| -> BTreeSet<(String, usize)> {
             let of = |one: &SeriesTrend| {
                 let name = one.series.clone();
                 one.changes.points.iter().map(move |point| (name.clone(), point.index)).collect::<Vec<_>>()
             };
             trend.series.iter().flat_map(of).collect()
         };
-        prop_assert!(told(&grown).is_superset(&told(&at_once)));
+        prop_assert!(reported(&grown).is_superset(&reported(&at_once)));
         // What there is besides was told before, at a commit that a record names.
-        for (series, index) in told(&grown).difference(&told(&at_once)) {
+        for (series, index) in reported(&grown).difference(&reported(&at_once)) {
             let place = grown.series.iter().find(|one| one.series == *series).map(|one| one.pooled[*index].place);
             let names = |record: &&EventRecord| {
                 let is_member = record.members.iter().any(|member| member.series == *series);
@@ -132,7 +132,7 @@ proptest! {
             prop_assert!(records.iter().any(|record| names(&record)), "{series} {index}");
         }
         // Looked at once more, nothing changes.
-        prop_assert_eq!(&analysed(whole, &records).trend, &grown);
+        prop_assert_eq!(&analysed(all, &records).trend, &grown);
         let ids: BTreeSet<&str> = grown.events.iter().map(|event| event.id.as_str()).collect();
         prop_assert_eq!(ids.len(), grown.events.len());
         for event in &grown.events {
@@ -144,13 +144,13 @@ proptest! {
     /// When runs took place, and in which order their points come, decides nothing.
     #[test]
     fn clocks_decide_nothing(seed in 0..500_u64, skew in -400..400_i64) {
-        let whole = vec![noisy("a", 120, 2, &[(0, 1.0), (70, 1.15)], seed), noisy("b", 120, 3, &[(0, 1.0), (70, 1.1)], seed + 1)];
-        let mut skewed = whole.clone();
+        let all = vec![noisy("a", 120, 2, &[(0, 1.0), (70, 1.15)], seed), noisy("b", 120, 3, &[(0, 1.0), (70, 1.1)], seed + 1)];
+        let mut skewed = all.clone();
         for (number, point) in skewed.iter_mut().flat_map(|one| &mut one.points).enumerate() {
             point.run_mut().time += TimeDelta::days(if number % 3 == 0 { skew } else { 0 });
         }
         let shapes = |series| events(series).iter().map(shape).collect::<Vec<_>>();
-        prop_assert_eq!(shapes(whole), shapes(skewed));
+        prop_assert_eq!(shapes(all), shapes(skewed));
     }
 }
 
@@ -170,46 +170,51 @@ fn climbing(name: &str, (begin, width): (usize, usize), height: f64, seed: u64) 
 
 #[test]
 fn a_drift_stays_the_drift_that_it_was() {
-    let whole = vec![creeping("creep", 9), noisy("step", 250, 1, &[(0, 1.0), (140, 1.2)], 10)];
+    let all = vec![creeping("creep", 9), noisy("step", 250, 1, &[(0, 1.0), (140, 1.2)], 10)];
     let mut records = Vec::new();
-    let first = analysed(whole.clone(), &records);
-    let told = |output: &Output| -> Vec<(String, EventKind)> {
+    let first = analysed(all.clone(), &records);
+    let reported = |output: &Output| -> Vec<(String, EventKind)> {
         output.trend.events.iter().map(|event| (event.id.clone(), event.kind)).collect()
     };
     assert_eq!(first.trend.events.iter().filter(|event| event.kind == EventKind::Drift).count(), 1);
     write(&mut records, &first);
-    let again = analysed(whole, &records);
-    assert_eq!((told(&again), again.steps), (told(&first), Vec::new()));
+    let second = analysed(all, &records);
+    assert_eq!((reported(&second), second.steps), (reported(&first), Vec::new()));
 }
 
 #[test]
-fn a_drift_that_was_told_is_held_where_the_data_alone_no_longer_tell_it() {
+fn a_reported_drift_stays_where_the_data_alone_no_longer_show_it() {
     let drift = |output: &Output| output.trend.events.iter().find(|event| event.kind == EventKind::Drift).cloned();
-    let mut held = 0;
+    let mut retained_events = 0;
     for seed in 0..32 {
-        let whole = vec![climbing("creep", (0, 200), 0.05, seed + 12)];
+        let all = vec![climbing("creep", (0, 200), 0.05, seed + 12)];
         let mut records: Vec<EventRecord> = Vec::new();
         for place in (60..200).step_by(4) {
-            let grown = until(&whole, place);
+            let grown = until(&all, place);
             let output = analysed(grown.clone(), &records);
-            let known = records.iter().rev().find(|one| one.kind == EventKind::Drift);
-            if let Some((known, event)) = known.zip(drift(&output)).filter(|_| drift(&analysed(grown, &[])).is_none()) {
-                assert!(event.id == known.event && event.members.iter().all(|one| one.held), "seed {seed}: {event:?}");
+            let earlier = records.iter().rev().find(|one| one.kind == EventKind::Drift);
+            if let Some((earlier, event)) =
+                earlier.zip(drift(&output)).filter(|_| drift(&analysed(grown, &[])).is_none())
+            {
+                assert!(
+                    event.id == earlier.event && event.members.iter().all(|one| one.held),
+                    "seed {seed}: {event:?}"
+                );
                 assert!(output.steps.iter().all(|one| one.event != event.id), "seed {seed}: {:?}", output.steps);
-                held += 1;
+                retained_events += 1;
             }
             write(&mut records, &output);
         }
-        if held > 0 {
+        if retained_events > 0 {
             break;
         }
     }
-    assert!(held > 0, "no drift of 32 was ever in doubt");
+    assert!(retained_events > 0, "no drift of 32 was ever in doubt");
 }
 
 #[test]
-fn a_change_that_is_held_beside_a_drift_says_so() {
-    let mut held = 0;
+fn a_retained_change_next_to_a_drift_says_so() {
+    let mut retained_events = 0;
     for seed in 0..3 {
         let with = |step: f64| {
             let mut series = climbing("creep", (20, 100), 0.12, seed);
@@ -223,12 +228,14 @@ fn a_change_that_is_held_beside_a_drift_says_so() {
         assert_eq!(records.len(), 2, "a change and a drift");
         // The less it is, the less likely it is told; in between it is held.
         for step in (4..24).step_by(2).map(|step| f64::from(step) / 1000.0) {
-            let told = change(&analysed(with(step), &records)).filter(|_| change(&analysed(with(step), &[])).is_none());
-            held += usize::from(told.is_some_and(|event| event.members.iter().all(|member| member.held)));
+            let reported =
+                change(&analysed(with(step), &records)).filter(|_| change(&analysed(with(step), &[])).is_none());
+            retained_events +=
+                usize::from(reported.is_some_and(|event| event.members.iter().all(|member| member.held)));
         }
         assert!(change(&analysed(with(0.0), &records)).is_none());
     }
-    assert!(held > 1, "{held} are held");
+    assert!(retained_events > 1, "{retained_events} are held");
 }
 
 #[test]
@@ -238,7 +245,8 @@ fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
         let others = (0..quiet).map(|seed| noisy(&format!("quiet{seed}"), 120, 2, &[], 700 + seed));
         std::iter::once(slow).chain(others).collect()
     };
-    let share = |step: f64| analysed(with(step, 0), &[]).trend.events.first().map_or(1.0, |event| event.false_discovery);
+    let share =
+        |step: f64| analysed(with(step, 0), &[]).trend.events.first().map_or(1.0, |event| event.false_discovery);
     // The chance grows with the number of series that did not move.
     let steps = (20..400).map(|step| f64::from(step) / 10_000.0);
     let step = steps.into_iter().find(|step| (0.01..0.02).contains(&share(*step))).expect("some step is hardly sure");
@@ -248,14 +256,21 @@ fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
     write(&mut records, &first);
     let id = first.trend.events[0].id.clone();
     // More would not be told anew, and is held.
-    let held = analysed(with(step, 8), &records);
-    assert!(held.trend.events[0].sure && held.trend.events[0].false_discovery > 0.05 && held.steps.is_empty());
+    let retained_events = analysed(with(step, 8), &records);
+    assert!(
+        retained_events.trend.events[0].sure
+            && retained_events.trend.events[0].false_discovery > 0.05
+            && retained_events.steps.is_empty()
+    );
     assert!(!analysed(with(step, 8), &[]).trend.events[0].sure);
     let fallen = analysed(with(step, 60), &records);
-    let told = fallen.trend.events.iter().find(|event| event.id == id).expect("it is still seen");
-    assert!(!told.sure && told.false_discovery > 0.25);
+    let reported = fallen.trend.events.iter().find(|event| event.id == id).expect("it is still seen");
+    assert!(!reported.sure && reported.false_discovery > 0.25);
     let [retracted] = &fallen.steps[..] else { panic!("{:?}", fallen.steps) };
-    assert_eq!((retracted.step, &retracted.event, retracted.chance), (EventStep::Retracted, &id, told.false_discovery));
+    assert_eq!(
+        (retracted.step, &retracted.event, retracted.chance),
+        (EventStep::Retracted, &id, reported.false_discovery)
+    );
     assert!(retracted.reason.as_deref().is_some_and(|reason| reason.contains("more than 25 %")), "{retracted:?}");
     write(&mut records, &fallen);
     assert_eq!(analysed(with(step, 60), &records).steps, []);
@@ -278,20 +293,20 @@ fn a_drift_that_was_taken_back_says_by_what() {
 
 #[test]
 fn what_is_not_on_the_line_is_not_taken_back() {
-    let whole = vec![noisy("slow", 200, 2, &[(0, 1.0), (120, 1.2)], 3)];
+    let all = vec![noisy("slow", 200, 2, &[(0, 1.0), (120, 1.2)], 3)];
     let mut records = Vec::new();
-    write(&mut records, &analysed(whole.clone(), &[]));
+    write(&mut records, &analysed(all.clone(), &[]));
     assert_eq!(records.len(), 1);
     // As of a clone or a branch that ends before it.
-    assert_eq!(analysed(until(&whole, 90), &records).steps, []);
+    assert_eq!(analysed(until(&all, 90), &records).steps, []);
     // As of a clone that begins after it: the line lacks the commits, and most points.
     let mut short = line(300);
     short.commits.drain(..130);
-    let output = analyse(Input { line: &short, records: &records, ..input(&analysis(whole.clone())) });
+    let output = analyse(Input { line: &short, records: &records, ..input(&analysis(all.clone())) });
     assert_eq!(output.steps, []);
     // Taken back and told again, without a run in between: each record is newer than the one before.
     let flat = vec![noisy("slow", 200, 2, &[], 3)];
-    for (series, step) in [(&flat, EventStep::Retracted), (&whole, EventStep::Opened), (&flat, EventStep::Retracted)] {
+    for (series, step) in [(&flat, EventStep::Retracted), (&all, EventStep::Opened), (&flat, EventStep::Retracted)] {
         let output = analysed(series.clone(), &records);
         assert_eq!(output.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [step]);
         write(&mut records, &output);
@@ -320,8 +335,8 @@ fn a_new_compiler_hides_no_regression() {
     let moved = |name: &str, step: f64, seed| bordered(noisy(name, 200, 2, &[(0, 1.0), (100, 1.0 + step)], seed), 100);
     let series = vec![moved("a", 0.03, 1), moved("b", -0.03, 2), moved("c", 0.025, 3), moved("slow", 0.5, 4)];
     let found = analysed(series, &[]).trend.events;
-    let told: Vec<_> = found.iter().map(|event| (event.kind, event.members.len())).collect();
-    assert_eq!(told, [(EventKind::Change, 1), (EventKind::Environment, 3)]);
+    let reported: Vec<_> = found.iter().map(|event| (event.kind, event.members.len())).collect();
+    assert_eq!(reported, [(EventKind::Change, 1), (EventKind::Environment, 3)]);
     assert!(found[0].is_ongoing_regression() && found[0].members[0].benchmark.contains("slow"));
     assert!(found[0].machine_signs[0].contains("environment changed"), "{:?}", found[0].machine_signs);
 }
@@ -343,7 +358,7 @@ fn events_that_turn_out_to_be_one_say_so() {
 }
 
 #[test]
-fn who_asks_for_a_part_is_told_the_same_of_it() {
+fn a_selection_shows_the_same_events() {
     let series = [
         noisy("slow", 200, 1, &[(0, 1.0), (90, 1.1)], 1),
         noisy("other", 200, 1, &[(0, 1.0), (150, 1.1)], 2),

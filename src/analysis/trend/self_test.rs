@@ -43,10 +43,10 @@ pub(super) fn budget(
     false_discovery: f64,
     memory: &DetectionCache,
 ) -> (Budget, Vec<(Digest, Vec<usize>)>) {
-    let tested: Vec<&SeriesChanges<'_>> = all.iter().filter(|found| found.changes.noise.is_some()).collect();
-    let points: usize = tested.iter().map(|found| found.points.len()).sum();
+    let tested: Vec<&SeriesChanges<'_>> = all.iter().filter(|analysed| analysed.changes.noise.is_some()).collect();
+    let points: usize = tested.iter().map(|analysed| analysed.points.len()).sum();
     let allowed_in =
-        |found: &&SeriesChanges<'_>| found.setting.sensitivity.budget() * found.points.len() as f64 / 1000.0;
+        |analysed: &&SeriesChanges<'_>| analysed.setting.sensitivity.budget() * analysed.points.len() as f64 / 1000.0;
     // The sum of nothing is -0.
     let expected = tested.iter().map(allowed_in).sum::<f64>() + 0.0;
     let allowed = if points > 0 { expected / points as f64 * 1000.0 } else { 0.0 };
@@ -59,14 +59,14 @@ fn self_test(
     allowed: f64,
     memory: &DetectionCache,
 ) -> (SelfTest, Vec<(Digest, Vec<usize>)>) {
-    let points: usize = tested.iter().map(|found| found.points.len()).sum();
+    let points: usize = tested.iter().map(|analysed| analysed.points.len()).sum();
     if points == 0 {
         return (SelfTest::default(), Vec::new());
     }
     let times = ENOUGH.div_ceil(points).clamp(1, MOST_TIMES);
-    let counts = tested.par_iter().map(|found| {
-        let name = Digest::from_parts(&[&found.name.0, &times.to_le_bytes(), found.series.id.as_bytes()]);
-        (name, memory.alarms(name).map_or_else(|| alarms(found, times), <[usize]>::to_vec))
+    let counts = tested.par_iter().map(|analysed| {
+        let name = Digest::from_parts(&[&analysed.name.0, &times.to_le_bytes(), analysed.series.id.as_bytes()]);
+        (name, memory.alarms(name).map_or_else(|| alarms(analysed, times), <[usize]>::to_vec))
     });
     let counts: Vec<(Digest, Vec<usize>)> = counts.collect();
     let alarms: usize = counts.iter().flat_map(|(_, of_series)| of_series).sum();
@@ -86,23 +86,23 @@ fn are_too_many(middle: usize, expected: f64, (alarms, times): (usize, usize)) -
 }
 
 /// How many changes and drifts are told in the residues of a series, in so many orders.
-fn alarms(found: &SeriesChanges<'_>, times: usize) -> Vec<usize> {
-    let mut residues = residues(found);
+fn alarms(analysed: &SeriesChanges<'_>, times: usize) -> Vec<usize> {
+    let mut residues = residues(analysed);
     // Newest points that lie apart may be the first of a new level.
-    residues.truncate(found.apart.as_ref().map_or(residues.len(), |apart| apart.begin));
-    let is_relative = found.changes.noise.is_some_and(|noise| noise.is_relative);
-    let level = found.changes.points.last().map_or(found.points[0].value, |point| point.after.value);
-    let seed = digest::sha256_hex(found.series.id.as_bytes());
+    residues.truncate(analysed.apart.as_ref().map_or(residues.len(), |apart| apart.begin));
+    let is_relative = analysed.changes.noise.is_some_and(|noise| noise.is_relative);
+    let level = analysed.changes.points.last().map_or(analysed.points[0].value, |point| point.after.value);
+    let seed = digest::sha256_hex(analysed.series.id.as_bytes());
     let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
-    let known = Context { more_is_better: found.series.metric.better == Better::Higher, ..Context::default() };
+    let known = Context { more_is_better: analysed.series.metric.better == Better::Higher, ..Context::default() };
     let mut blocks: Vec<&[f64]> = residues.chunks(BLOCK).collect();
     (0..times)
         .map(|_| {
             random.shuffle(&mut blocks);
             let in_units = |residue: &f64| if is_relative { level * residue.exp() } else { level + residue };
             let values: Vec<f64> = blocks.iter().flat_map(|block| block.iter()).map(in_units).collect();
-            let told = changes_known(&values, &found.setting.sensitivity, &known);
-            told.points.len() + told.drifts.len()
+            let reported = changes_known(&values, &analysed.setting.sensitivity, &known);
+            reported.points.len() + reported.drifts.len()
         })
         .collect()
 }
@@ -129,24 +129,24 @@ fn course(stretch: &[f64], place: usize) -> f64 {
 
 /// What is left of each point without the levels and ramps that were found, on the scale of the noise; and without what moves
 /// more slowly than the blocks, as their order would make steps of it.
-fn residues(found: &SeriesChanges<'_>) -> Vec<f64> {
-    let is_relative = found.changes.noise.is_some_and(|noise| noise.is_relative);
+fn residues(analysed: &SeriesChanges<'_>) -> Vec<f64> {
+    let is_relative = analysed.changes.noise.is_some_and(|noise| noise.is_relative);
     let scaled: Vec<f64> =
-        found.points.iter().map(|point| if is_relative { point.value.ln() } else { point.value }).collect();
+        analysed.points.iter().map(|point| if is_relative { point.value.ln() } else { point.value }).collect();
     let on_scale = |level: f64| if is_relative { level.ln() } else { level };
     let mut left = scaled;
-    for drift in &found.changes.drifts {
+    for drift in &analysed.changes.drifts {
         let height = on_scale(drift.after) - on_scale(drift.before);
         let width = (drift.end - drift.begin) as f64;
         for (index, value) in left.iter_mut().enumerate().skip(drift.begin) {
             *value -= height * (((index - drift.begin) as f64 + 0.5) / width).min(1.0);
         }
     }
-    let cuts: Vec<usize> = found.changes.points.iter().map(|point| point.index).collect();
+    let cuts: Vec<usize> = analysed.changes.points.iter().map(|point| point.index).collect();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
-    let stretches: Vec<(usize, usize)> = begins.zip(cuts.iter().copied().chain([left.len()])).collect();
-    for (begin, end) in stretches {
-        let stretch = drawn_in(&left[begin..end], found.changes.noise.map_or(0.0, |noise| noise.deviation));
+    let segments: Vec<(usize, usize)> = begins.zip(cuts.iter().copied().chain([left.len()])).collect();
+    for (begin, end) in segments {
+        let stretch = drawn_in(&left[begin..end], analysed.changes.noise.map_or(0.0, |noise| noise.deviation));
         for (place, value) in left[begin..end].iter_mut().enumerate() {
             *value -= course(&stretch, place);
         }
@@ -168,7 +168,7 @@ fn at_least(count: usize, expected: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trend::example::{found, noisy};
+    use crate::trend::example::{analysed, noisy};
     use sprag_model::series::Series;
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
             point.value *= (0.09 * ((place as f64 - 60.0) / 130.0).clamp(0.0, 1.0)).exp();
         }
         let series = [creep];
-        let all = found(&series);
+        let all = analysed(&series);
         assert_eq!((all[0].changes.points.len(), all[0].changes.drifts.len()), (1, 1));
         let left = residues(&all[0]);
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
@@ -201,10 +201,10 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_is_held_against_the_noise_at_hand() {
+    fn the_budget_is_tested_with_the_noise_at_hand() {
         let quiet: Vec<Series> =
             (0..10).map(|seed| noisy(&format!("s{seed}"), 300, 1, &[(0, 1.0), (100, 1.3), (170, 0.9)], seed)).collect();
-        let all = found(&quiet);
+        let all = analysed(&quiet);
         let budget = budget(&all, 0.05, &DetectionCache::default()).0;
         assert_eq!((budget.points, budget.self_test.points), (3000, 21_000));
         assert!((budget.allowed - 0.05).abs() < 1e-12 && (budget.expected - 0.15).abs() < 1e-12);

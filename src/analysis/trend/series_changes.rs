@@ -128,7 +128,7 @@ impl<'a> SeriesChanges<'a> {
 
     /// Looks at a series.
     #[cfg(test)]
-    pub(super) fn of(
+    pub(super) fn new(
         series: &'a Series,
         axis: Arc<Axis>,
         is_judged: bool,
@@ -223,10 +223,10 @@ fn is_exact(metric: &Metric, points: &[PooledPoint], values: &[f64]) -> bool {
 /// Whether a metric is a count or a size whose every value but the newest stays for two points or more. What wanders, as
 /// memory does that is handed out in pages, has values that come alone.
 fn counts(metric: &Metric, values: &[f64]) -> bool {
-    let is_whole = values.iter().all(|value| value.fract() == 0.0);
+    let is_integer = values.iter().all(|value| value.fract() == 0.0);
     let mut runs = values.chunk_by(|one, next| one == next).map(<[f64]>::len);
     runs.next_back();
-    matches!(metric.unit, Unit::Byte | Unit::One) && is_whole && runs.all(|points| points > 1)
+    matches!(metric.unit, Unit::Byte | Unit::One) && is_integer && runs.all(|points| points > 1)
 }
 
 /// Whether the environment changed for good between a point and the one before: a point of another environment alone, as of
@@ -257,16 +257,16 @@ mod tests {
     use crate::trend::axis::axes;
     use crate::trend::example::{MACHINE, line, noisy, series, setting};
 
-    fn found<'a>(series: &'a Series, reported: &[ReportedRange]) -> SeriesChanges<'a> {
+    fn analysed<'a>(series: &'a Series, reported: &[ReportedRange]) -> SeriesChanges<'a> {
         let axes = axes(std::slice::from_ref(series), &line(200));
-        SeriesChanges::of(series, Arc::clone(&axes[MACHINE]), true, setting(), reported)
+        SeriesChanges::new(series, Arc::clone(&axes[MACHINE]), true, setting(), reported)
     }
 
     #[test]
-    fn what_was_told_is_held_as_long_as_there_is_something_of_it() {
+    fn a_reported_change_stays_while_the_data_support_it() {
         let retained = |step: f64, reported: &[ReportedRange]| {
             let series = noisy("a", 60, 2, &[(0, 1.0), (40, 1.0 + step)], 3);
-            found(&series, reported).changes.points.iter().map(|point| point.index).collect::<Vec<_>>()
+            analysed(&series, reported).changes.points.iter().map(|point| point.index).collect::<Vec<_>>()
         };
         let reported = [ReportedRange { is_drift: false, first: 37, last: 42 }];
         assert_eq!(retained(0.1, &[]), [20]);
@@ -287,11 +287,11 @@ mod tests {
             point.workers = [value; 3].into();
             counts.points.push(point);
         }
-        let seen = found(&counts, &[]);
+        let seen = analysed(&counts, &[]);
         assert!(seen.is_exact && seen.changes.points.len() == 1 && seen.changes.points[0].chance == 0.0);
         assert_eq!(seen.detectable(), Some(0.004));
         counts.points[3].workers = [640.0, 641.0].into();
-        assert!(!found(&counts, &[]).is_exact);
+        assert!(!analysed(&counts, &[]).is_exact);
     }
 
     #[test]
@@ -299,7 +299,7 @@ mod tests {
         let of = |metric: Metric, value: &dyn Fn(usize) -> f64| {
             let values: Vec<(usize, f64)> = (0..60).map(|place| (place, value(place))).collect();
             let counts = Series { metric, ..series("a", &values) };
-            let seen = found(&counts, &[]);
+            let seen = analysed(&counts, &[]);
             let places: Vec<usize> = seen.changes.points.iter().map(|point| point.index).collect();
             (seen.is_exact, places, seen.changes.drifts.len())
         };
@@ -324,7 +324,7 @@ mod tests {
         let of = |levels: [f64; 2], better: Better| {
             let mut scores = noisy("a", 60, 1, &[(0, levels[0]), (30, levels[1])], 3);
             scores.metric.better = better;
-            let seen = found(&scores, &[]);
+            let seen = analysed(&scores, &[]);
             seen.worse(seen.changes.points[0].relative())
         };
         let check = |levels: [f64; 2], better: Better, expected: f64| {

@@ -23,12 +23,12 @@ const SAME_DRIFT: f64 = 0.75;
 /// Up to which points of so many the figures are found that are told, where that changes nothing: to the newest step, and where a
 /// few points at its end looked like a change, to the one before. Steps are those of all points, so that the series of a run move on
 /// together, and seldom.
-pub(super) fn until(found: &Changes, count: usize) -> impl Iterator<Item = usize> + use<> {
-    let ends = found.points.iter().map(|point| point.index).chain(found.drifts.iter().map(|drift| drift.end));
+pub(super) fn until(analysed: &Changes, count: usize) -> impl Iterator<Item = usize> + use<> {
+    let ends = analysed.points.iter().map(|point| point.index).chain(analysed.drifts.iter().map(|drift| drift.end));
     let newest = ends.max().map_or(0, |end| count.saturating_sub(end));
     let power = |points: usize| 1 << (points / STEPS).ilog2();
-    let is_newest = |drift: &&Drift| found.points.iter().all(|point| point.index <= drift.begin);
-    let late = found.drifts.last().filter(is_newest).map(|drift| count.saturating_sub(drift.begin));
+    let is_newest = |drift: &&Drift| analysed.points.iter().all(|point| point.index <= drift.begin);
+    let late = analysed.drifts.last().filter(is_newest).map(|drift| count.saturating_sub(drift.begin));
     let step = if newest >= FEWEST {
         power(newest)
     } else {
@@ -73,14 +73,14 @@ mod tests {
         ChangePoint { index, first, last, before, after, relative, score: 2.0, chance: 1e-4, likelihoods }
     }
 
-    fn found(points: Vec<ChangePoint>, drifts: Vec<Drift>) -> Changes {
+    fn analysed(points: Vec<ChangePoint>, drifts: Vec<Drift>) -> Changes {
         Changes { points, drifts, noise: Some(SeriesNoise::default()), ..Changes::default() }
     }
 
     #[test]
     fn the_newest_stretch_counts_in_steps() {
         let check = |end: usize, count: usize, expected: &[usize]| {
-            let until: Vec<usize> = until(&found(vec![], vec![drift(9, end)]), count).collect();
+            let until: Vec<usize> = until(&analysed(vec![], vec![drift(9, end)]), count).collect();
             assert_eq!(until, expected, "{count} points with a drift up to {end}");
         };
         check(20, 24, &[]);
@@ -102,16 +102,16 @@ mod tests {
     #[test]
     fn a_point_more_or_less_is_no_other_change() {
         let alike = |one: &Changes, other: &Changes| are_alike(one, 90, other);
-        let one = found(vec![change(10, 12, 14)], vec![drift(40, 80)]);
+        let one = analysed(vec![change(10, 12, 14)], vec![drift(40, 80)]);
         assert!(alike(&one, &one));
-        assert!(alike(&one, &found(vec![change(14, 15, 16)], vec![drift(40, 84)])));
-        assert!(!alike(&one, &found(vec![change(15, 15, 16)], vec![drift(40, 80)])));
-        assert!(!alike(&one, &found(vec![change(10, 12, 14)], vec![drift(40, 60)])));
-        assert!(!alike(&one, &found(vec![change(10, 12, 14), change(85, 86, 87)], vec![drift(40, 80)])));
-        assert!(!alike(&one, &found(vec![change(10, 12, 14)], vec![])));
-        assert!(!alike(&one, &found(vec![change(10, 12, 14)], vec![Drift { held: true, ..drift(40, 80) }])));
+        assert!(alike(&one, &analysed(vec![change(14, 15, 16)], vec![drift(40, 84)])));
+        assert!(!alike(&one, &analysed(vec![change(15, 15, 16)], vec![drift(40, 80)])));
+        assert!(!alike(&one, &analysed(vec![change(10, 12, 14)], vec![drift(40, 60)])));
+        assert!(!alike(&one, &analysed(vec![change(10, 12, 14), change(85, 86, 87)], vec![drift(40, 80)])));
+        assert!(!alike(&one, &analysed(vec![change(10, 12, 14)], vec![])));
+        assert!(!alike(&one, &analysed(vec![change(10, 12, 14)], vec![Drift { held: true, ..drift(40, 80) }])));
         // One that went on to the last of the points before, and no longer.
-        let goes_on = found(vec![], vec![drift(40, 90)]);
-        assert!(!alike(&goes_on, &found(vec![], vec![drift(40, 84)])));
+        let goes_on = analysed(vec![], vec![drift(40, 90)]);
+        assert!(!alike(&goes_on, &analysed(vec![], vec![drift(40, 84)])));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::analyse::{Input, Output, analyse};
 use super::draft::drafts;
-use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, found, input, noisy, point, sha};
+use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, input, noisy, point, sha};
 use chrono::TimeDelta;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::environment::Environment;
@@ -55,7 +55,7 @@ fn one_cause_is_one_event_with_its_members_worst_first() {
 }
 
 #[test]
-fn what_was_taken_back_no_longer_stands() {
+fn a_reverted_change_is_no_ongoing_regression() {
     let series = vec![noisy("back", 200, 1, &[(0, 1.0), (80, 1.1), (140, 1.0)], 4)];
     let found = events(series);
     let first = found.iter().find(|one| one.direction == Direction::Worse).expect("it got worse first");
@@ -99,7 +99,7 @@ fn a_new_environment_is_no_commits_fault() {
 }
 
 #[test]
-fn a_machine_that_moves_by_itself_is_told_by_its_controls_or_by_many_series() {
+fn controls_or_many_series_show_that_the_machine_moved() {
     let both = |machine: &str| -> Vec<Series> {
         (0..6_u64)
             .map(|seed| {
@@ -157,7 +157,7 @@ fn a_drift_has_a_range_and_a_rate_and_no_culprit() {
 }
 
 #[test]
-fn a_series_is_judged_or_it_is_told_why_not() {
+fn a_series_is_judged_or_has_a_reason_why_not() {
     let fresh = noisy("fresh", 40, 1, &[], 1);
     let mut dirty = noisy("dirty", 40, 1, &[], 2);
     dirty.points.iter_mut().for_each(|point| point.run_mut().dirty = true);
@@ -205,9 +205,8 @@ fn a_series_is_judged_or_it_is_told_why_not() {
     assert_eq!((trend.schedule[0].stale, trend.schedule[0].allowed), (true, 7));
 }
 
-
 /// The series, with so many further runs of the commit at a place, about that level.
-fn again(mut series: Series, place: usize, level: f64, runs: usize) -> Series {
+fn with_runs(mut series: Series, place: usize, level: f64, runs: usize) -> Series {
     let mut random = SplitMix64::new(77 + place as u64);
     for run in 0..runs {
         let value = level * (1.0 + 0.01 * random.normal());
@@ -227,17 +226,17 @@ fn as_many_runs_of_the_newest_commit_as_are_said_settle_what_it_did() {
     assert_eq!(found.events, []);
     let runs = found.newest[0].runs;
     assert!((1..=4).contains(&runs), "{runs}");
-    let settled = events(vec![again(flat.clone(), 40, 1.08, runs)]);
+    let settled = events(vec![with_runs(flat.clone(), 40, 1.08, runs)]);
     assert_eq!(shape(&settled[0]), (EventKind::Change, Direction::Worse, 1, vec![40]));
     // It was a stray: further runs of the same commit are as before.
-    let stray = analysed(vec![again(flat, 40, 1.0, 4)], &[]).trend;
+    let stray = analysed(vec![with_runs(flat, 40, 1.0, 4)], &[]).trend;
     assert_eq!((stray.events.len(), stray.newest.len()), (0, 0));
 }
 
 #[test]
 fn what_changes_between_runs_of_one_commit_is_no_commits_fault() {
-    let flat = again(noisy("slow", 41, 1, &[], 6), 40, 1.0, 10);
-    let mut later = again(noisy("slow", 41, 1, &[], 6), 40, 1.1, 10).points.split_off(41);
+    let flat = with_runs(noisy("slow", 41, 1, &[], 6), 40, 1.0, 10);
+    let mut later = with_runs(noisy("slow", 41, 1, &[], 6), 40, 1.1, 10).points.split_off(41);
     later.iter_mut().for_each(|point| point.run_mut().time += chrono::TimeDelta::days(90));
     let found = events(vec![Series { points: [flat.points.clone(), later].concat(), ..flat }]);
     assert_eq!(shape(&found[0]).0, EventKind::Environment);
@@ -246,7 +245,7 @@ fn what_changes_between_runs_of_one_commit_is_no_commits_fault() {
 
 #[test]
 fn runs_of_the_suspects_narrow_them() {
-    let (mut before, mut after, mut told) = (0, 0, 0);
+    let (mut before, mut after, mut cases) = (0, 0, 0);
     for seed in 0..12 {
         // Of two deviations and a half: the points alone leave several places.
         let little = noisy("slow", 80, 1, &[(0, 1.0), (44, 1.025)], seed);
@@ -255,12 +254,12 @@ fn runs_of_the_suspects_narrow_them() {
             of_change.map(|event| shape(&event).3)
         };
         let measured = (40..49)
-            .fold(little.clone(), |series, place| again(series, place, if place < 44 { 1.0 } else { 1.025 }, 12));
+            .fold(little.clone(), |series, place| with_runs(series, place, if place < 44 { 1.0 } else { 1.025 }, 12));
         let (Some(first), Some(left)) = (suspects(little), suspects(measured)) else { continue };
         assert!(left.contains(&44), "{left:?}");
-        (before, after, told) = (before + first.len(), after + left.len(), told + 1);
+        (before, after, cases) = (before + first.len(), after + left.len(), cases + 1);
     }
-    assert!(told >= 8 && before >= 2 * told && after <= told + 2, "{before} suspects of {told} and then {after}");
+    assert!(cases >= 8 && before >= 2 * cases && after <= cases + 2, "{before} suspects of {cases} and then {after}");
 }
 
 #[test]
@@ -280,7 +279,7 @@ fn an_event_began_when_its_commit_was_first_measured_wherever_a_run_was_late() {
 
 #[test]
 fn two_points_that_are_worse_are_likelier_strays_than_two_that_are_better() {
-    let told = |better: Better, by: f64| {
+    let cases = |better: Better, by: f64| {
         let changed = |seed: u64| {
             let mut series = noisy("pair", 30, 1, &[], seed);
             series.metric.better = better;
@@ -291,7 +290,7 @@ fn two_points_that_are_worse_are_likelier_strays_than_two_that_are_better() {
         (0..20).filter(|seed| !events(vec![changed(*seed)]).is_empty()).count()
     };
     for (better, worse_by) in [(Better::Lower, 0.1), (Better::Higher, -0.1)] {
-        let (worse, improved) = (told(better, worse_by), told(better, -worse_by));
+        let (worse, improved) = (cases(better, worse_by), cases(better, -worse_by));
         assert!(worse <= 2 && improved >= 12, "{better:?}: {worse} worse, {improved} improved");
     }
 }
@@ -311,7 +310,7 @@ fn commits_between_are_named_and_the_next_one_to_measure() {
 }
 
 #[test]
-fn what_is_measured_next_is_told_of_the_machine_where_it_tells_most() {
+fn the_next_step_is_for_the_machine_where_a_run_says_most() {
     // Two machines see it, one of them three deviations of its noise apart and the other twenty.
     let little = noisy("slow", 240, 8, &[(0, 1.0), (121, 1.03)], 3);
     let much = noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 4);
@@ -369,7 +368,7 @@ fn kinds(changes: &[(usize, f64)]) -> [usize; 3] {
             noisy(&format!("s{number}"), 160, 2, &[(0, 1.0), (*place, 1.0 + step)], 100 * seed + number)
         });
         let quiet = (50..52).map(move |number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
-        drafts(&found(&changed.chain(quiet).map(|one| bordered(one, BORDER)).collect::<Vec<Series>>()))
+        drafts(&example::analysed(&changed.chain(quiet).map(|one| bordered(one, BORDER)).collect::<Vec<Series>>()))
     };
     let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();
     [EventKind::Environment, EventKind::Change, EventKind::Drift]
@@ -390,7 +389,7 @@ fn what_a_new_environment_brings_is_no_commits_fault() {
 }
 
 #[test]
-fn what_a_commit_brings_beside_a_new_environment_stays_its_fault() {
+fn a_change_near_a_new_environment_stays_the_fault_of_its_commit() {
     for change in [(90, 0.03), (90, 0.05), (104, 0.05), (98, 0.1)] {
         let [environment, commit, drift] = kinds(&[change]);
         assert!(environment == 0 && commit >= 59 && drift <= 1, "{change:?}: {environment}, {commit}, {drift}");
@@ -401,7 +400,7 @@ fn what_a_commit_brings_beside_a_new_environment_stays_its_fault() {
 }
 
 #[test]
-fn a_step_at_a_border_within_a_climb_is_told_without_the_climb() {
+fn a_step_at_a_border_is_reported_without_the_climb_around_it() {
     let (mut changed, mut near, mut blamed, mut climbed) = (0, 0, 0, 0);
     for seed in 0..60 {
         let climbing = (0..2).map(|number| {
@@ -413,7 +412,7 @@ fn a_step_at_a_border_within_a_climb_is_told_without_the_climb() {
         });
         let quiet = (50..52).map(|number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
         let series: Vec<Series> = climbing.chain(quiet).map(|one| bordered(one, BORDER)).collect();
-        let all = found(&series);
+        let all = example::analysed(&series);
         for found in all.iter().filter(|found| !found.changes.drifts.is_empty()) {
             climbed += found.changes.points.len();
             changed += found.changes.points.iter().filter(|one| one.relative() > 0.08).count();
@@ -435,7 +434,7 @@ fn a_commit_measured_in_both_environments_is_not_blamed() {
         let last = series.points[BORDER / 2 - 1].clone();
         let first = series.points[BORDER / 2].run_mut();
         (first.position, first.rank, first.commit) = (last.position, last.rank, last.commit.clone());
-        drafts(&found(&[series]))
+        drafts(&example::analysed(&[series]))
     };
     let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();
     let environment = all.iter().filter(|kind| **kind == EventKind::Environment).count();
@@ -488,7 +487,7 @@ fn metrics_of_one_benchmark_that_move_together_are_a_commits_doing() {
 }
 
 #[test]
-fn what_moves_both_ways_with_nobody_else_to_see_it_keeps_its_commit_and_tells_the_doubt() {
+fn a_mixed_change_that_no_other_machine_saw_stays_with_its_commit() {
     let (event, signs) = only(ratios(8, &[0.3, -0.1, -0.1]));
     assert_eq!((event.kind, event.direction), (EventKind::Change, Direction::Mixed));
     assert!(event.is_ongoing_regression());

@@ -34,7 +34,7 @@ impl Bases<'_> {
         let before: Vec<&RecordedRun> = before.iter().collect();
         Ok(Base {
             label: format!("the last {sessions} before it ({from} to {to})"),
-            baseline: reference::baseline(&[newest], &before, Level::Standing, &self.policy),
+            baseline: reference::baseline(&[newest], &before, Level::Settled, &self.policy),
         })
     }
 
