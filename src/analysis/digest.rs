@@ -15,20 +15,15 @@ use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 use super::{compare, rollup, sentence, tip};
 
-/// What an analysis is made of.
 pub struct Input<'a> {
-    /// What the project calls itself.
     pub project: &'a str,
-    /// How often a run is due, in days.
     pub every_days: u32,
     pub history: HistoryFacts,
     /// The heads of all runs that could be read, in any order.
     pub heads: &'a [RunHead],
-    /// What [`newest`] found among them.
     pub newest: &'a [Newest<'a>],
     /// The records of the members of each of `newest`; one of which a member is not given is left out.
     pub records: &'a [RecordedRun],
-    /// The baseline files of the project.
     pub baselines: &'a [BaselineFile],
     pub series: Vec<Series>,
     /// The ids of the series that a gate looks at.

@@ -8,6 +8,7 @@ use crate::{rollup, trend};
 use sprag_model::analysis::{NoBaseline, SeriesAnalysis, SuiteAnalysis};
 use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
 use sprag_model::benchmark::Benchmark;
+use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::metric::Metric;
 use sprag_model::rollup::LatestRow;
@@ -133,4 +134,17 @@ pub(crate) fn analysed(series: Series, judged: bool) -> SeriesAnalysis {
     });
     let last = series.points.iter().map(|point| point.time).max().unwrap_or_default();
     SeriesAnalysis { series, judged, at_tip: true, last, latest, comparison: None, sentence: String::new() }
+}
+
+/// A commit as a run that measured it holds it.
+pub(crate) fn commit(sha: String, time: DateTime<Utc>) -> Commit {
+    Commit {
+        sha,
+        parents: Vec::new(),
+        author_time: time,
+        commit_time: time,
+        subject: String::new(),
+        branch: None,
+        dirty: false,
+    }
 }

@@ -21,7 +21,6 @@ pub enum Order {
     Turned,
 }
 
-/// How the windows were judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Called {
     /// How many verdicts there are: two a window.

@@ -20,7 +20,6 @@ use sprag_model::verdict::{Comparison, Counts, Verdict};
 /// By how much rounding may take a change over what is accepted.
 const ROUNDING: f64 = 1e-9;
 
-/// What decides about a regression.
 pub struct Accepting<'a> {
     ledger: &'a Ledger,
     events: &'a [Event],
@@ -28,11 +27,9 @@ pub struct Accepting<'a> {
     day: NaiveDate,
 }
 
-/// Which run was held against what.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedRun<'a> {
     pub machine: &'a str,
-    /// What people call it.
     pub machine_name: &'a str,
     /// The commit of what it is held against.
     pub base: Option<&'a str>,
@@ -160,14 +157,12 @@ fn exceeds(acceptance: &Acceptance, least: Option<f64>) -> bool {
     !least.is_some_and(|least| least <= acceptance.at_most + ROUNDING)
 }
 
-/// By how much a member got worse at least.
 fn least_of_member(member: &Member) -> Option<f64> {
     let level = member.relative?;
     let bound = if member.metric.better == Better::Lower { level.lower } else { level.upper };
     Some(turned(if bound.is_finite() { bound } else { level.value }, member.metric.better))
 }
 
-/// By how much a comparison got worse at least.
 fn least_of_comparison(one: &Comparison) -> Option<f64> {
     let effect = one.effect.filter(|_| one.baseline != Some(0.0))?;
     let nearest = |(low, high)| if one.metric.better == Better::Lower { low } else { high };

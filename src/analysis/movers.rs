@@ -22,7 +22,6 @@ use sprag_model::series::{PointRun, Series};
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// The fewest series that tell how much series differ.
 const FEWEST_SERIES: usize = 3;
 
 /// A series with a level before and a level now.

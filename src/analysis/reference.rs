@@ -206,7 +206,6 @@ fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
 mod tests {
     use super::*;
     use crate::example;
-    use sprag_model::commit::Commit;
 
     fn runs(values: &[f64]) -> Vec<RecordedRun> {
         let run =
@@ -268,15 +267,7 @@ mod tests {
         let at = |day: u32, minute: i64, commit: &str, value: f64| {
             let mut run = example::run("cpu", "a", day, &[("x", value)]);
             run.timestamp += chrono::TimeDelta::minutes(minute);
-            run.commit = Some(Commit {
-                sha: commit.repeat(40),
-                parents: Vec::new(),
-                author_time: run.timestamp,
-                commit_time: run.timestamp,
-                subject: String::new(),
-                branch: None,
-                dirty: false,
-            });
+            run.commit = Some(example::commit(commit.repeat(40), run.timestamp));
             example::recorded(run)
         };
         // On the first day two commits were measured within the hour; the second one counts.

@@ -16,12 +16,10 @@ use sprag_model::metric::Better;
 use sprag_model::rollup::{LatestRow, SuiteRow, WeekRow};
 use sprag_model::series::{PointRun, Series};
 
-/// A suite on a machine.
 pub(crate) struct Place<'a> {
     pub(crate) suite: &'a str,
     pub(crate) machine: &'a str,
     pub(crate) machine_name: &'a str,
-    /// The judged series, by id.
     pub(crate) judged: Vec<&'a SeriesAnalysis>,
     /// The runs that measured something, in commit order.
     pub(crate) runs: Vec<&'a PointRun>,
@@ -74,7 +72,6 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The Monday before or at a time.
 pub(crate) fn week(time: DateTime<Utc>) -> NaiveDate {
     time.date_naive().week(Weekday::Mon).first_day()
 }

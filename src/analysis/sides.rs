@@ -13,9 +13,7 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// What is known of the benchmarks of one file, by name.
 pub type Sides = BTreeMap<String, Side>;
 
-/// How the benchmarks of one file are judged.
 pub struct Judge<'a> {
-    /// The rule of the benchmark of a name.
     pub rule: &'a dyn Fn(&str) -> Rule,
     /// What all the benchmarks are measured by.
     pub metric: Metric,

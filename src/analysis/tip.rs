@@ -59,7 +59,6 @@ pub(super) fn sort<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -
 mod tests {
     use super::*;
     use crate::example;
-    use sprag_model::commit::Commit;
     use sprag_model::run::FILTER;
 
     /// Runs written as `commit filter` one a day, on a line of the commits `a` to `z`; the days of the newest, of the last, and
@@ -72,15 +71,7 @@ mod tests {
         let head = |(number, words): (usize, &&str)| {
             let (commit, filter) = words.split_once(' ').unwrap_or((words, ""));
             let mut run = example::run("cpu", "m", number as u32 + 1, &[("scan", 1.0)]);
-            run.commit = Some(Commit {
-                sha: sha(commit),
-                parents: Vec::new(),
-                author_time: run.timestamp,
-                commit_time: run.timestamp,
-                subject: String::new(),
-                branch: None,
-                dirty: false,
-            });
+            run.commit = Some(example::commit(sha(commit), run.timestamp));
             if !filter.is_empty() {
                 run.config.insert(FILTER.to_owned(), vec![filter].into());
             }

@@ -14,7 +14,7 @@ pub struct Level {
     pub upper: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChangePoint {
     /// The most likely first point of the new level, from 0.
     pub index: usize,
@@ -46,7 +46,7 @@ impl ChangePoint {
 }
 
 /// A level that moves evenly from point to point, so that no single one is to blame.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     pub begin: usize,
     pub end: usize,
@@ -73,7 +73,7 @@ pub struct SeriesNoise {
     pub is_relative: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     /// Lasting changes, in order.
     pub points: Vec<ChangePoint>,

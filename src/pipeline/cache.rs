@@ -1,5 +1,5 @@
-//! What stays in `.sprag/cache/` from one command to the next: the decoded runs of a history, what was found in series, and
-//! what pages were rendered from.
+//! What stays in `.sprag/cache/` from one command to the next: the decoded runs of a history, and what folders and commits
+//! hold.
 //!
 //! A file begins with a line that names the program that wrote it and the SHA-256 of all that follows. A file that another
 //! build wrote, as version, length and time of the program tell, or that is damaged, counts as absent. Files are written

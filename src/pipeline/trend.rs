@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::cache::CacheFile;
 use crate::config::{self, SensitivityName};
 use crate::error::Context as _;
 use crate::project::Project;
@@ -13,7 +12,6 @@ use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::ledger::tell_events;
 use sprag_analysis::movers;
 use sprag_analysis::trend::analyse::{self, Input, Output};
-use sprag_analysis::trend::detection_cache::DetectionCache;
 use sprag_analysis::trend::series_changes::Setting;
 use sprag_history::{self as history, Record};
 use sprag_measure::clock;
@@ -35,11 +33,6 @@ impl TrendOptions {
     /// The events alone, as `sprag.toml` says.
     pub fn events(now: DateTime<Utc>) -> TrendOptions {
         TrendOptions { now, sensitivity: None, least: None, days: None }
-    }
-
-    /// Whether series are looked at in another way than `sprag.toml` says.
-    fn is_other(&self) -> bool {
-        self.sensitivity.is_some() || self.least.is_some()
     }
 }
 
@@ -90,16 +83,7 @@ pub fn analyse_both(
         records: &records,
         tables,
     };
-    let kept = CacheFile::at(project, "found");
-    let known = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
-    let memory = DetectionCache::from_bytes(&known).unwrap_or_default();
-    let (mut output, mut as_of_other) = analyse::analyse_at(input, other, &memory);
-    if let Some(kept) = kept.filter(|_| !options.is_other()) {
-        let found = output.memory.to_bytes();
-        if found != known {
-            kept.write(&found);
-        }
-    }
+    let (mut output, mut as_of_other) = analyse::analyse_at(input, other);
     tell_events(&mut output.trend.events, &study.ledger, day(options.now));
     if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
         tell_events(&mut trend.events, &study.ledger, day(time));

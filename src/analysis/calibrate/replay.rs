@@ -14,10 +14,8 @@ use sprag_model::rule::{Policy, Rule};
 use sprag_model::series::Point;
 use sprag_model::verdict::Verdict;
 
-/// A rule that is asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// What people call it.
     pub name: String,
     /// By which rule it judges which metric.
     pub policy: Policy,

@@ -1,17 +1,12 @@
 //! What the rule of the gate says of the same commit measured again, for a site: the part of [`super::calibrate`] that
-//! costs next to nothing.
-//!
-//! The heads of runs tell where a commit was measured in two sessions; series of other suites and machines are not looked
-//! at. Each of the newest such sessions is held against the sessions before it in its environment.
+//! costs next to nothing. Each of the newest such sessions is compared with the sessions before it in its environment.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
-use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::replay::{self, Judged};
 use super::visits::{self, Between, Source, Visit};
-use crate::session_noise;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::baseline::Baseline;
 use sprag_model::calibration::{Base, Reruns};
@@ -28,11 +23,7 @@ const MOST: usize = 20;
 pub fn reruns(series: &[SeriesAnalysis], heads: &[RunHead], policy: &Policy) -> Vec<Reruns> {
     let filtered: HashSet<&str> =
         heads.iter().filter(|head| is_filtered(&head.config)).map(|head| head.id.as_str()).collect();
-    let remeasured = remeasured(heads.iter().filter(|head| !filtered.contains(head.id.as_str())));
-    let is_asked = |one: &&SeriesAnalysis| {
-        one.judged && remeasured.contains(&(one.series.suite.as_str(), one.series.machine.as_str()))
-    };
-    let asked: Vec<&SeriesAnalysis> = series.iter().filter(is_asked).collect();
+    let asked: Vec<&SeriesAnalysis> = series.iter().filter(|one| one.judged).collect();
     let judged: Vec<Vec<(&str, Judged)>> = asked.par_iter().map(|one| judged(one, &filtered, policy)).collect();
     let mut groups: BTreeMap<(&str, &str), Vec<(&str, Judged)>> = BTreeMap::new();
     for (one, judged) in asked.iter().zip(judged) {
@@ -44,19 +35,6 @@ pub fn reruns(series: &[SeriesAnalysis], heads: &[RunHead], policy: &Policy) -> 
         tally: replay::count(judged).reruns,
     };
     groups.into_iter().map(counted).filter(|one| one.tally.judged > 0).collect()
-}
-
-/// The suites and machines that measured a commit in two sessions of one environment.
-fn remeasured<'h>(heads: impl Iterator<Item = &'h RunHead>) -> BTreeSet<(&'h str, &'h str)> {
-    let mut spans: HashMap<[&str; 4], (DateTime<Utc>, DateTime<Utc>)> = HashMap::new();
-    for head in heads {
-        let Some(commit) = head.commit.as_ref().filter(|commit| !commit.dirty) else { continue };
-        let place = [&*head.suite, &*head.machine.id, &*head.environment.key, &*commit.sha];
-        let span = spans.entry(place).or_insert((head.timestamp, head.timestamp));
-        *span = (span.0.min(head.timestamp), span.1.max(head.timestamp));
-    }
-    let several = spans.into_iter().filter(|(_, (first, last))| *last - *first >= session_noise::SESSION);
-    several.map(|([suite, machine, ..], _)| (suite, machine)).collect()
 }
 
 fn judged<'s>(one: &'s SeriesAnalysis, filtered: &HashSet<&str>, policy: &Policy) -> Vec<(&'s str, Judged)> {
@@ -81,7 +59,6 @@ mod tests {
     use crate::example::{daily, recorded, run};
     use crate::trend::example::analysis;
     use sprag_model::calibration::Tally;
-    use sprag_model::commit::Commit;
     use sprag_model::rule::{Choice, Rule};
     use sprag_model::series::Series;
 
@@ -91,27 +68,7 @@ mod tests {
 
     fn heads(series: &Series) -> Vec<RunHead> {
         let like = RunHead::new(&recorded(run("cpu", "m", 1, &[])));
-        let environment =
-            |key: &str| sprag_model::environment::Environment { key: key.to_owned(), ..(*like.environment).clone() };
-        let machine = sprag_model::environment::Machine { id: series.machine.clone(), ..(*like.machine).clone() };
-        let machine = Arc::new(machine);
-        let head = |point: &sprag_model::series::Point| RunHead {
-            id: point.run.to_string(),
-            timestamp: point.time,
-            machine: Arc::clone(&machine),
-            environment: Arc::new(environment(&point.environment_key)),
-            commit: Some(Arc::new(Commit {
-                sha: point.commit.to_string(),
-                parents: Vec::new(),
-                author_time: point.time,
-                commit_time: point.time,
-                subject: String::new(),
-                branch: None,
-                dirty: point.dirty,
-            })),
-            ..like.clone()
-        };
-        series.points.iter().map(head).collect()
+        series.points.iter().map(|point| RunHead { id: point.run.to_string(), ..like.clone() }).collect()
     }
 
     fn tally(sessions: &[(u32, f64)]) -> Option<Tally> {
@@ -138,7 +95,6 @@ mod tests {
         let first = series.points[0].time;
         series.points[1].run_mut().time = first + chrono::TimeDelta::minutes(20);
         let heads = heads(&series);
-        assert!(remeasured(heads.iter()).is_empty());
         assert!(reruns(&analysis(vec![series]).series, &heads, &policy()).is_empty());
     }
 

@@ -14,7 +14,6 @@ use sprag_base::stats::random::SplitMix64;
 use sprag_model::calibration::{Base, Tally};
 use sprag_model::metric::Better;
 
-/// How much slower the judged session is made.
 pub(super) const CHANGES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 
 /// How many sessions a series needs: with fewer, drawing them again and again says more than they know.

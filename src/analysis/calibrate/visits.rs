@@ -40,16 +40,13 @@ pub(super) enum Between {
     Unknown,
 }
 
-/// The runs of one commit in one session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
     /// The place of its first run among those of its environment.
     pub(super) first: usize,
     /// The place behind its last run.
     pub(super) end: usize,
-    /// The geometric mean of its values.
     pub(super) level: f64,
-    /// What lies between it and the visit before.
     pub(super) between: Between,
 }
 
@@ -74,7 +71,6 @@ pub(super) fn source(series: &Series) -> Source<'_> {
     Source { series, key: Baseline::key(&series.benchmark, &series.metric.name), stays, residuals }
 }
 
-/// The stays of a series, by environment.
 pub(super) fn stays(series: &Series) -> Vec<Stay<'_>> {
     let mut stays = visited(series, |_| true);
     stays.iter_mut().for_each(tell_neighbours);

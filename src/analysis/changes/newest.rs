@@ -1,7 +1,5 @@
 //! The newest points, where they lie apart and are too few for a change.
 
-use serde::{Deserialize, Serialize};
-
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
@@ -17,7 +15,7 @@ const APART: f64 = 3.5;
 const MOST_RUNS: usize = 4;
 
 /// Newest points that lie apart.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
     pub begin: usize,
     /// How many further points at their level make a change.

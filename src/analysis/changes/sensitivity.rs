@@ -51,11 +51,6 @@ impl Sensitivity {
         self.budget
     }
 
-    pub(crate) fn numbers(&self) -> [f64; 7] {
-        let Sensitivity { penalty, clear, steady, rare, far, least, budget } = *self;
-        [penalty, clear, steady, rare, far, least, budget]
-    }
-
     /// In a series in which so many changes proved themselves.
     pub(crate) fn beside(&self, changes: usize) -> Sensitivity {
         let share = (1.0 - EASIER * (changes as f64 - 0.5)).max(EASIEST);

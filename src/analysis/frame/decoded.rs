@@ -117,7 +117,6 @@ impl DecodedRuns {
         self.contents.iter().map(|content| content.values.len()).sum()
     }
 
-    /// Adds the runs of another, behind its own.
     pub fn append(&mut self, other: DecodedRuns) {
         let numbers: Vec<u32> =
             other.cells.iter().map(|cell| self.number(&cell.benchmark, cell.role, &cell.metric)).collect();

@@ -10,7 +10,7 @@ use crate::example;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::baseline::Baseline;
 use sprag_model::benchmark::{Benchmark, ParityStatus};
-use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
+use sprag_model::commit::{CommitLine, CommitOnLine};
 use sprag_model::environment::Machine;
 use sprag_model::metric::Metric;
 use sprag_model::run::{RecordedRun, Run};
@@ -38,15 +38,7 @@ pub(crate) fn line(commits: &[(&str, i64)]) -> CommitLine {
 
 /// A run of the suite `cpu` on the machine `m` that measured nothing; `-` stands for no commit.
 pub(crate) fn run_of(id: &str, commit: &str, commit_hours: i64, run_hours: i64) -> RecordedRun {
-    let commit = Commit {
-        sha: commit.to_owned(),
-        parents: Vec::new(),
-        author_time: time(commit_hours),
-        commit_time: time(commit_hours),
-        subject: format!("Change {commit}"),
-        branch: None,
-        dirty: false,
-    };
+    let commit = example::commit(commit.to_owned(), time(commit_hours));
     let mut run = Run::new("cpu", time(run_hours), Machine::named("m", "EPYC"));
     run.commit = (commit.sha != "-").then_some(commit);
     RecordedRun { path: run.path(id), id: id.to_owned(), run }
@@ -79,7 +71,6 @@ pub(crate) fn decoded(runs: &[RecordedRun]) -> DecodedRuns {
     decoded
 }
 
-/// The frame of runs that lie along no line.
 pub(crate) fn frame(runs: &[RecordedRun]) -> Frame {
     Frame::new(&decoded(runs), &CommitLine::default())
 }
@@ -122,7 +113,6 @@ pub(crate) fn baseline(values: &[(&str, &str, f64)]) -> Baseline {
     example::baseline(&run("b", 0, &measurements.collect::<Vec<_>>()).run, 0.02)
 }
 
-/// A history drawn at random.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     pub(crate) line: CommitLine,

@@ -44,12 +44,10 @@ impl<'a> Order<'a> {
         Order { positions: line.positions(), times }
     }
 
-    /// The position of the run's commit on the line.
     pub(super) fn position(&self, run: &RunHead) -> Option<usize> {
         run.commit.as_ref().and_then(|commit| self.positions.get(commit.sha.as_str()).copied())
     }
 
-    /// Where the run stands among all runs.
     pub(super) fn place<'r>(&self, run: &'r RunHead) -> Place<'r> {
         let run_time = run.timestamp;
         let (commit, time) = match &run.commit {

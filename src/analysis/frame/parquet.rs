@@ -9,7 +9,6 @@ use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWri
 
 use sprag_model::flat::{self, Cell, Kind, Row, Table};
 
-/// The most rows of a row group.
 const GROUP_ROWS: usize = 1 << 20;
 
 /// The columns that decide where a row lies, as far as a table has them.
@@ -20,7 +19,6 @@ const ORDER: [&str; 6] = ["series", "commit_time", "run_time", "run_id", "versio
 #[error("write rows as Parquet")]
 pub struct ParquetError(#[from] PolarsError);
 
-/// A Parquet file in the making.
 pub struct ParquetFile {
     table: Table,
     columns: Vec<(&'static flat::Column, Cells)>,
@@ -52,7 +50,6 @@ impl ParquetFile {
         self.rows += 1;
     }
 
-    /// Whether it holds no row.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }

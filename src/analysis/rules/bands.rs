@@ -22,7 +22,6 @@ use sprag_model::verdict::{Effect, Verdict};
 /// The rule as Trueno has it: 5 % fails, 2 % is told of.
 pub const DEFAULT: Rule = Rule::Bands { fail: 0.05, warn: 0.02 };
 
-/// The relative change from one value to another.
 pub fn change(base: f64, current: f64) -> f64 {
     (current - base) / base
 }

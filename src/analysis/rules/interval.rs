@@ -31,7 +31,6 @@ const MOST_MORE: usize = 1000;
 
 /// What is known of the effect, turned so that positive is worse.
 struct Estimate {
-    /// The natural logarithm of the ratio.
     value: f64,
     error: f64,
     freedom: f64,
@@ -162,7 +161,6 @@ fn quantile(p: f64, freedom: f64) -> f64 {
     student::quantile(p, freedom).unwrap_or(f64::INFINITY)
 }
 
-/// Why an interval cannot tell.
 fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
     let limits = format!("the interval crosses the tolerance of {}", per_cent(tolerance));
     format!("{limits}; {}", advice(tolerance, evidence, estimate, p))

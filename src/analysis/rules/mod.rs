@@ -19,7 +19,6 @@ pub fn judge(comparison: Comparison, rule: &Rule, evidence: &Evidence) -> Compar
     Comparison { allowed, effect: is_shown.then_some(effect), verdict, p_value, note, ..comparison }
 }
 
-/// Judges a metric by a rule.
 pub fn decide(rule: &Rule, evidence: &Evidence) -> Decision {
     match *rule {
         Rule::Interval { tolerance } => interval::decide(tolerance, evidence),

@@ -21,7 +21,6 @@ pub(super) fn margin(error: f64) -> f64 {
     quantile(POWER) * error
 }
 
-/// The standard error behind a 95 % interval.
 pub(super) fn error((low, high): (f64, f64)) -> f64 {
     (high - low) / 2.0 / quantile(two_sided(1.0 - CONFIDENCE))
 }
@@ -65,7 +64,6 @@ mod tests {
     use sprag_model::rule::Rule;
     use sprag_model::verdict::Verdict;
 
-    /// How noisy what is drawn is.
     const DEVIATION: f64 = 0.01;
 
     /// In what share of runs a change is found that is just as large as was said could be seen, of evidence that `draw` makes

@@ -29,7 +29,6 @@ pub const DEFAULT: Rule = Rule::Rank { noise_threshold: 0.01, significance: 0.05
 pub struct Parameters {
     /// The least change that counts, in percent.
     pub noise_threshold_percent: f64,
-    /// The level of the test.
     pub significance: f64,
     /// How many median absolute deviations the band is wide.
     pub mad_multiplier: f64,

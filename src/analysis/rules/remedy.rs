@@ -4,10 +4,8 @@
 //! of another machine cannot take turns on this one. So the words are made here and found again here, and whoever knows
 //! what can be done has them say that ([`refit`]).
 
-/// What stands between the parts of a reason.
 const BETWEEN: &str = "; ";
 
-/// What would settle a doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// So many more runs of the commit that is judged.

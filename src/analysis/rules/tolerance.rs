@@ -12,7 +12,6 @@ use sprag_model::metric::Better;
 use sprag_model::rule::MOST_FACTOR;
 use sprag_model::verdict::{Effect, Verdict};
 
-/// Holds the current value against the baseline's.
 pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
     let (value, current, interval) = (evidence.base.value, evidence.current.value, evidence.current.interval);
     let worst_of = |base: f64| base * (1.0 + ratio) + abs;

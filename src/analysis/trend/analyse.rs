@@ -7,11 +7,9 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::coverage::{self, Tip};
-use super::detection_cache::DetectionCache;
 use super::event::{self, Confirmed};
 use super::series_changes::{SeriesChanges, Setting, has_say};
 use super::{axis, discovery, draft, identity, newest, self_test};
-use sprag_base::digest::Digest;
 use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
 use sprag_model::commit::CommitLine;
 use sprag_model::event::NamedMachine;
@@ -19,9 +17,7 @@ use sprag_model::event_record::EventRecord;
 use sprag_model::head::RunHead;
 use sprag_model::trend::{Due, SeriesTrend, Stretch, Tables, Trend};
 
-/// What a trend is made of.
 pub struct Input<'a> {
-    /// The history as far as it is analysed.
     pub analysis: &'a Analysis,
     pub line: &'a CommitLine,
     pub heads: &'a [RunHead],
@@ -33,7 +29,6 @@ pub struct Input<'a> {
     pub selected: &'a (dyn Fn(&SeriesAnalysis) -> bool + Sync),
     /// Of each suite that can be measured, whether a commit is built for it where one is named.
     pub suites: &'a BTreeMap<String, bool>,
-    /// The records of events that were reported before.
     pub records: &'a [EventRecord],
     pub tables: Tables,
 }
@@ -42,19 +37,16 @@ pub struct Input<'a> {
 pub struct Output {
     pub trend: Trend,
     pub steps: Vec<EventRecord>,
-    /// What was found in the series.
-    pub memory: DetectionCache,
 }
 
-/// Finds the events of a history. Equal input gives equal output, whatever was looked at before; series are looked at on all
-/// cores.
+/// Finds the events of a history. Equal input gives equal output; series are analysed on all cores.
 pub fn analyse(input: Input<'_>) -> Output {
-    analyse_at(input, None, &DetectionCache::default()).0
+    analyse_at(input, None).0
 }
 
-/// Likewise, with the trend as of another time: only what is late and what was measured lately hangs on the present, so that
-/// the series need not be looked at again. What was found in them before is taken from memory.
-pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &DetectionCache) -> (Output, Option<Trend>) {
+/// Likewise, with the trend as of another time: only what is late and what was measured lately depends on the present, so
+/// that the series need not be analysed again.
+pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Option<Trend>) {
     let Input { analysis, line, heads, now, setting, selected, suites, records, tables } = input;
     let recorded = identity::recorded_events(records);
     let looked_at: Vec<&SeriesAnalysis> =
@@ -66,14 +58,8 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
             let series = &one.series;
             let axis = Arc::clone(&axes[&series.machine]);
             let reported = identity::reported_ranges(&recorded, &series.id, &axis);
-            SeriesChanges::remembered(
-                series,
-                axis,
-                one.judged,
-                setting(&series.benchmark, &series.metric.name),
-                &reported,
-                memory,
-            )
+            let setting = setting(&series.benchmark, &series.metric.name);
+            SeriesChanges::new(series, axis, one.judged, setting, &reported)
         })
         .collect();
 
@@ -133,7 +119,6 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
     };
     let newest = newest::newest(&all, |series| selected_series.contains(series), suites);
     let series = series_at(now);
-    let (budget, alarms) = self_test::budget(&all, discovery::ALLOWED, memory);
     let trend = Trend {
         project: analysis.project.clone(),
         reference: analysis.history.reference.clone(),
@@ -141,7 +126,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
         as_of: analysis.as_of,
         now,
         runs: analysis.history.runs,
-        budget,
+        budget: self_test::budget(&all, discovery::ALLOWED),
         events,
         newest,
         coverage: coverage::coverage(&series),
@@ -153,11 +138,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Detec
         let series = series_at(now);
         Trend { now, coverage: coverage::coverage(&series), schedule: schedule_at(now), series, ..trend.clone() }
     });
-    (Output { trend, steps, memory: remembered(all, alarms) }, then)
-}
-
-fn remembered(all: Vec<SeriesChanges<'_>>, alarms: Vec<(Digest, Vec<usize>)>) -> DetectionCache {
-    DetectionCache::new(all.into_iter().flat_map(|analysed| analysed.detections), alarms.into_iter())
+    (Output { trend, steps }, then)
 }
 
 /// Of the tables what is of the series, and of the suites on machines, that are selected.

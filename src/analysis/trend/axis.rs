@@ -40,7 +40,6 @@ impl Axis {
     }
 }
 
-/// The axis of each machine, by its id.
 pub(super) fn axes<'a>(series: impl IntoIterator<Item = &'a Series>, line: &CommitLine) -> BTreeMap<String, Arc<Axis>> {
     let commit = |sha: &str, subject: &str, tags: &[String]| NamedCommit {
         sha: sha.to_owned(),
@@ -68,7 +67,6 @@ pub(super) fn axes<'a>(series: impl IntoIterator<Item = &'a Series>, line: &Comm
     machines.into_iter().map(|(machine, all)| (machine.to_owned(), of_machine(all))).collect()
 }
 
-/// The points of a series on its axis.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pooled {
     pub(super) points: Vec<PooledPoint>,

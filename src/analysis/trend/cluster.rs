@@ -73,7 +73,7 @@ fn of_borders(at_border: usize, members: usize) -> f64 {
 }
 
 /// What the members of a cluster show of one commit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct PlaceEvidence {
     /// The sum of their deviances there.
     deviance: f64,
@@ -82,11 +82,6 @@ struct PlaceEvidence {
 }
 
 impl PlaceEvidence {
-    /// No evidence yet.
-    fn nothing() -> PlaceEvidence {
-        PlaceEvidence { deviance: std::iter::empty::<f64>().sum(), at_border: 0 }
-    }
-
     fn with(self, member: &Candidate, place: usize, all: &[SeriesChanges<'_>]) -> PlaceEvidence {
         PlaceEvidence {
             deviance: self.deviance + member.deviance(place, all),
@@ -95,7 +90,6 @@ impl PlaceEvidence {
     }
 }
 
-/// Changes that one commit can explain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cluster {
     members: Vec<Candidate>,
@@ -109,7 +103,7 @@ pub(super) struct Cluster {
 
 impl Cluster {
     fn new(first: Candidate, all: &[SeriesChanges<'_>]) -> Cluster {
-        let evidence = (first.lo..=first.hi).map(|place| PlaceEvidence::nothing().with(&first, place, all)).collect();
+        let evidence = (first.lo..=first.hi).map(|place| PlaceEvidence::default().with(&first, place, all)).collect();
         Cluster { members: vec![first], series: BTreeSet::from([first.series]), lo: first.lo, hi: first.hi, evidence }
     }
 
@@ -117,7 +111,7 @@ impl Cluster {
     pub(super) fn only(&self, members: impl Iterator<Item = Candidate>, all: &[SeriesChanges<'_>]) -> Cluster {
         let members: Vec<Candidate> = members.collect();
         let gather = |place: usize| {
-            members.iter().fold(PlaceEvidence::nothing(), |evidence, member| evidence.with(member, place, all))
+            members.iter().fold(PlaceEvidence::default(), |evidence, member| evidence.with(member, place, all))
         };
         let evidence = (self.lo..=self.hi).map(gather).collect();
         Cluster { series: members.iter().map(|one| one.series).collect(), members, evidence, ..*self }
@@ -176,7 +170,6 @@ impl Cluster {
         self.members.iter().any(|member| of_other.contains(&(what(member), way(member))))
     }
 
-    /// Whether a commit lies in the ranges of both.
     pub(super) fn overlaps(&self, other: &Cluster) -> bool {
         self.lo <= other.hi && other.lo <= self.hi
     }

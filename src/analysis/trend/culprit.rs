@@ -12,7 +12,6 @@ use super::cluster::{Candidate, of_border};
 use super::series_changes::SeriesChanges;
 use sprag_base::stats::normal;
 
-/// The deviance within which a commit is a suspect.
 const NEARLY: f64 = 6.0;
 
 /// How many points on either side tell what noise the members have in common, and the fewest commits that tell it.
@@ -86,7 +85,6 @@ pub(super) struct Probe {
     pub(super) left: f64,
     /// What one run of it tells about the cause, in bits.
     bits: f64,
-    /// Whether the commit was not measured.
     is_new: bool,
 }
 

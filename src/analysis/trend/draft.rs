@@ -32,7 +32,6 @@ pub(super) struct Draft {
     /// The places of the suspects with their probabilities, in order.
     pub(super) suspects: Vec<(usize, f64)>,
     pub(super) signs: Signs,
-    /// How many series were measured on both sides.
     pub(super) measured: usize,
     pub(super) p_value: f64,
 }
@@ -45,7 +44,6 @@ impl Draft {
         }
     }
 
-    /// The first and the last suspect.
     pub(super) fn range(&self) -> (usize, usize) {
         let first = self.suspects.first().map_or(0, |one| one.0);
         (first, self.suspects.last().map_or(first, |one| one.0))
@@ -62,7 +60,6 @@ impl Draft {
     }
 }
 
-/// All events of these series.
 pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     let by_machine = clusters(all);
     let mut drafts = Vec::new();
@@ -217,7 +214,6 @@ struct Ramp {
     is_worse: bool,
 }
 
-/// Whether it leads to what is worse.
 fn is_worse(analysed: &SeriesChanges<'_>, drift: &Drift) -> bool {
     let rise = drift.after - drift.before;
     let rises_badly = (rise > 0.0) == (analysed.series.metric.better == Better::Lower);

@@ -24,7 +24,6 @@ pub(super) struct Confirmed {
     pub(super) false_discovery: f64,
 }
 
-/// What events need besides the series.
 pub(super) struct Context<'a> {
     pub(super) environments: BTreeMap<&'a str, &'a Environment>,
     /// Of each suite that can be measured, whether `run --commit` builds a commit for it.

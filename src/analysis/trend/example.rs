@@ -20,7 +20,6 @@ use sprag_model::trend::Tables;
 pub(crate) const MACHINE: &str = "00000000000000a1";
 pub(crate) const OTHER: &str = "00000000000000b2";
 
-/// The sha of the commit at a place.
 pub(crate) fn sha(place: usize) -> String {
     format!("{place:040x}")
 }
@@ -40,7 +39,6 @@ pub(crate) fn line(count: usize) -> CommitLine {
     CommitLine { commits: (0..count).map(commit).collect(), shallow: false, named: false }
 }
 
-/// A run of the commit at a place.
 pub(crate) fn point(place: usize, value: f64) -> Point {
     let of = PointRun {
         commit: sha(place).into(),

@@ -28,7 +28,6 @@ const DIGITS: usize = 6;
 pub(super) struct RecordedEvent<'a> {
     pub(super) record: &'a EventRecord,
     pub(super) is_retracted: bool,
-    /// The ids of its series.
     members: BTreeSet<&'a str>,
 }
 

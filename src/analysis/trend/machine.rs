@@ -28,7 +28,6 @@ const OTHER_WAY: f64 = 0.2;
 /// The share of the benchmarks of a machine that are nearly all: where they moved and another machine that measured the same commits stayed, it is the machine.
 pub(super) const NEARLY_ALL: f64 = 0.8;
 
-/// What other machines say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Elsewhere {
     /// The same moved there.
@@ -43,7 +42,6 @@ pub(super) enum Elsewhere {
     Decided,
 }
 
-/// What speaks for the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Signs {
     /// Whether it is held to be the cause.

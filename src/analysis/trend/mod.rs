@@ -3,13 +3,12 @@
 //! Each series is put on its axis of commits (`axis.rs`) and analysed (`series_changes.rs`). Changes of one machine that one commit can
 //! explain are one cluster (`cluster.rs`), the machine's where that is likelier (`machine.rs`); clusters of several machines that
 //! one commit explains are one event (`event.rs`), with the probability of each suspect (`culprit.rs`), what of it all may be
-//! chance (`discovery.rs`), and the id that it was reported by before (`identity.rs`). What was found in a series that has not changed
-//! since is taken from the cache (`detection_cache.rs`); where its newest points change nothing, what was found without them is told (`steady.rs`).
+//! chance (`discovery.rs`), and the id that it was reported by before (`identity.rs`). Where the newest points
+//! of a series change nothing, its figures are those without them (`steady.rs`).
 
 pub mod analyse;
 pub mod series_changes;
 pub mod discovery;
-pub mod detection_cache;
 
 mod axis;
 mod cluster;
@@ -22,9 +21,6 @@ mod steady;
 mod newest;
 mod coverage;
 mod self_test;
-mod constants;
-
-pub(crate) use constants::constants;
 
 #[cfg(test)]
 pub(crate) mod example;
@@ -32,3 +28,27 @@ pub(crate) mod example;
 mod tests;
 #[cfg(test)]
 mod record_tests;
+
+use sprag_model::method::{Constants, Figure};
+
+/// The constants of events, each with what it is.
+pub(crate) fn constants() -> Constants {
+    Constants {
+        of: "Events of many series",
+        list: vec![
+            ("share of chance allowed among events that are called sure", Figure::Share(discovery::ALLOWED)),
+            ("share up to which an event that was sure stays so", Figure::Share(discovery::RETAINED)),
+            (
+                "probability of a change at a border of environments from which on the machine is the cause",
+                Figure::Share(machine::AT_BORDER),
+            ),
+            (
+                "benchmarks of a machine that are many where they move in unlike ways, at least",
+                Figure::Count(machine::MANY),
+            ),
+            ("and their share of all that were measured there, at least", Figure::Share(machine::MANY_SHARE)),
+            ("and where they stayed on another machine, at least", Figure::Share(machine::NEARLY_ALL)),
+            ("points in a new environment that a series needs to be judged", Figure::Count(coverage::SETTLED)),
+        ],
+    }
+}

@@ -6,7 +6,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
 use super::analyse::{Input, Output, analyse, analyse_at};
-use super::detection_cache::DetectionCache;
 use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, input, line, noisy, sha};
 use super::tests::{analysed, events, shape};
 use sprag_model::analysis::SeriesAnalysis;
@@ -376,9 +375,7 @@ fn another_present_gives_what_an_analysis_at_that_time_gives() {
     let analysis = analysis(vec![noisy("steps", 120, 1, &[(0, 1.0), (60, 1.2)], 3), noisy("flat", 120, 1, &[], 4)]);
     let newest = analysis.as_of.expect("there are runs");
     let later = newest + TimeDelta::days(400);
-    let at = |now: DateTime<Utc>, other: Option<DateTime<Utc>>| {
-        analyse_at(Input { now, ..input(&analysis) }, other, &DetectionCache::default())
-    };
+    let at = |now: DateTime<Utc>, other: Option<DateTime<Utc>>| analyse_at(Input { now, ..input(&analysis) }, other);
     let (now, then) = at(later, Some(newest));
     assert_eq!(then.expect("it was asked for"), at(newest, None).0.trend);
     assert_eq!(now.trend, at(later, None).0.trend);

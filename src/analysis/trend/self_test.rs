@@ -7,17 +7,15 @@
 
 use rayon::prelude::*;
 
-use super::detection_cache::DetectionCache;
 use super::series_changes::SeriesChanges;
 use crate::changes::context::Context;
 use crate::changes::detect::changes_known;
-use sprag_base::digest::{self, Digest};
+use sprag_base::digest;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::metric::Better;
 use sprag_model::trend::{Budget, SelfTest};
 
-/// How many residues stay together.
 const BLOCK: usize = 10;
 
 /// How many points on either side tell where a series is that moves slowly.
@@ -37,12 +35,8 @@ const BEYOND_CHANCE: f64 = 0.01;
 /// of a small history may alarm in every third order.
 const MANY_TIMES: f64 = 10.0;
 
-/// The budget of these series, tested; and how many alarms each had, under the name by which that is to be remembered.
-pub(super) fn budget(
-    all: &[SeriesChanges<'_>],
-    false_discovery: f64,
-    memory: &DetectionCache,
-) -> (Budget, Vec<(Digest, Vec<usize>)>) {
+/// The budget of these series, tested.
+pub(super) fn budget(all: &[SeriesChanges<'_>], false_discovery: f64) -> Budget {
     let tested: Vec<&SeriesChanges<'_>> = all.iter().filter(|analysed| analysed.changes.noise.is_some()).collect();
     let points: usize = tested.iter().map(|analysed| analysed.points.len()).sum();
     let allowed_in =
@@ -50,34 +44,25 @@ pub(super) fn budget(
     // The sum of nothing is -0.
     let expected = tested.iter().map(allowed_in).sum::<f64>() + 0.0;
     let allowed = if points > 0 { expected / points as f64 * 1000.0 } else { 0.0 };
-    let (self_test, alarms) = self_test(&tested, allowed, memory);
-    (Budget { allowed, points, expected, false_discovery, self_test }, alarms)
+    Budget { allowed, points, expected, false_discovery, self_test: self_test(&tested, allowed) }
 }
 
-fn self_test(
-    tested: &[&SeriesChanges<'_>],
-    allowed: f64,
-    memory: &DetectionCache,
-) -> (SelfTest, Vec<(Digest, Vec<usize>)>) {
+fn self_test(tested: &[&SeriesChanges<'_>], allowed: f64) -> SelfTest {
     let points: usize = tested.iter().map(|analysed| analysed.points.len()).sum();
     if points == 0 {
-        return (SelfTest::default(), Vec::new());
+        return SelfTest::default();
     }
     let times = ENOUGH.div_ceil(points).clamp(1, MOST_TIMES);
-    let counts = tested.par_iter().map(|analysed| {
-        let name = Digest::from_parts(&[&analysed.name.0, &times.to_le_bytes(), analysed.series.id.as_bytes()]);
-        (name, memory.alarms(name).map_or_else(|| alarms(analysed, times), <[usize]>::to_vec))
-    });
-    let counts: Vec<(Digest, Vec<usize>)> = counts.collect();
-    let alarms: usize = counts.iter().flat_map(|(_, of_series)| of_series).sum();
+    let counts: Vec<Vec<usize>> = tested.par_iter().map(|analysed| alarms(analysed, times)).collect();
+    let alarms: usize = counts.iter().flatten().sum();
     // Orders of one series are not independent: each order of all series is a test of its own, and the middle one decides.
-    let alarmed = |order: usize| counts.iter().filter(|(_, of_series)| of_series[order] > 0).count();
+    let alarmed = |order: usize| counts.iter().filter(|of_series| of_series[order] > 0).count();
     let mut of_orders: Vec<usize> = (0..times).map(alarmed).collect();
     of_orders.sort_unstable();
     let expected = allowed / 1000.0 * points as f64;
     let exceeded = are_too_many(of_orders[times / 2], expected, (alarms, times));
     let points = points * times;
-    (SelfTest { points, alarms, rate: Some(alarms as f64 / points as f64 * 1000.0), exceeded }, counts)
+    SelfTest { points, alarms, rate: Some(alarms as f64 / points as f64 * 1000.0), exceeded }
 }
 
 /// Whether the middle order has more alarms than chance gives where so many are expected, or all orders together far more.
@@ -205,13 +190,13 @@ mod tests {
         let quiet: Vec<Series> =
             (0..10).map(|seed| noisy(&format!("s{seed}"), 300, 1, &[(0, 1.0), (100, 1.3), (170, 0.9)], seed)).collect();
         let all = analysed(&quiet);
-        let budget = budget(&all, 0.05, &DetectionCache::default()).0;
+        let budget = budget(&all, 0.05);
         assert_eq!((budget.points, budget.self_test.points), (3000, 21_000));
         assert!((budget.allowed - 0.05).abs() < 1e-12 && (budget.expected - 0.15).abs() < 1e-12);
         assert!(budget.self_test.alarms <= 3 && !budget.self_test.exceeded, "{:?}", budget.self_test);
         // Where next to nothing is allowed, a single alarm is too many.
         let few: Vec<&SeriesChanges<'_>> = all.iter().collect();
-        assert_eq!(self_test(&few, 1e-6, &DetectionCache::default()).0.exceeded, budget.self_test.alarms > 0);
-        assert_eq!(super::budget(&[], 0.05, &DetectionCache::default()).0.self_test, SelfTest::default());
+        assert_eq!(self_test(&few, 1e-6).exceeded, budget.self_test.alarms > 0);
+        assert_eq!(super::budget(&[], 0.05).self_test, SelfTest::default());
     }
 }

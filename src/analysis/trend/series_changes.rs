@@ -4,7 +4,6 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use super::axis::{Axis, Pooled, pooled};
-use super::detection_cache::{Asked, Detection, DetectionCache};
 use super::steady;
 use crate::changes::context::Context;
 use crate::changes::detect::changes_known;
@@ -12,7 +11,6 @@ use crate::changes::detectable::detectable;
 use crate::changes::exact;
 use crate::changes::newest::{self, Apart};
 use crate::changes::sensitivity::Sensitivity;
-use sprag_base::digest::Digest;
 use sprag_model::change_point::Changes;
 use sprag_model::metric::{ABOVE_FLOOR, Better, INSTRUCTIONS, LIMIT_SHARE, Metric, RATIO, TIME};
 use sprag_model::sample::{CALIBRATION, Role};
@@ -27,7 +25,6 @@ const SHOWN_EXACT: usize = 5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub name: String,
-    /// The least relative change that counts.
     pub least: f64,
     pub sensitivity: Sensitivity,
 }
@@ -39,7 +36,6 @@ pub(super) struct ReportedRange {
     pub(super) last: usize,
 }
 
-/// A series with what was found in it.
 pub(super) struct SeriesChanges<'a> {
     pub(super) series: &'a Series,
     pub(super) axis: Arc<Axis>,
@@ -53,21 +49,15 @@ pub(super) struct SeriesChanges<'a> {
     pub(super) apart: Option<Apart>,
     /// To how many points the changes are fitted, which may be told without the newest few.
     fitted: usize,
-    /// The name of what was found with all points.
-    pub(super) name: Digest,
-    /// All that was found, to be remembered.
-    pub(super) detections: Vec<(Digest, Detection)>,
 }
 
 impl<'a> SeriesChanges<'a> {
-    /// Looks at a series, or takes from memory what was found in it.
-    pub(super) fn remembered(
+    pub(super) fn new(
         series: &'a Series,
         axis: Arc<Axis>,
         is_judged: bool,
         setting: Setting,
         reported: &[ReportedRange],
-        memory: &DetectionCache,
     ) -> SeriesChanges<'a> {
         let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
@@ -79,16 +69,15 @@ impl<'a> SeriesChanges<'a> {
         let (reported, drifts) = (ranges(false), ranges(true));
         let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
-        let known = Context { told: &reported, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
-        let detect_in = |values: &[f64], known: &Context<'_>| {
-            let of_all = values.len() == points.len();
-            let asked = Asked { values, is_exact, sensitivity: &setting.sensitivity, known, apart: of_all };
-            let name = asked.name();
-            (name, memory.detection(name).cloned().unwrap_or_else(|| detect(&asked)))
+        let sensitivity = &setting.sensitivity;
+        let detect = |values: &[f64], known: &Context<'_>| match is_exact {
+            true => exact::changes(values, sensitivity),
+            false => changes_known(values, sensitivity, known),
         };
-        let (name, of_all) = detect_in(&values, &known);
-        let Detection { mut changes, apart } = of_all.clone();
-        let mut detections = vec![(name, of_all)];
+        let known = Context { told: &reported, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
+        let mut changes = detect(&values, &known);
+        let blank = Context { more_is_better, ..Context::default() };
+        let apart = newest::apart(&values, &changes, sensitivity, |values| detect(values, &blank));
         let mut fitted = values.len();
         for until in steady::until(&changes, values.len()).filter(|_| !is_exact) {
             let before = |ranges: &[RangeInclusive<usize>]| -> Vec<RangeInclusive<usize>> {
@@ -97,45 +86,14 @@ impl<'a> SeriesChanges<'a> {
             let (reported, drifts) = (before(&reported), before(&drifts));
             let borders = &borders[..borders.partition_point(|border| *border < until)];
             let known = Context { told: &reported, drifts: &drifts, borders, runs: &runs[..until], more_is_better };
-            let (name, steady) = detect_in(&values[..until], &known);
-            let is_alike = steady::are_alike(&steady.changes, until, &changes);
-            if is_alike {
-                changes = steady.changes.clone();
-                fitted = until;
-            }
-            detections.push((name, steady));
-            if is_alike {
+            let steady = detect(&values[..until], &known);
+            if steady::are_alike(&steady, until, &changes) {
+                (changes, fitted) = (steady, until);
                 break;
             }
         }
         let points = points.into();
-        SeriesChanges {
-            series,
-            axis,
-            is_judged,
-            setting,
-            points,
-            dirty,
-            elsewhere,
-            is_exact,
-            changes,
-            apart,
-            fitted,
-            name,
-            detections,
-        }
-    }
-
-    /// Looks at a series.
-    #[cfg(test)]
-    pub(super) fn new(
-        series: &'a Series,
-        axis: Arc<Axis>,
-        is_judged: bool,
-        setting: Setting,
-        reported: &[ReportedRange],
-    ) -> SeriesChanges<'a> {
-        SeriesChanges::remembered(series, axis, is_judged, setting, reported, &DetectionCache::default())
+        SeriesChanges { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart, fitted }
     }
 
     /// The smallest relative change that shows, as far as the newest level tells.
@@ -170,19 +128,6 @@ impl<'a> SeriesChanges<'a> {
     pub(super) fn worse(&self, relative: f64) -> Option<f64> {
         worse(self.series, relative)
     }
-}
-
-fn detect(asked: &Asked<'_>) -> Detection {
-    let Asked { values, is_exact, sensitivity, known, apart } = *asked;
-    let detection = |values: &[f64], known: &Context<'_>| match is_exact {
-        true => exact::changes(values, sensitivity),
-        false => changes_known(values, sensitivity, known),
-    };
-    let changes = detection(values, known);
-    let again =
-        |values: &[f64]| detection(values, &Context { more_is_better: known.more_is_better, ..Context::default() });
-    let apart = apart.then(|| newest::apart(values, &changes, sensitivity, again)).flatten();
-    Detection { changes, apart }
 }
 
 /// A relative change turned such that positive is worse: itself, or the inverse ratio less 1 where larger values are better. There

@@ -49,7 +49,6 @@ pub(super) fn are_alike(before: &Changes, until: usize, all: &Changes) -> bool {
         && drifts.all(|(one, other)| one.held == other.held && one.end < until && is_same(one, other))
 }
 
-/// Whether two drifts span about the same points.
 fn is_same(one: &Drift, other: &Drift) -> bool {
     let common = one.end.min(other.end).saturating_sub(one.begin.max(other.begin));
     let either = one.end.max(other.end) - one.begin.min(other.begin);

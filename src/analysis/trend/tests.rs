@@ -8,7 +8,7 @@ use sprag_base::stats::random::SplitMix64;
 use sprag_model::environment::Environment;
 use sprag_model::event::{Direction, Event, EventKind, EventState};
 use sprag_model::event_record::EventRecord;
-use sprag_model::metric::{Better, Metric};
+use sprag_model::metric::Metric;
 use sprag_model::sample::{CALIBRATION, Role};
 use sprag_model::series::Series;
 use sprag_model::trend::NotJudged;
@@ -28,7 +28,6 @@ pub(super) fn shape(event: &Event) -> (EventKind, Direction, usize, Vec<usize>) 
     (event.kind, event.direction, event.members.len(), suspects)
 }
 
-/// So many quiet series.
 fn quiet(count: u64, commits: usize) -> Vec<Series> {
     (0..count).map(|seed| noisy(&format!("quiet{seed}"), commits, 1, &[], 900 + seed)).collect()
 }
@@ -278,24 +277,6 @@ fn an_event_began_when_its_commit_was_first_measured_wherever_a_run_was_late() {
 }
 
 #[test]
-fn two_points_that_are_worse_are_likelier_strays_than_two_that_are_better() {
-    let cases = |better: Better, by: f64| {
-        let changed = |seed: u64| {
-            let mut series = noisy("pair", 30, 1, &[], seed);
-            series.metric.better = better;
-            series.points[16].value = 1.0 + by;
-            series.points[17].value = 1.0 + 0.9 * by;
-            series
-        };
-        (0..20).filter(|seed| !events(vec![changed(*seed)]).is_empty()).count()
-    };
-    for (better, worse_by) in [(Better::Lower, 0.1), (Better::Higher, -0.1)] {
-        let (worse, improved) = (cases(better, worse_by), cases(better, -worse_by));
-        assert!(worse <= 2 && improved >= 12, "{better:?}: {worse} worse, {improved} improved");
-    }
-}
-
-#[test]
 fn commits_between_are_named_and_the_next_one_to_measure() {
     let series = vec![noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3)];
     let found = events(series);
@@ -357,7 +338,6 @@ fn where_no_command_builds_a_commit_it_is_to_be_checked_out() {
     assert_eq!(step(vec![named("gone", "slow", 3)]), (String::new(), false));
 }
 
-/// The first commit of the new environment.
 const BORDER: usize = 100;
 
 /// Of sixty histories of a few series, measured at every second commit, that change at these places by so much: what is put down
