@@ -180,75 +180,29 @@ fn turned(change: f64, better: Better) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use chrono::{DateTime, Utc};
-
     use super::*;
+    use crate::trend::example::{MACHINE, events, line, noisy, sha};
     use sprag_model::change_point::Level;
-    use sprag_model::commit::CommitOnLine;
-    use sprag_model::event::{Direction, EventKind, EventState, NamedCommit, NamedMachine};
+    use sprag_model::event::{EventKind, EventState, NamedCommit};
     use sprag_model::ledger::example;
     use sprag_model::metric::Metric;
     use sprag_model::verdict::Effect;
 
     const EVENT: &str = "e-0a1b2c";
 
-    fn member(benchmark: &str, metric: Metric, (lower, value, upper): (f64, f64, f64)) -> Member {
-        let flat = Level { value: 1.0, lower: 1.0, upper: 1.0 };
-        let worse = turned(value, metric.better);
-        Member {
-            series: "0123456789abcdef".to_owned(),
-            suite: "cpu".to_owned(),
-            benchmark: benchmark.to_owned(),
-            metric,
-            machine: machine(),
-            before: flat,
-            after: Level { value: 1.0 + value, lower: 1.0 + lower, upper: 1.0 + upper },
-            relative: Some(Level { value, lower, upper }),
-            worse: Some(worse),
-            at: named(2),
-            points_since: 9,
-            chance: 1e-6,
-            held: false,
-            standing: true,
-        }
-    }
-
-    fn machine() -> NamedMachine {
-        NamedMachine { id: "0a1b".to_owned(), name: "ci-box".to_owned() }
-    }
-
-    fn sha(place: usize) -> String {
-        format!("{place:040}")
-    }
-
     fn named(place: usize) -> NamedCommit {
         NamedCommit { sha: sha(place), ..NamedCommit::default() }
     }
 
-    /// An event between the commits 1 and 2.
-    fn event(members: Vec<Member>) -> Event {
-        Event {
-            id: EVENT.to_owned(),
-            kind: EventKind::Change,
-            direction: Direction::Worse,
-            state: EventState::Standing,
-            sure: true,
-            false_discovery: 1e-6,
-            machines: vec![machine()],
-            last_good: Some(named(1)),
-            first_bad: named(2),
-            suspects: Vec::new(),
-            measured_series: members.len(),
-            worst: None,
-            typical: None,
-            since: DateTime::<Utc>::UNIX_EPOCH,
-            machine_signs: Vec::new(),
-            facts: Vec::new(),
-            next: None,
-            answer: None,
-            members,
-        }
+    /// An event between the commits 1 and 2, with one member that changed by so much.
+    fn event((lower, value, upper): (f64, f64, f64)) -> Event {
+        let mut event = events(vec![noisy("copy", 60, 1, &[(0, 1.0), (30, 1.15)], 3)]).remove(0);
+        (event.id, event.last_good, event.first_bad) = (EVENT.to_owned(), Some(named(1)), named(2));
+        event.members[0].relative = Some(Level { value, lower, upper });
+        event
     }
+
+    const SLOWER: (f64, f64, f64) = (0.14, 0.15, 0.16);
 
     /// One acceptance of the event, up to 25 %, in May.
     fn ledger(scope: &str) -> Ledger {
@@ -257,37 +211,29 @@ mod tests {
         Ledger { acceptances: vec![one], waivers: Vec::new() }
     }
 
-    fn slower() -> Vec<Member> {
-        vec![member("cpu/copy @fast", Metric::time(), (0.14, 0.15, 0.16))]
-    }
-
     #[test]
     fn an_event_is_accepted_as_far_as_its_members_and_the_days_go() {
-        let standing = |members: Vec<Member>, scope: &str, day: &str| {
-            let mut events = [event(members)];
-            tell_events(&mut events, &ledger(scope), example::day(day));
-            let [event] = events;
-            event.answer.map(|answer| answer.standing)
+        let check = |mut event: Event, scope: &str, day: &str, expected: Option<Standing>| {
+            tell_events(std::slice::from_mut(&mut event), &ledger(scope), example::day(day));
+            assert_eq!(event.answer.map(|answer| answer.standing), expected, "{scope} {day}");
         };
-        assert_eq!(standing(slower(), "event", "2026-05-01"), Some(Standing::Accepted));
-        assert_eq!(standing(slower(), "event", "2026-05-31"), Some(Standing::Accepted));
-        assert_eq!(standing(slower(), "event", "2026-06-01"), Some(Standing::Expired));
-        assert_eq!(standing(slower(), "event", "2026-04-30"), Some(Standing::NotYet));
-        assert_eq!(standing(slower(), "cpu/scan", "2026-05-02"), Some(Standing::BeyondScope));
-        assert_eq!(standing(slower(), "event on other", "2026-05-02"), Some(Standing::BeyondScope));
-        let larger = |metric: Metric, level| vec![member("cpu/copy @fast", metric, level)];
-        assert_eq!(standing(larger(Metric::time(), (0.26, 0.3, 0.4)), "event", "2026-05-02"), Some(Standing::Exceeded));
+        check(event(SLOWER), "event", "2026-05-01", Some(Standing::Accepted));
+        check(event(SLOWER), "event", "2026-05-31", Some(Standing::Accepted));
+        check(event(SLOWER), "event", "2026-06-01", Some(Standing::Expired));
+        check(event(SLOWER), "event", "2026-04-30", Some(Standing::NotYet));
+        check(event(SLOWER), "cpu/scan", "2026-05-02", Some(Standing::BeyondScope));
+        check(event(SLOWER), "event on other", "2026-05-02", Some(Standing::BeyondScope));
+        check(event((0.26, 0.3, 0.4)), "event", "2026-05-02", Some(Standing::Exceeded));
         // Its interval reaches to what is accepted: it may be no more.
-        assert_eq!(standing(larger(Metric::time(), (0.2, 0.3, 0.4)), "event", "2026-05-02"), Some(Standing::Accepted));
+        check(event((0.2, 0.3, 0.4)), "event", "2026-05-02", Some(Standing::Accepted));
         // A level that was zero before has no share that could be within anything.
-        let mut of_zero = slower();
-        (of_zero[0].relative, of_zero[0].worse) = (None, None);
-        assert_eq!(standing(of_zero, "event", "2026-05-02"), Some(Standing::Exceeded));
-        // What is gone needs nobody's leave.
-        let mut gone = event(slower());
+        let mut of_zero = event(SLOWER);
+        (of_zero.members[0].relative, of_zero.members[0].worse) = (None, None);
+        check(of_zero, "event", "2026-05-02", Some(Standing::Exceeded));
+        // A reverted event needs no acceptance.
+        let mut gone = event(SLOWER);
         gone.state = EventState::TakenBack { by: "e-ffffff".to_owned() };
-        tell_events(std::slice::from_mut(&mut gone), &ledger("event"), example::day("2026-05-02"));
-        assert_eq!(gone.answer, None);
+        check(gone, "event", "2026-05-02", None);
     }
 
     /// What the ledger says on 2 May to a regression of `change`, with its interval, compared so against the commit `base`.
@@ -297,24 +243,13 @@ mod tests {
         (base, commit): (Option<usize>, usize),
         (change, interval): (f64, Option<(f64, f64)>),
     ) -> Option<Standing> {
-        let commits = (0..5).map(|place| CommitOnLine {
-            sha: sha(place),
-            commit_time: DateTime::<Utc>::UNIX_EPOCH,
-            subject: String::new(),
-            tags: Vec::new(),
-        });
-        let line = CommitLine { commits: commits.collect(), ..CommitLine::default() };
-        let (ledger, base, commit) = (ledger(scope), base.map(sha), sha(commit));
+        let (line, ledger, base, commit) = (line(5), ledger(scope), base.map(sha), sha(commit));
         let accepting = Accepting::new(&ledger, events, &line, example::day("2026-05-02"));
-        let mut one = Comparison::bare("cpu/copy @fast", Metric::time(), "interval", Verdict::Regressed);
+        let mut one = Comparison::bare("cpu/copy @fast", Metric::ratio(), "interval", Verdict::Regressed);
         one.baseline = Some(1.0);
         one.effect = Some(Effect { change, interval, detectable: None });
-        let compared = ComparedRun {
-            machine: "0a1b",
-            machine_name: "ci-box",
-            base: base.as_deref(),
-            commit: Some(commit.as_str()),
-        };
+        let (base, commit) = (base.as_deref(), Some(commit.as_str()));
+        let compared = ComparedRun { machine: MACHINE, machine_name: "bench-1", base, commit };
         accepting.tell(&compared, std::slice::from_mut(&mut one));
         one.answer.map(|answer| answer.standing)
     }
@@ -325,17 +260,14 @@ mod tests {
 
     #[test]
     fn a_gate_accepts_what_the_event_between_its_sides_did() {
-        let events = [event(slower())];
+        let events = [event(SLOWER)];
         assert_eq!(standing_of(&events, "event", ACROSS, WORSE), Some(Standing::Accepted));
         assert_eq!(standing_of(&events, "event", (Some(0), 4), WORSE), Some(Standing::Accepted));
-        assert_eq!(standing_of(&events, "copy @fast on ci-box", ACROSS, WORSE), Some(Standing::Accepted));
+        assert_eq!(standing_of(&events, "copy @fast on bench-1", ACROSS, WORSE), Some(Standing::Accepted));
         assert_eq!(standing_of(&events, "event", ACROSS, (0.3, Some((0.26, 0.34)))), Some(Standing::Exceeded));
         assert_eq!(standing_of(&events, "event", ACROSS, (0.3, None)), Some(Standing::Exceeded));
-        assert_eq!(
-            standing_of(&events, "event", ACROSS, (0.25, None)),
-            Some(Standing::Accepted),
-            "that very size is within it"
-        );
+        // That very size is within it.
+        assert_eq!(standing_of(&events, "event", ACROSS, (0.25, None)), Some(Standing::Accepted));
         // Both sides lie after it or before it, or one of them is nowhere.
         for sides in [(Some(2), 4), (Some(0), 1), (None, 3), (Some(9), 3), (Some(0), 9)] {
             assert_eq!(standing_of(&events, "event", sides, WORSE), None, "{sides:?}");
@@ -347,7 +279,7 @@ mod tests {
     #[test]
     fn a_gate_accepts_nothing_that_the_event_does_not_stand_for() {
         let change = |change: &dyn Fn(&mut Event)| {
-            let mut one = event(slower());
+            let mut one = event(SLOWER);
             change(&mut one);
             standing_of(&[one], "event", ACROSS, WORSE)
         };
@@ -366,12 +298,12 @@ mod tests {
     #[test]
     fn only_a_regression_is_ever_answered() {
         let (ledger, line) = (ledger("event"), CommitLine::default());
-        let events = [event(slower())];
+        let events = [event(SLOWER)];
         let accepting = Accepting::new(&ledger, &events, &line, example::day("2026-05-02"));
-        let compared = ComparedRun { machine: "0a1b", machine_name: "ci-box", base: None, commit: None };
+        let compared = ComparedRun { machine: MACHINE, machine_name: "bench-1", base: None, commit: None };
         let verdicts =
             [Verdict::Missing, Verdict::Inconclusive("x".to_owned()), Verdict::NoBaseline, Verdict::Improved];
-        let mut all = verdicts.map(|verdict| Comparison::bare("cpu/copy @fast", Metric::time(), "interval", verdict));
+        let mut all = verdicts.map(|verdict| Comparison::bare("cpu/copy @fast", Metric::ratio(), "interval", verdict));
         accepting.tell(&compared, &mut all);
         assert!(all.iter().all(|one| one.answer.is_none()));
     }

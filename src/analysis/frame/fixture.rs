@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use proptest::prelude::*;
 
 use super::{DecodedRuns, Frame};
 use crate::example;
+use sprag_base::stats::random::SplitMix64;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::baseline::Baseline;
 use sprag_model::benchmark::{Benchmark, ParityStatus};
@@ -113,59 +113,42 @@ pub(crate) fn baseline(values: &[(&str, &str, f64)]) -> Baseline {
     example::baseline(&run("b", 0, &measurements.collect::<Vec<_>>()).run, 0.02)
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct History {
-    pub(crate) line: CommitLine,
-    pub(crate) runs: Vec<RecordedRun>,
-}
-
-/// Histories of up to forty runs of two suites on two machines, over six weeks, in no order.
+/// A line of commits, and forty runs of two suites on two machines along it, drawn at random and in no order.
 ///
-/// Commits lie on the line, beside it or nowhere; times repeat and clocks go wrong; benchmarks fail and are wrong.
-pub(crate) fn histories() -> impl Strategy<Value = History> {
-    let value = prop_oneof![8 => 1e-3..1e3_f64, 1 => Just(0.0), 1 => Just(-1.0)];
-    let metrics = prop::sample::subsequence(vec!["time", "ratio", "tiles_per_s"], 0..=3);
-    let benchmark = (prop::sample::select(vec!["pack", "scan", "sort"]), metrics, 1..3_u32, 0..8_usize);
-    let benchmarks = prop::collection::vec(benchmark, 0..4);
-    let values = prop::collection::vec(value, 9);
-    let run = (0..8_usize, 0..1000_i64, any::<bool>(), any::<bool>(), benchmarks, values);
-    let runs = prop::collection::vec(run, 0..40);
-    let commits = prop::collection::vec(0..500_i64, 8);
-    (commits, runs).prop_map(|(commits, runs)| {
-        // Of eight commits five lie on the line, two beside it, and the last stands for none.
-        let names = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "-"];
-        let on_line: Vec<(&str, i64)> = names.into_iter().zip(commits.iter().copied()).take(5).collect();
-        let runs = runs.into_iter().enumerate().map(|(number, (commit, hours, gpu, other, benchmarks, values))| {
-            let mut run = run_of(&format!("{number:016x}"), names[commit], commits[commit], hours);
-            let suite = if gpu { "gpu" } else { "cpu" };
-            run.run.suite = suite.to_owned();
-            let (id, class) = if other { ("other", "Xeon") } else { ("m", "EPYC") };
-            // The name that people give a machine may change; its id does not.
-            let name = if hours % 7 == 0 { "renamed" } else { "plain" };
-            run.run.machine = Machine { name: name.to_owned(), ..Machine::named(id, class) };
-            let mut values = values.into_iter();
-            for (name, metrics, version, luck) in benchmarks {
-                let metrics: Vec<(&str, f64)> = metrics.into_iter().zip(&mut values).collect();
-                let mut measurement = measurement(name, &metrics);
-                let benchmark = Arc::make_mut(&mut measurement.benchmark);
-                (benchmark.suite, benchmark.version) = (suite.to_owned(), version);
-                for estimate in &mut measurement.estimates {
-                    estimate.workers = [1.0, 1.25, 0.5][..luck % 4].to_vec();
-                    estimate.interval = (luck > 3).then_some((estimate.value, estimate.value * 1.5));
-                }
-                match luck {
-                    0 => measurement.failure = Some("broke".to_owned()),
-                    1 => measurement.parity.status = ParityStatus::Mismatch,
-                    2 => measurement.role = Role::Reported,
-                    _ => {}
-                }
-                // A record lists a benchmark once.
-                if run.run.measurements.iter().all(|listed| listed.benchmark != measurement.benchmark) {
-                    run.run.measurements.push(measurement);
-                }
+/// Of eight commits five lie on the line, two off it, and the last stands for none; benchmarks fail and are wrong.
+pub(crate) fn history(seed: u64) -> (CommitLine, Vec<RecordedRun>) {
+    let mut random = SplitMix64::new(seed);
+    let names = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "-"];
+    let hours = names.map(|_| random.below(500) as i64);
+    let on_line: Vec<(&str, i64)> = names.into_iter().zip(hours).take(5).collect();
+    let runs = (0..40).map(|number| {
+        let commit = random.below(names.len());
+        let mut run = run_of(&format!("{number:016x}"), names[commit], hours[commit], random.below(1000) as i64);
+        let suite = ["cpu", "gpu"][random.below(2)];
+        run.run.suite = suite.to_owned();
+        // The name that people give a machine may change; its id does not.
+        let name = ["plain", "renamed"][random.below(2)].to_owned();
+        run.run.machine = Machine { name, ..Machine::named(["m", "other"][random.below(2)], "EPYC") };
+        for name in ["pack", "scan", "sort"] {
+            let mut metrics = vec![("time", random.normal()), ("ratio", random.normal()), ("tiles_per_s", 0.0)];
+            metrics.truncate(random.below(4));
+            let mut measurement = measurement(name, &metrics);
+            let benchmark = Arc::make_mut(&mut measurement.benchmark);
+            (benchmark.suite, benchmark.version) = (suite.to_owned(), 1 + random.below(2) as u32);
+            for estimate in &mut measurement.estimates {
+                estimate.workers = vec![random.normal(); random.below(4)];
+                estimate.interval = (random.below(2) == 0).then_some((estimate.value, estimate.value + 1.0));
             }
-            run
-        });
-        History { line: line(&on_line), runs: runs.collect() }
-    })
+            match random.below(8) {
+                0 => measurement.failure = Some("broke".to_owned()),
+                1 => measurement.parity.status = ParityStatus::Mismatch,
+                2 => measurement.role = Role::Reported,
+                _ => {}
+            }
+            run.run.measurements.push(measurement);
+        }
+        run
+    });
+    let runs = runs.collect();
+    (line(&on_line), runs)
 }

@@ -5,13 +5,14 @@ use std::sync::{Arc, LazyLock};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::analyse::Input;
+use super::analyse::{Input, analyse};
 use super::axis::axes;
 use super::series_changes::{SeriesChanges, Setting};
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::analysis::{Analysis, HistoryFacts};
 use sprag_model::commit::{CommitLine, CommitOnLine};
+use sprag_model::event::Event;
 use sprag_model::metric::Metric;
 use sprag_model::sample::Role;
 use sprag_model::series::{Point, PointRun, Series};
@@ -106,6 +107,11 @@ pub(super) fn input(analysis: &Analysis) -> Input<'_> {
         records: &[],
         tables: Tables::default(),
     }
+}
+
+/// The events of these series.
+pub(crate) fn events(series: Vec<Series>) -> Vec<Event> {
+    analyse(input(&analysis(series))).trend.events
 }
 
 /// What is found in each of these series, along 300 commits.

@@ -6,8 +6,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
 use super::analyse::{Input, Output, analyse, analyse_at};
-use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, input, line, noisy, sha};
-use super::tests::{analysed, events, shape};
+use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, events, input, line, noisy, sha};
+use super::tests::{analysed, shape};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::event::{EventKind, EventState};
 use sprag_model::event_record::{EventRecord, EventStep};

@@ -2,7 +2,7 @@
 
 use super::analyse::{Input, Output, analyse};
 use super::draft::drafts;
-use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, input, noisy, point, sha};
+use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, events, input, noisy, point, sha};
 use chrono::TimeDelta;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::environment::Environment;
@@ -15,10 +15,6 @@ use sprag_model::trend::NotJudged;
 
 pub(super) fn analysed(series: Vec<Series>, records: &[EventRecord]) -> Output {
     analyse(Input { records, ..input(&analysis(series)) })
-}
-
-pub(super) fn events(series: Vec<Series>) -> Vec<Event> {
-    analysed(series, &[]).trend.events
 }
 
 /// Kind, direction, how many members, and the suspects as places.
