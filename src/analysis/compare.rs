@@ -35,13 +35,9 @@ pub fn against_baseline(run: &Run, reruns: &[&Run], baseline: &Baseline) -> Vec<
     let fits = |one: &&&Run| one.environment.key == run.environment.key && one.status == RunStatus::Ok;
     let reruns: Vec<ById<'_>> = reruns.iter().filter(fits).map(|one| ById::new(one)).collect();
     let by_id = ById::new(run);
-    let mut judged: Vec<(Comparison, Basis)> = baseline
-        .metrics
-        .iter()
-        .map(|(key, entry)| compare_metric(&by_id, &reruns, key, entry, obstacle.as_deref()))
-        .collect();
-    tell_chance(&mut judged);
-    let mut comparisons: Vec<Comparison> = judged.into_iter().map(|(comparison, _)| comparison).collect();
+    let judged = baseline.metrics.iter();
+    let judged = judged.map(|(key, entry)| compare_metric(&by_id, &reruns, key, entry, obstacle.as_deref()));
+    let mut comparisons = without_chance(judged.collect());
     for (measurement, estimate) in judged_of(run) {
         let key = Baseline::key(&measurement.benchmark.id(), &estimate.metric.name);
         if !baseline.metrics.contains_key(&key) {
@@ -86,9 +82,9 @@ pub fn all_missing(baseline: &Baseline, note: &str) -> Vec<Comparison> {
     baseline.metrics.iter().map(missing).collect()
 }
 
-/// Puts those in doubt that are called changed and could be chance among so many.
-pub(super) fn tell_chance(judged: &mut [(Comparison, Basis)]) {
-    family::tell_chance(judged, &[Verdict::Regressed, Verdict::Improved], "metrics");
+/// As [`family::without_chance`], of metrics that are called changed either way.
+pub(super) fn without_chance(judged: Vec<(Comparison, Basis)>) -> Vec<Comparison> {
+    family::without_chance(judged, &[Verdict::Regressed, Verdict::Improved], "metrics")
 }
 
 /// What differs between two environments, as `compiler 1.94 → 1.95, libc …`.
@@ -163,18 +159,16 @@ fn compare_metric(
         }
         return (comparison, None);
     };
-    if (estimate.metric.unit, estimate.metric.better) != (entry.unit, entry.better) {
-        let reason = comparison.metric.redefined(&estimate.metric);
-        comparison.verdict = Verdict::NotComparable(reason);
-        return (comparison, None);
-    }
     let version = measurement.benchmark.version;
-    if let Some(was) = entry.version.filter(|was| *was != version) {
-        comparison.verdict = Verdict::NotComparable(format!("version {was} → {version} of the benchmark: other work"));
-        return (comparison, None);
-    }
-    if let Some(obstacle) = obstacle {
-        comparison.verdict = Verdict::NotComparable(obstacle.to_owned());
+    let reason = if (estimate.metric.unit, estimate.metric.better) != (entry.unit, entry.better) {
+        Some(comparison.metric.redefined(&estimate.metric))
+    } else if let Some(was) = entry.version.filter(|was| *was != version) {
+        Some(format!("version {was} → {version} of the benchmark: other work"))
+    } else {
+        obstacle.map(str::to_owned)
+    };
+    if let Some(reason) = reason {
+        comparison.verdict = Verdict::NotComparable(reason);
         return (comparison, None);
     }
     let evidence = evidence_of(run, reruns, benchmark, (measurement, estimate), entry);

@@ -44,18 +44,20 @@ pub fn by_chance_of(verdicts: &[(&Verdict, Option<f64>)]) -> Vec<(usize, f64)> {
     doubted
 }
 
-/// Puts those in doubt that could be chance among so many, of the changes that are `doubted`; `what` is judged, in the plural.
-pub fn tell_chance(judged: &mut [(Comparison, Basis)], doubted: &[Verdict], what: &str) {
-    let comparisons: Vec<Comparison> = judged.iter().map(|(comparison, _)| comparison.clone()).collect();
+/// The comparisons, of which those are in doubt that could be chance among so many; only the verdicts in `doubted` ever are.
+/// `what` is judged, in the plural.
+pub fn without_chance(judged: Vec<(Comparison, Basis)>, doubted: &[Verdict], what: &str) -> Vec<Comparison> {
+    let (mut comparisons, bases): (Vec<Comparison>, Vec<Basis>) = judged.into_iter().unzip();
     let size = size(&comparisons);
     for (place, level) in by_chance(&comparisons) {
-        let (comparison, basis) = &mut judged[place];
-        let Some((rule, evidence)) = basis.as_ref().filter(|_| doubted.contains(&comparison.verdict)) else { continue };
-        comparison.verdict = Verdict::Inconclusive(match rule {
+        let verdict = &mut comparisons[place].verdict;
+        let Some((rule, evidence)) = bases[place].as_ref().filter(|_| doubted.contains(verdict)) else { continue };
+        *verdict = Verdict::Inconclusive(match rule {
             Rule::Interval { tolerance } => interval::doubt_of_many(*tolerance, evidence, size, level),
             _ => format!("of {size} {what} judged together one comes out this far by chance"),
         });
     }
+    comparisons
 }
 
 /// How many of the comparisons are judged together.

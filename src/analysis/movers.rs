@@ -96,7 +96,8 @@ pub fn geomeans(series: &[SeriesAnalysis], days: u32) -> Vec<GeomeanRow> {
             let logs: Vec<f64> = changes.iter().map(|(change, _)| *change).collect();
             let (count, middle) = (logs.len(), mean(&logs).unwrap_or_default());
             let variance = describe::sample_variance(&logs).filter(|_| count >= FEWEST_SERIES);
-            let half = variance.map(|variance| student::two_sided_95(count - 1) * (variance / count as f64).sqrt());
+            let half =
+                variance.map(|variance| student::two_sided_95(count - 1) * variance.sqrt() / (count as f64).sqrt());
             rows.push(GeomeanRow {
                 suite: place.suite.to_owned(),
                 machine: place.machine.to_owned(),

@@ -7,21 +7,19 @@ use sprag_model::paired::{Pair, Paired};
 use sprag_model::rule::{Choice, Policy, Rule};
 use sprag_model::verdict::{Comparison, Verdict};
 
-use super::compare::{sort_worst_first, tell_chance};
+use super::compare::{sort_worst_first, without_chance};
+use super::family::Basis;
 use super::rules::{self, interval};
 
 /// Judges every benchmark by the rule that the policy names for it, worst first; where that is learnt from the past, by the
 /// rule `interval` with its usual tolerance, since what moves both sides cancels.
 pub fn judge(paired: &[Paired], policy: &Policy) -> Vec<Comparison> {
-    let mut judged: Vec<(Comparison, Option<(Rule, Evidence)>)> =
-        paired.iter().map(|one| comparison(one, policy)).collect();
-    tell_chance(&mut judged);
-    let mut comparisons: Vec<Comparison> = judged.into_iter().map(|(comparison, _)| comparison).collect();
+    let mut comparisons = without_chance(paired.iter().map(|one| comparison(one, policy)).collect());
     sort_worst_first(&mut comparisons);
     comparisons
 }
 
-fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Evidence)>) {
+fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Basis) {
     let median = |value: fn(&Pair) -> f64| describe::median(&paired.pairs.iter().map(value).collect::<Vec<f64>>());
     let (base, current) = (median(|pair| pair.base), median(|pair| pair.other));
     let rule = match policy.choice(&Baseline::key(&paired.benchmark, &paired.metric.name)) {

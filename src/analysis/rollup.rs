@@ -125,20 +125,27 @@ pub fn weeks(series: &[SeriesAnalysis]) -> Vec<WeekRow> {
     rows
 }
 
+#[derive(Default)]
+struct Week<'a> {
+    runs: usize,
+    /// Of each judged series with a value its change, where it has one, and its id.
+    series: Vec<(Option<f64>, &'a str)>,
+}
+
 fn weeks_of_place(place: &Place<'_>) -> Vec<WeekRow> {
-    let mut weeks: BTreeMap<NaiveDate, (usize, Vec<(Option<f64>, &str)>)> = BTreeMap::new();
+    let mut weeks: BTreeMap<NaiveDate, Week<'_>> = BTreeMap::new();
     for run in &place.runs {
-        weeks.entry(week(run.time)).or_default().0 += 1;
+        weeks.entry(week(run.time)).or_default().runs += 1;
     }
     for one in &place.judged {
         let mut before = None;
         for level in weekly_levels(&one.series) {
             let change = before.and_then(|before| log_change(one.series.metric.better, before, level.value));
-            weeks.entry(level.week).or_default().1.push((change, &one.series.id));
+            weeks.entry(level.week).or_default().series.push((change, &one.series.id));
             before = Some(level.value);
         }
     }
-    let row = |(week, (runs, series)): (NaiveDate, (usize, Vec<(Option<f64>, &str)>))| {
+    let row = |(week, Week { runs, series }): (NaiveDate, Week<'_>)| {
         let mut changes: Vec<(f64, &str)> = series.iter().filter_map(|(change, id)| Some(((*change)?, *id))).collect();
         changes.sort_by(|a, b| b.0.total_cmp(&a.0));
         let logs: Vec<f64> = changes.iter().map(|(change, _)| *change).collect();

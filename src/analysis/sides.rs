@@ -24,11 +24,9 @@ pub struct Judge<'a> {
 /// One comparison for each benchmark of either side, worst first. One that is gone is missing, and one that the baseline
 /// lacks has nothing to be held against. What is called regressed is in doubt where it could be chance among so many.
 pub fn judge(baseline: &Sides, current: &Sides, judge: &Judge<'_>) -> Vec<Comparison> {
-    let mut judged: Vec<(Comparison, Basis)> =
-        baseline.iter().map(|(name, base)| judged(name, base, current.get(name), judge)).collect();
+    let judged = baseline.iter().map(|(name, base)| judged(name, base, current.get(name), judge)).collect();
     // As in the library: that an improvement may be chance is no reason to fail what is not worse.
-    family::tell_chance(&mut judged, &[Verdict::Regressed], "benchmarks");
-    let mut comparisons: Vec<Comparison> = judged.into_iter().map(|(comparison, _)| comparison).collect();
+    let mut comparisons = family::without_chance(judged, &[Verdict::Regressed], "benchmarks");
     let new = current.iter().filter(|(name, _)| !baseline.contains_key(*name));
     comparisons.extend(new.map(|(name, side)| Comparison {
         current: Some(side.value),

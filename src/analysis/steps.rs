@@ -96,6 +96,7 @@ fn squares(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sprag_base::stats::random::SplitMix64;
 
     #[test]
     fn a_series_is_cut_where_it_steps() {
@@ -131,17 +132,9 @@ mod tests {
 
     #[test]
     fn noise_is_seldom_taken_for_a_step() {
-        // A fixed sequence of a linear congruential generator, twelve of them summed for one nearly normal value.
-        let mut state = 7_u64;
-        let mut normal = || {
-            let mut even = || {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (state >> 11) as f64 / (1_u64 << 53) as f64
-            };
-            (0..12).map(|_| even()).sum::<f64>() - 6.0
-        };
+        let mut random = SplitMix64::new(7);
         let is_cut = |_: &usize| {
-            let levels: Vec<f64> = (0..8).map(|_| (0.01 * normal()).exp()).collect();
+            let levels: Vec<f64> = (0..8).map(|_| (0.01 * random.normal()).exp()).collect();
             parts(&levels, 0.0).len() > 1
         };
         let cut = (0..4000).filter(is_cut).count();

@@ -1,4 +1,4 @@
-//! Rows of the digest's tables, as dataframe operations give them.
+//! Rows of the tables of the digest.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use schemars::JsonSchema;

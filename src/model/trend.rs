@@ -42,7 +42,7 @@ pub struct Trend {
     pub tables: Tables,
 }
 
-/// Dataframe tables beside the events.
+/// Tables next to the events.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Tables {
     /// How many days make up a window of the movers and the geometric means.

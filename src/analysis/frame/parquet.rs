@@ -57,7 +57,7 @@ impl ParquetFile {
     /// The bytes of the file.
     ///
     /// # Errors
-    /// When a dataframe operation fails.
+    /// When polars cannot sort or write the rows.
     pub fn into_bytes(self) -> Result<Vec<u8>, ParquetError> {
         let order: Vec<&str> =
             ORDER.into_iter().filter(|name| self.columns.iter().any(|(column, _)| column.name == *name)).collect();

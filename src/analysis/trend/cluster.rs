@@ -36,6 +36,12 @@ impl Candidate {
         &all[self.series].changes.points[self.change]
     }
 
+    /// Whether the change lies between two environments of one commit, which is then all there is to name.
+    pub(super) fn is_of_one_commit(&self, all: &[SeriesChanges<'_>]) -> bool {
+        let (points, change) = (&all[self.series].points, self.change(all));
+        points[change.first - 1].place == points[change.last].place
+    }
+
     /// How unlikely it is that the commit at that place is the cause: twice the logarithm of the likelihood ratio to the most
     /// likely one.
     pub(super) fn deviance(&self, place: usize, all: &[SeriesChanges<'_>]) -> f64 {
@@ -44,8 +50,7 @@ impl Candidate {
         if !(self.lo..=self.hi).contains(&place) {
             return outside;
         }
-        if analysed.points[change.first - 1].place == analysed.points[change.last].place {
-            // Two environments of one commit: the change lies between them, and the commit is all there is to name.
+        if self.is_of_one_commit(all) {
             return 0.0;
         }
         let likelihood = |index: usize| change.likelihoods.get(index.checked_sub(change.first)?).copied();
@@ -238,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_cluster_is_what_its_members_say() {
+    fn the_evidence_of_a_cluster_is_the_sum_over_its_members() {
         let step = |number: u64| {
             let each = 1 + number as usize % 3;
             let one = noisy(&format!("s{number}"), 200, each, &[(0, 1.0), (100, 1.03)], number);

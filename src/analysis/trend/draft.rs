@@ -200,7 +200,7 @@ fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[SeriesChan
 }
 
 /// Whether a series was measured before a range of commits and after it.
-fn spans(analysed: &SeriesChanges<'_>, lo: usize, hi: usize) -> bool {
+pub(super) fn spans(analysed: &SeriesChanges<'_>, lo: usize, hi: usize) -> bool {
     let ends = (analysed.points.first(), analysed.points.last());
     matches!(ends, (Some(first), Some(last)) if first.place < lo.max(1) && last.place >= hi)
 }

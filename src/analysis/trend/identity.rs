@@ -14,7 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::axis::Axis;
 use super::discovery::RETAINED;
-use super::draft::Draft;
+use super::draft::{Draft, spans};
 use super::series_changes::{ReportedRange, SeriesChanges};
 use crate::changes::detect::FEWEST_POINTS;
 use sprag_base::digest;
@@ -198,11 +198,8 @@ fn is_shown(recorded: &RecordedEvent<'_>, all: &[SeriesChanges<'_>]) -> bool {
 /// Whether a series would show what was reported if it were still there: its commits are on the line, and there are points on both
 /// sides. A clone that is cut short or a branch that is not the one of the history says nothing about it.
 fn could_show(analysed: &SeriesChanges<'_>, record: &EventRecord) -> bool {
-    let ends = analysed.points.first().zip(analysed.points.last());
-    let spans = |(first, last): (usize, usize)| {
-        ends.is_some_and(|(oldest, newest)| oldest.place < first.max(1) && newest.place >= last)
-    };
-    analysed.points.len() >= FEWEST_POINTS && places(record, &analysed.axis).is_some_and(spans)
+    let spanned = |(first, last)| spans(analysed, first, last);
+    analysed.points.len() >= FEWEST_POINTS && places(record, &analysed.axis).is_some_and(spanned)
 }
 
 /// Whether an event has at most the half of the suspects of its record, other machines or another kind, or series that the

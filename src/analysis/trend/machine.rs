@@ -74,11 +74,7 @@ pub(super) fn signs(
             share * 100.0
         ));
     }
-    let is_of_one_commit = |member: &Candidate| {
-        let (analysed, change) = (&all[member.series], member.change(all));
-        analysed.points[change.first - 1].place == analysed.points[change.last].place
-    };
-    if signs.border.is_none() && cluster.members().iter().all(is_of_one_commit) {
+    if signs.border.is_none() && cluster.members().iter().all(|member| member.is_of_one_commit(all)) {
         signs.is_machine = true;
         signs.sentences.push("The levels changed between runs of one commit.".to_owned());
     }
@@ -208,9 +204,7 @@ fn at_border(
             }
             is_border
         };
-        // Two environments of one commit: no commit lies between.
-        let is_one_commit = analysed.points[change.first - 1].place == analysed.points[change.last].place;
-        if is_one_commit {
+        if member.is_of_one_commit(all) {
             share += f64::from(crossed(change.last));
             continue;
         }

@@ -239,25 +239,6 @@ fn what_changes_between_runs_of_one_commit_is_no_commits_fault() {
 }
 
 #[test]
-fn runs_of_the_suspects_narrow_them() {
-    let (mut before, mut after, mut cases) = (0, 0, 0);
-    for seed in 0..12 {
-        // Of two deviations and a half: the points alone leave several places.
-        let little = noisy("slow", 80, 1, &[(0, 1.0), (44, 1.025)], seed);
-        let suspects = |series: Series| {
-            let of_change = events(vec![series]).into_iter().find(|event| event.kind == EventKind::Change);
-            of_change.map(|event| shape(&event).3)
-        };
-        let measured = (40..49)
-            .fold(little.clone(), |series, place| with_runs(series, place, if place < 44 { 1.0 } else { 1.025 }, 12));
-        let (Some(first), Some(left)) = (suspects(little), suspects(measured)) else { continue };
-        assert!(left.contains(&44), "{left:?}");
-        (before, after, cases) = (before + first.len(), after + left.len(), cases + 1);
-    }
-    assert!(cases >= 8 && before >= 2 * cases && after <= cases + 2, "{before} suspects of {cases} and then {after}");
-}
-
-#[test]
 fn an_event_began_when_its_commit_was_first_measured_wherever_a_run_was_late() {
     let stepped = |name: &str, seed: u64| noisy(name, 60, 1, &[(0, 1.0), (40, 1.08)], seed);
     let first = stepped("first", 5);

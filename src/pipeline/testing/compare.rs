@@ -106,8 +106,7 @@ impl Judge {
             judged.push(self.judged(&metric, (section, subsection), (baseline, current), processes));
         }
         // Doubt about an improvement would fail a test of which nothing is worse.
-        family::tell_chance(&mut judged, &[Verdict::Regressed], "subsections");
-        report.comparisons = judged.into_iter().map(|(comparison, _)| comparison).collect();
+        report.comparisons = family::without_chance(judged, &[Verdict::Regressed], "subsections");
         let known = names(baseline);
         for (section, subsection) in names(current).into_iter().filter(|name| !known.contains(name)) {
             let mut new = self.unjudged(&metric, (section, subsection), Verdict::NoBaseline);
