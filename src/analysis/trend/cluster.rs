@@ -259,7 +259,7 @@ mod tests {
             {
                 let evidence = one.evidence[place - one.lo];
                 let sum: f64 = one.members.iter().map(|member| member.deviance(place, &all)).sum();
-                assert_eq!(evidence.deviance.to_bits(), sum.to_bits());
+                assert_eq!(evidence.deviance, sum);
                 assert_eq!(of_borders(evidence.at_border, one.members.len()), of_border(&one.members, place, &all));
             }
         }
