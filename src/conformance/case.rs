@@ -20,6 +20,13 @@ impl Form {
     pub(crate) const ONE: &'static [Form] = &[Form::Reference];
     /// The forms of a kernel that has both.
     pub(crate) const BOTH: &'static [Form] = &[Form::Reference, Form::Fast];
+
+    pub(crate) fn kernel(self) -> sprag_kernels::Form<()> {
+        match self {
+            Form::Reference => sprag_kernels::Form::Reference,
+            Form::Fast => sprag_kernels::Form::Fast(()),
+        }
+    }
 }
 
 impl fmt::Display for Form {

@@ -72,8 +72,7 @@ fn fuse_as<T: Element>(form: Form, case: &Case) -> Outcome<Results> {
     let tensors =
         fusion::FusionInputs { base: &base_values, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
     let (mut alpha, mut fused) = (vec![T::default(); shape.pixels()], vec![T::default(); base_values.len()]);
-    let kernel = [fusion::reference, fusion::fast][form as usize];
-    kernel(&tensors, shape, &gate, &mut alpha, &mut fused)?;
+    fusion::run(form.kernel().untuned(fusion::CANDIDATES), &tensors, shape, &gate, &mut alpha, &mut fused)?;
     let tolerance = match base.dtype {
         Dtype::Float16 => Tolerance::new(4e-3, 0.0),
         Dtype::BFloat16 => Tolerance::new(2e-2, 0.0),

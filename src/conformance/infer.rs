@@ -174,9 +174,8 @@ fn forward(form: Form, case: &ModuleCase) -> Outcome<Results> {
         cost_cheap: params.cost_cheap,
         split_overhead: params.split_overhead,
     };
-    let kernel = [ff::reference, ff::fast][form as usize];
     let mut outputs = Outputs::default();
-    kernel(&tensors, &config, &case.parameters()?, &mut outputs, &mut Workspace::default())?;
+    ff::run(form.kernel(), &tensors, &config, &case.parameters()?, &mut outputs, &mut Workspace::default())?;
     let MapShape { batch, channels, height, width } = shape;
     let map =
         |channels: usize, values: &[f32], tolerance| float32(&[batch, channels, height, width], values, tolerance);

@@ -79,10 +79,16 @@ fn scan_as<T: Element>(form: Form, Case { inputs, params }: &Case) -> Outcome<Re
     };
     let mut y = vec![T::default(); tokens.len()];
     let mut final_state = vec![T::default(); direction.final_states(shape)];
-    let kernel = [scan::reference, scan::fast][form as usize];
     let clamp = params.clamp_value as f32;
     let tensors = scan::ScanInputs { tokens: &tokens, shape, init_state: init_state.as_deref(), clamp };
-    kernel(&tensors, &direction, &mut y, &mut final_state, &mut Scratch::default())?;
+    scan::run(
+        form.kernel().untuned(scan::CANDIDATES),
+        &tensors,
+        &direction,
+        &mut y,
+        &mut final_state,
+        &mut Scratch::default(),
+    )?;
     let dtype = inputs.tokens.dtype;
     let tolerance = match dtype {
         Dtype::Float16 => Tolerance::new(4e-3, 0.0),

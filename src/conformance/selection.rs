@@ -8,9 +8,9 @@ use crate::expected::{Results, Tolerance, exactly, near};
 use crate::failure::{Outcome, narrow};
 use crate::tensor::{Number, plain};
 use sprag_kernels::ordering::OrderMode;
-use sprag_kernels::selection::greedy::{self, Candidates, select};
-use sprag_kernels::selection::hysteresis::{Thresholds, update};
-use sprag_kernels::selection::stages::{self, SplitRule, three_stage, two_stage};
+use sprag_kernels::selection::{
+    Candidates, Selection, SplitRule, Thresholds, TwoStage as TwoStages, select, three_stage, two_stage, update,
+};
 use sprag_kernels::shape::Grid;
 
 /// For budgets and scores.
@@ -174,7 +174,7 @@ impl Hysteresis {
     }
 }
 
-fn selection(found: &greedy::Selection) -> Value {
+fn selection(found: &Selection) -> Value {
     json!({
         "selected_indices": found.selected,
         "spent_budget": found.spent,
@@ -185,7 +185,7 @@ fn selection(found: &greedy::Selection) -> Value {
     })
 }
 
-fn two_stages(found: &stages::TwoStage) -> Value {
+fn two_stages(found: &TwoStages) -> Value {
     let split = &found.split;
     json!({
         "l0": selection(&found.coarse),

@@ -73,8 +73,7 @@ fn pack_as<T: Element>(form: Form, PackCase { inputs, params }: &PackCase) -> Ou
         order_rows(&mut indices, shape.batch, grid, OrderMode::parse(&params.order_mode)?)?;
     }
     let mut packed = vec![T::default(); indices.len() * shape.channels * tile_size * tile_size];
-    let kernel = [pack::reference, pack::fast][form as usize];
-    kernel(&map, shape, tile_size, &indices, &mut packed)?;
+    pack::run(form.kernel().untuned(pack::CANDIDATES), &map, shape, tile_size, &indices, &mut packed)?;
     let packed_shape = [shape.batch, tiles, shape.channels, tile_size, tile_size];
     let origins = origin_tensor(shape.batch, tiles, &origins(&indices, shape, tile_size)?);
     Ok(vec![
@@ -119,8 +118,15 @@ fn fuse_as<T: Element>(form: Form, FusedCase { inputs, params }: &FusedCase) -> 
         gate_bias: params.gate_bias as f32,
     };
     let mut merged = vec![T::default(); map.len()];
-    let kernel = [fused::reference, fused::fast][form as usize];
-    kernel(&map, shape, &choice, &affine, &mut merged, &mut Scratch::default())?;
+    fused::run(
+        form.kernel().untuned(fused::CANDIDATES),
+        &map,
+        shape,
+        &choice,
+        &affine,
+        &mut merged,
+        &mut Scratch::default(),
+    )?;
     let merged = result(&inputs.feature_map.shape, inputs.feature_map.dtype, &merged);
     let origins = origin_tensor(shape.batch, tiles, &origins(&indices, shape, tile_size)?);
     Ok(vec![("merged", Got::Floats(merged, ROUNDING)), ("origins", exactly(origins))])
@@ -210,8 +216,7 @@ fn unpack_steps<T: Element>(form: Form, case: &UnpackCase, steps: &[Step]) -> Ou
         let tiles = PlacedTiles::<T>::from_origins(case.tensor(&step.packed)?, case.tensor(&step.origins)?, shape)?;
         let rule =
             unpack_priority::PriorityRule { level_priority: narrow("level_priority", step.level_priority)?, overlap };
-        let kernel = [unpack_priority::reference, unpack_priority::fast][form as usize];
-        kernel(&current, shape, &tiles.tiles(), rule, &mut merged, &mut priority_map)?;
+        unpack_priority::run(form.kernel(), &current, shape, &tiles.tiles(), rule, &mut merged, &mut priority_map)?;
         current.copy_from_slice(&merged);
     }
     let data = priority_map.into_iter().map(i64::from).collect();
@@ -243,8 +248,15 @@ fn unpack_at_levels<T: Element>(form: Form, case: &UnpackCase, params: &LevelPar
     };
     let base_values = base.floats::<T>()?;
     let mut merged = vec![T::default(); base_values.len()];
-    let kernel = [unpack_levels::reference, unpack_levels::fast][form as usize];
-    kernel(&base_values, shape, &tiles.tiles(), rule, &mut merged, &mut unpack_levels::Scratch::default())?;
+    unpack_levels::run(
+        form.kernel().untuned(unpack_levels::CANDIDATES),
+        Some(&base_values),
+        shape,
+        &tiles.tiles(),
+        rule,
+        &mut merged,
+        &mut unpack_levels::Scratch::default(),
+    )?;
     let tolerance = if overlap == Overlap::Override { Tolerance::EXACT } else { ROUNDING };
     Ok(vec![("merged", Got::Floats(result(&base.shape, base.dtype, &merged), tolerance))])
 }

@@ -15,8 +15,7 @@ use sprag_base::digest::sha256_hex;
 use sprag_base::text;
 use sprag_kernels::KernelError;
 use sprag_kernels::ordering::OrderMode;
-use sprag_kernels::selection::greedy::{self, Candidates};
-use sprag_kernels::selection::stages::{SplitRule, two_stage};
+use sprag_kernels::selection::{self, Candidates, SplitRule, two_stage};
 use sprag_kernels::shape::Grid;
 
 /// The name of the trace in the manifest of a fixture.
@@ -170,7 +169,7 @@ fn arguments<T: DeserializeOwned>(fixture: &Fixture) -> Result<T, SelectionError
 
 fn of_one_stage(inputs: &Greedy) -> Result<Chosen, SelectionError> {
     let Greedy { utilities, delta_costs, budget, kmax } = inputs;
-    let found = greedy::select(&Candidates { utilities, delta_costs, budget: *budget, kmax: *kmax })?;
+    let found = selection::select(&Candidates { utilities, delta_costs, budget: *budget, kmax: *kmax })?;
     Ok(Chosen {
         summary: object(json!({
             "selected_indices": found.selected,
@@ -228,7 +227,7 @@ fn of_two_stages(inputs: &TwoStage) -> Result<Chosen, SelectionError> {
 }
 
 /// The coarsest level, which is worked on in the order in which it was taken.
-fn coarse(found: &greedy::Selection) -> Selection {
+fn coarse(found: &selection::Selection) -> Selection {
     Selection {
         level: "l0".to_owned(),
         indices: wide(&found.selected),

@@ -4,15 +4,12 @@
 //! multiply-add, rounded to the element type once. A NaN gate stays NaN; a zero gate keeps the sign of `v`, so a
 //! closed gate may give -0.0.
 
-use super::KernelError;
 use super::element::Element;
 use super::shape::{Grid, MapShape, check_length, per_sample};
-use super::tile::Placement;
+use super::tile::{Placement, TileConfig};
+use super::{Form, KernelError};
 use rayon::prelude::*;
 
-pub use super::tile::TileConfig;
-
-/// The configurations worth trying, the usual one first.
 pub const CANDIDATES: &[TileConfig] =
     &[TileConfig { channel_block: 4 }, TileConfig { channel_block: 16 }, TileConfig { channel_block: 0 }];
 
@@ -53,12 +50,14 @@ pub struct Scratch {
     starts: Vec<usize>,
 }
 
-/// Computes pixel by pixel. `map` and `merged` are `[B,C,H,W]`.
+/// `map` and `merged` are `[B,C,H,W]`. All forms give the same bits; the fast ones copy a block of planes and operate on the
+/// chosen tiles where they were copied to, each once, while the block is in the cache.
 ///
 /// # Errors
 /// An empty shape, a tile size that does not divide the map, an id outside the grid or, where asked, repeated in its
 /// row, slices of the wrong length.
-pub fn reference<T: Element>(
+pub fn run<T: Element>(
+    form: Form<TileConfig>,
     map: &[T],
     shape: MapShape,
     choice: &Choice<'_>,
@@ -67,6 +66,44 @@ pub fn reference<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     let per_sample = check(map, shape, choice, merged, scratch)?;
+    let (channels, plane) = (shape.channels, shape.plane());
+    let config = match form {
+        Form::Reference => {
+            reference(map, shape, choice, affine, merged, per_sample);
+            return Ok(());
+        }
+        Form::Fast(config) | Form::Parallel(config) => config,
+    };
+    let starts = starts(shape, choice, per_sample, &mut scratch.starts);
+    let run_block = |sample: usize, index: usize, block: usize, merged: &mut [T]| {
+        let map = &map[sample * channels * plane + index * block..][..merged.len()];
+        let starts = &starts[sample * per_sample..][..per_sample];
+        Block { map, shape, starts, tile_size: choice.tile_size, affine, merged }.run();
+    };
+    if let Form::Parallel(_) = form {
+        let block = config.shared_block(channels) * plane;
+        merged.par_chunks_exact_mut(channels * plane).enumerate().for_each(|(sample, merged)| {
+            let blocks = merged.par_chunks_mut(block).enumerate();
+            blocks.for_each(|(index, merged)| run_block(sample, index, block, merged));
+        });
+    } else {
+        let block = config.block(channels) * plane;
+        for (sample, merged) in merged.chunks_exact_mut(channels * plane).enumerate() {
+            let blocks = merged.chunks_mut(block).enumerate();
+            blocks.for_each(|(index, merged)| run_block(sample, index, block, merged));
+        }
+    }
+    Ok(())
+}
+
+fn reference<T: Element>(
+    map: &[T],
+    shape: MapShape,
+    choice: &Choice<'_>,
+    affine: &Affine,
+    merged: &mut [T],
+    per_sample: usize,
+) {
     merged.copy_from_slice(map);
     let side = choice.tile_size;
     for tile in 0..choice.indices.len() {
@@ -80,66 +117,6 @@ pub fn reference<T: Element>(
             }
         }
     }
-    Ok(())
-}
-
-/// The same, tuned as is usual. Bit-equal to [`reference()`].
-pub fn fast<T: Element>(
-    map: &[T],
-    shape: MapShape,
-    choice: &Choice<'_>,
-    affine: &Affine,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    tuned(CANDIDATES[0], map, shape, choice, affine, merged, scratch)
-}
-
-/// The same, a row of pixels at a time, cut as the configuration says: a block of planes is copied, and the chosen tiles
-/// are operated on where they were copied to, each once, while the block is in the cache. Bit-equal to [`reference()`].
-pub fn tuned<T: Element>(
-    config: TileConfig,
-    map: &[T],
-    shape: MapShape,
-    choice: &Choice<'_>,
-    affine: &Affine,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    let per_sample = check(map, shape, choice, merged, scratch)?;
-    let starts = starts(shape, choice, per_sample, &mut scratch.starts);
-    let sample = shape.channels * shape.plane();
-    let block = config.block(shape.channels) * shape.plane();
-    for (index, merged) in merged.chunks_exact_mut(sample).enumerate() {
-        let (map, starts) = (&map[index * sample..][..sample], &starts[index * per_sample..][..per_sample]);
-        for (merged, map) in merged.chunks_mut(block).zip(map.chunks(block)) {
-            Block { map, shape, starts, tile_size: choice.tile_size, affine, merged }.run();
-        }
-    }
-    Ok(())
-}
-
-/// As [`tuned()`], with the blocks of channels shared out among the threads of the current rayon pool.
-pub fn parallel<T: Element>(
-    config: TileConfig,
-    map: &[T],
-    shape: MapShape,
-    choice: &Choice<'_>,
-    affine: &Affine,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    let per_sample = check(map, shape, choice, merged, scratch)?;
-    let starts = starts(shape, choice, per_sample, &mut scratch.starts);
-    let sample = shape.channels * shape.plane();
-    let block = config.shared_block(shape.channels) * shape.plane();
-    merged.par_chunks_exact_mut(sample).enumerate().for_each(|(index, merged)| {
-        let (map, starts) = (&map[index * sample..][..sample], &starts[index * per_sample..][..per_sample]);
-        merged.par_chunks_mut(block).zip(map.par_chunks(block)).for_each(|(merged, map)| {
-            Block { map, shape, starts, tile_size: choice.tile_size, affine, merged }.run();
-        });
-    });
-    Ok(())
 }
 
 /// Where the first pixel of each chosen tile lies in its plane, K a sample in ascending order.
@@ -252,28 +229,17 @@ fn check<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{bits, check_forms, values};
     use proptest::prelude::*;
-
-    type Form<'a> = dyn Fn(&mut [f32], &mut Scratch) -> Result<(), KernelError> + 'a;
 
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 4 };
 
     #[test]
-    fn chosen_pixels_are_gated_and_the_rest_is_copied() {
-        let choice = Choice { indices: &[0, 1, 3], tile_size: 1, require_unique: true };
-        let affine = Affine { value_scale: 2.0, value_bias: 1.0, gate_scale: -1.0, gate_bias: 3.0 };
-        let mut merged = [0.0f32; 4];
-        reference(&[1.0, 5.0, 7.0, f32::NAN], SHAPE, &choice, &affine, &mut merged, &mut Scratch::default()).unwrap();
-        assert_eq!(merged[..3], [6.0, 0.0, 7.0]);
-        assert!(merged[3].is_nan());
-    }
-
-    #[test]
     fn a_closed_gate_keeps_the_sign_of_the_value() {
         let choice = Choice { indices: &[0], tile_size: 1, require_unique: true };
-        for form in [reference::<f32>, fast::<f32>] {
+        for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
             let mut merged = [9.0f32; 4];
-            form(&[-2.0; 4], SHAPE, &choice, &Affine::default(), &mut merged, &mut Scratch::default()).unwrap();
+            run(form, &[-2.0; 4], SHAPE, &choice, &Affine::default(), &mut merged, &mut Scratch::default()).unwrap();
             assert_eq!(merged[0].to_bits(), (-0.0f32).to_bits());
         }
     }
@@ -283,7 +249,8 @@ mod tests {
         let shape = MapShape { batch: 2, ..SHAPE };
         let mut choice = Choice { indices: &[0, 1, 2, 2], tile_size: 1, require_unique: true };
         let run = |choice: &Choice<'_>| {
-            fast(&[1.0f32; 8], shape, choice, &Affine::default(), &mut [0.0; 8], &mut Scratch::default())
+            let (affine, mut merged) = (Affine::default(), [0.0; 8]);
+            run(Form::Reference, &[1.0f32; 8], shape, choice, &affine, &mut merged, &mut Scratch::default())
         };
         assert_eq!(run(&choice), Err(KernelError::DuplicateTile { row: 1, index: 2 }));
         choice.require_unique = false;
@@ -302,29 +269,20 @@ mod tests {
             (gate_scale, gate_bias) in (-2.0f32..2.0, -2.0f32..2.0),
         ) {
             let shape = MapShape { batch, channels, height: rows * tile_size, width: columns * tile_size };
-            let map: Vec<f32> = (0..shape.elements()).map(|position| (position as f32 * 0.618).fract() - 0.5).collect();
+            let map = values(shape.elements(), 0);
             let one: Vec<u32> = picks.iter().map(|pick| pick.index(rows * columns) as u32).collect();
             let indices = one.repeat(batch);
             let choice = Choice { indices: &indices, tile_size, require_unique: false };
             let affine = Affine { value_scale, value_bias, gate_scale, gate_bias };
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-            let run = |form: &Form<'_>| {
+            let run = |form: Form<TileConfig>| {
                 let mut merged = vec![1.0; map.len()];
-                form(&mut merged, &mut Scratch::default()).unwrap();
-                merged.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+                run(form, &map, shape, &choice, &affine, &mut merged, &mut Scratch::default()).unwrap();
+                bits(&merged)
             };
-            let plain = run(&|merged, scratch| reference(&map, shape, &choice, &affine, merged, scratch));
-            prop_assert_eq!(&plain, &run(&|merged, scratch| fast(&map, shape, &choice, &affine, merged, scratch)));
-            for &config in CANDIDATES.iter().chain(&[TileConfig { channel_block: 2 }]) {
-                let one = |merged: &mut [f32], scratch: &mut Scratch| {
-                    tuned(config, &map, shape, &choice, &affine, merged, scratch)
-                };
-                prop_assert_eq!(&plain, &run(&one), "{}", config.name());
-                let one = |merged: &mut [f32], scratch: &mut Scratch| {
-                    pool.install(|| parallel(config, &map, shape, &choice, &affine, merged, scratch))
-                };
-                prop_assert_eq!(&plain, &run(&one), "{}, parallel", config.name());
-            }
+            let plain = run(Form::Reference);
+            check_forms(&[CANDIDATES, &[TileConfig { channel_block: 2 }]].concat(), |form| {
+                assert_eq!(plain, run(form), "{form:?}");
+            });
         }
     }
 }

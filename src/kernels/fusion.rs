@@ -10,13 +10,13 @@
 //! The quick forms compute the plane of alpha first, with a polynomial for the exponential function, then mix channel
 //! after channel along it. Alpha and fused agree with the reference within 2e-6, absolute and relative.
 
-use super::KernelError;
-use super::element::Element;
-use super::exponential::logistic;
-use super::shape::{MapShape, check_length};
-use super::stream::{self, LINE};
-use super::wide::{self, Width, Work};
 use rayon::prelude::*;
+
+use crate::element::Element;
+use crate::shape::{MapShape, check_length};
+use crate::stream::{self, LINE};
+use crate::wide::{self, Width, Work};
+use crate::{Form, KernelError};
 
 /// Above this, `ln(1 + e^x)` equals x in `f32`.
 const SOFTPLUS_THRESHOLD: f32 = 20.0;
@@ -50,8 +50,22 @@ pub struct FusionInputs<'a, T> {
     pub uncertainty: &'a [T],
 }
 
-/// Computes pixel by pixel. `alpha` is `[B,1,H,W]`, `fused` is `[B,C,H,W]`.
-pub fn reference<T: Element>(
+/// `alpha` is `[B,1,H,W]`, `fused` is `[B,C,H,W]`. The fast forms compute the plane of alpha first, then channel by channel
+/// along it; every configuration gives the same bits.
+pub fn run<T: Element>(
+    form: Form<FusionConfig>,
+    inputs: &FusionInputs<'_, T>,
+    shape: MapShape,
+    gate: &Gate,
+    alpha: &mut [T],
+    fused: &mut [T],
+) -> Result<(), KernelError> {
+    run_at(Width::widest(), form, inputs, shape, gate, alpha, fused)
+}
+
+fn run_at<T: Element>(
+    width: Width,
+    form: Form<FusionConfig>,
     inputs: &FusionInputs<'_, T>,
     shape: MapShape,
     gate: &Gate,
@@ -59,91 +73,49 @@ pub fn reference<T: Element>(
     fused: &mut [T],
 ) -> Result<(), KernelError> {
     check(inputs, shape, alpha, fused)?;
-    for sample in 0..shape.batch {
-        for pixel in 0..shape.plane() {
-            let position = sample * shape.plane() + pixel;
-            let boundary = sanitise(inputs.boundary[position].to_f32());
-            let uncertainty = sanitise(inputs.uncertainty[position].to_f32());
-            let z = softplus(gate.boundary_log_weight) * boundary
-                + softplus(gate.uncertainty_log_weight) * uncertainty
-                + gate.bias;
-            alpha[position] = T::from_f32(1.0 / (1.0 + (-z).exp()));
-            for channel in 0..shape.channels {
-                let element = (sample * shape.channels + channel) * shape.plane() + pixel;
-                let base = inputs.base[element].to_f32();
-                let detail = inputs.detail[element].to_f32();
-                fused[element] = T::from_f32(base + alpha[position].to_f32() * (detail - base));
+    let sample = shape.channels * shape.plane();
+    match form {
+        Form::Reference => reference(inputs, shape, gate, alpha, fused),
+        Form::Fast(config) => {
+            wide::run(width, Alphas::new(gate, inputs, 0, alpha));
+            for (index, fused) in fused.chunks_exact_mut(sample).enumerate() {
+                wide::run(width, Planes::new(config, inputs, shape, index * sample, alpha, fused));
             }
+        }
+        Form::Parallel(config) => {
+            let threads = rayon::current_num_threads();
+            let pixels = alpha.len().div_ceil(threads);
+            alpha.par_chunks_mut(pixels).enumerate().for_each(|(index, alpha)| {
+                wide::run(width, Alphas::new(gate, inputs, index * pixels, alpha));
+            });
+            let part = shape.channels.div_ceil(threads) * shape.plane();
+            let alpha = &*alpha;
+            fused.par_chunks_exact_mut(sample).enumerate().for_each(|(index, fused)| {
+                fused.par_chunks_mut(part).enumerate().for_each(|(place, fused)| {
+                    wide::run(width, Planes::new(config, inputs, shape, index * sample + place * part, alpha, fused));
+                });
+            });
         }
     }
     Ok(())
 }
 
-pub fn fast<T: Element>(
-    inputs: &FusionInputs<'_, T>,
-    shape: MapShape,
-    gate: &Gate,
-    alpha: &mut [T],
-    fused: &mut [T],
-) -> Result<(), KernelError> {
-    tuned(CANDIDATES[0], inputs, shape, gate, alpha, fused)
-}
-
-/// The same: first the plane of alpha, then channel by channel along it, as the configuration says. Every configuration
-/// gives the same bits.
-pub fn tuned<T: Element>(
-    config: FusionConfig,
-    inputs: &FusionInputs<'_, T>,
-    shape: MapShape,
-    gate: &Gate,
-    alpha: &mut [T],
-    fused: &mut [T],
-) -> Result<(), KernelError> {
-    tuned_at(Width::widest(), config, inputs, shape, gate, alpha, fused)
-}
-
-fn tuned_at<T: Element>(
-    width: Width,
-    config: FusionConfig,
-    inputs: &FusionInputs<'_, T>,
-    shape: MapShape,
-    gate: &Gate,
-    alpha: &mut [T],
-    fused: &mut [T],
-) -> Result<(), KernelError> {
-    check(inputs, shape, alpha, fused)?;
-    wide::run(width, Alphas::new(gate, inputs, 0, alpha));
-    let sample = shape.channels * shape.plane();
-    for (index, fused) in fused.chunks_exact_mut(sample).enumerate() {
-        wide::run(width, Planes::new(config, inputs, shape, index * sample, alpha, fused));
+fn reference<T: Element>(inputs: &FusionInputs<'_, T>, shape: MapShape, gate: &Gate, alpha: &mut [T], fused: &mut [T]) {
+    for (position, slot) in alpha.iter_mut().enumerate() {
+        let boundary = sanitise(inputs.boundary[position].to_f32());
+        let uncertainty = sanitise(inputs.uncertainty[position].to_f32());
+        let z = softplus(gate.boundary_log_weight) * boundary
+            + softplus(gate.uncertainty_log_weight) * uncertainty
+            + gate.bias;
+        *slot = T::from_f32(1.0 / (1.0 + (-z).exp()));
+        let (sample, pixel) = (position / shape.plane(), position % shape.plane());
+        for channel in 0..shape.channels {
+            let element = (sample * shape.channels + channel) * shape.plane() + pixel;
+            let base = inputs.base[element].to_f32();
+            let detail = inputs.detail[element].to_f32();
+            fused[element] = T::from_f32(base + slot.to_f32() * (detail - base));
+        }
     }
-    Ok(())
-}
-
-/// As [`tuned()`], with pixels and planes shared out among the threads of the current rayon pool.
-pub fn parallel<T: Element>(
-    config: FusionConfig,
-    inputs: &FusionInputs<'_, T>,
-    shape: MapShape,
-    gate: &Gate,
-    alpha: &mut [T],
-    fused: &mut [T],
-) -> Result<(), KernelError> {
-    check(inputs, shape, alpha, fused)?;
-    let (width, threads) = (Width::widest(), rayon::current_num_threads());
-    let pixels = alpha.len().div_ceil(threads);
-    alpha.par_chunks_mut(pixels).enumerate().for_each(|(index, alpha)| {
-        wide::run(width, Alphas::new(gate, inputs, index * pixels, alpha));
-    });
-    let sample = shape.channels * shape.plane();
-    let part = shape.channels.div_ceil(threads) * shape.plane();
-    let alpha = &*alpha;
-    fused.par_chunks_exact_mut(sample).enumerate().for_each(|(index, fused)| {
-        fused.par_chunks_mut(part).enumerate().for_each(|(place, fused)| {
-            wide::run(width, Planes::new(config, inputs, shape, index * sample + place * part, alpha, fused));
-        });
-    });
-    Ok(())
 }
 
 /// `ln(1 + e^x)`, and x itself above 20.
@@ -185,7 +157,6 @@ pub enum Stores {
     Streaming,
 }
 
-/// The configurations worth trying, the usual one first.
 pub const CANDIDATES: &[FusionConfig] =
     &[FusionConfig { stores: Stores::Plain }, FusionConfig { stores: Stores::Streaming }];
 
@@ -321,49 +292,55 @@ fn mix_line<T: Element>(alpha: &[T; LINE], base: &[T; LINE], detail: &[T; LINE])
     line
 }
 
+/// Beyond this, `1 / (1 + e^x)` is 0 or 1 to 1e-37.
+const LIMIT: f32 = 87.0;
+
+/// Adding it to a small number leaves the nearest integer in the low bits of the sum: 1.5 * 2^23.
+const ROUNDING: f32 = 12_582_912.0;
+
+/// ln 2 in two parts, the first with few digits.
+const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
+
+/// From the highest power to the square.
+const POLYNOMIAL: [f32; 6] = [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
+
+/// Bits of a fraction and the offset of an exponent in binary32.
+const FRACTION_BITS: u32 = 23;
+const EXPONENT_OFFSET: u32 = 127;
+
+/// `1 / (1 + e^-z)` to about 2e-7.
+#[inline(always)]
+pub(super) fn logistic(z: f32) -> f32 {
+    1.0 / (1.0 + exponential(-z))
+}
+
+/// `e^x` for `x` within the limit, else at the limit.
+#[inline(always)]
+fn exponential(x: f32) -> f32 {
+    let x = if x > LIMIT { LIMIT } else { x };
+    let x = if x < -LIMIT { -LIMIT } else { x };
+    let shifted = x * std::f32::consts::LOG2_E + ROUNDING;
+    let n = shifted - ROUNDING;
+    let r = x - n * LN_2[0] - n * LN_2[1];
+    let polynomial = POLYNOMIAL[1..].iter().fold(POLYNOMIAL[0], |sum, factor| sum * r + factor);
+    let scale = f32::from_bits(shifted.to_bits().wrapping_add(EXPONENT_OFFSET) << FRACTION_BITS);
+    (polynomial * (r * r) + r + 1.0) * scale
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
 
-    type Form<'a> = dyn Fn(&mut [f32], &mut [f32]) -> Result<(), KernelError> + 'a;
+    use super::*;
+    use crate::testing::{bits, check_forms, values};
 
     const PIXEL: MapShape = MapShape { batch: 1, channels: 2, height: 1, width: 1 };
-
-    fn one(boundary: f32, uncertainty: f32, gate: &Gate) -> (f32, [f32; 2]) {
-        let inputs =
-            FusionInputs { base: &[0.0, 1.0], detail: &[1.0, 3.0], boundary: &[boundary], uncertainty: &[uncertainty] };
-        let (mut alpha, mut fused) = ([0.0], [0.0; 2]);
-        reference(&inputs, PIXEL, gate, &mut alpha, &mut fused).unwrap();
-        (alpha[0], fused)
-    }
-
-    #[test]
-    fn the_gate_is_a_logistic_of_the_weighted_proxies() {
-        // softplus(1) = ln(1 + e) = 1.3132617.
-        assert!((softplus(1.0) - 1.313_261_7).abs() < 1e-6);
-        assert_eq!(softplus(25.0), 25.0);
-        let (alpha, fused) = one(0.5, 0.25, &Gate::default());
-        let expected = 1.0 / (1.0 + (-0.75f64 * 1.313_261_687_518_222_8).exp());
-        assert!((f64::from(alpha) - expected).abs() < 1e-6);
-        assert_eq!(fused, [alpha, 1.0 + alpha * 2.0]);
-    }
-
-    #[test]
-    fn proxies_are_freed_of_what_is_not_finite_only() {
-        let gate = Gate::default();
-        assert_eq!(one(f32::NAN, 0.0, &gate), one(0.0, 0.0, &gate));
-        assert_eq!(one(f32::NEG_INFINITY, 0.0, &gate), one(0.0, 0.0, &gate));
-        assert_eq!(one(f32::INFINITY, 0.0, &gate), one(1.0, 0.0, &gate));
-        assert!(one(-4.0, 0.0, &gate).0 < one(0.0, 0.0, &gate).0);
-        assert!(one(7.5, 0.0, &gate).0 > one(1.0, 0.0, &gate).0);
-    }
 
     #[test]
     fn slices_of_the_wrong_length_are_refused() {
         let inputs = FusionInputs { base: &[0.0f32; 2], detail: &[0.0; 2], boundary: &[0.0], uncertainty: &[0.0; 2] };
-        for form in [reference::<f32>, fast::<f32>] {
-            let refused = form(&inputs, PIXEL, &Gate::default(), &mut [0.0], &mut [0.0; 2]);
+        for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
+            let refused = run(form, &inputs, PIXEL, &Gate::default(), &mut [0.0], &mut [0.0; 2]);
             assert_eq!(refused, Err(KernelError::Length { what: "uncertainty", expected: 1, got: 2 }));
         }
     }
@@ -382,27 +359,20 @@ mod tests {
 
     /// Every configuration at every width gives the same bits, and those agree with the reference.
     fn check_all(inputs: &FusionInputs<'_, f32>, shape: MapShape, gate: &Gate) {
-        let run = |form: &Form<'_>| {
+        let run = |width, form| {
             let mut output = vec![9.0; shape.pixels() + shape.elements()];
             let (alpha, fused) = output.split_at_mut(shape.pixels());
-            form(alpha, fused).unwrap();
+            run_at(width, form, inputs, shape, gate, alpha, fused).unwrap();
             output
         };
-        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-        let plain = run(&|alpha, fused| reference(inputs, shape, gate, alpha, fused));
-        let quick = run(&|alpha, fused| fast(inputs, shape, gate, alpha, fused));
+        let plain = run(Width::widest(), Form::Reference);
+        let quick = run(Width::widest(), Form::Fast(CANDIDATES[0]));
         for (plain, quick) in plain.iter().zip(&quick) {
             let same = plain == quick || plain.is_nan() && quick.is_nan();
             assert!(same || (plain - quick).abs() <= 2e-6 + 2e-6 * plain.abs(), "{plain} and {quick}");
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        for &config in CANDIDATES {
-            for width in Width::all() {
-                let one = run(&|alpha, fused| tuned_at(width, config, inputs, shape, gate, alpha, fused));
-                assert_eq!(bits(&one), bits(&quick), "{} at {width:?}", config.name());
-            }
-            let one = run(&|alpha, fused| pool.install(|| parallel(config, inputs, shape, gate, alpha, fused)));
-            assert_eq!(bits(&one), bits(&quick), "{}, parallel", config.name());
+        for width in Width::all() {
+            check_forms(CANDIDATES, |form| assert_eq!(bits(&run(width, form)), bits(&quick), "{form:?} at {width:?}"));
         }
     }
 
@@ -413,12 +383,31 @@ mod tests {
             (boundary_log_weight, uncertainty_log_weight, bias) in (-3.0f32..3.0, -3.0f32..3.0, -3.0f32..3.0),
         ) {
             let shape = MapShape { batch, channels, height, width };
-            let value = |position: usize| (position as f32 * 0.618).fract() - 0.3;
-            let values = |count: usize, offset: usize| (0..count).map(|i| value(i + offset)).collect::<Vec<f32>>();
             let (base, detail) = (values(shape.elements(), 0), values(shape.elements(), 99));
             let (boundary, uncertainty) = (values(shape.pixels(), 7), values(shape.pixels(), 5));
             let inputs = FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
             check_all(&inputs, shape, &Gate { boundary_log_weight, uncertainty_log_weight, bias });
         }
+    }
+
+    #[test]
+    fn the_exponential_is_near_that_of_double_precision() {
+        let check = |x: f32| {
+            let expected = f64::from(x).exp();
+            let error = (f64::from(exponential(x)) - expected).abs() / expected;
+            assert!(error < 2e-7, "e^{x} is off by {error:e}");
+        };
+        for step in -8700..=8700i16 {
+            check(f32::from(step) * 0.01);
+        }
+        [0.0, -0.0, 1e-30, 0.346_573_6, -0.346_573_6].into_iter().for_each(check);
+    }
+
+    #[test]
+    fn the_logistic_saturates_and_keeps_nan() {
+        assert_eq!(logistic(0.0), 0.5);
+        assert_eq!(logistic(f32::INFINITY), 1.0);
+        assert!(logistic(f32::NEG_INFINITY) < 1e-37 && logistic(-1e30) >= 0.0);
+        assert!(logistic(f32::NAN).is_nan());
     }
 }

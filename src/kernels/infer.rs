@@ -13,13 +13,12 @@
 //!
 //! Means and variances are summed in `f64` and rounded to `f32` once; everything else is `f32`.
 
-use super::KernelError;
-use super::ordering::{OrderMode, order};
-use super::selection::greedy::{Candidates, select};
-use super::selection::hysteresis::{Thresholds, update};
-use super::shape::{Grid, MapShape, check_length};
-use super::tile::unpack_priority::{self, PriorityRule};
-use super::tile::{Overlap, Placement, Tiles, pack};
+use crate::ordering::{OrderMode, order};
+use crate::selection::{Candidates, Thresholds, select, update};
+use crate::shape::{Grid, MapShape, check_length};
+use crate::tile::unpack_priority::{self, PriorityRule};
+use crate::tile::{Overlap, Placement, Tiles, pack};
+use crate::{Form, KernelError};
 
 /// Pixels a side of a pooled pixel of `pv16`.
 const COARSE_POOL: usize = 16;
@@ -138,14 +137,14 @@ pub fn reference<'a>(image: &[f32], model: &'a mut Model) -> Result<&'a Frame, K
     priority_map.fill(0);
     let tiles = Tiles { packed: packed.as_slice(), placement: Placement::Indices(ordered), tile_size: TILE_SIZE };
     let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
-    unpack_priority::reference(&frame.ff8, *features, &tiles, rule, &mut frame.merged, priority_map)?;
+    unpack_priority::run(Form::Reference, &frame.ff8, *features, &tiles, rule, &mut frame.merged, priority_map)?;
     frame.det_score = frame.merged.iter().copied().fold(f32::NEG_INFINITY, f32::max).clamp(0.0, 1.0);
     Ok(frame)
 }
 
 fn gather(map: &[f32], shape: MapShape, indices: &[u32], packed: &mut Vec<f32>) -> Result<(), KernelError> {
     packed.resize(indices.len() * shape.channels * TILE_SIZE * TILE_SIZE, 0.0);
-    pack::reference(map, shape, TILE_SIZE, indices, packed)
+    pack::run(Form::Reference, map, shape, TILE_SIZE, indices, packed)
 }
 
 fn mean_pool(map: &[f32], shape: MapShape, side: usize, pooled: &mut [f32]) {
@@ -180,35 +179,6 @@ mod tests {
     use super::*;
 
     const IMAGE: MapShape = MapShape { batch: 1, channels: 2, height: 128, width: 256 };
-
-    #[test]
-    fn a_constant_image_by_hand() {
-        let mut model = Model::new(IMAGE).unwrap();
-        let frame = reference(&vec![0.5; IMAGE.elements()], &mut model).unwrap();
-        assert_eq!(frame.signals, [0.5, 0.5]);
-        assert_eq!((frame.selected_tiles.as_slice(), frame.spent_budget), ([0, 1].as_slice(), 2.0));
-        assert_eq!(frame.hysteresis_mask, [false, false]);
-        assert!(frame.pv16.iter().chain(&frame.ff8).all(|&pixel| pixel == 0.5));
-        // The scan gives 0.15 * 0.5 = 0.075, then 0.85 * 0.075 + 0.075 = 0.13875, the same in both channels.
-        let check = |got: f32, expected: f64| assert!((f64::from(got) - expected).abs() < 1e-6, "{got}");
-        check(frame.ssm_state[1], 0.13875);
-        check(frame.merged[0], 0.5 * (1.0 + 0.075f64.tanh()) + 0.075);
-        check(frame.merged[16], 0.5 * (1.0 + 0.13875f64.tanh()) + 0.13875);
-        check(frame.det_score, 0.5 * (1.0 + 0.13875f64.tanh()) + 0.13875);
-    }
-
-    #[test]
-    fn the_mask_is_carried_from_frame_to_frame() {
-        let mut model = Model::new(IMAGE).unwrap();
-        let mut mask = |value: f32| {
-            let image = vec![value; IMAGE.elements()];
-            reference(&image, &mut model).unwrap().hysteresis_mask.clone()
-        };
-        assert_eq!(mask(0.5), [false, false]);
-        assert_eq!(mask(0.7), [true, true]);
-        assert_eq!(mask(0.5), [true, true]);
-        assert_eq!(mask(0.4), [false, false]);
-    }
 
     #[test]
     fn more_tiles_than_the_budget_leave_the_weakest() {

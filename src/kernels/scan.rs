@@ -8,10 +8,10 @@
 //! Backward runs over the tokens reversed and reverses the outputs. Bidirectional runs both and merges them in the
 //! element type: the sum, `0.5 (yf + yb)`, or `g yf + (1-g) yb` with the gate clamped to [0, 1], 0.5 by default.
 
-use super::KernelError;
 use super::element::Element;
 use super::shape::check_length;
 use super::wide::{self, Width, Work};
+use super::{Form, KernelError};
 use rayon::prelude::*;
 
 /// The limit of tokens, L, where none is asked for.
@@ -62,7 +62,6 @@ pub enum Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// The merge named `sum`, `avg` or `gated`.
     pub fn parse(name: &str, gate: Option<&'a [f32]>) -> Result<Self, KernelError> {
         match name {
             "sum" => Ok(Merge::Sum),
@@ -151,70 +150,31 @@ fn check<T>(
     }
 }
 
-/// Scans stream by stream: for each sample and channel, token after token. `y` is `[B,K,C]`; `final_state` is
-/// `[B,C]`, or `[B,2,C]` with the forward state first for both directions.
-pub fn reference<T: Element>(
+/// `y` is `[B,K,C]`; `final_state` is `[B,C]`, or `[B,2,C]` with the forward state first for both directions. All forms give
+/// equal results. The fast ones take a block of channels at a time, whose state stays in registers; threads share the
+/// samples, or the channels of each where there are fewer samples than threads.
+pub fn run<T: Element>(
+    form: Form<ScanConfig>,
     inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
     final_state: &mut [T],
     scratch: &mut Scratch<T>,
 ) -> Result<(), KernelError> {
-    run(inputs, direction, y, final_state, scratch, Form::Streams)
+    run_at(Width::widest(), form, inputs, direction, y, final_state, scratch)
 }
 
-/// The same, tuned as is usual. Equal to [`reference()`].
-pub fn fast<T: Element>(
+fn run_at<T: Element>(
+    width: Width,
+    form: Form<ScanConfig>,
     inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
     final_state: &mut [T],
     scratch: &mut Scratch<T>,
-) -> Result<(), KernelError> {
-    tuned(CANDIDATES[0], inputs, direction, y, final_state, scratch)
-}
-
-/// The same, a block of channels at a time, whose state stays in registers. Equal to [`reference()`].
-pub fn tuned<T: Element>(
-    config: ScanConfig,
-    inputs: &ScanInputs<'_, T>,
-    direction: &Direction<'_>,
-    y: &mut [T],
-    final_state: &mut [T],
-    scratch: &mut Scratch<T>,
-) -> Result<(), KernelError> {
-    run(inputs, direction, y, final_state, scratch, Form::Blocks(config, Width::widest()))
-}
-
-/// As [`tuned()`], with samples, or the channels of each where there are fewer samples than threads, shared out among
-/// the threads of the current rayon pool.
-pub fn parallel<T: Element>(
-    config: ScanConfig,
-    inputs: &ScanInputs<'_, T>,
-    direction: &Direction<'_>,
-    y: &mut [T],
-    final_state: &mut [T],
-    scratch: &mut Scratch<T>,
-) -> Result<(), KernelError> {
-    run(inputs, direction, y, final_state, scratch, Form::Pool(config, Width::widest()))
-}
-
-#[derive(Clone, Copy)]
-enum Form {
-    Streams,
-    Blocks(ScanConfig, Width),
-    Pool(ScanConfig, Width),
-}
-
-fn run<T: Element>(
-    inputs: &ScanInputs<'_, T>,
-    direction: &Direction<'_>,
-    y: &mut [T],
-    final_state: &mut [T],
-    scratch: &mut Scratch<T>,
-    form: Form,
 ) -> Result<(), KernelError> {
     check(inputs, direction, y, final_state)?;
+    let (form, parallel) = ((form, width), matches!(form, Form::Parallel(_)));
     match direction {
         Direction::Forward(parameters) => one_way(inputs, parameters, Slot::FORWARD, y, final_state, scratch, form),
         Direction::Backward(parameters) => one_way(inputs, parameters, Slot::BACKWARD, y, final_state, scratch, form),
@@ -225,7 +185,7 @@ fn run<T: Element>(
             one_way(inputs, forward, slot, y, final_state, scratch, form);
             let slot = Slot { states: 2, ..Slot::BACKWARD };
             one_way(inputs, backward, slot, &mut reversed, final_state, scratch, form);
-            merge_all(y, &reversed, inputs.shape, merge, form);
+            merge_all(y, &reversed, inputs.shape, merge, parallel);
             scratch.backward = reversed;
         }
     }
@@ -251,7 +211,7 @@ fn one_way<T: Element>(
     y: &mut [T],
     final_state: &mut [T],
     scratch: &mut Scratch<T>,
-    form: Form,
+    (form, width): (Form<ScanConfig>, Width),
 ) {
     let ScanShape { batch, steps, channels } = inputs.shape;
     let largest = (1.0 - DECAY_MARGIN) as f32;
@@ -282,21 +242,19 @@ fn one_way<T: Element>(
     match form {
         // No steps leave the states as they are.
         _ if steps == 0 => {}
-        Form::Streams => {
-            for (index, (state, y)) in
-                scratch.state.chunks_exact_mut(channels).zip(y.chunks_exact_mut(steps * channels)).enumerate()
-            {
-                streams(&sample(index), state, y);
+        Form::Reference | Form::Fast(_) => {
+            let states = scratch.state.chunks_exact_mut(channels);
+            for (index, (state, y)) in states.zip(y.chunks_exact_mut(steps * channels)).enumerate() {
+                let pass = sample(index);
+                match form {
+                    Form::Fast(config) => {
+                        wide::run(width, Sweep { pass, config, state, rows: FullRows { y, channels } })
+                    }
+                    _ => streams(&pass, state, y),
+                }
             }
         }
-        Form::Blocks(config, width) => {
-            for (index, (state, y)) in
-                scratch.state.chunks_exact_mut(channels).zip(y.chunks_exact_mut(steps * channels)).enumerate()
-            {
-                wide::run(width, Sweep { pass: sample(index), config, state, rows: FullRows { y, channels } });
-            }
-        }
-        Form::Pool(config, width) => {
+        Form::Parallel(config) => {
             let states = scratch.state.par_chunks_exact_mut(channels);
             let samples = states.zip(y.par_chunks_exact_mut(steps * channels)).enumerate();
             // Few samples leave threads idle unless channels are shared out too.
@@ -349,8 +307,8 @@ fn share_channels<T: Element>(
     });
 }
 
-fn merge_all<T: Element>(y: &mut [T], backward: &[T], shape: ScanShape, merge: &Merge<'_>, form: Form) {
-    if !matches!(form, Form::Pool(..)) {
+fn merge_all<T: Element>(y: &mut [T], backward: &[T], shape: ScanShape, merge: &Merge<'_>, parallel: bool) {
+    if !parallel {
         return merge_into(y, backward, 0, shape, merge);
     }
     let rows = (shape.batch * shape.steps).div_ceil(rayon::current_num_threads()).max(1);
@@ -392,7 +350,6 @@ pub struct ScanConfig {
     pub channel_block: usize,
 }
 
-/// The configurations worth trying, the usual one first.
 pub const CANDIDATES: &[ScanConfig] = &[
     ScanConfig { channel_block: 32 },
     ScanConfig { channel_block: 64 },
@@ -542,6 +499,7 @@ fn sanitise(token: f32, limit: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{check_forms, values};
     use proptest::prelude::*;
 
     const HALF: Parameters<'_> =
@@ -550,9 +508,9 @@ mod tests {
     fn one_channel(tokens: &[f32], direction: &Direction<'_>, init: Option<&[f32]>) -> (Vec<f32>, Vec<f32>) {
         let shape = ScanShape { batch: 1, steps: tokens.len(), channels: 1 };
         let inputs = ScanInputs { tokens, shape, init_state: init, clamp: 8.0 };
-        let mut results = [reference::<f32>, fast::<f32>].map(|form| {
+        let mut results = [Form::Reference, Form::Fast(CANDIDATES[0])].map(|form| {
             let (mut y, mut state) = (vec![9.0; tokens.len()], vec![9.0; direction.final_states(shape)]);
-            form(&inputs, direction, &mut y, &mut state, &mut Scratch::default()).unwrap();
+            run(form, &inputs, direction, &mut y, &mut state, &mut Scratch::default()).unwrap();
             (y, state)
         });
         assert_eq!(results[0], results[1]);
@@ -585,22 +543,12 @@ mod tests {
     }
 
     #[test]
-    fn decays_are_kept_inside_the_open_interval() {
-        let scan = |decay: f32| {
-            let decay = [decay];
-            one_channel(&[1.0], &Direction::Forward(Parameters { decay: &decay, ..HALF }), Some(&[0.5])).1[0]
-        };
-        assert_eq!(scan(-0.5), scan(DECAY_MARGIN as f32));
-        assert_eq!(scan(2.0), scan((1.0 - DECAY_MARGIN) as f32));
-        assert!(scan(2.0) > 0.5 && scan(2.0) < 0.500_01);
-    }
-
-    #[test]
     fn wrong_lengths_and_limits_are_refused() {
         let shape = ScanShape { batch: 1, steps: 2, channels: 1 };
         let good = ScanInputs { tokens: &[0.0f32; 2], shape, init_state: None, clamp: 1.0 };
         let run = |inputs: &ScanInputs<'_, f32>, direction: &Direction<'_>, states: usize| {
-            fast(inputs, direction, &mut [0.0; 2], &mut vec![0.0; states], &mut Scratch::default())
+            let (mut y, mut states) = ([0.0; 2], vec![0.0; states]);
+            super::run(Form::Reference, inputs, direction, &mut y, &mut states, &mut Scratch::default())
         };
         let forward = Direction::Forward(HALF);
         assert_eq!(run(&good, &forward, 1), Ok(()));
@@ -620,9 +568,6 @@ mod tests {
             (way, merge, with_state) in (0u8..3, 0u8..4, any::<bool>()),
         ) {
             let shape = ScanShape { batch, steps, channels };
-            let values = |count: usize, offset: usize| {
-                (0..count).map(|i| ((i + offset) as f32 * 0.618).fract()).collect::<Vec<f32>>()
-            };
             let (mut tokens, init) = (values(shape.elements(), 3), values(shape.states() * 2, 40));
             let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2e4, -2e4, -0.0];
             tokens.iter_mut().step_by(5).zip(odd).for_each(|(token, odd)| *token = odd);
@@ -641,21 +586,16 @@ mod tests {
             };
             let init_state = with_state.then_some(init.as_slice());
             let inputs = ScanInputs { tokens: &tokens, shape, init_state, clamp: DEFAULT_CLAMP };
-            let run = |form: Form| {
+            let run = |width, form| {
                 let mut y = vec![9.0; tokens.len()];
                 let mut state = vec![9.0; direction.final_states(shape)];
-                run(&inputs, &direction, &mut y, &mut state, &mut Scratch::default(), form).unwrap();
+                run_at(width, form, &inputs, &direction, &mut y, &mut state, &mut Scratch::default()).unwrap();
                 y.extend(state);
                 y
             };
-            let plain = run(Form::Streams);
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-            for &config in CANDIDATES {
-                for width in Width::all() {
-                    prop_assert_eq!(&plain, &run(Form::Blocks(config, width)), "{} at {:?}", config.name(), width);
-                }
-                let shared = pool.install(|| run(Form::Pool(config, Width::widest())));
-                prop_assert_eq!(&plain, &shared, "{}, parallel", config.name());
+            let plain = run(Width::widest(), Form::Reference);
+            for width in Width::all() {
+                check_forms(CANDIDATES, |form| assert_eq!(plain, run(width, form), "{form:?} at {width:?}"));
             }
         }
     }

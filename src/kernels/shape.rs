@@ -31,7 +31,6 @@ impl MapShape {
         ((sample * self.channels + channel) * self.height + y) * self.width + x
     }
 
-    /// Refuses a shape with an axis of length zero.
     pub(super) fn check(self) -> Result<(), KernelError> {
         let axes = [self.batch, self.channels, self.height, self.width];
         if axes.contains(&0) { Err(KernelError::Empty { what: "map" }) } else { Ok(()) }
@@ -77,13 +76,11 @@ impl Grid {
         self.height * self.width
     }
 
-    /// Row and column of a tile.
     #[inline(always)]
     pub fn position(self, index: u32) -> (u32, u32) {
         (index / self.width, index % self.width)
     }
 
-    /// Refuses ids outside the grid.
     pub fn check(self, indices: &[u32]) -> Result<(), KernelError> {
         let tiles = self.tiles();
         match indices.iter().find(|&&index| index >= tiles) {

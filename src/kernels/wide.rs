@@ -46,7 +46,6 @@ impl Width {
         Width(Level::Plain)
     }
 
-    /// Whether vectors are 64 bytes long.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn is_avx512(self) -> bool {

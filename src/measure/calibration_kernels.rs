@@ -4,17 +4,14 @@
 use std::hint::black_box;
 use std::rc::Rc;
 
-use crate::buffer::Buffer;
-use crate::calibration::{Calibration, LANES, STEPS};
-use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
-use crate::gpu::meter;
 use crate::gpu::operation::copy;
 use crate::gpu::program::Dtype;
-use crate::memory;
+use crate::gpu::{DeviceError, timer};
+use crate::memory::{self, Buffer};
 use crate::parity;
-use crate::workload::Prepared;
+use crate::workload::{Calibration, LANES, Prepared, STEPS};
 use sprag_base::stats::random::SplitMix64;
 
 pub fn prepare(kernel: Calibration, seed: u64) -> Result<Prepared, String> {
@@ -78,7 +75,7 @@ fn prepare_on_device(calibration: Calibration, seed: u64) -> Result<Prepared, De
     let sets = u32::try_from(track.sets(bytes, device.cache_bytes)).unwrap_or(u32::MAX);
     let instance = |set| Instance::new(&device, program.clone(), Supply::of_set(seed, SET + set)).map(Rc::new);
     let instances = (0..sets).map(instance).collect::<Result<Vec<_>, _>>()?;
-    meter::prepared(&device, instances, track, parity::unchecked(), bytes)
+    timer::prepared(&device, instances, track, parity::unchecked(), bytes)
 }
 
 #[cfg(test)]

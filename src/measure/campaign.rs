@@ -9,9 +9,10 @@ use super::process::{WorkerCommand, WorkerFault, WorkerProcess};
 use sprag_base::stats::bootstrap::FEWEST_FOR_ORDER_STATISTICS;
 
 /// Why no further worker was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopReason {
     /// As many as were asked for have run.
+    #[default]
     Processes,
     /// Every interval is as narrow as was asked for.
     Precision,
@@ -19,7 +20,7 @@ pub enum StopReason {
     Failed,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Campaign {
     /// One entry a worker that gave a report: its series, by their number in the plan; absent for one taken out.
     pub workers: Vec<BTreeMap<usize, WorkerSeries>>,
@@ -58,25 +59,13 @@ pub fn run(
     is_precise: &dyn Fn(&Campaign) -> bool,
     progress: &mut dyn FnMut(u32),
 ) -> Result<Campaign, MeasureError> {
-    let start = Instant::now();
-    let mut campaign = Campaign {
-        workers: Vec::new(),
-        broken: BTreeMap::new(),
-        faults: Vec::new(),
-        pinned: Vec::new(),
-        stop: StopReason::Processes,
-        seconds: 0.0,
-    };
+    let mut campaign = Campaign::default();
     let mut active: Vec<usize> = (0..brief.planned.len()).collect();
-    let mut precision = Precision::default();
+    let mut pace = Pace::start(brief.protocol);
     for worker in 0..brief.protocol.processes {
         progress(worker);
-        if let Some(stop) = should_stop(brief.protocol, worker, start.elapsed().as_secs_f64()) {
+        if let Some(stop) = pace.stop(worker, campaign.workers.len(), || is_precise(&campaign)) {
             campaign.stop = stop;
-            break;
-        }
-        if brief.protocol.precision.is_some() && precision.check(campaign.workers.len(), || is_precise(&campaign)) {
-            campaign.stop = StopReason::Precision;
             break;
         }
         run_worker(brief, worker, &mut active, &mut campaign)?;
@@ -85,34 +74,56 @@ pub fn run(
             break;
         }
     }
-    campaign.seconds = start.elapsed().as_secs_f64();
+    campaign.seconds = pace.seconds();
     if campaign.workers.is_empty() && campaign.broken.is_empty() {
         return Err(MeasureError::Workers(campaign.faults.join("; ")));
     }
     Ok(campaign)
 }
 
-/// Whether the time is spent before the process of that number, after that many seconds.
-pub fn should_stop(protocol: &Protocol, process: u32, elapsed: f64) -> Option<StopReason> {
-    if process == 0 {
-        return None;
+/// Tells processes that follow one another when it is enough.
+pub struct Pace<'a> {
+    protocol: &'a Protocol,
+    start: Instant,
+    precision: Precision,
+}
+
+impl Pace<'_> {
+    pub fn start(protocol: &Protocol) -> Pace<'_> {
+        Pace { protocol, start: Instant::now(), precision: Precision::default() }
     }
-    // The next process is taken to need as long as those before it did.
+
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    /// Why the process of that number, from 0, is not started; `done` of those before it gave something to look at.
+    pub fn stop(&mut self, process: u32, done: usize, is_precise: impl FnOnce() -> bool) -> Option<StopReason> {
+        if is_spent(self.protocol, process, self.seconds()) {
+            return Some(StopReason::Budget);
+        }
+        let is_precise = self.protocol.precision.is_some() && self.precision.check(done, is_precise);
+        is_precise.then_some(StopReason::Precision)
+    }
+}
+
+/// Whether the budget ends before the process of that number would; it is taken to need as long as those before it did.
+fn is_spent(protocol: &Protocol, process: u32, elapsed: f64) -> bool {
     let next = elapsed / f64::from(process);
-    protocol.budget_seconds.filter(|budget| elapsed + next > *budget).map(|_| StopReason::Budget)
+    process > 0 && protocol.budget_seconds.is_some_and(|budget| elapsed + next > budget)
 }
 
 /// Whether intervals are narrow enough to stop. Who looks after every process and stops at the first lucky look gets
 /// intervals that are too narrow, so two looks in a row must agree, from as many processes on as an interval is good for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Precision {
+struct Precision {
     was_precise: bool,
     checked_at: usize,
 }
 
 impl Precision {
     /// Whether what that many processes gave is precise, for the second time in a row.
-    pub fn check(&mut self, processes: usize, is_precise: impl FnOnce() -> bool) -> bool {
+    fn check(&mut self, processes: usize, is_precise: impl FnOnce() -> bool) -> bool {
         // A process that gave nothing gives nothing new to look at.
         if processes == self.checked_at {
             return false;

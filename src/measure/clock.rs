@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use chrono::{DateTime, Timelike, Utc};
 
+use crate::doctor::findings::Clock;
+use sprag_base::stats::describe;
 use sprag_model::sample::Sample;
 
 /// A stretch is preempted when its wall time exceeds its thread time by this share …
@@ -13,17 +15,16 @@ const PREEMPTED_SHARE: f64 = 0.05;
 /// the thread clock costs about 0.3 µs.
 const PREEMPTED_NANOS: f64 = 2_000.0;
 
-/// A measured duration in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// The same duration in seconds, as records hold it.
+    /// In seconds, as records hold it.
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
-    /// The same duration in milliseconds, as the reports of the seed hold it.
+    /// In milliseconds, as the reports of the seed hold it.
     pub fn milliseconds(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -64,7 +65,6 @@ pub fn thread_time() -> Option<Nanos> {
     }
 }
 
-/// The present time, to the second.
 pub fn now() -> DateTime<Utc> {
     let now = Utc::now();
     now.with_nanosecond(0).unwrap_or(now)
@@ -73,6 +73,42 @@ pub fn now() -> DateTime<Utc> {
 /// Whether the thread was kept from running during a stretch.
 fn is_preempted(wall: Nanos, cpu: Nanos) -> bool {
     wall.0 as f64 > cpu.0 as f64 * (1.0 + PREEMPTED_SHARE) + PREEMPTED_NANOS
+}
+
+/// Readings in a batch: some hundred microseconds, far below a slice of the scheduler.
+const READINGS: usize = 1_000;
+
+/// Batches, so that one of them is left alone by others.
+const BATCHES: usize = 20;
+
+/// The monotonic clock that times kernels.
+pub fn wall() -> Clock {
+    let start = std::time::Instant::now();
+    of_clock(|| Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)))
+}
+
+/// The clock of the timing thread; absent where there is none.
+pub fn thread() -> Option<Clock> {
+    thread_time()?;
+    Some(of_clock(|| thread_time().unwrap_or(Nanos(0))))
+}
+
+fn of_clock(mut read: impl FnMut() -> Nanos) -> Clock {
+    let mut readings = [Nanos(0); READINGS];
+    let mut resolution: Option<Nanos> = None;
+    let mut fastest = f64::INFINITY;
+    for _ in 0..BATCHES {
+        let taken = time(|| readings.fill_with(&mut read));
+        fastest = fastest.min(taken.seconds() / READINGS as f64);
+        resolution = resolution.into_iter().chain(smallest_step(&readings)).min();
+    }
+    let digits = |seconds| describe::round_significant(seconds, 3);
+    Clock { resolution: resolution.map(Nanos::seconds).map(digits), cost: digits(fastest) }
+}
+
+/// The smallest difference above zero between neighbours.
+fn smallest_step(readings: &[Nanos]) -> Option<Nanos> {
+    readings.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).filter(|step| *step > 0).min().map(Nanos)
 }
 
 #[cfg(test)]
@@ -102,13 +138,25 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_divided_by_its_calls() {
-        let mut count = 0;
-        let taken = sample(50, true, &mut || {
-            count += 1;
-            std::thread::sleep(std::time::Duration::from_micros(200));
+    fn the_smallest_step_is_above_zero() {
+        let check = |readings: &[u64], expected: Option<u64>| {
+            let readings: Vec<Nanos> = readings.iter().copied().map(Nanos).collect();
+            assert_eq!(smallest_step(&readings), expected.map(Nanos));
+        };
+        check(&[10, 10, 50, 70, 70, 110], Some(20));
+        check(&[5, 5, 5], None);
+        check(&[9, 3], None);
+        check(&[], None);
+    }
+
+    #[test]
+    fn a_scripted_clock_is_seen_through() {
+        let mut now = 0;
+        let coarse = of_clock(|| {
+            now += 1;
+            Nanos(now / 100 * 4_000)
         });
-        assert_eq!(count, 50);
-        assert!(taken.wall >= 200e-6 && taken.wall < 50.0 * 200e-6, "{taken:?}");
+        assert_eq!(coarse.resolution, Some(4e-6));
+        assert_eq!(of_clock(|| Nanos(7)).resolution, None);
     }
 }

@@ -1,7 +1,6 @@
 //! A small suite for the tests of this room.
 
-use super::calibration::Calibration;
-use super::workload::{Class, Companion, Order, Prepared, Workload};
+use crate::workload::{Calibration, Class, Companion, Order, Prepared, Workload};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::sample::Role;
 

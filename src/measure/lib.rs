@@ -4,31 +4,23 @@
 //! times it in blocks; the parent takes the median over workers. What cannot be measured is a value with a reason.
 
 pub mod clock;
-pub mod buffer;
 pub mod memory;
 pub mod pinning;
-pub mod calibration;
 pub mod calibration_kernels;
 pub mod parity;
 pub mod workload;
 pub mod block;
 pub mod plan;
 pub mod worker;
-mod padding;
-mod messages;
 pub mod process;
 pub mod task;
 pub mod campaign;
-pub mod estimate;
 pub mod pool;
-pub mod quality;
 pub mod protocol;
 pub mod tune;
 pub mod paired;
-pub mod clock_cost;
 pub mod noise;
 pub mod sources;
-pub mod built_from;
 pub mod environment;
 pub mod gpu;
 pub mod cpu;
@@ -36,7 +28,17 @@ pub mod command;
 pub mod tensorrt;
 pub mod instructions;
 pub mod suite;
-pub mod seed_report;
+
+/// The reports that the tools of Apex-X read: single calls, timed in one more process, and what they are of.
+pub mod seed_report {
+    pub mod calls;
+    pub mod cpu;
+    mod gpu;
+
+    pub use self::cpu::cpu_report;
+    pub use self::gpu::{GpuReportOptions, gpu_report};
+}
+
 pub mod doctor;
 
 #[cfg(test)]

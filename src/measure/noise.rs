@@ -5,17 +5,16 @@
 //! was kept from running. *Control*: the same kernel timed once more on other memory, whose true ratio is 1. From the
 //! spread between processes follows the smallest change that an ordinary run could show.
 
+use crate::campaign::{self, Brief, Campaign};
+use crate::doctor::findings::{ClassFitness, Fitness, KernelFindings, NoiseFindings};
+use crate::plan::{Planned, Protocol, Turn, WorkerSeries};
+use crate::process::WorkerCommand;
+use crate::protocol::{CONTROL_SLACK, MOST_PREEMPTED};
+use crate::workload::{Calibration, Class, Companion, Workload};
+use crate::{MeasureError, calibration_kernels, pool};
 use sprag_base::stats::{bootstrap, describe};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::sample::Role;
-
-use super::calibration::Calibration;
-use super::calibration_kernels;
-use super::campaign::{self, Brief, Campaign};
-use super::plan::{Planned, Protocol, Turn, WorkerSeries};
-use super::process::WorkerCommand;
-use super::workload::{Class, Companion, Workload};
-use super::{MeasureError, pool};
 
 /// The suite that the kernels are named under. No suite of a `sprag.toml` can bear this name, as it begins with `_`.
 pub const SUITE: &str = "_doctor";
@@ -26,7 +25,6 @@ const ORDINARY_PROCESSES: u32 = 5;
 /// What all workers together may take, in seconds, also where others take most of the processor.
 const BUDGET: f64 = 20.0;
 
-/// The seed of inputs and resamples.
 const SEED: u64 = 123;
 
 /// What is timed, and beside what: a twin makes a control, another kernel of the class a ratio as benchmarks have it.
@@ -38,40 +36,14 @@ const KERNELS: [(Class, Calibration, Option<Calibration>); 5] = [
     (Class::Dram, Calibration::Triad { bytes: 8 << 20 }, Some(Calibration::Copy { bytes: 8 << 20 })),
 ];
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Noise {
-    pub processes: usize,
-    pub kernels: Vec<KernelNoise>,
-    pub faults: Vec<String>,
-}
+/// A class is good where the ratio shows a change of this size: the tolerance of the gate for compute and cache kernels.
+const GOOD: f64 = 0.02;
 
-/// The noise of one kernel; shares are of 1.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelNoise {
-    pub class: Class,
-    /// Word and size, such as `copy 1 MiB`.
-    pub kernel: String,
-    /// The median over processes of their medians, in seconds a call.
-    pub seconds: f64,
-    /// Interquartile range over median inside a process; the median over processes.
-    pub within: Option<f64>,
-    /// Coefficient of variation of the processes' medians; absent below two processes.
-    pub between: Option<f64>,
-    /// The share of samples that were preempted; absent where there is no clock of the thread.
-    pub preempted: Option<f64>,
-    /// What it is timed beside: itself for a control, else the name of another kernel.
-    pub companion: String,
-    /// Whether it is timed beside itself, so that the true ratio is 1.
-    pub is_control: bool,
-    /// Its time over that of what is timed beside it: the median over processes.
-    pub ratio: Option<f64>,
-    /// The 95 % interval of the ratio over processes; absent below three of them.
-    pub ratio_interval: Option<(f64, f64)>,
-    /// The smallest relative change of the time that two runs of five processes could show; absent below three
-    /// processes.
-    pub detectable_time: Option<f64>,
-    pub detectable_ratio: Option<f64>,
-}
+/// … and usable where it shows one of this size, beyond which rules by bands speak of a failure.
+const USABLE: f64 = 0.05;
+
+/// Digits of a figure in the document: two runs differ in the second.
+const DIGITS: usize = 4;
 
 pub fn workloads() -> Vec<Workload> {
     KERNELS.map(|(class, kernel, companion)| workload(class, kernel, companion)).into()
@@ -110,11 +82,11 @@ pub fn measure(
     protocol: &Protocol,
     command: &WorkerCommand,
     progress: &mut dyn FnMut(u32),
-) -> Result<Noise, MeasureError> {
+) -> Result<NoiseFindings, MeasureError> {
     let brief = Brief { suite: SUITE, planned: planned(), protocol, command };
     match campaign::run(&brief, &|_| false, progress) {
         Ok(campaign) => Ok(noise(&campaign)),
-        Err(MeasureError::Workers(fault)) => Ok(Noise { processes: 0, kernels: Vec::new(), faults: vec![fault] }),
+        Err(MeasureError::Workers(fault)) => Ok(findings(0, Vec::new(), vec![fault])),
         Err(error) => Err(error),
     }
 }
@@ -124,17 +96,19 @@ fn planned() -> Vec<Planned> {
 }
 
 /// The noise of every kernel that some process has timed, and why others are missing.
-fn noise(campaign: &Campaign) -> Noise {
+fn noise(campaign: &Campaign) -> NoiseFindings {
     let kernel = |(number, (class, kernel, companion)): (usize, (Class, Calibration, Option<Calibration>))| {
         let series: Vec<&WorkerSeries> = campaign.workers.iter().filter_map(|worker| worker.get(&number)).collect();
         kernel_noise(class, kernel, companion, &series)
     };
     let broken = campaign.broken.iter().map(|(number, fault)| format!("{}: {fault}", KERNELS[*number].1.name()));
-    Noise {
-        processes: campaign.workers.len(),
-        kernels: KERNELS.into_iter().enumerate().filter_map(kernel).collect(),
-        faults: broken.chain(campaign.faults.iter().cloned()).collect(),
-    }
+    let faults = broken.chain(campaign.faults.iter().cloned()).collect();
+    findings(campaign.workers.len(), KERNELS.into_iter().enumerate().filter_map(kernel).collect(), faults)
+}
+
+fn findings(processes: usize, kernels: Vec<KernelFindings>, faults: Vec<String>) -> NoiseFindings {
+    let classes = [Class::Compute, Class::Cache, Class::Dram].map(|class| fitness(class, &kernels)).into();
+    NoiseFindings { processes, faults, classes, kernels }
 }
 
 fn kernel_noise(
@@ -142,7 +116,7 @@ fn kernel_noise(
     kernel: Calibration,
     companion: Option<Calibration>,
     processes: &[&WorkerSeries],
-) -> Option<KernelNoise> {
+) -> Option<KernelFindings> {
     let over_turns = |value: fn(&Turn) -> Option<f64>| -> Vec<f64> {
         let of_process =
             |one: &&WorkerSeries| describe::median(&one.turns.iter().filter_map(value).collect::<Vec<f64>>());
@@ -157,19 +131,22 @@ fn kernel_noise(
     // What five processes show follows from what there were by the square root of their number.
     let ordinary = (times.len() as f64 / f64::from(ORDINARY_PROCESSES)).sqrt();
     let detectable = |values: &[f64]| bootstrap::detectable_effect(values, SEED).map(|effect| effect * ordinary);
-    Some(KernelNoise {
-        class,
+    let round = |value: f64| describe::round_significant(value, DIGITS);
+    // Ratios lie around 1, so their digits after the point count.
+    let round_ratio = |value: f64| describe::round_significant(value, DIGITS + 2);
+    Some(KernelFindings {
+        class: class.word().to_owned(),
         kernel: kernel.name(),
-        seconds: describe::median(&times)?,
-        within: describe::median(&within),
-        between: describe::variation(&times),
-        preempted: pool::preempted_share(processes),
-        companion: companion.map_or_else(|| "itself".to_owned(), Calibration::name),
+        time: round(describe::median(&times)?),
+        within: describe::median(&within).map(round),
+        between: describe::variation(&times).map(round),
+        preempted_share: pool::preempted_share(processes).map(round),
+        beside: companion.map_or_else(|| "itself".to_owned(), Calibration::name),
         is_control: companion.is_none(),
-        ratio: describe::median(&ratios),
-        ratio_interval: bootstrap::median_interval(&ratios),
-        detectable_time: detectable(&times),
-        detectable_ratio: detectable(&ratios),
+        ratio: describe::median(&ratios).map(round_ratio),
+        ratio_interval: bootstrap::median_interval(&ratios).map(|(low, high)| [low, high].map(round_ratio)),
+        detectable_time: detectable(&times).map(round),
+        detectable_ratio: detectable(&ratios).map(round),
     })
 }
 
@@ -179,16 +156,54 @@ fn within(process: &WorkerSeries) -> Option<f64> {
     describe::relative_quartile_range(&samples)
 }
 
+fn fitness(class: Class, kernels: &[KernelFindings]) -> ClassFitness {
+    let verdicts: Vec<(Fitness, Option<String>)> =
+        kernels.iter().filter(|kernel| kernel.class == class.word()).flat_map(judge).collect();
+    ClassFitness {
+        class: class.word().to_owned(),
+        fitness: verdicts.iter().map(|(fitness, _)| *fitness).max().unwrap_or(Fitness::Unknown),
+        reasons: verdicts.into_iter().filter_map(|(_, reason)| reason).collect(),
+    }
+}
+
+fn judge(kernel: &KernelFindings) -> Vec<(Fitness, Option<String>)> {
+    let name = &kernel.kernel;
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let mut verdicts = vec![match kernel.detectable_ratio {
+        None => (Fitness::Unknown, Some(format!("{name}: too few processes for an interval"))),
+        Some(effect) if effect <= GOOD => (Fitness::Good, None),
+        Some(effect) => {
+            let fitness = if effect <= USABLE { Fitness::Usable } else { Fitness::Poor };
+            (fitness, Some(format!("{name}: a change of its ratio shows from {} on", percent(effect))))
+        }
+    }];
+    if let Some(share) = kernel.preempted_share.filter(|share| *share > MOST_PREEMPTED) {
+        let most = percent(MOST_PREEMPTED);
+        verdicts.push((
+            Fitness::Poor,
+            Some(format!("{name}: {} of its samples were interrupted, over the limit of {most}", percent(share))),
+        ));
+    }
+    let half_width = kernel.ratio_interval.map(|[low, high]| (high - low) / 2.0);
+    if let Some((ratio, half)) = kernel.ratio.zip(half_width).filter(|_| kernel.is_control)
+        && (ratio - 1.0).abs() > half + CONTROL_SLACK
+    {
+        let off = percent((ratio - 1.0).abs());
+        verdicts.push((Fitness::Poor, Some(format!("{name}: timed twice, it differs from itself by {off}"))));
+    }
+    verdicts
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
     use crate::block::Block;
-    use crate::parity::unchecked;
     use crate::plan::{PLAN_VERSION, Plan};
     use crate::worker;
     use sprag_model::sample::Sample;
+
+    use super::*;
 
     fn process(own: &[f64], twin: &[f64]) -> WorkerSeries {
         let block = |walls: &[f64]| {
@@ -197,15 +212,7 @@ mod tests {
         };
         let turn = Turn { own: block(own), twin: Some(block(twin)), calibrations: Vec::new() };
         let id = workloads()[0].benchmark.id();
-        WorkerSeries {
-            id,
-            parity: unchecked(),
-            failure: None,
-            calls: 1,
-            peak_bytes: None,
-            pool_bytes: None,
-            turns: vec![turn],
-        }
+        WorkerSeries { turns: vec![turn], ..WorkerSeries::untimed(&id) }
     }
 
     #[test]
@@ -217,11 +224,11 @@ mod tests {
         let processes =
             [[9.0, 1.0, 2.0, 3.0], [9.0, 2.0, 2.0, 2.0], [9.0, 4.0, 4.0, 4.0]].map(|own| process(&own, &twin));
         let noise = noise_of(&processes.iter().collect::<Vec<_>>());
-        assert_eq!((noise.seconds, noise.within, noise.preempted), (2.0, Some(0.0), Some(0.0)));
-        assert_eq!((noise.ratio, noise.is_control, noise.companion.as_str()), (Some(1.0), true, "itself"));
+        assert_eq!((noise.time, noise.within, noise.preempted_share), (2.0, Some(0.0), Some(0.0)));
+        assert_eq!((noise.ratio, noise.is_control, noise.beside.as_str()), (Some(1.0), true, "itself"));
         let between = noise.between.expect("there are three processes");
-        assert!((between - (4.0_f64 / 3.0).sqrt() / (8.0 / 3.0)).abs() < 1e-12, "{between}");
-        let (low, high) = noise.ratio_interval.expect("there are three processes");
+        assert_eq!(between, describe::round_significant((4.0_f64 / 3.0).sqrt() / (8.0 / 3.0), DIGITS));
+        let [low, high] = noise.ratio_interval.expect("there are three processes");
         assert!(low < 1.0 && high > 2.0 && noise.detectable_time.is_some_and(|effect| effect > 0.1));
         let alone = noise_of(&[&processes[0]]);
         assert_eq!((alone.between, alone.ratio_interval, alone.detectable_time), (None, None, None));
@@ -237,14 +244,12 @@ mod tests {
             workers: vec![report.series.into_iter().enumerate().collect()],
             broken: BTreeMap::from([(1, "worker 2 crashed in it".to_owned())]),
             faults: vec!["worker 3: gone".to_owned()],
-            pinned: Vec::new(),
-            stop: campaign::StopReason::Processes,
-            seconds: 0.0,
+            ..Campaign::default()
         };
         let noise = noise(&campaign);
         assert_eq!((noise.processes, noise.kernels.len()), (1, KERNELS.len()));
         assert_eq!(noise.faults, ["copy 1 MiB: worker 2 crashed in it", "worker 3: gone"]);
-        assert!(noise.kernels.iter().all(|one| one.seconds > 0.0 && one.ratio.is_some_and(|ratio| ratio > 0.0)));
+        assert!(noise.kernels.iter().all(|one| one.time > 0.0 && one.ratio.is_some_and(|ratio| ratio > 0.0)));
     }
 
     #[test]
@@ -253,5 +258,52 @@ mod tests {
         let noise = measure(&protocol(true), &command, &mut |_| {}).expect("there is a shell");
         assert_eq!((noise.processes, noise.kernels.len()), (0, 0));
         assert!(noise.faults[0].contains("worker 1: it ended with exit code 3"), "{:?}", noise.faults);
+    }
+
+    fn quiet_one(class: Class) -> KernelFindings {
+        KernelFindings {
+            class: class.word().to_owned(),
+            kernel: "copy 1 MiB".to_owned(),
+            time: 15e-6,
+            within: Some(0.01),
+            between: Some(0.008),
+            preempted_share: Some(0.012),
+            beside: "itself".to_owned(),
+            is_control: true,
+            ratio: Some(1.0004),
+            ratio_interval: Some([0.9995, 1.0013]),
+            detectable_time: Some(0.03),
+            detectable_ratio: Some(0.004),
+        }
+    }
+
+    #[test]
+    fn the_worst_figure_decides_and_says_why() {
+        let check = |kernels: &[KernelFindings], expected: Fitness, reasons: &[&str]| {
+            let found = fitness(Class::Cache, kernels);
+            assert_eq!(
+                (found.fitness, found.reasons),
+                (expected, reasons.iter().map(|one| (*one).to_owned()).collect())
+            );
+        };
+        let quiet = || quiet_one(Class::Cache);
+        check(&[], Fitness::Unknown, &[]);
+        check(&[quiet_one(Class::Dram)], Fitness::Unknown, &[]);
+        check(&[quiet()], Fitness::Good, &[]);
+        let wide = KernelFindings { detectable_ratio: Some(0.031), ..quiet() };
+        check(&[quiet(), wide.clone()], Fitness::Usable, &["copy 1 MiB: a change of its ratio shows from 3.1 % on"]);
+        let wider = KernelFindings { detectable_ratio: Some(0.2), ..quiet() };
+        check(&[wider], Fitness::Poor, &["copy 1 MiB: a change of its ratio shows from 20.0 % on"]);
+        let preempted = KernelFindings { preempted_share: Some(0.3), ..quiet() };
+        check(
+            &[preempted],
+            Fitness::Poor,
+            &["copy 1 MiB: 30.0 % of its samples were interrupted, over the limit of 10.0 %"],
+        );
+        let off = KernelFindings { ratio: Some(1.02), ..quiet() };
+        check(std::slice::from_ref(&off), Fitness::Poor, &["copy 1 MiB: timed twice, it differs from itself by 2.0 %"]);
+        check(&[KernelFindings { is_control: false, ..off }], Fitness::Good, &[]);
+        let few = KernelFindings { detectable_ratio: None, ratio_interval: None, ..quiet() };
+        check(&[few], Fitness::Unknown, &["copy 1 MiB: too few processes for an interval"]);
     }
 }

@@ -6,11 +6,10 @@
 //! over pairs of processes shows.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use super::MeasureError;
 use super::block::Block;
-use super::campaign::{Precision, should_stop};
+use super::campaign::Pace;
 use super::pinning;
 use super::plan::{Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request};
 use super::process::{WorkerCommand, WorkerFault, WorkerProcess};
@@ -51,7 +50,6 @@ pub fn measure(
     protocol: &Protocol,
     progress: &mut dyn FnMut(u32),
 ) -> Result<PairedResult, MeasureError> {
-    let start = Instant::now();
     let ids: Vec<String> = workloads.iter().map(|workload| workload.benchmark.id()).collect();
     let processors = protocol.pin.map_or_else(pinning::allowed, |pin| vec![pin]);
     let mut match_up = MatchUp {
@@ -66,14 +64,11 @@ pub fn measure(
         configurations,
     };
     let mut pairs: Vec<Vec<Pair>> = vec![Vec::new(); ids.len()];
-    let (mut ran, mut faults, mut precision) = (0, Vec::new(), Precision::default());
+    let (mut ran, mut faults, mut pace) = (0, Vec::new(), Pace::start(protocol));
     for number in 0..protocol.processes {
         progress(number);
-        let is_precise = || is_precise(protocol, workloads, &pairs);
         let done = pairs.iter().map(Vec::len).max().unwrap_or(0);
-        if should_stop(protocol, number, start.elapsed().as_secs_f64()).is_some()
-            || (protocol.precision.is_some() && precision.check(done, is_precise))
-        {
+        if pace.stop(number, done, || is_precise(protocol, workloads, &pairs)).is_some() {
             break;
         }
         match match_up.pair(number)? {

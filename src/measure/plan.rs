@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block::Block;
-use super::calibration::Calibration;
-use super::gpu::throttle::BlockState;
+use crate::block::Block;
+use crate::gpu::throttle::BlockState;
+use crate::parity;
+use crate::workload::Calibration;
 use sprag_model::benchmark::Parity;
 
 /// The version of plans and messages. Two builds that are compared must agree on it.
@@ -124,9 +125,7 @@ pub enum Message {
 #[serde(deny_unknown_fields)]
 pub struct Readiness {
     pub id: String,
-    /// Why it cannot be timed.
     pub failure: Option<String>,
-    /// Rounds that it is worth timing in.
     pub rounds: u32,
 }
 
@@ -161,6 +160,20 @@ pub struct WorkerSeries {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_bytes: Option<u64>,
     pub turns: Vec<Turn>,
+}
+
+impl WorkerSeries {
+    pub fn untimed(id: &str) -> WorkerSeries {
+        WorkerSeries {
+            id: id.to_owned(),
+            parity: parity::unchecked(),
+            failure: None,
+            calls: 1,
+            peak_bytes: None,
+            pool_bytes: None,
+            turns: Vec::new(),
+        }
+    }
 }
 
 /// A block of a benchmark and those taken right beside it.

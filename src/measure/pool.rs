@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::block::Block;
-use super::calibration::Calibration;
-use super::campaign::Campaign;
-use super::estimate;
-use super::gpu::throttle::BlockState;
-use super::plan::{Planned, Turn, WorkerSeries};
-use super::workload::{Companion, Workload};
-use sprag_base::stats::describe;
+use crate::block::Block;
+use crate::campaign::Campaign;
+use crate::gpu::throttle::BlockState;
+use crate::plan::{Planned, Turn, WorkerSeries};
+use crate::workload::{Calibration, Companion, Workload};
+use sprag_base::stats::{bootstrap, describe};
 use sprag_model::benchmark::{Benchmark, BenchmarkError};
 use sprag_model::metric::Metric;
 use sprag_model::sample::{CALIBRATION, Estimate, Measurement, Role};
@@ -35,12 +33,12 @@ pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<M
         let name = format!("calibration_{}", kernel.word());
         let benchmark = Benchmark::new(suite, &name, &kernel.params(), CALIBRATION)?;
         let mut measurement = empty(benchmark, Role::Reported);
-        match estimate::over_processes(Metric::time(), &medians, 0, seed) {
+        match over_processes(Metric::time(), &medians, 0, seed) {
             None => measurement.failure = Some("no worker timed it".to_owned()),
             Some(time) => {
-                let time = estimate::with_samples(time, &samples);
+                let time = with_samples(time, &samples);
                 let (metric, work) = kernel.work();
-                measurement.estimates = vec![estimate::throughput(metric, work, &time)];
+                measurement.estimates = vec![throughput(metric, work, &time)];
                 measurement.estimates.insert(0, time);
             }
         }
@@ -125,21 +123,21 @@ fn estimates(workload: &Workload, workers: &[&WorkerSeries], seed: u64) -> Optio
     };
     let own = |worker: &WorkerSeries| median_of_blocks(&worker.turns.iter().map(|turn| &turn.own).collect::<Vec<_>>());
     let samples: Vec<f64> = workers.iter().flat_map(|one| &one.turns).flat_map(|turn| turn.own.clean()).collect();
-    let time = estimate::over_processes(Metric::time(), &over(&own), 0, seed)?;
-    let time = estimate::with_samples(time, &samples);
-    let mut estimates = vec![estimate::throughput(workload.work.0, workload.work.1, &time)];
+    let time = over_processes(Metric::time(), &over(&own), 0, seed)?;
+    let time = with_samples(time, &samples);
+    let mut estimates = vec![throughput(workload.work.0, workload.work.1, &time)];
     let turns = workers.iter().map(|worker| worker.turns.len()).sum();
     let ratios = over(&|worker| worker_ratio(workload, worker));
-    estimates.extend(estimate::over_processes(Metric::ratio(), &ratios, turns, seed));
+    estimates.extend(over_processes(Metric::ratio(), &ratios, turns, seed));
     let shares = over(&|worker| limit_share(workload, worker));
-    estimates.extend(estimate::over_processes(Metric::limit_share(), &shares, turns, seed));
+    estimates.extend(over_processes(Metric::limit_share(), &shares, turns, seed));
     let above = over(&above_floor);
     // What takes no longer than an empty launch has no time of its own to record.
     if above.iter().all(|seconds| *seconds > 0.0) {
-        estimates.extend(estimate::over_processes(Metric::above_floor(), &above, turns, seed));
+        estimates.extend(over_processes(Metric::above_floor(), &above, turns, seed));
     }
     let peaks = over(&|worker| worker.peak_bytes.map(|bytes| bytes as f64));
-    estimates.extend(estimate::over_processes(Metric::peak_memory(), &peaks, peaks.len(), seed));
+    estimates.extend(over_processes(Metric::peak_memory(), &peaks, peaks.len(), seed));
     estimates.insert(0, time);
     Some(estimates)
 }
@@ -226,7 +224,8 @@ fn describe_device(put: &mut dyn FnMut(&str, String) -> Option<String>, workers:
     }
 }
 
-fn empty(benchmark: Benchmark, role: Role) -> Measurement {
+/// A measurement without values yet.
+pub(crate) fn empty(benchmark: Benchmark, role: Role) -> Measurement {
     Measurement {
         benchmark: benchmark.into(),
         role,
@@ -266,5 +265,218 @@ fn calibration_blocks<'a>(
     found
 }
 
+/// Below this many clean samples a 95th percentile is one of the few largest samples, so there is none.
+pub const FEWEST_FOR_P95: usize = 100;
+
+/// Recorded digits: a session moves a median by percents, so the seventh digit is far below all noise.
+const DIGITS: usize = 7;
+
+/// Digits of a detectable effect, itself an estimate of a spread.
+const EFFECT_DIGITS: usize = 3;
+
+/// The estimate of one value a process; `None` where there is no process. `n` is how many samples stand behind it.
+pub fn over_processes(metric: Metric, values: &[f64], n: usize, seed: u64) -> Option<Estimate> {
+    Some(Estimate {
+        metric,
+        value: round(describe::median(values)?),
+        workers: values.iter().map(|value| round(*value)).collect(),
+        p50: None,
+        p95: None,
+        min: None,
+        interval: bootstrap::median_interval(values).map(|(low, high)| (round(low), round(high))),
+        detectable: bootstrap::detectable_effect(values, seed)
+            .map(|effect| describe::round_significant(effect, EFFECT_DIGITS)),
+        n: n as u64,
+    })
+}
+
+/// Adds what the pooled clean samples show: their median, 95th percentile and smallest.
+pub fn with_samples(estimate: Estimate, samples: &[f64]) -> Estimate {
+    let p95 = if samples.len() >= FEWEST_FOR_P95 { describe::quantile(samples, 0.95) } else { None };
+    Estimate {
+        p50: describe::median(samples).map(round),
+        p95: p95.map(round),
+        min: samples.iter().copied().reduce(f64::min).map(round),
+        n: samples.len() as u64,
+        ..estimate
+    }
+}
+
+/// Work over time. The 5 % slowest samples of time are the 5 % lowest of throughput, so it bears no percentile of its
+/// own beyond the median.
+pub fn throughput(metric: &str, work: f64, time: &Estimate) -> Estimate {
+    let rate = |seconds: f64| round(work / seconds);
+    Estimate {
+        metric: Metric::throughput(metric),
+        value: rate(time.value),
+        workers: time.workers.iter().map(|seconds| rate(*seconds)).collect(),
+        p50: time.p50.map(rate),
+        p95: None,
+        min: None,
+        interval: time.interval.map(|(low, high)| (rate(high), rate(low))),
+        detectable: time.detectable,
+        n: time.n,
+    }
+}
+
+/// A value with as many digits as records hold.
+pub fn round(value: f64) -> f64 {
+    describe::round_significant(value, DIGITS)
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::example;
+    use crate::workload::Limit;
+    use sprag_model::sample::Sample;
+
+    const COPY: Calibration = Calibration::Copy { bytes: 100 };
+
+    fn block(walls: &[f64]) -> Block {
+        let sample = |wall: &f64| Sample { wall: *wall, cpu: Some(*wall), preempted: false };
+        Block { samples: walls.iter().map(sample).collect(), unsettled: 0, device: None }
+    }
+
+    /// A worker whose own blocks take `own` and whose copies take `copy`, a turn each.
+    fn worker(own: &[f64], copy: &[f64]) -> WorkerSeries {
+        let turn = |(own, copy): (&f64, &f64)| Turn {
+            own: block(&[*own]),
+            twin: Some(block(&[*own / 1.01])),
+            calibrations: vec![(COPY, block(&[*copy]))],
+        };
+        WorkerSeries {
+            parity: crate::parity::compare(&[1.0], &[1.0], 0.0),
+            calls: 7,
+            peak_bytes: Some(4096),
+            turns: own.iter().zip(copy).map(turn).collect(),
+            ..WorkerSeries::untimed("cpu/right @fast")
+        }
+    }
+
+    fn suite() -> Workload {
+        Workload {
+            companion: Companion::Calibration(COPY),
+            limit: Some(Limit { kernel: COPY, bytes: 100.0 }),
+            ..example::workload("right", example::right)
+        }
+    }
+
+    fn campaign(workers: Vec<WorkerSeries>) -> Campaign {
+        Campaign {
+            workers: workers.into_iter().map(|series| BTreeMap::from([(0, series)])).collect(),
+            ..Campaign::default()
+        }
+    }
+
+    fn measured(workload: &Workload, campaign: &Campaign) -> Measurement {
+        measurements(&[workload], &[], campaign, 1).remove(0)
+    }
+
+    #[test]
+    fn estimates_are_medians_over_workers_of_medians_over_blocks() {
+        // Medians of time 2, 4, 3; of the ratio a turn: 2, 2, 3.
+        let workers = vec![
+            worker(&[1.0, 2.0, 9.0], &[0.5, 1.0, 1.0]),
+            worker(&[4.0, 4.0, 4.0], &[2.0, 2.0, 2.0]),
+            worker(&[3.0, 3.0, 30.0], &[1.0, 1.0, 10.0]),
+        ];
+        let found = measured(&suite(), &campaign(workers));
+        let names: Vec<&str> = found.estimates.iter().map(|one| one.metric.name.as_str()).collect();
+        assert_eq!(names, ["time", "tiles_per_s", "ratio", "limit_share", "peak_memory"]);
+        let workers_of = |name: &str| found.estimate(name).map(|one| (one.value, one.workers.clone()));
+        assert_eq!(workers_of("time"), Some((3.0, vec![2.0, 4.0, 3.0])));
+        assert_eq!(workers_of("ratio"), Some((2.0, vec![2.0, 2.0, 3.0])));
+        // A copy of 100 bytes moves 200, the work needs 100: half of the copy's time is the least.
+        assert_eq!(workers_of("limit_share"), Some((0.25, vec![0.25, 0.25, 0.1666667])));
+        assert_eq!(workers_of("peak_memory").map(|one| one.0), Some(4096.0));
+        let time = &found.estimates[0];
+        assert_eq!((time.p50, time.p95, time.min, time.n), (Some(4.0), None, Some(1.0), 9));
+        assert_eq!(found.judged().map(|one| one.metric.name.as_str()), Some("ratio"));
+        assert_eq!(
+            (found.attributes["ratio_to"].as_str(), found.attributes["class"].as_str()),
+            ("copy 100 B", "compute")
+        );
+        assert_eq!(
+            (found.attributes["calls_per_sample"].as_str(), found.attributes["preempted_share"].as_str()),
+            ("7 7 7", "0.0000")
+        );
+    }
+
+    #[test]
+    fn preempted_samples_are_left_out_of_every_estimate() {
+        let mut one = worker(&[1.0, 1.0, 1.0], &[1.0, 1.0, 1.0]);
+        for turn in &mut one.turns {
+            turn.own.samples.push(Sample { wall: 100.0, cpu: Some(1.0), preempted: true });
+        }
+        let found = measured(&suite(), &campaign(vec![one]));
+        assert_eq!((found.estimates[0].value, found.estimates[0].p50, found.estimates[0].n), (1.0, Some(1.0), 3));
+        assert_eq!(found.attributes["preempted_share"], "0.5000");
+    }
+
+    #[test]
+    fn a_control_is_divided_by_its_twin() {
+        let control = Workload { companion: Companion::Twin, role: Role::Control, limit: None, ..suite() };
+        let found = measured(&control, &campaign(vec![worker(&[1.0, 2.0], &[1.0, 1.0])]));
+        assert_eq!(found.estimate("ratio").map(|one| one.value), Some(1.01));
+        assert!(found.judged().is_none() && found.role == Role::Control);
+    }
+
+    #[test]
+    fn what_is_no_time_or_broke_or_was_never_timed_fails_with_its_reason() {
+        let failure = |campaign: &Campaign| {
+            let found = measured(&suite(), campaign);
+            assert!(found.estimates.is_empty());
+            found.failure.expect("it failed")
+        };
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let reason = failure(&campaign(vec![worker(&[1.0, bad], &[1.0, 1.0])]));
+            assert_eq!(reason, format!("a sample of {bad} s is no time"));
+        }
+        assert_eq!(failure(&campaign(Vec::new())), "no worker timed it");
+        let mut broken = campaign(vec![worker(&[1.0], &[1.0])]);
+        broken.broken.insert(0, "worker 2 crashed in it".into());
+        assert_eq!(failure(&broken), "worker 2 crashed in it");
+        let wrong = WorkerSeries { failure: Some("parity".into()), ..worker(&[], &[]) };
+        assert_eq!(failure(&campaign(vec![worker(&[1.0], &[1.0]), wrong])), "parity");
+    }
+
+    #[test]
+    fn calibration_kernels_are_reported_and_their_movement_is_known() {
+        let found = campaign(vec![worker(&[1.0, 1.0], &[1.0, 1.0]), worker(&[1.0], &[1.2])]);
+        let kernels = calibrations("cpu", &found, 1).expect("`cpu` is a word");
+        assert_eq!(kernels.len(), 1);
+        assert_eq!(kernels[0].benchmark.id(), "cpu/calibration_copy{bytes=100} @calibration");
+        assert_eq!((kernels[0].role, kernels[0].estimates[0].value), (Role::Reported, 1.1));
+        assert_eq!(kernels[0].estimates[1].metric.name, "bytes_per_s");
+        let movement = calibration_movement(&found)[&COPY];
+        assert!((movement - 0.2).abs() < 1e-12, "{movement}");
+    }
+
+    #[test]
+    fn the_tracked_number_is_the_median_over_processes() {
+        let time = over_processes(Metric::time(), &[2.0, 4.0, 3.0], 9, 1).expect("there are processes");
+        assert_eq!((time.value, &time.workers[..], time.n), (3.0, &[2.0, 4.0, 3.0][..], 9));
+        let (low, high) = time.interval.expect("three processes give an interval");
+        assert!(low > 0.0 && low < 2.0 && high > 4.0, "{low} {high}");
+        assert!(time.detectable.is_some_and(|effect| effect > 0.1), "{time:?}");
+        let rate = throughput("tiles_per_s", 10.0, &time);
+        assert_eq!((rate.metric.name.as_str(), rate.value), ("tiles_per_s", 3.333333));
+        assert_eq!(rate.workers, [5.0, 2.5, 3.333333]);
+        assert!(rate.interval.is_some_and(|(low, high)| low <= rate.value && rate.value <= high));
+        assert_eq!(over_processes(Metric::time(), &[], 0, 1), None);
+        let single = over_processes(Metric::time(), &[1.0], 4, 1).expect("there is a process");
+        assert_eq!((single.interval, single.detectable), (None, None));
+    }
+
+    #[test]
+    fn a_95th_percentile_needs_a_hundred_samples() {
+        let time = || over_processes(Metric::time(), &[1.0], 0, 1).expect("there is a process");
+        let samples: Vec<f64> = (1..=100).map(f64::from).collect();
+        let few = with_samples(time(), &samples[..99]);
+        assert_eq!((few.p50, few.p95, few.min, few.n), (Some(50.0), None, Some(1.0), 99));
+        let many = with_samples(time(), &samples);
+        assert_eq!((many.p50, many.p95, many.n), (Some(50.5), Some(95.05), 100));
+        assert_eq!(with_samples(time(), &[]).p50, None);
+    }
+}

@@ -2,14 +2,14 @@
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::PathBuf;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use super::messages;
-use super::plan::{Message, PLAN_VERSION, Plan};
-use super::{MeasureError, padding};
-use sprag_base::process::ProcessGroup;
+use crate::MeasureError;
+use crate::plan::{Message, PLAN_VERSION, Plan};
+use sprag_base::process::{ProcessGroup, describe_exit};
+use sprag_base::stats::random::SplitMix64;
 
 /// How much of a worker's standard error is kept, in bytes from its end.
 const STDERR_TAIL: usize = 64 << 10;
@@ -64,7 +64,7 @@ pub struct WorkerProcess {
 impl WorkerProcess {
     /// Starts a worker and hands it the plan as one line.
     pub fn spawn(command: &WorkerCommand, plan: &Plan) -> Result<WorkerProcess, MeasureError> {
-        let (padding, value) = padding::variable(plan.protocol.seed, plan.worker);
+        let (padding, value) = padding_variable(plan.protocol.seed, plan.worker);
         let mut prepared = command.command();
         prepared.env(padding, value);
         // It would have every launch waited for, also those that a sample queues.
@@ -166,9 +166,9 @@ impl WorkerProcess {
             Ok(status) => status,
             Err(error) => return self.fault(format!("it cannot be awaited: {error}")),
         };
-        let how = if status.success() { "it ended without a report".to_owned() } else { messages::exit_text(status) };
+        let how = if status.success() { "it ended without a report".to_owned() } else { exit_text(status) };
         let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();
-        let reason = match messages::last_words(&stderr) {
+        let reason = match last_words(&stderr) {
             Some(words) => format!("{how} ({words})"),
             None => how,
         };
@@ -182,10 +182,67 @@ impl WorkerProcess {
     }
 }
 
+/// The end of an output that is kept for messages, in bytes.
+pub(crate) const TAIL: usize = 8 << 10;
+
+/// How a Rust program begins the message of a panic; the message stands on the next line.
+const PANIC: &str = "panicked at ";
+
+const LINES: usize = 3;
+
+/// The most that is quoted, in characters.
+const LONGEST: usize = 300;
+
+/// The message of the first panic, else the last line that says something; nothing where there is none.
+pub(crate) fn last_words(stderr: &str) -> Option<String> {
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let panic = lines.iter().position(|line| line.contains(PANIC));
+    let message = |place: usize| {
+        let said = lines[place + 1..].iter().take_while(|line| !is_advice(line) && !line.contains(PANIC));
+        said.take(LINES).copied().collect::<Vec<&str>>().join(" ")
+    };
+    let message = panic.map(message).filter(|message| !message.is_empty());
+    let last = message.or_else(|| lines.iter().rev().find(|line| !is_advice(line)).map(|line| (*line).to_owned()))?;
+    Some(last.chars().take(LONGEST).collect())
+}
+
+/// Whether a line is what Rust adds to every panic.
+fn is_advice(line: &str) -> bool {
+    line.starts_with("note: ") || line.starts_with("stack backtrace:")
+}
+
+/// The last lines of an output that hold anything, in their order.
+pub(crate) fn last_lines(bytes: &[u8], count: usize) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let clean = |line: &str| {
+        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        line.trim().chars().take(LONGEST).collect::<String>()
+    };
+    let mut lines: Vec<String> = text.lines().map(clean).filter(|line| !line.is_empty()).collect();
+    lines.split_off(lines.len().saturating_sub(count))
+}
+
+pub(crate) fn exit_text(status: ExitStatus) -> String {
+    format!("it {}", describe_exit(status))
+}
+
+/// The variable that the padding is handed over in.
+const VARIABLE: &str = "SPRAG_PADDING";
+
+/// The most padding, in bytes.
+const MOST: usize = 4096;
+
+pub(crate) fn padding_variable(seed: u64, process: u32) -> (&'static str, String) {
+    let seed = seed.wrapping_add(u64::from(process)) ^ u64::from(std::process::id());
+    (VARIABLE, "x".repeat(SplitMix64::new(seed).below(MOST)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+
     use crate::plan::Protocol;
+
+    use super::*;
 
     fn fault(patience_seconds: f64, script: &str) -> WorkerFault {
         let protocol = Protocol { patience_seconds, ..Protocol::quick() };
@@ -218,5 +275,22 @@ mod tests {
         check(panic, "it ended with exit code 101 (no such tile)", None);
         let long = fault(60.0, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1");
         assert!(long.reason.starts_with("it ended with exit code 1 (xxx"), "{}", &long.reason[..40]);
+    }
+
+    #[test]
+    fn the_sentence_that_explains_is_found() {
+        let check = |stderr: &str, expected: Option<&str>| {
+            assert_eq!(last_words(stderr).as_deref(), expected, "{stderr}");
+        };
+        check("", None);
+        check("first\nout of luck\n\n", Some("out of luck"));
+        let panic = "thread 'main' (7) panicked at src/a.rs:3:5:\nindex out of bounds\n\
+                     note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+        check(panic, Some("index out of bounds"));
+        let traced = "thread 'main' panicked at src/a.rs:3:5:\nno such tile\nstack backtrace:\n   0: main\n             at ./a\n";
+        check(traced, Some("no such tile"));
+        let two = "thread 'a' panicked at a.rs:1:1:\nassertion failed\n  left: 1\n right: 2\nthread 'main' panicked at b.rs:1:1:\njoin";
+        check(two, Some("assertion failed left: 1 right: 2"));
+        check(&"x".repeat(1000), Some(&"x".repeat(LONGEST)));
     }
 }

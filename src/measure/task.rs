@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::MeasureError;
-use crate::messages::{self, TAIL};
+use crate::process::{TAIL, last_words};
 use sprag_base::process::{self, End, Limits, OutputLimit};
 
 /// The version of questions and answers. Parent and worker are the same binary, unless it was replaced meanwhile.
@@ -61,7 +61,7 @@ pub(crate) fn ask<Q: Serialize, A: DeserializeOwned>(
         }
         End::Overflow => return failed(format!("its report is longer than {MOST_ANSWER_BYTES} bytes")),
         End::Exited(status) if !status.success() => {
-            let words = messages::last_words(&String::from_utf8_lossy(&captured.stderr));
+            let words = last_words(&String::from_utf8_lossy(&captured.stderr));
             return failed(format!("{status} ({})", words.as_deref().unwrap_or("no message")));
         }
         End::Exited(_) => match serde_json::from_slice(&captured.stdout) {

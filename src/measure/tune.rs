@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::campaign::{self, Brief, Campaign};
-use super::plan::{Planned, Protocol};
-use super::process::WorkerCommand;
-use super::protocol::Configurations;
-use super::workload::Workload;
-use super::{MeasureError, pool};
+use crate::campaign::{self, Brief, Campaign};
+use crate::plan::{Planned, Protocol};
+use crate::process::WorkerCommand;
+use crate::protocol::Configurations;
+use crate::workload::Workload;
+use crate::{MeasureError, pool};
 use sprag_base::stats::describe;
 
 /// Worker processes of a tuning: what one process likes may be the layout of its memory.
@@ -137,7 +137,7 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
     let known = incumbent.and_then(|name| names.iter().position(|one| one == name));
     let in_use = known.unwrap_or(0);
     let relative = |candidate: usize| -> Vec<f64> {
-        let ratio = |worker: &BTreeMap<usize, super::plan::WorkerSeries>, number: usize| {
+        let ratio = |worker: &BTreeMap<usize, crate::plan::WorkerSeries>, number: usize| {
             pool::worker_ratio(workload, worker.get(&(first + number)).filter(|one| one.failure.is_none())?)
         };
         campaign.workers.iter().filter_map(|worker| Some(ratio(worker, candidate)? / ratio(worker, in_use)?)).collect()
@@ -160,7 +160,7 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
     };
     let round = |value: f64| describe::round_significant(value, 4);
     let failure = |number: usize| {
-        let failed = |worker: &BTreeMap<usize, super::plan::WorkerSeries>| worker.get(&number)?.failure.clone();
+        let failed = |worker: &BTreeMap<usize, crate::plan::WorkerSeries>| worker.get(&number)?.failure.clone();
         campaign.broken.get(&number).cloned().or_else(|| campaign.workers.iter().find_map(failed))
     };
     let failures = names.iter().enumerate();
@@ -176,28 +176,19 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::block::Block;
-    use crate::calibration::Calibration;
-    use crate::campaign::StopReason;
     use crate::example;
     use crate::plan::{Turn, WorkerSeries};
+    use crate::workload::Calibration;
     use sprag_model::sample::Sample;
+
+    use super::*;
 
     fn series(seconds: f64) -> WorkerSeries {
         let block =
             |wall| Block { samples: vec![Sample { wall, cpu: None, preempted: false }], unsettled: 0, device: None };
         let turn = Turn { own: block(seconds), twin: None, calibrations: vec![(Calibration::MultiplyAdd, block(1.0))] };
-        let parity = crate::parity::unchecked();
-        WorkerSeries {
-            id: "x".into(),
-            parity,
-            failure: None,
-            calls: 1,
-            peak_bytes: None,
-            pool_bytes: None,
-            turns: vec![turn; 3],
-        }
+        WorkerSeries { turns: vec![turn; 3], ..WorkerSeries::untimed("x") }
     }
 
     /// What is chosen from candidates a, b, c that took so long in each process.
@@ -207,14 +198,7 @@ mod tests {
             ..example::workload("right", example::right)
         };
         let worker = |seconds: &[f64; 3]| seconds.iter().map(|one| series(*one)).enumerate().collect();
-        let campaign = Campaign {
-            workers: processes.iter().map(worker).collect(),
-            broken: BTreeMap::new(),
-            faults: Vec::new(),
-            pinned: Vec::new(),
-            stop: StopReason::Processes,
-            seconds: 0.0,
-        };
+        let campaign = Campaign { workers: processes.iter().map(worker).collect(), ..Campaign::default() };
         let chosen = choose(&workload, 0, &campaign, incumbent.map(str::to_owned).as_ref());
         assert_eq!(chosen.to_json()["selected"], chosen.selected.as_str());
         assert_eq!(recorded(&[chosen.to_json()])["cpu/right @fast"], chosen.selected);
@@ -249,10 +233,7 @@ mod tests {
         let campaign = Campaign {
             workers: vec![worker(), worker(), worker()],
             broken: BTreeMap::from([(2, "it was ended by signal 9".to_owned())]),
-            faults: Vec::new(),
-            pinned: Vec::new(),
-            stop: StopReason::Processes,
-            seconds: 0.0,
+            ..Campaign::default()
         };
         let chosen = choose(&workload, 0, &campaign, None);
         assert_eq!((chosen.selected.as_str(), chosen.candidates[1].1, chosen.candidates[2].1), ("a", None, None));

@@ -6,17 +6,13 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
-use super::MeasureError;
-use super::block::{Block, Subject, Timer};
-use super::calibration::Calibration;
-use super::calibration_kernels;
-use super::clock;
-use super::pinning;
-use super::plan::{
+use crate::block::{Block, Subject, Timer};
+use crate::plan::{
     Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request, Turn, WorkerReport,
     WorkerSeries,
 };
-use super::workload::{Companion, Order, Prepared, Workload};
+use crate::workload::{Calibration, Companion, Order, Prepared, Workload};
+use crate::{MeasureError, calibration_kernels, clock, pinning};
 use sprag_base::stats::random::SplitMix64;
 
 /// The fewest samples of a block, also of a slow benchmark: one to settle and two to take a median of.
@@ -161,15 +157,7 @@ impl Bench {
 impl Timed {
     /// Makes inputs, checks the result, and finds how many calls fill a sample.
     fn prepare(known: Option<&Workload>, planned: &Planned, protocol: &Protocol) -> Timed {
-        let series = WorkerSeries {
-            id: planned.id.clone(),
-            parity: crate::parity::unchecked(),
-            failure: None,
-            calls: 1,
-            peak_bytes: None,
-            pool_bytes: None,
-            turns: Vec::new(),
-        };
+        let series = WorkerSeries::untimed(&planned.id);
         let mut timed = Timed { subject: None, twin: None, companions: Vec::new(), rounds: 0, series };
         let Some(workload) = known else {
             timed.series.failure = Some(NO_SUCH_BENCHMARK.to_owned());
@@ -246,9 +234,10 @@ fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subjec
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::example;
     use sprag_model::benchmark::ParityStatus;
+
+    use super::*;
 
     fn plan(names: &[&str]) -> Plan {
         let planned = |name: &&str| Planned { id: format!("cpu/{name} @fast"), configuration: None };

@@ -2,10 +2,12 @@
 
 use std::rc::Rc;
 
-use super::calibration::Calibration;
-use super::gpu::throttle::Watch;
-use super::parity;
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use serde::{Deserialize, Serialize};
+
+use crate::gpu::settings::Track;
+use crate::gpu::throttle::Watch;
+use crate::parity;
+use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
 use sprag_model::sample::Role;
 
 pub struct Workload {
@@ -29,13 +31,21 @@ pub struct Workload {
     pub prepare: Prepare,
 }
 
+impl Workload {
+    /// The A/A control: the work called `name` beside itself on other memory.
+    pub(crate) fn control(self, suite: &str, name: &str) -> Result<Workload, BenchmarkError> {
+        let benchmark = Benchmark::new(suite, "aa_control", &[("of", name.to_owned())], "control")?;
+        let (role, companion) = (Role::Control, Companion::Twin);
+        Ok(Workload { benchmark, role, companion, limit: None, configurations: Vec::new(), ..self })
+    }
+}
+
 /// How a workload is made ready, or why it cannot be.
 pub type Prepare = Box<dyn Fn(&Order<'_>) -> Result<Prepared, String>>;
 
 /// What limits a kernel, and so how its numbers move with the load of a shared machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Arithmetic: the clock of the core.
     Compute,
     /// Traffic that stays in the caches.
     Cache,
@@ -140,10 +150,103 @@ impl Workload {
     }
 }
 
+/// Lanes of the arithmetic kernel: enough independent chains to keep every unit of a core busy.
+pub(crate) const LANES: usize = 32;
+
+/// Steps of the arithmetic kernel in a call: tens of microseconds on the processors in use.
+pub(crate) const STEPS: usize = 4_000;
+
+/// A calibration kernel. Sizes are in bytes of one array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Calibration {
+    /// Multiplies and adds in registers: the clock of the core.
+    MultiplyAdd,
+    Copy {
+        bytes: usize,
+    },
+    /// `a = b + s * c` over three arrays (McCalpin, "Memory bandwidth and machine balance", 1995).
+    Triad {
+        bytes: usize,
+    },
+    /// Copies one array in the memory of a device to another.
+    DeviceCopy {
+        bytes: usize,
+        track: Track,
+    },
+    /// Launches a kernel that does nothing: the floor under every launch.
+    DeviceLaunch {
+        track: Track,
+    },
+}
+
+impl Calibration {
+    /// The kernel's word, as benchmarks and attributes bear it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Calibration::MultiplyAdd => "multiply_add",
+            Calibration::Copy { .. } => "copy",
+            Calibration::Triad { .. } => "triad",
+            Calibration::DeviceCopy { .. } => "device_copy",
+            Calibration::DeviceLaunch { .. } => "device_launch",
+        }
+    }
+
+    pub fn name(self) -> String {
+        let size = |bytes: usize| match bytes {
+            bytes if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+            bytes if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+            bytes => format!("{bytes} B"),
+        };
+        match self {
+            Calibration::MultiplyAdd => self.word().replace('_', "-"),
+            Calibration::DeviceCopy { bytes, track } => format!("device copy {} ({})", size(bytes), track.word()),
+            Calibration::DeviceLaunch { track } => format!("empty launch ({})", track.word()),
+            Calibration::Copy { bytes } | Calibration::Triad { bytes } => format!("{} {}", self.word(), size(bytes)),
+        }
+    }
+
+    pub fn bytes_moved(self) -> f64 {
+        match self {
+            Calibration::MultiplyAdd | Calibration::DeviceLaunch { .. } => 0.0,
+            Calibration::Copy { bytes } | Calibration::DeviceCopy { bytes, .. } => 2.0 * bytes as f64,
+            Calibration::Triad { bytes } => 3.0 * bytes as f64,
+        }
+    }
+
+    /// The throughput metric, and how many units one call works through.
+    pub fn work(self) -> (&'static str, f64) {
+        match self {
+            Calibration::MultiplyAdd => ("operations_per_s", (2 * LANES * STEPS) as f64),
+            Calibration::DeviceLaunch { .. } => ("launches_per_s", 1.0),
+            Calibration::Copy { .. } | Calibration::Triad { .. } | Calibration::DeviceCopy { .. } => {
+                ("bytes_per_s", self.bytes_moved())
+            }
+        }
+    }
+
+    pub fn is_on_device(self) -> bool {
+        matches!(self, Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. })
+    }
+
+    /// The sizes that tell it from others of its word, as parameters of a benchmark.
+    pub fn params(self) -> Vec<(&'static str, String)> {
+        match self {
+            Calibration::MultiplyAdd => Vec::new(),
+            Calibration::Copy { bytes } | Calibration::Triad { bytes } => vec![("bytes", bytes.to_string())],
+            Calibration::DeviceCopy { bytes, track } => {
+                vec![("bytes", bytes.to_string()), ("track", track.word().to_owned())]
+            }
+            Calibration::DeviceLaunch { track } => vec![("track", track.word().to_owned())],
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::parity::compare;
+
+    use super::*;
 
     #[test]
     fn a_difference_has_a_size_where_it_is_a_number() {
@@ -156,5 +259,13 @@ mod tests {
         let unwritten = "parity: the result differs from the reference: parts of it are not written, or are no numbers";
         check(&[1.0, f32::NAN], &[1.0, 2.0], unwritten);
         check(&[f32::NAN, 4.0], &[1.0, 2.0], unwritten);
+    }
+
+    #[test]
+    fn names_say_word_and_size() {
+        assert_eq!(Calibration::MultiplyAdd.name(), "multiply-add");
+        assert_eq!(Calibration::Copy { bytes: 128 << 10 }.name(), "copy 128 KiB");
+        assert_eq!(Calibration::Triad { bytes: 8 << 20 }.name(), "triad 8 MiB");
+        assert_eq!(Calibration::Copy { bytes: 1 << 20 }.bytes_moved(), 2_097_152.0);
     }
 }

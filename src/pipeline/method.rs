@@ -1,7 +1,7 @@
 //! What the site tells of the method: the constants of the rules, and how often these were right and wrong.
 
 use sprag_analysis::method::{constants, sensitivities};
-use sprag_measure::quality;
+use sprag_measure::protocol;
 use sprag_model::method::{Constants, Figure, MeasuredTable, Method};
 
 /// The document that holds the tables of what was counted; the site shows the same ones.
@@ -32,9 +32,9 @@ pub fn method() -> Method {
     let run = Constants {
         of: "What makes a run rough",
         list: vec![
-            ("share of samples that were kept from running, more than", Figure::Share(quality::MOST_PREEMPTED)),
-            ("movement of a calibration kernel within the run, more than", Figure::Share(quality::MOST_MOVEMENT)),
-            ("difference of the A/A control beyond its interval, more than", Figure::Share(quality::CONTROL_SLACK)),
+            ("share of samples that were kept from running, more than", Figure::Share(protocol::MOST_PREEMPTED)),
+            ("movement of a calibration kernel within the run, more than", Figure::Share(protocol::MOST_MOVEMENT)),
+            ("difference of the A/A control beyond its interval, more than", Figure::Share(protocol::CONTROL_SLACK)),
         ],
     };
     let constants = std::iter::once(run).chain(constants()).collect();

@@ -9,11 +9,9 @@ use super::super::KernelError;
 use super::super::fusion::{Gate, softplus};
 use super::super::scan;
 
-/// The smallest decay of a scan.
 const DECAY_FLOOR: f32 = 1e-3;
 /// The span of decays above it.
 const DECAY_SPAN: f32 = 0.998;
-/// The smallest gain of a scan.
 const GAIN_FLOOR: f32 = 1e-6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,14 +43,12 @@ pub struct PathParameters {
     pub backward: ScanParameters,
     /// How much the forward scan counts, `[C]`.
     pub merge_gate: Vec<f32>,
-    /// Of the modulation of each tile by its token.
     pub film: Film,
     pub refine: Refine,
     /// Of the gate between the map and what was computed.
     pub gate: Gate,
 }
 
-/// The parameters of one direction of the scan, each `[C]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScanParameters {
     /// How much of the state a step keeps.

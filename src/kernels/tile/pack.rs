@@ -4,24 +4,22 @@
 //! sample b. Tiles are taken in the order given and may repeat; no tiles at all is valid. A caller that wants an
 //! order of the tiles applies [`order_rows`](super::super::ordering::order_rows) first.
 
-use super::super::KernelError;
-use super::super::element::Element;
-use super::super::shape::{Grid, MapShape, check_length, per_sample};
-use super::Placement;
-use super::rows::{copy_block, gather};
 use rayon::prelude::*;
 
-pub use super::config::TileConfig;
+use super::{Placement, TileConfig, copy_block, gather};
+use crate::element::Element;
+use crate::shape::{Grid, MapShape, check_length, per_sample};
+use crate::{Form, KernelError};
 
-/// The configurations worth trying, the usual one first.
 pub const CANDIDATES: &[TileConfig] =
     &[TileConfig { channel_block: 0 }, TileConfig { channel_block: 32 }, TileConfig { channel_block: 4 }];
 
 /// Tiles whose places are found together.
 const GROUP: usize = 64;
 
-/// Gathers tile by tile, pixel by pixel. `indices` is `[B,K]`, `packed` is `[B,K,C,t,t]`.
-pub fn reference<T: Element>(
+/// `indices` is `[B,K]`, `packed` is `[B,K,C,t,t]`. All forms give the same bits.
+pub fn run<T: Element>(
+    form: Form<TileConfig>,
     map: &[T],
     shape: MapShape,
     tile_size: usize,
@@ -29,65 +27,41 @@ pub fn reference<T: Element>(
     packed: &mut [T],
 ) -> Result<(), KernelError> {
     let per_sample = check(map, shape, tile_size, indices, packed)?;
-    let mut next = packed.iter_mut();
-    for sample in 0..shape.batch {
-        for tile in 0..per_sample {
-            let (oy, ox) = Placement::Indices(indices).at(sample * per_sample + tile, shape, tile_size);
-            for channel in 0..shape.channels {
-                for dy in 0..tile_size {
-                    for dx in 0..tile_size {
-                        let slot = next.next().expect("the length of `packed` was checked");
-                        *slot = map[shape.at(sample, channel, oy + dy, ox + dx)];
-                    }
-                }
-            }
+    let gather = |config, first, packed: &mut [T]| {
+        Gather { map, shape, tile_size, indices, per_sample, first, config, packed }.run();
+    };
+    match form {
+        Form::Reference => reference(map, shape, tile_size, indices, packed, per_sample),
+        Form::Fast(config) => gather(config, 0, packed),
+        Form::Parallel(config) => {
+            let tiles = indices.len().div_ceil(rayon::current_num_threads()).max(1);
+            let parts = packed.par_chunks_mut(tiles * shape.channels * tile_size * tile_size).enumerate();
+            parts.for_each(|(index, packed)| gather(config, index * tiles, packed));
         }
     }
     Ok(())
 }
 
-/// The same, tuned as is usual. Bit-equal to [`reference()`].
-pub fn fast<T: Element>(
+fn reference<T: Element>(
     map: &[T],
     shape: MapShape,
     tile_size: usize,
     indices: &[u32],
     packed: &mut [T],
-) -> Result<(), KernelError> {
-    tuned(CANDIDATES[0], map, shape, tile_size, indices, packed)
-}
-
-/// The same, a row of pixels at a time, cut as the configuration says. Bit-equal to [`reference()`].
-pub fn tuned<T: Element>(
-    config: TileConfig,
-    map: &[T],
-    shape: MapShape,
-    tile_size: usize,
-    indices: &[u32],
-    packed: &mut [T],
-) -> Result<(), KernelError> {
-    let per_sample = check(map, shape, tile_size, indices, packed)?;
-    Gather { map, shape, tile_size, indices, per_sample, first: 0, config, packed }.run();
-    Ok(())
-}
-
-/// As [`tuned()`], with the tiles shared out among the threads of the current rayon pool.
-pub fn parallel<T: Element>(
-    config: TileConfig,
-    map: &[T],
-    shape: MapShape,
-    tile_size: usize,
-    indices: &[u32],
-    packed: &mut [T],
-) -> Result<(), KernelError> {
-    let per_sample = check(map, shape, tile_size, indices, packed)?;
-    let tiles = indices.len().div_ceil(rayon::current_num_threads()).max(1);
-    let part = tiles * shape.channels * tile_size * tile_size;
-    packed.par_chunks_mut(part).enumerate().for_each(|(index, packed)| {
-        let first = index * tiles;
-        Gather { map, shape, tile_size, indices, per_sample, first, config, packed }.run();
-    });
-    Ok(())
+    per_sample: usize,
+) {
+    let mut next = packed.iter_mut();
+    for tile in 0..indices.len() {
+        let (oy, ox) = Placement::Indices(indices).at(tile, shape, tile_size);
+        for channel in 0..shape.channels {
+            for dy in 0..tile_size {
+                for dx in 0..tile_size {
+                    let slot = next.next().expect("the length of `packed` was checked");
+                    *slot = map[shape.at(tile / per_sample, channel, oy + dy, ox + dx)];
+                }
+            }
+        }
+    }
 }
 
 /// The tiles from `first` on, as many as `packed` holds.
@@ -166,29 +140,21 @@ fn check<T>(map: &[T], shape: MapShape, tile_size: usize, indices: &[u32], packe
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
 
-    const SHAPE: MapShape = MapShape { batch: 1, channels: 2, height: 2, width: 4 };
+    use super::*;
+    use crate::testing::{bits, check_forms};
 
-    #[test]
-    fn tiles_are_gathered_channel_by_channel_and_may_repeat() {
-        let map: Vec<f32> = (0..16u8).map(f32::from).collect();
-        let mut packed = [0.0; 24];
-        reference(&map, SHAPE, 2, &[1, 0, 1], &mut packed).unwrap();
-        let first = [2.0, 3.0, 6.0, 7.0, 10.0, 11.0, 14.0, 15.0];
-        assert_eq!(packed[..8], first);
-        assert_eq!(packed[8..16], [0.0, 1.0, 4.0, 5.0, 8.0, 9.0, 12.0, 13.0]);
-        assert_eq!(packed[16..], first);
-    }
+    const SHAPE: MapShape = MapShape { batch: 1, channels: 2, height: 2, width: 4 };
+    const FORMS: [Form<TileConfig>; 2] = [Form::Reference, Form::Fast(CANDIDATES[0])];
 
     #[test]
     fn wrong_sizes_and_ids_are_refused_and_nothing_is_written() {
         let map = [1.0f32; 16];
         let check = |tile_size: usize, indices: &[u32], length: usize| {
-            for form in [reference::<f32>, fast::<f32>] {
+            for form in FORMS {
                 let mut packed = vec![7.0; length];
-                assert!(form(&map, SHAPE, tile_size, indices, &mut packed).is_err());
+                assert!(run(form, &map, SHAPE, tile_size, indices, &mut packed).is_err());
                 assert!(packed.iter().all(|&value| value == 7.0));
             }
         };
@@ -196,34 +162,25 @@ mod tests {
         check(2, &[0], 7);
         check(3, &[0], 18);
         check(0, &[], 0);
-        assert!(reference(&map[1..], SHAPE, 2, &[0], &mut [0.0; 8]).is_err());
-        for form in [reference::<f32>, fast::<f32>] {
-            assert_eq!(form(&map, SHAPE, 2, &[], &mut []), Ok(()));
+        assert!(run(Form::Reference, &map[1..], SHAPE, 2, &[0], &mut [0.0; 8]).is_err());
+        for form in FORMS {
+            assert_eq!(run(form, &map, SHAPE, 2, &[], &mut []), Ok(()));
         }
-    }
-
-    fn bits(values: &[f32]) -> Vec<u32> {
-        values.iter().map(|value| value.to_bits()).collect()
     }
 
     /// All forms against the reference; values are distinct bit patterns, NaN among them.
     fn check_all(shape: MapShape, tile_size: usize, indices: &[u32]) {
         let pattern = |position: u32| f32::from_bits(position.wrapping_mul(2_654_435_761));
         let map: Vec<f32> = (0..shape.elements() as u32).map(pattern).collect();
-        let length = indices.len() * shape.channels * tile_size * tile_size;
-        let mut plain = vec![0.0; length];
-        reference(&map, shape, tile_size, indices, &mut plain).unwrap();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        for &config in CANDIDATES.iter().chain(&[TileConfig { channel_block: 2 }]) {
-            let (mut quick, mut shared) = (vec![1.0; length], vec![1.0; length]);
-            tuned(config, &map, shape, tile_size, indices, &mut quick).unwrap();
-            pool.install(|| parallel(config, &map, shape, tile_size, indices, &mut shared)).unwrap();
-            assert_eq!(bits(&plain), bits(&quick), "{}", config.name());
-            assert_eq!(bits(&plain), bits(&shared), "{}, parallel", config.name());
-        }
-        let mut quick = vec![1.0; length];
-        fast(&map, shape, tile_size, indices, &mut quick).unwrap();
-        assert_eq!(bits(&plain), bits(&quick));
+        let run = |form| {
+            let mut packed = vec![1.0; indices.len() * shape.channels * tile_size * tile_size];
+            run(form, &map, shape, tile_size, indices, &mut packed).unwrap();
+            bits(&packed)
+        };
+        let plain = run(Form::Reference);
+        check_forms(&[CANDIDATES, &[TileConfig { channel_block: 2 }]].concat(), |form| {
+            assert_eq!(plain, run(form), "{form:?}");
+        });
     }
 
     #[test]

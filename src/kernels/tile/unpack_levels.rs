@@ -9,17 +9,13 @@
 //! Channels do not touch one another, so the quick forms may take them in blocks: a block of planes is copied and, while
 //! it is in the cache, all tiles are applied to it in their order. Maps are `[B,C,H,W]`, tiles `[B,K,C,t,t]`.
 
-use super::super::KernelError;
-use super::super::element::Element;
-use super::super::shape::{MapShape, check_length};
-use super::place::Blend;
-use super::rows::{copy_block, scatter};
-use super::{Overlap, Placement, Tiles};
 use rayon::prelude::*;
 
-pub use super::config::TileConfig;
+use super::{Blend, Overlap, Placement, TileConfig, Tiles, copy_block, scatter};
+use crate::element::Element;
+use crate::shape::{MapShape, check_length};
+use crate::{Form, KernelError};
 
-/// The configurations worth trying, the usual one first.
 pub const CANDIDATES: &[TileConfig] =
     &[TileConfig { channel_block: 0 }, TileConfig { channel_block: 32 }, TileConfig { channel_block: 4 }];
 
@@ -33,111 +29,35 @@ pub struct LevelsRule<'a> {
     pub overlap: Overlap,
 }
 
-/// Scatters tile by tile, pixel by pixel.
+/// Scatters tiles over a copy of `base`, or over what `merged` holds where there is none. All forms give the same bits.
 ///
 /// # Errors
 /// An empty shape, a tile outside the map, slices of the wrong length, no levels without
 /// `assume_priority_sorted`, levels spread beyond the key.
-pub fn reference<T: Element>(
-    base: &[T],
+pub fn run<T: Element>(
+    form: Form<TileConfig>,
+    base: Option<&[T]>,
     shape: MapShape,
     tiles: &Tiles<'_, T>,
     rule: LevelsRule<'_>,
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
-    check(Some(base), shape, tiles, rule, merged)?;
-    by_turn(shape, tiles, rule, scratch)?;
-    merged.copy_from_slice(base);
-    scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
-    Ok(())
-}
-
-/// As [`reference()`] over what `merged` holds.
-pub fn reference_in_place<T: Element>(
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: LevelsRule<'_>,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    check(None, shape, tiles, rule, merged)?;
-    by_turn(shape, tiles, rule, scratch)?;
-    scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
-    Ok(())
-}
-
-/// The same, tuned as is usual. Bit-equal to [`reference()`].
-pub fn fast<T: Element>(
-    base: &[T],
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: LevelsRule<'_>,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    tuned(CANDIDATES[0], base, shape, tiles, rule, merged, scratch)
-}
-
-/// The same, a row of pixels at a time, cut as the configuration says. Bit-equal to [`reference()`].
-pub fn tuned<T: Element>(
-    config: TileConfig,
-    base: &[T],
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: LevelsRule<'_>,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    check(Some(base), shape, tiles, rule, merged)?;
-    by_place(shape, tiles, rule, scratch)?;
-    Scatter::new(Some(base), shape, tiles, rule.overlap, scratch).run(config, merged);
-    Ok(())
-}
-
-/// As [`tuned()`] over what `merged` holds.
-pub fn tuned_in_place<T: Element>(
-    config: TileConfig,
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: LevelsRule<'_>,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    check(None, shape, tiles, rule, merged)?;
-    by_place(shape, tiles, rule, scratch)?;
-    Scatter::new(None, shape, tiles, rule.overlap, scratch).run(config, merged);
-    Ok(())
-}
-
-/// As [`tuned()`], with the blocks of channels shared out among the threads of the current rayon pool.
-pub fn parallel<T: Element>(
-    config: TileConfig,
-    base: &[T],
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: LevelsRule<'_>,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    check(Some(base), shape, tiles, rule, merged)?;
-    by_place(shape, tiles, rule, scratch)?;
-    Scatter::new(Some(base), shape, tiles, rule.overlap, scratch).run_in_pool(config, merged);
-    Ok(())
-}
-
-/// As [`parallel()`] over what `merged` holds.
-pub fn parallel_in_place<T: Element>(
-    config: TileConfig,
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: LevelsRule<'_>,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    check(None, shape, tiles, rule, merged)?;
-    by_place(shape, tiles, rule, scratch)?;
-    Scatter::new(None, shape, tiles, rule.overlap, scratch).run_in_pool(config, merged);
+    check(base, shape, tiles, rule, merged)?;
+    // By place where tiles lie on a grid and override: there tiles are apart or in the very same place, so that comes to the
+    // same, and neighbours find their lines in the cache.
+    let is_plain = matches!((tiles.placement, rule.overlap), (Placement::Indices(_), Overlap::Override));
+    let by_place = is_plain && form != Form::Reference;
+    find_order(shape, tiles, rule, scratch, by_place)?;
+    let scatter = Scatter::new(base, shape, tiles, rule.overlap, scratch);
+    match form {
+        Form::Reference => {
+            base.into_iter().for_each(|base| merged.copy_from_slice(base));
+            scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
+        }
+        Form::Fast(config) => scatter.run(config, merged),
+        Form::Parallel(config) => scatter.run_in_pool(config, merged),
+    }
     Ok(())
 }
 
@@ -178,55 +98,26 @@ fn check<T: Element>(
     }
 }
 
-/// Finds the order of tiles that were checked: by turn.
-fn by_turn<T>(
+/// Finds the order in which tiles that were checked are applied.
+fn find_order<T>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
     rule: LevelsRule<'_>,
     scratch: &mut Scratch,
+    by_place: bool,
 ) -> Result<(), KernelError> {
-    let per_sample = note(shape, tiles, rule, scratch)?;
-    scratch.applied.chunks_exact_mut(per_sample).for_each(|row| row.sort_unstable_by_key(|applied| applied.turn));
-    Ok(())
-}
-
-/// Finds an order that comes to the same: by place where tiles lie on a grid and override, since there tiles are apart
-/// or in the very same place, and neighbours find their lines in the cache; else by turn.
-fn by_place<T>(
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: LevelsRule<'_>,
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    if !matches!((tiles.placement, rule.overlap), (Placement::Indices(_), Overlap::Override)) {
-        return by_turn(shape, tiles, rule, scratch);
-    }
-    let per_sample = note(shape, tiles, rule, scratch)?;
-    let rows = scratch.applied.chunks_exact_mut(per_sample);
-    rows.for_each(|row| row.sort_unstable_by_key(|applied| (applied.start, applied.turn)));
-    Ok(())
-}
-
-/// Notes the tiles as they are given, and gives how many a sample has, at least 1.
-fn note<T>(
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: LevelsRule<'_>,
-    scratch: &mut Scratch,
-) -> Result<usize, KernelError> {
     let per_sample = (tiles.placement.count() / shape.batch).max(1);
     let bits = (usize::BITS - (per_sample - 1).leading_zeros()).max(1);
     let lowest = rule.levels.map_or(Ok(0), |levels| lowest_level(levels, per_sample, bits))?;
     let start = tiles.placement.start(shape, tiles.tile_size);
     scratch.applied.clear();
-    for first in (0..tiles.placement.count()).step_by(per_sample) {
-        scratch.applied.extend((0..per_sample).map(|position| {
-            let tile = first + position;
-            let level = rule.levels.map_or(0, |levels| (levels[tile] - lowest) as usize);
-            Applied { tile, start: start(tile), turn: level << bits | position }
-        }));
-    }
-    Ok(per_sample)
+    scratch.applied.extend((0..tiles.placement.count()).map(|tile| {
+        let level = rule.levels.map_or(0, |levels| (levels[tile] - lowest) as usize);
+        Applied { tile, start: start(tile), turn: (level << bits) | (tile % per_sample) }
+    }));
+    let key = |applied: &Applied| (if by_place { applied.start } else { 0 }, applied.turn);
+    scratch.applied.chunks_exact_mut(per_sample).for_each(|row| row.sort_unstable_by_key(key));
+    Ok(())
 }
 
 /// The lowest level of a call, or why levels and positions do not fit the key.
@@ -390,43 +281,22 @@ impl<T: Element> Block<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Origin, Placement};
-    use super::*;
     use proptest::prelude::*;
     use proptest::sample::Index;
 
-    type InPlace<'a> = dyn Fn(&mut [f32], &mut Scratch) -> Result<(), KernelError> + 'a;
+    use super::*;
+    use crate::testing::{bits, check_forms, values};
+    use crate::tile::Origin;
 
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 2 };
-
-    type Form =
-        fn(&[f32], MapShape, &Tiles<'_, f32>, LevelsRule<'_>, &mut [f32], &mut Scratch) -> Result<(), KernelError>;
-
-    fn check(levels: Option<&[i32]>, overlap: Overlap, expected: f32) {
-        for form in [reference::<f32> as Form, fast::<f32>] {
-            let mut merged = [0.0; 2];
-            let tiles = Tiles { packed: &[1.0, 2.0, 4.0], placement: Placement::Indices(&[1, 1, 1]), tile_size: 1 };
-            let rule = LevelsRule { levels, assume_priority_sorted: true, overlap };
-            form(&[8.0, 8.0], SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()).unwrap();
-            assert_eq!(merged, [8.0, expected]);
-        }
-    }
-
-    #[test]
-    fn the_highest_level_wins_then_the_later_tile() {
-        check(None, Overlap::Override, 4.0);
-        check(Some(&[0, 0, 0]), Overlap::Override, 4.0);
-        check(Some(&[-3, 7, -3]), Overlap::Override, 2.0);
-        check(Some(&[5, 5, 4]), Overlap::Override, 2.0);
-        // 8 -> (8+4)/2 = 6 -> (6+1)/2 = 3.5 -> (3.5+2)/2 = 2.75.
-        check(Some(&[1, 2, 0]), Overlap::blend(0.5).unwrap(), 2.75);
-    }
 
     #[test]
     fn levels_are_needed_and_must_fit_the_key() {
         let tiles = Tiles { packed: &[1.0f32, 2.0], placement: Placement::Indices(&[0, 1]), tile_size: 1 };
         let unsorted = LevelsRule { levels: None, assume_priority_sorted: false, overlap: Overlap::Override };
-        let run = |rule: LevelsRule<'_>| fast(&[0.0; 2], SHAPE, &tiles, rule, &mut [0.0; 2], &mut Scratch::default());
+        let run = |rule: LevelsRule<'_>| {
+            run(Form::Reference, Some(&[0.0; 2]), SHAPE, &tiles, rule, &mut [0.0; 2], &mut Scratch::default())
+        };
         assert_eq!(run(unsorted), Err(KernelError::LevelsNeeded));
         // Two tiles need one bit, so the spread may reach (2^31 - 1) >> 1.
         let widest = (i32::MAX >> 1) - 1;
@@ -439,49 +309,31 @@ mod tests {
 
     /// All forms against the reference, in place against the reference in place.
     fn check_all(shape: MapShape, tiles: &Tiles<'_, f32>, rule: LevelsRule<'_>) {
-        let base: Vec<f32> = (0..shape.elements()).map(value).collect();
-        let run = |form: &InPlace<'_>, start: &[f32]| {
+        let base = values(shape.elements(), 0);
+        let over = |form: Form<TileConfig>, base: Option<&[f32]>, start: &[f32]| {
             let mut merged = start.to_vec();
-            form(&mut merged, &mut Scratch::default()).unwrap();
-            merged.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            run(form, base, shape, tiles, rule, &mut merged, &mut Scratch::default()).unwrap();
+            bits(&merged)
         };
         let stale = vec![f32::NAN; base.len()];
-        let plain = run(&|merged, scratch| reference(&base, shape, tiles, rule, merged, scratch), &stale);
-        let on = run(&|merged, scratch| reference_in_place(shape, tiles, rule, merged, scratch), &base);
-        assert_eq!(plain, on);
-        assert_eq!(plain, run(&|merged, scratch| fast(&base, shape, tiles, rule, merged, scratch), &stale));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        for &config in CANDIDATES.iter().chain(&[TileConfig { channel_block: 2 }]) {
-            let one =
-                |merged: &mut [f32], scratch: &mut Scratch| tuned(config, &base, shape, tiles, rule, merged, scratch);
-            assert_eq!(plain, run(&one, &stale), "{}", config.name());
-            let one =
-                |merged: &mut [f32], scratch: &mut Scratch| tuned_in_place(config, shape, tiles, rule, merged, scratch);
-            assert_eq!(plain, run(&one, &base), "{}, in place", config.name());
-            let one = |merged: &mut [f32], scratch: &mut Scratch| {
-                pool.install(|| parallel(config, &base, shape, tiles, rule, merged, scratch))
-            };
-            assert_eq!(plain, run(&one, &stale), "{}, parallel", config.name());
-            let one = |merged: &mut [f32], scratch: &mut Scratch| {
-                pool.install(|| parallel_in_place(config, shape, tiles, rule, merged, scratch))
-            };
-            assert_eq!(plain, run(&one, &base), "{}, parallel in place", config.name());
-        }
-    }
-
-    fn value(position: usize) -> f32 {
-        (position as f32 * 0.618).fract() - 0.5
+        let plain = over(Form::Reference, Some(&base), &stale);
+        assert_eq!(plain, over(Form::Reference, None, &base));
+        check_forms(&[CANDIDATES, &[TileConfig { channel_block: 2 }]].concat(), |form| {
+            assert_eq!(plain, over(form, Some(&base), &stale), "{form:?}");
+            assert_eq!(plain, over(form, None, &base), "{form:?}, in place");
+        });
     }
 
     #[test]
     fn in_place_is_refused_as_with_a_copy_and_nothing_is_written() {
         let tiles = Tiles { packed: &[1.0f32, 2.0], placement: Placement::Indices(&[0, 2]), tile_size: 1 };
         let rule = LevelsRule { levels: None, assume_priority_sorted: true, overlap: Overlap::Override };
-        let mut merged = [7.0; 2];
-        let outside = Err(KernelError::TileIndex { index: 2, tiles: 2 });
-        assert_eq!(tuned_in_place(CANDIDATES[0], SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()), outside);
-        assert_eq!(reference_in_place(SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()), outside);
-        assert_eq!(merged, [7.0; 2]);
+        for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
+            let mut merged = [7.0; 2];
+            let refused = run(form, None, SHAPE, &tiles, rule, &mut merged, &mut Scratch::default());
+            assert_eq!(refused, Err(KernelError::TileIndex { index: 2, tiles: 2 }));
+            assert_eq!(merged, [7.0; 2]);
+        }
     }
 
     proptest! {
@@ -507,7 +359,7 @@ mod tests {
                 picks.iter().map(|(y, _, _)| y.index(rows * columns) as u32).collect::<Vec<_>>().repeat(batch);
             let levels: Vec<i32> = picks.iter().map(|pick| pick.2).collect::<Vec<_>>().repeat(batch);
             let count = origins.len() * channels * tile_size * tile_size;
-            let packed: Vec<f32> = (7..7 + count).map(value).collect();
+            let packed = values(count, 7);
             let placement = if on_grid { Placement::Indices(&indices) } else { Placement::Origins(&origins) };
             let tiles = Tiles { packed: &packed, placement, tile_size };
             let overlap = if blend { Overlap::blend(0.3).unwrap() } else { Overlap::Override };

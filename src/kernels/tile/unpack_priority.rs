@@ -6,12 +6,10 @@
 //! The priority map, `[B,H,W]`, starts at zero and is handed on from call to call; the usual priorities are 1, 2, 3
 //! for the levels from coarse to fine.
 
-use super::super::KernelError;
-use super::super::element::Element;
-use super::super::shape::{MapShape, check_length};
-use super::place::Blend;
-use super::rows::copy_block;
-use super::{Overlap, Tiles};
+use super::{Blend, Overlap, Tiles, copy_block};
+use crate::element::Element;
+use crate::shape::{MapShape, check_length};
+use crate::{Form, KernelError};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorityRule {
@@ -20,27 +18,10 @@ pub struct PriorityRule {
     pub overlap: Overlap,
 }
 
-/// Scatters tile by tile, pixel by pixel.
-pub fn reference<T: Element>(
-    base: &[T],
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: PriorityRule,
-    merged: &mut [T],
-    priority_map: &mut [i8],
-) -> Result<(), KernelError> {
-    let per_sample = check(base, shape, tiles, merged, priority_map)?;
-    merged.copy_from_slice(base);
-    for sample in 0..shape.batch {
-        for tile in sample * per_sample..(sample + 1) * per_sample {
-            scatter_pixels(shape, tiles, rule, (sample, tile), merged, priority_map);
-        }
-    }
-    Ok(())
-}
-
-/// The same, a row of pixels at a time where a whole tile is allowed and overrides. Bit-equal to [`reference()`].
-pub fn fast<T: Element>(
+/// Scatters tiles over a copy of `base`. Both forms give the same bits; the fast one moves a row of pixels at a time where a
+/// whole tile is allowed and overrides, on the calling thread alone.
+pub fn run<T: Element>(
+    form: Form<()>,
     base: &[T],
     shape: MapShape,
     tiles: &Tiles<'_, T>,
@@ -57,7 +38,8 @@ pub fn fast<T: Element>(
         let first = (sample * shape.height + oy) * shape.width + ox;
         let rows = |row: usize| first + row * shape.width..first + row * shape.width + side;
         let is_allowed = |&priority: &i8| rule.level_priority >= priority;
-        if rule.overlap != Overlap::Override || !(0..side).all(|row| priority_map[rows(row)].iter().all(is_allowed)) {
+        let is_plain = form == Form::Reference || rule.overlap != Overlap::Override;
+        if is_plain || !(0..side).all(|row| priority_map[rows(row)].iter().all(is_allowed)) {
             scatter_pixels(shape, tiles, rule, (sample, tile), merged, priority_map);
             continue;
         }
@@ -118,27 +100,13 @@ fn check<T>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Origin, Placement};
     use super::*;
+    use crate::testing::{bits, values};
+    use crate::tile::{Origin, Placement};
     use proptest::prelude::*;
     use proptest::sample::Index;
 
-    type Form = fn(&[f32], MapShape, &Tiles<'_, f32>, PriorityRule, &mut [f32], &mut [i8]) -> Result<(), KernelError>;
-
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 2, width: 3 };
-
-    #[test]
-    fn higher_priority_stays_and_equal_priority_overwrites() {
-        let origins = [Origin { y: 0, x: 0 }, Origin { y: 0, x: 1 }];
-        let packed = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
-        let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
-        let mut merged = [0.0f32; 6];
-        let mut priorities = [0, 2, 0, 0, 0, 0];
-        let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
-        reference(&[9.0; 6], SHAPE, &tiles, rule, &mut merged, &mut priorities).unwrap();
-        assert_eq!(merged, [1.0, 9.0, 6.0, 3.0, 7.0, 8.0]);
-        assert_eq!(priorities, [1, 2, 1, 1, 1, 1]);
-    }
 
     #[test]
     fn blends_compound_where_tiles_overlap() {
@@ -146,9 +114,9 @@ mod tests {
         let packed = [4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0, 8.0];
         let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
         let rule = PriorityRule { level_priority: 1, overlap: Overlap::blend(0.5).unwrap() };
-        for form in [reference::<f32>, fast::<f32>] {
+        for form in [Form::Reference, Form::Fast(())] {
             let (mut merged, mut priorities) = ([0.0; 6], [0; 6]);
-            form(&[0.0; 6], SHAPE, &tiles, rule, &mut merged, &mut priorities).unwrap();
+            run(form, &[0.0; 6], SHAPE, &tiles, rule, &mut merged, &mut priorities).unwrap();
             assert_eq!(merged, [5.0, 5.0, 0.0, 5.0, 5.0, 0.0]);
         }
     }
@@ -158,11 +126,11 @@ mod tests {
         let tiles =
             Tiles { packed: &[0.0f32; 3], placement: Placement::Origins(&[Origin { y: 0, x: 0 }]), tile_size: 2 };
         let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
-        assert!(fast(&[0.0; 6], SHAPE, &tiles, rule, &mut [0.0; 6], &mut [0; 6]).is_err());
+        assert!(run(Form::Fast(()), &[0.0; 6], SHAPE, &tiles, rule, &mut [0.0; 6], &mut [0; 6]).is_err());
         let none = Tiles { packed: &[], placement: Placement::Indices(&[]), tile_size: 1 };
-        assert!(fast(&[0.0; 6], SHAPE, &none, rule, &mut [0.0; 6], &mut [0; 5]).is_err());
+        assert!(run(Form::Fast(()), &[0.0; 6], SHAPE, &none, rule, &mut [0.0; 6], &mut [0; 5]).is_err());
         let mut merged = [0.0; 6];
-        fast(&[3.0; 6], SHAPE, &none, rule, &mut merged, &mut [0; 6]).unwrap();
+        run(Form::Fast(()), &[3.0; 6], SHAPE, &none, rule, &mut merged, &mut [0; 6]).unwrap();
         assert_eq!(merged, [3.0; 6]);
     }
 
@@ -181,19 +149,17 @@ mod tests {
                 x: x.index(width - tile_size + 1) as u32,
             };
             let origins: Vec<Origin> = picks.iter().map(place).collect::<Vec<_>>().repeat(batch);
-            let value = |position: usize| (position as f32 * 0.618).fract() - 0.5;
-            let base: Vec<f32> = (0..shape.elements()).map(value).collect();
-            let count = origins.len() * channels * tile_size * tile_size;
-            let packed: Vec<f32> = (7..7 + count).map(value).collect();
+            let base = values(shape.elements(), 0);
+            let packed = values(origins.len() * channels * tile_size * tile_size, 7);
             let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size };
             let overlap = if blend { Overlap::blend(0.3).unwrap() } else { Overlap::Override };
             let rule = PriorityRule { level_priority, overlap };
-            let run = |form: Form| {
+            let run = |form: Form<()>| {
                 let (mut merged, mut map) = (vec![0.0; base.len()], priorities[..shape.pixels()].to_vec());
-                form(&base, shape, &tiles, rule, &mut merged, &mut map).unwrap();
-                (merged.into_iter().map(f32::to_bits).collect::<Vec<_>>(), map)
+                run(form, &base, shape, &tiles, rule, &mut merged, &mut map).unwrap();
+                (bits(&merged), map)
             };
-            prop_assert_eq!(run(reference), run(fast));
+            prop_assert_eq!(run(Form::Reference), run(Form::Fast(())));
         }
     }
 }

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::process::{self, Invocation};
-use super::suite::BUILD_LINES;
 use crate::MeasureError;
-use crate::messages::TAIL;
-use crate::process::WorkerCommand;
+use crate::command::suite::BUILD_LINES;
+use crate::command::{self, Invocation};
+use crate::process::{TAIL, WorkerCommand};
 
 /// The most that Cargo may write: a message a package and file, far below this.
 const MOST_MESSAGES: u64 = 256 << 20;
@@ -24,7 +23,7 @@ pub struct CargoBuild<'a> {
     pub target: &'a Path,
     pub time_out: Duration,
     pub without: &'a [&'a str],
-    /// How to start a guard, which ends the build where this process dies; see `super::guard`.
+    /// How to start a guard, which ends the build where this process dies; see `crate::command::guard`.
     pub guard: Option<&'a WorkerCommand>,
 }
 
@@ -55,7 +54,7 @@ pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
         pin: None,
         guard: build.guard,
     };
-    match process::run(&program, BUILD_LINES) {
+    match command::run(&program, BUILD_LINES) {
         Ok(output) => parse_build(&output, build.program)
             .ok_or_else(|| MeasureError::Build(format!("cargo built no program `{}`", build.program))),
         Err(fault) => Err(MeasureError::Build(fault.text().to_owned())),

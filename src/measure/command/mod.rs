@@ -3,11 +3,17 @@
 //!
 //! How their output is read is not known here: the caller hands in a function.
 
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::pinning;
+use crate::process::{self, TAIL, WorkerCommand};
+use sprag_base::process::{Captured, End, Guard, Limits, OutputLimit, ProcessGroup, capture_started};
+
 pub mod suite;
-pub(super) mod process;
-pub mod results;
-mod pool;
-mod pair_up;
 pub mod paired;
 pub mod cargo;
 pub mod keeper;
@@ -28,3 +34,181 @@ pub const CHECKOUT_WITHOUT: [&str; 11] = [
     "GIT_PREFIX",
     "GIT_WORK_TREE",
 ];
+
+/// A program, its arguments, and where and under which bounds it runs.
+pub(crate) struct Invocation<'a> {
+    /// The program and its arguments; never empty.
+    pub(crate) command: &'a [String],
+    pub(crate) folder: &'a Path,
+    pub(crate) variables: &'a BTreeMap<String, String>,
+    pub(crate) without: &'a [&'a str],
+    pub(crate) time_out: Duration,
+    pub(crate) most_bytes: u64,
+    /// Whether what it writes to its standard output is wanted.
+    pub(crate) keep_output: bool,
+    /// Bytes of the end of its standard error that are wanted.
+    pub(crate) keep_error: usize,
+    /// The processor that it is kept on; where the system chooses, absent.
+    pub(crate) pin: Option<u32>,
+    pub(crate) guard: Option<&'a WorkerCommand>,
+}
+
+/// Why a process gave nothing.
+#[derive(Debug, PartialEq)]
+pub(crate) enum CommandFault {
+    Start(String),
+    /// It was killed because it took too long.
+    TimeOut(String),
+    /// It failed, or its output cannot be used.
+    Failed(String),
+}
+
+impl CommandFault {
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            CommandFault::Start(text) | CommandFault::TimeOut(text) | CommandFault::Failed(text) => text,
+        }
+    }
+}
+
+/// Runs the program to its end and gives its standard output, where that is wanted. A fault quotes at most so many of
+/// the last `lines` of standard error, or where it says nothing there, of a standard output that is not wanted.
+pub(super) fn run(program: &Invocation<'_>, lines: usize) -> Result<Vec<u8>, CommandFault> {
+    let captured = observe(program)?;
+    let is_silent = captured.stderr.iter().all(u8::is_ascii_whitespace);
+    let said = if is_silent && !program.keep_output { &captured.stdout } else { &captured.stderr };
+    let one = || process::last_words(&String::from_utf8_lossy(said)).unwrap_or_default();
+    let clean = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    let said = match if lines == 1 { clean(one()) } else { process::last_lines(said, lines).join("; ") } {
+        last if last.is_empty() => last,
+        last => format!(" ({last})"),
+    };
+    // Its own end is no end of it all where something it started has left the group: that could not be killed.
+    let left = if captured.outputs_closed {
+        ""
+    } else {
+        "; a process that it started has left its group and holds its outputs open"
+    };
+    match captured.end {
+        End::TimeOut => {
+            let seconds = program.time_out.as_secs_f64();
+            Err(CommandFault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}")))
+        }
+        End::Overflow => {
+            let most = program.most_bytes;
+            Err(CommandFault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}")))
+        }
+        End::Exited(status) if !status.success() || !captured.outputs_closed => {
+            Err(CommandFault::Failed(format!("{}{said}{left}", process::exit_text(status))))
+        }
+        End::Exited(_) => Ok(captured.stdout),
+    }
+}
+
+pub(crate) fn observe(program: &Invocation<'_>) -> Result<Captured, CommandFault> {
+    let mut command = Command::new(resolve(&program.command[0], program.folder));
+    command.args(&program.command[1..]).current_dir(program.folder);
+    for name in program.without {
+        command.env_remove(name);
+    }
+    command.envs(program.variables);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let guard = program.guard.and_then(|guard| Guard::start(&mut guard.command()));
+    let group =
+        spawn(&mut command, guard, program.pin).map_err(|error| CommandFault::Start(start_fault(program, &error)))?;
+    let stdout = if program.keep_output { usize::MAX } else { TAIL };
+    let output = |keep| OutputLimit { keep, max: program.most_bytes };
+    let limits = Limits::new(program.time_out, output(stdout), output(program.keep_error));
+    capture_started(group, Vec::new(), &limits)
+        .map_err(|error| CommandFault::Failed(format!("it cannot be awaited: {error}")))
+}
+
+/// Starts the process from a thread that is kept on the processor, as a process begins where its parent may run.
+fn spawn(command: &mut Command, guard: Option<Guard>, pin: Option<u32>) -> io::Result<ProcessGroup> {
+    let Some(processor) = pin else { return ProcessGroup::spawn(command, guard) };
+    let spawn = || {
+        // Whether this is permitted has been told already.
+        let _ = pinning::pin(processor);
+        ProcessGroup::spawn(command, guard)
+    };
+    let started = std::thread::scope(|scope| scope.spawn(spawn).join());
+    started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts it panicked")))
+}
+
+/// A program named with a folder is looked for from the folder that it runs in; a bare name in the usual places.
+fn resolve(program: &str, folder: &Path) -> PathBuf {
+    if program.contains('/') { folder.join(program) } else { PathBuf::from(program) }
+}
+
+fn start_fault(program: &Invocation<'_>, error: &std::io::Error) -> String {
+    let name = program.command[0].escape_debug();
+    if !program.folder.is_dir() {
+        return format!("`{name}` cannot be started: there is no folder `{}`", program.folder.display());
+    }
+    match error.kind() {
+        std::io::ErrorKind::NotFound => format!("`{name}` cannot be started: there is no such program"),
+        _ => format!("`{name}` cannot be started: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_in(
+        folder: &str,
+        command: &[String],
+        lines: usize,
+        (seconds, most_bytes): (u64, u64),
+    ) -> Result<String, CommandFault> {
+        let program = Invocation {
+            command,
+            folder: Path::new(folder),
+            variables: &BTreeMap::from([("GIVEN".to_owned(), "a value".to_owned())]),
+            without: &[],
+            time_out: Duration::from_secs(seconds),
+            most_bytes,
+            keep_output: true,
+            keep_error: TAIL,
+            pin: None,
+            guard: None,
+        };
+        run(&program, lines).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    #[test]
+    fn a_process_gives_its_output_or_a_reason_in_words() {
+        let check = |script: &str, limits: (u64, u64), expected: Result<&str, CommandFault>| {
+            let command = ["/bin/sh", "-c", script].map(str::to_owned);
+            assert_eq!(run_in("/", &command, 2, limits), expected.map(str::to_owned), "{script}");
+        };
+        let failed = |text: &str| Err(CommandFault::Failed(text.to_owned()));
+        check("echo \"$GIVEN\"; pwd; cat", (60, 100), Ok("a value\n/\n"));
+        let last = failed("it ended with exit code 3 (b; c)");
+        check("echo a >&2; echo b >&2; echo c >&2; echo >&2; exit 3", (60, 100), last);
+        check("exit 4", (60, 100), failed("it ended with exit code 4"));
+        check("kill -9 $$", (60, 100), failed("it was ended by signal 9"));
+        check("printf 'a\\033[31m\\tb' >&2; exit 1", (60, 100), failed("it ended with exit code 1 (a [31m b)"));
+        let endless = failed("it wrote more than 10000 bytes to one of its outputs");
+        check("while :; do echo yes; done", (60, 10_000), endless);
+        let late = CommandFault::TimeOut("it took longer than 1 s and was killed (waiting)".to_owned());
+        check("echo waiting >&2; (sleep 1000 & sleep 1000) & sleep 1000", (1, 100), Err(late));
+        check("sleep 1000 & echo done", (60, 100), Ok("done\n"));
+        let escaped = failed(
+            "it ended with exit code 0; a process that it started has left its group and holds its outputs open",
+        );
+        check("setsid sleep 5 & sleep 1; echo done", (60, 100), escaped);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let start = |program: &str, folder: &str| {
+            run_in(folder, &[program.to_owned()], 1, (60, 100)).expect_err("it cannot be started").text().to_owned()
+        };
+        assert_eq!(start("sprag-no-such", "/"), "`sprag-no-such` cannot be started: there is no such program");
+        assert_eq!(start("./bench", "/nowhere"), "`./bench` cannot be started: there is no folder `/nowhere`");
+        assert!(start("/", "/").starts_with("`/` cannot be started: "));
+        assert_eq!(resolve("bin/x", Path::new("/a")), PathBuf::from("/a/bin/x"));
+        assert_eq!(resolve("cargo", Path::new("/a")), PathBuf::from("cargo"));
+    }
+}

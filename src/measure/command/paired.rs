@@ -3,15 +3,18 @@
 //! A process of the base and one of the other make a pair. What the machine does to both in that time cancels in their
 //! ratio, and since each side goes first as often as second, so does what the first does to the second.
 
-use std::time::Instant;
+use std::collections::BTreeMap;
 
-use super::pair_up::{Pooled, ReportPair, pool};
-use super::process::CommandFault;
-use super::suite::{CommandSuite, Reader, one_process};
-use crate::campaign::{Precision, should_stop};
+use crate::MeasureError;
+use crate::campaign::Pace;
+use crate::command::CommandFault;
+use crate::command::suite::{CommandSuite, Reader, fault_texts, one_process, summary, unpinned};
 use crate::paired::{PairedResult, is_narrow};
 use crate::plan::Protocol;
-use crate::{MeasureError, pinning};
+use sprag_base::stats::describe;
+use sprag_model::foreign::{Reported, ReportedMetric};
+use sprag_model::metric::Metric;
+use sprag_model::paired::{self, New, Pair, Paired};
 
 /// The two builds: the base, and the other that is held against it.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +32,7 @@ pub fn measure(
     protocol: &Protocol,
     progress: &mut dyn FnMut(u32),
 ) -> Result<PairedResult, MeasureError> {
-    let start = Instant::now();
-    let (mut pairs, mut faults, mut precision) = (Vec::new(), Vec::new(), Precision::default());
+    let (mut pairs, mut faults, mut pace) = (Vec::new(), Vec::new(), Pace::start(protocol));
     let mut is_of_base = false;
     let failed = |is_of_base: bool, text: String| match is_of_base {
         true => MeasureError::Command(text),
@@ -38,9 +40,7 @@ pub fn measure(
     };
     for number in 0..protocol.processes {
         progress(number);
-        if should_stop(protocol, number, start.elapsed().as_secs_f64()).is_some()
-            || (protocol.precision.is_some() && precision.check(pairs.len(), || is_precise(protocol, &pool(&pairs))))
-        {
+        if pace.stop(number, pairs.len(), || is_precise(protocol, &pool(&pairs))).is_some() {
             break;
         }
         match pair(sides, read, number) {
@@ -57,19 +57,13 @@ pub fn measure(
         }
     }
     if pairs.is_empty() {
-        return Err(failed(is_of_base, summary(&faults)));
+        return Err(failed(is_of_base, summary("pair", &faults)));
     }
     let Pooled { judged, shown, new } = pool(&pairs);
-    let mut faults: Vec<String> = faults.iter().map(|(pair, text)| format!("pair {pair}: {text}")).collect();
-    let permitted = |processor: u32| std::thread::scope(|scope| scope.spawn(|| pinning::pin(processor)).join());
-    let processors = match protocol.pin {
-        Some(processor) if permitted(processor).unwrap_or(false) => vec![processor],
-        Some(processor) => {
-            faults.push(format!("the system did not allow the command to be pinned to processor {processor}"));
-            Vec::new()
-        }
-        None => Vec::new(),
-    };
+    let mut faults = fault_texts("pair", &faults);
+    let unpinned = unpinned(protocol);
+    let processors = protocol.pin.into_iter().filter(|_| unpinned.is_none()).collect();
+    faults.extend(unpinned);
     Ok(PairedResult { benchmarks: judged, shown, new, pairs: pairs.len(), faults, processors })
 }
 
@@ -100,50 +94,199 @@ fn is_precise(protocol: &Protocol, pooled: &Pooled) -> bool {
     protocol.precision.is_some_and(|asked| measured.all(|one| is_narrow(&one.ratios(), asked)))
 }
 
-/// The faults of all pairs in one sentence; once, where each says the same.
-fn summary(faults: &[(u32, String)]) -> String {
-    match faults {
-        [first, rest @ ..] if rest.iter().all(|fault| fault.1 == first.1) => first.1.clone(),
-        _ => faults.iter().map(|(pair, text)| format!("pair {pair}: {text}")).collect::<Vec<_>>().join("; "),
+/// What a process of the base and one of the other reported, and which pair they were, from 1.
+pub(super) struct ReportPair {
+    pub(super) number: u32,
+    pub(super) base: Vec<Reported>,
+    pub(super) other: Vec<Reported>,
+}
+
+pub(super) struct Pooled {
+    /// The judged metric of each benchmark that the base has.
+    pub(super) judged: Vec<Paired>,
+    pub(super) shown: Vec<Paired>,
+    pub(super) new: Vec<New>,
+}
+
+/// Why a benchmark is not compared: how it failed, or what other work it does.
+type Obstacle = (Option<String>, Option<String>);
+
+/// A benchmark as the two processes of a pair reported it.
+struct Both<'a> {
+    number: u32,
+    base: Option<&'a Reported>,
+    other: Option<&'a Reported>,
+}
+
+struct Measured<'a> {
+    number: u32,
+    base: &'a [ReportedMetric],
+    other: &'a [ReportedMetric],
+}
+
+/// Puts the pairs together, benchmarks in the order in which they were first reported.
+pub(super) fn pool(pairs: &[ReportPair]) -> Pooled {
+    let mut ids: Vec<String> = Vec::new();
+    let mut by_id: BTreeMap<String, Vec<Both<'_>>> = BTreeMap::new();
+    for (place, pair) in pairs.iter().enumerate() {
+        for (is_base, reported) in
+            pair.base.iter().map(|one| (true, one)).chain(pair.other.iter().map(|one| (false, one)))
+        {
+            let all = by_id.entry(reported.benchmark.id()).or_insert_with_key(|id| {
+                ids.push(id.clone());
+                pairs.iter().map(|pair| Both { number: pair.number, base: None, other: None }).collect()
+            });
+            let side = if is_base { &mut all[place].base } else { &mut all[place].other };
+            *side = Some(reported);
+        }
     }
+    let mut pooled = Pooled { judged: Vec::new(), shown: Vec::new(), new: Vec::new() };
+    for id in ids {
+        let both = &by_id[&id];
+        if both.iter().all(|one| one.base.is_none()) {
+            pooled.new.push(new(&id, both));
+        } else {
+            benchmark(&id, both, &mut pooled);
+        }
+    }
+    pooled
+}
+
+fn new(id: &str, both: &[Both<'_>]) -> New {
+    let reported = || both.iter().filter_map(|one| one.other.map(|other| (one.number, &other.result)));
+    let failed = reported().find_map(|(number, result)| Some(format!("{} (pair {number})", result.as_ref().err()?)));
+    let measured: Vec<&[ReportedMetric]> =
+        reported().filter_map(|(_, result)| Some(result.as_ref().ok()?.as_slice())).collect();
+    let first = measured.first().copied().unwrap_or_default();
+    let judged = paired::judged(first.iter().map(|one| &one.metric)).map(|place| &first[place].metric);
+    let Some(metric) = judged.filter(|_| failed.is_none()) else {
+        return New { failure: failed, ..New::untimed(id) };
+    };
+    let samples =
+        |metrics: &&[ReportedMetric]| describe::median(&metrics.iter().find(|one| one.metric == *metric)?.samples);
+    let values: Vec<f64> = measured.iter().filter_map(samples).collect();
+    New { metric: metric.clone(), value: describe::median(&values), ..New::untimed(id) }
+}
+
+fn benchmark(id: &str, both: &[Both<'_>], pooled: &mut Pooled) {
+    let blank = |metric: Metric| Paired {
+        benchmark: id.to_owned(),
+        metric,
+        class: None,
+        pairs: Vec::new(),
+        failure: None,
+        incomparable: None,
+    };
+    let first: &[ReportedMetric] =
+        both.iter().find_map(|one| one.base?.result.as_ref().ok()).map_or(&[], |metrics| metrics);
+    let judged = paired::judged(first.iter().map(|one| &one.metric));
+    let judged_metric = judged.map_or_else(Metric::time, |place| first[place].metric.clone());
+    let measured = match measured(both) {
+        Ok(measured) => measured,
+        Err((failure, incomparable)) => {
+            pooled.judged.push(Paired { failure, incomparable, ..blank(judged_metric) });
+            return;
+        }
+    };
+    for (place, one) in first.iter().enumerate() {
+        let metric = one.metric.clone();
+        let name = metric.name.clone();
+        let found = match pairs(&measured, &metric) {
+            Ok(Ok(pairs)) => Paired { pairs, ..blank(metric) },
+            Ok(Err(reason)) => Paired { incomparable: Some(reason), ..blank(metric) },
+            // What one side alone measures beside is no loss.
+            Err(_) if Some(place) != judged => continue,
+            Err(side) => match restated(&measured, &metric) {
+                Some(reason) => Paired { incomparable: Some(reason), ..blank(metric) },
+                None => Paired { failure: Some(format!("the {side} does not report its `{name}`")), ..blank(metric) },
+            },
+        };
+        let list = if Some(place) == judged { &mut pooled.judged } else { &mut pooled.shown };
+        list.push(found);
+    }
+}
+
+/// That both sides report a metric of that name, but in another unit or direction, where that is so.
+fn restated(measured: &[Measured<'_>], metric: &Metric) -> Option<String> {
+    let is_other = |one: &&ReportedMetric| one.metric.name == metric.name && one.metric != *metric;
+    let other = measured.iter().flat_map(|pair| pair.other.iter().chain(pair.base)).find(is_other)?;
+    Some(metric.redefined(&other.metric))
+}
+
+fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
+    if both.iter().all(|one| one.other.is_none()) {
+        return Err((Some("the other does not have it".to_owned()), None));
+    }
+    let mut measured = Vec::with_capacity(both.len());
+    let mut first: Option<&Reported> = None;
+    for Both { number, base, other } in both {
+        let there = |side: &str, found: &Option<&'a Reported>| {
+            found.ok_or_else(|| (Some(format!("the {side} did not report it in pair {number}")), None))
+        };
+        let (base, other) = (there("base", base)?, there("other", other)?);
+        let result = |side: &str, reported: &'a Reported| match &reported.result {
+            Ok(metrics) => Ok(metrics.as_slice()),
+            Err(reason) => Err((Some(format!("the {side}: {reason} (pair {number})")), None)),
+        };
+        measured.push(Measured { number: *number, base: result("base", base)?, other: result("other", other)? });
+        let known = *first.get_or_insert(base);
+        for one in [base, other] {
+            let (was, is) = (known.benchmark.version, one.benchmark.version);
+            if was != is {
+                return Err((None, Some(format!("it does different work: version {was} of it became version {is}"))));
+            }
+            if known.work != one.work {
+                return Err((None, Some("it does different work: what one call does has changed".to_owned())));
+            }
+        }
+    }
+    Ok(measured)
+}
+
+/// A metric in every pair of processes, or why one of them has no ratio; or which side does not have it.
+fn pairs(measured: &[Measured<'_>], metric: &Metric) -> Result<Result<Vec<Pair>, String>, &'static str> {
+    let pair = |pair: &Measured<'_>| -> Result<Result<Pair, String>, &'static str> {
+        let base = samples(pair.base, metric).ok_or("base")?;
+        let other = samples(pair.other, metric).ok_or("other")?;
+        Ok(Pair::new(base, other).ok_or_else(|| without_ratio(metric, [base, other], pair.number)))
+    };
+    let pairs = measured.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    Ok(pairs.into_iter().collect())
+}
+
+fn without_ratio(metric: &Metric, sides: [&[f64]; 2], number: u32) -> String {
+    let values = sides.map(|samples| describe::median(samples).unwrap_or(f64::NAN));
+    let [base, other] = values.map(|value| metric.unit.scale(value).text(value));
+    let name = &metric.name;
+    if values.iter().all(|value| *value > 0.0) {
+        return format!(
+            "its `{name}` is so far apart that there is no ratio ({base} against {other} in pair {number})"
+        );
+    }
+    format!("its `{name}` is zero or less on one side, which has no ratio ({base} against {other} in pair {number})")
+}
+
+fn samples<'r>(metrics: &'r [ReportedMetric], metric: &Metric) -> Option<&'r [f64]> {
+    let samples = &metrics.iter().find(|one| one.metric == *metric)?.samples;
+    Some(samples.as_slice()).filter(|samples| !samples.is_empty())
 }
 
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::path::Path;
     use std::time::Duration;
 
-    use super::*;
     use sprag_model::benchmark::Benchmark;
-    use sprag_model::foreign::{Output, Reported, ReportedMetric};
+    use sprag_model::foreign::{Reported, ReportedMetric};
     use sprag_model::metric::Metric;
     use sprag_model::paired::Pair;
 
-    /// Reads the number on standard output as a time of the benchmark `a`.
-    fn read(outputs: &[Output]) -> Result<Vec<Reported>, String> {
-        let text = String::from_utf8_lossy(&outputs[0].bytes);
-        let sample = text.trim().parse::<f64>().map_err(|error| error.to_string())?;
-        let result = Ok(vec![ReportedMetric { metric: Metric::time(), samples: vec![sample] }]);
-        let benchmark = Benchmark::new("s", "a", &[], "default").expect("the name is a word");
-        Ok(vec![Reported { benchmark, result, work: Vec::new() }])
-    }
+    use super::*;
+    use crate::command::suite::testing::{read, shell};
 
     fn side(folder: &Path, script: &str) -> CommandSuite {
-        CommandSuite {
-            command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-            folder: folder.to_owned(),
-            variables: BTreeMap::new(),
-            without: &[],
-            build: Vec::new(),
-            protocol: Protocol::ordinary(4),
-            time_out: Duration::from_secs(60),
-            build_time_out: Duration::from_secs(60),
-            most_bytes: 1000,
-            results: None,
-            guard: None,
-        }
+        shell(folder, script, Protocol::ordinary(4))
     }
 
     fn measured(folder: &Path, base: &str, other: &str, protocol: &Protocol) -> Result<PairedResult, String> {
@@ -191,16 +334,6 @@ mod tests {
     }
 
     #[test]
-    fn without_a_base_all_is_new() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let other = side(folder.path(), "echo 2");
-        let found = measure(CommandSides { base: None, other: &other }, &read, &Protocol::ordinary(3), &mut |_| ());
-        let found = found.expect("it reports");
-        assert_eq!((found.benchmarks.len(), found.shown.len(), found.pairs), (0, 0, 3));
-        assert_eq!(found.new.iter().map(|new| new.value).collect::<Vec<_>>(), [Some(2.0)]);
-    }
-
-    #[test]
     fn a_budget_ends_with_precision() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let found = measured(folder.path(), "echo 2", "echo 2", &Protocol::within(60.0)).expect("both report");
@@ -208,5 +341,136 @@ mod tests {
         // What has no ratio is no benchmark to wait for, and its pairs have run all the same.
         let found = measured(folder.path(), "echo 0", "echo 2", &Protocol::within(60.0)).expect("both report");
         assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (0, 6));
+    }
+
+    fn reported(name: &str, metrics: &[(Metric, f64)]) -> Reported {
+        let metrics =
+            metrics.iter().map(|(metric, value)| ReportedMetric { metric: metric.clone(), samples: vec![*value] });
+        Reported {
+            benchmark: Benchmark::new("s", name, &[], "default").expect("the name is a word"),
+            result: Ok(metrics.collect()),
+            work: Vec::new(),
+        }
+    }
+
+    fn time(name: &str, seconds: f64) -> Reported {
+        reported(name, &[(Metric::time(), seconds)])
+    }
+
+    fn pooled(pairs: &[(Vec<Reported>, Vec<Reported>)]) -> Pooled {
+        let pair = |(number, (base, other)): (u32, &(Vec<Reported>, Vec<Reported>))| ReportPair {
+            number,
+            base: base.clone(),
+            other: other.clone(),
+        };
+        pool(&(1..).zip(pairs).map(pair).collect::<Vec<_>>())
+    }
+
+    /// Why the one benchmark of these pairs is not compared.
+    fn obstacle(pairs: &[(Vec<Reported>, Vec<Reported>)]) -> String {
+        let found = pooled(pairs).judged.remove(0);
+        assert!(found.pairs.is_empty(), "what is not compared has no pairs");
+        match (found.failure, found.incomparable) {
+            (Some(failure), None) => failure,
+            (None, Some(reason)) => format!("not comparable: {reason}"),
+            other => panic!("one reason: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn time_is_judged_wherever_it_stands_and_the_rest_is_shown() {
+        let one = |seconds: f64, bytes: f64| {
+            vec![reported("a", &[(Metric::peak_memory(), bytes), (Metric::time(), seconds)])]
+        };
+        let found = pooled(&[(one(2.0, 8.0), one(3.0, 4.0)), (one(2.0, 0.0), one(3.0, 0.0))]);
+        let ratios =
+            |list: &[Paired]| list.iter().map(|one| (one.metric.name.clone(), one.ratios())).collect::<Vec<_>>();
+        assert_eq!(ratios(&found.judged), [("time".to_owned(), vec![1.5, 1.5])]);
+        assert_eq!(ratios(&found.shown), [("peak_memory".to_owned(), vec![0.5, 1.0])]);
+        // Without a time, the first metric is what counts.
+        let rate = |value: f64| vec![reported("a", &[(Metric::throughput("hits_per_s"), value)])];
+        assert_eq!(ratios(&pooled(&[(rate(4.0), rate(2.0))]).judged), [("hits_per_s".to_owned(), vec![0.5])]);
+    }
+
+    #[test]
+    fn a_benchmark_of_one_side_is_missing_or_new() {
+        let found = pooled(&[(vec![time("a", 1.0), time("b", 1.0)], vec![time("b", 1.0), time("c", 1.0)])]);
+        let judged: Vec<(&str, Option<&str>)> =
+            found.judged.iter().map(|one| (one.benchmark.as_str(), one.failure.as_deref())).collect();
+        assert_eq!(judged, [("s/a @default", Some("the other does not have it")), ("s/b @default", None)]);
+        assert_eq!(found.new, [New { value: Some(1.0), ..New::untimed("s/c @default") }]);
+    }
+
+    #[test]
+    fn what_is_new_bears_what_would_be_judged() {
+        let new = |others: Vec<Vec<Reported>>| {
+            let pairs: Vec<_> = others.into_iter().map(|other| (vec![time("a", 1.0)], other)).collect();
+            pooled(&pairs).new.remove(0)
+        };
+        let rate = |value: f64| vec![reported("b", &[(Metric::throughput("hits_per_s"), value)])];
+        let found = new(vec![rate(4.0), rate(2.0), vec![], rate(8.0)]);
+        assert_eq!((found.metric, found.value, found.failure), (Metric::throughput("hits_per_s"), Some(4.0), None));
+        let broken = vec![Reported { result: Err("wrong sum".to_owned()), ..time("b", 1.0) }];
+        let found = new(vec![vec![time("b", 1.0)], broken]);
+        assert_eq!((found.value, found.failure.as_deref()), (None, Some("wrong sum (pair 2)")));
+    }
+
+    #[test]
+    fn what_is_not_measured_on_both_sides_throughout_is_said() {
+        let fine = || vec![time("a", 1.0)];
+        let broken = || vec![Reported { result: Err("wrong sum".to_owned()), ..time("a", 1.0) }];
+        assert_eq!(obstacle(&[(fine(), fine()), (fine(), broken())]), "the other: wrong sum (pair 2)");
+        assert_eq!(obstacle(&[(broken(), fine())]), "the base: wrong sum (pair 1)");
+        assert_eq!(obstacle(&[(fine(), fine()), (vec![], fine())]), "the base did not report it in pair 2");
+        let bytes = || vec![reported("a", &[(Metric::peak_memory(), 1.0)])];
+        assert_eq!(obstacle(&[(fine(), bytes())]), "the other does not report its `time`");
+        let rate = || vec![reported("a", &[(Metric { name: "time".to_owned(), ..Metric::throughput("x") }, 1.0)])];
+        let redefined = Metric::time().redefined(&Metric { name: "time".to_owned(), ..Metric::throughput("x") });
+        assert_eq!(obstacle(&[(fine(), rate())]), format!("not comparable: {redefined}"));
+        assert!(
+            redefined.contains("lower is better, now as") && redefined.ends_with("higher is better"),
+            "{redefined}"
+        );
+    }
+
+    #[test]
+    fn other_work_and_zeros_are_not_compared() {
+        let fine = || vec![time("a", 1.0)];
+        let mut newer = fine();
+        newer[0].benchmark.version = 2;
+        let version = "not comparable: it does different work: version 1 of it became version 2";
+        assert_eq!(obstacle(&[(fine(), newer)]), version);
+        let mut larger = fine();
+        larger[0].work = vec![("bytes_per_s".to_owned(), 10.0)];
+        assert!(obstacle(&[(fine(), larger)]).contains("what one call does has changed"));
+        let bytes = |value: f64| vec![reported("a", &[(Metric::peak_memory(), value)])];
+        let zero = "not comparable: its `peak_memory` is zero or less on one side, which has no ratio";
+        assert_eq!(obstacle(&[(bytes(0.0), bytes(1.0))]), format!("{zero} (0 B against 1.000 B in pair 1)"));
+        let later = obstacle(&[(bytes(1.0), bytes(1.0)), (bytes(2048.0), bytes(0.0))]);
+        assert_eq!(later, format!("{zero} (2.000 KiB against 0 B in pair 2)"));
+    }
+
+    #[test]
+    fn a_sample_of_zero_among_others_is_no_obstacle() {
+        let samples = |values: [f64; 3]| {
+            let mut one = reported("a", &[(Metric::peak_memory(), 1.0)]);
+            one.result.as_mut().expect("it reports")[0].samples = values.to_vec();
+            vec![one]
+        };
+        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([3.0, 3.0, 0.0]))]);
+        assert_eq!(found.judged[0].pairs, [Pair { base: 3.0, other: 3.0, ratio: 1.0 }]);
+        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([6.0, 6.0, 0.0]))]);
+        assert_eq!(found.judged[0].ratios(), [2.0]);
+    }
+
+    #[test]
+    fn what_is_only_shown_stays_where_it_has_no_ratio() {
+        let one = |bytes: f64| vec![reported("a", &[(Metric::time(), 1.0), (Metric::peak_memory(), bytes)])];
+        let found = pooled(&[(one(0.0), one(4.0))]);
+        assert_eq!((found.judged.len(), found.judged[0].ratios()), (1, vec![1.0]));
+        let shown = &found.shown[0];
+        assert_eq!((shown.metric.name.as_str(), shown.pairs.len()), ("peak_memory", 0));
+        assert!(shown.incomparable.as_ref().is_some_and(|reason| reason.contains("0 B against 4.000 B")), "{shown:?}");
+        assert!(pooled(&[(one(0.0), vec![time("a", 1.0)])]).shown.is_empty(), "the other does not measure it");
     }
 }

@@ -1,19 +1,21 @@
 //! A command suite from its build step to its measurements.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::fs::{self, File, Metadata};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use super::pool::{self, Report};
-use super::process::{self, CommandFault, Invocation};
-use super::results::{Before, ResultPlace};
-use crate::campaign::{Precision, StopReason, should_stop};
-use crate::messages::TAIL;
+use crate::campaign::{Pace, StopReason};
+use crate::command::{self, CommandFault, Invocation};
 use crate::plan::Protocol;
-use crate::process::WorkerCommand;
+use crate::process::{TAIL, WorkerCommand, padding_variable};
 use crate::protocol::{self, SuiteResult};
-use crate::{MeasureError, padding, pinning, quality};
-use sprag_model::foreign::{Output, Reported};
+use crate::{MeasureError, pinning, pool};
+use sprag_base::stats::describe;
+use sprag_model::foreign::{Output, Reported, ReportedMetric};
+use sprag_model::metric::{Better, TIME};
+use sprag_model::sample::{Estimate, Measurement, Role};
 
 /// Reads what one process wrote; the fault reads after "process 1:".
 pub type Reader<'a> = dyn Fn(&[Output]) -> Result<Vec<Reported>, String> + 'a;
@@ -40,7 +42,7 @@ pub struct CommandSuite {
     pub most_bytes: u64,
     /// Where the command leaves its results; absent for its standard output.
     pub results: Option<ResultPlace>,
-    /// How to start a guard, which ends the command where this process dies; see `super::guard`.
+    /// How to start a guard, which ends the command where this process dies; see `crate::command::guard`.
     pub guard: Option<WorkerCommand>,
 }
 
@@ -61,7 +63,7 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
         pin: None,
         guard: suite.guard.as_ref(),
     };
-    match process::run(&program, BUILD_LINES) {
+    match command::run(&program, BUILD_LINES) {
         Ok(_) => Ok(()),
         Err(fault) => Err(MeasureError::Build(fault.text().to_owned())),
     }
@@ -75,19 +77,13 @@ pub fn measure(
     progress: &mut dyn FnMut(u32),
 ) -> Result<SuiteResult, MeasureError> {
     let protocol = &suite.protocol;
-    let start = Instant::now();
-    let mut reports = Vec::new();
-    let mut faults = Vec::new();
-    let (mut stop, mut precision) = (StopReason::Processes, Precision::default());
+    let (mut reports, mut faults) = (Vec::new(), Vec::new());
+    let (mut stop, mut pace) = (StopReason::Processes, Pace::start(protocol));
     for process in 0..protocol.processes {
         progress(process);
-        if let Some(reason) = should_stop(protocol, process, start.elapsed().as_secs_f64()) {
+        let is_precise = || pool(&reports, protocol.seed).iter().all(|one| protocol::is_precise(one, protocol));
+        if let Some(reason) = pace.stop(process, reports.len(), is_precise) {
             stop = reason;
-            break;
-        }
-        let is_precise = || pool::pool(&reports, protocol.seed).iter().all(|one| protocol::is_precise(one, protocol));
-        if protocol.precision.is_some() && precision.check(reports.len(), is_precise) {
-            stop = StopReason::Precision;
             break;
         }
         match one_process(suite, read, process) {
@@ -102,39 +98,40 @@ pub fn measure(
         }
     }
     if reports.is_empty() {
-        return Err(MeasureError::Command(summary(&faults)));
+        return Err(MeasureError::Command(summary("process", &faults)));
     }
     Ok(SuiteResult {
-        measurements: pool::pool(&reports, protocol.seed),
-        reasons: reasons(protocol, &reports, &faults, start.elapsed().as_secs_f64()),
+        measurements: pool(&reports, protocol.seed),
+        reasons: reasons(protocol, &reports, &faults, pace.seconds()),
         stop,
         workers: reports.len(),
     })
 }
 
 fn reasons(protocol: &Protocol, reports: &[Report], faults: &[(u32, String)], seconds: f64) -> Vec<String> {
-    let mut reasons: Vec<String> = faults.iter().map(fault_text).collect();
-    reasons.extend(quality::over_budget(protocol, reports.len(), seconds));
-    let count = reports.len();
-    reasons.extend(quality::too_few(count, "", "of the command"));
-    if let Some(processor) = protocol.pin {
-        let permitted = std::thread::scope(|scope| scope.spawn(|| pinning::pin(processor)).join());
-        if !permitted.unwrap_or(false) {
-            reasons.push(format!("the system did not allow the command to be pinned to processor {processor}"));
-        }
-    }
+    let mut reasons = fault_texts("process", faults);
+    reasons.extend(protocol::over_budget(protocol, reports.len(), seconds));
+    reasons.extend(protocol::too_few(reports.len(), "", "of the command"));
+    reasons.extend(unpinned(protocol));
     reasons
 }
 
-fn fault_text((process, text): &(u32, String)) -> String {
-    format!("process {process}: {text}")
+/// That the command cannot be kept on the processor that the protocol names, where that is so.
+pub(super) fn unpinned(protocol: &Protocol) -> Option<String> {
+    let processor = protocol.pin?;
+    let permitted = std::thread::scope(|scope| scope.spawn(|| pinning::pin(processor)).join()).unwrap_or(false);
+    (!permitted).then(|| format!("the system did not allow the command to be pinned to processor {processor}"))
 }
 
-/// The faults of all processes in one sentence; once, where each says the same.
-fn summary(faults: &[(u32, String)]) -> String {
+pub(super) fn fault_texts(unit: &str, faults: &[(u32, String)]) -> Vec<String> {
+    faults.iter().map(|(number, text)| format!("{unit} {number}: {text}")).collect()
+}
+
+/// All faults in one sentence; once, where each says the same.
+pub(super) fn summary(unit: &str, faults: &[(u32, String)]) -> String {
     match faults {
         [first, rest @ ..] if rest.iter().all(|fault| fault.1 == first.1) => first.1.clone(),
-        _ => faults.iter().map(fault_text).collect::<Vec<_>>().join("; "),
+        _ => fault_texts(unit, faults).join("; "),
     }
 }
 
@@ -145,7 +142,7 @@ pub(super) fn one_process(
     process: u32,
 ) -> Result<Vec<Reported>, CommandFault> {
     let mut variables = suite.variables.clone();
-    let (padding, value) = padding::variable(suite.protocol.seed, process);
+    let (padding, value) = padding_variable(suite.protocol.seed, process);
     variables.insert(padding.to_owned(), value);
     let program = Invocation {
         command: &suite.command,
@@ -160,7 +157,7 @@ pub(super) fn one_process(
         guard: suite.guard.as_ref(),
     };
     let before = suite.results.as_ref().map(Before::note).transpose().map_err(CommandFault::Failed)?;
-    let bytes = process::run(&program, 1)?;
+    let bytes = command::run(&program, 1)?;
     let outputs = match suite.results.as_ref().zip(before) {
         None => vec![Output { name: STANDARD_OUTPUT.to_owned(), bytes }],
         Some((place, before)) => before.collect(place, suite.most_bytes).map_err(CommandFault::Failed)?,
@@ -168,15 +165,236 @@ pub(super) fn one_process(
     read(&outputs).map_err(CommandFault::Failed)
 }
 
+/// What one process reported, and which of the processes it was, from 1.
+pub(super) struct Report {
+    pub(super) process: u32,
+    pub(super) series: Vec<Reported>,
+}
+
+/// The measurements of all benchmarks, in the order in which they were first reported.
+pub(super) fn pool(reports: &[Report], seed: u64) -> Vec<Measurement> {
+    let mut ids: Vec<String> = Vec::new();
+    let mut by_id: BTreeMap<String, Vec<(u32, &Reported)>> = BTreeMap::new();
+    for report in reports {
+        for reported in &report.series {
+            let id = reported.benchmark.id();
+            let series = by_id.entry(id.clone()).or_insert_with(|| {
+                ids.push(id);
+                Vec::new()
+            });
+            series.push((report.process, reported));
+        }
+    }
+    ids.iter().map(|id| measurement(reports, &by_id[id], seed)).collect()
+}
+
+fn measurement(reports: &[Report], series: &[(u32, &Reported)], seed: u64) -> Measurement {
+    let first = series[0].1;
+    let mut measurement = pool::empty(first.benchmark.clone(), Role::Tracked);
+    match estimates(reports, series, seed) {
+        Ok(estimates) => measurement.estimates = estimates,
+        Err(reason) => measurement.failure = Some(reason),
+    }
+    measurement
+}
+
+/// All processes must tell of the benchmark, and of the same metrics: what is there only now and then is no series.
+fn estimates(reports: &[Report], series: &[(u32, &Reported)], seed: u64) -> Result<Vec<Estimate>, String> {
+    let count = reports.len();
+    let mut processes: Vec<&[ReportedMetric]> = Vec::with_capacity(count);
+    for (process, reported) in series {
+        match &reported.result {
+            Ok(metrics) => processes.push(metrics),
+            Err(reason) if count == 1 => return Err(reason.clone()),
+            Err(reason) => return Err(format!("{reason} (process {process})")),
+        }
+    }
+    if let Some(report) = reports.iter().find(|report| !series.iter().any(|(process, _)| *process == report.process)) {
+        return Err(format!("process {} did not report it, others did", report.process));
+    }
+    let (first, metrics) = (series[0].1, processes[0]);
+    for ((process, reported), other) in series.iter().zip(&processes) {
+        let names = |metrics: &[ReportedMetric]| metrics.iter().map(|one| one.metric.clone()).collect::<Vec<_>>();
+        let (version, work) = (reported.benchmark.version, &reported.work);
+        if version != first.benchmark.version || *work != first.work || names(other) != names(metrics) {
+            return Err(format!("process {process} reported different metrics, versions or work than the first"));
+        }
+    }
+    let mut estimates: Vec<Estimate> =
+        (0..metrics.len()).filter_map(|place| one_metric(&processes, place, seed)).collect();
+    if let Some(time) = estimates.iter().find(|estimate| estimate.metric.name == TIME).cloned() {
+        let taken = |name: &str, estimates: &[Estimate]| estimates.iter().any(|one| one.metric.name == name);
+        for (name, work) in &first.work {
+            if !taken(name, &estimates) {
+                estimates.push(pool::throughput(name, *work, &time));
+            }
+        }
+    }
+    // The time goes first, wherever the program put it.
+    estimates.sort_by_key(|estimate| estimate.metric.name != TIME);
+    Ok(estimates)
+}
+
+fn one_metric(processes: &[&[ReportedMetric]], place: usize, seed: u64) -> Option<Estimate> {
+    let metric = &processes.first()?[place].metric;
+    let values: Vec<f64> = processes.iter().filter_map(|metrics| describe::median(&metrics[place].samples)).collect();
+    let samples: Vec<f64> = processes.iter().flat_map(|metrics| metrics[place].samples.iter().copied()).collect();
+    let estimate = pool::over_processes(metric.clone(), &values, samples.len(), seed)?;
+    Some(match metric.better {
+        Better::Lower => pool::with_samples(estimate, &samples),
+        // The percentile and the smallest of these would be the wrong end of them.
+        Better::Higher => Estimate { p50: describe::median(&samples).map(pool::round), ..estimate },
+    })
+}
+
+#[derive(Clone, Debug)]
+pub struct ResultPlace {
+    pub path: PathBuf,
+    /// The ends of the names of those files of a folder that are read.
+    pub names: &'static [&'static str],
+}
+
+/// How deep below a folder results are looked for; beyond it lies a tree of something else.
+const DEEPEST: usize = 16;
+
+/// The most files of a folder that are looked at.
+const MOST_FILES: usize = 200_000;
+
+/// A file system may note the time of a change in steps of a tick (4 to 10 ms): a file written twice within one may look
+/// untouched. So a process starts when all results are older than this.
+const TICK: Duration = Duration::from_millis(25);
+
+/// What tells a file from the same one written anew: the file itself, its size, and when it was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    identity: (u64, u64),
+    length: u64,
+    modified: Option<SystemTime>,
+    changed: (i64, i64),
+}
+
+/// The state of every result before a process starts.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    states: BTreeMap<PathBuf, State>,
+}
+
+impl Before {
+    pub(super) fn note(place: &ResultPlace) -> Result<Before, String> {
+        let states: BTreeMap<PathBuf, State> = list(place)?.into_iter().collect();
+        let now = SystemTime::now();
+        let young =
+            |state: &State| state.modified.and_then(|time| now.duration_since(time).ok()).is_some_and(|age| age < TICK);
+        if states.values().any(young) {
+            std::thread::sleep(TICK);
+        }
+        Ok(Before { states })
+    }
+
+    /// The results that were written since, in the order of their names; together no more than so many bytes.
+    pub(super) fn collect(&self, place: &ResultPlace, most_bytes: u64) -> Result<Vec<Output>, String> {
+        let found = list(place)?;
+        let stale = found.iter().filter(|(path, state)| self.states.get(path) == Some(state)).count();
+        let mut outputs = Vec::new();
+        let mut left = most_bytes;
+        for (path, state) in &found {
+            if self.states.get(path) == Some(state) {
+                continue;
+            }
+            let name = path.strip_prefix(&place.path).ok().filter(|name| !name.as_os_str().is_empty());
+            let name = name.map_or_else(|| file_name(path), |name| name.to_string_lossy().replace('\\', "/"));
+            let mut bytes = Vec::new();
+            let file = File::open(path).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
+            file.take(left + 1).read_to_end(&mut bytes).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
+            left = match left.checked_sub(bytes.len() as u64) {
+                Some(left) => left,
+                None => return Err(format!("its results hold more than {most_bytes} bytes")),
+            };
+            outputs.push(Output { name, bytes });
+        }
+        if outputs.is_empty() {
+            let older = if stale > 0 { format!("; {stale} older there were left alone") } else { String::new() };
+            return Err(format!("it wrote no results to `{}`{older}", place.path.display()));
+        }
+        Ok(outputs)
+    }
+}
+
+/// The results that lie there, in the order of their names; none where there is no such place yet.
+fn list(place: &ResultPlace) -> Result<Vec<(PathBuf, State)>, String> {
+    let mut found = Vec::new();
+    match fs::metadata(&place.path) {
+        Err(_) => return Ok(found),
+        Ok(metadata) if metadata.is_file() => {
+            found.push((place.path.clone(), state(&metadata)));
+            return Ok(found);
+        }
+        Ok(metadata) if !metadata.is_dir() => {
+            return Err(format!("`{}` is neither a file nor a folder", place.path.display()));
+        }
+        Ok(_) => {}
+    }
+    let mut folders = vec![(place.path.clone(), 0)];
+    let mut seen = 0;
+    while let Some((folder, depth)) = folders.pop() {
+        let entries =
+            fs::read_dir(&folder).map_err(|error| format!("`{}` cannot be listed: {error}", folder.display()))?;
+        for entry in entries.flatten() {
+            seen += 1;
+            if seen > MOST_FILES {
+                let path = place.path.display();
+                return Err(format!(
+                    "`{path}` holds more than {MOST_FILES} files; name the folder of the results alone"
+                ));
+            }
+            // Of the entry itself: a link is not followed.
+            let Ok(metadata) = entry.metadata() else { continue };
+            let path = entry.path();
+            if metadata.is_dir() && depth < DEEPEST {
+                folders.push((path, depth + 1));
+            } else if metadata.is_file() && is_result(&path, place) {
+                found.push((path, state(&metadata)));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+fn is_result(path: &Path, place: &ResultPlace) -> bool {
+    let path = path.to_string_lossy().replace('\\', "/");
+    place.names.iter().any(|name| path.ends_with(name))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(unix)]
+fn state(metadata: &Metadata) -> State {
+    use std::os::unix::fs::MetadataExt as _;
+    State {
+        identity: (metadata.dev(), metadata.ino()),
+        length: metadata.len(),
+        modified: metadata.modified().ok(),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    }
+}
+
+#[cfg(not(unix))]
+fn state(metadata: &Metadata) -> State {
+    State { identity: (0, 0), length: metadata.len(), modified: metadata.modified().ok(), changed: (0, 0) }
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod testing {
     use super::*;
     use sprag_model::benchmark::Benchmark;
-    use sprag_model::foreign::ReportedMetric;
     use sprag_model::metric::Metric;
+    use std::path::Path;
 
     /// Reads each line of standard output as a time of the benchmark `a`.
-    fn read(outputs: &[Output]) -> Result<Vec<Reported>, String> {
+    pub(crate) fn read(outputs: &[Output]) -> Result<Vec<Reported>, String> {
         let text = String::from_utf8_lossy(&outputs[0].bytes);
         let samples: Result<Vec<f64>, _> = text.lines().map(str::parse).collect();
         let samples = samples.map_err(|error| error.to_string())?;
@@ -185,10 +403,10 @@ mod tests {
         Ok(vec![Reported { benchmark, result, work: Vec::new() }])
     }
 
-    fn suite(script: &str, protocol: Protocol) -> CommandSuite {
+    pub(crate) fn shell(folder: &Path, script: &str, protocol: Protocol) -> CommandSuite {
         CommandSuite {
             command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-            folder: PathBuf::from("/"),
+            folder: folder.to_owned(),
             variables: BTreeMap::new(),
             without: &[],
             build: Vec::new(),
@@ -200,9 +418,20 @@ mod tests {
             guard: None,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_model::benchmark::Benchmark;
+    use sprag_model::foreign::ReportedMetric;
+    use sprag_model::metric::Metric;
+    use sprag_model::unit::Unit;
+
+    use super::testing::{read, shell};
+    use super::*;
 
     fn run(script: &str, protocol: Protocol) -> Result<SuiteResult, String> {
-        measure(&suite(script, protocol), &read, &mut |_| ()).map_err(|error| error.to_string())
+        measure(&shell(Path::new("/"), script, protocol), &read, &mut |_| ()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -221,15 +450,6 @@ mod tests {
     }
 
     #[test]
-    fn what_every_process_says_is_said_once() {
-        let fault = |script: &str| run(script, Protocol::ordinary(2)).expect_err("it comes to nothing");
-        assert_eq!(fault("exit 3"), "the command gave no result: it ended with exit code 3");
-        assert_eq!(fault("echo x"), "the command gave no result: invalid float literal");
-        let differing = [(1, "a".to_owned()), (2, "b".to_owned())];
-        assert_eq!(summary(&differing), "process 1: a; process 2: b");
-    }
-
-    #[test]
     #[cfg(target_os = "linux")]
     fn a_command_is_kept_on_the_processor_that_was_asked_for() {
         let Some(processor) = pinning::allowed().last().copied() else { return };
@@ -242,5 +462,122 @@ mod tests {
         assert!(result.reasons.is_empty(), "{:?}", result.reasons);
         let absent = run("echo 1", Protocol { pin: Some(1 << 20), ..Protocol::ordinary(3) }).expect("it runs");
         assert_eq!(absent.reasons, ["the system did not allow the command to be pinned to processor 1048576"]);
+    }
+
+    fn reported(name: &str, metrics: &[(Metric, &[f64])]) -> Reported {
+        let metrics = metrics
+            .iter()
+            .map(|(metric, samples)| ReportedMetric { metric: metric.clone(), samples: samples.to_vec() });
+        Reported {
+            benchmark: Benchmark::new("s", name, &[], "default").expect("the name is a word"),
+            result: Ok(metrics.collect()),
+            work: Vec::new(),
+        }
+    }
+
+    fn pooled(processes: &[Vec<Reported>]) -> Vec<Measurement> {
+        let reports: Vec<Report> =
+            processes.iter().zip(1..).map(|(series, process)| Report { process, series: series.clone() }).collect();
+        pool(&reports, 1)
+    }
+
+    fn failure(processes: &[Vec<Reported>]) -> String {
+        let measurements = pooled(processes);
+        let measurement = &measurements[0];
+        assert!(measurement.estimates.is_empty(), "what failed has no values");
+        measurement.failure.clone().expect("it has failed")
+    }
+
+    #[test]
+    fn a_process_counts_once_however_many_samples_it_gave() {
+        let process = |samples: &[f64]| vec![reported("a", &[(Metric::time(), samples)])];
+        let measurements = pooled(&[process(&[1.0, 1.0, 1.0, 1.0, 9.0]), process(&[3.0]), process(&[2.0, 2.2])]);
+        let [time] = &measurements[0].estimates[..] else { panic!("one metric: {measurements:?}") };
+        assert_eq!((time.value, &time.workers[..], time.n), (2.1, &[1.0, 3.0, 2.1][..], 8));
+        assert_eq!((time.p50, time.p95, time.min), (Some(1.5), None, Some(1.0)));
+        assert!(time.interval.is_some_and(|(low, high)| low <= 2.1 && 2.1 <= high));
+        assert_eq!(measurements[0].parity.status, sprag_model::benchmark::ParityStatus::Unchecked);
+        assert_eq!(pooled(&[process(&[1.0])])[0].estimates[0].interval, None);
+    }
+
+    #[test]
+    fn time_goes_first_and_throughput_follows_from_it() {
+        let rate = Metric { name: "hits".into(), unit: Unit::One, better: Better::Higher };
+        let mut one = reported("a", &[(rate, &[5.0; 120]), (Metric::time(), &[2.0; 120])]);
+        one.work = vec![("elements_per_s".to_owned(), 10.0), ("hits".to_owned(), 1.0)];
+        let measurements = pooled(&[vec![one]]);
+        let names: Vec<&str> = measurements[0].estimates.iter().map(|one| one.metric.name.as_str()).collect();
+        assert_eq!(names, ["time", "hits", "elements_per_s"]);
+        let p95: Vec<Option<f64>> = measurements[0].estimates.iter().map(|one| one.p95).collect();
+        assert_eq!(p95, [Some(2.0), None, None]);
+        assert_eq!(measurements[0].estimates[2].value, 5.0);
+    }
+
+    #[test]
+    fn what_failed_once_or_differs_between_processes_fails() {
+        let fine = || reported("a", &[(Metric::time(), &[1.0])]);
+        let broken = Reported { result: Err("wrong sum".to_owned()), ..fine() };
+        assert_eq!(failure(&[vec![fine()], vec![broken.clone()]]), "wrong sum (process 2)");
+        assert_eq!(failure(&[vec![broken]]), "wrong sum");
+        assert_eq!(failure(&[vec![fine()], vec![fine()], vec![]]), "process 3 did not report it, others did");
+        let bytes = reported("a", &[(Metric::peak_memory(), &[1.0])]);
+        assert!(failure(&[vec![fine()], vec![bytes]]).contains("process 2 reported different metrics"));
+        let mut newer = fine();
+        newer.benchmark.version = 2;
+        assert!(failure(&[vec![fine()], vec![newer]]).contains("different metrics, versions or work"));
+        // The other benchmark of the same processes stands.
+        let other = reported("b", &[(Metric::time(), &[1.0])]);
+        let both = pooled(&[vec![fine(), other.clone()], vec![other]]);
+        assert!(both[0].failure.is_some() && both[1].failure.is_none());
+    }
+
+    fn place(path: PathBuf) -> ResultPlace {
+        ResultPlace { path, names: &["/new/sample.json"] }
+    }
+
+    fn names(outputs: &[Output]) -> Vec<&str> {
+        outputs.iter().map(|output| output.name.as_str()).collect()
+    }
+
+    #[test]
+    fn only_what_was_written_since_counts() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = place(folder.path().join("results"));
+        let write = |name: &str, text: &str| {
+            let path = place.path.join(name);
+            fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        };
+        let before = Before::note(&place).expect("a place that is not there yet");
+        assert_eq!(before.collect(&place, 100), Err(format!("it wrote no results to `{}`", place.path.display())));
+        write("a/new/sample.json", "1");
+        write("b/new/sample.json", "2");
+        write("b/new/else.json", "3");
+        write("new.json", "4");
+        let outputs = before.collect(&place, 100).expect("there are results");
+        assert_eq!(names(&outputs), ["a/new/sample.json", "b/new/sample.json"]);
+
+        let before = Before::note(&place).expect("the place is there");
+        let fault = before.collect(&place, 100).expect_err("nothing was written");
+        assert!(fault.ends_with("; 2 older there were left alone"), "{fault}");
+        // The same bytes, written again.
+        write("b/new/sample.json", "2");
+        assert_eq!(names(&before.collect(&place, 100).expect("there is a result")), ["b/new/sample.json"]);
+    }
+
+    #[test]
+    fn results_are_bounded_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = place(folder.path().join("results"));
+        let before = Before::note(&place).expect("a place that is not there yet");
+        fs::create_dir_all(place.path.join("a/new")).expect("a folder");
+        fs::write(place.path.join("a/new/sample.json"), "12345").expect("a file");
+        assert_eq!(before.collect(&place, 4), Err("its results hold more than 4 bytes".to_owned()));
+        assert_eq!(before.collect(&place, 5).map(|outputs| outputs.len()), Ok(1));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&place.path, place.path.join("again")).expect("a link");
+            assert_eq!(before.collect(&place, 5).map(|outputs| outputs.len()), Ok(1));
+        }
     }
 }

@@ -1,41 +1,18 @@
 //! From a kernel to a workload: its result is checked on poisoned outputs before anyone times it.
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPoolBuilder;
 
-use crate::buffer::Buffer;
-use crate::calibration::Calibration;
-use crate::workload::{Class, Companion, Limit, Order, Prepared, Workload};
-use crate::{MeasureError, memory};
-use sprag_kernels::KernelError;
+use crate::MeasureError;
+use crate::memory::{self, Buffer};
+use crate::workload::{Calibration, Class, Companion, Limit, Order, Prepared, Workload};
+use sprag_base::stats::random::SplitMix64;
+use sprag_kernels::{Form, KernelError};
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag_model::sample::Role;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    Reference,
-    Fast,
-    TwoThreads,
-}
-
-impl Form {
-    fn variant(self) -> &'static str {
-        match self {
-            Form::Reference => "reference",
-            Form::Fast | Form::TwoThreads => "fast",
-        }
-    }
-
-    pub(super) fn threads(self) -> u32 {
-        match self {
-            Form::Reference | Form::Fast => 1,
-            Form::TwoThreads => 2,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Make<'a> {
-    pub(super) form: Form,
+    pub(super) form: Form<()>,
     pub(super) seed: u64,
     /// The configuration of the fast form; its first where absent.
     pub(super) configuration: Option<&'a str>,
@@ -53,18 +30,12 @@ pub(super) enum MakeError {
 }
 
 impl Make<'_> {
-    pub(super) fn configured<C: Copy>(&self, candidates: &[C], name: fn(C) -> String) -> Result<C, MakeError> {
-        let Some(wanted) = self.configuration else { return Ok(candidates[0]) };
-        let found = candidates.iter().copied().find(|candidate| name(*candidate) == wanted);
-        found.ok_or_else(|| MakeError::Configuration(wanted.to_owned()))
-    }
-
-    /// The threads that share the work; none where the calling thread does it alone.
-    pub(super) fn pool(&self) -> Result<Option<ThreadPool>, MakeError> {
-        if self.form.threads() == 1 {
-            return Ok(None);
-        }
-        Ok(Some(ThreadPoolBuilder::new().num_threads(self.form.threads() as usize).build()?))
+    /// The form in the configuration that was asked for.
+    pub(super) fn configured<C: Copy>(&self, candidates: &[C], name: fn(C) -> String) -> Result<Form<C>, MakeError> {
+        let Some(wanted) = self.configuration else { return Ok(self.form.untuned(candidates)) };
+        let place = candidates.iter().position(|candidate| name(*candidate) == wanted);
+        let place = place.ok_or_else(|| MakeError::Configuration(wanted.to_owned()))?;
+        Ok(self.form.untuned(&candidates[place..]))
     }
 }
 
@@ -72,8 +43,12 @@ pub(super) fn names<C: Copy>(candidates: &[C], name: fn(C) -> String) -> Vec<Str
     candidates.iter().map(|candidate| name(*candidate)).collect()
 }
 
+pub(super) fn threads(form: Form<()>) -> u32 {
+    if form == Form::Parallel(()) { 2 } else { 1 }
+}
+
 /// One call of a kernel on inputs it holds; it writes all it computes into the slice.
-pub(super) type Call = Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError>>;
+type Call = Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError> + Send>;
 
 pub(super) struct Runnable {
     pub(super) length: usize,
@@ -86,7 +61,7 @@ impl Runnable {
     /// A kernel that writes all of its `length` elements.
     pub(super) fn new(
         length: usize,
-        call: impl FnMut(&mut [f32]) -> Result<(), KernelError> + 'static,
+        call: impl FnMut(&mut [f32]) -> Result<(), KernelError> + Send + 'static,
     ) -> Result<Runnable, MakeError> {
         Ok(Runnable { length, before: None, call: Box::new(call) })
     }
@@ -100,13 +75,14 @@ impl Runnable {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct CpuKernel {
     pub(super) name: &'static str,
     pub(super) params: Vec<(&'static str, String)>,
     pub(super) work: (&'static str, f64),
     /// How far the fast form may be from the reference, absolute and relative alike; 0 asks for equal values.
     pub(super) tolerance: f64,
-    pub(super) forms: &'static [Form],
+    pub(super) forms: &'static [Form<()>],
     pub(super) class: Class,
     pub(super) companion: Calibration,
     pub(super) limit: Option<Limit>,
@@ -116,57 +92,56 @@ pub(super) struct CpuKernel {
 }
 
 impl CpuKernel {
-    pub(super) fn workload(&self, suite: &str, form: Form) -> Result<Workload, MeasureError> {
+    pub(super) fn workload(&self, suite: &str, form: Form<()>) -> Result<Workload, MeasureError> {
         let mut params = self.params.clone();
-        if form.threads() > 1 {
-            params.push(("threads", form.threads().to_string()));
+        if threads(form) > 1 {
+            params.push(("threads", threads(form).to_string()));
         }
+        let variant = if form == Form::Reference { "reference" } else { "fast" };
         let (make, tolerance) = (self.make, self.tolerance);
         Ok(Workload {
-            benchmark: Benchmark::new(suite, self.name, &params, form.variant())?,
+            benchmark: Benchmark::new(suite, self.name, &params, variant)?,
             // On a shared machine a second thread waits for whoever has the other core.
-            role: if form.threads() > 1 { Role::Reported } else { Role::Tracked },
+            role: if threads(form) > 1 { Role::Reported } else { Role::Tracked },
             class: self.class,
-            threads: form.threads(),
+            threads: threads(form),
             work: self.work,
             companion: Companion::Calibration(self.companion),
             limit: self.limit,
-            configurations: if form == Form::Fast { self.configurations.clone() } else { Vec::new() },
+            configurations: if form == Form::Fast(()) { self.configurations.clone() } else { Vec::new() },
             tuned_with: None,
             prepare: Box::new(move |order| prepare(make, form, tolerance, order).map_err(|error| error.to_string())),
         })
     }
 
     pub(super) fn control(&self, suite: &str) -> Result<Workload, MeasureError> {
-        let params = [("of", self.name.to_owned())];
-        let fast = self.workload(suite, Form::Fast)?;
-        Ok(Workload {
-            benchmark: Benchmark::new(suite, "aa_control", &params, "control")?,
-            role: Role::Control,
-            companion: Companion::Twin,
-            limit: None,
-            configurations: Vec::new(),
-            ..fast
-        })
+        Ok(self.workload(suite, Form::Fast(()))?.control(suite, self.name)?)
     }
 }
 
 fn prepare(
     make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
-    form: Form,
+    form: Form<()>,
     tolerance: f64,
     order: &Order<'_>,
 ) -> Result<Prepared, MakeError> {
     let wanted = Make { form, seed: order.seed, configuration: order.configuration };
     let (made, peak_bytes) = memory::peak(|| {
         let mut made = make(&wanted)?;
+        if threads(form) > 1 {
+            let pool = ThreadPoolBuilder::new().num_threads(threads(form) as usize).build()?;
+            let mut call = made.call;
+            made.call = Box::new(move |output| pool.install(|| call(output)));
+        }
         let mut output = made.output();
         (made.call)(&mut output)?;
         Ok::<_, MakeError>((made, output))
     });
     let (mut made, mut output) = made?;
-    let parity =
-        if order.check { parity(make, &wanted, tolerance, &mut made, &output)? } else { crate::parity::unchecked() };
+    let parity = match order.check {
+        true => parity(make, &wanted, tolerance, &mut made, &output)?,
+        false => crate::parity::unchecked(),
+    };
     let mut call = made.call;
     let call = move || {
         let result = call(std::hint::black_box(&mut output));
@@ -183,9 +158,9 @@ fn parity(
     output: &[f32],
 ) -> Result<Parity, MakeError> {
     if wanted.form == Form::Reference {
-        let mut again = made.output();
-        (made.call)(&mut again)?;
-        return Ok(repeatable(output, &again));
+        let mut second = made.output();
+        (made.call)(&mut second)?;
+        return Ok(repeatable(output, &second));
     }
     let mut reference = make(&Make { form: Form::Reference, seed: wanted.seed, configuration: None })?;
     let mut expected = reference.output();
@@ -199,6 +174,25 @@ fn repeatable(first: &[f32], second: &[f32]) -> Parity {
     let same = first.iter().zip(second).all(|(a, b)| a.to_bits() == b.to_bits() && !a.is_nan());
     let status = if same { ParityStatus::Reference } else { ParityStatus::Mismatch };
     Parity { status, max_abs_error: None, tolerance: None }
+}
+
+pub(super) fn normal(count: usize, seed: u64) -> Buffer {
+    let mut random = SplitMix64::new(seed);
+    Buffer::with(count, |_| random.normal() as f32)
+}
+
+pub(super) fn uniform(count: usize, low: f64, high: f64, seed: u64) -> Buffer {
+    let mut random = SplitMix64::new(seed);
+    Buffer::with(count, |_| (low + (high - low) * random.uniform()) as f32)
+}
+
+/// `count` distinct tile ids below `tiles`, drawn at random and sorted.
+pub(super) fn tile_ids(tiles: u32, count: usize, seed: u64) -> Vec<u32> {
+    let mut ids: Vec<u32> = (0..tiles).collect();
+    SplitMix64::new(seed).shuffle(&mut ids);
+    ids.truncate(count);
+    ids.sort_unstable();
+    ids
 }
 
 #[cfg(test)]
@@ -217,13 +211,11 @@ mod tests {
 
     #[test]
     fn a_configuration_is_found_by_name_or_refused() {
-        let make = |configuration| Make { form: Form::Fast, seed: 1, configuration };
-        let found = |name| make(name).configured(&[8, 16], |number| format!("block={number}")).ok();
-        assert_eq!((found(None), found(Some("block=16")), found(Some("block=9"))), (Some(8), Some(16), None));
+        let make = |configuration| Make { form: Form::Fast(()), seed: 1, configuration };
+        let form = |name| make(name).configured(&[8, 16], |number| format!("block={number}")).ok();
+        let expected = (Some(Form::Fast(8)), Some(Form::Fast(16)), None);
+        assert_eq!((form(None), form(Some("block=16")), form(Some("block=9"))), expected);
         assert_eq!(names(&[8, 16], |number| format!("block={number}")), ["block=8", "block=16"]);
-        assert!(make(None).pool().is_ok_and(|pool| pool.is_none()));
-        let pool = Make { form: Form::TwoThreads, ..make(None) }.pool().expect("two threads can be started");
-        assert_eq!(pool.map(|pool| pool.current_num_threads()), Some(2));
     }
 
     fn in_place(_: &Make<'_>) -> Result<Runnable, MakeError> {
@@ -235,7 +227,7 @@ mod tests {
     }
 
     fn wrong_when_fast(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
-        let value = if wanted.form == Form::Fast { 1.01 } else { 1.0 };
+        let value = if wanted.form == Form::Fast(()) { 1.01 } else { 1.0 };
         Runnable::new(8, move |output| {
             output.fill(value);
             Ok(())
@@ -244,7 +236,7 @@ mod tests {
 
     #[test]
     fn output_that_is_not_written_is_a_mismatch() {
-        for form in [Form::Reference, Form::Fast] {
+        for form in [Form::Reference, Form::Fast(())] {
             let prepared = prepare(half_written, form, 1e-5, &ORDER).expect("the kernel runs");
             let expected = if form == Form::Reference { ParityStatus::Mismatch } else { ParityStatus::Exact };
             // Half a fast result beside half a reference is equal; the reference's own check is what tells.
@@ -256,10 +248,21 @@ mod tests {
 
     #[test]
     fn a_fast_form_that_is_off_is_a_mismatch_unless_nobody_is_asked_to_look() {
-        let status =
-            |tolerance, order| prepare(wrong_when_fast, Form::Fast, tolerance, order).map(|one| one.parity.status).ok();
+        let status = |tolerance, order| {
+            prepare(wrong_when_fast, Form::Fast(()), tolerance, order).map(|one| one.parity.status).ok()
+        };
         assert_eq!(status(1e-5, &ORDER), Some(ParityStatus::Mismatch));
         assert_eq!(status(0.1, &ORDER), Some(ParityStatus::Within));
         assert_eq!(status(1e-5, &Order { check: false, ..ORDER }), Some(ParityStatus::Unchecked));
+    }
+
+    #[test]
+    fn ids_are_distinct_sorted_and_seeded() {
+        let ids = tile_ids(256, 32, 124);
+        assert_eq!(ids.len(), 32);
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]) && ids.iter().all(|id| *id < 256));
+        assert_eq!(ids, tile_ids(256, 32, 124));
+        assert_ne!(ids, tile_ids(256, 32, 125));
+        assert!(uniform(100, 0.1, 0.9, 1).iter().all(|value| (0.1..0.9).contains(value)));
     }
 }

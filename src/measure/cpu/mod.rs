@@ -8,30 +8,25 @@
 //! outputs, tuning, the control and instruction counts follow.
 
 mod check;
-mod inputs;
-mod maps;
-mod models;
-mod tiles;
+mod kernels;
 
-use self::check::{CpuKernel, Form};
-use super::MeasureError;
-use super::workload::{Class, Workload};
-
-/// Every kernel there is, in the order in which tables list them. A new one adds its declarations here.
-const KERNELS: [fn() -> Vec<CpuKernel>; 3] = [tiles::kernels, maps::kernels, models::kernels];
+use self::check::{CpuKernel, threads};
+use crate::MeasureError;
+use crate::workload::{Class, Workload};
+use sprag_kernels::Form;
 
 /// All workloads of the suite, named under `suite`, in the order in which tables list them.
 pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
-    let kernels: Vec<CpuKernel> = KERNELS.iter().flat_map(|kernels| kernels()).collect();
+    let kernels: Vec<CpuKernel> = kernels::kernels();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut workloads = Vec::new();
     for kernel in &kernels {
         // Two threads on one core take turns, which shows nothing.
-        for form in kernel.forms.iter().filter(|form| form.threads() as usize <= cores) {
+        for form in kernel.forms.iter().filter(|form| threads(**form) as usize <= cores) {
             workloads.push(kernel.workload(suite, *form)?);
         }
     }
-    let control = kernels.iter().find(|kernel| kernel.class == Class::Cache && kernel.forms.contains(&Form::Fast));
+    let control = kernels.iter().find(|kernel| kernel.class == Class::Cache && kernel.forms.contains(&Form::Fast(())));
     if let Some(control) = control {
         workloads.push(control.control(suite)?);
     }

@@ -1,7 +1,12 @@
 //! What the processor says of itself: identity, instruction sets, caches, threads a core, sockets, hypervisor.
 
-use super::text;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::process::Command;
+
+use sysinfo::System;
 
 /// Where Linux describes the caches of the first processor.
 const CACHE_FOLDER: &str = "/sys/devices/system/cpu/cpu0/cache";
@@ -9,7 +14,6 @@ const CACHE_FOLDER: &str = "/sys/devices/system/cpu/cpu0/cache";
 /// The most cache entries that are looked at: no processor has as many.
 const MOST_CACHES: usize = 16;
 
-/// Identity and instruction sets.
 pub(super) struct Cpu {
     pub(super) vendor: String,
     pub(super) brand: String,
@@ -101,7 +105,7 @@ pub(super) fn cores() -> usize {
 pub(super) fn caches() -> Vec<(&'static str, u64)> {
     (0..MOST_CACHES)
         .map_while(|index| {
-            let part = |name: &str| text::read(format!("{CACHE_FOLDER}/index{index}/{name}"));
+            let part = |name: &str| read(format!("{CACHE_FOLDER}/index{index}/{name}"));
             Some(cache(&part("level")?, &part("type")?, &part("size")?))
         })
         .flatten()
@@ -118,12 +122,12 @@ fn cache(level: &str, kind: &str, size: &str) -> Option<(&'static str, u64)> {
         ("4", "Data" | "Unified") => "cache_l4_bytes",
         _ => return None,
     };
-    Some((name, text::byte_size(size)?))
+    Some((name, byte_size(size)?))
 }
 
 /// How many threads a core runs: above one, two of our processors may share the units of one core.
 pub(super) fn threads_per_core() -> Option<usize> {
-    text::list_length(&text::read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")?)
+    list_length(&read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")?)
 }
 
 /// How many processors in sockets `/proc/cpuinfo` tells apart; absent where it tells none.
@@ -161,6 +165,301 @@ pub(super) fn placement() -> Option<Placement> {
     None
 }
 
+/// How the kernel chooses the clock rate of the first processor, such as `performance`.
+pub(super) fn governor() -> Option<String> {
+    read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+}
+
+/// Whether the processor may exceed its base clock rate: `on` or `off`.
+pub(super) fn boost() -> Option<&'static str> {
+    let boost = read("/sys/devices/system/cpu/cpufreq/boost");
+    let no_turbo = read("/sys/devices/system/cpu/intel_pstate/no_turbo");
+    parse_boost(boost.as_deref(), no_turbo.as_deref())
+}
+
+/// `boost` says what is allowed, `no_turbo` what is forbidden; a machine has one of the two files at most.
+fn parse_boost(boost: Option<&str>, no_turbo: Option<&str>) -> Option<&'static str> {
+    match (boost, no_turbo) {
+        (Some("1"), _) | (None, Some("0")) => Some("on"),
+        (Some("0"), _) | (None, Some("1")) => Some("off"),
+        _ => None,
+    }
+}
+
+/// What the kernel tells the time by, such as `tsc`; a slow one costs microseconds a reading.
+pub(super) fn clock_source() -> Option<String> {
+    read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// Whether addresses are laid out at random: `full`, `partial` or `off`.
+pub(super) fn address_randomisation() -> Option<&'static str> {
+    parse_randomisation(&read("/proc/sys/kernel/randomize_va_space")?)
+}
+
+fn parse_randomisation(text: &str) -> Option<&'static str> {
+    match text {
+        "0" => Some("off"),
+        "1" => Some("partial"),
+        "2" => Some("full"),
+        _ => None,
+    }
+}
+
+/// How much of the performance counters is closed to ordinary users; from 3 on, all of it.
+pub(super) fn perf_event_paranoid() -> Option<i32> {
+    read("/proc/sys/kernel/perf_event_paranoid")?.parse().ok()
+}
+
+/// Such as `glibc 2.36`; absent where the C library does not say.
+pub(super) fn libc_version() -> Option<String> {
+    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+const GIBIBYTE: f64 = (1_u64 << 30) as f64;
+
+/// Main memory and swap in whole gibibytes, rounded: the exact figure moves with the kernel's own needs.
+pub(super) fn memory_and_swap_gib() -> (u64, u64) {
+    let mut system = System::new();
+    system.refresh_memory();
+    let rounded = |bytes: u64| (bytes as f64 / GIBIBYTE).round() as u64;
+    (rounded(system.total_memory()), rounded(system.total_swap()))
+}
+
+pub(super) fn page_bytes() -> Option<u64> {
+    parse_page_bytes(&read("/proc/self/smaps")?)
+}
+
+fn parse_page_bytes(smaps: &str) -> Option<u64> {
+    byte_size(named_value(smaps, "KernelPageSize")?)
+}
+
+/// When the kernel gives huge pages: `always`, `madvise` or `never`.
+pub(super) fn huge_pages() -> Option<String> {
+    setting("/sys/kernel/mm/transparent_hugepage/enabled")
+}
+
+/// How hard the kernel tries to make room for a huge page, such as `madvise`.
+pub(super) fn huge_pages_defrag() -> Option<String> {
+    setting("/sys/kernel/mm/transparent_hugepage/defrag")
+}
+
+fn setting(path: &str) -> Option<String> {
+    read(path).and_then(|text| bracketed(&text).map(str::to_owned))
+}
+
+pub(super) fn numa_nodes() -> Option<usize> {
+    list_length(&read("/sys/devices/system/node/online")?)
+}
+
+/// The text of a file without the blanks around it; absent where it cannot be read or is empty.
+pub(super) fn read(path: impl AsRef<std::path::Path>) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The value of the first `name : value` line.
+pub(super) fn named_value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim() == name)
+        .map(|(_, value)| value.trim())
+}
+
+/// The chosen word of a kernel setting such as `always [madvise] never`.
+pub(super) fn bracketed(text: &str) -> Option<&str> {
+    Some(text.split_once('[')?.1.split_once(']')?.0)
+}
+
+/// How many numbers a list such as `0-3,8` names; absent where it is no list.
+pub(super) fn list_length(text: &str) -> Option<usize> {
+    let mut length = 0_usize;
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        length = length.checked_add(last.checked_sub(first)?.checked_add(1)?)?;
+    }
+    Some(length)
+}
+
+/// Bytes out of `32K`, `1024 kB` or `2M`; absent where it is no size.
+pub(super) fn byte_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let factor = match unit.trim() {
+        "" => 1,
+        "K" | "kB" => 1 << 10,
+        "M" | "MB" => 1 << 20,
+        "G" | "GB" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+#[derive(Clone, Debug, Default)]
+struct Signs {
+    /// `/.dockerenv` is there.
+    docker_file: bool,
+    /// `/run/.containerenv` is there.
+    podman_file: bool,
+    kubernetes_variable: bool,
+    /// The variable `container`, which systemd's container interface asks managers to set.
+    container_variable: Option<String>,
+    /// `/proc/1/cgroup`: control groups of the first process.
+    first_process_groups: Option<String>,
+    /// What the root file system lies on, such as `overlay` or `/dev/vda`.
+    root_source: Option<String>,
+}
+
+/// The make of the container around this process; absent where the system is not one that we can ask.
+pub(super) fn container() -> Option<&'static str> {
+    if !Path::new("/proc/1").exists() {
+        return None;
+    }
+    Some(make(&Signs {
+        docker_file: Path::new("/.dockerenv").exists(),
+        podman_file: Path::new("/run/.containerenv").exists(),
+        kubernetes_variable: std::env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
+        container_variable: std::env::var("container").ok(),
+        first_process_groups: read("/proc/1/cgroup"),
+        root_source: read("/proc/self/mountinfo").and_then(|mounts| root_source(&mounts)),
+    }))
+}
+
+/// Kubernetes goes first, since its pods bear the signs of the runtime below it as well.
+fn make(signs: &Signs) -> &'static str {
+    let groups = signs.first_process_groups.as_deref().unwrap_or_default();
+    let variable = signs.container_variable.as_deref().unwrap_or_default();
+    let has = |word: &str| groups.contains(word);
+    // Virtual machines made from an image of Docker keep its file, on a disk of their own.
+    let own_disk = signs
+        .root_source
+        .as_deref()
+        .is_some_and(|source| source.starts_with("/dev/") && !source.starts_with("/dev/mapper/"));
+    if signs.kubernetes_variable || has("/kubepods") || has("kubepods.slice") {
+        "kubernetes"
+    } else if signs.podman_file || variable == "podman" || has("/libpod-") {
+        "podman"
+    } else if (signs.docker_file && !own_disk) || variable == "docker" || has("/docker/") || has("/docker-") {
+        "docker"
+    } else if variable.starts_with("lxc") || has("/lxc/") || has("/lxc.payload") {
+        "lxc"
+    } else if variable == "systemd-nspawn" {
+        "systemd-nspawn"
+    } else if !variable.is_empty() {
+        "other"
+    } else {
+        "none"
+    }
+}
+
+/// What the last mount on `/` lies on.
+fn root_source(mounts: &str) -> Option<String> {
+    let mut roots = mounts.lines().filter_map(|line| line.split_once(" - "));
+    let (_, system) = roots.rfind(|(place, _)| place.split(' ').nth(4) == Some("/"))?;
+    system.split(' ').nth(1).map(str::to_owned)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counters {
+    Available,
+    /// The machine has none, or its hypervisor hides them.
+    None,
+    NotPermitted,
+}
+
+impl Counters {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Counters::Available => "available",
+            Counters::None => "none",
+            Counters::NotPermitted => "not permitted",
+        }
+    }
+}
+
+/// `EPERM` and `EACCES`: the system call is filtered, or the counters are closed to ordinary users.
+const REFUSED: [i32; 2] = [1, 13];
+
+/// What an error of opening a counter means; other codes say that there is no such counter.
+fn refusal(code: Option<i32>) -> Counters {
+    if code.is_some_and(|code| REFUSED.contains(&code)) { Counters::NotPermitted } else { Counters::None }
+}
+
+/// Opens a counter; absent on systems that we do not know how to ask.
+pub(super) fn counters() -> Option<Counters> {
+    let mut counter = match open_instruction_counter()? {
+        Ok(counter) => counter,
+        Err(error) => return Some(refusal(error.raw_os_error())),
+    };
+    // Under some hypervisors a counter opens and never moves.
+    let mut count = [0; 8];
+    let counts = counter.read_exact(&mut count).is_ok() && u64::from_ne_bytes(count) > 0;
+    Some(if counts { Counters::Available } else { Counters::None })
+}
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+fn open_instruction_counter() -> Option<io::Result<File>> {
+    None
+}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[expect(
+    unsafe_code,
+    reason = "opening a performance counter has no safe wrapper in the standard library or in rustix"
+)]
+fn open_instruction_counter() -> Option<io::Result<File>> {
+    use std::ffi::{c_int, c_long};
+    use std::os::fd::FromRawFd as _;
+
+    /// The number of the system call `perf_event_open`.
+    const OPEN: c_long = if cfg!(target_arch = "x86_64") { 298 } else { 241 };
+    /// `PERF_COUNT_HW_INSTRUCTIONS`, of the kind `PERF_TYPE_HARDWARE`, which is zero.
+    const INSTRUCTIONS: u64 = 1;
+    /// `exclude_kernel` and `exclude_hv`: what ordinary users may count.
+    const OWN_CODE_ONLY: u64 = (1 << 5) | (1 << 6);
+    /// `PERF_FLAG_FD_CLOEXEC`: worker processes do not inherit it.
+    const CLOSE_ON_EXEC: c_long = 1 << 3;
+
+    /// The head of `perf_event_attr`, its version 0: the kernel takes every later field as zero.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Attributes {
+        kind: u32,
+        size: u32,
+        config: u64,
+        sample_period: u64,
+        sample_type: u64,
+        read_format: u64,
+        flags: u64,
+        wakeup_events: u32,
+        breakpoint_type: u32,
+        config_1: u64,
+    }
+
+    unsafe extern "C" {
+        fn syscall(number: c_long, ...) -> c_long;
+    }
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        config: INSTRUCTIONS,
+        flags: OWN_CODE_ONLY,
+        ..Attributes::default()
+    };
+    let (this_thread, any_cpu, no_group): (c_long, c_long, c_long) = (0, -1, -1);
+    // SAFETY: the arguments are those of `perf_event_open`, each as wide as a register: a pointer to attributes that
+    // live until the call returns and whose `size` is theirs, a thread, a processor, a group and flags. The kernel reads
+    // the attributes, writes at most their `size`, and keeps no pointer.
+    let result = unsafe { syscall(OPEN, &raw const attributes, this_thread, any_cpu, no_group, CLOSE_ON_EXEC) };
+    Some(match c_int::try_from(result) {
+        // SAFETY: the kernel has just made this descriptor for us, and nobody else knows of it.
+        Ok(descriptor) if descriptor >= 0 => Ok(unsafe { File::from_raw_fd(descriptor) }),
+        _ => Err(io::Error::last_os_error()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,17 +482,113 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_has_a_processor_with_a_class() {
-        let cpu = Cpu::read();
-        assert!(!cpu.class().is_empty() && !cpu.vendor.is_empty() && cores() >= 1);
-        assert!(cpu.hypervisor.is_none() || cpu.virtual_machine == Some(true));
-        assert!(caches().iter().all(|(_, bytes)| *bytes > 0));
+    fn boost_is_allowed_or_forbidden() {
+        let check = |boost, no_turbo, expected| assert_eq!(parse_boost(boost, no_turbo), expected);
+        check(Some("1"), None, Some("on"));
+        check(Some("0"), None, Some("off"));
+        check(None, Some("0"), Some("on"));
+        check(None, Some("1"), Some("off"));
+        check(None, None, None);
+        check(Some("maybe"), None, None);
     }
 
     #[test]
-    fn where_it_can_be_asked_some_processor_is_allowed() {
-        if let Some(placement) = placement() {
-            assert!(placement.allowed >= 1 && cores() <= placement.allowed as usize);
-        }
+    fn randomisation_has_three_levels() {
+        assert_eq!(
+            ["0", "1", "2", "3", ""].map(parse_randomisation),
+            [Some("off"), Some("partial"), Some("full"), None, None]
+        );
+    }
+
+    #[test]
+    fn the_page_size_is_that_of_the_first_mapping() {
+        let text = "55-56 r--p 00 fe:00 1 x\nSize: 8 kB\nKernelPageSize:        4 kB\nMMUPageSize: 4 kB\n";
+        assert_eq!(parse_page_bytes(text), Some(4096));
+        assert_eq!(parse_page_bytes("KernelPageSize: big\n"), None);
+        assert_eq!(parse_page_bytes(""), None);
+    }
+
+    #[test]
+    fn values_are_found_by_name() {
+        let text = "processor\t: 0\nmicrocode\t: 0x1000065\nmodel name\t: A: B\n";
+        assert_eq!(named_value(text, "microcode"), Some("0x1000065"));
+        assert_eq!(named_value(text, "model name"), Some("A: B"));
+        assert_eq!(named_value(text, "code"), None);
+        assert_eq!(named_value("no colon", "no colon"), None);
+        assert_eq!(read("/nonexistent/file"), None);
+    }
+
+    #[test]
+    fn the_chosen_word_of_a_setting_is_found() {
+        assert_eq!(bracketed("always [madvise] never"), Some("madvise"));
+        assert_eq!(bracketed("none"), None);
+        assert_eq!(bracketed("[open"), None);
+    }
+
+    #[test]
+    fn lists_are_counted() {
+        let check = |text: &str, expected: Option<usize>| assert_eq!(list_length(text), expected, "{text}");
+        check("0", Some(1));
+        check("0-3,8\n", Some(5));
+        check("0,64", Some(2));
+        check("", None);
+        check("3-1", None);
+        check("a-b", None);
+        check("0-18446744073709551615", None);
+    }
+
+    #[test]
+    fn sizes_are_bytes() {
+        let check = |text: &str, expected: Option<u64>| assert_eq!(byte_size(text), expected, "{text}");
+        check("32K", Some(32 << 10));
+        check("4 kB", Some(4096));
+        check("2M", Some(2 << 20));
+        check("512", Some(512));
+        check("1G", Some(1 << 30));
+        check("", None);
+        check("K", None);
+        check("3 cows", None);
+        check("99999999999999999G", None);
+    }
+
+    #[test]
+    fn the_make_follows_from_the_signs() {
+        let check = |signs: Signs, expected: &str| assert_eq!(make(&signs), expected, "{signs:?}");
+        let groups = |text: &str| Signs { first_process_groups: Some(text.to_owned()), ..Signs::default() };
+        let variable = |text: &str| Signs { container_variable: Some(text.to_owned()), ..Signs::default() };
+        check(Signs::default(), "none");
+        check(groups("0::/init.scope"), "none");
+        check(Signs { docker_file: true, ..Signs::default() }, "docker");
+        let on = |source: &str| Signs { docker_file: true, root_source: Some(source.to_owned()), ..Signs::default() };
+        check(on("overlay"), "docker");
+        check(on("/dev/mapper/docker-254:0-1"), "docker");
+        check(on("/dev/vda"), "none");
+        check(groups("5:cpu:/docker/0123456789abcdef"), "docker");
+        check(groups("0::/system.slice/docker-0123.scope"), "docker");
+        check(Signs { podman_file: true, ..Signs::default() }, "podman");
+        check(groups("0::/machine.slice/libpod-0123.scope"), "podman");
+        check(Signs { docker_file: true, kubernetes_variable: true, ..Signs::default() }, "kubernetes");
+        check(groups("0::/kubepods.slice/kubepods-burstable.slice/x"), "kubernetes");
+        check(groups("4:cpu:/lxc/web"), "lxc");
+        check(variable("lxc-libvirt"), "lxc");
+        check(variable("podman"), "podman");
+        check(variable("systemd-nspawn"), "systemd-nspawn");
+        // A value that nobody has told us of is not passed on.
+        check(variable("my-secret-name"), "other");
+    }
+
+    #[test]
+    fn the_root_file_system_is_the_last_mounted_there() {
+        let text = "1 0 0:1 / / rw - rootfs rootfs rw\n27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
+                    22 27 0:21 / /proc rw - proc proc rw\n";
+        assert_eq!(root_source(text).as_deref(), Some("/dev/vda"));
+        assert_eq!(root_source("1 0 0:1 / / rw - overlay"), None);
+        assert_eq!(root_source("nonsense"), None);
+    }
+
+    #[test]
+    fn a_refusal_is_told_from_an_absence() {
+        assert_eq!([Some(1), Some(13)].map(refusal), [Counters::NotPermitted; 2]);
+        assert_eq!([Some(2), Some(19), Some(38), Some(95), None].map(refusal), [Counters::None; 5]);
     }
 }

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use sysinfo::System;
 
-use sprag_model::environment::Environment;
-
-use super::cpu::{self, Cpu};
-use super::{cgroup, container, counters, kernel, memory, redact, text};
+use crate::environment::cpu::{self, Cpu};
+use crate::environment::{pressure, redact};
+use sprag_model::environment::{Environment, Machine};
 
 /// Every fact that may be recorded. What is not listed here is dropped, whoever offers it.
 ///
 /// Names are part of records and do not change. Which of them the environment key covers says
-/// [`sprag_model::environment::KEY_FACTS`]; what is offered of a GPU, [`crate::gpu::description`].
+/// [`sprag_model::environment::KEY_FACTS`]; what is offered of a GPU, [`crate::gpu::nvml`].
 pub const FACT_NAMES: [&str; 58] = [
     "allowed_cpus",
     "aslr",
@@ -91,39 +90,39 @@ fn allowed<'a>(facts: impl Iterator<Item = (&'a str, Option<String>)>) -> BTreeM
 
 fn gathered() -> Vec<(&'static str, Option<String>)> {
     let cpu = Cpu::read();
-    let cpuinfo = text::read("/proc/cpuinfo").unwrap_or_default();
-    let (memory_gib, swap_gib) = memory::memory_and_swap_gib();
+    let cpuinfo = cpu::read("/proc/cpuinfo").unwrap_or_default();
+    let (memory_gib, swap_gib) = cpu::memory_and_swap_gib();
     let placement = cpu::placement();
     let word = |value: Option<&str>| value.map(str::to_owned);
     let count = |value: Option<usize>| value.map(|number| number.to_string());
     let mut facts = vec![
         ("cpu_model", Some(cpu.class())),
         ("cpu_features", Some(cpu.features.join(" "))),
-        ("microcode", word(text::named_value(&cpuinfo, "microcode"))),
+        ("microcode", word(cpu::named_value(&cpuinfo, "microcode"))),
         ("cores", Some(cpu::cores().to_string())),
         ("threads_per_core", count(cpu::threads_per_core())),
         ("sockets", count(cpu::sockets(&cpuinfo))),
-        ("numa_nodes", count(memory::numa_nodes())),
+        ("numa_nodes", count(cpu::numa_nodes())),
         ("allowed_cpus", placement.map(|placement| placement.allowed.to_string())),
         ("pinning", word(placement.map(|placement| if placement.may_pin { "permitted" } else { "not permitted" }))),
-        ("cpu_quota_cores", cgroup::quota_cores().map(|cores| cores.to_string())),
+        ("cpu_quota_cores", pressure::quota_cores().map(|cores| cores.to_string())),
         ("memory_gib", Some(memory_gib.to_string())),
         ("swap_gib", Some(swap_gib.to_string())),
-        ("page_bytes", memory::page_bytes().map(|bytes| bytes.to_string())),
-        ("huge_pages", memory::huge_pages()),
-        ("huge_pages_defrag", memory::huge_pages_defrag()),
+        ("page_bytes", cpu::page_bytes().map(|bytes| bytes.to_string())),
+        ("huge_pages", cpu::huge_pages()),
+        ("huge_pages_defrag", cpu::huge_pages_defrag()),
         ("os_release", System::kernel_version()),
         ("os", System::long_os_version()),
-        ("libc", kernel::libc_version()),
+        ("libc", cpu::libc_version()),
         ("virtual_machine", word(cpu.virtual_machine.map(|is| if is { "yes" } else { "no" }))),
         ("hypervisor", word(cpu.hypervisor)),
-        ("container", word(container::container())),
-        ("governor", kernel::governor()),
-        ("boost", word(kernel::boost())),
-        ("clock_source", kernel::clock_source()),
-        ("aslr", word(kernel::address_randomisation())),
-        ("perf_event_paranoid", kernel::perf_event_paranoid().map(|level| level.to_string())),
-        ("counters", word(counters::counters().map(counters::Counters::word))),
+        ("container", word(cpu::container())),
+        ("governor", cpu::governor()),
+        ("boost", word(cpu::boost())),
+        ("clock_source", cpu::clock_source()),
+        ("aslr", word(cpu::address_randomisation())),
+        ("perf_event_paranoid", cpu::perf_event_paranoid().map(|level| level.to_string())),
+        ("counters", word(cpu::counters().map(cpu::Counters::word))),
         ("load_1m", Some(format!("{:.2}", System::load_average().one))),
         ("compiler", word(Some(env!("SPRAG_COMPILER")))),
         ("flags", word(Some(env!("SPRAG_FLAGS")))),
@@ -134,10 +133,57 @@ fn gathered() -> Vec<(&'static str, Option<String>)> {
     facts
 }
 
+pub const MACHINE_VARIABLE: &str = "SPRAG_MACHINE";
+
+/// This computer: by the given name, else by a digest of its hardware. `gpu` is its GPU model, where it has one.
+pub fn machine(name: Option<&str>, gpu: Option<&str>) -> Machine {
+    let cpu = Cpu::read();
+    let class = gpu.map_or_else(|| cpu.class(), str::to_owned);
+    match name.map(str::trim).filter(|name| !name.is_empty()) {
+        Some(name) => Machine::named(name, &class),
+        None => {
+            let cores = cpu::cores();
+            let mut hardware = BTreeMap::from([
+                ("vendor".to_owned(), cpu.vendor.clone()),
+                ("model".to_owned(), cpu.class()),
+                ("cores".to_owned(), cores.to_string()),
+                ("memory_gib".to_owned(), cpu::memory_and_swap_gib().0.to_string()),
+            ]);
+            if let Some(gpu) = gpu {
+                hardware.insert("gpu".to_owned(), gpu.to_owned());
+            }
+            let name = match gpu {
+                Some(gpu) => gpu.to_owned(),
+                None => format!("{}, {cores} {}", cpu.brand, if cores == 1 { "core" } else { "cores" }),
+            };
+            Machine::from_hardware(&hardware, &name, &class)
+        }
+    }
+}
+
+/// The platform as Python words it, such as `Linux-6.1.0-x86_64-with-glibc2.36`.
+pub fn platform(facts: &BTreeMap<String, String>) -> String {
+    let system = match std::env::consts::OS {
+        "linux" => "Linux",
+        "macos" => "macOS",
+        "windows" => "Windows",
+        other => other,
+    };
+    let mut platform = system.to_owned();
+    for part in [facts.get("os_release").map(String::as_str), Some(std::env::consts::ARCH)].into_iter().flatten() {
+        platform.push_str(&format!("-{}", part.replace(' ', "_")));
+    }
+    if let Some(libc) = facts.get("libc") {
+        platform.push_str(&format!("-with-{}", libc.replace(' ', "")));
+    }
+    platform
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use sprag_model::environment::KEY_FACTS;
+
+    use super::*;
 
     #[test]
     fn facts_are_of_the_allow_list_and_stable() {
@@ -152,9 +198,9 @@ mod tests {
         for name in ["cpu_model", "compiler", "flags", "cores", "memory_gib", "target"] {
             assert!(environment.facts.contains_key(name), "{name}");
         }
-        assert_eq!(environment.key, super::environment(&BTreeMap::new()).key);
+        assert_eq!(environment.key, crate::environment::facts::environment(&BTreeMap::new()).key);
         let driver = BTreeMap::from([("gpu_driver".to_owned(), "580.1".to_owned())]);
-        assert_ne!(environment.key, super::environment(&driver).key);
+        assert_ne!(environment.key, crate::environment::facts::environment(&driver).key);
     }
 
     #[test]
@@ -201,7 +247,7 @@ mod tests {
     #[test]
     fn no_fact_names_the_user_the_home_or_the_host() {
         let variables = ["HOME", "USER", "LOGNAME", "HOSTNAME"].map(|name| std::env::var(name).ok());
-        let host = text::read("/proc/sys/kernel/hostname");
+        let host = cpu::read("/proc/sys/kernel/hostname");
         let private: Vec<String> = variables.into_iter().chain([host]).flatten().collect();
         for (name, value) in environment(&BTreeMap::new()).facts {
             for word in value.split(' ') {
@@ -209,5 +255,26 @@ mod tests {
                 assert!(!word.starts_with(['/', '~']) && !word.contains('@'), "`{name}` holds `{word}`");
             }
         }
+    }
+
+    #[test]
+    fn a_given_name_decides_which_machine_this_is() {
+        let named = machine(Some("bench-1"), None);
+        assert_eq!(named.name, "bench-1");
+        assert_eq!(named.id, machine(Some(" bench-1 "), None).id);
+        let unnamed = machine(None, None);
+        assert_eq!(unnamed, machine(Some("  "), None));
+        assert_ne!(unnamed.id, named.id);
+        assert_eq!(unnamed.class, named.class);
+        assert_eq!(machine(None, Some("NVIDIA H200")).class, "NVIDIA H200");
+    }
+
+    #[test]
+    fn a_platform_is_worded_as_python_does() {
+        let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let full = platform(&BTreeMap::from([fact("os_release", "6.1.0-9"), fact("libc", "glibc 2.36")]));
+        let architecture = std::env::consts::ARCH;
+        assert!(full.ends_with(&format!("-6.1.0-9-{architecture}-with-glibc2.36")), "{full}");
+        assert!(platform(&BTreeMap::new()).ends_with(architecture));
     }
 }

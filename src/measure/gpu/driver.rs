@@ -2,6 +2,10 @@
 //!
 //! The driver's plain functions are used, not the wrapper's safe objects: those record events of their own around
 //! launches, which would be timed along.
+#![expect(
+    unsafe_code,
+    reason = "the driver's functions take handles and addresses that only their owner can vouch for"
+)]
 
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
@@ -9,7 +13,7 @@ use std::rc::Rc;
 
 use cudarc::driver::{DriverError, result, sys};
 
-use super::error::DeviceError;
+use crate::gpu::probe::DeviceError;
 
 /// A device's primary context and the one stream that everything runs on. It belongs to the thread that opened it.
 pub struct Context {
@@ -21,7 +25,6 @@ pub struct Context {
 
 impl Context {
     /// Opens a device by its number and makes its context that of this thread.
-    #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
     pub fn open(ordinal: i32) -> Result<Rc<Context>, DeviceError> {
         checked("cuInit", result::init())?;
         let device = checked("cuDeviceGet", result::device::get(ordinal))?;
@@ -33,7 +36,6 @@ impl Context {
         Ok(Rc::new(Context { device, stream, allocated: Cell::new(0), highest: Cell::new(0) }))
     }
 
-    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32, DeviceError> {
         // SAFETY: the device was given by the driver.
         checked("cuDeviceGetAttribute", unsafe { result::device::get_attribute(self.device, attribute) })
@@ -43,7 +45,6 @@ impl Context {
         checked("cuDeviceGetName", result::device::get_name(self.device))
     }
 
-    /// The 16 bytes that tell this device from every other.
     pub fn uuid(&self) -> Result<[u8; 16], DeviceError> {
         let uuid = checked("cuDeviceGetUuid", result::device::get_uuid(self.device))?;
         Ok(uuid.bytes.map(|byte| byte as u8))
@@ -55,7 +56,6 @@ impl Context {
     }
 
     /// Waits until the stream is empty.
-    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn wait(&self) -> Result<(), DeviceError> {
         // SAFETY: the stream lives as long as the context.
         checked("cuStreamSynchronize", unsafe { result::stream::synchronize(self.stream) })
@@ -63,7 +63,6 @@ impl Context {
 }
 
 impl Drop for Context {
-    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
     fn drop(&mut self) {
         // SAFETY: all that lives on the stream keeps the context alive, so nothing uses either any more.
         // A driver that has failed has nothing left to give back, so its answers do not matter.
@@ -94,8 +93,6 @@ pub struct Flag {
 }
 
 impl Context {
-    /// Device memory of at least one byte.
-    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn allocate(self: &Rc<Context>, bytes: usize) -> Result<DeviceBuffer, DeviceError> {
         // SAFETY: the stream lives as long as the context; the memory is freed on it when the buffer is dropped.
         let pointer = match unsafe { result::malloc_async(self.stream, bytes.max(1)) } {
@@ -122,7 +119,6 @@ impl Context {
 
     /// The most bytes that the driver's memory pool had handed out at one time since [`Context::reset_highest`];
     /// `None` where the driver does not count.
-    #[expect(unsafe_code, reason = "the driver's functions take handles and untyped values")]
     pub fn pool_high_water(&self) -> Option<u64> {
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
         let mut value = 0_u64;
@@ -134,7 +130,6 @@ impl Context {
         }
     }
 
-    #[expect(unsafe_code, reason = "the driver's functions take handles and untyped values")]
     fn set_pool_high_water(&self) {
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
         let mut zero = 0_u64;
@@ -147,7 +142,6 @@ impl Context {
         }
     }
 
-    #[expect(unsafe_code, reason = "the driver hands out host memory through a pointer")]
     pub fn flag(self: &Rc<Context>) -> Result<Flag, DeviceError> {
         let mut device = 0;
         // SAFETY: a word of mapped host memory, freed when the flag is dropped; `device` outlives the call.
@@ -172,8 +166,6 @@ impl DeviceBuffer {
         self.bytes
     }
 
-    /// Sets every byte, in the order of the stream.
-    #[expect(unsafe_code, reason = "the driver writes through an address")]
     pub fn set(&self, byte: u8) -> Result<(), DeviceError> {
         if self.bytes == 0 {
             return Ok(());
@@ -184,7 +176,6 @@ impl DeviceBuffer {
     }
 
     /// Copies from the host, in the order of the stream. The bytes are taken before this returns.
-    #[expect(unsafe_code, reason = "the driver writes through an address")]
     pub fn upload(&self, bytes: &[u8]) -> Result<(), DeviceError> {
         if bytes.len() != self.bytes {
             return Err(DeviceError::Program(format!("{} bytes for a buffer of {}", bytes.len(), self.bytes)));
@@ -199,7 +190,6 @@ impl DeviceBuffer {
         checked("cuMemcpyHtoDAsync", answer)
     }
 
-    #[expect(unsafe_code, reason = "the driver reads through an address")]
     pub fn download(&self) -> Result<Vec<u8>, DeviceError> {
         self.context.wait()?;
         let mut bytes = vec![0; self.bytes];
@@ -216,7 +206,6 @@ impl Flag {
         self.device
     }
 
-    #[expect(unsafe_code, reason = "the word is shared with the device")]
     pub fn set(&self, value: u32) {
         // SAFETY: the word is alive; the device only reads it, and a volatile write of a word is not torn.
         unsafe { self.host.write_volatile(value) }
@@ -224,7 +213,6 @@ impl Flag {
 }
 
 impl Drop for DeviceBuffer {
-    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
     fn drop(&mut self) {
         self.context.allocated.set(self.context.allocated.get().saturating_sub(self.bytes));
         // SAFETY: the memory was handed out on this stream and is freed after all that was put on it before.
@@ -234,7 +222,6 @@ impl Drop for DeviceBuffer {
 }
 
 impl Drop for Flag {
-    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
     fn drop(&mut self) {
         // Kernels that read it must have ended.
         let _ = self.context.wait();
@@ -255,7 +242,6 @@ pub struct Function {
 }
 
 impl Context {
-    #[expect(unsafe_code, reason = "the driver reads an image through a pointer")]
     pub fn load(self: &Rc<Context>, image: &[u8]) -> Result<Rc<Module>, DeviceError> {
         // PTX is text, and the driver reads it up to a zero byte.
         let mut ended = image.to_vec();
@@ -266,7 +252,6 @@ impl Context {
     }
 
     /// Puts a kernel on the stream. Each argument lies in the low bytes of its word.
-    #[expect(unsafe_code, reason = "a launch hands untyped arguments to a kernel")]
     pub fn launch(
         &self,
         function: &Function,
@@ -287,7 +272,6 @@ impl Context {
 }
 
 impl Module {
-    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn function(self: &Rc<Module>, name: &str) -> Result<Function, DeviceError> {
         let text = CString::new(name).map_err(|_| DeviceError::Program(format!("`{name}` is no name of a kernel")))?;
         // SAFETY: the module is loaded.
@@ -298,7 +282,6 @@ impl Module {
 
 impl Function {
     /// Permits launches with that much dynamic shared memory, which beyond 48 KiB must be asked for.
-    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
     pub fn permit_shared(&self, bytes: u32) -> Result<(), DeviceError> {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
@@ -310,7 +293,6 @@ impl Function {
 }
 
 impl Drop for Module {
-    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
     fn drop(&mut self) {
         // Kernels of it must have ended.
         let _ = self.context.wait();
@@ -332,7 +314,6 @@ pub struct Event {
 
 impl Context {
     /// Records what `work` puts on the stream, without running it.
-    #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
     pub fn capture(self: &Rc<Context>, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is ours and does not capture yet.
@@ -359,14 +340,12 @@ impl Context {
 }
 
 impl Graph {
-    #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
     pub fn launch(&self) -> Result<(), DeviceError> {
         // SAFETY: both are alive.
         checked("cuGraphLaunch", unsafe { result::graph::launch(self.raw, self.context.stream) })
     }
 
     /// Hands it to the device ahead of its first launch.
-    #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
     pub fn upload(&self) -> Result<(), DeviceError> {
         // SAFETY: both are alive.
         checked("cuGraphUpload", unsafe { result::graph::upload(self.raw, self.context.stream) })
@@ -374,14 +353,12 @@ impl Graph {
 }
 
 impl Event {
-    #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
     pub fn record(&self) -> Result<(), DeviceError> {
         // SAFETY: both are alive.
         checked("cuEventRecord", unsafe { result::event::record(self.raw, self.context.stream) })
     }
 
     /// Seconds from this point to a later one, after waiting for both. They are told to about half a microsecond.
-    #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
     pub fn seconds_to(&self, later: &Event) -> Result<f64, DeviceError> {
         // SAFETY: both were made to take the time, and are alive.
         unsafe {
@@ -392,7 +369,6 @@ impl Event {
 }
 
 impl Drop for Graph {
-    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
     fn drop(&mut self) {
         // SAFETY: nobody launches it any more; a launch that is under way keeps what it needs.
         // A driver that has failed has nothing left to give back, so its answer does not matter.
@@ -401,7 +377,6 @@ impl Drop for Graph {
 }
 
 impl Drop for Event {
-    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
     fn drop(&mut self) {
         debug_assert!(Rc::strong_count(&self.context) > 0);
         // SAFETY: nobody records or reads it any more.

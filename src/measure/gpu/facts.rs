@@ -6,13 +6,13 @@ use std::rc::Rc;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use super::DeviceError;
-use super::description::Description;
 use super::device::Device;
 use super::driver::Context;
 use super::instance::{Instance, Supply};
-use super::nvml::Monitor;
+use super::nvml::{Monitor, hexadecimal};
 use super::operation::copy;
 use super::probe::{self, GpuError};
+use sprag_base::digest;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFacts {
@@ -22,6 +22,8 @@ pub struct DeviceFacts {
     /// The version of its driver, or of CUDA that the driver knows where the driver does not tell its own.
     pub driver: String,
     pub nvrtc: String,
+    /// What a run records of the device. Of this the environment key covers the driver and the compiler alone: they change
+    /// by an update, and with them the machine code that runs.
     pub facts: BTreeMap<String, String>,
 }
 
@@ -30,43 +32,68 @@ pub struct DeviceFacts {
 pub fn read() -> Result<DeviceFacts, DeviceError> {
     let device = probe::device()?;
     let nvrtc = probe::nvrtc()?;
-    // It is tried out before anything is promised.
     let open = Rc::new(Device::open(None)?);
-    let nothing = copy::empty_program();
-    Instance::new(&open, nothing, Supply::of_set(0, 0))?.call()?;
+    Instance::new(&open, copy::empty_program(), Supply::of_set(0, 0))?.call()?;
     open.context.wait()?;
-    let description = Description { nvrtc: Some(nvrtc.clone()), ..described(&device, &open.context)? };
-    let compute_capability = description
-        .compute_capability
+    let compute_capability = compute_capability(&open.context)
         .ok_or_else(|| GpuError::Init("the device does not report its compute capability".to_owned()))?;
-    let driver = description.driver.clone().unwrap_or_default();
-    Ok(DeviceFacts { model: device.name, compute_capability, driver, nvrtc, facts: description.facts() })
+    let mut facts = described(&device, &open.context)?;
+    facts.insert("nvrtc".to_owned(), nvrtc.clone());
+    let driver = facts["gpu_driver"].clone();
+    Ok(DeviceFacts { model: device.name, compute_capability, driver, nvrtc, facts })
 }
 
 /// What driver and management library tell of the device. Nothing is compiled, so no compiler is needed.
-pub fn describe(device: &probe::DeviceInfo) -> Result<Description, DeviceError> {
+pub fn describe(device: &probe::DeviceInfo) -> Result<BTreeMap<String, String>, DeviceError> {
     let context = Context::open(0)?;
     described(device, &context)
 }
 
-fn described(device: &probe::DeviceInfo, context: &Context) -> Result<Description, DeviceError> {
-    let attribute = |attribute: Attribute| u32::try_from(context.attribute(attribute).ok()?).ok();
-    let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-    let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+fn attribute(context: &Context, attribute: Attribute) -> Option<u32> {
+    u32::try_from(context.attribute(attribute).ok()?).ok()
+}
+
+fn compute_capability(context: &Context) -> Option<(u32, u32)> {
+    let major = attribute(context, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    major.zip(attribute(context, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))
+}
+
+fn described(device: &probe::DeviceInfo, context: &Context) -> Result<BTreeMap<String, String>, DeviceError> {
     let uuid = context.uuid()?;
-    let mut description = Description {
-        driver: Some(format!("CUDA {}", device.driver_cuda)),
-        uuid: Some(uuid.iter().map(|byte| format!("{byte:02x}")).collect()),
-        compute_capability: major.zip(minor),
-        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
-        memory_bytes: context.memory().ok().map(|(_, all)| all as u64),
-        l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).map(u64::from),
-        ..Description::default()
-    };
+    let number = |name| attribute(context, name).map(|value| value.to_string());
+    let capability = compute_capability(context).map(|(major, minor)| format!("{major}.{minor}"));
+    let read = [
+        ("gpu_driver", Some(format!("CUDA {}", device.driver_cuda))),
+        ("gpu_uuid_hash", Some(uuid_hash(&uuid))),
+        ("gpu_compute_capability", capability),
+        ("gpu_multiprocessors", number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)),
+        ("gpu_memory_bytes", context.memory().ok().map(|(_, all)| all.to_string())),
+        ("gpu_l2_bytes", number(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)),
+    ];
+    let mut facts: BTreeMap<String, String> =
+        read.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
     match Monitor::open(uuid) {
-        Ok(monitor) => monitor.describe(&mut description),
+        // Its version of the driver says more than that of the CUDA it speaks.
+        Ok(monitor) => facts.extend(monitor.facts()),
         // The device is measured all the same, without its clocks and reasons.
-        Err(reason) => description.nvml = Some(reason),
+        Err(reason) => facts.extend([("nvml".to_owned(), reason)]),
     }
-    Ok(description)
+    Ok(facts)
+}
+
+/// Tells the device from all others without its serial.
+fn uuid_hash(uuid: &[u8; 16]) -> String {
+    digest::sha256_hex(format!("gpu:{}", hexadecimal(uuid)).as_bytes())[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_recognised_and_its_serial_is_not_recorded() {
+        let hash = uuid_hash(&[0x0f; 16]);
+        assert_eq!((hash.len(), &hash), (16, &uuid_hash(&[0x0f; 16])));
+        assert!(hash != uuid_hash(&[0x0e; 16]) && !hash.contains("0f0f"));
+    }
 }

@@ -88,7 +88,6 @@ impl Instance {
         Ok(HostInputs::new(self.buffers[..count].iter().map(|buffer| buffer.download()).collect::<Result<_, _>>()?))
     }
 
-    /// The values of a buffer as 32-bit floats.
     pub fn values(&self, place: usize) -> Result<Vec<f32>, DeviceError> {
         let values = HostInputs::new(vec![self.buffers[place].download()?]);
         let values = match self.program.buffers[place].data {

@@ -3,11 +3,12 @@
 //! Everything here is read; nothing sets a clock, a limit or a mode. Boards and containers answer some questions with
 //! "not supported": what is not told is absent. Without the library the device is measured all the same.
 
+use std::collections::BTreeMap;
+
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::{Clock, ComputeMode, PerformancePolicy, TemperatureSensor};
 
-use super::description::Description;
-use super::throttle::DeviceState;
+use crate::gpu::throttle::DeviceState;
 
 pub struct Monitor {
     nvml: Nvml,
@@ -52,26 +53,29 @@ impl Monitor {
         }
     }
 
-    /// Adds the settings of the device and the versions of what drives it.
-    pub fn describe(&self, description: &mut Description) {
-        description.nvml = self.nvml.sys_nvml_version().ok();
-        // The driver's own version says more than that of the CUDA it speaks.
-        description.driver = self.nvml.sys_driver_version().ok().or(description.driver.take());
-        let Ok(device) = self.nvml.device_by_index(self.index) else { return };
-        description.ecc = device.is_ecc_enabled().ok().map(|state| state.currently_enabled);
-        description.mig = device.mig_mode().ok().map(|mode| mode.current != 0);
+    /// The settings of the device and the versions of what drives it, as a run records them. Clocks, power, temperature and
+    /// counts of errors move by themselves and are no facts.
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        let mut facts = BTreeMap::new();
+        let mut put = |name: &str, value: Option<String>| facts.extend(value.map(|value| (name.to_owned(), value)));
+        let switch = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
+        put("nvml", self.nvml.sys_nvml_version().ok());
+        put("gpu_driver", self.nvml.sys_driver_version().ok());
+        let Ok(device) = self.nvml.device_by_index(self.index) else { return facts };
+        put("gpu_ecc", device.is_ecc_enabled().ok().map(|state| switch(state.currently_enabled)));
+        put("gpu_mig", device.mig_mode().ok().map(|mode| switch(mode.current != 0)));
         // The library has persistence mode on Linux only.
         #[cfg(target_os = "linux")]
-        {
-            description.persistence = device.is_in_persistent_mode().ok();
-        }
-        description.compute_mode = device.compute_mode().ok().map(|mode| compute_mode(mode).to_owned());
-        description.power_limit_watts =
-            device.enforced_power_limit().ok().map(|milliwatts| f64::from(milliwatts) * 1e-3);
-        description.clock_max_sm_mhz = device.max_clock_info(Clock::SM).ok();
-        description.clock_max_memory_mhz = device.max_clock_info(Clock::Memory).ok();
-        description.vbios = device.vbios_version().ok();
-        description.pcie = device.current_pcie_link_gen().ok().zip(device.current_pcie_link_width().ok());
+        put("gpu_persistence", device.is_in_persistent_mode().ok().map(switch));
+        put("gpu_compute_mode", device.compute_mode().ok().map(|mode| compute_mode(mode).to_owned()));
+        let watts = device.enforced_power_limit().ok().map(|milliwatts| f64::from(milliwatts) * 1e-3);
+        put("gpu_power_limit_watts", watts.map(|watts| format!("{watts:.0}")));
+        put("gpu_clock_max_sm_mhz", device.max_clock_info(Clock::SM).ok().map(|clock| clock.to_string()));
+        put("gpu_clock_max_memory_mhz", device.max_clock_info(Clock::Memory).ok().map(|clock| clock.to_string()));
+        put("gpu_vbios", device.vbios_version().ok());
+        let link = device.current_pcie_link_gen().ok().zip(device.current_pcie_link_width().ok());
+        put("gpu_pcie", link.map(|(generation, lanes)| format!("generation {generation}, {lanes} lanes")));
+        facts
     }
 }
 
@@ -84,6 +88,6 @@ fn compute_mode(mode: ComputeMode) -> &'static str {
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

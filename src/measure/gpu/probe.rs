@@ -1,11 +1,14 @@
 //! Whether this machine has a CUDA device and a compiler for it that can be used, and if not, why.
+#![expect(unsafe_code, reason = "a library and its functions are looked up by name")]
 
-use cudarc::driver::{CudaContext, DriverError, sys};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cudarc::driver::{self, CudaContext, DriverError, sys};
 use cudarc::nvrtc;
 
-use super::library;
-
-pub use super::error::GpuError;
+use crate::parity;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
@@ -20,12 +23,12 @@ pub struct DeviceInfo {
 
 pub fn device() -> Result<DeviceInfo, GpuError> {
     // The binding panics where a function is missing, so each is looked up before it is called.
-    library::driver_counts()?;
+    driver_counts()?;
     let count = u64::try_from(guarded(CudaContext::device_count)?).unwrap_or(0);
     if count == 0 {
         return Err(GpuError::NoDevice);
     }
-    library::driver_has_functions()?;
+    driver_has_functions()?;
     guarded(move || {
         let context = CudaContext::new(0)?;
         let (major, minor) = context.compute_capability()?;
@@ -35,9 +38,8 @@ pub fn device() -> Result<DeviceInfo, GpuError> {
 }
 
 /// Loads NVRTC, which compiles the kernels, and gives its version, such as `13.0`.
-#[expect(unsafe_code, reason = "the compiler's version has no safe wrapper")]
 pub fn nvrtc() -> Result<String, GpuError> {
-    library::compiler_has_functions()?;
+    compiler_has_functions()?;
     let (mut major, mut minor) = (0_i32, 0_i32);
     // SAFETY: the function is there, and both numbers outlive the call that writes them.
     let result = unsafe { nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
@@ -60,7 +62,6 @@ fn guarded<T>(ask: impl FnOnce() -> Result<T, DriverError> + std::panic::UnwindS
 }
 
 /// The CUDA that the driver speaks, such as `13.0`. There must be a driver.
-#[expect(unsafe_code, reason = "the driver's version has no safe wrapper")]
 pub(super) fn driver_cuda() -> String {
     let mut version = 0_i32;
     // SAFETY: the driver is initialised (a context exists) and `version` outlives the call that writes it.
@@ -70,6 +71,195 @@ pub(super) fn driver_cuda() -> String {
     } else {
         "unknown".to_owned()
     }
+}
+
+/// Errors after which every further call of the process gives the same one (CUDA driver API, `CUresult`: "this leaves
+/// the process in an inconsistent state and any further CUDA work will return the same error").
+const LASTING: [&str; 14] = [
+    "CUDA_ERROR_ECC_UNCORRECTABLE",
+    "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+    "CUDA_ERROR_CONTAINED",
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "CUDA_ERROR_LAUNCH_TIMEOUT",
+    "CUDA_ERROR_CONTEXT_IS_DESTROYED",
+    "CUDA_ERROR_ASSERT",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+    "CUDA_ERROR_INVALID_PC",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "CUDA_ERROR_UNKNOWN",
+];
+
+/// Why there is no usable device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GpuError {
+    #[error("cuda_driver_not_found: no CUDA driver library (libcuda) on this machine")]
+    NoDriver,
+    #[error("cuda_driver_too_old: the CUDA driver library has no `{0}`")]
+    OldDriver(&'static str),
+    #[error("cuda_no_device: the CUDA driver finds no device")]
+    NoDevice,
+    #[error("cuda_init_failed: {0}")]
+    Init(String),
+    #[error("nvrtc_not_found: no CUDA compiler library (libnvrtc) on this machine")]
+    NoCompiler,
+    #[error("nvrtc_too_old: the CUDA compiler library has no `{0}`")]
+    OldCompiler(&'static str),
+}
+
+/// Why something could not be done on the device.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DeviceError {
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error("cuda_call_failed: {what} gave {code}")]
+    Driver { what: &'static str, code: String },
+    #[error("cuda_driver_too_old: it supports CUDA {driver} and cannot load what NVRTC {nvrtc} compiles")]
+    NewCompiler { driver: String, nvrtc: String },
+    #[error("insufficient_memory: {needed} bytes are needed at once, {free} are free on the device")]
+    Memory {
+        /// Bytes of the buffer that could not be had.
+        needed: usize,
+        free: usize,
+    },
+    #[error("nvrtc_compile_failed: {file}: {log}")]
+    Compile { file: &'static str, log: String },
+    #[error("nvrtc_failed: {0}")]
+    Compiler(String),
+    /// A kernel computes something else than its reference.
+    #[error("parity: the result at {shape} {}", parity::difference(*.error))]
+    Wrong {
+        shape: String,
+        /// By how much; absent where parts of it are no numbers.
+        error: Option<f64>,
+    },
+    #[error("the program is wrong: {0}")]
+    Program(String),
+}
+
+impl DeviceError {
+    /// Whether the driver refused with that code.
+    pub fn is(&self, wanted: &str) -> bool {
+        matches!(self, DeviceError::Driver { code, .. } if code == wanted)
+    }
+
+    /// Whether every further call of this process on the device will fail.
+    pub fn lasts(&self) -> bool {
+        LASTING.iter().any(|code| self.is(code))
+    }
+
+    /// The reason for whoever asked. After an error that lasts this process can do nothing more on the device: it ends,
+    /// so that the benchmark which it is at is to blame, and the others are measured by another process.
+    ///
+    /// # Panics
+    /// After an error that lasts.
+    pub fn reason(&self) -> String {
+        assert!(!self.lasts(), "{self}");
+        self.to_string()
+    }
+}
+
+/// The names under which the binding asks for NVRTC, newest first.
+const COMPILER_FILES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11"];
+
+const COUNTING: &str = "cuInit cuDeviceGetCount";
+
+/// Functions that a device is opened, fed, timed and asked with. The binding panics where one is missing.
+const DRIVER: &str = "\
+    cuDriverGetVersion cuDeviceGet cuDeviceGetName cuDeviceGetUuid_v2 cuDeviceGetAttribute \
+    cuDeviceGetDefaultMemPool cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuCtxGetCurrent \
+    cuCtxSetCurrent cuMemGetInfo_v2 cuMemAllocAsync cuMemFreeAsync cuMemHostAlloc cuMemHostGetDevicePointer_v2 \
+    cuMemFreeHost cuMemPoolGetAttribute cuMemPoolSetAttribute cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2 \
+    cuMemsetD8Async cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuStreamBeginCapture_v2 \
+    cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphUpload cuGraphLaunch cuGraphDestroy cuGraphExecDestroy \
+    cuEventCreate cuEventRecord cuEventSynchronize cuEventElapsedTime_v2 cuEventDestroy_v2 cuModuleLoadData \
+    cuModuleUnload cuModuleGetFunction cuFuncSetAttribute cuLaunchKernel";
+
+const COMPILER: &str = "\
+    nvrtcVersion nvrtcCreateProgram nvrtcCompileProgram nvrtcDestroyProgram nvrtcGetPTX nvrtcGetPTXSize \
+    nvrtcGetCUBIN nvrtcGetCUBINSize nvrtcGetProgramLog nvrtcGetProgramLogSize nvrtcGetNumSupportedArchs \
+    nvrtcGetSupportedArchs";
+
+/// Loads the driver's library and sees whether it can count devices.
+pub(super) fn driver_counts() -> Result<(), GpuError> {
+    has_driver_functions(COUNTING)
+}
+
+/// Sees whether the driver's library has all that measuring needs.
+pub(super) fn driver_has_functions() -> Result<(), GpuError> {
+    has_driver_functions(DRIVER)
+}
+
+fn has_driver_functions(names: &'static str) -> Result<(), GpuError> {
+    // SAFETY: both calls load libcuda, whose initialisers are the driver's own and safe to run at any time; `culib` is
+    // reached only where the library is present, so it does not panic.
+    let library = unsafe {
+        if !driver::sys::is_culib_present() {
+            return Err(GpuError::NoDriver);
+        }
+        driver::sys::culib()
+    };
+    missing(library, names).map_or(Ok(()), |name| Err(GpuError::OldDriver(name)))
+}
+
+/// Loads NVRTC, from where the loader finds it, else from where it is usually installed, and sees whether it is whole.
+pub(super) fn compiler_has_functions() -> Result<(), GpuError> {
+    // SAFETY: the calls load NVRTC, whose initialisers are safe to run at any time; `culib` is reached only where the
+    // library is present, so it does not panic.
+    let library = unsafe {
+        if !nvrtc::sys::is_culib_present() {
+            let places = compiler_places(&|name| std::env::var_os(name));
+            let loaded = places.iter().find_map(|path| libloading::Library::new(path).ok());
+            // From here on the loader finds it by its name; it stays until the process ends.
+            std::mem::forget(loaded);
+            if !nvrtc::sys::is_culib_present() {
+                return Err(GpuError::NoCompiler);
+            }
+        }
+        nvrtc::sys::culib()
+    };
+    missing(library, COMPILER).map_or(Ok(()), |name| Err(GpuError::OldCompiler(name)))
+}
+
+fn missing(library: &libloading::Library, names: &'static str) -> Option<&'static str> {
+    // SAFETY: what is looked up is not called.
+    names.split_whitespace().find(|name| unsafe { library.get::<*const ()>(name.as_bytes()) }.is_err())
+}
+
+/// The files of NVRTC that are there, of the folders where toolkits, wheels and conda put them, in that order.
+fn compiler_places(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let mut toolkits: Vec<PathBuf> = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(folder).collect();
+    toolkits.push(PathBuf::from("/usr/local/cuda"));
+    toolkits.extend(entries(Path::new("/usr/local"), "cuda-"));
+    let mut folders: Vec<PathBuf> =
+        toolkits.iter().flat_map(|toolkit| [toolkit.join("lib64"), toolkit.join("lib")]).collect();
+
+    let environments: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder).collect();
+    folders.extend(environments.iter().map(|environment| environment.join("lib")));
+    let mut homes = environments;
+    homes.extend(folder("HOME").map(|home| home.join(".local")));
+    homes.extend(["/usr/local", "/usr"].map(PathBuf::from));
+    for python in homes.iter().flat_map(|home| entries(&home.join("lib"), "python3")) {
+        for packages in ["site-packages", "dist-packages"] {
+            let wheels = entries(&python.join(packages).join("nvidia"), "");
+            folders.extend(wheels.iter().map(|wheel| wheel.join("lib")));
+        }
+    }
+    let files = folders.iter().flat_map(|folder| COMPILER_FILES.map(|file| folder.join(file)));
+    files.filter(|file| file.is_file()).collect()
+}
+
+/// What a folder holds whose name begins so, the highest name first, which mostly is the newest version.
+fn entries(folder: &Path, start: &str) -> Vec<PathBuf> {
+    let Ok(list) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = list.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    found.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start)));
+    found.sort_unstable();
+    found.reverse();
+    found
 }
 
 #[cfg(test)]
@@ -89,5 +279,50 @@ mod tests {
             Ok(version) => assert!(version.contains('.'), "{version}"),
             Err(error) => assert!(error.to_string().starts_with("nvrtc_"), "{error}"),
         }
+    }
+
+    #[test]
+    fn only_an_error_that_lasts_ends_the_process() {
+        let check = |code: &str, lasts: bool| {
+            let error = DeviceError::Driver { what: "cuEventSynchronize", code: code.to_owned() };
+            assert_eq!(std::panic::catch_unwind(|| error.reason()).is_err(), lasts, "{code}");
+        };
+        check("CUDA_ERROR_ILLEGAL_ADDRESS", true);
+        check("CUDA_ERROR_LAUNCH_FAILED", true);
+        check("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", false);
+        check("CUDA_ERROR_INVALID_VALUE", false);
+        let little = DeviceError::Memory { needed: 2, free: 1 };
+        assert!(little.reason().starts_with("insufficient_memory: 2 bytes"));
+    }
+
+    #[test]
+    fn the_compiler_is_found_where_toolkits_and_wheels_put_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let files = [
+            "toolkit/lib64/libnvrtc.so.12",
+            "env/lib/python3.9/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+            "env/lib/python3.9/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+            "env/lib/python3.9/site-packages/nvidia/cu13/lib/libnvrtc.alt.so.13",
+            "conda/lib/libnvrtc.so.13",
+        ];
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder");
+            fs::write(path, "").expect("a file");
+        }
+        let check = |variables: &[(&str, &str)], expected: &[&str]| {
+            let value =
+                |name: &str| variables.iter().find(|(one, _)| *one == name).map(|(_, path)| folder.path().join(path));
+            let found = compiler_places(&|name| value(name).map(PathBuf::into_os_string));
+            let found = found.iter().filter_map(|path| path.strip_prefix(folder.path()).ok()?.to_str());
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{variables:?}");
+        };
+        check(&[], &[]);
+        check(&[("CUDA_HOME", "nowhere"), ("CUDA_PATH", "toolkit")], &files[..1]);
+        check(&[("VIRTUAL_ENV", "env")], &[files[1], files[2]]);
+        check(
+            &[("CONDA_PREFIX", "conda"), ("VIRTUAL_ENV", "env"), ("CUDA_HOME", "toolkit")],
+            &[files[0], files[4], files[1], files[2]],
+        );
     }
 }

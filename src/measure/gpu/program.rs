@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
     F32,
-    /// 16-bit floating point (IEEE 754 binary16).
     F16,
     /// 16-bit floating point with the range of 32 (bfloat16).
     Bf16,
@@ -77,7 +76,6 @@ pub enum Distribution {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     Launch(Launch),
-    /// Sets all bytes of a buffer to zero.
     Zero(usize),
 }
 
@@ -86,9 +84,7 @@ pub struct Launch {
     pub kernel: CudaKernel,
     /// Blocks along x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block, along x.
     pub block: u32,
-    /// Bytes of dynamic shared memory of a block.
     pub shared: u32,
     /// The arguments, in the order of the kernel's parameters.
     pub arguments: Vec<Argument>,
@@ -112,11 +108,8 @@ pub enum Argument {
     Buffer(usize),
     /// No buffer: a null pointer.
     Null,
-    /// An `int`.
     I32(i32),
-    /// A `long long`.
     I64(i64),
-    /// A `float`.
     F32(f32),
 }
 
@@ -139,7 +132,6 @@ impl Dtype {
         }
     }
 
-    /// The value of the macro `ELEMENT`.
     pub fn macro_value(self) -> u32 {
         match self {
             Dtype::F32 => 0,

@@ -2,9 +2,13 @@
 //!
 //! Plain values, tested without a device. They travel to the worker process as they are.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use super::precision::AskedDtype;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::gpu::program::Dtype;
 use sprag_kernels::scan::ScanShape;
 use sprag_kernels::shape::MapShape;
 
@@ -24,7 +28,6 @@ pub struct Profile {
     pub channels: u32,
     pub height: u32,
     pub width: u32,
-    /// The side of a tile, in pixels.
     pub tile_size: u32,
     pub kmax: u32,
     pub scan: Scan,
@@ -55,9 +58,7 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budgets {
-    /// On tiles of the first level.
     pub b1: f64,
-    /// On tiles of the second level.
     pub b2: f64,
     pub total: f64,
 }
@@ -67,12 +68,7 @@ pub enum SettingsError {
     #[error("`{name}` is {value}; it must be from {least} to {most}")]
     Range { name: &'static str, value: u64, least: u64, most: u64 },
     #[error("`{name}` is {value}, which tiles of {tile} pixels do not fill")]
-    Uneven {
-        /// `height` or `width`.
-        name: &'static str,
-        value: u32,
-        tile: u32,
-    },
+    Uneven { name: &'static str, value: u32, tile: u32 },
     #[error("`kmax` is {kmax}, and an image has {tiles} tiles of {tile} pixels")]
     Tiles { kmax: u32, tiles: u64, tile: u32 },
     /// Maps or tokens beyond what kernels can address.
@@ -213,6 +209,144 @@ fn range(name: &'static str, value: u32, least: u64, most: u64) -> Result<(), Se
     if (least..=most).contains(&value) { Ok(()) } else { Err(SettingsError::Range { name, value, least, most }) }
 }
 
+/// The first compute capability whose kernels run with 8-bit elements, as the seed has it.
+const FP8_CAPABILITY: (u32, u32) = (9, 0);
+
+/// An element type as it is asked for; whether it can run depends on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedDtype {
+    Fp16,
+    /// 16-bit floating point with the range of 32.
+    Bf16,
+    Fp32,
+    /// 8-bit floating point, where the device has it.
+    Fp8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectiveDtype {
+    pub dtype: Dtype,
+    /// Why 8-bit elements that were asked for do not run.
+    pub fallback_reason: Option<&'static str>,
+}
+
+impl AskedDtype {
+    pub fn word(self) -> &'static str {
+        match self {
+            AskedDtype::Fp16 => "fp16",
+            AskedDtype::Bf16 => "bf16",
+            AskedDtype::Fp32 => "fp32",
+            AskedDtype::Fp8 => "fp8",
+        }
+    }
+
+    /// What runs on a device of that compute capability. Without a device all is 32-bit, as the seed has it on CPUs.
+    pub fn effective(self, capability: Option<(u32, u32)>) -> EffectiveDtype {
+        let dtype = match (self, capability) {
+            (_, None) => Dtype::F32,
+            (AskedDtype::Fp32, _) => Dtype::F32,
+            (AskedDtype::Fp16, _) => Dtype::F16,
+            (AskedDtype::Bf16, _) => Dtype::Bf16,
+            (AskedDtype::Fp8, _) if fp8_unavailable(capability).is_none() => Dtype::E4m3,
+            (AskedDtype::Fp8, _) => Dtype::F16,
+        };
+        let fallback_reason = if self == AskedDtype::Fp8 { fp8_unavailable(capability) } else { None };
+        EffectiveDtype { dtype, fallback_reason }
+    }
+}
+
+impl EffectiveDtype {
+    /// The word of reports, such as `float16`.
+    pub fn word(self) -> &'static str {
+        match self.dtype {
+            Dtype::F32 => "float32",
+            Dtype::F16 => "float16",
+            Dtype::Bf16 => "bfloat16",
+            Dtype::E4m3 => "float8_e4m3fn",
+        }
+    }
+}
+
+/// Why kernels with 8-bit elements cannot run, in the seed's words; `None` where they can.
+pub fn fp8_unavailable(capability: Option<(u32, u32)>) -> Option<&'static str> {
+    match capability {
+        None => Some("fp8_requires_cuda"),
+        Some(capability) if capability < FP8_CAPABILITY => Some("compute_capability_below_sm90"),
+        Some(_) => None,
+    }
+}
+
+/// Maps with so many elements exceed the second-level cache of every device, whatever the element type.
+const LARGE_ELEMENTS: u64 = 1 << 26;
+
+/// What runs. It travels to the worker processes as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scope {
+    pub profiles: Vec<Profile>,
+    /// The element types, the first of which the control has.
+    pub dtypes: Vec<Dtype>,
+    /// The folder that keeps what was compiled, for the next worker.
+    pub compiled: Option<PathBuf>,
+}
+
+impl Scope {
+    pub fn recorded(&self) -> BTreeMap<String, Value> {
+        let profiles = serde_json::to_value(&self.profiles).expect("sizes are numbers");
+        let dtypes: Vec<&str> = self.dtypes.iter().map(|dtype| dtype.word()).collect();
+        BTreeMap::from([("profiles".to_owned(), profiles), ("dtypes".to_owned(), json!(dtypes))])
+    }
+}
+
+impl Profile {
+    /// Whether its maps exceed the second-level cache, so that memory bounds the kernels, not launching them.
+    pub fn is_large(&self) -> bool {
+        let sizes = [self.batch, self.channels, self.height, self.width];
+        sizes.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul) >= LARGE_ELEMENTS
+    }
+}
+
+/// The most sets of buffers: small kernels would take thousands.
+const MOST_SETS: usize = 2000;
+
+/// How many times the second-level cache the buffers of a rotating track exceed it.
+const CACHES: usize = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Track {
+    /// Replays of a graph on the same memory.
+    Hot,
+    /// Replays of a graph over more memory than the caches hold.
+    Rotating,
+    /// Single calls after the cache was overwritten.
+    Cold,
+    /// Launch and wait, by the host's clock.
+    Host,
+}
+
+impl Track {
+    pub const ALL: [Track; 4] = [Track::Hot, Track::Rotating, Track::Cold, Track::Host];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Track::Hot => "hot",
+            Track::Rotating => "rotating",
+            Track::Cold => "cold",
+            Track::Host => "host",
+        }
+    }
+
+    /// How many sets of buffers of so many bytes it takes.
+    pub fn sets(self, bytes: usize, cache_bytes: usize) -> usize {
+        match self {
+            Track::Rotating => (CACHES * cache_bytes).div_ceil(bytes.max(1)).clamp(2, MOST_SETS),
+            Track::Hot | Track::Cold | Track::Host => 1,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,9 +395,42 @@ mod tests {
     }
 
     #[test]
-    fn settings_travel_as_json() {
-        let text = serde_json::to_string(&Settings::FIXED).expect("settings are JSON");
-        assert!(text.contains("\"dtype\":\"fp16\""), "{text}");
-        assert_eq!(serde_json::from_str::<Settings>(&text).ok(), Some(Settings::FIXED));
+    fn a_device_decides_which_type_runs() {
+        let check = |asked: AskedDtype, capability, word: &str, reason: Option<&str>| {
+            let effective = asked.effective(capability);
+            assert_eq!((effective.word(), effective.fallback_reason), (word, reason), "{asked:?} {capability:?}");
+        };
+        check(AskedDtype::Fp16, Some((8, 0)), "float16", None);
+        check(AskedDtype::Bf16, Some((9, 0)), "bfloat16", None);
+        check(AskedDtype::Fp32, Some((9, 0)), "float32", None);
+        check(AskedDtype::Fp8, Some((9, 0)), "float8_e4m3fn", None);
+        check(AskedDtype::Fp8, Some((10, 0)), "float8_e4m3fn", None);
+        check(AskedDtype::Fp8, Some((8, 9)), "float16", Some("compute_capability_below_sm90"));
+        check(AskedDtype::Fp8, None, "float32", Some("fp8_requires_cuda"));
+        check(AskedDtype::Fp16, None, "float32", None);
+    }
+
+    #[test]
+    fn a_scope_travels_and_is_recorded() {
+        let scope = Scope {
+            profiles: vec![Profile::FIXED, Profile::LARGE],
+            dtypes: vec![Dtype::F16, Dtype::Bf16, Dtype::F32],
+            compiled: Some("kept".into()),
+        };
+        let text = serde_json::to_string(&scope).expect("a scope is JSON");
+        assert_eq!(serde_json::from_str::<Scope>(&text).ok(), Some(scope.clone()));
+        let recorded = scope.recorded();
+        assert_eq!(recorded["dtypes"], json!(["f16", "bf16", "f32"]));
+        assert_eq!(recorded["profiles"][0]["channels"], 128);
+        assert!(!recorded.contains_key("compiled"), "a path of this machine is nobody's business");
+        assert!(!Profile::FIXED.is_large() && Profile::LARGE.is_large());
+    }
+
+    #[test]
+    fn a_rotation_exceeds_the_cache() {
+        assert_eq!(Track::Rotating.sets(16 << 20, 50 << 20), 10);
+        assert_eq!(Track::Rotating.sets(6 << 30, 50 << 20), 2);
+        assert_eq!(Track::Rotating.sets(0, 50 << 20), MOST_SETS);
+        assert_eq!(Track::Hot.sets(1, 50 << 20), 1);
     }
 }

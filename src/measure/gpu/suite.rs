@@ -1,24 +1,20 @@
 //! The GPU suite: every operation at every profile, element type, form and track that is asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::DeviceError;
-use super::device::Device;
-use super::facts::DeviceFacts;
-use super::instance::{Instance, Supply};
-use super::meter;
-use super::operation::{self, Form, Operation};
-use super::parity;
-use super::program::Dtype;
-use super::scope::Scope;
-use super::settings::Profile;
-use super::track::Track;
 use crate::MeasureError;
-use crate::calibration::Calibration;
-use crate::workload::{Class, Companion, Limit, Order, Prepared, Workload};
+use crate::gpu::device::Device;
+use crate::gpu::facts::DeviceFacts;
+use crate::gpu::instance::{Instance, Supply};
+use crate::gpu::operation::{self, Form, Operation};
+use crate::gpu::program::Dtype;
+use crate::gpu::settings::{Profile, Scope, Track};
+use crate::gpu::{DeviceError, parity, timer};
+use crate::workload::{Calibration, Class, Companion, Limit, Order, Prepared, Workload};
 use sprag_base::digest;
 use sprag_model::autotune::{Key, shape_bucket};
 use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
@@ -86,16 +82,7 @@ fn timed(scope: &Scope) -> Vec<Timed> {
 /// The A/A control: TilePack in the tuned form beside itself on other memory.
 fn control(suite: &str, scope: &Scope) -> Result<Option<Workload>, MeasureError> {
     let Some(one) = timed(scope).into_iter().next() else { return Ok(None) };
-    let plain = one.workload(suite, scope, TUNED, Track::Hot)?;
-    let params = [("of", one.operation.name.to_owned())];
-    Ok(Some(Workload {
-        benchmark: Benchmark::new(suite, "aa_control", &params, "control")?,
-        role: Role::Control,
-        companion: Companion::Twin,
-        limit: None,
-        configurations: Vec::new(),
-        ..plain
-    }))
+    Ok(Some(one.workload(suite, scope, TUNED, Track::Hot)?.control(suite, one.operation.name)?))
 }
 
 #[derive(Clone)]
@@ -190,6 +177,47 @@ impl Timed {
             }
         }
         let pool_bytes = bytes.saturating_mul(instances.len());
-        meter::prepared(device, instances, track, parity, pool_bytes)
+        timer::prepared(device, instances, track, parity, pool_bytes)
+    }
+}
+
+/// The device is this process's own, as far as Sprag goes, while this lives.
+#[derive(Debug)]
+pub struct DeviceLock {
+    /// Absent where the system has no place for it or no such locks.
+    _file: Option<File>,
+}
+
+/// Takes the lock of a device, by what tells it from others; `wait` hears once that another run holds it, and then waits.
+pub fn acquire(device: &str, wait: impl FnOnce()) -> DeviceLock {
+    let name: String = device.chars().filter(char::is_ascii_alphanumeric).collect();
+    let path = std::env::temp_dir().join(format!("sprag-gpu-{name}.lock"));
+    let file = File::options().create(true).truncate(false).write(true).open(path).ok();
+    let Some(file) = file else { return DeviceLock { _file: None } };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => {
+            wait();
+            // Who cannot wait measures all the same.
+            let _ = file.lock();
+        }
+        Err(std::fs::TryLockError::Error(_)) => {}
+    }
+    DeviceLock { _file: Some(file) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_waits_for_the_first() {
+        let name = format!("test{}", std::process::id());
+        let first = acquire(&name, || panic!("nobody holds it"));
+        let (sender, waits) = std::sync::mpsc::channel();
+        let second = std::thread::spawn(move || drop(acquire(&name, || sender.send(()).expect("it is awaited"))));
+        waits.recv().expect("it waits");
+        drop(first);
+        second.join().expect("it goes on");
     }
 }

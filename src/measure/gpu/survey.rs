@@ -6,15 +6,12 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::compiler::{self, Architecture, Usage};
-use super::device::Device;
-use super::instance::{Instance, Supply};
-use super::operation::{Form, Operation, service_kernels};
-use super::parity;
-use super::precision::fp8_unavailable;
-use super::program::{CudaKernel, DeviceProgram, Dtype};
-use super::settings::Profile;
-use super::{DeviceError, probe};
+use crate::gpu::device::{self, Architecture, Device, Usage};
+use crate::gpu::instance::{Instance, Supply};
+use crate::gpu::operation::{Form, Operation, service_kernels};
+use crate::gpu::program::{CudaKernel, DeviceProgram, Dtype};
+use crate::gpu::settings::{Profile, fp8_unavailable};
+use crate::gpu::{DeviceError, parity, probe};
 use sprag_model::benchmark::{Parity, ParityStatus};
 
 /// All element types, the optional one last.
@@ -71,7 +68,7 @@ pub struct Checked {
 /// Compiles every kernel in every variant for the architectures that NVRTC knows of those asked for.
 pub fn compile(architectures: &[Architecture]) -> Result<Vec<CompiledKernel>, DeviceError> {
     probe::nvrtc()?;
-    let known = compiler::architectures()?;
+    let known = device::architectures()?;
     let units: Vec<(CudaKernel, Architecture)> = kernels()
         .into_iter()
         .flat_map(|kernel| architectures.iter().map(move |one| (kernel.clone(), *one)))
@@ -96,8 +93,7 @@ fn compile_unit(kernel: &CudaKernel, architecture: Architecture, known: &[Archit
         spill_bytes: usage.map(|usage| usage.spill_bytes),
         log,
     };
-    let compiled =
-        compiler::options(kernel, architecture, known).and_then(|options| compiler::compile(kernel, &options));
+    let compiled = device::options(kernel, architecture, known).and_then(|options| device::compile(kernel, &options));
     match compiled {
         Err(error) => vec![entry(kernel.entry, None, Some(error.to_string()))],
         Ok(compiled) => {
@@ -233,7 +229,7 @@ mod tests {
     #[test]
     fn every_file_that_is_built_in_is_surveyed() {
         let surveyed: BTreeSet<&str> = kernels().iter().map(|kernel| kernel.file).collect();
-        let built_in: BTreeSet<&str> = super::super::operation::files().collect();
+        let built_in: BTreeSet<&str> = crate::gpu::operation::files().collect();
         assert_eq!(surveyed, built_in);
     }
 }

@@ -44,7 +44,6 @@ pub struct DeviceState {
     /// The clock of its multiprocessors as the driver tells, in MHz.
     pub clock: Option<u32>,
     pub memory_clock: Option<u32>,
-    /// Its temperature, in degrees Celsius.
     pub temperature: Option<u32>,
     /// The power that it takes, in milliwatts.
     pub power: Option<u32>,
@@ -64,7 +63,6 @@ pub struct BlockState {
     /// The clock of the multiprocessors after the block, in MHz: as a kernel saw it, else as the driver tells.
     pub clock: Option<f64>,
     pub memory_clock: Option<u32>,
-    /// The temperature after the block, in degrees Celsius.
     pub temperature: Option<u32>,
     /// The power after the block, in milliwatts.
     pub power: Option<u32>,
@@ -222,12 +220,5 @@ mod tests {
         assert_eq!((taken(&|_| false), taken(&|retries| retries < 2)), (1, 3));
         assert_eq!([0; 5].map(|_| taken(&|_| true)), [4, 4, 4, 1, 1]);
         assert_eq!([taken(&|_| false), taken(&|_| true)], [1, 4]);
-    }
-
-    #[test]
-    fn energy_is_that_of_the_block() {
-        let state = |energy| DeviceState { energy: Some(energy), ..DeviceState::default() };
-        assert_eq!(watch().between(&state(100), &state(130), 1).energy, Some(30));
-        assert_eq!(reason_words(0x24), ["power cap", "heat"]);
     }
 }

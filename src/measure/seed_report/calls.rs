@@ -16,8 +16,8 @@ use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::operation::fusion_gate::fusion_gate;
-use crate::gpu::operation::tile_pack::tile_pack;
 use crate::gpu::operation::tile_unpack::{TileUnpack, drawn_levels};
+use crate::gpu::operation::tiled::tile_pack;
 use crate::gpu::operation::{Draw, Form, InitialState, LaunchConfig, Operation, ScanWay, Tiled, TokenScan, ff_path};
 use crate::gpu::parity;
 use crate::gpu::program::{Content, DeviceProgram, Dtype};
@@ -70,7 +70,6 @@ pub struct BothForms {
     pub tuned: Result<TunedForm, String>,
 }
 
-/// Times in a fresh worker process.
 pub(super) fn measure(command: &WorkerCommand, plan: &GpuCallsPlan) -> Result<GpuCalls, MeasureError> {
     let calls = plan.settings.warmup.saturating_add(plan.settings.iters);
     // Two forms of each, and a third series where a tuned one breaks midway.
@@ -302,23 +301,6 @@ mod tests {
         let mut settings = Settings::FIXED;
         settings.profile.height = 100;
         assert!(operation(TimedOperation::TilePack, &settings).is_err(), "tiles do not fill the map");
-    }
-
-    #[test]
-    fn an_answer_without_an_operation_is_refused() {
-        let plan = GpuCallsPlan {
-            settings: Settings { iters: 2, ..Settings::FIXED },
-            dtype: Dtype::F16,
-            compiled: None,
-            configurations: BTreeMap::from([(TimedOperation::TilePack, "block128".to_owned())]),
-        };
-        let text = serde_json::to_string(&plan).expect("a plan is JSON");
-        assert!(text.contains(r#""configurations":{"tile_pack":"block128"}"#), "{text}");
-        let outcome = serde_json::to_string(&GpuCalls::default()).expect("times are JSON");
-        let script = format!(r#"cat >/dev/null; echo '{{"version":1,"outcome":{{"Ok":{outcome}}}}}'"#);
-        let command = WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".to_owned(), script] };
-        let error = measure(&command, &plan).expect_err("there are no times").to_string();
-        assert_eq!(error, "cannot time single calls: its report has no times of `tile_pack`");
     }
 
     #[test]

@@ -27,7 +27,6 @@ pub struct CpuCallsPlan {
     pub settings: Settings,
 }
 
-/// Times in a fresh worker process.
 fn measure(command: &WorkerCommand, plan: &CpuCallsPlan) -> Result<Timings, MeasureError> {
     let Settings { infer_warmup, infer_iters, micro_warmup, micro_iters, .. } = plan.settings;
     let calls = [infer_warmup, infer_iters, micro_warmup, micro_iters];

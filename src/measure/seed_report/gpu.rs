@@ -1,27 +1,32 @@
 //! The report of a GPU suite, out of what its run came to: single calls in one more process, or why there are none.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chrono::Utc;
 
-use super::calls::{self, BothForms, GpuCalls, GpuCallsPlan};
-use super::engine::AskedEngine;
 use crate::MeasureError;
-use crate::environment::{platform, redact::redacted};
-use crate::gpu::precision::fp8_unavailable;
+use crate::environment::platform;
+use crate::environment::redact::redacted;
 use crate::gpu::probe::{self, GpuError};
 use crate::gpu::program::Dtype;
-use crate::gpu::settings::Settings;
+use crate::gpu::settings::{Settings, fp8_unavailable};
 use crate::gpu::suite;
+use crate::plan::Protocol;
 use crate::process::WorkerCommand;
-use crate::suite::observer::Observer;
+use crate::seed_report::calls::{self, BothForms, GpuCalls, GpuCallsPlan};
+use crate::suite::Observer;
+use crate::tensorrt;
+use crate::tensorrt::plan::{Reason, ReasonCode};
+use crate::tensorrt::sweep::{self, NumberedCase, Sweep};
 use sprag_formats::compat::apex_x::gpu_launches::{Chosen, TimedOperation};
 use sprag_formats::compat::apex_x::gpu_report::{
-    self, Backend, Benchmarks, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
+    self, Backend, Benchmarks, Calls, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome, TensorRt,
 };
 use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_model::autotune::Snapshot;
 use sprag_model::run::{Run, RunStatus};
+use sprag_model::shape_case::ShapeCase;
 
 #[derive(Clone, Debug)]
 pub struct GpuReportOptions {
@@ -59,18 +64,69 @@ impl GpuReportOptions {
         }
     }
 
-    fn engine(&self) -> AskedEngine {
-        let named = |text: &str| (!text.is_empty()).then(|| self.folder.join(text));
-        let Settings { warmup, iters, .. } = self.settings;
-        AskedEngine {
-            engine: named(&self.engine).map(|path| (path, self.engine.clone())),
-            // As in the seed, a library that is not there is none.
-            plugin: named(&self.plugin).filter(|path| path.is_file()),
-            shapes: self.shapes.clone(),
-            warmup,
-            iters,
-            batch: self.settings.profile.batch,
+    fn named(&self, text: &str) -> Option<PathBuf> {
+        (!text.is_empty()).then(|| self.folder.join(text))
+    }
+
+    /// The library of plugins. As in the seed, one that is not there is none.
+    fn library(&self) -> Option<PathBuf> {
+        self.named(&self.plugin).filter(|path| path.is_file())
+    }
+
+    fn time_plugin(&self) -> TensorRt {
+        TensorRt::Skipped(if self.library().is_some() { NO_LAYER } else { NO_LIBRARY }.to_owned())
+    }
+
+    /// Times the engine. Its times are those of the device, as `trtexec` tells them.
+    fn time_engine(&self) -> TensorRt {
+        let Some(path) = self.named(&self.engine) else { return TensorRt::Skipped(NO_ENGINE.to_owned()) };
+        let shown = self.engine.clone();
+        if !path.is_file() {
+            return TensorRt::Skipped(format!("engine_not_found:{shown}"));
         }
+        match self.sweep_engine(&path) {
+            Ok((calls, mode, work)) => TensorRt::Measured { path: shown, mode: Some(mode), work, calls },
+            Err(reason) if reason.code == ReasonCode::EngineIncompatible => {
+                TensorRt::Skipped("engine_deserialize_failed".to_owned())
+            }
+            Err(reason) => TensorRt::Skipped(redacted(&reason.to_string())),
+        }
+    }
+
+    /// The calls, the way in which `trtexec` makes them, and how many images one takes.
+    fn sweep_engine(&self, engine: &Path) -> Result<(Calls, String, f64), Reason> {
+        let trtexec = tensorrt::find(None)?;
+        let shapes = match self.shapes.is_empty() {
+            true => ShapeCase::default(),
+            false => ShapeCase::parse(&self.shapes.join(";"))
+                .map_err(|error| Reason::new(ReasonCode::ShapeOutsideProfile, error.to_string()))?,
+        };
+        let sweep = Sweep {
+            suite: "trt".to_owned(),
+            trtexec,
+            engine: engine.to_owned(),
+            plugin: self.library(),
+            cases: vec![NumberedCase { number: 0, shapes }],
+            settings: sweep::TimingSettings {
+                // The seed counts calls, not milliseconds.
+                warmup_milliseconds: 0,
+                skipped_calls: self.settings.warmup,
+                iterations: self.settings.iters,
+                duration_seconds: 0,
+            },
+            time_out: TIME_OUT,
+            protocol: Protocol::ordinary(1),
+            guard: WorkerCommand::for_this_program(&["guard"]).ok(),
+        };
+        let result = sweep::measure(&sweep, &mut |_| ())?;
+        let mode = result.version.mode().to_owned();
+        let case =
+            result.cases.into_iter().next().ok_or_else(|| Reason::new(ReasonCode::Failed, "it timed nothing"))?;
+        let work = case.batch.map_or(f64::from(self.settings.profile.batch), |batch| batch as f64);
+        let processes = case.outcome?;
+        let milliseconds = processes.concat().iter().map(|seconds| seconds * 1e3).collect();
+        // What TensorRT holds on the device, `trtexec` does not tell.
+        Ok((Calls { milliseconds, peak_bytes: None }, mode, work))
     }
 }
 
@@ -116,7 +172,7 @@ fn measured(
     };
     let tuned = times.operations.iter().filter_map(|(timed, calls)| Some((*timed, calls.tuned.as_ref().ok()?)));
     let autotune = chosen.snapshot(tuned, &options.config(), effective.word());
-    let benchmarks = benchmarks(&times, &options.engine(), observer);
+    let benchmarks = benchmarks(&times, options, observer);
     let outcome = benchmarks.map(|benchmarks| Outcome::Measured(Box::new(benchmarks)));
     Ok(outcome.map(|outcome| assembled(options, run, device, outcome, autotune)))
 }
@@ -125,7 +181,7 @@ fn tuned_id(run: &Run, timed: TimedOperation, settings: &Settings, dtype: Dtype)
     suite::tuned_id(&run.suite, &calls::operation(timed, settings).ok()?, dtype).ok()
 }
 
-fn benchmarks(times: &GpuCalls, engine: &AskedEngine, observer: &dyn Observer) -> Result<Benchmarks, String> {
+fn benchmarks(times: &GpuCalls, options: &GpuReportOptions, observer: &dyn Observer) -> Result<Benchmarks, String> {
     let timed = |subject: TimedOperation| {
         let calls =
             times.operations.get(&subject).ok_or_else(|| format!("there are no times of `{}`", subject.word()))?;
@@ -142,11 +198,11 @@ fn benchmarks(times: &GpuCalls, engine: &AskedEngine, observer: &dyn Observer) -
         tileunpack: timed(TimedOperation::TileUnpack)?,
         fusion_gate: timed(TimedOperation::FusionGate)?,
         tilessm: timed(TimedOperation::Scan)?,
-        tilessm_plugin: engine.plugin(),
+        tilessm_plugin: options.time_plugin(),
         end_to_end: EndToEnd {
             reference: gpu_report::Path { calls: path.reference, selection, fallback_reason: None },
             dispatch: gpu_report::Path { calls: path.dispatch, selection, fallback_reason: path.fallback_reason },
-            engine: engine.measure(),
+            engine: options.time_engine(),
         },
     })
 }
@@ -217,6 +273,18 @@ fn capability(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
+/// Why no engine is timed where none is named, in the seed's words.
+const NO_ENGINE: &str = "missing_trt_engine_path";
+
+/// Why the scan is not timed as a plugin where no library is named.
+const NO_LIBRARY: &str = "missing_trt_plugin_lib";
+
+/// Why it is not where one is: TensorRT runs plugins as layers of an engine only, and its own libraries are not linked.
+const NO_LAYER: &str = "plugin_is_timed_within_an_engine";
+
+/// How long `trtexec` may take, as long as in a suite of its own.
+const TIME_OUT: Duration = Duration::from_secs(600);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,9 +301,20 @@ mod tests {
     }
 
     #[test]
-    fn a_capability_is_two_numbers() {
-        assert_eq!(capability("10.3"), Some((10, 3)));
-        assert_eq!(capability("9"), None);
-        assert_eq!(capability("a.b"), None);
+    fn what_is_not_there_has_the_words_of_the_seed() {
+        let options = |engine: &str, plugin: &str| GpuReportOptions {
+            settings: Settings::FIXED,
+            engine: engine.to_owned(),
+            plugin: plugin.to_owned(),
+            shapes: Vec::new(),
+            folder: "/nonexistent".into(),
+        };
+        let none = options("", "p.so");
+        assert_eq!(none.time_engine(), TensorRt::Skipped("missing_trt_engine_path".to_owned()));
+        assert_eq!(none.time_plugin(), TensorRt::Skipped("missing_trt_plugin_lib".to_owned()));
+        let file = std::env::current_exe().expect("this program has a path");
+        let gone = options("m.plan", &file.to_string_lossy());
+        assert_eq!(gone.time_engine(), TensorRt::Skipped("engine_not_found:m.plan".to_owned()));
+        assert_eq!(gone.time_plugin(), TensorRt::Skipped("plugin_is_timed_within_an_engine".to_owned()));
     }
 }

@@ -5,19 +5,16 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::description::{
-    CommandSettings, MeasureOptions, OutputFormat, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome,
-};
-use super::draft;
-use super::observer::Observer;
-use crate::MeasureError;
-use crate::command::CHECKOUT_WITHOUT;
-use crate::command::results::ResultPlace;
-use crate::command::suite::{self as processes, CommandSuite};
-use crate::environment;
+use crate::command::suite::{CommandSuite, ResultPlace};
+use crate::command::{CHECKOUT_WITHOUT, suite as processes};
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::protocol::SuiteResult;
+use crate::suite::description::{
+    self, CommandSettings, MeasureOptions, Observer, OutputFormat, ProjectContext, Subject, Suite, SuiteError,
+    SuiteOutcome,
+};
+use crate::{MeasureError, environment};
 use sprag_formats::{FormatError, criterion, custom};
 use sprag_model::foreign::{Output, Reported};
 use sprag_model::run::{Run, RunStatus};
@@ -45,7 +42,7 @@ pub(super) fn measure(
     };
     let mut command_suite = command_suite(root, settings, options.effort.protocol(suite.processes))?;
     let environment = environment::environment(&BTreeMap::new());
-    let mut run = draft::new_run(name, context.commit.clone(), draft::machine(context, None), environment);
+    let mut run = description::new_run(name, context.commit.clone(), description::machine(context, None), environment);
     run.config = config(settings, &command_suite.protocol, options);
 
     let own = |text: &str| without_places(text, root);
@@ -81,7 +78,7 @@ pub(super) fn measure(
             for measurement in &mut run.measurements {
                 measurement.failure = measurement.failure.as_deref().map(own);
             }
-            run.quality = draft::quality(&run, reasons.iter().map(|reason| own(reason)).collect(), None);
+            run.quality = description::quality(&run, reasons.iter().map(|reason| own(reason)).collect(), None);
             check_recordable(&mut run);
         }
     }
@@ -139,9 +136,9 @@ pub fn command_suite(
 }
 
 fn config(settings: &CommandSettings, protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String, Value> {
-    let mut config = draft::settings(protocol, options);
+    let mut config = description::settings(protocol, options);
     config.extend([
-        (draft::COMMAND.to_owned(), Value::from(settings.command.clone())),
+        (description::COMMAND.to_owned(), Value::from(settings.command.clone())),
         ("format".to_owned(), Value::from(settings.format.word())),
         ("timeout_seconds".to_owned(), Value::from(settings.time_out.as_secs())),
     ]);
@@ -150,7 +147,7 @@ fn config(settings: &CommandSettings, protocol: &Protocol, options: &MeasureOpti
 
 /// The measurements whose id contains one of the texts; all where there is no text.
 fn select(measurements: Vec<Measurement>, texts: &[String]) -> Vec<Measurement> {
-    measurements.into_iter().filter(|one| draft::is_selected(&one.benchmark.id(), texts)).collect()
+    measurements.into_iter().filter(|one| description::is_selected(&one.benchmark.id(), texts)).collect()
 }
 
 /// `text` without the places of this machine, which programs like to name and no record should hold: the project's
@@ -185,23 +182,23 @@ fn replaced(text: &str, place: &str, word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+    use sprag_model::benchmark::Benchmark;
     use sprag_model::environment::{Environment, Machine};
     use sprag_model::record::MAX_RECORD_BYTES;
     use sprag_model::sample::Role;
 
+    use super::*;
+
     #[test]
     fn what_cannot_be_recorded_fails_the_run() {
         let machine = Machine::named("m", "CPU");
-        let mut run = draft::new_run("theirs", None, machine, Environment::from_facts(BTreeMap::new()));
+        let mut run = description::new_run("theirs", None, machine, Environment::from_facts(BTreeMap::new()));
         let measurement = |failure: String| Measurement {
-            benchmark: Benchmark::new("theirs", "a", &[], "default").expect("the name is a word").into(),
-            role: Role::Tracked,
-            attributes: BTreeMap::new(),
-            parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },
-            estimates: Vec::new(),
             failure: Some(failure),
+            ..crate::pool::empty(
+                Benchmark::new("theirs", "a", &[], "default").expect("the name is a word"),
+                Role::Tracked,
+            )
         };
         run.measurements = vec![measurement("short".to_owned())];
         check_recordable(&mut run);

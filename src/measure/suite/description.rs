@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::MeasureError;
-use crate::gpu::precision::AskedDtype;
-use crate::gpu::settings::Profile;
+use crate::gpu::settings::{AskedDtype, Profile};
 use crate::plan::Protocol;
 use crate::protocol::Configurations;
 use crate::tensorrt::sweep::{self, NumberedCase};
+use crate::{MeasureError, clock, environment, sources};
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_model::commit::Commit;
-use sprag_model::run::Run;
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::run::{FILTER, Quality, Run, RunStatus};
 use sprag_model::shard::Shard;
 
 #[derive(Clone, Debug)]
@@ -114,7 +115,6 @@ impl MeasureOptions<'_> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
     pub extent: Extent,
-    /// The processor that workers are kept on.
     pub pin: Option<u32>,
 }
 
@@ -237,6 +237,115 @@ impl SuiteError {
     }
 }
 
+/// Shows progress and messages. A terminal has one implementation, whoever need not hear the other: `()`.
+pub trait Observer {
+    /// A new piece of work of `steps` steps begins.
+    fn begin(&self, message: &str, steps: u64);
+
+    /// `done` steps of the work are done.
+    fn step(&self, done: u64);
+
+    /// The work is over; what is said next must not mix with a bar.
+    fn end(&self);
+
+    fn note(&self, message: &str);
+
+    fn warn(&self, message: &str);
+
+    /// What to do about the warning before.
+    fn hint(&self, message: &str);
+}
+
+impl Observer for () {
+    fn begin(&self, _message: &str, _steps: u64) {}
+
+    fn step(&self, _done: u64) {}
+
+    fn end(&self) {}
+
+    fn note(&self, _message: &str) {}
+
+    fn warn(&self, _message: &str) {}
+
+    fn hint(&self, _message: &str) {}
+}
+
+/// The setting that holds the program of a command suite and its arguments.
+pub(super) const COMMAND: &str = "command";
+
+/// The settings that every measured suite records, whatever measures it.
+pub(super) fn settings(protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String, Value> {
+    let mut settings = BTreeMap::from([
+        ("effort".to_owned(), Value::from(options.effort.word())),
+        (FILTER.to_owned(), Value::from(options.filters.to_vec())),
+        ("processes".to_owned(), Value::from(protocol.processes)),
+        ("seed".to_owned(), Value::from(protocol.seed)),
+    ]);
+    let asked = [
+        ("budget_seconds", protocol.budget_seconds.map(Value::from)),
+        ("precision", protocol.precision.map(Value::from)),
+        ("pin", protocol.pin.map(Value::from)),
+    ];
+    settings.extend(asked.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    settings
+}
+
+pub(super) fn machine(context: &ProjectContext<'_>, gpu: Option<&str>) -> Machine {
+    environment::machine(context.machine_name.as_deref(), gpu)
+}
+
+/// A run that begins now and holds nothing yet.
+pub(super) fn new_run(name: &str, commit: Option<Commit>, machine: Machine, environment: Environment) -> Run {
+    Run {
+        suite: name.to_owned(),
+        timestamp: clock::now(),
+        commit,
+        machine,
+        environment,
+        config: BTreeMap::new(),
+        status: RunStatus::Ok,
+        reason: None,
+        quality: Quality { clean: true, reasons: Vec::new() },
+        measurements: Vec::new(),
+        autotune: Vec::new(),
+    }
+}
+
+/// What speaks against the numbers of a run: what the measuring found, and the state of the sources.
+pub(super) fn quality(run: &Run, mut reasons: Vec<String>, built_from: Option<String>) -> Quality {
+    reasons.extend(built_from);
+    if let Some(commit) = run.commit.as_ref().filter(|commit| commit.dirty) {
+        reasons.push(format!("tracked files differed from {}", commit.short()));
+    }
+    Quality { clean: reasons.is_empty(), reasons }
+}
+
+/// Whether the id of a benchmark contains one of the texts; any does where there is no text.
+pub(super) fn is_selected(id: &str, texts: &[String]) -> bool {
+    texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()))
+}
+
+pub(super) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// What is wrong where the project holds the sources of Sprag and this program was built from others than those, by the
+/// digest `built_from`, which is empty where they were not at hand.
+pub fn built_from_fault(root: &Path, built_from: &str) -> Option<String> {
+    // A folder without all parts is not ours either.
+    let here = is_ours(root).then(|| sources::digest(root).ok()).flatten()?;
+    (!built_from.is_empty() && here != built_from)
+        .then(|| "this program was built from other sources than those of this folder".to_owned())
+}
+
+/// Whether a folder holds the package of Sprag: at its root, as it was once, or in the workspace.
+pub fn is_ours(root: &Path) -> bool {
+    ["Cargo.toml", "src/sprag/Cargo.toml"].iter().any(|path| {
+        let manifest = std::fs::read_to_string(root.join(path)).unwrap_or_default();
+        manifest.lines().any(|line| line.trim() == "name = \"sprag\"")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,5 +364,26 @@ mod tests {
         assert_eq!([5, 7, 8, 50].map(|processes| pairs(rigorous, processes)), [15, 15, 16, 100]);
         let timed = effort(Extent::Budget(10.0)).protocol(7);
         assert_eq!((timed.budget_seconds, timed.precision.is_some()), (Some(10.0), true));
+    }
+
+    #[test]
+    fn a_build_of_other_sources_is_told_and_other_projects_are_not_looked_at() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let write = |path: &str, text: &str| std::fs::write(folder.path().join(path), text).expect("a file");
+        std::fs::create_dir(folder.path().join("src")).expect("a folder");
+        for part in ["src/main.rs", "Cargo.lock", "build.rs"] {
+            write(part, "");
+        }
+        write("Cargo.toml", "[package]\nname = \"theirs\"\n");
+        assert_eq!(built_from_fault(folder.path(), "0"), None);
+        write("Cargo.toml", "[package]\nname = \"sprag\"\n");
+        assert!(built_from_fault(folder.path(), "0").is_some());
+        assert_eq!(built_from_fault(folder.path(), ""), None);
+        write("Cargo.toml", "[workspace]\n");
+        assert!(!is_ours(folder.path()));
+        std::fs::create_dir(folder.path().join("src/sprag")).expect("a folder");
+        write("src/sprag/Cargo.toml", "[package]\nname = \"sprag\"\n");
+        assert!(built_from_fault(folder.path(), "0").is_some());
+        assert_eq!(built_from_fault(&folder.path().join("absent"), "0"), None);
     }
 }

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::description::{GpuSuite, MeasureOptions, ProjectContext, Suite, SuiteError, SuiteOutcome};
-use super::draft;
-use super::kernels::{self, BenchDevice, KernelBench};
-use super::observer::Observer;
-use super::tuned::TunedConfigurations;
-use crate::gpu::scope::Scope;
-use crate::gpu::{facts, lock, probe, suite as catalogue};
+use crate::gpu::settings::Scope;
+use crate::gpu::{facts, probe, suite, suite as catalogue};
+use crate::suite::description::{
+    self, GpuSuite, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome,
+};
+use crate::suite::kernels::{self, BenchDevice, KernelBench, TunedConfigurations};
 use crate::workload::{self, Workload};
 use crate::{MeasureError, environment};
 use sprag_model::run::{Run, RunStatus};
@@ -94,7 +93,7 @@ pub(super) fn measure(
     };
     let hash = device.facts.get("gpu_uuid_hash").map_or("device", String::as_str);
     let waits = || observer.note(&format!("another run measures on {}; waiting for it", device.model));
-    let _lock = lock::acquire(hash, waits);
+    let _lock = suite::acquire(hash, waits);
     kernels::measure(context, suite, options, &mut bench, observer)
 }
 
@@ -110,9 +109,9 @@ fn skipped(
     if workload::select(included.into_iter(), options.filters).is_empty() {
         return Ok(None);
     }
-    let machine = draft::machine(context, model.as_deref());
+    let machine = description::machine(context, model.as_deref());
     let environment = environment::environment(&BTreeMap::new());
-    let mut run = draft::new_run(&suite.name, context.commit.clone(), machine, environment);
+    let mut run = description::new_run(&suite.name, context.commit.clone(), machine, environment);
     run.status = RunStatus::Skipped;
     // It is skipped as a whole, so every shard says so.
     if let Some(shard) = options.shard {

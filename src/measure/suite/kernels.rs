@@ -1,25 +1,29 @@
 //! A suite of built-in kernels, of the CPU or of a device: from its description to a finished run.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 
-use super::description::{
-    CommitProgram, Effort, Extent, MeasureOptions, ProjectContext, Suite, SuiteError, SuiteOutcome,
-};
-use super::draft;
-use super::instructions;
-use super::observer::Observer;
-use super::tuned::TunedConfigurations;
-use crate::built_from;
-use crate::environment;
+use crate::instructions::{Count, CountPlan, LIMIT, Uncounted, Valgrind};
 use crate::plan::{NO_SUCH_BENCHMARK, Protocol};
 use crate::process::WorkerCommand;
 use crate::protocol::{self, Configurations, SuiteResult};
+use crate::suite::description::{
+    self, CommitProgram, Effort, Extent, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome,
+    built_from_fault,
+};
 use crate::tune::{self, Choice};
 use crate::workload::{self, Workload};
+use crate::{MeasureError, clock, environment};
+use sprag_base::files::{WriteError, read_bounded, write_atomic};
+use sprag_model::autotune::{Key, NewerVersion, Reading, Store, Stored};
+use sprag_model::metric::Metric;
+use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{Run, RunStatus};
-use sprag_model::sample::Role;
+use sprag_model::sample::{Estimate, Measurement, Role};
 use sprag_model::shard::Shard;
 
 /// How long a worker on a device may say nothing, in seconds.
@@ -57,7 +61,7 @@ pub(super) fn measure(
     let all = selected.len();
     selected.retain(|workload| workload.threads == 1 || options.effort.pin.is_none());
     if selected.len() < all {
-        let left_out = draft::count(all - selected.len(), "benchmark");
+        let left_out = description::count(all - selected.len(), "benchmark");
         observer.note(&format!("{left_out} on two threads left out: workers are pinned to one processor"));
     }
     if selected.is_empty() {
@@ -76,10 +80,10 @@ pub(super) fn measure(
         protocol.patience_seconds = DEVICE_PATIENCE;
     }
     let model = device.as_ref().map(|device| device.model.as_str());
-    let machine = draft::machine(context, model);
+    let machine = description::machine(context, model);
     let mut facts = device.as_ref().map(|device| device.facts.clone()).unwrap_or_default();
     facts.extend(program.as_ref().map(|program| program.facts.clone()).unwrap_or_default());
-    let mut run = draft::new_run(name, context.commit.clone(), machine, environment::environment(&facts));
+    let mut run = description::new_run(name, context.commit.clone(), machine, environment::environment(&facts));
     run.config = config(&protocol, options);
     run.config.extend(device.iter().flat_map(|device| device.settings.clone()));
     run.config.extend(share.into_iter().flatten());
@@ -109,17 +113,17 @@ pub(super) fn measure(
         Ok(SuiteResult { measurements, reasons, stop, workers }) => {
             run.config.insert("stop_reason".to_owned(), Value::from(stop.word()));
             run.config.insert("workers".to_owned(), Value::from(workers));
-            let built_from = built_from::fault(context.root, context.built_from).filter(|_| program.is_none());
+            let built_from = built_from_fault(context.root, context.built_from).filter(|_| program.is_none());
             if let Some(fault) = &built_from {
                 observer.warn(&format!("{fault}; build it anew"));
             }
-            run.quality = draft::quality(&run, reasons, built_from);
+            run.quality = description::quality(&run, reasons, built_from);
             run.measurements = measurements;
             if program.is_some() {
                 leave_out_unknown(&mut run, observer)?;
             }
             if options.count_instructions {
-                instructions::count(&mut run, &selected, &configurations, protocol.seed, observer)?;
+                count(&mut run, &selected, &configurations, protocol.seed, observer)?;
             }
         }
         Err(error) if program.is_some() => {
@@ -142,7 +146,7 @@ fn leave_out_unknown(run: &mut Run, observer: &dyn Observer) -> Result<(), Suite
         return Err(SuiteError::NoneAtCommit);
     }
     if unknown > 0 {
-        let left_out = draft::count(unknown, "benchmark");
+        let left_out = description::count(unknown, "benchmark");
         observer.note(&format!("{left_out} left out: not defined by that commit"));
     }
     Ok(())
@@ -232,7 +236,7 @@ fn configurations(choices: &[Choice], selected: &[&Workload], incumbents: &Confi
 }
 
 fn config(protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String, Value> {
-    let mut config = draft::settings(protocol, options);
+    let mut config = description::settings(protocol, options);
     config.extend([
         ("rounds".to_owned(), Value::from(protocol.rounds)),
         ("block_samples".to_owned(), Value::from(protocol.block_samples)),
@@ -240,4 +244,294 @@ fn config(protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String,
         ("series_seconds".to_owned(), Value::from(protocol.series_seconds)),
     ]);
     config
+}
+
+const SETTING: &str = "count_instructions";
+
+/// The fact that names the version of Valgrind.
+const VERSION_FACT: &str = "valgrind";
+
+/// The attribute that names the widest instructions the counted code could choose.
+const ISA: &str = "instructions_isa";
+
+/// The attribute of a benchmark whose two counted calls differ: both counts.
+const VARIED: &str = "instructions_varied";
+
+/// The attribute of a benchmark that could not be counted: why.
+const FAILURE: &str = "instructions_failure";
+
+/// After so many benchmarks that took too long, the others are not tried.
+const MOST_TIME_OUTS: usize = 2;
+
+/// Counts the benchmarks of a run that were timed on one thread. What cannot be counted is told in the run.
+pub(super) fn count(
+    run: &mut Run,
+    workloads: &[&Workload],
+    configurations: &Configurations,
+    seed: u64,
+    observer: &dyn Observer,
+) -> Result<(), MeasureError> {
+    run.config.insert(SETTING.to_owned(), Value::from(true));
+    let valgrind = match Valgrind::find() {
+        Ok(valgrind) => valgrind,
+        Err(reason) => {
+            observer.end();
+            observer.warn(&format!("instructions are not counted: {reason}"));
+            observer.note("Valgrind is the package `valgrind` of most Linux distributions; times do not need it");
+            doubt(run, format!("instructions were not counted: {reason}"));
+            return Ok(());
+        }
+    };
+    run.environment.facts.insert(VERSION_FACT.to_owned(), valgrind.version.clone());
+    let counted: Vec<&&Workload> =
+        workloads.iter().filter(|one| one.threads == 1 && one.role != Role::Control).collect();
+    let benchmarks = description::count(counted.len(), "benchmark");
+    let message = format!("suite {}: counting instructions of {benchmarks}", run.suite);
+    observer.begin(&message, counted.len() as u64);
+    let command = WorkerCommand::for_task("count")?;
+    let mut time_outs = 0;
+    for (place, workload) in (1..).zip(counted) {
+        let fits = |one: &&mut Measurement| *one.benchmark == workload.benchmark && one.failure.is_none();
+        if let Some(measurement) = run.measurements.iter_mut().find(fits) {
+            let id = workload.benchmark.id();
+            let plan = CountPlan {
+                suite: run.suite.clone(),
+                configuration: configurations.get(&id).cloned(),
+                benchmark: id,
+                seed,
+            };
+            let found = if time_outs < MOST_TIME_OUTS {
+                valgrind.count(&command, &plan, LIMIT)
+            } else {
+                let reason = format!("callgrind_failed: not tried after {MOST_TIME_OUTS} benchmarks took too long");
+                Err(Uncounted { reason, time_is_up: false })
+            };
+            time_outs += usize::from(found.as_ref().is_err_and(|uncounted| uncounted.time_is_up));
+            attach(measurement, found);
+        }
+        observer.step(place);
+    }
+    let failed = run.measurements.iter().filter(|one| one.attributes.contains_key(FAILURE)).count();
+    if failed > 0 {
+        let plural = if failed == 1 { "benchmark was" } else { "benchmarks were" };
+        doubt(run, format!("instructions of {failed} {plural} not counted, see `{FAILURE}`"));
+    }
+    Ok(())
+}
+
+/// The count as an estimate of its own, after all others: no gate that looks at times sees it.
+fn attach(measurement: &mut Measurement, found: Result<Count, Uncounted>) {
+    let count = match found {
+        Ok(count) => count,
+        Err(uncounted) => {
+            measurement.attributes.insert(FAILURE.to_owned(), uncounted.reason);
+            return;
+        }
+    };
+    measurement.attributes.insert(ISA.to_owned(), count.isa);
+    if count.first != count.second {
+        measurement.attributes.insert(VARIED.to_owned(), format!("{} {}", count.first, count.second));
+    }
+    measurement.estimates.push(Estimate {
+        metric: Metric::instructions(),
+        value: count.first as f64,
+        workers: vec![count.first as f64],
+        p50: None,
+        p95: None,
+        min: None,
+        interval: None,
+        detectable: None,
+        n: 2,
+    });
+}
+
+fn doubt(run: &mut Run, reason: String) {
+    run.quality.clean = false;
+    run.quality.reasons.push(reason);
+}
+
+/// The name of the file in the private folder of a project.
+const FILE_NAME: &str = "autotune.json";
+
+/// The configurations that were chosen before, for exactly these kernels, this compiler, driver and device.
+pub(super) struct TunedConfigurations {
+    store: Store,
+    /// Absent where the project has no folder of its own that can be written.
+    file: Option<PathBuf>,
+    keys: BTreeMap<String, Key>,
+    is_retuning: bool,
+    date: DateTime<Utc>,
+}
+
+impl TunedConfigurations {
+    /// Reads the file in the private folder of the project.
+    pub(super) fn load(
+        private_folder: &Result<PathBuf, String>,
+        keys: BTreeMap<String, Key>,
+        is_retuning: bool,
+        observer: &dyn Observer,
+    ) -> TunedConfigurations {
+        let file = match private_folder {
+            Ok(folder) => Some(folder.join(FILE_NAME)),
+            Err(error) => {
+                observer.warn(&format!("{error}; tuning results are not saved"));
+                None
+            }
+        };
+        let store = file.as_deref().map(|file| load(file, observer)).unwrap_or_default();
+        TunedConfigurations { store, file, keys, is_retuning, date: clock::now() }
+    }
+
+    pub(super) fn in_use(&self) -> Configurations {
+        let stored = |(id, key): (&String, &Key)| Some((id.clone(), self.store.get(key)?.selected.clone()));
+        self.keys.iter().filter_map(stored).collect()
+    }
+
+    /// Whether choices are to be made anew, which also a run that tries nothing else then does.
+    pub(super) fn is_retuning(&self) -> bool {
+        self.is_retuning
+    }
+
+    /// Whether nothing is to be tried for a benchmark: a choice was made, and no new one is asked for.
+    pub(super) fn is_settled(&self, workload: &Workload) -> bool {
+        let stored = self.keys.get(&workload.benchmark.id()).and_then(|key| self.store.get(key));
+        !self.is_retuning && stored.is_some_and(|stored| workload.configurations.contains(&stored.selected))
+    }
+
+    pub(super) fn save(&mut self, choices: &[Choice], observer: &dyn Observer) {
+        let mut new = Store::default();
+        for choice in choices {
+            let ratio =
+                choice.candidates.iter().find(|(name, _)| *name == choice.selected).and_then(|(_, ratio)| *ratio);
+            // Where not even the chosen one could be timed, nothing was learnt.
+            let (Some(key), Some(ratio)) = (self.keys.get(&choice.benchmark), ratio) else { continue };
+            let stored = Stored {
+                selected: choice.selected.clone(),
+                ratio: (ratio < 1.0).then_some(ratio),
+                date: self.date,
+                candidates: choice.candidates.iter().cloned().collect(),
+            };
+            new.keep(key.clone(), stored);
+        }
+        self.store = std::mem::take(&mut self.store).merged(new.clone());
+        if let Some(Err(error)) = self.file.as_deref().map(|file| save(file, new, observer)) {
+            observer.warn(&format!("{error}; tuning results are not saved"));
+        }
+    }
+
+    pub(super) fn entry(&self, choice: &Choice) -> Value {
+        let mut entry = choice.to_json();
+        if let (Some(fields), Some(key)) = (entry.as_object_mut(), self.keys.get(&choice.benchmark)) {
+            fields.insert("key".to_owned(), json!(key.digest()));
+        }
+        entry
+    }
+}
+
+/// The choices of earlier runs. A file that cannot be used is a warning and holds none.
+fn load(file: &Path, observer: &dyn Observer) -> Store {
+    let reading = read(file).unwrap_or_else(|newer| {
+        observer.warn(&format!("`{}` {newer}; tuning begins afresh", file.display()));
+        observer.hint(&newer.hint());
+        Reading::default()
+    });
+    if let Some(damage) = reading.damage {
+        observer.warn(&format!("`{}` {damage}; tuning begins afresh", file.display()));
+    }
+    reading.store
+}
+
+/// Adds new choices to the file. A damaged file is replaced; one of a newer version stays as it is, with a warning.
+fn save(file: &Path, new: Store, observer: &dyn Observer) -> Result<(), WriteError> {
+    match read(file) {
+        Ok(before) => write_atomic(file, before.store.merged(new).to_json().as_bytes()),
+        Err(newer) => {
+            observer.warn(&format!("`{}` {newer}; tuning results are not saved", file.display()));
+            observer.hint(&newer.hint());
+            Ok(())
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Reading, NewerVersion> {
+    match read_bounded(file, MAX_RECORD_BYTES) {
+        Ok(bytes) => Store::from_json(&bytes),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Reading::default()),
+        Err(error) => Ok(Reading { store: Store::default(), damage: Some(format!("cannot be read: {error}")) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+
+    use super::*;
+
+    fn measurement() -> Measurement {
+        Measurement {
+            parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
+            ..crate::pool::empty(Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word"), Role::Tracked)
+        }
+    }
+
+    #[test]
+    fn a_count_stands_beside_the_times_and_a_second_one_that_differs_is_shown() {
+        let check = |second: u64, varied: Option<&str>| {
+            let mut one = measurement();
+            attach(&mut one, Ok(Count { first: 5_877_587, second, isa: "avx2".into() }));
+            assert_eq!(one.estimate("instructions").map(|count| (count.value, count.n)), Some((5_877_587.0, 2)));
+            assert_eq!(one.attributes.get(ISA).map(String::as_str), Some("avx2"));
+            assert_eq!(one.attributes.get(VARIED).map(String::as_str), varied);
+        };
+        check(5_877_587, None);
+        check(12, Some("5877587 12"));
+    }
+
+    fn choice(op: &str) -> Store {
+        let text = || "x".to_owned();
+        let key = Key {
+            op: op.to_owned(),
+            bucket: text(),
+            dtype: text(),
+            source_digest: text(),
+            nvrtc: text(),
+            driver: text(),
+            device: text(),
+            compute_capability: text(),
+        };
+        let date = chrono::DateTime::from_timestamp(1_790_000_000, 0).expect("a date");
+        let mut store = Store::default();
+        store.keep(key, Stored { selected: text(), ratio: None, date, candidates: BTreeMap::new() });
+        store
+    }
+
+    #[test]
+    fn what_two_processes_add_is_joined() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("deep").join(FILE_NAME);
+        assert_eq!(load(&file, &()), Store::default());
+        save(&file, choice("a"), &()).expect("it can be written");
+        save(&file, choice("b"), &()).expect("it can be written");
+        assert_eq!(load(&file, &()), choice("a").merged(choice("b")));
+    }
+
+    #[test]
+    fn a_damaged_file_is_replaced_and_a_newer_one_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(FILE_NAME);
+        fs::write(&file, "{\"schema_version\": 1, \"cho").expect("it can be written");
+        assert_eq!(load(&file, &()), Store::default());
+        save(&file, choice("a"), &()).expect("it can be written");
+        assert_eq!(load(&file, &()), choice("a"));
+        let newer = "{\"schema_version\": 99}";
+        fs::write(&file, newer).expect("it can be written");
+        assert_eq!(load(&file, &()), Store::default());
+        save(&file, choice("a"), &()).expect("it is no error");
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), newer);
+        // A folder in its place cannot be read.
+        assert_eq!(load(folder.path(), &()), Store::default());
+    }
 }

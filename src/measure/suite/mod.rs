@@ -4,18 +4,14 @@
 //! of earlier runs. Whoever watches is an [`Observer`].
 
 pub mod description;
-pub mod observer;
-mod draft;
-mod tuned;
 pub mod kernels;
-mod instructions;
 mod gpu;
 pub mod command;
-mod layers;
 mod trt;
 mod run;
 
 pub use description::{CommandSettings, CommitProgram, Effort, Extent, GpuSuite, MeasureOptions, OutputFormat};
-pub use description::{ProjectContext, Subject, Suite, SuiteError, SuiteOutcome, TrtSuite, Work};
-pub use observer::Observer;
+pub use description::{
+    Observer, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome, TrtSuite, Work, built_from_fault, is_ours,
+};
 pub use run::{benchmark_names, measure};

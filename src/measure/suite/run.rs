@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::description::{MeasureOptions, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome, Work};
-use super::kernels::KernelBench;
-use super::layers::SLOWEST_LAYER;
-use super::observer::Observer;
-use super::{command, draft, gpu, kernels, trt};
 use crate::environment::pressure::{self, Pressure, PressureChange};
 use crate::environment::redact::{redacted, redacted_arguments, without_secrets};
+use crate::suite::description::{
+    self, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome, Work,
+};
+use crate::suite::kernels::{self, KernelBench};
+use crate::suite::trt::{self, SLOWEST_LAYER};
+use crate::suite::{command, gpu};
 use crate::{MeasureError, cpu};
 use sprag_model::environment::Environment;
 use sprag_model::run::{Run, RunStatus};
@@ -73,7 +74,7 @@ fn finished(mut run: Run, change: &PressureChange) -> Run {
         *text = if name == SLOWEST_LAYER { without_secrets(text) } else { redacted(text) };
     }
     run.autotune.iter_mut().filter_map(|entry| entry.get_mut("failures")).for_each(redact);
-    if let Some(command) = run.config.get_mut(draft::COMMAND).and_then(Value::as_array_mut) {
+    if let Some(command) = run.config.get_mut(description::COMMAND).and_then(Value::as_array_mut) {
         let arguments: Vec<&str> = command.iter().filter_map(Value::as_str).collect();
         *command = redacted_arguments(&arguments).into_iter().map(Value::from).collect();
     }
@@ -94,19 +95,21 @@ fn redact(value: &mut Value) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
     use serde_json::json;
+
     use sprag_model::environment::Machine;
+
+    use super::*;
 
     #[test]
     fn no_text_that_others_wrote_keeps_a_path_or_a_secret() {
         let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
         let machine = Machine::named("m", "CPU");
-        let mut run = draft::new_run("theirs", None, machine, Environment::from_facts(BTreeMap::new()));
+        let mut run = description::new_run("theirs", None, machine, Environment::from_facts(BTreeMap::new()));
         run.status = RunStatus::Failed;
         run.reason = Some(format!("it said token {token} at /opt/secret/me"));
         run.quality.reasons = vec!["see /home/jo/x".to_owned()];
-        run.config.insert(draft::COMMAND.to_owned(), json!(["./bench", "--token", token]));
+        run.config.insert(description::COMMAND.to_owned(), json!(["./bench", "--token", token]));
         run.autotune = vec![json!({"benchmark": "a", "failures": {"b": "broke in /opt/x"}})];
         let before = Pressure::read();
         let text = serde_json::from_slice::<Value>(&finished(run, &Pressure::read().since(&before)).to_record().2);

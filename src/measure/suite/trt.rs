@@ -5,20 +5,21 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::description::{MeasureOptions, ProjectContext, Suite, SuiteError, SuiteOutcome, TrtSuite};
-use super::draft;
-use super::layers;
-use super::observer::Observer;
-use crate::environment::platform;
 use crate::environment::redact::redacted;
+use crate::environment::{self, platform};
+use crate::gpu;
 use crate::gpu::probe::{self, DeviceInfo};
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
-use crate::tensorrt::benchmark;
-use crate::tensorrt::engine::{self, EngineFile};
-use crate::tensorrt::reason::{Reason, ReasonCode};
+use crate::suite::description::{
+    self, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome, TrtSuite,
+};
+use crate::tensorrt::once::{self, EngineFile, Layer, LayerProfile};
+use crate::tensorrt::plan::{Reason, ReasonCode};
 use crate::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult};
-use crate::{environment, gpu, tensorrt};
+use crate::tensorrt::{self, benchmark};
+use sprag_base::files::{WriteError, write_atomic};
+use sprag_base::json;
 use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_formats::compat::apex_x::trt_report::{
     CaseMetrics, CaseOutcome, SweepCase, SweepConfig, SweepOutcome, SweepReport,
@@ -51,9 +52,9 @@ pub(super) fn measure(
     }
     let protocol = Protocol { seed: plan.seed, ..options.effort.protocol(suite.processes) };
     let device = probe::device();
-    let machine = draft::machine(context, device.as_ref().ok().map(|one| one.name.as_str()));
+    let machine = description::machine(context, device.as_ref().ok().map(|one| one.name.as_str()));
     let environment = environment::environment(&facts(device.as_ref().ok()));
-    let mut run = draft::new_run(name, context.commit.clone(), machine, environment);
+    let mut run = description::new_run(name, context.commit.clone(), machine, environment);
     run.config = config(plan, &protocol, options);
     let swept = sweep_engine(name, plan, cases.clone(), protocol, observer, &mut run);
     let outcome = match swept {
@@ -69,7 +70,7 @@ pub(super) fn measure(
                     run.status = RunStatus::Skipped;
                     run.reason = Some(format!("{reason}; name shapes it accepts, for example with `--shape-case`"));
                 }
-                _ => run.quality = draft::quality(&run, result.reasons.clone(), None),
+                _ => run.quality = description::quality(&run, result.reasons.clone(), None),
             }
             for measurement in &mut run.measurements {
                 let digest = engine.sha256.get(..SHORT_DIGEST).unwrap_or_default().to_owned();
@@ -81,7 +82,7 @@ pub(super) fn measure(
                 ]);
             }
             if let Some(folder) = &plan.layers_folder {
-                layers::time_layers(&sweep, &result, folder, &mut run, observer);
+                time_layers(&sweep, &result, folder, &mut run, observer);
             }
             let cases = result.cases.iter().map(|case| sweep_case(case, &result)).collect();
             SweepOutcome::Measured(cases)
@@ -107,7 +108,7 @@ pub(super) fn measure(
 fn selected(suite: &Suite, options: &MeasureOptions<'_>, cases: &[NumberedCase]) -> Vec<NumberedCase> {
     let wanted = |case: &&NumberedCase| {
         let id = benchmark(&suite.name, &case.shapes).id();
-        draft::is_selected(&id, &suite.include) && draft::is_selected(&id, options.filters)
+        description::is_selected(&id, &suite.include) && description::is_selected(&id, options.filters)
     };
     cases.iter().filter(wanted).cloned().collect()
 }
@@ -121,7 +122,7 @@ fn sweep_engine(
     run: &mut Run,
 ) -> Result<(Sweep, SweepResult, EngineFile), Reason> {
     let trtexec = tensorrt::find(plan.trtexec.as_deref())?;
-    let engine = engine::identify(&plan.engine)?;
+    let engine = once::identify(&plan.engine)?;
     run.config.insert("engine_sha256".to_owned(), Value::from(engine.sha256.clone()));
     let sweep = Sweep {
         suite: name.to_owned(),
@@ -135,7 +136,7 @@ fn sweep_engine(
         guard: WorkerCommand::for_this_program(&["guard"]).ok(),
     };
     let processes = sweep.protocol.processes;
-    let what = draft::count(sweep.cases.len(), "case");
+    let what = description::count(sweep.cases.len(), "case");
     let extent = if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") };
     let steps = u64::from(processes) * sweep.cases.len() as u64;
     observer.begin(&format!("suite {name}: {what} of `{}` in {extent} each", engine.name), steps);
@@ -145,13 +146,12 @@ fn sweep_engine(
 
 /// What a GPU suite records of the device, too, but for the compiler, which has no part here.
 fn facts(device: Option<&DeviceInfo>) -> BTreeMap<String, String> {
-    let described = device.and_then(|device| gpu::facts::describe(device).ok());
-    described.map(|description| description.facts()).unwrap_or_default()
+    device.and_then(|device| gpu::facts::describe(device).ok()).unwrap_or_default()
 }
 
 fn config(plan: &TrtSuite, protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String, Value> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut config = draft::settings(protocol, options);
+    let mut config = description::settings(protocol, options);
     config.extend([
         // Of paths the last name alone: the rest is of this machine.
         ("engine".to_owned(), Value::from(name(&plan.engine))),
@@ -206,4 +206,49 @@ fn report(plan: &TrtSuite, run: &Run, device: Option<DeviceInfo>, outcome: Sweep
         },
         outcome,
     }
+}
+
+pub(super) const SLOWEST_LAYER: &str = "slowest_layer";
+
+/// The most that is recorded of the name of a layer, in characters: fused layers bear the names of all their parts.
+const MOST_NAME: usize = 180;
+
+/// Times the layers of each case that was measured, writes a file a case to `folder`, and notes the slowest layer with
+/// the benchmark. A case whose layers cannot be told or written is warned of: its times stand.
+pub(super) fn time_layers(sweep: &Sweep, result: &SweepResult, folder: &Path, run: &mut Run, observer: &dyn Observer) {
+    observer.begin(&format!("suite {}: the layers of each case", sweep.suite), result.cases.len() as u64);
+    for (place, (case, measurement)) in result.recorded().zip(&mut run.measurements).enumerate() {
+        observer.step(place as u64);
+        if case.outcome.is_err() {
+            continue;
+        }
+        let label = case.case.label();
+        match sweep::profile(sweep, result.version, &case.case) {
+            Ok(profile) => {
+                let slowest = profile.slowest().map(layer_text);
+                measurement.attributes.extend(slowest.map(|text| (SLOWEST_LAYER.to_owned(), text)));
+                if let Err(error) = write(&profile, &label, folder) {
+                    observer.warn(&format!("cannot write the layers of {label}: {error}"));
+                }
+            }
+            Err(reason) => observer.warn(&format!("no layer times of {label}: {reason}")),
+        }
+    }
+}
+
+fn layer_text(layer: &Layer) -> String {
+    let mut name: String = layer.name.chars().take(MOST_NAME).collect();
+    if name.len() < layer.name.len() {
+        name.push_str("...");
+    }
+    format!("{name} ({:.1} %)", layer.share * 100.0)
+}
+
+fn write(profile: &LayerProfile, label: &str, folder: &Path) -> Result<(), WriteError> {
+    let text = json::to_pretty(&profile.to_json(label));
+    write_atomic(&folder.join(format!("{label}.layers.json")), text.as_bytes())?;
+    if let Some(information) = &profile.information {
+        write_atomic(&folder.join(format!("{label}.layer-information.json")), information)?;
+    }
+    Ok(())
 }

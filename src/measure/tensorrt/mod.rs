@@ -5,21 +5,14 @@
 //! the process, as everywhere: the cases take turns, in turned order every other round, and what is tracked is the
 //! median over processes.
 
-pub mod reason;
-mod find;
 mod transcript;
-mod arguments;
-mod times;
-pub mod layers;
-mod plan;
-mod once;
-pub mod engine;
+pub mod plan;
+pub(crate) mod once;
 pub mod sweep;
-pub mod measurements;
 
-pub use find::find;
+pub use once::find;
+pub use plan::Version;
 pub use plan::benchmark;
-pub use transcript::Version;
 
 use std::path::{Path, PathBuf};
 

@@ -1,20 +1,21 @@
 //! One process of `trtexec`: its arguments, how it ended, and what it left.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::arguments::{self, Loaded};
-use super::layers::{self, LayerProfile};
-use super::plan::Sweep;
-use super::reason::{Reason, ReasonCode};
-use super::times;
-use super::transcript::{Transcript, Version};
-use crate::command::process::{self, Invocation};
-use crate::messages::exit_text;
-use crate::padding;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::command::{self, Invocation};
+use crate::process::{exit_text, padding_variable};
+use crate::tensorrt::plan::Version;
+use crate::tensorrt::plan::{self, Loaded, Reason, ReasonCode, Sweep, TimingSettings};
+use crate::tensorrt::transcript::Transcript;
+use sprag_base::digest::RunningHash;
 use sprag_base::process::{Captured, End};
 use sprag_model::shape_case::ShapeCase;
 
@@ -71,11 +72,11 @@ pub(super) struct Timed {
 
 pub(super) fn time(sweep: &Sweep, version: Version, turn: TrtexecTurn<'_>) -> Result<Timed, Reason> {
     let folder = folder()?;
-    let options = arguments::timing(loaded(sweep, version), turn.case, sweep.settings, TIMES);
+    let options = plan::timing(loaded(sweep, version), turn.case, sweep.settings, TIMES);
     let transcript = pass(sweep, options, folder.path(), turn)?;
     let bytes =
         left(folder.path(), TIMES)?.ok_or_else(|| Reason::new(ReasonCode::Failed, "it passed but wrote no times"))?;
-    let seconds = times::seconds(&bytes, sweep.settings);
+    let seconds = seconds(&bytes, sweep.settings);
     let seconds = seconds.map_err(|error| Reason::new(ReasonCode::Failed, format!("its times {error}")))?;
     Ok(Timed { seconds, batch: transcript.batch, remarks: transcript.remarks })
 }
@@ -83,11 +84,11 @@ pub(super) fn time(sweep: &Sweep, version: Version, turn: TrtexecTurn<'_>) -> Re
 /// How long each layer takes, in a process of its own.
 pub(super) fn profile(sweep: &Sweep, version: Version, turn: TrtexecTurn<'_>) -> Result<LayerProfile, Reason> {
     let folder = folder()?;
-    let options = arguments::profile(loaded(sweep, version), turn.case, sweep.settings, [PROFILE, LAYERS]);
+    let options = plan::profile(loaded(sweep, version), turn.case, sweep.settings, [PROFILE, LAYERS]);
     pass(sweep, options, folder.path(), turn)?;
     let failed = |text: String| Reason::new(ReasonCode::Failed, text);
     let bytes = left(folder.path(), PROFILE)?.ok_or_else(|| failed("it passed but wrote no profile".to_owned()))?;
-    let profile = layers::read(&bytes).map_err(|error| failed(format!("its profile {error}")))?;
+    let profile = read(&bytes).map_err(|error| failed(format!("its profile {error}")))?;
     Ok(LayerProfile { information: left(folder.path(), LAYERS)?, ..profile })
 }
 
@@ -129,7 +130,7 @@ fn run(
     time_out: Duration,
 ) -> Result<Captured, Reason> {
     let program = sweep.trtexec.display().to_string();
-    let (padding, value) = padding::variable(sweep.protocol.seed.wrapping_add(seed), 0);
+    let (padding, value) = padding_variable(sweep.protocol.seed.wrapping_add(seed), 0);
     let program = Invocation {
         command: &[vec![program], arguments].concat(),
         folder,
@@ -142,7 +143,7 @@ fn run(
         pin: sweep.protocol.pin,
         guard: sweep.guard.as_ref(),
     };
-    process::observe(&program).map_err(|fault| Reason::new(ReasonCode::TrtexecNotFound, fault.text()))
+    command::observe(&program).map_err(|fault| Reason::new(ReasonCode::TrtexecNotFound, fault.text()))
 }
 
 fn folder() -> Result<tempfile::TempDir, Reason> {
@@ -164,4 +165,341 @@ fn left(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, Reason> {
         return Err(Reason::new(ReasonCode::Failed, format!("its `{name}` holds more than {MOST_FILE} bytes")));
     }
     Ok(Some(bytes))
+}
+
+#[derive(Deserialize)]
+struct TimedCall {
+    #[serde(rename = "startComputeMs")]
+    start: f64,
+    #[serde(rename = "computeMs")]
+    compute: f64,
+}
+
+/// The longest time of a call that is believed: beyond it lies damage.
+const LONGEST_MILLISECONDS: f64 = 1e8;
+
+/// The seconds of the calls that count.
+pub(super) fn seconds(bytes: &[u8], settings: TimingSettings) -> Result<Vec<f64>, String> {
+    let entries: Vec<TimedCall> = serde_json::from_slice(bytes).map_err(|error| format!("cannot be read: {error}"))?;
+    let counts = |entry: &&TimedCall| entry.start >= f64::from(settings.warmup_milliseconds);
+    let mut seconds = Vec::new();
+    for entry in &entries {
+        let fine = entry.compute > 0.0 && entry.compute <= LONGEST_MILLISECONDS;
+        if !fine || !(0.0..=f64::MAX).contains(&entry.start) {
+            return Err(format!("hold a call of {} ms from {} ms on, which cannot be", entry.compute, entry.start));
+        }
+    }
+    for entry in entries.iter().filter(counts).skip(settings.skipped_calls as usize) {
+        seconds.push(entry.compute * 1e-3);
+    }
+    if seconds.is_empty() {
+        return Err(format!("hold no call after the warm-up, and {} within it", entries.len()));
+    }
+    Ok(seconds)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Layer {
+    pub name: String,
+    /// The mean time of a call, in seconds.
+    pub mean_s: f64,
+    /// The median, in seconds; absent where the version does not tell it.
+    pub median_s: Option<f64>,
+    pub share: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerProfile {
+    pub calls: u64,
+    pub layers: Vec<Layer>,
+    /// What else `trtexec` tells of the layers, as it wrote it; absent where it wrote nothing.
+    pub information: Option<Vec<u8>>,
+}
+
+impl LayerProfile {
+    pub fn slowest(&self) -> Option<&Layer> {
+        self.layers.iter().max_by(|a, b| a.share.total_cmp(&b.share))
+    }
+
+    pub fn to_json(&self, case: &str) -> Value {
+        json!({"schema_version": 1, "case": case, "calls": self.calls, "layers": self.layers})
+    }
+}
+
+#[derive(Deserialize)]
+struct LayerEntry {
+    count: Option<u64>,
+    name: Option<String>,
+    #[serde(rename = "averageMs")]
+    average: Option<f64>,
+    #[serde(rename = "medianMs")]
+    median: Option<f64>,
+    percentage: Option<f64>,
+}
+
+pub(super) fn read(bytes: &[u8]) -> Result<LayerProfile, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let strict = serde_json::from_str::<Vec<LayerEntry>>(&text);
+    let entries =
+        strict.or_else(|error| serde_json::from_str(&mended(&text)).map_err(|_| format!("cannot be read: {error}")))?;
+    let mut profile = LayerProfile { calls: 0, layers: Vec::new(), information: None };
+    for entry in entries {
+        profile.calls = entry.count.unwrap_or(profile.calls);
+        let Some(name) = entry.name else { continue };
+        let number = |value: Option<f64>, what: &str| match value {
+            Some(value) if value >= 0.0 => Ok(value),
+            Some(value) => Err(format!("says {value} for `{what}` of `{}`", name.escape_debug())),
+            None => Err(format!("has no `{what}` of `{}`", name.escape_debug())),
+        };
+        let layer = Layer {
+            mean_s: number(entry.average, "averageMs")? * 1e-3,
+            median_s: entry.median.map(|median| number(Some(median), "medianMs")).transpose()?.map(|ms| ms * 1e-3),
+            share: number(entry.percentage, "percentage")? * 1e-2,
+            name: name.clone(),
+        };
+        profile.layers.push(layer);
+    }
+    if profile.layers.is_empty() { Err("names no layer".to_owned()) } else { Ok(profile) }
+}
+
+/// The text with quotes and backslashes inside of names escaped: a name stands between `"name" : "` and the last
+/// `", "timeMs"` of its line.
+fn mended(text: &str) -> String {
+    let line = |line: &str| {
+        let start = line.find("\"name\"").and_then(|at| {
+            let rest = &line[at + 6..];
+            let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+            Some(line.len() - value.len())
+        });
+        let end = line.rfind("\"timeMs\"").and_then(|at| {
+            let before = line[..at].trim_end().strip_suffix(',')?.trim_end().strip_suffix('"')?;
+            Some(before.len())
+        });
+        match (start, end) {
+            (Some(start), Some(end)) if start <= end => {
+                let name = line[start..end].replace('\\', "\\\\").replace('"', "\\\"");
+                format!("{}{name}{}", &line[..start], &line[end..])
+            }
+            _ => line.to_owned(),
+        }
+    };
+    text.lines().map(line).collect::<Vec<String>>().join("\n")
+}
+
+const PROGRAM: &str = "trtexec";
+
+const PROGRAM_VARIABLE: &str = "TRTEXEC";
+
+/// The variable that names the folder that TensorRT was unpacked to.
+const ROOT_VARIABLE: &str = "TENSORRT_ROOT";
+
+/// Where the packages of TensorRT put it.
+const USUAL_FOLDER: &str = "/usr/src/tensorrt/bin";
+
+/// Finds the program: the given one, else that of a variable of the environment, else in the usual places. One that was
+/// named and is not there is never replaced by another.
+pub fn find(given: Option<&Path>) -> Result<PathBuf, Reason> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    find_in(given, &variable, Path::new(USUAL_FOLDER))
+}
+
+fn find_in(
+    given: Option<&Path>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    usual_folder: &Path,
+) -> Result<PathBuf, Reason> {
+    let named = given.map(Path::to_owned).or_else(|| variable(PROGRAM_VARIABLE).map(PathBuf::from));
+    if let Some(path) = named {
+        let shown = path.display();
+        let fault = match std::fs::metadata(&path) {
+            Err(_) => format!("there is no program `{shown}`"),
+            Ok(metadata) if !metadata.is_file() => format!("`{shown}` is no file"),
+            Ok(metadata) if !may_run(&metadata) => format!("`{shown}` is not executable"),
+            Ok(_) => return Ok(absolute(path)),
+        };
+        return Err(Reason::new(ReasonCode::TrtexecNotFound, fault));
+    }
+    let mut folders: Vec<PathBuf> =
+        variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+    folders.extend(variable(ROOT_VARIABLE).map(|root| PathBuf::from(root).join("bin")));
+    folders.push(usual_folder.to_owned());
+    let is_program = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|one| one.is_file() && may_run(&one));
+    let found = folders.iter().map(|folder| folder.join(PROGRAM)).find(is_program);
+    found.map(absolute).ok_or_else(|| {
+        let places = format!("`{PROGRAM}` is neither on the search path nor where TensorRT puts it");
+        Reason::new(
+            ReasonCode::TrtexecNotFound,
+            format!("{places}; name it with `--{PROGRAM}` or in {PROGRAM_VARIABLE}"),
+        )
+    })
+}
+
+/// A process starts in a folder of its own, so a relative path would be another one there.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+#[cfg(unix)]
+fn may_run(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn may_run(_metadata: &std::fs::Metadata) -> bool {
+    true
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EngineFile {
+    pub name: String,
+    pub sha256: String,
+}
+
+/// Reads the file through, piece by piece: engines may be larger than the memory.
+pub(crate) fn identify(path: &Path) -> Result<EngineFile, Reason> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let fault = |why: &str| Reason::new(ReasonCode::EngineMissing, format!("the engine `{name}` {why}"));
+    if !path.is_file() {
+        return Err(fault(if path.exists() { "is no file" } else { "is not there" }));
+    }
+    let mut hash = RunningHash::default();
+    let mut buffer = vec![0; 1 << 20];
+    let mut total = 0;
+    let mut file = File::open(path).map_err(|error| fault(&format!("cannot be read: {error}")))?;
+    loop {
+        match file.read(&mut buffer).map_err(|error| fault(&format!("cannot be read: {error}")))? {
+            0 => break,
+            count => {
+                hash.add(&buffer[..count]);
+                total += count;
+            }
+        }
+    }
+    if total == 0 { Err(fault("is empty")) } else { Ok(EngineFile { name, sha256: hash.hex() }) }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use sprag_base::stats::describe;
+
+    use super::*;
+
+    const SETTINGS: TimingSettings =
+        TimingSettings { warmup_milliseconds: 0, skipped_calls: 0, iterations: 1, duration_seconds: 0 };
+
+    const GOLDEN: &[u8] = include_bytes!("../../../fixtures/golden/formats/trtexec/times.json");
+
+    #[test]
+    fn a_recorded_file_gives_the_known_figures() {
+        let expected = include_bytes!("../../../fixtures/golden/formats/trtexec/expected.json");
+        let rows: serde_json::Value = serde_json::from_slice(expected).expect("the rows are JSON");
+        let row = &rows[0];
+        assert_eq!(row["metric"], "gpu_compute");
+        let times = seconds(GOLDEN, SETTINGS).expect("the file is fine");
+        assert_eq!(Some(times.len() as u64), row["n"].as_u64());
+        let close = |value: Option<f64>, name: &str| {
+            let expected = row[name].as_f64().expect("a number");
+            assert!(value.is_some_and(|value| (value / expected - 1.0).abs() < 1e-12), "{name}: {value:?}");
+        };
+        close(describe::median(&times), "p50");
+        close(describe::quantile(&times, 0.95), "p95");
+        close(times.iter().copied().reduce(f64::max), "max");
+        // Three calls begin within the first millisecond.
+        let later = |warmup_milliseconds, skipped_calls| {
+            seconds(GOLDEN, TimingSettings { warmup_milliseconds, skipped_calls, ..SETTINGS }).map(|times| times.len())
+        };
+        assert_eq!((later(1, 0), later(1, 2), later(0, 11)), (Ok(9), Ok(7), Ok(1)));
+        assert_eq!(later(500, 0), Err("hold no call after the warm-up, and 12 within it".to_owned()));
+        assert!(later(0, 12).is_err());
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        let check = |text: &str, words: &str| {
+            let error = seconds(text.as_bytes(), SETTINGS).expect_err("the times are faulty");
+            assert!(error.contains(words), "{text}: {error}");
+        };
+        let entry = |start: &str, compute: &str| format!("[{{\"startComputeMs\": {start}, \"computeMs\": {compute}}}]");
+        assert_eq!(seconds(entry("0", "2").as_bytes(), SETTINGS), Ok(vec![0.002]));
+        let other = "[{\"endToEndMs\": [], \"startComputeMs\": 1e0, \"new\": {\"a\": null}, \"computeMs\": 2}]";
+        assert_eq!(seconds(other.as_bytes(), SETTINGS), Ok(vec![0.002]));
+        check(&entry("0", "NaN"), "cannot be read");
+        check(&entry("0", "null"), "cannot be read");
+        check(&entry("0", "\"2\""), "cannot be read");
+        check(&entry("0", "1e999"), "cannot be read");
+        check(&entry("0", "-1"), "a call of -1 ms");
+        check(&entry("0", "0"), "a call of 0 ms");
+        check(&entry("0", "1e9"), "which cannot be");
+        check(&entry("-1", "1"), "from -1 ms on");
+        check("[{\"computeMs\": 1}]", "startComputeMs");
+        check("[]", "hold no call");
+        check("", "cannot be read");
+        check("{}", "cannot be read");
+        check(&String::from_utf8_lossy(&GOLDEN[..GOLDEN.len() / 2]), "cannot be read");
+        assert!(seconds(b"\xff\xfe[", SETTINGS).is_err());
+        assert!(seconds("[".repeat(100_000).as_bytes(), SETTINGS).is_err());
+    }
+
+    #[test]
+    fn names_without_escapes_are_mended() {
+        let layer = |name: &str| {
+            format!(", {{ \"name\" : \"{name}\", \"timeMs\" : 1, \"averageMs\" : 2, \"percentage\" : 50 }}")
+        };
+        let names = ["a\"b", "c\\d", "e\", \"timeMs\" : 3, \"f", "plain"];
+        let lines: Vec<String> = names.iter().map(|name| layer(name)).collect();
+        let text = format!("[\n  {{ \"count\" : 2 }}\n{}\n]\n", lines.join("\n"));
+        assert!(serde_json::from_str::<Value>(&text).is_err());
+        let profile = read(text.as_bytes()).expect("it can be mended");
+        assert_eq!(profile.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(), names);
+        assert_eq!(profile.layers[0].median_s, None);
+    }
+
+    fn program(path: &Path, mode: u32) {
+        fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("a folder");
+        fs::write(path, "").expect("a file");
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is our own file");
+    }
+
+    #[test]
+    fn the_places_are_looked_at_in_order() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let at = |name: &str| folder.path().join(name);
+        let check = |given: Option<&str>, variables: &[(&str, &str)], expected: Result<&str, &str>| {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(key, _)| *key == name);
+                found.map(|(_, value)| at(value).into_os_string())
+            };
+            let found = find_in(given.map(at).as_deref(), &variable, &at("usual"));
+            match expected {
+                Ok(path) => assert_eq!(found, Ok(at(path))),
+                Err(words) => {
+                    let error = found.expect_err("it cannot be found");
+                    assert_eq!(error.code, ReasonCode::TrtexecNotFound);
+                    assert!(error.text.contains(words), "{error}");
+                }
+            }
+        };
+        check(None, &[], Err("`trtexec` is neither on the search path"));
+        check(Some("absent"), &[], Err("there is no program"));
+        check(Some("."), &[], Err("is no file"));
+        program(&at("usual/trtexec"), 0o755);
+        check(None, &[], Ok("usual/trtexec"));
+        program(&at("root/bin/trtexec"), 0o755);
+        check(None, &[("TENSORRT_ROOT", "root")], Ok("root/bin/trtexec"));
+        program(&at("path/trtexec"), 0o644);
+        check(None, &[("TENSORRT_ROOT", "root"), ("PATH", "path")], Ok("root/bin/trtexec"));
+        program(&at("path/trtexec"), 0o755);
+        check(None, &[("TENSORRT_ROOT", "root"), ("PATH", "path")], Ok("path/trtexec"));
+        program(&at("mine"), 0o755);
+        check(None, &[("TRTEXEC", "mine"), ("PATH", "path")], Ok("mine"));
+        check(None, &[("TRTEXEC", "absent"), ("PATH", "path")], Err("there is no program"));
+        check(Some("path/trtexec"), &[("TRTEXEC", "mine")], Ok("path/trtexec"));
+        program(&at("mine"), 0o644);
+        check(Some("mine"), &[], Err("is not executable"));
+    }
 }

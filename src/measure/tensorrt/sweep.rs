@@ -1,19 +1,15 @@
 //! A sweep: an engine timed in each of several cases, process by process, the cases in turn.
 
-use std::collections::BTreeSet;
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::layers::LayerProfile;
-use super::measurements;
-use super::once::{self, TrtexecTurn};
-use super::reason::{Reason, ReasonCode};
-use super::transcript::Version;
-use crate::campaign::{Precision, StopReason, should_stop};
-use crate::{protocol, quality};
-use sprag_model::sample::Measurement;
-
-pub use super::arguments::TimingSettings;
-pub use super::plan::{CaseResult, NumberedCase, ShapeCaseFault, Sweep, number_cases};
+use crate::campaign::{Pace, StopReason};
+use crate::tensorrt::once::{self, LayerProfile, TrtexecTurn};
+pub use crate::tensorrt::plan::{CaseResult, NumberedCase, ShapeCaseFault, Sweep, TimingSettings, number_cases};
+use crate::tensorrt::plan::{Reason, ReasonCode, Version, benchmark};
+use crate::{pool, protocol};
+use sprag_base::stats::describe;
+use sprag_model::metric::Metric;
+use sprag_model::sample::{Estimate, Measurement, Role};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepResult {
@@ -32,7 +28,7 @@ impl SweepResult {
     }
 
     pub fn measurements(&self, sweep: &Sweep) -> Vec<Measurement> {
-        self.recorded().map(|case| measurements::measurement(sweep, case)).collect()
+        self.recorded().map(|case| measurement(sweep, case)).collect()
     }
 }
 
@@ -51,25 +47,20 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
     let protocol = &sweep.protocol;
     check_paths(sweep)?;
     let version = once::version(sweep)?;
-    let start = Instant::now();
     let mut courses: Vec<Course> = sweep.cases.iter().map(|_| Course::default()).collect();
-    let (mut stop, mut precision, mut done) = (StopReason::Processes, Precision::default(), 0);
+    let (mut stop, mut pace, mut done) = (StopReason::Processes, Pace::start(protocol), 0);
     for process in 0..protocol.processes {
-        if let Some(reason) = should_stop(protocol, process, start.elapsed().as_secs_f64()) {
-            stop = reason;
-            break;
-        }
-        if courses.iter().all(|course| course.is_over) {
-            break;
-        }
         let is_precise = || {
             let results = results(sweep, &courses);
-            let found = results.iter().map(|case| measurements::measurement(sweep, case));
+            let found = results.iter().map(|case| measurement(sweep, case));
             found.filter(|one| one.failure.is_none()).all(|one| protocol::is_precise(&one, protocol))
         };
         let fewest = courses.iter().filter(|course| !course.is_over).map(|course| course.samples.len()).min();
-        if protocol.precision.is_some() && precision.check(fewest.unwrap_or(0), is_precise) {
-            stop = StopReason::Precision;
+        if let Some(reason) = pace.stop(process, fewest.unwrap_or(0), is_precise) {
+            stop = reason;
+            break;
+        }
+        if fewest.is_none() {
             break;
         }
         for place in order(sweep.cases.len(), process) {
@@ -101,7 +92,7 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
         }
     }
     let cases = results(sweep, &courses);
-    let mut reasons = reasons(sweep, &courses, start.elapsed().as_secs_f64());
+    let mut reasons = reasons(sweep, &courses, pace.seconds());
     reasons.extend(cases.iter().filter_map(|case| {
         let reason = case.left_out()?;
         Some(format!("{} is left out, because dimensions without a shape were set to 1: {reason}", case.case.label()))
@@ -178,19 +169,89 @@ fn reasons(sweep: &Sweep, courses: &[Course], seconds: f64) -> Vec<String> {
     }
     let measured = courses.iter().filter(|course| !course.is_over && !course.samples.is_empty());
     if let Some(fewest) = measured.map(|course| course.samples.len()).min() {
-        reasons.extend(quality::over_budget(protocol, fewest, seconds));
-        reasons.extend(quality::too_few(fewest, "", "of a case"));
+        reasons.extend(protocol::over_budget(protocol, fewest, seconds));
+        reasons.extend(protocol::too_few(fewest, "", "of a case"));
     }
     reasons
 }
 
+/// The metric of images a second.
+const FRAMES: &str = "frames_per_s";
+
+/// The measurement of a case: the median over processes, and images a second where it is known how many a call takes.
+pub(super) fn measurement(sweep: &Sweep, result: &CaseResult) -> Measurement {
+    let mut measurement = Measurement {
+        attributes: BTreeMap::from([("case".to_owned(), result.case.label())]),
+        ..pool::empty(benchmark(&sweep.suite, &result.case.shapes), Role::Tracked)
+    };
+    match &result.outcome {
+        Ok(processes) => measurement.estimates = estimates(sweep, result, processes),
+        Err(reason) => measurement.failure = Some(reason.to_string()),
+    }
+    measurement
+}
+
+fn estimates(sweep: &Sweep, result: &CaseResult, processes: &[Vec<f64>]) -> Vec<Estimate> {
+    let medians: Vec<f64> = processes.iter().filter_map(|seconds| describe::median(seconds)).collect();
+    let samples = processes.concat();
+    let time = pool::over_processes(Metric::time(), &medians, samples.len(), sweep.protocol.seed);
+    let Some(time) = time.map(|time| pool::with_samples(time, &samples)) else { return Vec::new() };
+    let frames = result.batch.map(|batch| pool::throughput(FRAMES, batch as f64, &time));
+    [Some(time), frames].into_iter().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use crate::plan::Protocol;
+    use crate::tensorrt::plan::{Reason, ReasonCode};
+    use sprag_model::shape_case::ShapeCase;
+
     use super::*;
 
+    fn sweep() -> Sweep {
+        Sweep {
+            suite: "trt".into(),
+            trtexec: "t".into(),
+            engine: "e".into(),
+            plugin: None,
+            cases: Vec::new(),
+            settings: TimingSettings { warmup_milliseconds: 0, skipped_calls: 0, iterations: 1, duration_seconds: 0 },
+            time_out: Duration::from_secs(1),
+            protocol: Protocol::ordinary(3),
+            guard: None,
+        }
+    }
+
     #[test]
-    fn cases_take_turns() {
-        assert_eq!((0..3).flat_map(|round| order(2, round)).collect::<Vec<_>>(), [0, 1, 1, 0, 0, 1]);
-        assert_eq!(order(0, 1), Vec::<usize>::new());
+    fn a_case_is_known_by_its_shapes() {
+        let check = |text: &str, expected: &str| {
+            let case = ShapeCase::parse(text).expect("the case is fine");
+            assert_eq!(benchmark("trt", &case).id(), expected);
+            assert_eq!(benchmark("trt", &case).check(), Ok(()));
+        };
+        check("image=1x3x128x128;centers=1024x2", "trt/engine{centers=1024x2,image=1x3x128x128} @tensorrt");
+        check("a{b}@=2", "trt/engine{a_b__=2} @tensorrt");
+        check(&format!("{}=2", "n".repeat(500)), &format!("trt/engine{{{}=2}} @tensorrt", "n".repeat(200)));
+        assert_eq!(benchmark("trt", &ShapeCase::default()).id(), "trt/engine{case=default} @tensorrt");
+    }
+
+    #[test]
+    fn a_process_counts_once_and_a_failure_has_no_numbers() {
+        let shapes = ShapeCase::parse("a=8x3").expect("the case is fine");
+        let case = NumberedCase { number: 1, shapes };
+        let outcome = Ok(vec![vec![1.0, 1.0, 1.0, 9.0], vec![3.0], vec![2.0]]);
+        let result = |batch, outcome| CaseResult { case: case.clone(), batch, outcome };
+        let found = measurement(&sweep(), &result(Some(8), outcome.clone()));
+        assert_eq!(found.attributes["case"], "case_001_8_3");
+        let [time, frames] = &found.estimates[..] else { panic!("two metrics: {found:?}") };
+        assert_eq!((time.value, &time.workers[..], time.n), (2.0, &[1.0, 3.0, 2.0][..], 6));
+        assert_eq!((frames.metric.name.as_str(), frames.value), ("frames_per_s", 4.0));
+        let unknown = measurement(&sweep(), &result(None, outcome));
+        assert_eq!(unknown.estimates.len(), 1, "there is no rate of what is unknown: {unknown:?}");
+        let failed = measurement(&sweep(), &result(None, Err(Reason::new(ReasonCode::TimeOut, "it hung"))));
+        assert_eq!(failed.failure.as_deref(), Some("tensorrt_timeout: it hung"));
+        assert!(failed.estimates.is_empty());
     }
 }

@@ -2,9 +2,7 @@
 //! `&&&& FAILED` at the end, and between them messages, of which those marked `[E]` or `[F]` are errors. Where CUDA itself
 //! fails it says so without a mark, and ends without a last line.
 
-use std::fmt;
-
-use super::reason::{Reason, ReasonCode};
+use crate::tensorrt::plan::{Reason, ReasonCode, Version};
 
 /// What its own lines begin with.
 const MARK: &str = "&&&& ";
@@ -89,34 +87,6 @@ const REMARKS: [(&str, &str); 6] = [
     ("gpu compute time is unstable", "`trtexec` finds the times on the device unstable"),
     ("may be bound by enqueue time", "`trtexec` finds that the host may not keep up with the device"),
 ];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    pub major: u32,
-    pub minor: u32,
-    pub patch: u32,
-}
-
-impl Version {
-    /// Reads the number of a `[TensorRT v8601]`. From version 10 on each part has two digits: `v100300` is 10.3.0.
-    fn from_number(number: u32) -> Version {
-        let (major, rest) =
-            if number < 10_000 { (number / 1_000, number % 1_000) } else { (number / 10_000, number % 10_000) };
-        Version { major, minor: rest / 100, patch: rest % 100 }
-    }
-
-    /// What a report calls the way in which this version calls an engine.
-    pub fn mode(self) -> &'static str {
-        let modern = Version { major: 8, minor: 5, patch: 0 };
-        if self >= modern { "modern_io_tensors" } else { "legacy_bindings" }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
-    }
-}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transcript {

@@ -15,8 +15,9 @@ use sprag_measure::paired::{self, Sides};
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::kernels::select;
+use sprag_measure::suite::{built_from_fault, is_ours};
 use sprag_measure::workload::Workload;
-use sprag_measure::{built_from, cpu, environment};
+use sprag_measure::{cpu, environment};
 use sprag_model::commit::Commit;
 use sprag_model::sample::Role;
 
@@ -132,8 +133,7 @@ fn is_build_of(contest: &Contest<'_>, commit: &Commit) -> crate::Result<bool> {
     let project = contest.project;
     let here = history::measured_commit(project.store()?)?;
     let Some(here) = here.filter(|here| here.sha == commit.sha && !project.is_bare) else { return Ok(false) };
-    Ok(!built_from::is_ours(&project.root)
-        || (!here.dirty && built_from::fault(&project.root, contest.host.built_from).is_none()))
+    Ok(!is_ours(&project.root) || (!here.dirty && built_from_fault(&project.root, contest.host.built_from).is_none()))
 }
 
 impl Named {

@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
     use crate::config::{GpuProfile, Site, Trend};
-    use sprag_measure::gpu::precision::AskedDtype;
+    use sprag_measure::gpu::settings::AskedDtype;
     use sprag_measure::suite::OutputFormat;
 
     fn parse(text: &str) -> Result<Config, String> {

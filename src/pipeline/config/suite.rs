@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::fault::Fault;
-use sprag_measure::gpu::precision::AskedDtype;
+use sprag_measure::gpu::settings::AskedDtype;
 use sprag_measure::suite::OutputFormat;
 
 /// Processes of an ordinary run: the fewest with which an interval over processes means something.

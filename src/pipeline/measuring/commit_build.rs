@@ -12,12 +12,11 @@ use crate::notices::warn;
 use crate::project::Project;
 use crate::{Advice, Trouble, text};
 use sprag_history as history;
-use sprag_measure::built_from;
 use sprag_measure::command::CHECKOUT_WITHOUT;
 use sprag_measure::command::cargo::{self, CargoBuild};
 use sprag_measure::command::keeper::{GuardedFolder, sweep};
 use sprag_measure::process::WorkerCommand;
-use sprag_measure::suite::CommitProgram;
+use sprag_measure::suite::{CommitProgram, is_ours};
 use sprag_model::commit::Commit;
 
 /// The files of one commit. Dropping it removes them.
@@ -90,7 +89,7 @@ pub struct CommitBuild {
 pub fn build(project: &Project, suite: &Suite, commit: &Commit, host: MeasureHost<'_>) -> crate::Result<CommitBuild> {
     let worktree = Worktree::check_out(project, commit)?;
     let short = commit.short();
-    if !built_from::is_ours(&worktree.root) {
+    if !is_ours(&worktree.root) {
         return Err(Advice {
             message: format!(
                 "{short} holds no sources of Sprag, and suites of the kind `cpu` time kernels of Sprag itself"

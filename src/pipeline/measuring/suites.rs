@@ -17,7 +17,7 @@ use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_history::{self as history, Entry};
 use sprag_measure::command::CHECKOUT_WITHOUT;
 use sprag_measure::command::suite::{self as processes, CommandSuite};
-use sprag_measure::gpu::precision::AskedDtype;
+use sprag_measure::gpu::settings::AskedDtype;
 use sprag_measure::gpu::settings::Profile;
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::{

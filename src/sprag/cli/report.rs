@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::words::{Word, words};
-use sprag_measure::gpu::precision::AskedDtype;
+use sprag_measure::gpu::settings::AskedDtype;
 
 /// The most calls that can be asked for: all times are held in memory.
 pub(super) const MOST_CALLS: i64 = 1_000_000;

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::Exit;
 use crate::cli::{Task, WorkerArgs};
-use sprag_measure::gpu::scope::Scope;
+use sprag_measure::gpu::settings::Scope;
 use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
 use sprag_measure::seed_report::calls::{self as gpu_calls, GpuCallsPlan};

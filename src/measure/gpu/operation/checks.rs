@@ -1,51 +1,14 @@
-//! What the tests of all operations check alike.
+//! What holds of the programs of all operations alike.
 
-use super::super::program::{Argument, BufferSpec, Content, Data, DeviceProgram, Dtype, Launch};
-use super::{Form, HostInputs, LaunchConfig, Operation, Tiled, source};
+use crate::gpu::operation::{Form, HostInputs, Operation, source};
+use crate::gpu::program::{BufferSpec, Content, Data, DeviceProgram, Dtype};
+use crate::gpu::settings::Profile;
 use half::{bf16, f16};
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::element::E4m3;
 use std::collections::BTreeSet;
 
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
-
-/// Configurations have names of their own; every form in every element type can be, of a file that is there, and has the
-/// buffers of the reference, whose outputs are what is expected. The tuned launches are handed on.
-pub(super) fn launches(operation: &Operation, check: impl Fn(&Launch, LaunchConfig)) {
-    let names: BTreeSet<String> = operation.candidates.iter().map(|config| config.name()).collect();
-    assert_eq!(names.len(), operation.candidates.len());
-    let shared = |program: &DeviceProgram| -> Vec<BufferSpec> {
-        program.buffers.iter().filter(|spec| spec.content != Content::Scratch).cloned().collect()
-    };
-    for dtype in DTYPES {
-        let plain = operation.program(dtype, Form::Reference);
-        assert_eq!(plain.fault(), None, "{operation:?} {dtype:?}");
-        for &config in &operation.candidates {
-            let tuned = operation.program(dtype, Form::Tuned(config));
-            assert_eq!(tuned.fault(), None, "{operation:?} {dtype:?} {}", config.name());
-            assert_eq!(shared(&tuned), shared(&plain), "{operation:?} {dtype:?} {}", config.name());
-            for launch in tuned.launches() {
-                assert!(source(launch.kernel.file).is_some_and(|text| text.contains(launch.kernel.entry)));
-                check(launch, config);
-            }
-        }
-    }
-}
-
-/// The blocks of a launch whose arguments from that place on are those of bands cover the map; gives the cells of a block.
-pub(super) fn bands_cover(tiles: &Tiled, launch: &Launch, place: usize) -> usize {
-    let (map, side) = (tiles.map(), tiles.tile_size());
-    let [Argument::I32(cells), Argument::I32(parts), Argument::I32(group)] = launch.arguments[place..] else {
-        panic!("{:?}", launch.arguments)
-    };
-    let [x, y, z] = launch.grid.map(|blocks| blocks as usize);
-    let (cells, parts, group) = (cells as usize, parts as usize, group as usize);
-    assert!(parts * cells * side >= map.width && (parts - 1) * cells * side < map.width);
-    assert_eq!((x, z), (map.height / side * parts, map.batch));
-    assert!(y * group >= map.channels && (y - 1) * group < map.channels);
-    assert_eq!(side * launch.kernel.dtype.bytes() % launch.kernel.defines["VECTOR"] as usize, 0);
-    cells
-}
 
 pub(in crate::gpu) fn inputs(program: &DeviceProgram) -> HostInputs {
     let given = |spec: &&BufferSpec| !matches!(spec.content, Content::Output | Content::Scratch);
@@ -77,6 +40,33 @@ fn outputs_are_expected_where_they_stand() {
                 expected.iter().map(|one| (one.buffer, one.values.len())).collect();
             assert_eq!(expected, outputs, "{shape:?} {dtype:?}");
             assert!(shape.expected(dtype, &HostInputs::default()).is_err(), "{shape:?}");
+        }
+    }
+}
+
+/// Configurations differ in name. Every form in every element type can be launched, is of a file that is there, and has the
+/// buffers of the reference.
+#[test]
+fn every_form_can_be_launched() {
+    let operations = Operation::every().into_iter().flat_map(|one| [one.uneven(), vec![one]].concat());
+    for operation in operations.chain(Operation::all(&Profile::LARGE)) {
+        let names: BTreeSet<String> = operation.candidates.iter().map(|config| config.name()).collect();
+        assert_eq!(names.len(), operation.candidates.len());
+        let shared = |program: &DeviceProgram| -> Vec<BufferSpec> {
+            program.buffers.iter().filter(|spec| spec.content != Content::Scratch).cloned().collect()
+        };
+        for dtype in DTYPES {
+            let plain = operation.program(dtype, Form::Reference);
+            let tuned = operation.candidates.iter().map(|config| operation.program(dtype, Form::Tuned(*config)));
+            for program in tuned.chain([plain.clone()]) {
+                assert_eq!(program.fault(), None, "{operation:?} {dtype:?}");
+                assert_eq!(shared(&program), shared(&plain), "{operation:?} {dtype:?}");
+                for launch in program.launches() {
+                    assert!(source(launch.kernel.file).is_some_and(|text| text.contains(launch.kernel.entry)));
+                    // Beyond that a block must ask for shared memory, which only a few kernels do.
+                    assert!(launch.shared <= 48 << 10, "{operation:?} {launch:?}");
+                }
+            }
         }
     }
 }

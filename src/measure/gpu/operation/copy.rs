@@ -1,10 +1,10 @@
 //! What other kernels are timed with: a copy in the device's memory, `kernels/copy.cu`, and an empty launch.
 
-use super::super::program::{DeviceProgram, Dtype};
-use super::builder::{Call, ProgramBuilder, buffers, kernel, long};
-use super::inputs::with_element;
-use super::kernel::{Code, Operation, exact};
-use super::{Expected, Form, HostInputs, LaunchConfig};
+use crate::gpu::operation::kernel::{
+    Call, Code, Operation, ProgramBuilder, buffers, exact, kernel, long, with_element,
+};
+use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
+use crate::gpu::program::{DeviceProgram, Dtype};
 
 /// The configurations worth trying, the one used untuned first. Here `chunk` is the number of rounds of a block.
 const CANDIDATES: &[LaunchConfig] = &[
@@ -74,31 +74,4 @@ fn program(elements: &usize, dtype: Dtype, form: Form) -> DeviceProgram {
 
 fn expected(_: &usize, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
     with_element!(dtype, T => Ok(vec![Expected::new(1, &inputs.elements::<T>(0)?, 0.0)]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::checks;
-    use super::*;
-
-    #[test]
-    fn every_form_covers_every_element() {
-        for elements in [1, 15, 16, 4096, 100_003] {
-            checks::launches(&copy(elements), |launch, config| {
-                let (bytes, vector) = (elements * launch.kernel.dtype.bytes(), config.vector as usize);
-                let piece = (config.block * config.unroll * config.chunk) as usize * vector;
-                let blocks = launch.grid[0] as usize;
-                assert!(blocks * piece >= bytes / vector * vector && (blocks - 1) * piece <= bytes);
-                // The rest is less than a vector, and the first block has a thread for each element of it.
-                assert!(vector / launch.kernel.dtype.bytes() <= launch.block as usize);
-            });
-        }
-    }
-
-    #[test]
-    fn the_empty_kernel_is_one_block() {
-        let program = empty_program();
-        assert_eq!(program.fault(), None);
-        assert!(program.launches().map(|launch| launch.grid).eq([[1; 3]]));
-    }
 }

@@ -1,12 +1,11 @@
 //! FusionGate on the device: `kernels/fusion_gate.cu`.
 
-use super::super::program::{Argument, DeviceProgram, Dtype};
-use super::super::settings::Profile;
-use super::builder::{Call, ProgramBuilder, buffers, int, kernel, long, vector};
-use super::inputs::with_element;
-use super::kernel::{Code, Operation, map_params, summed};
-use super::tiled;
-use super::{Expected, Form, HostInputs, LaunchConfig, Stored};
+use crate::gpu::operation::kernel::{
+    Call, Code, Operation, ProgramBuilder, buffers, int, kernel, long, map_params, summed, vector, with_element,
+};
+use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, Stored, tiled};
+use crate::gpu::program::{Argument, DeviceProgram, Dtype};
+use crate::gpu::settings::Profile;
 use sprag_kernels::element::Element;
 use sprag_kernels::fusion::{self, Gate};
 use sprag_kernels::shape::MapShape;
@@ -102,7 +101,8 @@ fn expected_elements<T: Element + Stored>(
     let read = fusion::FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
     let mut fused = vec![T::default(); map.elements()];
     let mut alpha = vec![T::default(); map.pixels()];
-    fusion::reference(&read, map, &Gate::default(), &mut alpha, &mut fused).map_err(|error| error.to_string())?;
+    fusion::run(sprag_kernels::Form::Reference, &read, map, &Gate::default(), &mut alpha, &mut fused)
+        .map_err(|error| error.to_string())?;
     let (fused_tolerance, alpha_tolerance) = tolerances(dtype);
     Ok(vec![Expected::new(FUSED, &fused, fused_tolerance), Expected::new(ALPHA, &alpha, alpha_tolerance)])
 }
@@ -120,30 +120,4 @@ fn tolerances(dtype: Dtype) -> (f64, f64) {
         Dtype::E4m3 => 1.0 / 16.0,
     };
     (7.0 * step, step)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::checks;
-    use super::*;
-
-    #[test]
-    fn every_form_covers_all_pixels_of_all_channels() {
-        for (batch, channels, height, width) in [(1, 1, 1, 1), (2, 5, 7, 9), (1, 17, 16, 16), (3, 33, 6, 130)] {
-            let map = MapShape { batch, channels, height, width };
-            let operation = fusion_gate(map);
-            checks::launches(&operation, |launch, config| {
-                let [pieces, groups, samples] = launch.grid.map(|blocks| blocks as usize);
-                let vector = launch.kernel.defines["VECTOR"] as usize;
-                let (bytes, piece) = (map.plane() * launch.kernel.dtype.bytes(), launch.block as usize * vector);
-                assert!(bytes % vector == 0 && pieces * piece >= bytes && (pieces - 1) * piece < bytes);
-                let chunk = config.chunk as usize;
-                assert!(groups * chunk >= channels && (groups - 1) * chunk < channels);
-                assert_eq!(samples, batch);
-            });
-            let inputs = checks::inputs(&operation.program(Dtype::F32, Form::Reference));
-            let expected = operation.expected(Dtype::F32, &inputs).unwrap();
-            assert!(expected[1].values.iter().all(|alpha| (0.5..1.0).contains(alpha)));
-        }
-    }
 }

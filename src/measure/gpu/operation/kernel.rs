@@ -1,11 +1,17 @@
 //! What is declared of an operation: from this the suite, the parity checks, `sprag kernels` and the reports follow.
 
-use super::super::program::{DeviceProgram, Dtype};
-use super::ff_path::FfPath;
-use super::inputs::{Expected, HostInputs};
-use sprag_kernels::shape::MapShape;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
+
+use half::{bf16, f16};
+
+use crate::gpu::operation::ff_path::FfPath;
+use crate::gpu::program::{
+    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Step,
+};
+use sprag_kernels::element::{E4m3, Element};
+use sprag_kernels::shape::MapShape;
 
 /// A CUDA kernel, or several that make one operation, at one shape: a value, whatever its code computes.
 #[derive(Clone)]
@@ -57,7 +63,6 @@ impl Code {
 }
 
 impl Operation {
-    /// Its sizes as one text, for messages.
     pub fn label(&self) -> String {
         self.params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }
@@ -135,7 +140,6 @@ pub struct LaunchConfig {
 }
 
 impl LaunchConfig {
-    /// Block, vector, unroll and chunk.
     pub(super) const fn new(block: u32, vector: u32, unroll: u32, chunk: u32) -> LaunchConfig {
         LaunchConfig { block, vector, unroll, chunk }
     }
@@ -148,13 +152,299 @@ impl LaunchConfig {
     }
 }
 
+pub(super) const PLAIN_BLOCK: u32 = 256;
+
+#[derive(Debug)]
+pub(super) struct ProgramBuilder {
+    program: DeviceProgram,
+    dtype: Dtype,
+    /// Streams of random values that are taken.
+    streams: u64,
+}
+
+/// The code of a launch, and how many threads run it.
+pub(super) struct Call {
+    pub(super) kernel: CudaKernel,
+    pub(super) grid: [usize; 3],
+    pub(super) block: u32,
+    pub(super) shared: usize,
+}
+
+impl ProgramBuilder {
+    /// A program whose maps, tiles and tokens have elements of that type.
+    pub(super) fn new(dtype: Dtype) -> Self {
+        ProgramBuilder { program: DeviceProgram { buffers: Vec::new(), steps: Vec::new() }, dtype, streams: 0 }
+    }
+
+    pub(super) fn buffer(&mut self, name: &'static str, data: Data, count: usize, content: Content) -> usize {
+        self.program.buffers.push(BufferSpec { name, data, count, content });
+        self.program.buffers.len() - 1
+    }
+
+    /// An input of random values, independent of all others.
+    pub(super) fn random(&mut self, name: &'static str, data: Data, count: usize, distribution: Distribution) -> usize {
+        let stream = self.streams;
+        self.streams += 1;
+        self.buffer(name, data, count, Content::Random(Random { distribution, stream }))
+    }
+
+    pub(super) fn normal(&mut self, name: &'static str, count: usize) -> usize {
+        self.random(name, Data::Element(self.dtype), count, Distribution::Normal(1.0))
+    }
+
+    /// An input of elements that are uniform in 0..1.
+    pub(super) fn uniform(&mut self, name: &'static str, count: usize) -> usize {
+        self.random(name, Data::Element(self.dtype), count, Distribution::Uniform(0.0, 1.0))
+    }
+
+    pub(super) fn integers(&mut self, name: &'static str, values: Vec<i32>) -> usize {
+        self.buffer(name, Data::I32, values.len(), Content::Integers(values))
+    }
+
+    pub(super) fn output(&mut self, name: &'static str, count: usize) -> usize {
+        self.buffer(name, Data::Element(self.dtype), count, Content::Output)
+    }
+
+    pub(super) fn scratch(&mut self, name: &'static str, data: Data, count: usize) -> usize {
+        self.buffer(name, data, count, Content::Scratch)
+    }
+
+    pub(super) fn zero(&mut self, place: usize) {
+        self.program.steps.push(Step::Zero(place));
+    }
+
+    pub(super) fn launch(&mut self, call: Call, arguments: Vec<Argument>) {
+        // A grid that no device takes becomes one that `DeviceProgram::fault` names.
+        let grid = call.grid.map(|blocks| u32::try_from(blocks).unwrap_or(0));
+        let shared = u32::try_from(call.shared).unwrap_or(u32::MAX);
+        let launch = Launch { kernel: call.kernel, grid, block: call.block, shared, arguments };
+        self.program.steps.push(Step::Launch(launch));
+    }
+
+    /// A launch of a plain kernel: one thread a value.
+    pub(super) fn plain(&mut self, file: &'static str, entry: &'static str, values: usize, arguments: Vec<Argument>) {
+        let grid = [values.div_ceil(PLAIN_BLOCK as usize), 1, 1];
+        let kernel = kernel(file, entry, self.dtype, &[]);
+        self.launch(Call { kernel, grid, block: PLAIN_BLOCK, shared: 0 }, arguments);
+    }
+
+    pub(super) fn finish(self) -> DeviceProgram {
+        self.program
+    }
+}
+
+pub(super) fn kernel(
+    file: &'static str,
+    entry: &'static str,
+    dtype: Dtype,
+    defines: &[(&'static str, u32)],
+) -> CudaKernel {
+    CudaKernel { file, entry, dtype, defines: defines.iter().copied().collect::<BTreeMap<_, _>>() }
+}
+
+pub(super) fn int(value: usize) -> Argument {
+    Argument::I32(i32::try_from(value).expect("the sizes of a profile fit 31 bits, as its check makes sure"))
+}
+
+pub(super) fn long(value: usize) -> Argument {
+    Argument::I64(i64::try_from(value).expect("no buffer has more than 2^63 elements"))
+}
+
+pub(super) fn buffers(places: &[usize]) -> Vec<Argument> {
+    places.iter().map(|place| Argument::Buffer(*place)).collect()
+}
+
+/// A buffer argument, or a null pointer.
+pub(super) fn optional(place: Option<usize>) -> Argument {
+    place.map_or(Argument::Null, Argument::Buffer)
+}
+
+/// The bytes that a thread may access at once where pieces of so many elements follow one another: at most what the
+/// configuration says, and at least one element.
+pub(super) fn vector(config: LaunchConfig, dtype: Dtype, piece: usize) -> u32 {
+    let aligned = 1_u32 << (piece * dtype.bytes()).trailing_zeros().min(4);
+    config.vector.min(aligned).max(dtype.bytes() as u32)
+}
+
+/// How many elements go into one access: as many as `bytes` hold and at most `most`, such that `multiple` is a multiple
+/// of their number.
+pub(super) fn elements_at_once(bytes: u32, dtype: Dtype, most: usize, multiple: usize) -> usize {
+    let fits =
+        |count: &usize| count * dtype.bytes() <= bytes as usize && *count <= most && multiple.is_multiple_of(*count);
+    [16, 8, 4, 2].into_iter().find(fits).unwrap_or(1)
+}
+
+/// The bytes of the input buffers of a program, by place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostInputs {
+    buffers: Vec<Vec<u8>>,
+}
+
+/// What an output buffer must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    pub buffer: usize,
+    /// Its values, widened to `f32`.
+    pub values: Vec<f32>,
+    /// How far from them the device may be, absolute and relative: `|got - expected| <= tolerance * (1 + |expected|)`.
+    pub tolerance: f64,
+}
+
+/// An element type as it lies in the memory of a device.
+pub trait Stored: Element {
+    const BYTES: usize;
+    /// The element of these bytes, as many as an element has.
+    fn from_bytes(bytes: &[u8]) -> Self;
+}
+
+/// Runs an expression with a type parameter that stands for the element type of a [`Dtype`](crate::gpu::program::Dtype).
+macro_rules! with_element {
+    ($dtype:expr, $name:ident => $body:expr) => {
+        match $dtype {
+            $crate::gpu::program::Dtype::F32 => {
+                type $name = f32;
+                $body
+            }
+            $crate::gpu::program::Dtype::F16 => {
+                type $name = half::f16;
+                $body
+            }
+            $crate::gpu::program::Dtype::Bf16 => {
+                type $name = half::bf16;
+                $body
+            }
+            $crate::gpu::program::Dtype::E4m3 => {
+                type $name = sprag_kernels::element::E4m3;
+                $body
+            }
+        }
+    };
+}
+
+pub(in crate::gpu) use with_element;
+
+impl HostInputs {
+    /// The bytes of each input buffer.
+    pub fn new(buffers: Vec<Vec<u8>>) -> Self {
+        HostInputs { buffers }
+    }
+
+    pub fn elements<T: Stored>(&self, place: usize) -> Result<Vec<T>, String> {
+        self.values(place, T::BYTES, T::from_bytes)
+    }
+
+    pub fn floats(&self, place: usize) -> Result<Vec<f32>, String> {
+        self.elements(place)
+    }
+
+    pub fn integers(&self, place: usize) -> Result<Vec<i32>, String> {
+        let integer = |bytes: &[u8]| i32::from_le_bytes(bytes.try_into().expect("four bytes were asked for"));
+        self.values(place, 4, integer)
+    }
+
+    /// The integers of a buffer that are ids or places, so not negative.
+    pub fn ids(&self, place: usize) -> Result<Vec<u32>, String> {
+        let unsigned = |value: i32| u32::try_from(value).map_err(|_| format!("input {place} holds {value}"));
+        self.integers(place)?.into_iter().map(unsigned).collect()
+    }
+
+    fn values<V>(&self, place: usize, size: usize, value: impl Fn(&[u8]) -> V) -> Result<Vec<V>, String> {
+        let bytes = self.buffers.get(place).ok_or_else(|| format!("there is no input {place}"))?;
+        if !bytes.len().is_multiple_of(size) {
+            return Err(format!("input {place} holds {} bytes, no whole values of {size}", bytes.len()));
+        }
+        Ok(bytes.chunks_exact(size).map(value).collect())
+    }
+}
+
+impl Expected {
+    pub fn new<T: Element>(buffer: usize, values: &[T], tolerance: f64) -> Self {
+        Expected { buffer, values: values.iter().map(|value| value.to_f32()).collect(), tolerance }
+    }
+}
+
+impl Stored for f32 {
+    const BYTES: usize = 4;
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        f32::from_le_bytes(bytes.try_into().expect("the caller gives the bytes of one element"))
+    }
+}
+
+impl Stored for f16 {
+    const BYTES: usize = 2;
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        f16::from_le_bytes(bytes.try_into().expect("the caller gives the bytes of one element"))
+    }
+}
+
+impl Stored for bf16 {
+    const BYTES: usize = 2;
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        bf16::from_le_bytes(bytes.try_into().expect("the caller gives the bytes of one element"))
+    }
+}
+
+impl Stored for E4m3 {
+    const BYTES: usize = 1;
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        E4m3::from_bits(bytes[0])
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use crate::gpu::program::Dtype;
+
     use super::*;
 
     #[test]
-    fn a_name_states_what_is_set() {
-        assert_eq!(LaunchConfig::new(256, 16, 4, 0).name(), "block256 vector16 unroll4");
-        assert_eq!(LaunchConfig::default().name(), "");
+    fn an_access_is_as_wide_as_rows_allow() {
+        let check = |bytes, dtype, most, multiple, expected| {
+            assert_eq!(elements_at_once(bytes, dtype, most, multiple), expected, "{bytes} {dtype:?} {multiple}");
+        };
+        check(16, Dtype::F32, 8, 128, 4);
+        check(16, Dtype::F16, 8, 128, 8);
+        check(16, Dtype::E4m3, 8, 128, 8);
+        check(16, Dtype::E4m3, 16, 128, 16);
+        check(16, Dtype::F16, 8, 12, 4);
+        check(4, Dtype::F16, 8, 128, 2);
+        check(16, Dtype::Bf16, 8, 7, 1);
+        let check = |most: u32, dtype: Dtype, piece: usize, expected: u32| {
+            let config = LaunchConfig { vector: most, ..LaunchConfig::default() };
+            assert_eq!(vector(config, dtype, piece), expected, "{most} {dtype:?} {piece}");
+        };
+        check(16, Dtype::F32, 8, 16);
+        check(8, Dtype::F32, 8, 8);
+        check(16, Dtype::F16, 4, 8);
+        check(16, Dtype::F16, 3, 2);
+        check(16, Dtype::Bf16, 6, 4);
+        check(16, Dtype::E4m3, 5, 1);
+        check(16, Dtype::E4m3, 48, 16);
+        check(2, Dtype::F32, 7, 4);
+    }
+
+    #[test]
+    fn bytes_are_read_as_what_they_are() {
+        let inputs = HostInputs::new(vec![vec![0x00, 0x3c, 0x00, 0xc0], vec![5, 0, 0, 0, 255, 255, 255, 255]]);
+        assert_eq!(inputs.elements::<f16>(0), Ok(vec![f16::from_f32(1.0), f16::from_f32(-2.0)]));
+        assert_eq!(inputs.elements::<E4m3>(0).unwrap().len(), 4);
+        assert_eq!(inputs.integers(1), Ok(vec![5, -1]));
+        assert_eq!(inputs.ids(1), Err("input 1 holds -1".to_owned()));
+        assert_eq!(inputs.floats(2), Err("there is no input 2".to_owned()));
+        let odd = HostInputs::new(vec![vec![0; 3]]);
+        assert_eq!(odd.elements::<bf16>(0), Err("input 0 holds 3 bytes, no whole values of 2".to_owned()));
+    }
+
+    #[test]
+    fn every_type_is_stored_in_the_bytes_it_has() {
+        for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3] {
+            assert_eq!(with_element!(dtype, T => T::BYTES), dtype.bytes());
+        }
+        let expected = Expected::new(2, &[bf16::from_f32(1.5)], 0.0);
+        assert_eq!(expected, Expected { buffer: 2, values: vec![1.5], tolerance: 0.0 });
     }
 }

@@ -4,15 +4,14 @@
 //! where there are few channels; one without takes the short form, a thread for each few channels. A second direction
 //! is a second launch, which merges its outputs into those of the first.
 
-use super::super::program::{Argument, Content, Data, DeviceProgram, Distribution, Dtype};
-use super::super::settings::Profile;
-use super::builder::{Call, ProgramBuilder, buffers, elements_at_once, int, kernel, optional};
-use super::inputs::with_element;
-use super::kernel::{Code, Operation, summed};
-use super::{Expected, Form, HostInputs, LaunchConfig};
+use crate::gpu::operation::kernel::{
+    Call, Code, Operation, ProgramBuilder, buffers, elements_at_once, int, kernel, optional, summed, with_element,
+};
+use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
+use crate::gpu::program::{Argument, Content, Data, DeviceProgram, Distribution, Dtype};
+use crate::gpu::settings::Profile;
 use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
 
-/// Threads of a block of the reference.
 const PLAIN_BLOCK: u32 = 128;
 /// The most channels of a thread: more do not fit its registers.
 const MOST_CHANNELS: usize = 8;
@@ -44,7 +43,6 @@ const CANDIDATES: &[LaunchConfig] = &[
 /// A scan. There is at least one sample, one step and one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenScan {
-    /// Samples, steps and channels.
     pub tokens: ScanShape,
     pub way: ScanWay,
     /// The state before the first step.
@@ -131,7 +129,7 @@ impl TokenScan {
                 scan::ScanInputs { tokens: &tokens, shape: self.tokens, init_state: initial.as_deref(), clamp: DEFAULT_CLAMP };
             let mut outputs = vec![T::default(); self.tokens.elements()];
             let mut final_state = vec![T::default(); direction.final_states(self.tokens)];
-            scan::reference(&reads, &direction, &mut outputs, &mut final_state, &mut Scratch::default())
+            scan::run(sprag_kernels::Form::Reference, &reads, &direction, &mut outputs, &mut final_state, &mut Scratch::default())
                 .map_err(|error| error.to_string())?;
             Ok(vec![
                 Expected::new(places.outputs, &outputs, tolerance),
@@ -346,7 +344,6 @@ pub enum InitialState {
 }
 
 impl ScanMerge {
-    /// The value of the macro `MERGE`.
     pub(super) fn code(self) -> u32 {
         match self {
             ScanMerge::Sum => 1,
@@ -358,61 +355,9 @@ impl ScanMerge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::program::{CudaKernel, Launch, Step};
-    use super::super::checks;
+    use crate::gpu::program::Step;
+
     use super::*;
-
-    const WAYS: [ScanWay; 7] = [
-        ScanWay::Forward,
-        ScanWay::Backward,
-        ScanWay::Both(ScanMerge::Sum),
-        ScanWay::Both(ScanMerge::Average),
-        ScanWay::Both(ScanMerge::Even),
-        ScanWay::Both(ScanMerge::Gated),
-        ScanWay::Both(ScanMerge::GatedBySample),
-    ];
-
-    fn shapes() -> Vec<TokenScan> {
-        let sizes = [(1, 1, 1), (1, 256, 128), (2, 300, 7), (3, 17, 24), (2, 1025, 130), (8, 16_384, 1024)];
-        let initials = [InitialState::Zero, InitialState::Shared, InitialState::EachWay].into_iter().cycle();
-        let tokens = sizes.map(|(batch, steps, channels)| ScanShape { batch, steps, channels });
-        let all = tokens.iter().flat_map(|tokens| WAYS.map(|way| (*tokens, way)));
-        all.zip(initials).map(|((tokens, way), initial)| TokenScan { tokens, way, initial }).collect()
-    }
-
-    /// Steps and channels that the blocks of a launch reach, over all samples, and how many of either one block has.
-    fn reach(launch: &Launch, shape: &TokenScan, dtype: Dtype) -> (usize, usize) {
-        let CudaKernel { entry, defines, .. } = &launch.kernel;
-        let (blocks, block) = (launch.grid[0] as usize, launch.block as usize);
-        let group = defines.get("VECTOR").map_or(1, |bytes| *bytes as usize / dtype.bytes());
-        if *entry != "scan_long" {
-            return (shape.tokens.steps, blocks * block * group);
-        }
-        let [unroll, chunk] = ["UNROLL", "CHUNK"].map(|name| defines[name] as usize);
-        assert!(chunk.is_multiple_of(unroll) && block.is_multiple_of(chunk / unroll), "{launch:?}");
-        let width = block / (chunk / unroll) * group;
-        let columns = shape.tokens.channels.div_ceil(width);
-        assert!(blocks.is_multiple_of(columns * shape.tokens.batch), "{launch:?}");
-        (blocks / (columns * shape.tokens.batch) * chunk, columns * width * shape.tokens.batch)
-    }
-
-    #[test]
-    fn every_form_reaches_every_element() {
-        for shape in shapes() {
-            let covers = |launch: &Launch| {
-                let (steps, states) = reach(launch, &shape, launch.kernel.dtype);
-                assert!(steps >= shape.tokens.steps, "{shape:?} {launch:?}: {steps} steps");
-                assert!(states >= shape.tokens.states(), "{shape:?} {launch:?}: {states} states");
-            };
-            checks::launches(&shape.operation(), |launch, _| covers(launch));
-            for form in CANDIDATES.iter().map(|config| Form::Tuned(*config)).chain([Form::Reference]) {
-                let program = shape.program(Dtype::F16, form);
-                program.launches().for_each(covers);
-                let ways = if matches!(shape.way, ScanWay::Both(_)) { 2 } else { 1 };
-                assert_eq!(program.launches().count(), ways, "{shape:?} {form:?}");
-            }
-        }
-    }
 
     #[test]
     fn what_chunks_tell_one_another_is_cleared_before_each_launch() {

@@ -1,12 +1,13 @@
 //! TileUnpack of tiles on the grid and anywhere: `kernels/tile_unpack.cu`.
 
-use super::super::program::{Argument, DeviceProgram, Dtype};
-use super::super::settings::Profile;
-use super::builder::{Call, ProgramBuilder, buffers, int, kernel, long, optional, vector};
-use super::inputs::with_element;
-use super::kernel::{Code, Operation, exact, map_params};
-use super::tiled::{self, IDS_SEED, Tiled};
-use super::{Expected, Form, HostInputs, LaunchConfig, Stored};
+use crate::gpu::operation::kernel::{
+    Call, Code, Operation, ProgramBuilder, buffers, exact, int, kernel, long, map_params, optional, vector,
+    with_element,
+};
+use crate::gpu::operation::tiled::{self, IDS_SEED, Tiled};
+use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, Stored};
+use crate::gpu::program::{Argument, DeviceProgram, Dtype};
+use crate::gpu::settings::Profile;
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
 use sprag_kernels::element::Element;
@@ -285,8 +286,16 @@ impl TileUnpack {
         let tiles = Tiles { packed: &packed, placement: self.placement(), tile_size: self.tile_size };
         let rule = LevelsRule { levels: self.levels.as_deref(), assume_priority_sorted: true, overlap: self.overlap };
         let mut values = vec![T::default(); self.map.elements()];
-        unpack_levels::reference(&base, self.map, &tiles, rule, &mut values, &mut Scratch::default())
-            .map_err(|error| error.to_string())?;
+        unpack_levels::run(
+            sprag_kernels::Form::Reference,
+            Some(&base),
+            self.map,
+            &tiles,
+            rule,
+            &mut values,
+            &mut Scratch::default(),
+        )
+        .map_err(|error| error.to_string())?;
         // After base, packed tiles, ids or origins and, where there are any, levels.
         Ok(vec![Expected::new(3 + usize::from(self.levels.is_some()), &values, 0.0)])
     }
@@ -317,52 +326,8 @@ impl TileUnpack {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checks;
+
     use super::*;
-
-    #[test]
-    fn every_form_covers_the_map() {
-        for tiles in tiled::uneven_tiles() {
-            for overlap in tiled::overlaps() {
-                let levels = drawn_levels(tiles.ids().len(), 5);
-                for levels in [Some(levels), None] {
-                    let unpack = TileUnpack::on_grid(tiles.clone(), levels, overlap).unwrap();
-                    checks::launches(&unpack.clone().operation(), |launch, config| {
-                        let cells = checks::bands_cover(&tiles, launch, 13);
-                        let tables = if unpack.blends() { 8 } else { 4 };
-                        assert_eq!((launch.shared as usize, config.block), (cells * tables, launch.block));
-                    });
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_form_covers_a_map_with_tiles_anywhere() {
-        for (batch, channels, height, width, tile_size, count) in
-            [(1, 3, 7, 13, 3, 5), (2, 1, 33, 130, 8, 140), (2, 9, 8, 64, 8, 4), (1, 2, 5, 6, 1, 0)]
-        {
-            let map = MapShape { batch, channels, height, width };
-            let origins = drawn_origins(map, tile_size, count, 3);
-            for overlap in tiled::overlaps() {
-                let levels = Some(drawn_levels(count, 4));
-                let unpack = TileUnpack::anywhere(map, tile_size, origins.clone(), levels, overlap).unwrap();
-                checks::launches(&unpack.operation(), |launch, config| {
-                    let vector = launch.kernel.defines["VECTOR"] as usize;
-                    let (across, down) = (32 * vector / launch.kernel.dtype.bytes(), launch.block as usize / 32);
-                    let [patches, groups, samples] = launch.grid.map(|blocks| blocks as usize);
-                    // As the kernel cuts them: so many patches in a row, and no row too few or too many.
-                    let in_row = width.div_ceil(across);
-                    assert!(patches % in_row == 0 && patches / in_row * down >= height);
-                    assert!((patches / in_row - 1) * down < height);
-                    assert!(groups * config.chunk as usize >= channels && samples == batch);
-                    assert_eq!(width * launch.kernel.dtype.bytes() % vector, 0);
-                    // Lists that alternate between two places need an even length.
-                    assert_eq!(launch.kernel.defines["LIST"] % 2, 0);
-                });
-            }
-        }
-    }
 
     #[test]
     fn what_does_not_fit_is_refused() {

@@ -1,12 +1,18 @@
 //! Maps and the tiles of them that operations take: those of the profiles, which are timed, and those that nothing divides
 //! evenly, which are checked.
 
-use super::super::settings::Profile;
-use super::kernel::map_params;
+use crate::gpu::operation::kernel::{
+    Call, Code, Operation, ProgramBuilder, buffers, exact, int, kernel, long, map_params, vector, with_element,
+};
+use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, Stored};
+use crate::gpu::program::{Argument, DeviceProgram, Dtype};
+use crate::gpu::settings::Profile;
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
+use sprag_kernels::element::Element;
+use sprag_kernels::fused::{self, Affine, Choice, Scratch};
 use sprag_kernels::shape::{Grid, MapShape};
-use sprag_kernels::tile::Overlap;
+use sprag_kernels::tile::{Overlap, pack};
 
 /// What the ids of the timed shapes follow from, as the seed has it: the suite's seed and one more.
 pub(super) const IDS_SEED: u64 = 124;
@@ -114,7 +120,6 @@ impl Tiled {
         self.ids.len() * self.map.channels * self.tile_size * self.tile_size
     }
 
-    /// The ids as an input.
     pub(super) fn indices(&self) -> Vec<i32> {
         self.ids.iter().map(|id| id.cast_signed()).collect()
     }
@@ -168,8 +173,186 @@ pub(super) fn uneven([batch, channels, rows, columns, side, count]: [usize; 6], 
     Tiled::drawn(map, side, count, draw, 7).ok()
 }
 
+/// The configurations worth trying, the one used untuned first. Here `chunk` is the number of tiles that a warp reads
+/// together.
+const PACK_CANDIDATES: &[LaunchConfig] = &[
+    LaunchConfig::new(256, 16, 4, 2),
+    LaunchConfig::new(256, 16, 4, 1),
+    LaunchConfig::new(256, 16, 2, 2),
+    LaunchConfig::new(128, 16, 4, 4),
+    LaunchConfig::new(256, 16, 8, 2),
+    LaunchConfig::new(512, 16, 2, 2),
+    LaunchConfig::new(256, 16, 4, 8),
+    LaunchConfig::new(256, 8, 4, 1),
+];
+
+const PACK_FILE: &str = "tile_pack.cu";
+
+const MAP: usize = 0;
+const INDICES: usize = 1;
+const PACKED: usize = 2;
+
+pub(super) fn packs(profile: &Profile) -> Vec<Operation> {
+    Tiled::of_profile(profile).into_iter().map(tile_pack).collect()
+}
+
+pub fn tile_pack(tiles: Tiled) -> Operation {
+    Operation {
+        name: "tile_pack",
+        params: tiles.params(),
+        work: ("tiles_per_s", tiles.ids().len() as f64),
+        elements_moved: Some(2 * tiles.packed_elements()),
+        candidates: PACK_CANDIDATES.to_vec(),
+        tolerance: exact,
+        selection: None,
+        code: Code::new(tiles, pack_program, pack_expected, |_| uneven_tiles().into_iter().map(tile_pack).collect()),
+    }
+}
+
+fn pack_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
+    let (map, packed, side) = (tiles.map(), tiles.packed_elements(), tiles.tile_size());
+    let mut program = ProgramBuilder::new(dtype);
+    let places = [
+        program.normal("map", map.elements()),
+        program.integers("indices", tiles.indices()),
+        program.output("packed", packed),
+    ];
+    let mut arguments = buffers(&places);
+    arguments.extend([tiles.per_sample(), map.channels, map.height, map.width].map(int));
+    match form {
+        _ if packed == 0 => {}
+        Form::Reference => {
+            arguments.extend([int(side), long(packed)]);
+            program.plain(PACK_FILE, "tile_pack_reference", packed, arguments);
+        }
+        Form::Tuned(config) => {
+            let LaunchConfig { block, unroll, chunk: group, .. } = config;
+            let vector = vector(config, dtype, side);
+            let vectors = map.channels * side * side * dtype.bytes() / vector as usize;
+            let step = (block / group * unroll) as usize;
+            let grid = [tiles.per_sample().div_ceil(group as usize), vectors.div_ceil(step), map.batch];
+            let defines =
+                [("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("GROUP", group), ("TILE", side as u32)];
+            let kernel = kernel(PACK_FILE, "tile_pack", dtype, &defines);
+            program.launch(Call { kernel, grid, block, shared: 0 }, arguments);
+        }
+    }
+    program.finish()
+}
+
+fn pack_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    with_element!(dtype, T => pack_expected_elements::<T>(tiles, inputs))
+}
+
+fn pack_expected_elements<T: Element + Stored>(tiles: &Tiled, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    let (map, indices) = (inputs.elements::<T>(MAP)?, inputs.ids(INDICES)?);
+    let mut packed = vec![T::default(); tiles.packed_elements()];
+    pack::run(sprag_kernels::Form::Reference, &map, tiles.map(), tiles.tile_size(), &indices, &mut packed)
+        .map_err(|error| error.to_string())?;
+    Ok(vec![Expected::new(PACKED, &packed, 0.0)])
+}
+
+/// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its
+/// threads have under way together.
+const FUSED_CANDIDATES: &[LaunchConfig] = &[
+    LaunchConfig::new(256, 16, 4, 1),
+    LaunchConfig::new(256, 16, 2, 2),
+    LaunchConfig::new(128, 16, 4, 1),
+    LaunchConfig::new(256, 16, 4, 4),
+    LaunchConfig::new(256, 16, 4, 16),
+    LaunchConfig::new(512, 16, 2, 4),
+    LaunchConfig::new(256, 8, 4, 4),
+];
+
+/// The gate of the timed operation: scales and biases that leave no part of it out.
+const AFFINE: Affine = Affine { value_scale: 1.25, value_bias: 0.1, gate_scale: 0.75, gate_bias: 0.2 };
+
+const FUSED_FILE: &str = "fused.cu";
+
+const MERGED: usize = 2;
+
+pub(super) fn fused(profile: &Profile) -> Vec<Operation> {
+    Tiled::of_profile(profile).into_iter().map(fused_pack_op_unpack).collect()
+}
+
+fn fused_pack_op_unpack(tiles: Tiled) -> Operation {
+    Operation {
+        name: "fused_pack_op_unpack",
+        params: tiles.params(),
+        work: ("tiles_per_s", tiles.ids().len() as f64),
+        elements_moved: Some(2 * tiles.map().elements()),
+        candidates: FUSED_CANDIDATES.to_vec(),
+        tolerance: exact,
+        selection: None,
+        // Its tiles are distinct.
+        code: Code::new(tiles, fused_program, fused_expected, |_| {
+            UNEVEN_MAPS
+                .into_iter()
+                .filter_map(|sizes| uneven(sizes, Draw::Distinct))
+                .map(fused_pack_op_unpack)
+                .collect()
+        }),
+    }
+}
+
+fn fused_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
+    let (map, side) = (tiles.map(), tiles.tile_size());
+    let mut program = ProgramBuilder::new(dtype);
+    let places = [
+        program.normal("map", map.elements()),
+        program.integers("indices", tiles.indices()),
+        program.output("merged", map.elements()),
+    ];
+    let Affine { value_scale, value_bias, gate_scale, gate_bias } = AFFINE;
+    let affine = [value_scale, value_bias, gate_scale, gate_bias].map(Argument::F32);
+    let mut arguments = buffers(&places);
+    arguments.extend([tiles.per_sample(), map.channels, map.height, map.width].map(int));
+    match form {
+        Form::Reference => {
+            arguments.push(int(side));
+            arguments.extend(affine);
+            arguments.push(long(map.elements()));
+            program.plain(FUSED_FILE, "fused_reference", map.elements(), arguments);
+        }
+        Form::Tuned(config) => {
+            let LaunchConfig { block, unroll, chunk, .. } = config;
+            let vector = vector(config, dtype, side);
+            let bands = tiles.bands(vector as usize / dtype.bytes(), (block * unroll * chunk) as usize);
+            arguments.extend(affine);
+            arguments.extend(bands.sizes().map(int));
+            let defines = [("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("TILE", side as u32)];
+            let kernel = kernel(FUSED_FILE, "fused", dtype, &defines);
+            let shared = bands.cells * size_of::<i32>();
+            program.launch(Call { kernel, grid: bands.grid, block, shared }, arguments);
+        }
+    }
+    program.finish()
+}
+
+fn fused_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    with_element!(dtype, T => fused_expected_elements::<T>(tiles, inputs))
+}
+
+fn fused_expected_elements<T: Element + Stored>(tiles: &Tiled, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    let (map, indices) = (inputs.elements::<T>(MAP)?, inputs.ids(INDICES)?);
+    let choice = Choice { indices: &indices, tile_size: tiles.tile_size(), require_unique: false };
+    let mut merged = vec![T::default(); tiles.map().elements()];
+    fused::run(
+        sprag_kernels::Form::Reference,
+        &map,
+        tiles.map(),
+        &choice,
+        &AFFINE,
+        &mut merged,
+        &mut Scratch::default(),
+    )
+    .map_err(|error| error.to_string())?;
+    Ok(vec![Expected::new(MERGED, &merged, 0.0)])
+}
+
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     const MAP: MapShape = MapShape { batch: 2, channels: 3, height: 6, width: 8 };
@@ -198,21 +381,5 @@ mod tests {
         check(MapShape { batch: 0, ..MAP }, 2, &[]);
         check(MapShape { channels: 0, ..MAP }, 2, &[]);
         check(MapShape { channels: 1 << 31, ..MAP }, 2, &[]);
-    }
-
-    #[test]
-    fn blocks_together_take_all_columns_rows_and_channels() {
-        for (height, width, tile_size) in [(4, 4, 2), (3, 4099, 1), (8, 2048, 2), (16, 16, 16)] {
-            for (channels, vectors) in [1, 3, 64].into_iter().flat_map(|c| [1, 256, 100_000].map(|v| (c, v))) {
-                let map = MapShape { batch: 2, channels, height, width };
-                let tiled = Tiled::new(map, tile_size, Vec::new()).unwrap();
-                let Bands { cells, parts, group, grid } = tiled.bands(tile_size.min(4), vectors);
-                let (columns, rows) = (width / tile_size, height / tile_size);
-                assert!(parts * cells >= columns && (parts - 1) * cells < columns && cells <= MOST_CELLS);
-                let groups = grid[1];
-                assert!(groups * group >= channels && (groups - 1) * group < channels);
-                assert_eq!((grid[0], grid[2]), (rows * parts, 2));
-            }
-        }
     }
 }
