@@ -15,6 +15,9 @@ use super::sensitivity::Sensitivity;
 use super::{chance, drifts, position, ramps, standing};
 use sprag_model::change_point::{ChangePoint, Changes, SeriesNoise};
 
+/// The narrowest ramp that is a drift, in points.
+const NARROWEST: usize = 20;
+
 /// The fewest points in which anything is looked for.
 pub const FEWEST_POINTS: usize = 8;
 
@@ -73,7 +76,10 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Context<
         points: scores.into_iter().enumerate().map(point).collect(),
         drifts: ramps
             .iter()
-            .map(|(ramp, score)| estimate::drift(ramp, &scaled, &noise, chance::of_score(*score, sensitivity.budget)))
+            .map(|(ramp, score)| {
+                let chance = chance::of_score(*score, sensitivity.budget);
+                estimate::drift(ramp, without_changes(ramp, &cuts), values, &scaled, &noise, chance)
+            })
             .collect(),
         levels: estimates.iter().map(|one| one.in_units(&scaled)).collect(),
         noise: Some(SeriesNoise {
@@ -94,6 +100,7 @@ fn cuts(
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let proven = eliminate::proven(scaled, noise, sensitivity, known.runs);
     let (mut steps, ramps) = ramps::steps_and_ramps(scaled, &proven, noise, sensitivity);
+    let ramps = wide_and_apart(&mut steps, ramps, &proven);
     if !newest_stands(scaled, &proven, (&steps, &ramps), noise, sensitivity, known) {
         steps.pop();
     }
@@ -158,6 +165,39 @@ fn with_drifts(
     told.extend(more);
     told.sort_by_key(|(ramp, _)| ramp.begin);
     (steps, told)
+}
+
+/// The ramps that are drifts, and the steps with those that the others took the place of. A narrow ramp is a step that some points
+/// blur, and of two ramps that overlap the wider one is a drift.
+fn wide_and_apart(steps: &mut Vec<usize>, ramps: Vec<Ramp>, proven: &[usize]) -> Vec<Ramp> {
+    let width = |ramp: &Ramp| ramp.end - ramp.begin;
+    let (mut drifts, mut others): (Vec<Ramp>, Vec<Ramp>) = (Vec::new(), Vec::new());
+    for ramp in ramps {
+        match drifts.last_mut() {
+            _ if width(&ramp) < NARROWEST => others.push(ramp),
+            Some(last) if ramp.begin < last.end && width(last) >= width(&ramp) => others.push(ramp),
+            Some(last) if ramp.begin < last.end => others.push(std::mem::replace(last, ramp)),
+            _ => drifts.push(ramp),
+        }
+    }
+    let is_free = |cut: &usize| drifts.iter().all(|ramp| *cut <= ramp.around.0 || ramp.around.1 <= *cut);
+    let is_in = |cut: &usize, ramp: &Ramp| ramp.around.0 < *cut && *cut < ramp.around.1;
+    let back = proven.iter().copied().filter(|cut| is_free(cut) && others.iter().any(|ramp| is_in(cut, ramp)));
+    steps.extend(back);
+    steps.sort_unstable();
+    steps.dedup();
+    drifts
+}
+
+/// The longest part of a ramp between the changes within it, and the points between these.
+fn without_changes(ramp: &Ramp, cuts: &[usize]) -> [[usize; 2]; 2] {
+    let within: Vec<usize> = cuts.iter().copied().filter(|cut| ramp.around.0 < *cut && *cut < ramp.around.1).collect();
+    let bounds: Vec<usize> = std::iter::once(ramp.around.0).chain(within).chain([ramp.around.1]).collect();
+    let parts = bounds.windows(2).map(|pair| {
+        let [begin, end] = [pair[0], pair[1]].map(|bound| bound.clamp(ramp.begin, ramp.end));
+        [[begin, end], [pair[0], pair[1]]]
+    });
+    parts.max_by_key(|[[begin, end], _]| end - begin).unwrap_or([[ramp.begin, ramp.end], [ramp.begin, ramp.end]])
 }
 
 /// How many points of a range lie from the first to before the second of two.

@@ -24,6 +24,9 @@ const NORMAL_95: f64 = 1.96;
 /// are none.
 const OF_ENDS: f64 = 2.0;
 
+/// Points on either side of the end of a drift of which one has its level there.
+const AT_END: usize = 5;
+
 /// A number on the scale of the series with half the width of its interval.
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
@@ -60,8 +63,22 @@ impl Estimate {
     }
 }
 
-/// A ramp with its levels and its rate; `chance` is that of its score, or of the clearest of the steps that it explains.
-pub(super) fn drift(ramp: &Ramp, scaled: &Scaled, noise: &Noise, chance: f64) -> Drift {
+/// A part of a ramp with its levels, which are those of points there, and its rate; `chance` is that of its score, or of the clearest
+/// of the steps that it explains. The second two places are those between which no change is.
+pub(super) fn drift(
+    ramp: &Ramp,
+    [[first, last], [from, to]]: [[usize; 2]; 2],
+    values: &[f64],
+    scaled: &Scaled,
+    noise: &Noise,
+    chance: f64,
+) -> Drift {
+    // Of the points near an end the one nearest to the course.
+    let nearest = |place: usize, level: f64| {
+        let near = place.saturating_sub(AT_END).max(from)..(place + AT_END).min(to);
+        let distance = |place: &usize| (scaled.values[*place] - level).abs();
+        near.min_by(|one, other| distance(one).total_cmp(&distance(other))).map_or(f64::NAN, |place| values[place])
+    };
     let width = (ramp.end - ramp.begin) as f64;
     let (begin, end) = ramp.around;
     // The course without the ramp is flat: where it begins is what is left over.
@@ -74,10 +91,10 @@ pub(super) fn drift(ramp: &Ramp, scaled: &Scaled, noise: &Noise, chance: f64) ->
     let of = |slope: f64| scaled.share(slope, before);
     let (one, other) = (of(slope - NORMAL_95 * error), of(slope + NORMAL_95 * error));
     Drift {
-        begin: ramp.begin,
-        end: ramp.end,
-        before: scaled.in_units(before),
-        after: scaled.in_units(before + ramp.size),
+        begin: first,
+        end: last,
+        before: nearest(first, before + ramp.size * ramp.behind(first)),
+        after: nearest(last, before + ramp.size * ramp.behind(last.saturating_sub(1))),
         rate: Level { value: of(slope), lower: one.min(other), upper: one.max(other) },
         chance,
         held: ramp.held,
