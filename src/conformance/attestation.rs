@@ -6,10 +6,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::case::{Form, judge};
-use crate::expected::exactly;
+use crate::expected::{Results, exactly};
 use crate::failure::Outcome;
 use sprag_base::digest::sha256_hex;
-use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, FoundFile, GATES, Metadata, Status, TARGETS};
+use sprag_formats::compat::apex_x::attestation::{
+    ARTIFACTS, Attestation, GATES, Metadata, ReleaseFile, Status, Summary, TARGETS,
+};
 
 /// What cases hold in place of a time.
 const TIME: &str = "__TIMESTAMP__";
@@ -25,50 +27,41 @@ struct Case {
     env: Texts,
 }
 
-/// How the seed's tool ended.
-#[derive(Default)]
-struct Ended {
-    exit_code: i32,
-    stdout: String,
-    stderr_last_line: String,
-    json: Option<String>,
-    markdown: Option<String>,
+pub(crate) fn run(case: Value) -> Outcome {
+    judge(case, Form::ONE, |_, case: &Case| Ok(case.follow()))
 }
 
-pub(crate) fn run(case: Value) -> Outcome {
-    judge(case, Form::ONE, |_, case: &Case| {
-        let ended = case.follow();
-        Ok(vec![
-            ("exit_code", exactly(ended.exit_code)),
-            ("stdout", exactly(ended.stdout)),
-            ("stderr_last_line", exactly(ended.stderr_last_line)),
-            ("outputs_written", exactly(ended.json.is_some())),
-            ("attestation_json_text", exactly(ended.json)),
-            ("attestation_md_text", exactly(ended.markdown)),
-        ])
-    })
+/// How the seed's tool ends: its exit code, the last line of its errors, and what it prints and writes.
+fn ended(exit_code: i32, last_line: String, stdout: String, files: Option<[String; 2]>) -> Results {
+    vec![
+        ("exit_code", exactly(exit_code)),
+        ("stdout", exactly(stdout)),
+        ("stderr_last_line", exactly(last_line)),
+        ("outputs_written", exactly(files.is_some())),
+        ("attestation_json_text", exactly(files.as_ref().map(|[json, _]| json))),
+        ("attestation_md_text", exactly(files.as_ref().map(|[_, markdown]| markdown))),
+    ]
 }
 
 impl Case {
     /// Does what the seed's tool does with these arguments, variables and files.
-    fn follow(&self) -> Ended {
+    fn follow(&self) -> Results {
         let options = match Options::read(&self.args) {
             Ok(options) => options,
             Err(message) => {
-                let stderr_last_line = format!("release_attestation.py: error: {message}");
-                return Ended { exit_code: 2, stderr_last_line, ..Ended::default() };
+                return ended(2, format!("release_attestation.py: error: {message}"), String::new(), None);
             }
         };
         // A status that there is not is no fault of usage to the seed, but an exception.
         let statuses = options.mapping("--gate-status").into_iter();
         let gates: Option<BTreeMap<String, Status>> =
             statuses.map(|(key, word)| Some((key, Status::parse(&word)?))).collect();
-        let Some(gates) = gates else { return Ended { exit_code: 1, ..Ended::default() } };
+        let Some(gates) = gates else { return ended(1, String::new(), String::new(), None) };
         let paths = options.mapping("--artifact-path");
         let file = |path: &str| {
             let path = normal(path);
             let content = self.files_utf8.get(&path).filter(|_| !self.empty_dirs.contains(&path));
-            FoundFile { content: content.map(|text| (sha256_hex(text.as_bytes()), text.len() as u64)), path }
+            ReleaseFile { content: content.map(|text| (sha256_hex(text.as_bytes()), text.len() as u64)), path }
         };
         let attestation = Attestation {
             metadata: options.metadata(&self.env),
@@ -76,24 +69,18 @@ impl Case {
             gates,
             evidence: options.mapping("--gate-evidence"),
         };
-        let summary = attestation.summary();
+        let Summary { missing, failed, pending, .. } = attestation.summary();
         let [json, md] = ["json", "md"].map(|form| {
-            let usual = format!("artifacts/release/release_attestation.{form}");
-            options.single.get(&format!("--output-{form}")).cloned().unwrap_or(usual)
+            let default = format!("artifacts/release/release_attestation.{form}");
+            options.single.get(&format!("--output-{form}")).cloned().unwrap_or(default)
         });
-        Ended {
-            exit_code: if options.is_strict && summary.missing + summary.failed > 0 { 2 } else { 0 },
-            stdout: format!(
-                "release_attestation status={} required_failed={} gates_failed={} gates_pending={} json={json} md={md}\n",
-                summary.word(),
-                summary.missing,
-                summary.failed,
-                summary.pending
-            ),
-            stderr_last_line: String::new(),
-            json: Some(attestation.to_json()),
-            markdown: Some(attestation.to_markdown()),
-        }
+        let stdout = format!(
+            "release_attestation status={} required_failed={missing} gates_failed={failed} gates_pending={pending} \
+             json={json} md={md}\n",
+            attestation.summary().word()
+        );
+        let exit_code = if options.is_strict && missing + failed > 0 { 2 } else { 0 };
+        ended(exit_code, String::new(), stdout, Some([attestation.to_json(), attestation.to_markdown()]))
     }
 }
 
@@ -187,22 +174,27 @@ fn normal(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expected::check_expected;
+    use serde_json::json;
 
     #[test]
     fn paths_statuses_and_targets_are_read_as_the_seed_reads_them() {
         assert_eq!(["./a//b", "/a/", "", "a/../b"].map(normal), ["a/b", "/a", ".", "a/../b"]);
-        let ended = |args: &[&str]| {
-            let args = args.iter().map(|one| (*one).to_owned()).collect();
-            Case { files_utf8: Texts::new(), empty_dirs: Vec::new(), args, env: Texts::new() }.follow()
+        let ended = |args: [&str; 2], expected: Value| {
+            let args = args.map(str::to_owned).to_vec();
+            let case = Case { files_utf8: Texts::new(), empty_dirs: Vec::new(), args, env: Texts::new() };
+            check_expected(&expected, &case.follow()).expect("it ends so");
         };
-        assert_eq!(ended(&["--gate-status", "security_review=maybe"]).exit_code, 1);
-        assert!(ended(&["--gate-status", "security_review=maybe"]).json.is_none());
-        assert_eq!(ended(&["--gate-status", "security_review = n/a "]).exit_code, 0);
-        let refused = ended(&["--gate-status", "security_review="]);
-        assert!(refused.exit_code == 2 && refused.stderr_last_line.contains("invalid mapping"));
-        assert!(ended(&["--runtime-target", "rocm"]).stderr_last_line.contains("invalid choice"));
+        ended(["--gate-status", "security_review=maybe"], json!({"exit_code": 1, "outputs_written": false}));
+        ended(["--gate-status", "security_review = n/a "], json!({"exit_code": 0, "outputs_written": true}));
+        let fault = |text: &str| format!("release_attestation.py: error: {text}");
+        let mapping = fault("invalid mapping 'security_review=' for --gate-status; expected key=value");
+        ended(["--gate-status", "security_review="], json!({"exit_code": 2, "stderr_last_line": mapping}));
+        let choice = fault("argument --runtime-target: invalid choice: 'rocm'");
+        ended(["--runtime-target", "rocm"], json!({"exit_code": 2, "stderr_last_line": choice}));
         // A release for TensorRT needs its engine.
-        let json = ended(&["--runtime-target", "tensorrt"]).json.expect("it is written");
-        assert!(json.contains("\"required_artifacts_total\": 8"), "{json}");
+        let stdout = "release_attestation status=fail required_failed=8 gates_failed=0 gates_pending=7 \
+                      json=artifacts/release/release_attestation.json md=artifacts/release/release_attestation.md\n";
+        ended(["--runtime-target", "tensorrt"], json!({"exit_code": 0, "stdout": stdout}));
     }
 }

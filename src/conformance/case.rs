@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::expected::{Results, check_expected};
 use crate::failure::{Failure, Outcome, fails, read};
@@ -52,11 +52,28 @@ pub(crate) fn unknown_kind(kind: &str) -> Failure {
     fails(format!("kind `{kind}` is unknown to this build"))
 }
 
+/// The inputs of a case of one call: tensors, and parameters.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Call<I, P> {
+    pub(crate) inputs: I,
+    pub(crate) params: P,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Refusal {
     r#type: String,
     message: String,
+}
+
+/// Takes the inputs out of a case whose results stand beside them; what is left is recorded.
+pub(crate) fn take_inputs<I: DeserializeOwned>(case: Value, names: &[&str]) -> Outcome<(I, Map<String, Value>)> {
+    let Value::Object(mut recorded) = case else { return Err(fails("the case is not an object")) };
+    recorded.shift_remove("name");
+    let inputs = names.iter().filter_map(|name| Some(((*name).to_owned(), recorded.shift_remove(*name)?)));
+    let inputs = inputs.collect();
+    Ok((read("the case", Value::Object(inputs))?, recorded))
 }
 
 /// Reads a case, computes with each form, and compares with what the case expects.

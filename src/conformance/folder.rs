@@ -18,7 +18,7 @@ pub(crate) const SAMPLE_GATE: &str = "tt_metal";
 pub(crate) const FORMATS: &str = "formats";
 
 #[derive(Clone, Debug)]
-pub(crate) struct FoundCase {
+pub(crate) struct GoldenCase {
     /// Its family, which may be unknown to this build.
     pub(crate) family: String,
     /// Its name, or its file and place where it bears none.
@@ -43,26 +43,26 @@ pub enum ConformanceError {
 }
 
 /// All cases below `folder`, in the order of file names.
-pub(crate) fn find(folder: &Path) -> Result<Vec<FoundCase>, ConformanceError> {
-    let mut found = Vec::new();
+pub(crate) fn find(folder: &Path) -> Result<Vec<GoldenCase>, ConformanceError> {
+    let mut result = Vec::new();
     let mut broken = Vec::new();
     for file in files_below(folder)? {
         let bytes = fs::read(&file).map_err(|source| ConformanceError::Read { path: file.clone(), source })?;
         match parse(&file, &bytes) {
             Ok(None) => {}
-            Ok(Some(value)) => recognise(&file, value, &mut found)
+            Ok(Some(value)) => recognise(&file, value, &mut result)
                 .map_err(|reason| ConformanceError::Cases { path: file.clone(), reason: reason.to_owned() })?,
             Err(error) => broken.push((file, error)),
         }
     }
     // Beside or below the rows of a foreign format lie samples as its tool wrote them, some in a dialect of JSON.
     let samples: BTreeSet<&Path> =
-        found.iter().filter(|case| case.family == FORMATS).filter_map(|case| case.file.parent()).collect();
+        result.iter().filter(|case| case.family == FORMATS).filter_map(|case| case.file.parent()).collect();
     let is_sample = |file: &Path| samples.iter().any(|folder| file.starts_with(folder));
     if let Some((_, error)) = broken.into_iter().find(|(file, _)| !is_sample(file)) {
         return Err(error);
     }
-    if found.is_empty() { Err(ConformanceError::Nothing(folder.to_owned())) } else { Ok(found) }
+    if result.is_empty() { Err(ConformanceError::Nothing(folder.to_owned())) } else { Ok(result) }
 }
 
 /// The files below a path in order, following links but entering each folder once.
@@ -99,9 +99,9 @@ fn parse(file: &Path, bytes: &[u8]) -> Result<Option<Value>, ConformanceError> {
     }
 }
 
-fn recognise(file: &Path, mut value: Value, found: &mut Vec<FoundCase>) -> Result<(), &'static str> {
+fn recognise(file: &Path, mut value: Value, result: &mut Vec<GoldenCase>) -> Result<(), &'static str> {
     let mut push = |family: &str, name: String, value: Value| {
-        found.push(FoundCase { family: family.to_owned(), name, file: file.to_owned(), value });
+        result.push(GoldenCase { family: family.to_owned(), name, file: file.to_owned(), value });
     };
     let has = |value: &Value, fields: &[&str]| fields.iter().all(|field| value.get(field).is_some());
     let is_row = |row: &Value| has(row, &["series", "metric", "unit", "better", "n", "status"]);
@@ -163,12 +163,12 @@ mod tests {
             fs::write(file, text).expect("it works");
         }
         match (find(folder.path()), expected) {
-            (Ok(found), Ok(expected)) => {
-                let found: Vec<_> = found.iter().map(|case| (case.family.as_str(), case.name.as_str())).collect();
-                assert_eq!(found, expected);
+            (Ok(result), Ok(expected)) => {
+                let result: Vec<_> = result.iter().map(|case| (case.family.as_str(), case.name.as_str())).collect();
+                assert_eq!(result, expected);
             }
             (Err(error), Err(says)) => assert!(error.to_string().contains(says), "{error}"),
-            (found, _) => panic!("{files:?} gave {:?}", found.map(|found| found.len())),
+            (result, _) => panic!("{files:?} gave {:?}", result.map(|result| result.len())),
         }
     }
 
@@ -198,8 +198,8 @@ mod tests {
         fs::create_dir(folder.path().join("results")).expect("it works");
         fs::write(folder.path().join("rows.json"), ROWS).expect("it works");
         fs::write(folder.path().join("results/run.json"), "[NaN]").expect("it works");
-        let found = find(folder.path()).expect("it works");
-        assert_eq!((found.len(), found[0].family.as_str()), (1, FORMATS));
+        let result = find(folder.path()).expect("it works");
+        assert_eq!((result.len(), result[0].family.as_str()), (1, FORMATS));
         assert!(find(&folder.path().join("results")).is_err(), "alone it is a broken file");
         check(&[("a/rows.json", ROWS), ("b/run.json", "[NaN]")], Err("run.json"));
     }

@@ -41,8 +41,8 @@ pub(crate) fn run(rows: &[Value], file: &Path) -> Outcome {
 
 /// The samples of a folder: all of it where a format is one of folders, else its files and folders one by one.
 fn samples(folder: &Path, rows: &Path) -> Outcome<Vec<(&'static Format, Vec<Output>)>> {
-    if let Some(found) = recognised(folder) {
-        return Ok(vec![found]);
+    if let Some(result) = recognised(folder) {
+        return Ok(vec![result]);
     }
     let listed = fs::read_dir(folder).map_err(|error| fails(format!("cannot list {}: {error}", folder.display())))?;
     let paths: BTreeSet<_> = listed.filter_map(Result::ok).map(|entry| entry.path()).collect();
@@ -79,8 +79,8 @@ fn outputs(path: &Path) -> Option<Vec<Output>> {
         return files.map(|(name, file)| read(&file, name)).collect();
     }
     let sidecar = path.with_file_name(format!("{name}{SIDECAR}"));
-    let beside = if sidecar.is_dir() { below(&sidecar, &format!("{name}{SIDECAR}/"))? } else { Vec::new() };
-    let files = std::iter::once((name, path.to_owned())).chain(beside);
+    let siblings = if sidecar.is_dir() { below(&sidecar, &format!("{name}{SIDECAR}/"))? } else { Vec::new() };
+    let files = std::iter::once((name, path.to_owned())).chain(siblings);
     files.map(|(name, file)| read(&file, name)).collect()
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::case::{Form, judge, take_kind, unknown_kind};
+use crate::case::{Call, Form, judge, take_kind, unknown_kind};
 use crate::expected::{Got, Results, Tolerance, check_expected, exactly, near};
 use crate::failure::{Outcome, fails, read, require};
 use crate::tensor::{Dtype, Floats, Tensor};
@@ -29,13 +29,8 @@ pub(crate) fn run(mut case: Value) -> Outcome {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FrameCase {
-    /// The images `image_0`, `image_1` and so on, all of one shape.
-    inputs: BTreeMap<String, Tensor>,
-    params: FrameParams,
-}
+/// The inputs are the images `image_0`, `image_1` and so on, all of one shape.
+type FrameCase = Call<BTreeMap<String, Tensor>, FrameParams>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

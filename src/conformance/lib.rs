@@ -11,8 +11,6 @@ mod tensor;
 mod expected;
 mod case;
 
-mod family;
-
 mod attestation;
 mod autotune;
 mod formats;

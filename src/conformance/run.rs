@@ -1,11 +1,55 @@
-//! Running what was found, and the report of it.
+//! Running the cases that were found, each by its family, and the report of it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::folder::{self, ConformanceError};
+use serde_json::Value;
+
+use crate::failure::{Outcome, fails};
+use crate::folder::{self, ConformanceError, FORMATS, GoldenCase, IDENTICAL_CODE, SAMPLE_GATE, STATISTICS, TEXT_GATE};
+use crate::{attestation, autotune, formats, fusion, identical_code, infer, ordering, replay, reports};
+use crate::{sample_gate, scan, seed_gate, selection, statistics, text_gate, tiles};
+
+/// The families of golden cases, with what runs one.
+const FAMILIES: &[(&str, fn(Value) -> Outcome)] = &[
+    ("attestation", attestation::run),
+    ("autotune_registry", autotune::run),
+    ("baseline_template", seed_gate::run_template),
+    ("fused_pack_op_unpack", tiles::run_fused),
+    ("fusion_gate", fusion::run),
+    ("infer", infer::run),
+    ("ordering", ordering::run),
+    ("perf_compare", seed_gate::run_compare),
+    ("replay_golden", replay::run_golden),
+    ("replay_manifest", replay::run_manifest),
+    ("report_markdown", reports::run_markdown),
+    ("selection", selection::run),
+    ("stats", reports::run_calls),
+    ("tile_pack", tiles::run_pack),
+    ("tile_ssm_scan", scan::run),
+    ("tile_unpack", tiles::run_unpack),
+    ("trt_sweep", reports::run_sweep),
+    (STATISTICS, statistics::run),
+    (IDENTICAL_CODE, identical_code::run),
+];
+
+impl GoldenCase {
+    /// Runs it as its family says.
+    pub(crate) fn run(&self) -> Outcome {
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        match (self.family.as_str(), &self.value) {
+            (TEXT_GATE, case) => text_gate::run(case.clone(), folder),
+            (SAMPLE_GATE, case) => sample_gate::run_files(case.clone(), folder),
+            (FORMATS, Value::Array(rows)) => formats::run(rows, &self.file),
+            (family, case) => match FAMILIES.iter().find(|(name, _)| *name == family) {
+                Some((_, run)) => run(case.clone()),
+                None => Err(fails(format!("family `{family}` is unknown to this build"))),
+            },
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -35,12 +79,12 @@ struct Family {
 /// A folder that does not exist or holds no golden case, a file that cannot be read or whose JSON is broken, and an
 /// `out` that cannot be written. Nothing is run then.
 pub fn run(folders: &[PathBuf], out: &mut dyn Write) -> Result<Tally, ConformanceError> {
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for path in folders {
-        found.extend(folder::find(path)?);
+        result.extend(folder::find(path)?);
     }
     let mut families: BTreeMap<&str, Family> = BTreeMap::new();
-    for case in &found {
+    for case in &result {
         let family = families.entry(&case.family).or_default();
         match case.run() {
             Ok(()) => family.tally.passed += 1,

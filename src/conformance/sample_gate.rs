@@ -13,7 +13,7 @@ use crate::tensor::Number;
 use sprag_analysis::rules::rank::Parameters;
 use sprag_analysis::sample_gate;
 use sprag_formats::compat::json;
-use sprag_formats::compat::tt_metal::gate::{self, Found, SampleGateError};
+use sprag_formats::compat::tt_metal::gate::{self, Findings, SampleGateError};
 use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_model::sample_gate::{RankFigures, SampleMismatch, Section};
 
@@ -77,7 +77,7 @@ struct Refusal {
 }
 
 impl Options {
-    fn judge(&self, baseline: &[u8], current: &[u8], warnings: &mut Vec<String>) -> Result<Found, SampleGateError> {
+    fn judge(&self, baseline: &[u8], current: &[u8], warnings: &mut Vec<String>) -> Result<Findings, SampleGateError> {
         let parameters = Parameters {
             noise_threshold_percent: self.noise_threshold_pct,
             significance: self.significance_level,
@@ -91,9 +91,9 @@ impl Options {
 pub(crate) fn run_files(case: Value, folder: &Path) -> Outcome {
     let case: FileCase = read("the case", case)?;
     let [baseline, current] = [named(folder, &case.baseline)?, named(folder, &case.current)?];
-    let found = Options::default().judge(&baseline, &current, &mut Vec::new());
-    let found = found.map_err(|error| fails(format!("expected a result, got a refusal: {error}")))?;
-    check_results(&case.results, &case.summary, &found)
+    let result = Options::default().judge(&baseline, &current, &mut Vec::new());
+    let result = result.map_err(|error| fails(format!("expected a result, got a refusal: {error}")))?;
+    check_results(&case.results, &case.summary, &result)
 }
 
 /// The one file of a folder whose name ends with the word.
@@ -111,12 +111,12 @@ fn named(folder: &Path, word: &str) -> Outcome<Vec<u8>> {
 pub(crate) fn run(case: Value) -> Outcome {
     let case: TextCase = read("the case", case)?;
     let mut warnings = Vec::new();
-    let found = case.options.judge(case.baseline_json.as_bytes(), case.current_json.as_bytes(), &mut warnings);
+    let result = case.options.judge(case.baseline_json.as_bytes(), case.current_json.as_bytes(), &mut warnings);
     exact("user_warnings", &case.user_warnings, &warnings)?;
     exact("other_warnings", &case.other_warnings, &other_warnings(&case.baseline_json))?;
-    let (found, error) = match (&found, &case.error) {
-        (Ok(found), None) => (found, None),
-        (Err(error), Some(refusal)) => (&Found::new(), Some((error, refusal))),
+    let (result, error) = match (&result, &case.error) {
+        (Ok(result), None) => (result, None),
+        (Err(error), Some(refusal)) => (&Findings::new(), Some((error, refusal))),
         (Ok(_), Some(refusal)) => return Err(fails(format!("`error`: expected {}, got a result", refusal.message))),
         (Err(error), None) => return Err(fails(format!("`error`: expected a result, got a refusal: {error}"))),
     };
@@ -129,12 +129,12 @@ pub(crate) fn run(case: Value) -> Outcome {
         return refusal.check(error);
     }
     let (results, summary) = case.results.zip(case.summary).ok_or_else(|| fails("`results` or `summary` is null"))?;
-    check_results(&results, &summary, found)?;
-    let sections = found.iter().map(|section| section.name.clone()).collect();
+    check_results(&results, &summary, result)?;
+    let sections = result.iter().map(|section| section.name.clone()).collect();
     exact("section_order", &case.section_order, &Some(sections))?;
     let names =
         |section: &Section<RankFigures>| section.entries.iter().map(|(name, _)| name.clone()).collect::<Value>();
-    let orders = found.iter().map(|section| (section.name.clone(), names(section))).collect();
+    let orders = result.iter().map(|section| (section.name.clone(), names(section))).collect();
     exact("subsection_order", &case.subsection_order, &Some(Value::Object(orders)))
 }
 
@@ -146,8 +146,8 @@ fn other_warnings(baseline: &str) -> Vec<&'static str> {
     if all.any(|samples| is_halved(samples)) { vec!["RuntimeWarning"] } else { Vec::new() }
 }
 
-fn check_results(results: &Value, summary: &Value, found: &Found) -> Outcome {
-    let got = gate::to_value(found);
+fn check_results(results: &Value, summary: &Value, result: &Findings) -> Outcome {
+    let got = gate::to_value(result);
     check_value("results", results, &got["results"])?;
     check_value("summary", summary, &got["summary"])
 }

@@ -3,19 +3,14 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{Form, judge};
+use crate::case::{Call, Form, judge};
 use crate::expected::{Got, Results, Tolerance};
 use crate::failure::Outcome;
 use crate::tensor::{Dtype, Tensor, for_dtype, result};
 use sprag_kernels::element::Element;
 use sprag_kernels::scan::{self, Direction, Merge, Parameters, ScanShape, Scratch};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Case {
-    inputs: Inputs,
-    params: Params,
-}
+type Case = Call<Inputs, Params>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +44,7 @@ pub(crate) fn run(case: Value) -> Outcome {
     judge(case, Form::BOTH, |form, case: &Case| for_dtype!(case.inputs.tokens.dtype, scan_as(form, case)))
 }
 
-fn scan_as<T: Element>(form: Form, Case { inputs, params }: &Case) -> Outcome<Results> {
+fn scan_as<T: Element>(form: Form, Call { inputs, params }: &Case) -> Outcome<Results> {
     let [batch, steps, channels] = *inputs.tokens.axes()?;
     let shape = ScanShape { batch, steps, channels };
     let tokens = inputs.tokens.floats::<T>()?;

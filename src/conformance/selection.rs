@@ -96,8 +96,8 @@ impl TwoStage {
         let coarse = Choice::new(&self.l0_utilities, &self.l0_delta_costs, self.budget_b1, self.kmax_l0)?;
         let split = Choice::new(&self.split_utilities, &self.split_overheads, self.budget_b2, self.kmax_l1)?;
         let rule = split.rule(self.l1_order_mode.as_ref())?;
-        let found = two_stage(&coarse.candidates(), &rule, grid(self.l0_grid_h, self.l0_grid_w)?)?;
-        Ok(vec![("expected", near(two_stages(&found), NUMBERS))])
+        let result = two_stage(&coarse.candidates(), &rule, grid(self.l0_grid_h, self.l0_grid_w)?)?;
+        Ok(vec![("expected", near(two_stages(&result), NUMBERS))])
     }
 }
 
@@ -132,10 +132,10 @@ impl ThreeStage {
         let first = Choice::new(&self.split_utilities_l0, &self.split_overheads_l0, self.budget_b2, self.kmax_l1)?;
         let second = Choice::new(&self.split_utilities_l1, &self.split_overheads_l1, self.budget_b3, self.kmax_l2)?;
         let (first, second) = (first.rule(self.l1_order_mode.as_ref())?, second.rule(self.l2_order_mode.as_ref())?);
-        let found = three_stage(&coarse.candidates(), &first, &second, grid(self.l0_grid_h, self.l0_grid_w)?)?;
-        let split = &found.split;
+        let result = three_stage(&coarse.candidates(), &first, &second, grid(self.l0_grid_h, self.l0_grid_w)?)?;
+        let split = &result.split;
         let fields = json!({
-            "two_stage": two_stages(&found.two_stage),
+            "two_stage": two_stages(&result.two_stage),
             "split_l1_parent_indices": split.parents,
             "split_l1_parent_order": split.parent_order,
             "split_l1_spent_budget": split.spent,
@@ -174,21 +174,21 @@ impl Hysteresis {
     }
 }
 
-fn selection(found: &Selection) -> Value {
+fn selection(result: &Selection) -> Value {
     json!({
-        "selected_indices": found.selected,
-        "spent_budget": found.spent,
-        "ordered_candidates": found.ordered_candidates,
-        "scores": found.scores,
-        "kmax_buffer": found.kmax_buffer,
-        "valid_count": found.selected.len(),
+        "selected_indices": result.selected,
+        "spent_budget": result.spent,
+        "ordered_candidates": result.ordered_candidates,
+        "scores": result.scores,
+        "kmax_buffer": result.kmax_buffer,
+        "valid_count": result.selected.len(),
     })
 }
 
-fn two_stages(found: &TwoStages) -> Value {
-    let split = &found.split;
+fn two_stages(result: &TwoStages) -> Value {
+    let split = &result.split;
     json!({
-        "l0": selection(&found.coarse),
+        "l0": selection(&result.coarse),
         "split_parent_indices": split.parents,
         "split_parent_order": split.parent_order,
         "split_spent_budget": split.spent,

@@ -3,10 +3,11 @@
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use crate::case::take_inputs;
 use crate::expected::{Results, Tolerance, check_results, exactly, near};
-use crate::failure::{Outcome, fails, read};
+use crate::failure::{Outcome, fails};
 use crate::sample_gate;
 use sprag_base::stats::cliffs_delta::Dominance;
 use sprag_base::stats::hodges_lehmann::Location;
@@ -60,14 +61,11 @@ pub(crate) fn run(case: Value) -> Outcome {
 
 /// Takes the inputs out of a case, computes, and compares with all that is left.
 fn run_kind<I: DeserializeOwned>(case: Value, names: &[&str], compute: fn(&I) -> Answer) -> Outcome {
-    let Value::Object(mut results) = case else { return Err(fails("the case is not an object")) };
-    results.shift_remove("name");
-    let inputs: Map<String, Value> =
-        names.iter().filter_map(|name| Some(((*name).to_owned(), results.shift_remove(*name)?))).collect();
-    let mut got = compute(&read("the case", Value::Object(inputs))?).map_err(fails)?;
+    let (inputs, recorded) = take_inputs(case, names)?;
+    let mut got = compute(&inputs).map_err(fails)?;
     // The same value from many more digits is recorded for some only.
-    got.retain(|(name, _)| *name != "y_hp" || results.contains_key("y_hp"));
-    check_results(&results, &got, true)
+    got.retain(|(name, _)| *name != "y_hp" || recorded.contains_key("y_hp"));
+    check_results(&recorded, &got, true)
 }
 
 /// What comes of the inputs, or what of them has no answer.
@@ -90,8 +88,8 @@ fn description(Sample { x, percentile_q }: &Sample) -> Answer {
     let quantile = |percent: f64| describe::quantile(x, percent / 100.0);
     let root = |variance: Option<f64>| variance.map(f64::sqrt);
     let interval = sign_interval::of_median(x, CONFIDENCE);
-    let interval =
-        interval.map(|found| json!({"k": found.rank, "lo": found.low, "hi": found.high, "coverage": found.coverage}));
+    let interval = interval
+        .map(|result| json!({"k": result.rank, "lo": result.low, "hi": result.high, "coverage": result.coverage}));
     let close = |value: Option<f64>| near(value, CLOSE);
     Ok(vec![
         ("n", exactly(x.len())),
@@ -145,37 +143,37 @@ fn resampled_ratio(Resamples { x, y, index_x, index_y }: &Resamples) -> Answer {
         return Err("`index_x` and `index_y` are not of the same length");
     }
     let resamples = index_x.iter().map(Vec::as_slice).zip(index_y.iter().map(Vec::as_slice));
-    let found = median_ratio::from_resamples(x, y, resamples, CONFIDENCE).ok_or("there is no ratio")?;
+    let result = median_ratio::from_resamples(x, y, resamples, CONFIDENCE).ok_or("there is no ratio")?;
     Ok(vec![
-        ("ratio", near(found.ratio, CLOSE)),
-        ("ci95_percentile", near([found.low, found.high], CLOSE)),
-        ("boot_mean", near(found.mean, CLOSE)),
-        ("boot_sd_ddof1", near(found.deviation, CLOSE)),
+        ("ratio", near(result.ratio, CLOSE)),
+        ("ci95_percentile", near([result.low, result.high], CLOSE)),
+        ("boot_mean", near(result.mean, CLOSE)),
+        ("boot_sd_ddof1", near(result.deviation, CLOSE)),
     ])
 }
 
 fn welch_test(Pair { x, y }: &Pair) -> Answer {
-    let found = welch::test(x, y, CONFIDENCE).ok_or("there is no test")?;
+    let result = welch::test(x, y, CONFIDENCE).ok_or("there is no test")?;
     Ok(vec![
-        ("t", near(found.t, WELCH)),
-        ("df", near(found.freedom, WELCH)),
-        ("p_two_sided", near(found.two_sided, WELCH)),
-        ("p_greater", near(found.greater, WELCH)),
-        ("p_less", near(found.less, WELCH)),
-        ("diff_mean", near(found.difference, WELCH)),
-        ("ci95", near([found.low, found.high], WELCH)),
+        ("t", near(result.t, WELCH)),
+        ("df", near(result.freedom, WELCH)),
+        ("p_two_sided", near(result.two_sided, WELCH)),
+        ("p_greater", near(result.greater, WELCH)),
+        ("p_less", near(result.less, WELCH)),
+        ("diff_mean", near(result.difference, WELCH)),
+        ("ci95", near([result.low, result.high], WELCH)),
     ])
 }
 
 fn dominance(Pair { x, y }: &Pair) -> Answer {
-    let found = Dominance::new(x, y).ok_or("there is no delta")?;
+    let result = Dominance::new(x, y).ok_or("there is no delta")?;
     Ok(vec![
-        ("count_y_gt_x", exactly(found.above)),
-        ("count_y_lt_x", exactly(found.below)),
-        ("cliffs_delta", near(found.delta, DOMINANCE)),
-        ("a12", near(found.superiority, DOMINANCE)),
-        ("u_y", near(found.wins, DOMINANCE)),
-        ("magnitude", exactly(found.magnitude().name())),
+        ("count_y_gt_x", exactly(result.above)),
+        ("count_y_lt_x", exactly(result.below)),
+        ("cliffs_delta", near(result.delta, DOMINANCE)),
+        ("a12", near(result.superiority, DOMINANCE)),
+        ("u_y", near(result.wins, DOMINANCE)),
+        ("magnitude", exactly(result.magnitude().name())),
     ])
 }
 
@@ -297,23 +295,23 @@ fn function(Function { f, x, df }: &Function) -> Answer {
 
 /// The rank-sum test: `U` exact, chances close. The fields that end in `_hp` are of a reference with sixty digits.
 fn rank_sum(Pair { x, y }: &Pair) -> Answer {
-    let found = mann_whitney::test(x, y, Method::Auto).ok_or("the test refuses the values")?;
+    let result = mann_whitney::test(x, y, Method::Auto).ok_or("the test refuses the values")?;
     let mut pooled = [&x[..], y].concat();
     pooled.sort_unstable_by(f64::total_cmp);
-    let method = match found.method {
+    let method = match result.method {
         Method::Exact => "exact",
         Method::Asymptotic | Method::Auto => "asymptotic",
     };
     Ok(vec![
         ("ties", exactly(pooled.windows(2).any(|pair| pair[0] == pair[1]))),
         ("method", exactly(method)),
-        ("u1", exactly(found.u)),
-        ("p_two_sided", near(found.two_sided, CLOSE)),
-        ("p_greater", near(found.greater, CLOSE)),
-        ("p_less", near(found.less, CLOSE)),
-        ("p_two_sided_hp", near(found.two_sided, CLOSE)),
-        ("p_greater_hp", near(found.greater, CLOSE)),
-        ("p_less_hp", near(found.less, CLOSE)),
+        ("u1", exactly(result.u)),
+        ("p_two_sided", near(result.two_sided, CLOSE)),
+        ("p_greater", near(result.greater, CLOSE)),
+        ("p_less", near(result.less, CLOSE)),
+        ("p_two_sided_hp", near(result.two_sided, CLOSE)),
+        ("p_greater_hp", near(result.greater, CLOSE)),
+        ("p_less_hp", near(result.less, CLOSE)),
     ])
 }
 

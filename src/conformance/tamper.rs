@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::folder::{FoundCase, find};
+use crate::folder::{GoldenCase, find};
 use crate::run::{Tally, run};
 
 /// The families of this build, how many golden cases they have at least, and the fields of a case that record a result: one
@@ -87,7 +87,7 @@ fn every_recorded_value_is_compared() {
     let mut cases = find(&golden()).expect("there are cases");
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/tt-metal");
     match find(&recordings) {
-        Ok(found) => cases.extend(found),
+        Ok(result) => cases.extend(result),
         Err(_) => eprintln!("skipped: there is no folder of recordings beside the project"),
     }
     let mut compared = 0;
@@ -103,8 +103,8 @@ fn every_recorded_value_is_compared() {
 }
 
 /// Tampers with every result of a case; how many there are.
-fn check(case: &FoundCase, results: Results) -> usize {
-    let passes = |value: &Value| FoundCase { value: value.clone(), ..case.clone() }.run().is_ok();
+fn check(case: &GoldenCase, results: Results) -> usize {
+    let passes = |value: &Value| GoldenCase { value: value.clone(), ..case.clone() }.run().is_ok();
     let fails =
         |value: &Value, what: &str| assert!(!passes(value), "{} {}: {what} is not compared", case.family, case.name);
     let fields = case.value.as_object().expect("a case is an object");

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{Form, judge};
+use crate::case::{Call, Form, judge};
 use crate::expected::{Got, Results, Tolerance, exactly};
 use crate::failure::{Failure, Outcome, fails, narrow, require};
 use crate::tensor::{Dtype, Integers, Tensor, for_dtype, id_tensor, result, shared_dtype};
@@ -46,12 +46,7 @@ fn origin_tensor(batch: usize, tiles: usize, origins: &[Origin]) -> Integers {
     id_tensor(&[batch, tiles, 2], origins.iter().flat_map(|origin| [origin.y, origin.x]))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PackCase {
-    inputs: MapInputs,
-    params: PackParams,
-}
+type PackCase = Call<MapInputs, PackParams>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +59,7 @@ pub(crate) fn run_pack(case: Value) -> Outcome {
     judge(case, Form::BOTH, |form, case: &PackCase| for_dtype!(case.inputs.feature_map.dtype, pack_as(form, case)))
 }
 
-fn pack_as<T: Element>(form: Form, PackCase { inputs, params }: &PackCase) -> Outcome<Results> {
+fn pack_as<T: Element>(form: Form, Call { inputs, params }: &PackCase) -> Outcome<Results> {
     let (shape, tiles, mut indices) = inputs.ids()?;
     let tile_size = params.tile_size;
     let map = inputs.feature_map.floats::<T>()?;
@@ -84,12 +79,7 @@ fn pack_as<T: Element>(form: Form, PackCase { inputs, params }: &PackCase) -> Ou
     ])
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FusedCase {
-    inputs: MapInputs,
-    params: FusedParams,
-}
+type FusedCase = Call<MapInputs, FusedParams>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,7 +96,7 @@ pub(crate) fn run_fused(case: Value) -> Outcome {
     judge(case, Form::BOTH, |form, case: &FusedCase| for_dtype!(case.inputs.feature_map.dtype, fuse_as(form, case)))
 }
 
-fn fuse_as<T: Element>(form: Form, FusedCase { inputs, params }: &FusedCase) -> Outcome<Results> {
+fn fuse_as<T: Element>(form: Form, Call { inputs, params }: &FusedCase) -> Outcome<Results> {
     let (shape, tiles, indices) = inputs.ids()?;
     let map = inputs.feature_map.floats::<T>()?;
     let tile_size = params.tile_size;

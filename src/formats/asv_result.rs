@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::provenance::commit_id;
@@ -115,19 +116,19 @@ fn by_name(name: String, result: Value, file: &Map<String, Value>) -> AsvRow {
 /// A statistic of version 1 under its name in version 2.
 fn stat(stats: &Value, key: &str) -> Value {
     let end = |place: usize| stats.get("ci_99").and_then(|ends| ends.get(place));
-    let found = match key {
+    let outcome = match key {
         "ci_99_a" => end(0),
         "ci_99_b" => end(1),
         _ => stats.get(key),
     };
-    found.cloned().unwrap_or(Value::Null)
+    outcome.cloned().unwrap_or(Value::Null)
 }
 
 impl AsvRow {
     /// What stands in the column at the place of a combination of parameters.
     pub(super) fn at(&self, column: &str, place: usize) -> Option<&Value> {
-        let found = self.columns.get(column)?.get(place)?;
-        if found.is_null() { None } else { Some(found) }
+        let outcome = self.columns.get(column)?.get(place)?;
+        if outcome.is_null() { None } else { Some(outcome) }
     }
 
     /// The values, one a combination; `None` where all have failed.
@@ -280,16 +281,10 @@ fn observation(
 /// asv's own statistics, which it rounds to five digits, and the version of the code.
 fn extras(row: &AsvRow, place: usize, factor: f64) -> BTreeMap<String, Value> {
     let mut extras = BTreeMap::new();
-    for (name, factor) in
-        [("ci_99_a", factor), ("ci_99_b", factor), ("q_25", factor), ("q_75", factor), ("number", 1.0), ("repeat", 1.0)]
-    {
-        let found = row
-            .at(&format!("stats_{name}"), place)
-            .and_then(Value::as_f64)
-            .map(|number| quantity::to_base(number, factor));
-        if let Some(number) = found.filter(|number| number.is_finite()) {
-            extras.insert(name.to_owned(), number.into());
-        }
+    let names = ["ci_99_a", "ci_99_b", "q_25", "q_75", "number", "repeat"];
+    for (name, factor) in names.into_iter().zip([factor, factor, factor, factor, 1.0, 1.0]) {
+        let number = row.at(&format!("stats_{name}"), place).and_then(Value::as_f64);
+        field::extra(&mut extras, name, number.map(|number| quantity::to_base(number, factor)));
     }
     if let Some(version) = row.version() {
         extras.insert("version".to_owned(), version.chars().take(100).collect::<String>().into());
@@ -306,9 +301,10 @@ const TRACK: &str = "track";
 #[derive(Debug, Default)]
 pub(super) struct Suite(BTreeMap<String, BenchmarkFacts>);
 
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 struct BenchmarkFacts {
-    unit: String,
+    unit: Option<String>,
+    #[serde(default)]
     param_names: Vec<String>,
     /// A hash of its code, or what its author set.
     version: Option<String>,
@@ -317,21 +313,9 @@ struct BenchmarkFacts {
 impl Suite {
     /// Reads the file; `version`, the format of the file, is the one key that names no benchmark.
     pub(super) fn read(value: &Value) -> Result<Suite, String> {
-        let Value::Object(benchmarks) = value else {
-            return Err("is not asv's list of benchmarks: an object is needed".to_owned());
-        };
-        let mut suite = Suite::default();
-        for (name, fields) in benchmarks {
-            if let Value::Object(fields) = fields {
-                let text = |key: &str| fields.get(key).and_then(Value::as_str);
-                let names = fields.get("param_names").and_then(Value::as_array);
-                let names = names.into_iter().flatten().map(|name| name.as_str().unwrap_or_default().to_owned());
-                let unit = text("unit").unwrap_or_else(|| usual_unit(name)).to_owned();
-                let version = text("version").map(str::to_owned);
-                suite.0.insert(name.clone(), BenchmarkFacts { unit, param_names: names.collect(), version });
-            }
-        }
-        Ok(suite)
+        let benchmarks = value.as_object().ok_or("is not asv's list of benchmarks: an object is needed")?;
+        let facts = |(name, fields): (&String, &Value)| Some((name.clone(), BenchmarkFacts::deserialize(fields).ok()?));
+        Ok(Suite(benchmarks.iter().filter_map(facts).collect()))
     }
 
     /// Whether a result of that version of a benchmark belongs to code that has been replaced since. asv itself leaves
@@ -343,7 +327,7 @@ impl Suite {
 
     /// The unit of a benchmark as asv spells it.
     pub(super) fn unit(&self, name: &str) -> &str {
-        self.0.get(name).map_or_else(|| usual_unit(name), |facts| &facts.unit)
+        self.0.get(name).and_then(|facts| facts.unit.as_deref()).unwrap_or_else(|| usual_unit(name))
     }
 
     /// The name of the parameter at that place.
@@ -356,11 +340,8 @@ impl Suite {
 /// The unit by the name of the function, which says what kind of benchmark it is.
 fn usual_unit(name: &str) -> &'static str {
     let function = name.rsplit('.').next().unwrap_or_default().to_lowercase();
-    match () {
-        () if function.starts_with("time") => "seconds",
-        () if function.starts_with("mem") || function.starts_with("peakmem") => "bytes",
-        () => "unit",
-    }
+    let kinds = [("time", "seconds"), ("mem", "bytes"), ("peakmem", "bytes")];
+    kinds.into_iter().find(|(start, _)| function.starts_with(start)).map_or("unit", |(_, unit)| unit)
 }
 
 /// The metric of a unit, and how many base units one of it is. asv knows no direction and takes less for better; a rate
@@ -383,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_benchmark_is_known_by_the_list_or_by_its_name() {
+    fn a_unit_comes_from_the_list_or_the_name() {
         let list = json!({"a.time_x": {"unit": "seconds", "param_names": ["n", ""], "version": "v1"}, "version": 2});
         let suite = Suite::read(&list).expect("it is a list");
         assert_eq!([suite.param_name("a.time_x", 0), suite.param_name("a.time_x", 1)], ["n", "param2"]);

@@ -154,7 +154,7 @@ mod tests {
     use crate::golden;
 
     #[test]
-    fn measures_are_known_by_name_and_slug() {
+    fn measures_are_recognised_by_name_and_slug() {
         let text = r#"{"a": {"Build Time": {"value": 2, "upper_value": null}, "my score": {"value": -1, "more": 1}}}"#;
         let imported = golden::read(&FORMAT, "bmf.json", text);
         let entry = &imported.runs[0].entries[0];

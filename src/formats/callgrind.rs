@@ -100,12 +100,12 @@ fn entry(output: &Output, profile: Profile) -> Result<Entry, FormatError> {
         return Err(outputs::schema(output, format!("does not count `{INSTRUCTIONS}`")));
     };
     let instructions = profile.counts.get(place).copied().unwrap_or(0.0);
-    let found = if instructions > 0.0 {
+    let result = if instructions > 0.0 {
         outputs::summary(Metric::instructions(), "instructions", INSTRUCTIONS, instructions).map(|one| vec![one])
     } else {
         Err(format!("its `{INSTRUCTIONS}` is 0: nothing was collected"))
     };
-    let mut entry = outputs::entry(&output.name, found);
+    let mut entry = outputs::entry(&output.name, result);
     let counts = profile.counts.into_iter().chain(std::iter::repeat(0.0));
     let events: Map<String, Value> = profile.events.into_iter().zip(counts.map(|count| json!(count))).collect();
     entry.extras.extend(profile.creator.map(|creator| ("creator".to_owned(), json!(creator))));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_profile_is_refused() {
+    fn what_is_no_complete_profile_is_refused() {
         let check = |text: &str, words: &str| golden::refused(&FORMAT, "callgrind.out.1", text, words);
         check("events: Ir\nfn=x\n", "neither `totals` nor `summary`");
         check("events: Dr\ntotals: 1\n", "does not count `Ir`");

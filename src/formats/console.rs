@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::quantity::{quantity, to_base};
+use super::quantity::{prefix_factor, quantity, to_base};
 use sprag_model::unit::Unit;
 
 /// The line without the sequences that colour it or move the cursor.
@@ -32,7 +32,7 @@ pub(super) fn seconds_of(unit: &str) -> Option<f64> {
     match unit {
         "m" => Some(60.0),
         "d" => Some(86_400.0),
-        _ => Some(quantity(unit)).filter(|found| found.unit == Unit::Second).map(|found| found.factor),
+        _ => Some(quantity(unit)).filter(|result| result.unit == Unit::Second).map(|result| result.factor),
     }
 }
 
@@ -68,23 +68,6 @@ pub(super) fn bytes(text: &str) -> Option<f64> {
     let (number, unit) = number_and_unit(text);
     let factor = prefix_factor(unit.strip_suffix('B')?)?;
     Some(to_base(number.parse().unwrap_or(f64::NAN), factor))
-}
-
-fn prefix_factor(prefix: &str) -> Option<f64> {
-    Some(match prefix {
-        "" => 1.0,
-        "k" | "K" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        "P" => 1e15,
-        "Ki" => 1024.0,
-        "Mi" => 1024.0 * 1024.0,
-        "Gi" => 1024.0 * 1024.0 * 1024.0,
-        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        "Pi" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    })
 }
 
 /// The two parts of a quantity, with or without a space between them.

@@ -90,12 +90,12 @@ fn trees(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Tree>, FormatEr
         tree.text.push('\n');
         match branch(line) {
             Some((depth, rest)) if depth <= tree.path.len() && depth < DEEPEST => {
-                let found = tree.branch(depth, rest);
+                let result = tree.branch(depth, rest);
                 if tree.path.iter().map(String::len).sum::<usize>() > LONGEST_PREFIX {
                     let reason = format!("has names of more than {LONGEST_PREFIX} bytes on the way to line {number}");
                     return Err(outputs::schema(output, reason));
                 }
-                if let Some(entry) = found {
+                if let Some(entry) = result {
                     outputs::push(output, &mut tree.entries, entry)?;
                 }
             }
@@ -203,16 +203,16 @@ fn benchmark(series: &str, cells: &[&str]) -> Entry {
         outputs::possible(&Metric::time(), column, seconds)
     };
     let count = |place: usize| cells.get(place).and_then(|cell| cell.trim().parse::<u64>().ok());
-    let found = time(MEDIAN).and_then(|median| {
+    let result = time(MEDIAN).and_then(|median| {
         let times = [(0, time(0)?), (1, time(1)?), (3, time(3)?)];
         let n = count(4).ok_or("its `samples` is no count")?;
         Ok((times, Observation { n, ..Observation::summary(Metric::time(), unit(cells.get(MEDIAN)), median) }))
     });
-    let (times, found) = match found {
+    let (times, result) = match result {
         Ok((times, time)) => (times.to_vec(), Ok(vec![time])),
         Err(reason) => (Vec::new(), Err(reason)),
     };
-    let mut entry = outputs::entry(series, found);
+    let mut entry = outputs::entry(series, result);
     for (place, seconds) in times {
         entry.extras.extend(COLUMNS.get(place).map(|column| ((*column).to_owned(), json!(seconds))));
     }
@@ -246,8 +246,8 @@ fn columns(line: &str) -> (&str, Vec<&str>) {
 fn branch(line: &str) -> Option<(usize, &str)> {
     let (mut depth, mut rest) = (0, line);
     loop {
-        if let Some(found) = rest.strip_prefix("├─ ").or_else(|| rest.strip_prefix("╰─ ")) {
-            return Some((depth, found));
+        if let Some(result) = rest.strip_prefix("├─ ").or_else(|| rest.strip_prefix("╰─ ")) {
+            return Some((depth, result));
         }
         rest = rest.strip_prefix("│  ").or_else(|| rest.strip_prefix("   "))?;
         depth += 1;

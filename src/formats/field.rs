@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Number, Value};
 
-use super::quantity;
+use super::{outputs, quantity};
 use sprag_base::text::is_unsafe;
 use sprag_model::metric::Metric;
 
@@ -54,11 +54,7 @@ pub(super) fn all_measured(object: &Value, key: &str, metric: &Metric, factor: f
 /// The number in its base unit, if there is one and the metric can have it.
 pub(super) fn possible(key: &str, number: Option<f64>, metric: &Metric, factor: f64) -> Result<f64, String> {
     let value = number.ok_or_else(|| format!("its `{key}` is no number"))?;
-    let value = quantity::to_base(value, factor);
-    match metric.fault(value) {
-        Some(fault) => Err(format!("its `{key}` is {fault}")),
-        None => Ok(value),
-    }
+    outputs::possible(metric, key, quantity::to_base(value, factor))
 }
 
 /// What is said somewhere, on one line, without characters that control or turn the text round, and not too long.
@@ -128,13 +124,9 @@ pub(super) fn figure(key: &str, value: &Value, metric: &Metric, factor: f64) -> 
         Value::String(text) => text.trim().parse().ok(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
-    let Some(number) = number else {
-        return Err(format!("its `{key}` is {}, where a number is needed", shown_value(value)));
-    };
-    let base = quantity::to_base(number, factor);
-    match metric.fault(base) {
-        Some(fault) => Err(format!("its `{key}` is {fault}")),
-        None => Ok(base),
+    match number {
+        Some(number) => possible(key, Some(number), metric, factor),
+        None => Err(format!("its `{key}` is {}, where a number is needed", shown_value(value))),
     }
 }
 
@@ -179,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_beside_is_plain_and_short() {
+    fn extras_are_plain_and_short() {
         assert_eq!(plain(&json!({"a": 1, "b": [1], "c": "x\u{1b}[31m"})), Some(json!({"a": 1, "c": "x [31m"})));
         assert_eq!(plain(&json!([1])), None);
         assert_eq!(one_line(&"x".repeat(9000)).len(), LONGEST_TEXT);
@@ -204,8 +196,8 @@ mod tests {
     #[test]
     fn a_number_is_read_in_the_base_unit_or_refused_with_its_key() {
         let check = |value: Value, expected: Result<f64, &str>| {
-            let found = figure("value", &value, &Metric::time(), 1e-3);
-            assert_eq!(found.as_ref().map_err(String::as_str), expected.as_ref().map_err(|words| *words), "{value}");
+            let result = figure("value", &value, &Metric::time(), 1e-3);
+            assert_eq!(result.as_ref().map_err(String::as_str), expected.as_ref().map_err(|words| *words), "{value}");
         };
         check(json!(1500), Ok(1.5));
         check(json!(" 2.5e3 "), Ok(2.5));

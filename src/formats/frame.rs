@@ -65,7 +65,7 @@ impl Format {
         };
         let mut imported = Imported { tool: tool.to_owned(), tool_version: None, runs: Vec::new(), notes: Vec::new() };
         for output in used {
-            if let Some(json) = json_beside(output, outputs) {
+            if let Some(json) = json_of_same_name(output, outputs) {
                 imported.notes.push(format!("{} is passed over, {json} tells more", output.name));
                 continue;
             }
@@ -104,7 +104,7 @@ pub(crate) fn check_count(output: &Output, count: usize) -> Result<(), FormatErr
 }
 
 /// The name of the JSON beside a CSV of the same name.
-fn json_beside(output: &Output, outputs: &[Output]) -> Option<String> {
+fn json_of_same_name(output: &Output, outputs: &[Output]) -> Option<String> {
     let json = format!("{}.json", output.name.strip_suffix(".csv")?);
     outputs.iter().any(|other| other.name == json).then_some(json)
 }

@@ -192,7 +192,7 @@ impl<'de> Deserialize<'de> for Suites {
 }
 
 fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -> ImportedRun {
-    if !is_known_tool(&part.tool) {
+    if !is_supported_tool(&part.tool) {
         let what = format!(
             "the tool `{}` is not known, so smaller is taken as better, but for rates",
             shortened(&part.tool).escape_debug()
@@ -358,7 +358,7 @@ const RATES: [&str; 2] = ["pytest", "benchmarkjs"];
 const ALLOCATED: &str = "allocated_bytes";
 
 /// Whether the tool is one of the table above.
-fn is_known_tool(tool: &str) -> bool {
+fn is_supported_tool(tool: &str) -> bool {
     [SMALLER, BIGGER].contains(&tool) || TOOLS.contains(&tool) || RATES.contains(&tool)
 }
 
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_odd_is_told_once() {
+    fn what_is_odd_is_reported_once() {
         let parts = [part("main", BENCH), part("HEAD", BENCH).replace("\"go\"", "\"abacus\""), part("6a580d9d", "")];
         let text = format!(r#"{{"entries":{{"s":[{}]}}}}"#, parts.join(",")).replace("1795226245061", "-5");
         let imported = read(&text);
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn published_histories_are_read_whole() {
+    fn published_histories_are_read_completely() {
         let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/real"));
         // Which runs and benchmarks a file lists, counted by another program.
         let files = [
@@ -490,11 +490,11 @@ mod tests {
             let imported = HISTORY.read(&outputs).expect("a published history is read");
             let entries: Vec<_> = imported.runs.iter().flat_map(|run| &run.entries).collect();
             assert_eq!((imported.runs.len(), entries.len(), imported.notes.len()), (runs, benches, 0), "{name}");
-            let whole = imported.runs.iter().all(|run| {
+            let is_complete = imported.runs.iter().all(|run| {
                 run.time.is_some()
                     && run.commit.as_ref().is_some_and(|commit| commit.sha.len() == 40 && commit.time.is_some())
             });
-            assert!(whole && entries.iter().all(|entry| entry.status == EntryStatus::Ok), "{name}");
+            assert!(is_complete && entries.iter().all(|entry| entry.status == EntryStatus::Ok), "{name}");
             assert!(entries.iter().all(|entry| entry.observations[0].metric.name == metric), "{name}");
         }
     }
@@ -544,14 +544,14 @@ mod tests {
     #[test]
     fn units_and_directions_are_those_of_the_tool() {
         let check = |tool: &str, unit: &str, name: &str, base: &str, better: Better, factor: f64| {
-            let (metric, found) = reading(tool, unit);
+            let (metric, result) = reading(tool, unit);
             assert_eq!(
                 (metric.name.as_str(), metric.unit.symbol(), metric.better),
                 (name, base, better),
                 "{tool} {unit}"
             );
-            assert!((found / factor - 1.0).abs() < 1e-12, "{tool} {unit}: {found}");
-            assert!(is_known_tool(tool));
+            assert!((result / factor - 1.0).abs() < 1e-12, "{tool} {unit}: {result}");
+            assert!(is_supported_tool(tool));
         };
         check("cargo", "ns/iter", "time", "s", Better::Lower, 1e-9);
         check("googlecpp", "us/iter", "time", "s", Better::Lower, 1e-6);
@@ -571,7 +571,7 @@ mod tests {
         check(SMALLER, "frames/s", "frames_per_s", "1/s", Better::Lower, 1.0);
         check(BIGGER, "tiles/s", "tiles_per_s", "1/s", Better::Higher, 1.0);
         check(BIGGER, "points", "value", "1", Better::Higher, 1.0);
-        assert!(!is_known_tool("abacus"));
+        assert!(!is_supported_tool("abacus"));
         assert_eq!(reading("abacus", "ms").0.better, Better::Lower);
     }
 }

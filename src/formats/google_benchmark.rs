@@ -39,7 +39,7 @@ const STAND_INS: [&str; 2] = ["median", "mean"];
 
 const FITS: [&str; 2] = ["BigO", "RMS"];
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 struct Repetition {
     /// The benchmark, without the name of an aggregate.
     name: String,
@@ -47,7 +47,7 @@ struct Repetition {
     aggregate: Option<String>,
     skipped: Option<String>,
     /// Seconds, or why there are none.
-    real_time: Option<Result<f64, String>>,
+    real_time: Result<f64, String>,
     /// Seconds of the processor.
     cpu_time: Option<f64>,
     time_unit: String,
@@ -142,9 +142,9 @@ fn repeated_times(repeated: &[&Repetition], extras: &mut BTreeMap<String, Value>
     field::extra(extras, "cpu_p50", describe::median(&cpu_times));
     let label = repeated.iter().find_map(|one| one.label.as_deref());
     extras.extend(label.map(|label| ("label".to_owned(), Value::from(field::one_line(label)))));
-    let samples = repeated.iter().map(|one| time(one)).collect::<Result<Vec<f64>, String>>()?;
+    let samples = repeated.iter().map(|one| one.real_time.clone()).collect::<Result<Vec<f64>, String>>()?;
     let value = describe::median(&samples).ok_or_else(|| "it has no repetitions".to_owned())?;
-    Ok(Observation::sampled(Metric::time(), &unit_of(repeated), value, samples))
+    Ok(Observation::sampled(Metric::time(), &repeated[0].time_unit, value, samples))
 }
 
 /// The median of repetitions that the file itself does not have.
@@ -157,18 +157,10 @@ fn aggregated(group: &[&Repetition], extras: &mut BTreeMap<String, Value>) -> Re
     }
     extras.extend(one.aggregate.clone().map(|aggregate| ("statistic".to_owned(), Value::from(aggregate))));
     extras.extend(one.repetitions.map(|count| ("repetitions".to_owned(), Value::from(count))));
-    let spread = named("stddev").and_then(|one| one.real_time.as_ref()?.as_ref().ok().copied());
+    let spread = named("stddev").and_then(|one| one.real_time.as_ref().ok().copied());
     field::extra(extras, "stddev", spread);
-    let observation = Observation::summary(Metric::time(), &unit_of(&[one]), time(one)?);
+    let observation = Observation::summary(Metric::time(), &one.time_unit, one.real_time.clone()?);
     Ok(Observation { n: one.repetitions.unwrap_or_default(), ..observation })
-}
-
-fn unit_of(repeated: &[&Repetition]) -> String {
-    repeated.first().map(|one| one.time_unit.clone()).unwrap_or_default()
-}
-
-fn time(one: &Repetition) -> Result<f64, String> {
-    one.real_time.clone().unwrap_or_else(|| Err("it has no `real_time`".to_owned()))
 }
 
 /// The version of the form that this build knows; files from before it was counted bear none.
@@ -231,7 +223,7 @@ fn json_line(line: &Value) -> Option<Repetition> {
         name,
         aggregate: aggregate.map(str::to_owned).or_else(|| is_aggregate.then(String::new)),
         skipped,
-        real_time: Some(time("real_time")),
+        real_time: time("real_time"),
         cpu_time: time("cpu_time").ok(),
         repetitions: field::count(line, "repetitions"),
         label: field::text(line, "label").map(str::to_owned),
@@ -298,7 +290,7 @@ mod tests {
     use crate::golden;
 
     #[test]
-    fn a_csv_is_passed_over_beside_its_json_and_read_alone() {
+    fn a_csv_is_read_only_without_its_json() {
         let both = FORMAT.read(&golden::samples("google-benchmark")).expect("it is read");
         assert_eq!((both.runs.len(), &*both.notes[0]), (1, "out.csv is passed over, out.json tells more"));
         let csv = FORMAT.read(&[golden::sample("google-benchmark", "out.csv")]).expect("it is read");
@@ -324,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_form_is_read() {
+    fn every_supported_form_is_read() {
         // A skip with a message, of 1.8; aggregates alone; lines without `run_type`, of before 1.5; a fit.
         let entries = entries_of(
             r#"{"name":"a","run_name":"a","run_type":"iteration","skipped":true,"skip_message":"no device"},

@@ -37,8 +37,8 @@ fn is_summary(output: &Output) -> bool {
 fn read(used: &[&Output]) -> Result<Imported, FormatError> {
     let (mut entries, mut notes, mut time) = (Vec::new(), Vec::new(), None::<DateTime<Utc>>);
     for output in used {
-        for found in summaries(output)? {
-            let (line, summary) = found?;
+        for result in summaries(output)? {
+            let (line, summary) = result?;
             let started = summary.get("started_at").and_then(Value::as_str).and_then(|text| text.parse().ok());
             time = [time, started].into_iter().flatten().min();
             let entry = benchmark(&summary)
@@ -60,14 +60,14 @@ fn summaries(output: &Output) -> Result<impl Iterator<Item = Result<(usize, Valu
             line += 1;
         }
         let mut reader = serde_json::Deserializer::from_str(rest).into_iter::<Strict>();
-        let found = reader.next()?.map(|Strict(value)| (line, value)).map_err(|error| {
+        let result = reader.next()?.map(|Strict(value)| (line, value)).map_err(|error| {
             outputs::schema(output, format!("holds an object at line {line} that cannot be read: {error}"))
         });
         // After a fault nothing can be told from the rest.
-        let (read, after) = rest.split_at(if found.is_ok() { reader.byte_offset() } else { rest.len() });
+        let (read, after) = rest.split_at(if result.is_ok() { reader.byte_offset() } else { rest.len() });
         line += read.matches('\n').count();
         rest = after;
-        Some(found)
+        Some(result)
     }))
 }
 

@@ -71,8 +71,8 @@ fn json_entry(command: &str, result: &Value) -> Entry {
         params: field::params(parameters),
         ..Entry::default()
     };
-    let kept = parameters.and_then(field::plain).filter(Value::is_object);
-    entry.extras.insert("parameters".to_owned(), kept.unwrap_or_else(|| Value::Object(Map::new())));
+    let retained = parameters.and_then(field::plain).filter(Value::is_object);
+    entry.extras.insert("parameters".to_owned(), retained.unwrap_or_else(|| Value::Object(Map::new())));
     for figure in FIGURES {
         field::extra(&mut entry.extras, figure, result.get(figure).and_then(Value::as_f64));
     }
@@ -97,10 +97,10 @@ fn json_entry(command: &str, result: &Value) -> Entry {
 fn time(result: &Value) -> Result<Observation, String> {
     let metric = Metric::time();
     let samples = field::all_measured(result, "times", &metric, 1.0)?;
-    let told = if result.get("median").is_some() { "median" } else { "mean" };
+    let statistic = if result.get("median").is_some() { "median" } else { "mean" };
     let value = match describe::median(&samples) {
-        Some(median) if told == "mean" => median,
-        _ => field::measured(result, told, &metric, 1.0)?,
+        Some(median) if statistic == "mean" => median,
+        _ => field::measured(result, statistic, &metric, 1.0)?,
     };
     Ok(Observation::sampled(metric, "s", value, samples))
 }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_form_is_read() {
+    fn every_supported_form_is_read() {
         let check = |fields: &str, value: f64, n: u64| {
             let time = &json_entries(&format!("{{\"command\": \"c\"{fields}}}"))[0].observations[0];
             assert_eq!((time.value, time.n), (value, n), "{fields}");

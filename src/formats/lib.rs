@@ -8,7 +8,6 @@ pub mod registry;
 pub mod rows;
 
 pub mod custom;
-pub mod custom_schema;
 /// What a bench of Criterion leaves and prints: its folder, read for a suite and to import it, and its text.
 pub mod criterion {
     pub mod folder;

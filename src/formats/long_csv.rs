@@ -419,9 +419,9 @@ mod tests {
              cpu,\"a, b\",memory,KiB,lower,6a580d9,,box,2,\"{{\"\"k\"\": 1}}\"\ncpu,sort,score,,higher,,,,-3,\n"
         );
         let runs = read(&text);
-        let told: Vec<_> =
+        let summaries: Vec<_> =
             runs.iter().map(|run| (run.suite.as_deref(), run.machine.as_deref(), run.entries.len())).collect();
-        assert_eq!(told, [(Some("cpu"), Some("box"), 2), (Some("gpu"), Some("box"), 1), (Some("cpu"), None, 1)]);
+        assert_eq!(summaries, [(Some("cpu"), Some("box"), 2), (Some("gpu"), Some("box"), 1), (Some("cpu"), None, 1)]);
         let commit = runs[0].commit.as_ref().expect("it has a commit");
         assert_eq!((commit.sha.as_str(), commit.time), ("6a580d9", "2026-11-20T10:00:00Z".parse().ok()));
         let [sort, other] = &runs[0].entries[..] else { panic!("two entries") };
@@ -496,12 +496,12 @@ mod tests {
     #[test]
     fn parameters_are_read_in_both_spellings() {
         let check = |text: &str, expected: Result<&[(&str, &str)], &str>| {
-            let found = params(text);
+            let result = params(text);
             let pairs = expected.map(|pairs| pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())));
-            match (pairs, found) {
-                (Ok(pairs), Ok(found)) => assert_eq!(pairs.collect::<BTreeMap<_, _>>(), found, "{text}"),
-                (Err(words), Err(found)) => assert!(found.contains(words), "{found}"),
-                (_, found) => panic!("{text}: {found:?}"),
+            match (pairs, result) {
+                (Ok(pairs), Ok(result)) => assert_eq!(pairs.collect::<BTreeMap<_, _>>(), result, "{text}"),
+                (Err(words), Err(result)) => assert!(result.contains(words), "{result}"),
+                (_, result) => panic!("{text}: {result:?}"),
             }
         };
         check("", Ok(&[]));

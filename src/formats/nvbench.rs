@@ -161,9 +161,9 @@ impl<'a> Times<'a> {
         self.used.push(file);
         let (numbers, rest) = file.bytes.as_chunks::<4>();
         if !rest.is_empty() || size != Some(numbers.len() as f64) {
-            let told = size.map_or_else(|| "an unknown number of".to_owned(), |size| size.to_string());
+            let rows = size.map_or_else(|| "an unknown number of".to_owned(), |size| size.to_string());
             return Err(format!(
-                "its times in `{}` have {} bytes for {told} numbers",
+                "its times in `{}` have {} bytes for {rows} numbers",
                 field::one_line(&name),
                 file.bytes.len()
             ));
@@ -229,11 +229,11 @@ fn time(
         (Metric::time(), "nv/cpu_only/time/cpu", "nv/cpu_only/sample_size"),
     ];
     for (metric, start, sample_size) in ways {
-        let told = ["median", "mean"].into_iter().find_map(|statistic| {
+        let rows = ["median", "mean"].into_iter().find_map(|statistic| {
             let tag = format!("{start}/{statistic}");
             summaries.get(tag.as_str()).map(|summary| (statistic, tag, number_of(summary)))
         });
-        let Some((statistic, tag, value)) = told else { continue };
+        let Some((statistic, tag, value)) = rows else { continue };
         if statistic != "median" {
             extras.insert("statistic".to_owned(), Value::from(statistic));
         }
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_form_is_read() {
+    fn every_supported_form_is_read() {
         let check = |summaries: Value, metric: &str, value: f64, n: u64| {
             let entry = entry_of(&summaries);
             let [observation] = &entry.observations[..] else { panic!("{entry:?}") };

@@ -146,89 +146,19 @@ mod tests {
         newest.text()
     }
 
-    /// Reads a text as strictly as the standard asks, and gives its samples.
-    fn parsed(text: &str) -> Vec<(String, BTreeMap<String, String>, f64)> {
-        let body = text.strip_suffix("# EOF\n").expect("it ends with the mark");
-        assert!(!body.contains('\r') && !body.contains("# EOF"));
-        let (mut samples, mut family, mut seen) = (Vec::new(), String::new(), Vec::new());
-        for line in body.lines() {
-            if let Some(rest) = line.strip_prefix("# TYPE ") {
-                let (name, kind) = rest.split_once(' ').expect("a family and its type");
-                assert_eq!(kind, "gauge");
-                assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{name}");
-                assert!(!seen.contains(&name.to_owned()), "the family `{name}` comes twice");
-                seen.push(name.to_owned());
-                family = name.to_owned();
-            } else if let Some(rest) = line.strip_prefix("# UNIT ") {
-                let (name, unit) = rest.split_once(' ').expect("a family and its unit");
-                assert!(name == family && family.ends_with(&format!("_{unit}")), "{line}");
-            } else if let Some(rest) = line.strip_prefix("# HELP ") {
-                assert!(rest.starts_with(&format!("{family} ")), "{line}");
-            } else {
-                let (name, rest) = line.split_once('{').expect("a sample has labels");
-                assert_eq!(name, family);
-                let (labels, value) = labels_of(rest);
-                let value: f64 = value.strip_prefix(' ').and_then(|value| value.parse().ok()).expect("a number");
-                assert!(!samples.iter().any(|(n, l, _)| n == name && *l == labels), "twice: {line}");
-                samples.push((name.to_owned(), labels, value));
-            }
-        }
-        samples
-    }
-
-    /// The labels up to the closing brace, and what follows it.
-    fn labels_of(text: &str) -> (BTreeMap<String, String>, &str) {
-        let (mut labels, mut rest) = (BTreeMap::new(), text);
-        loop {
-            let (name, quoted) = rest.split_once("=\"").expect("a label");
-            let mut value = String::new();
-            let mut characters = quoted.char_indices();
-            let end = loop {
-                match characters.next().expect("a label is closed") {
-                    (_, '\\') => value.push(match characters.next().expect("an escape").1 {
-                        'n' => '\n',
-                        other => other,
-                    }),
-                    (end, '"') => break end,
-                    (_, other) => value.push(other),
-                }
-            };
-            assert!(labels.insert(name.to_owned(), value).is_none(), "the label `{name}` comes twice");
-            rest = &quoted[end + 1..];
-            match rest.strip_prefix(',') {
-                Some(more) => rest = more,
-                None => return (labels, rest.strip_prefix('}').expect("the labels are closed")),
-            }
-        }
-    }
-
     #[test]
-    fn the_newest_value_of_a_series_is_told() {
+    fn the_newest_value_of_a_series_is_written() {
         let old = recorded().run;
         let mut new = old.clone();
         new.timestamp += chrono::TimeDelta::hours(2);
         new.measurements[0].estimates[0].value = 0.5;
         new.measurements.truncate(1);
-        let samples = parsed(&newest(&[old, new, skipped().run]));
-        let value = |name: &str, benchmark: &str| {
-            let of = |labels: &BTreeMap<String, String>| labels.get("benchmark").is_none_or(|one| one == benchmark);
-            samples.iter().find(|(one, labels, _)| one == name && of(labels)).map(|(_, _, value)| *value)
-        };
-        assert_eq!(value("sprag_time_seconds", "tile_pack{c=64,t=8}"), Some(0.5));
-        assert_eq!(value("sprag_time_seconds", "sort{n=1000}"), Some(2.0));
-        assert_eq!(value("sprag_ratio", "tile_pack{c=64,t=8}"), Some(1.5));
-        assert_eq!(value("sprag_tiles_per_second", "tile_pack{c=64,t=8}"), Some(4096.0));
-        assert_eq!(value("sprag_peak_memory_bytes", "tile_pack{c=64,t=8}"), Some(8192.0));
-        assert_eq!(value(NEWEST_RUN, ""), Some(1_777_870_921.0));
-        let is_pack = |labels: &BTreeMap<String, String>| labels.get("variant").is_some_and(|one| one == "fast");
-        let time = samples.iter().find(|(_, labels, _)| is_pack(labels)).expect("there is a series");
-        assert_eq!(time.1["commit"], "0123456789abcdef0123456789abcdef01234567");
-        assert_eq!((time.1["machine"].as_str(), time.1["variant"].as_str()), ("bench", "fast"));
-        assert_eq!(samples.len(), 7);
+        insta::assert_snapshot!(newest(&[old, new, skipped().run]));
+        assert_eq!(newest(&[]), "# EOF\n");
     }
 
     #[test]
-    fn odd_names_are_escaped_and_told_apart() {
+    fn odd_names_are_escaped_and_distinguished() {
         let metric = |name: &str| Metric { name: name.to_owned(), unit: Unit::One, better: Better::Lower };
         let mut run = recorded().run;
         let odd = [estimate(metric("a-b"), 1.0), estimate(metric("a_b"), 2.0), estimate(metric("µ"), 3.0)];
@@ -236,13 +166,6 @@ mod tests {
         let odd = odd.into_iter().chain([estimate(stamp, 4.0)]).collect();
         run.measurements = vec![measurement("so \"r\\t\"", &[], "v", odd)];
         run.machine.name = "a\nb\\".to_owned();
-        let samples = parsed(&newest(&[run]));
-        assert_eq!(samples.len(), 5);
-        assert_eq!(samples[0].1["machine"], "a\nb\\");
-        assert_eq!(samples[1].1["benchmark"], "so \"r\\t\"");
-        let names: Vec<&str> = samples.iter().map(|(name, _, _)| name.as_str()).collect();
-        assert_eq!(names[1], "sprag_a_b");
-        assert!(names[2].starts_with("sprag_a_b_") && names[2].len() == "sprag_a_b_01234567".len(), "{}", names[2]);
-        assert_eq!(newest(&[]), "# EOF\n");
+        insta::assert_snapshot!(newest(&[run]));
     }
 }

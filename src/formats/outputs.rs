@@ -142,8 +142,8 @@ fn merged<T>(items: Vec<T>, key: impl Fn(&T) -> String, mut merge: impl FnMut(&m
 }
 
 /// An entry of what was found of a benchmark, or of why it has no values. Its name is its series.
-pub(super) fn entry(series: &str, found: Result<Vec<Observation>, String>) -> Entry {
-    let (status, observations) = match found {
+pub(super) fn entry(series: &str, outcome: Result<Vec<Observation>, String>) -> Entry {
+    let (status, observations) = match outcome {
         Ok(observations) => (EntryStatus::Ok, observations),
         Err(reason) => (EntryStatus::Failed(reason), Vec::new()),
     };
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_told_once_with_its_first_place() {
+    fn a_kind_is_reported_once_with_its_first_place() {
         let mut notes = Notes::default();
         notes.add("no time", || "row 2".to_owned());
         notes.add("no commit", || "row 3".to_owned());

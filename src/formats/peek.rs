@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn tokens_are_stepped_over() {
         let check = |text: &str, tokens: &str, expected: Option<&str>, strings: &[&str]| {
-            let mut found = Vec::new();
-            assert_eq!(skip(text, tokens, |string| found.push(string)), expected, "{text}");
-            assert_eq!(found, strings, "{text}");
+            let mut result = Vec::new();
+            assert_eq!(skip(text, tokens, |string| result.push(string)), expected, "{text}");
+            assert_eq!(result, strings, "{text}");
         };
         check(" { \"a\\\"b\" : {\"c\":1}}", "{\":{\":", Some("1}}"), &["a\\\"b", "c"]);
         check("[1]", "[{", None, &[]);
@@ -99,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_found_with_their_paths() {
+    fn keys_are_listed_with_their_paths() {
         let check = |text: &str, expected: &[&str]| {
-            let found: Vec<String> = paths(text.as_bytes()).into_iter().collect();
-            assert_eq!(found, expected, "{text}");
+            let result: Vec<String> = paths(text.as_bytes()).into_iter().collect();
+            assert_eq!(result, expected, "{text}");
         };
         check(r#"{"a": 1, "b": [{"c": "d", "e": {"f": []}}, {"c": 2}]}"#, &["a", "b", "b.c", "b.e", "b.e.f"]);
         check(r#"{"a\"b" : "c:", "d": "x"#, &["a\\\"b", "d"]);

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_form_is_read() {
+    fn every_supported_form_is_read() {
         let check = |unit: &str, values: &str, name: &str, value: f64| {
             let benchmark = format!(
                 r#"{{"metadata":{{"name":"b","unit":"{unit}"}},"runs":[{{"warmups":[[1,5]]}},{{"values":{values}}}]}}"#

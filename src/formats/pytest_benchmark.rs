@@ -88,7 +88,7 @@ fn entry(benchmark: &Value) -> Option<Entry> {
     let name = ending.and_then(|ending| series.strip_suffix(ending.as_str())).unwrap_or(series);
     let params = field::params(benchmark.get("params"));
     let mut entry = Entry { series: series.to_owned(), name: name.to_owned(), params, ..Entry::default() };
-    let kept = [
+    let retained = [
         ("group", benchmark.get("group")),
         ("rounds", stats.get("rounds")),
         ("iterations", stats.get("iterations")),
@@ -97,8 +97,8 @@ fn entry(benchmark: &Value) -> Option<Entry> {
             benchmark.get("extra_info").filter(|info| info.as_object().is_some_and(|info| !info.is_empty())),
         ),
     ];
-    let kept = kept.iter().filter_map(|(name, value)| Some(((*name).to_owned(), field::plain((*value)?)?)));
-    entry.extras.extend(kept);
+    let retained = retained.iter().filter_map(|(name, value)| Some(((*name).to_owned(), field::plain((*value)?)?)));
+    entry.extras.extend(retained);
     for figure in FIGURES {
         field::extra(&mut entry.extras, figure, stats.get(figure).and_then(Value::as_f64));
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_form_is_read() {
+    fn every_supported_form_is_read() {
         // Without rounds, without a group, of one round, of a repository that is none.
         let one = r#"{"group":null,"name":"t","fullname":"f.py::t","params":null,"param":null,
                       "stats":{"median":2,"rounds":1,"iterations":5,"q1":null,"data":[]}}"#;

@@ -82,28 +82,25 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 fn bytes(text: &str) -> Option<f64> {
-    Some(match text.trim() {
-        "B" | "byte" | "bytes" | "Byte" | "Bytes" => 1.0,
-        "kB" | "KB" => 1e3,
-        "MB" => 1e6,
-        "GB" => 1e9,
-        "TB" => 1e12,
-        "KiB" => 1024.0,
-        "MiB" => 1_048_576.0,
-        "GiB" => 1_073_741_824.0,
-        "TiB" => 1_099_511_627_776.0,
-        _ => return None,
-    })
+    match text.trim() {
+        "byte" | "bytes" | "Byte" | "Bytes" => Some(1.0),
+        text => prefix_factor(text.strip_suffix('B')?),
+    }
 }
 
-/// The factor of a count with a prefix of its own, such as `Melem` or `kops`.
+/// The factor of a count with a prefix, such as `Melem` or `kops`.
 fn prefix(noun: &str) -> f64 {
-    let noun = noun.trim();
-    let known =
-        |rest: &str| matches!(rest, "elem" | "items" | "item" | "ops" | "op" | "FLOP" | "flop" | "FLOPs" | "bit");
-    let steps = [("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
-    let found = steps.iter().find(|(step, _)| noun.strip_prefix(step).is_some_and(known));
-    found.map_or(1.0, |(_, factor)| *factor)
+    let counts = ["elem", "items", "item", "ops", "op", "FLOP", "flop", "FLOPs", "bit"];
+    let prefix = counts.iter().find_map(|count| noun.trim().strip_suffix(count));
+    prefix.filter(|prefix| !prefix.contains('i')).and_then(prefix_factor).unwrap_or(1.0)
+}
+
+/// What a decimal or binary prefix stands for.
+pub(super) fn prefix_factor(prefix: &str) -> Option<f64> {
+    let (prefix, base) = prefix.strip_suffix('i').map_or((prefix, 1000.0_f64), |prefix| (prefix, 1024.0));
+    let power =
+        ["", "k", "M", "G", "T", "P"].iter().position(|one| *one == prefix || (prefix == "K" && *one == "k"))?;
+    Some(base.powi(power as i32))
 }
 
 #[cfg(test)]

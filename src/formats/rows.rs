@@ -21,70 +21,40 @@ pub struct ReadSource {
     pub imported: Imported,
 }
 
-/// Holds the rows against the sources: each row must agree in every key with what one of them holds, and none may
-/// hold a series that no row has.
+/// Compares the rows with the sources: each row must agree in every key with what one of them holds, and none may hold a
+/// series that no row has.
 ///
 /// # Errors
 /// Says what differs, one line each.
 pub fn compare(rows: &[Value], sources: &[ReadSource]) -> Result<(), Vec<String>> {
+    let runs = sources.iter().flat_map(|source| source.imported.runs.iter().map(move |run| (source, run)));
+    let entries: Vec<(&ReadSource, &ImportedRun, &Entry)> =
+        runs.flat_map(|(source, run)| run.entries.iter().map(move |entry| (source, run, entry))).collect();
     let mut faults = Vec::new();
     for row in rows {
-        if let Err(fault) = find(row, sources) {
-            faults.push(format!("{}: {fault}", called(row)));
+        let named = entries.iter().filter(|(_, run, entry)| is_named(row, run, entry));
+        let nearest = named.map(|(source, run, entry)| differences(row, source, run, entry)).min_by_key(Vec::len);
+        let differing = nearest.unwrap_or_else(|| vec!["no source has it".to_owned()]);
+        if !differing.is_empty() {
+            let word = |key: &str| row[key].as_str().unwrap_or("?").to_owned();
+            faults.push(format!("{} {}: {}", word("series"), word("metric"), differing.join("; ")));
         }
     }
-    for source in sources {
-        for entry in source.imported.runs.iter().flat_map(|run| &run.entries) {
-            if !rows
-                .iter()
-                .any(|row| row["series"].as_str().is_some_and(|series| names(series, &run_of(source, entry).1)))
-            {
-                faults.push(format!("{}: `{}` is in no row", source.name, entry.series));
-            }
+    for (source, run, entry) in entries {
+        if !rows.iter().any(|row| is_named(row, run, entry)) {
+            faults.push(format!("{}: `{}` is in no row", source.name, entry.series));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-fn called(row: &Value) -> String {
-    format!("{} {}", row["series"].as_str().unwrap_or("?"), row["metric"].as_str().unwrap_or("?"))
-}
-
-/// The names that a row may bear for the entry: its own, and where a source holds several suites that with the suite.
-fn run_of<'a>(source: &'a ReadSource, entry: &'a Entry) -> (Option<&'a ImportedRun>, Vec<String>) {
-    let runs = &source.imported.runs;
-    let run = runs.iter().find(|run| run.entries.iter().any(|one| std::ptr::eq(one, entry)));
-    (run, spellings(run, entry))
-}
-
-fn spellings(run: Option<&ImportedRun>, entry: &Entry) -> Vec<String> {
-    let with_suite = run.and_then(|run| run.suite.as_ref()).map(|suite| format!("{suite}/{}", entry.series));
-    let with_variant = entry.variant.as_ref().map(|variant| format!("{}@{variant}", entry.series));
-    std::iter::once(entry.series.clone()).chain(with_suite).chain(with_variant).collect()
-}
-
-fn names(series: &str, spellings: &[String]) -> bool {
-    spellings.iter().any(|spelling| spelling == series)
-}
-
-/// The best agreement that a source has with the row: none missing, or what differs in the nearest entry.
-fn find(row: &Value, sources: &[ReadSource]) -> Result<(), String> {
-    let series = row["series"].as_str().ok_or("the row has no series")?;
-    let mut nearest: Option<Vec<String>> = None;
-    for source in sources {
-        for run in &source.imported.runs {
-            for entry in run.entries.iter().filter(|entry| names(series, &spellings(Some(run), entry))) {
-                let faults = differences(row, source, run, entry);
-                if faults.is_empty() {
-                    return Ok(());
-                }
-                if nearest.as_ref().is_none_or(|known| faults.len() < known.len()) {
-                    nearest = Some(faults);
-                }
-            }
-        }
-    }
-    Err(nearest.map_or_else(|| "no source has it".to_owned(), |faults| faults.join("; ")))
+/// Whether a row is of the entry: it may have the suite before its series, where a source holds several, or the variant
+/// behind it.
+fn is_named(row: &Value, run: &ImportedRun, entry: &Entry) -> bool {
+    let Some(series) = row["series"].as_str() else { return false };
+    let with_suite = || run.suite.as_ref().is_some_and(|suite| format!("{suite}/{}", entry.series) == series);
+    let with_variant = || entry.variant.as_ref().is_some_and(|variant| format!("{}@{variant}", entry.series) == series);
+    series == entry.series || with_suite() || with_variant()
 }
 
 fn differences(row: &Value, source: &ReadSource, run: &ImportedRun, entry: &Entry) -> Vec<String> {
@@ -92,24 +62,21 @@ fn differences(row: &Value, source: &ReadSource, run: &ImportedRun, entry: &Entr
     let unit = row["unit"].as_str().unwrap_or_default();
     let wanted = quantity(unit);
     let metric = row["metric"].as_str().unwrap_or_default();
-    let is_named = |one: &&Observation| one.metric.name == metric || metric == "value";
-    let observation = entry.observations.iter().find(is_named);
-    let status = match &entry.status {
-        EntryStatus::Ok => "ok",
-        EntryStatus::Skipped(_) => "skipped",
-        EntryStatus::Failed(_) => "failed",
+    let observation = entry.observations.iter().find(|one| one.metric.name == metric || metric == "value");
+    let (status, reason) = match &entry.status {
+        EntryStatus::Ok => ("ok", None),
+        EntryStatus::Skipped(reason) => ("skipped", Some(reason.as_str())),
+        EntryStatus::Failed(reason) => ("failed", Some(reason.as_str())),
     };
     if status == "ok" && observation.is_none() {
-        let found: Vec<&str> = entry.observations.iter().map(|one| one.metric.name.as_str()).collect();
-        return vec![format!("it has the metrics {found:?}")];
+        let metrics: Vec<&str> = entry.observations.iter().map(|one| one.metric.name.as_str()).collect();
+        return vec![format!("it has the metrics {metrics:?}")];
     }
-    let keys = row.as_object().into_iter().flatten();
-    for (key, expected) in keys {
-        let found = match key.as_str() {
+    for (key, expected) in row.as_object().into_iter().flatten() {
+        let value = match key.as_str() {
             "series" | "metric" => continue,
             "unit" => {
-                let same = observation.is_none_or(|one| one.metric.unit == wanted.unit);
-                if !same {
+                if observation.is_some_and(|one| one.metric.unit != wanted.unit) {
                     faults.push(format!("unit {unit}, found {:?}", observation.map(|one| one.metric.unit)));
                 }
                 continue;
@@ -119,10 +86,7 @@ fn differences(row: &Value, source: &ReadSource, run: &ImportedRun, entry: &Entr
                 Better::Higher => Value::from("higher"),
             }),
             "status" => Some(Value::from(status)),
-            "reason" => match &entry.status {
-                EntryStatus::Skipped(reason) | EntryStatus::Failed(reason) => Some(Value::from(reason.as_str())),
-                EntryStatus::Ok => None,
-            },
+            "reason" => reason.map(Value::from),
             "n" => Some(Value::from(observation.map_or(0, |one| one.samples.len()))),
             "value" => observation.map(|one| Value::from(one.value)),
             "p50" => of_samples(observation, describe::median),
@@ -136,23 +100,22 @@ fn differences(row: &Value, source: &ReadSource, run: &ImportedRun, entry: &Entr
             "date_ms" => run.time.map(|time| Value::from(time.timestamp_millis())),
             _ => None,
         };
-        // What is no part of an observation is told beside it, such as the mean of a source without samples.
-        let found = found.or_else(|| beside(entry, metric, key).cloned());
+        // What is no part of an observation is an extra, such as the mean of a source without samples.
+        let value = value.or_else(|| extra(entry, metric, key).cloned());
         // A better direction of what has no value cannot be told.
-        if key == "better" && found.is_none() {
+        if key == "better" && value.is_none() {
             continue;
         }
-        let is_quantity = !matches!(key.as_str(), "n" | "date_ms");
-        let factor = if is_quantity { wanted.factor } else { 1.0 };
-        if !agree(expected, found.as_ref().unwrap_or(&Value::Null), factor) {
-            faults.push(format!("{key} {expected} {unit}, found {}", found.unwrap_or(Value::Null)));
+        let factor = if matches!(key.as_str(), "n" | "date_ms") { 1.0 } else { wanted.factor };
+        if !agree(expected, value.as_ref().unwrap_or(&Value::Null), factor) {
+            faults.push(format!("{key} {expected} {unit}, found {}", value.unwrap_or(Value::Null)));
         }
     }
     faults
 }
 
-/// What a source tells beside an entry under that key; where it tells so of each metric, under the metric's name.
-fn beside<'a>(entry: &'a Entry, metric: &str, key: &str) -> Option<&'a Value> {
+/// The extra of an entry under that key; where it has extras of each metric, under the metric's name.
+fn extra<'a>(entry: &'a Entry, metric: &str, key: &str) -> Option<&'a Value> {
     let own = entry.extras.get(metric).and_then(Value::as_object);
     own.map_or_else(|| entry.extras.get(key), |own| own.get(key))
 }
@@ -163,19 +126,21 @@ fn of_samples(observation: Option<&Observation>, of: impl Fn(&[f64]) -> Option<f
 }
 
 /// Whether two values agree, numbers within rounding; `factor` turns an expected one into base units.
-fn agree(expected: &Value, found: &Value, factor: f64) -> bool {
-    match (expected, found) {
-        (Value::Number(expected), Value::Number(found)) => {
-            let (Some(expected), Some(found)) = (expected.as_f64(), found.as_f64()) else { return false };
+fn agree(expected: &Value, result: &Value, factor: f64) -> bool {
+    match (expected, result) {
+        (Value::Number(expected), Value::Number(result)) => {
+            let (Some(expected), Some(result)) = (expected.as_f64(), result.as_f64()) else { return false };
             let expected = expected * factor;
-            (expected - found).abs() <= TOLERANCE * expected.abs().max(found.abs())
+            (expected - result).abs() <= TOLERANCE * expected.abs().max(result.abs())
         }
-        (Value::Object(expected), Value::Object(found)) => {
-            expected.len() == found.len()
-                && expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| agree(value, found, factor)))
+        (Value::Object(expected), Value::Object(result)) => {
+            expected.len() == result.len()
+                && expected
+                    .iter()
+                    .all(|(key, value)| result.get(key).is_some_and(|result| agree(value, result, factor)))
         }
         // An empty object is what a source that says nothing has.
         (Value::Object(expected), Value::Null) => expected.is_empty(),
-        _ => expected == found,
+        _ => expected == result,
     }
 }

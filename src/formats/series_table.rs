@@ -120,12 +120,12 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
             fault(format!("its index `{}` is no whole number from 0 to 2^64 - 1", number.escape_debug()))
         })?;
         let shown = text(value)?;
-        let found: f64 = match shown {
+        let result: f64 = match shown {
             "" => f64::NAN,
             shown => shown.parse().map_err(|_| fault(format!("its value `{}` is no number", shown.escape_debug())))?,
         };
-        if found.is_finite() {
-            rows[row].1.push((number, found));
+        if result.is_finite() {
+            rows[row].1.push((number, result));
         } else {
             table.without_value += 1;
         }
@@ -154,8 +154,8 @@ fn ordered(name: String, mut points: Vec<(u64, f64)>) -> (TableSeries, bool, usi
             last = indices.len();
         }
         indices.push(group[0].0);
-        let found: Vec<f64> = group.iter().map(|point| point.1).collect();
-        values.push(if found.len() == 1 { found[0] } else { describe::median(&found).unwrap_or(found[0]) });
+        let result: Vec<f64> = group.iter().map(|point| point.1).collect();
+        values.push(if result.len() == 1 { result[0] } else { describe::median(&result).unwrap_or(result[0]) });
         pooled += group.len() - 1;
         repeated += usize::from(group.len() > 1);
         if repeated >= TELLING {
@@ -183,8 +183,8 @@ mod tests {
             let rows: String =
                 (0..5).map(|index| format!("a,{index},,,{}\na,{index},,,{}\n", 140 + index, 140 + index)).collect();
             let text = format!("series,index,commit,time,value\n{rows}{last}");
-            let found = read(text.as_bytes()).expect("it is a table").series;
-            assert_eq!([4, 5, 6].map(|count| found[0].exact.contains(&count)), exact, "{last}");
+            let result = read(text.as_bytes()).expect("it is a table").series;
+            assert_eq!([4, 5, 6].map(|count| result[0].exact.contains(&count)), exact, "{last}");
         };
         check("", [false, true, false]);
         check("a,6,,,3\n", [false, true, true]);
@@ -196,16 +196,16 @@ mod tests {
     #[test]
     fn a_table_is_read_in_the_order_of_its_indices() {
         let text = "series,index,commit,time,value\na,0,f0,1,1.5\nb,2,,,4\na,2,f2,3,2.5\na,1,f1,2,2\nb,2,,,8\nb,3,,,NaN\nb,4,,,\n";
-        let found = read(text.as_bytes()).expect("it is a table");
+        let result = read(text.as_bytes()).expect("it is a table");
         let differing = TableSeries { exact: RangeInclusive::new(usize::MAX, 0), ..series("b", &[2], &[6.0]) };
-        assert_eq!(found.series, [series("a", &[0, 1, 2], &[1.5, 2.0, 2.5]), differing]);
-        assert_eq!((found.without_value, found.pooled, found.unordered), (2, 1, 1));
+        assert_eq!(result.series, [series("a", &[0, 1, 2], &[1.5, 2.0, 2.5]), differing]);
+        assert_eq!((result.without_value, result.pooled, result.unordered), (2, 1, 1));
         let other = "value,index,series,more\n1e-9,7,\"a, b\",x\n";
         assert_eq!(read(other.as_bytes()).expect("it is a table").series, [series("a, b", &[7], &[1e-9])]);
         // Numbers may have blanks beside them; a name is another name with them.
         let blanks = "index, value, series\n 7 , 1 ,a\n8, 2, a\n";
-        let found = read(blanks.as_bytes()).expect("it is a table").series;
-        assert_eq!(found, [series("a", &[7], &[1.0]), series(" a", &[8], &[2.0])]);
+        let result = read(blanks.as_bytes()).expect("it is a table").series;
+        assert_eq!(result, [series("a", &[7], &[1.0]), series(" a", &[8], &[2.0])]);
     }
 
     #[test]

@@ -54,8 +54,8 @@ fn bench(output: &Output) -> Result<[Entry; 2], FormatError> {
     let length = output.name.len().saturating_sub(if is_read(output) { ".csv".len() } else { 0 });
     let name = output.name.get(..length).unwrap_or(&output.name);
     let mut sides = [("baseline", baseline), ("candidate", candidate)].map(|(side, samples)| {
-        let found = outputs::sampled(Metric::time(), "ns", side, samples).map(|time| vec![time]);
-        let entry = outputs::entry(&format!("{name}@{side}"), found);
+        let result = outputs::sampled(Metric::time(), "ns", side, samples).map(|time| vec![time]);
+        let entry = outputs::entry(&format!("{name}@{side}"), result);
         Entry { name: name.to_owned(), variant: Some(side.to_owned()), ..entry }
     });
     if let (Some(ratio), [baseline, candidate]) = (describe::median(&ratios), &mut sides)

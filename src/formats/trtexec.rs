@@ -9,8 +9,8 @@
 //! A profile is a benchmark a layer, `layer_time`: the median where the version (from 8.6) tells it, else the mean. Names
 //! of layers stand there without escapes; where that makes the file unreadable they are mended, with a note.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::frame::{Format, Read, Recognised, Source};
@@ -62,29 +62,13 @@ fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
 #[derive(Deserialize)]
 struct Call {
     #[serde(rename = "computeMs")]
-    compute: Option<Milliseconds>,
+    compute: Option<Value>,
     #[serde(rename = "latencyMs")]
-    latency: Option<Milliseconds>,
+    latency: Option<Value>,
     #[serde(rename = "startEnqMs")]
-    start_enqueue: Option<Milliseconds>,
+    start_enqueue: Option<Value>,
     #[serde(rename = "endEnqMs")]
-    end_enqueue: Option<Milliseconds>,
-}
-
-/// A number of a call, of which there may be very many; not a number where something else stands.
-#[derive(Clone, Copy)]
-struct Milliseconds(f64);
-
-impl<'de> Deserialize<'de> for Milliseconds {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Milliseconds, D::Error> {
-        Ok(Milliseconds(Value::deserialize(deserializer)?.as_f64().unwrap_or(f64::NAN)))
-    }
-}
-
-impl Milliseconds {
-    fn seconds(self) -> f64 {
-        self.0 * 1e-3
-    }
+    end_enqueue: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -98,9 +82,13 @@ struct Layer {
     percentage: Option<Value>,
 }
 
-/// The seconds of a field in milliseconds. A word such as `nan` has been put in quotes, and is no number.
+/// A field in milliseconds. A word such as `nan` has been put in quotes, and is no number.
+fn milliseconds(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
 fn seconds(value: &Value) -> f64 {
-    value.as_f64().unwrap_or(f64::NAN) * 1e-3
+    milliseconds(value) * 1e-3
 }
 
 fn metric(name: &str) -> Metric {
@@ -118,27 +106,26 @@ fn times(output: &Output, notes: &mut Vec<String>) -> Result<Entry, FormatError>
     if let Some(place) = calls.iter().position(|call| call.compute.is_none()) {
         return Err(outputs::schema(output, format!("has no `computeMs` of call {}", place + 1)));
     }
-    let column = |of: fn(&Call) -> Option<Milliseconds>| {
-        calls.iter().filter_map(of).map(Milliseconds::seconds).collect::<Vec<f64>>()
-    };
-    let compute = outputs::sampled(metric("gpu_compute"), "ms", "computeMs", column(|call| call.compute));
-    let latency = column(|call| call.latency);
-    let both = calls.iter().filter_map(|call| call.end_enqueue.zip(call.start_enqueue));
-    let enqueue: Vec<f64> = both.map(|(end, start)| Milliseconds(end.0 - start.0).seconds()).collect();
-    let found = compute.and_then(|compute| {
-        let mut found = vec![compute];
+    let column =
+        |of: fn(&Call) -> &Option<Value>| calls.iter().filter_map(|call| of(call).as_ref().map(seconds)).collect();
+    let compute = outputs::sampled(metric("gpu_compute"), "ms", "computeMs", column(|call| &call.compute));
+    let latency: Vec<f64> = column(|call| &call.latency);
+    let enqueue = calls.iter().filter_map(|call| call.end_enqueue.as_ref().zip(call.start_enqueue.as_ref()));
+    let enqueue: Vec<f64> = enqueue.map(|(end, start)| (milliseconds(end) - milliseconds(start)) * 1e-3).collect();
+    let result = compute.and_then(|compute| {
+        let mut result = vec![compute];
         if latency.len() == calls.len() {
-            found.push(outputs::sampled(metric("latency"), "ms", "latencyMs", latency)?);
+            result.push(outputs::sampled(metric("latency"), "ms", "latencyMs", latency)?);
         }
         if enqueue.len() == calls.len() {
             match outputs::sampled(metric("enqueue"), "ms", "endEnqMs", enqueue) {
-                Ok(enqueue) => found.push(enqueue),
+                Ok(enqueue) => result.push(enqueue),
                 Err(fault) => notes.push(format!("{}: without `enqueue`, {fault}", output.name)),
             }
         }
-        Ok(found)
+        Ok(result)
     });
-    Ok(outputs::entry(&output.name, found))
+    Ok(outputs::entry(&output.name, result))
 }
 
 fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
@@ -162,8 +149,8 @@ fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, Forma
             (None, Some(average)) => ("averageMs", seconds(average)),
             (None, None) => ("averageMs", f64::NAN),
         };
-        let found = outputs::summary(metric("layer_time"), "ms", field, value);
-        let mut entry = outputs::entry(&name, found.map(|time| vec![Observation { n: calls, ..time }]));
+        let result = outputs::summary(metric("layer_time"), "ms", field, value);
+        let mut entry = outputs::entry(&name, result.map(|time| vec![Observation { n: calls, ..time }]));
         let percentage = layer.percentage.filter(Value::is_number);
         entry.extras.extend(percentage.map(|percentage| ("percentage".to_owned(), percentage)));
         let average = layer.average.filter(Value::is_number).map(|average| json!(seconds(&average)));

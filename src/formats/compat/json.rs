@@ -142,7 +142,7 @@ mod tests {
 
     /// What CPython 3.11 says.
     #[test]
-    fn faults_are_told_in_the_words_of_python() {
+    fn faults_are_reported_in_the_words_of_python() {
         let check = |text: &str, expected: &str| {
             assert_eq!(parse(text).expect_err("it is no JSON").in_python, expected, "{text}");
         };

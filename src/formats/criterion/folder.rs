@@ -177,11 +177,11 @@ fn imported_benchmark(files: &Files<'_>) -> Result<Entry, String> {
     let parameter = identity.parameter();
     let full_id = || [&identity.name()].into_iter().map(String::as_str).chain(parameter).collect::<Vec<_>>().join("/");
     let series = identity.full_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(full_id);
-    let found = json(files, "sample.json")
+    let outcome = json(files, "sample.json")
         .and_then(samples)
         .and_then(|samples| outputs::sampled(Metric::time(), "ns", "times", samples));
-    let found = found.map(|time| with_work(time, identity.throughput.as_ref()));
-    let mut entry = outputs::entry(&series, found);
+    let outcome = outcome.map(|time| with_work(time, identity.throughput.as_ref()));
+    let mut entry = outputs::entry(&series, outcome);
     entry.name = identity.name();
     entry.params.extend(parameter.map(|value| (PARAMETER.to_owned(), value.to_owned())));
     if let Ok(Estimates { mean, median, slope }) = json::<Estimates>(files, "estimates.json") {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_or_a_shared_name_is_told() {
+    fn a_missing_file_or_a_shared_name_is_reported() {
         let [named, sampled] = folder("g/f", NAMED, SAMPLED);
         let lone = read("crate", &[named]).expect("there is a benchmark");
         assert_eq!(lone[0].result, Err("this run of the bench wrote no `new/sample.json` for it".to_owned()));

@@ -84,12 +84,12 @@ pub fn estimates(output: &Output) -> Result<Estimates, FormatError> {
             throughput(entries.last_mut(), content);
         } else if let Some((_, content)) = bracketed(&line, "change:") {
             changed(entries.last_mut(), content);
-        } else if let Some(found) = count_between(&line, ": Collecting ", " samples") {
-            samples = Some(found);
-        } else if let (Some(found), Some(entry)) =
+        } else if let Some(result) = count_between(&line, ": Collecting ", " samples") {
+            samples = Some(result);
+        } else if let (Some(result), Some(entry)) =
             (count_between(&line, " among ", " measurements"), entries.last_mut())
         {
-            counted(entry, found);
+            counted(entry, result);
         }
         line.trim_end().clone_into(&mut before);
     }
@@ -135,11 +135,11 @@ fn three_times(content: &str) -> Option<([f64; 3], String)> {
 
 fn estimate(name: &str, ([low, middle, high], unit): ([f64; 3], String), samples: Option<u64>) -> Entry {
     let check = |field: &str, value: f64| outputs::possible(&Metric::time(), field, value);
-    let found = check("time", middle)
+    let result = check("time", middle)
         .and_then(|value| check("lower bound", low).and(check("upper bound", high)).map(|_| value))
         .map(|value| Observation { n: samples.unwrap_or(0), ..Observation::summary(Metric::time(), &unit, value) });
-    let fine = found.is_ok();
-    let mut entry = outputs::entry(name, found.map(|time| vec![time]));
+    let fine = result.is_ok();
+    let mut entry = outputs::entry(name, result.map(|time| vec![time]));
     if fine {
         entry.extras.insert("low".to_owned(), json!(low));
         entry.extras.insert("high".to_owned(), json!(high));
@@ -212,11 +212,11 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_apart() {
+    fn lines_are_distinguished() {
         let check = |lines: &str, expected: &[(&str, f64)]| {
             let entries = entries_of(lines);
-            let found: Vec<_> = entries.iter().map(|one| (one.series.as_str(), one.observations[0].value)).collect();
-            assert_eq!(found, expected, "{lines}");
+            let result: Vec<_> = entries.iter().map(|one| (one.series.as_str(), one.observations[0].value)).collect();
+            assert_eq!(result, expected, "{lines}");
         };
         check("a b   time:   [1 s 2 s 3 s] trailing", &[("a b", 2.0)]);
         check("a\ttime:[1s\t2s 3s]\r\n", &[("a", 2.0)]);

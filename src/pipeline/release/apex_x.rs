@@ -11,7 +11,7 @@ use sprag_base::files::write_atomic;
 use sprag_evidence::release::{ReleaseError, artifacts};
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_evidence::sums;
-use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, FoundFile, GATES, Metadata, Status};
+use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, GATES, Metadata, ReleaseFile, Status};
 use sprag_history as history;
 use sprag_model::checklist::{Filled, FilledChecklist, Status as ItemStatus};
 
@@ -95,12 +95,12 @@ fn cell(words: &str) -> String {
 }
 
 /// A file of this form: the artifact of that key where the checklist has one, else the file at the usual path.
-fn file(release: &LoadedRelease, key: &str, usual: &str) -> FoundFile {
+fn file(release: &LoadedRelease, key: &str, usual: &str) -> ReleaseFile {
     let named = release.inputs.artifacts.get(key);
     let path = named.map_or(usual, |artifact| &artifact.path);
     let place = named.map_or_else(|| release.inputs.root.join(usual), |artifact| artifact.file.clone());
     let content = artifacts::content(&place).ok().flatten();
-    FoundFile { path: if sums::is_plain(path) { path.to_owned() } else { cell(path) }, content }
+    ReleaseFile { path: if sums::is_plain(path) { path.to_owned() } else { cell(path) }, content }
 }
 
 /// The run of GitHub Actions that this is part of.

@@ -10,7 +10,7 @@ use sprag_base::json;
 use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::Manifest;
 use sprag_formats::compat::apex_x::schema as seed;
-use sprag_formats::{custom_schema, json_lines};
+use sprag_formats::{custom, json_lines};
 use sprag_model::autotune::Store;
 use sprag_model::baseline::Baseline;
 use sprag_model::baseline::diff::BaselineDiffs;
@@ -43,7 +43,7 @@ const SCHEMAS: [Published; 33] = [
     (
         "metrics-1",
         "The report of a program that measures itself, as a suite of the format `custom` reads it",
-        custom_schema::schema,
+        custom::schema,
     ),
     ("export-1", "A line of `sprag export jsonl`", json_lines::schema),
     ("history-log-1", "What `sprag history log --json` prints", schema::for_type::<HistoryLog>),

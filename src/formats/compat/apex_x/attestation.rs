@@ -124,7 +124,7 @@ pub struct Metadata {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundFile {
+pub struct ReleaseFile {
     /// Its path, as the seed writes it.
     pub path: String,
     /// Digest and size, where it is a regular file.
@@ -135,7 +135,7 @@ pub struct FoundFile {
 pub struct Attestation {
     pub metadata: Metadata,
     /// One a kind, in the order of [`ARTIFACTS`].
-    pub files: Vec<FoundFile>,
+    pub files: Vec<ReleaseFile>,
     /// The gates of which something is known, by name; the others are pending.
     pub gates: BTreeMap<String, Status>,
     /// What speaks for gates, by name, in place of the run of CI.
@@ -166,7 +166,7 @@ impl Attestation {
         !kind.for_tensorrt || self.metadata.runtime_target == "tensorrt"
     }
 
-    fn status_of(&self, kind: &Kind, file: &FoundFile) -> Status {
+    fn status_of(&self, kind: &Kind, file: &ReleaseFile) -> Status {
         match (&file.content, self.is_required(kind)) {
             (Some(_), _) => Status::Pass,
             (None, true) => Status::Fail,
@@ -197,7 +197,7 @@ impl Attestation {
 
     /// The JSON file.
     pub fn to_json(&self) -> String {
-        let artifact = |(kind, file): (&Kind, &FoundFile)| {
+        let artifact = |(kind, file): (&Kind, &ReleaseFile)| {
             json!({
                 "key": kind.key,
                 "label": kind.label,

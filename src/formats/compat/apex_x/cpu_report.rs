@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_of_the_seed_is_written_again() {
+    fn a_report_of_the_seed_is_reproduced() {
         let golden: Value = serde_json::from_str(include_str!("../../../../fixtures/golden/apex-x/perf_compare.json"))
             .expect("the golden cases are JSON");
         let text = golden["cases"][0]["current_json_text"].as_str().expect("the first case has a recorded report");

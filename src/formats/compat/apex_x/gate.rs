@@ -85,8 +85,8 @@ fn figure(suite: SeedSuite, report: &Value, name: &str) -> Result<Option<f64>, C
             }
         },
         SeedSuite::Gpu => {
-            let found = name.split('.').try_fold(report, |value, key| value.get(key));
-            Ok(found.and_then(json::plain_number))
+            let result = name.split('.').try_fold(report, |value, key| value.get(key));
+            Ok(result.and_then(json::plain_number))
         }
         SeedSuite::Trt => Ok(figure_of_sweep(report, name)),
     }

@@ -148,12 +148,8 @@ impl Chosen {
 
 /// The word of the seed's registry for that of a run.
 fn source(word: &str) -> Option<Source> {
-    match word {
-        "default" => Some(Source::Heuristic),
-        "tuned" => Some(Source::Autotuned),
-        "incumbent" => Some(Source::RegistryCache),
-        _ => None,
-    }
+    let words = [("default", Source::Heuristic), ("tuned", Source::Autotuned), ("incumbent", Source::RegistryCache)];
+    words.into_iter().find(|(candidate, _)| *candidate == word).map(|(_, source)| source)
 }
 
 #[cfg(test)]

@@ -221,8 +221,8 @@ fn row<S: AsRef<str>>(markdown: &mut String, cells: &[S]) {
 
 /// The value at a path of names with dots.
 fn field<'a>(report: &'a Value, path: &str) -> Result<&'a Value, String> {
-    let found = path.split('.').try_fold(report, |value, key| value.get(key));
-    found.ok_or_else(|| format!("has no `{path}`"))
+    let result = path.split('.').try_fold(report, |value, key| value.get(key));
+    result.ok_or_else(|| format!("has no `{path}`"))
 }
 
 fn text<'a>(report: &'a Value, path: &str) -> Result<&'a str, String> {

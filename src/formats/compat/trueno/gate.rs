@@ -61,20 +61,20 @@ pub fn decode(bytes: &[u8]) -> Result<&str, TextGateError> {
 /// The benchmarks of a text with their nanoseconds, in the order of their names' first lines.
 pub fn read(text: &str) -> Result<Vec<(String, f64)>, TextGateError> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut found: Vec<(String, f64)> = Vec::new();
+    let mut result: Vec<(String, f64)> = Vec::new();
     for line in text.split(['\n', '\r']) {
         let Some((name, digits, factor)) = benchmark(line.trim_matches(is_blank)) else { continue };
         let number: f64 = digits.parse().map_err(|_| TextGateError::Number(digits.to_owned()))?;
         let nanos = number * factor;
         match places.get(name) {
-            Some(place) => found[*place].1 = nanos,
+            Some(place) => result[*place].1 = nanos,
             None => {
-                places.insert(name, found.len());
-                found.push((name.to_owned(), nanos));
+                places.insert(name, result.len());
+                result.push((name.to_owned(), nanos));
             }
         }
     }
-    Ok(found)
+    Ok(result)
 }
 
 /// The name, the time in the middle as digits, and its factor, where the line is one of a benchmark.

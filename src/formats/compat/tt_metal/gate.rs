@@ -34,7 +34,7 @@ impl SampleGateError {
 }
 
 /// What the check found of each benchmark, section by section.
-pub type Found = Vec<Section<RankFigures>>;
+pub type Findings = Vec<Section<RankFigures>>;
 
 /// Holds one ground truth against the other by the rule; what the original warns of goes to `warnings`.
 ///
@@ -44,8 +44,8 @@ pub fn judge(
     baseline: &[u8],
     current: &[u8],
     warnings: &mut Vec<String>,
-    rule: impl FnOnce(&GroundTruth, &GroundTruth) -> Result<Found, SampleMismatch>,
-) -> Result<Found, SampleGateError> {
+    rule: impl FnOnce(&GroundTruth, &GroundTruth) -> Result<Findings, SampleMismatch>,
+) -> Result<Findings, SampleGateError> {
     let baseline = ground_truth::read(baseline, warnings).map_err(SampleGateError::Baseline)?;
     let current = ground_truth::read(current, warnings).map_err(SampleGateError::Current)?;
     rule(&baseline, &current).map_err(SampleGateError::Mismatch)
@@ -116,7 +116,7 @@ pub fn to_value(results: &Results) -> Value {
     };
     let section = |section: &Section<RankFigures>| {
         let entries =
-            section.entries.iter().map(|(entry, found)| (entry.clone(), figures(&section.name, entry, found)));
+            section.entries.iter().map(|(entry, result)| (entry.clone(), figures(&section.name, entry, result)));
         (section.name.clone(), Value::Object(entries.collect()))
     };
     json!({

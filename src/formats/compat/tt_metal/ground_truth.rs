@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_odd_samples_are_kept() {
+    fn order_and_odd_samples_are_preserved() {
         let text =
             r#"{"b": {"y": [1, NaN, -Infinity], "x": [true, false]}, "a": {}, "b": {"x": [2], "y": [3], "x": [4]}}"#;
         let (truth, warnings) = read_all(text);

@@ -63,11 +63,11 @@ fn entries(output: &Output) -> Result<Vec<Entry>, FormatError> {
 fn entry(series: &str, samples: &[Value]) -> Entry {
     let metric = Metric { name: "cycles".to_owned(), unit: Unit::One, better: Better::Lower };
     let samples: Vec<f64> = samples.iter().map(|sample| sample.as_f64().unwrap_or(f64::NAN)).collect();
-    let found = match samples.iter().position(|sample| *sample < 0.0) {
+    let result = match samples.iter().position(|sample| *sample < 0.0) {
         Some(place) => Err(format!("sample {} of its `cycles` is less than zero", place + 1)),
         None => outputs::sampled(metric, "cycles", "cycles", samples),
     };
-    outputs::entry(series, found.map(|cycles| vec![cycles]))
+    outputs::entry(series, result.map(|cycles| vec![cycles]))
 }
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
     /// The recordings of tt-metal are other people's data and no part of this project; where they lie beside it, they
     /// are read whole.
     #[test]
-    fn recordings_beside_the_project_are_read() {
+    fn recordings_next_to_the_project_are_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/tt-metal");
         let Ok(listed) = fs::read_dir(&folder) else {
             eprintln!("skipped: there is no folder of recordings beside the project");
