@@ -12,8 +12,10 @@ use crate::folder::{self, ConformanceError, FORMATS, GoldenCase, IDENTICAL_CODE,
 use crate::{attestation, autotune, formats, fusion, identical_code, infer, ordering, replay, reports};
 use crate::{sample_gate, scan, seed_gate, selection, statistics, text_gate, tiles};
 
+type Runner = fn(Value) -> Outcome;
+
 /// The families of golden cases, with what runs one.
-const FAMILIES: &[(&str, fn(Value) -> Outcome)] = &[
+const FAMILIES: &[(&str, Runner)] = &[
     ("attestation", attestation::run),
     ("autotune_registry", autotune::run),
     ("baseline_template", seed_gate::run_template),
