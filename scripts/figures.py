@@ -99,7 +99,7 @@ def planted(runs=10):
         tree.mkdir()
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x"], cwd=tree, input=archive, check=True)
-        path = tree / "src/measure/cpu/tiles.rs"
+        path = tree / "src/measure/cpu/kernels.rs"
         text = path.read_text()
         function = re.search(r"\nfn pack_wide\(.*?\n}\n", text, re.S)
         changed = function.group(0).replace("WIDE_TILES", "WIDE_TILES + 1")

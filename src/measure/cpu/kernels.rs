@@ -185,8 +185,8 @@ fn packed_length(shape: MapShape, tile_size: usize, tiles: usize) -> usize {
     shape.batch * tiles * shape.channels * tile_size * tile_size
 }
 
-fn wide_ids(seed: u64) -> Result<Vec<u32>, KernelError> {
-    Ok(tile_ids(Grid::of_map(WIDE, WIDE_TILE)?.tiles(), WIDE_TILES, seed))
+fn wide_ids(tiles: usize, seed: u64) -> Result<Vec<u32>, KernelError> {
+    Ok(tile_ids(Grid::of_map(WIDE, WIDE_TILE)?.tiles(), tiles, seed))
 }
 
 /// Model level: ids are put in Hilbert order, then packed.
@@ -206,7 +206,7 @@ fn pack_small(make: &Make<'_>) -> Result<Runnable, MakeError> {
 fn pack_wide(make: &Make<'_>) -> Result<Runnable, MakeError> {
     let form = make.configured(pack::CANDIDATES, TileConfig::name)?;
     let map = normal(WIDE.elements(), make.seed);
-    let ids = wide_ids(make.seed.wrapping_add(1))?;
+    let ids = wide_ids(WIDE_TILES, make.seed.wrapping_add(1))?;
     Runnable::new(packed_length(WIDE, WIDE_TILE, WIDE_TILES), move |packed| {
         pack::run(form, &map, WIDE, WIDE_TILE, &ids, packed)
     })
@@ -235,7 +235,7 @@ fn unpack_wide(make: &Make<'_>, in_place: bool) -> Result<Runnable, MakeError> {
     let map = normal(WIDE.elements(), seed);
     let (base, before) = if in_place { (None, Some(map)) } else { (Some(map), None) };
     let packed = normal(packed_length(WIDE, WIDE_TILE, WIDE_TILES), seed.wrapping_add(1));
-    let ids = wide_ids(seed.wrapping_add(2))?;
+    let ids = wide_ids(WIDE_TILES, seed.wrapping_add(2))?;
     let mut random = SplitMix64::new(seed.wrapping_add(3));
     let levels: Vec<i32> = (0..WIDE_TILES).map(|_| random.below(3) as i32).collect();
     let mut scratch = unpack_levels::Scratch::default();
@@ -254,7 +254,7 @@ fn unpack_wide(make: &Make<'_>, in_place: bool) -> Result<Runnable, MakeError> {
 fn fused_wide(make: &Make<'_>) -> Result<Runnable, MakeError> {
     let form = make.configured(fused::CANDIDATES, TileConfig::name)?;
     let map = normal(WIDE.elements(), make.seed);
-    let ids = wide_ids(make.seed.wrapping_add(1))?;
+    let ids = wide_ids(WIDE_TILES, make.seed.wrapping_add(1))?;
     let mut scratch = fused::Scratch::default();
     Runnable::new(WIDE.elements(), move |merged| {
         let choice = Choice { indices: &ids, tile_size: WIDE_TILE, require_unique: true };
