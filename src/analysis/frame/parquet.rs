@@ -4,7 +4,7 @@
 //! a dictionary, pages are compressed by Zstandard, rows lie by benchmark and then in the order of commits, and a row
 //! group holds about a million of them. Equal rows give equal bytes.
 
-use polars::prelude::*;
+use polars_core::prelude::*;
 use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions};
 
 use sprag_model::flat::{self, Cell, Kind, Row, Table};
@@ -128,6 +128,9 @@ impl Cells {
 
 #[cfg(test)]
 mod tests {
+    use polars_io::SerReader as _;
+    use polars_io::parquet::read::ParquetReader;
+
     use super::*;
     use sprag_model::flat::example::{recorded, skipped};
     use sprag_model::flat::{BENCHMARKS, SAMPLES, benchmark_rows, value_rows};
