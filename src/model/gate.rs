@@ -43,7 +43,7 @@ pub struct Gate {
 }
 
 /// One suite on one machine, held against something.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SuiteGate {
     pub suite: String,
     /// What people call the machine; absent where the suite has no run.

@@ -8,18 +8,13 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::Context as _;
-
-use crate::Advice;
-use crate::project::Project;
-use crate::swap::swap;
+use crate::project::{self, Project};
+use crate::{Advice, refuse};
 use sprag_base::digest;
 
-/// What a folder holds that is ours to replace.
 #[derive(Clone, Copy, Debug)]
 pub struct FolderKind {
-    /// What it is called in messages.
     pub name: &'static str,
-    /// The file in it that says so.
     pub marker: &'static str,
 }
 
@@ -28,26 +23,20 @@ impl FolderKind {
     pub fn check(self, folder: &Path) -> crate::Result<()> {
         match fs::read_dir(folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotADirectory => Err(Advice {
-                message: format!(
-                    "cannot use `{}` as the folder of the {}: it is no folder",
-                    folder.display(),
-                    self.name
-                ),
-                hint: "name an empty folder or a new one with `--out`".to_owned(),
-            }
-            .into()),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => refuse(
+                format!("cannot use `{}` as the folder of the {}: it is no folder", folder.display(), self.name),
+                "name an empty folder or a new one with `--out`",
+            ),
             Err(error) => Err(error)
                 .with_context(|| format!("cannot use `{}` as the folder of the {}", folder.display(), self.name)),
             Ok(mut entries) => {
                 if folder.join(self.marker).is_file() || entries.next().is_none() {
                     return Ok(());
                 }
-                Err(Advice {
-                    message: format!("`{}` holds files that are no {} of sprag", folder.display(), self.name),
-                    hint: "name an empty folder or a new one with `--out`".to_owned(),
-                }
-                .into())
+                refuse(
+                    format!("`{}` holds files that are no {} of sprag", folder.display(), self.name),
+                    "name an empty folder or a new one with `--out`",
+                )
             }
         }
     }
@@ -60,7 +49,7 @@ impl FolderKind {
         let mut outwards = folder.ancestors().take_while(|place| place == &folder || !place.join(".git").exists());
         if outwards.any(|place| place.file_name().is_some_and(|name| name == ".git")) {
             let message = format!("`{}` lies in `.git`, where git keeps what is its own", folder.display());
-            return Err(Advice { message, hint: "name another folder with `--out`".to_owned() }.into());
+            return refuse(message, "name another folder with `--out`");
         }
         self.check(folder)?;
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -80,16 +69,15 @@ impl FolderKind {
         let message = format!("`{}` holds `{stranger}`, which is no part of the {}", folder.display(), self.name);
         let hint =
             "the folder is replaced as a whole: move that out of it, or name another one with `--out`".to_owned();
-        Err(Advice { message, hint }.into())
+        refuse(message, hint)
     }
 
-    /// A folder of this kind that is there, to be read.
     pub fn open(self, folder: &Path) -> crate::Result<ExistingFolder<'_>> {
         self.check(folder)?;
         if !folder.join(self.marker).is_file() {
             let message = format!("there is no {} of sprag at `{}`", self.name, folder.display());
             let hint = format!("make it first: `sprag {}`", self.name);
-            return Err(Advice { message, hint }.into());
+            return refuse(message, hint);
         }
         Ok(ExistingFolder { folder, marker: self.marker })
     }
@@ -111,12 +99,11 @@ impl FolderKind {
                 "the {} is built aside and swapped in, so its parent folder must be writable; see `--out`",
                 self.name
             );
-            Advice { message, hint }.into()
+            Advice::new(message, hint).into()
         })
     }
 }
 
-/// A folder that is there.
 pub struct ExistingFolder<'a> {
     folder: &'a Path,
     marker: &'static str,
@@ -149,7 +136,6 @@ impl ExistingFolder<'_> {
     }
 }
 
-/// A folder that is being built.
 pub struct AtomicFolder {
     kind: FolderKind,
     folder: PathBuf,
@@ -176,7 +162,6 @@ impl AtomicFolder {
         if take_over(&self.folder.join(path), &new, bytes) { Ok(()) } else { write_file(&new, bytes) }
     }
 
-    /// Where a file is built, in a folder that is there.
     fn place(&self, path: &str) -> crate::Result<PathBuf> {
         let new = self.aside.folder.join(NEW).join(path);
         if !self.made.borrow().contains(parent(&new)) {
@@ -186,7 +171,6 @@ impl AtomicFolder {
         Ok(new)
     }
 
-    /// Swaps it in.
     pub fn put(self) -> crate::Result<()> {
         let AtomicFolder { kind, folder, aside, .. } = self;
         put(kind, &aside.folder.join(NEW), &folder)?;
@@ -199,7 +183,6 @@ impl AtomicFolder {
 /// The name of the new folder in the one where it is built.
 const NEW: &str = "new";
 
-/// Where a folder is built before it takes its place.
 struct Aside {
     folder: PathBuf,
     /// Held while the folder of the project is in use; the system lets go of it when the process ends.
@@ -215,16 +198,12 @@ impl Aside {
         if place.starts_with(&project.root) && !project.is_bare {
             let private = project.private_folder()?;
             let folder = private.join(kind.name);
-            let prepare = || {
-                let lock = File::create(private.join(format!("{}.lock", kind.name)))?;
-                lock.lock()?;
-                match fs::remove_dir_all(&folder) {
-                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                    _ => fs::create_dir(&folder)?,
-                }
-                Ok(lock)
+            let lock = project::locked(&private.join(format!("{}.lock", kind.name)), &|| {})?;
+            let emptied = match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => fs::create_dir(&folder),
             };
-            let lock = prepare().with_context(|| format!("cannot prepare `{}`", folder.display()))?;
+            emptied.with_context(|| format!("cannot prepare `{}`", folder.display()))?;
             return Ok(Aside { folder, _lock: Some(lock), _temporary: None });
         }
         let temporary = tempfile::Builder::new().prefix(&format!(".sprag-{}-", kind.name)).tempdir_in(parent(place));
@@ -278,5 +257,137 @@ fn put(kind: FolderKind, new: &Path, folder: &Path) -> crate::Result<()> {
     swap(new, folder).with_context(|| format!("cannot put the new {} at `{}`", kind.name, folder.display()))
 }
 
+/// Puts `new` in the place of `folder`; what was there ends up at `new` or beside it, to be removed with its parent.
+pub(crate) fn swap(new: &Path, folder: &Path) -> std::io::Result<()> {
+    if !folder.exists() {
+        return fs::rename(new, folder);
+    }
+    match exchange(new, folder) {
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) => {
+            two_renames(new, folder)
+        }
+        result => result,
+    }
+}
+
+/// One step: no moment without a site.
+#[cfg(target_os = "linux")]
+fn exchange(new: &Path, folder: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, new, CWD, folder, RenameFlags::EXCHANGE).map_err(std::io::Error::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_new: &Path, _folder: &Path) -> std::io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Where two folders cannot be exchanged in one step: the old one steps aside and returns if the new one cannot come.
+fn two_renames(new: &Path, folder: &Path) -> std::io::Result<()> {
+    let old = new.with_file_name("old");
+    fs::rename(folder, &old)?;
+    fs::rename(new, folder).inspect_err(|_| {
+        // Nothing better can be done than to try; the error of the rename is what the user must see.
+        let _ = fs::rename(&old, folder);
+    })
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
+
+    #[test]
+    fn a_site_replaces_a_site_and_nothing_else() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let folder = root.path().join("deep/_site");
+        SITE.check(&folder).expect("a folder that is not there is free");
+        fs::create_dir_all(parent(&folder)).expect("a folder");
+        let new = root.path().join("aside/new");
+        make_folder(&new.join("series")).expect("a folder");
+        write_file(&new.join("index.html"), b"1").expect("a page");
+        write_file(&new.join("series/a.html"), b"a").expect("a page");
+        put(SITE, &new, &folder).expect("the first site");
+        let new = root.path().join("aside/newer");
+        make_folder(&new).expect("a folder");
+        write_file(&new.join("index.html"), b"2").expect("a page");
+        put(SITE, &new, &folder).expect("the second site");
+        assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a page"), "2");
+        assert!(!folder.join("series").exists(), "a page that is gone stays");
+        assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something is left beside");
+        for stranger in [".git", "CNAME", ".nojekyll"] {
+            write_file(&folder.join(stranger), b"").expect("a file");
+            let error = SITE.check_replaceable(&folder).expect_err("it would be lost").to_string();
+            assert!(error.contains(stranger), "{error}");
+            SITE.check(&folder).expect("it may be read");
+            fs::remove_file(folder.join(stranger)).expect("a file");
+        }
+        make_folder(&folder.join("series/mine")).expect("a folder");
+        for stranger in ["notes.txt", "series/a.html", "series/mine/b.html"] {
+            write_file(&folder.join(stranger), b"").expect("a file");
+            let error = SITE.check_replaceable(&folder).expect_err("it would be lost").to_string();
+            assert!(error.contains(&format!("`{stranger}`")), "{error}");
+            fs::remove_file(folder.join(stranger)).expect("a file");
+        }
+        // A version that listed nothing made this one.
+        let listed = fs::read(folder.join(SITE.marker)).expect("the marker");
+        write_file(&folder.join(SITE.marker), b"This folder was made by sprag.\n").expect("a file");
+        write_file(&folder.join("CNAME"), b"").expect("a file");
+        assert!(SITE.check_replaceable(&folder).is_err(), "it would be lost");
+        fs::remove_file(folder.join("CNAME")).expect("a file");
+        write_file(&folder.join("old.html"), b"").expect("a file");
+        SITE.check_replaceable(&folder).expect("nobody knows whose it is");
+        fs::remove_file(folder.join("old.html")).expect("a file");
+        write_file(&folder.join(SITE.marker), &listed).expect("a file");
+        SITE.check_replaceable(&folder).expect("our own site may be replaced");
+        for place in [".git", ".git/hooks", ".git/hooks/_site"] {
+            let error = SITE.check_replaceable(&root.path().join(place)).expect_err("it is git's").to_string();
+            assert!(error.contains("lies in `.git`"), "{place}: {error}");
+        }
+        make_folder(&root.path().join(".git/trees/one")).expect("a folder");
+        write_file(&root.path().join(".git/trees/one/.git"), b"gitdir: ../../worktrees/one").expect("a file");
+        SITE.check_replaceable(&root.path().join(".git/trees/one/_site")).expect("a worktree is its user's");
+        let other = FolderKind { name: "export", marker: ".sprag-export" };
+        assert!(other.check(&folder).is_err(), "a site is no export");
+    }
+
+    #[test]
+    fn a_file_is_taken_over_where_it_is_the_same() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let (old, new) = (root.path().join("old"), root.path().join("new/deep/page"));
+        fs::write(&old, "one").expect("a file");
+        make_folder(parent(&new)).expect("a folder");
+        assert!(!take_over(&old, &new, b"two") && !take_over(&old, &new, b"one and more") && !new.exists());
+        assert!(take_over(&old, &new, b"one"));
+        assert_eq!(fs::read(&new).expect("it is linked"), b"one");
+        // Only a file of the folder itself: what a link leads to is somebody else's.
+        #[cfg(unix)]
+        {
+            let link = root.path().join("link");
+            std::os::unix::fs::symlink(&old, &link).expect("a link");
+            assert!(!take_over(&link, &root.path().join("other"), b"one"));
+        }
+        assert!(!take_over(&root.path().join("absent"), &root.path().join("other"), b"one"));
+    }
+
+    #[test]
+    fn foreign_files_are_left_alone() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        fs::write(root.path().join("thesis.tex"), "mine").expect("a file");
+        let error = SITE.check(root.path()).expect_err("the folder is not ours");
+        assert!(error.to_string().contains("no site of sprag"), "{error}");
+        assert!(SITE.check(&root.path().join("thesis.tex")).is_err());
+    }
+
+    #[test]
+    fn two_renames_do_what_one_exchange_does() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let (new, folder) = (root.path().join("new"), root.path().join("site"));
+        fs::create_dir(&new).expect("a folder");
+        fs::create_dir(&folder).expect("a folder");
+        fs::write(new.join("a"), "new").expect("a file");
+        two_renames(&new, &folder).expect("both folders are there");
+        assert_eq!(fs::read_to_string(folder.join("a")).expect("a file"), "new");
+    }
+}

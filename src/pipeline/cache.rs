@@ -39,8 +39,7 @@ pub struct Decoded {
 /// Decodes the records that the cache does not hold yet, and puts these into it.
 pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Result<Decoded> {
     let file = CacheFile::at(project, RUNS);
-    let cached = file.as_ref().and_then(CacheFile::read).and_then(|bytes| DecodedRuns::from_bytes(&bytes));
-    let cached = cached.unwrap_or_default();
+    let cached = file.read().and_then(|bytes| DecodedRuns::from_bytes(&bytes)).unwrap_or_default();
     let count = cached.heads().len();
     let mut awaited: HashMap<&str, &Entry> = entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
     let mut runs = cached.select(|head, blob| {
@@ -52,7 +51,7 @@ pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Res
     // Records that a branch lacks may come back with the next checkout, so they go only when others come.
     let is_news = !fresh.heads().is_empty() || runs.heads().len() * 2 < count;
     runs.append(fresh);
-    if let Some(file) = file.filter(|_| is_news) {
+    if is_news {
         file.write(&runs.to_bytes());
     }
     Ok(Decoded { runs, quarantined })
@@ -89,38 +88,49 @@ pub fn folder(project: &Project) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// A file of the cache.
-pub struct CacheFile {
+/// A file of the cache; none where nothing is cached.
+pub struct CacheFile(Option<Place>);
+
+struct Place {
     file: PathBuf,
-    /// Its first line as far as the digest.
     first: String,
 }
 
 impl CacheFile {
-    /// The file of that name; absent where nothing is to be kept.
-    pub fn at(project: &Project, name: &str) -> Option<CacheFile> {
-        let file = folder(project)?.join(name);
-        Some(CacheFile { file, first: format!("sprag {name}, {}, ", program()?) })
+    pub fn at(project: &Project, name: &str) -> CacheFile {
+        let place =
+            || Some(Place { file: folder(project)?.join(name), first: format!("sprag {name}, {}, ", program()?) });
+        CacheFile(place())
     }
 
     pub fn read(&self) -> Option<Vec<u8>> {
-        let mut bytes = fs::read(&self.file).ok()?;
+        let place = self.0.as_ref()?;
+        let mut bytes = fs::read(&place.file).ok()?;
         let line = bytes.iter().position(|byte| *byte == b'\n')? + 1;
         let body = bytes.split_off(line);
-        (bytes == self.line(&body).as_bytes()).then_some(body)
+        (bytes == place.line(&body).as_bytes()).then_some(body)
     }
 
-    /// Puts something else into it. That this fails is no fault: the next command then does it again.
+    /// What the text of the file stands for; the default where there is none.
+    pub fn read_as<T: Default>(&self, parse: impl FnOnce(&str) -> Option<T>) -> T {
+        let bytes = self.read().unwrap_or_default();
+        std::str::from_utf8(&bytes).ok().and_then(parse).unwrap_or_default()
+    }
+
+    /// Replaces the content. A failure is no fault: the next command then does the work again.
     pub fn write(&self, body: &[u8]) {
-        let _ = write_cache(&self.file, &[self.line(body).as_bytes(), body]);
+        if let Some(place) = &self.0 {
+            let _ = write_cache(&place.file, &[place.line(body).as_bytes(), body]);
+        }
     }
+}
 
+impl Place {
     fn line(&self, body: &[u8]) -> String {
         format!("{}{}\n", self.first, digest::sha256_hex(body))
     }
 }
 
-/// The version, and what tells one build from the next.
 fn program() -> Option<String> {
     let program = fs::metadata(std::env::current_exe().ok()?).ok()?;
     let built = program.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
@@ -132,22 +142,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_read_back_and_what_is_damaged_is_not() {
+    fn a_file_is_read_back_unless_it_is_damaged() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let kept = |first: &str| CacheFile { file: folder.path().join("pages"), first: first.to_owned() };
+        let file = folder.path().join("pages");
+        let kept = |first: &str| CacheFile(Some(Place { file: file.clone(), first: first.to_owned() }));
         let one = kept("sprag pages, 1, ");
         assert_eq!(one.read(), None);
         one.write(b"some\nlines");
         assert_eq!(one.read().as_deref(), Some(&b"some\nlines"[..]));
         assert_eq!(kept("sprag pages, 2, ").read(), None);
-        let whole = fs::read(&one.file).expect("a file");
-        for place in 0..whole.len() {
-            let mut damaged = whole.clone();
+        let intact = fs::read(&file).expect("a file");
+        for place in 0..intact.len() {
+            let mut damaged = intact.clone();
             damaged[place] ^= 1;
-            fs::write(&one.file, &damaged).expect("a file");
+            fs::write(&file, &damaged).expect("a file");
             assert_eq!(one.read(), None, "byte {place}");
         }
-        fs::write(&one.file, &whole[..whole.len() - 1]).expect("a file");
+        fs::write(&file, &intact[..intact.len() - 1]).expect("a file");
         assert_eq!(one.read(), None);
         one.write(b"");
         assert_eq!(one.read().as_deref(), Some(&b""[..]));

@@ -5,15 +5,14 @@ use std::process::Command;
 
 use crate::config::{Suite, SuiteKind};
 use crate::project::Project;
-use crate::text::{columns, printable};
-use sprag_history::{self as history, HistoryError};
+use crate::text::{self, columns, printable};
+use sprag_history::{self as history};
 use sprag_measure::doctor::findings::{
     Ability, ClassFitness, Clock, Findings, INSTRUCTION_COUNTS, KernelFindings, MachineFindings, Pressures, RECORDING,
 };
 use sprag_measure::{gpu, tensorrt};
 use sprag_model::unit::Unit;
 
-/// Every suite of the project, then what serves all of them.
 pub fn abilities(project: &Project, facts: &BTreeMap<String, String>) -> Vec<Ability> {
     let mut abilities: Vec<Ability> =
         project.config.suites.iter().map(|(name, suite)| suite_ability(project, name, suite)).collect();
@@ -44,7 +43,6 @@ fn suite_ability(project: &Project, name: &str, suite: &Suite) -> Ability {
     ability(&format!("suite {name}"), found)
 }
 
-/// What times an engine of TensorRT, the engine itself, and a device to run it.
 fn engine(project: &Project, suite: &Suite) -> Result<String, String> {
     let trtexec = suite.trtexec.as_ref().map(|path| project.root.join(path));
     tensorrt::find(trtexec.as_deref()).map_err(|reason| reason.to_string())?;
@@ -109,7 +107,6 @@ fn pinning(facts: &BTreeMap<String, String>) -> Result<String, String> {
     }
 }
 
-/// Where records go, or why they cannot.
 fn recording(project: &Project) -> Result<String, String> {
     if let Some(fault) = project.store_fault() {
         return Err(fault.to_string());
@@ -117,10 +114,10 @@ fn recording(project: &Project) -> Result<String, String> {
     let Some(store) = project.find_store() else {
         return Err("no git repository at or above this folder".to_owned());
     };
-    let tried = || -> Result<String, HistoryError> {
-        let target = history::target(store, project.config.history.reference.as_deref())?;
+    let tried = || -> crate::Result<String> {
+        let target = project.target()?;
         history::check_writable(store)?;
-        Ok(target.reference.trim_start_matches("refs/heads/").to_owned())
+        Ok(text::branch(&target.reference).to_owned())
     };
     tried().map(|branch| format!("to the branch {branch}")).map_err(|error| error.to_string())
 }
@@ -140,7 +137,6 @@ pub fn text(findings: &Findings) -> String {
     text
 }
 
-/// Adds a headline and the lines below it, set in by two.
 fn section(text: &mut String, headline: &str, lines: &str) {
     text.push_str(&format!("\n{headline}\n"));
     for line in lines.lines() {
@@ -161,7 +157,6 @@ fn verdict(findings: &Findings) -> String {
     }
 }
 
-/// The class as sentences write it.
 fn class_name(class: &str) -> &str {
     if class == "dram" { "DRAM" } else { class }
 }
@@ -180,15 +175,10 @@ fn machine(machine: &MachineFindings) -> Vec<Vec<String>> {
         row("class", &machine.class),
         row("environment", &format!("key {}", machine.environment_key)),
     ];
-    let lines = [
-        ("processors", processors(facts)),
-        ("caches", caches(facts)),
-        ("memory", memory(facts)),
-        ("clock rate", listed(facts, &[("governor", "governor "), ("boost", "boost ")])),
-        ("system", listed(facts, &[("os", ""), ("os_release", "kernel "), ("libc", "")])),
-        ("around it", listed(facts, &[("hypervisor", "hypervisor "), ("container", "container ")])),
-    ];
-    rows.extend(lines.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| row(name, &text)));
+    rows.extend(FACT_LINES.iter().filter_map(|(name, parts)| {
+        let parts: Vec<String> = parts.iter().filter_map(|(fact, words)| Some(words(facts.get(*fact)?))).collect();
+        (!parts.is_empty()).then(|| row(name, &parts.join(", ")))
+    }));
     rows
 }
 
@@ -196,46 +186,58 @@ fn row(name: &str, text: &str) -> Vec<String> {
     vec![name.to_owned(), printable(text)]
 }
 
-/// The facts that are known, each after its word.
-fn listed(facts: &BTreeMap<String, String>, names: &[(&str, &str)]) -> String {
-    let parts = names.iter().filter_map(|(name, word)| Some(format!("{word}{}", facts.get(*name)?)));
-    parts.collect::<Vec<String>>().join(", ")
+/// A fact by its name, and how it is written.
+type Part = (&'static str, fn(&str) -> String);
+
+/// The lines about the machine: each a name, and the facts in it.
+const FACT_LINES: [(&str, &[Part]); 6] = [
+    (
+        "processors",
+        &[
+            ("cores", |count| format!("{count} may be used at once")),
+            ("threads_per_core", |count| plural(count, "thread a core", "threads a core")),
+            ("sockets", |count| plural(count, "socket", "sockets")),
+            ("numa_nodes", |count| plural(count, "NUMA node", "NUMA nodes")),
+            ("cpu_quota_cores", |quota| format!("limited to the time of {quota}")),
+        ],
+    ),
+    (
+        "caches",
+        &[
+            ("cache_l1d_bytes", |size| format!("L1d {}", bytes(size))),
+            ("cache_l2_bytes", |size| format!("L2 {}", bytes(size))),
+            ("cache_l3_bytes", |size| format!("L3 {}", bytes(size))),
+            ("cache_l4_bytes", |size| format!("L4 {}", bytes(size))),
+        ],
+    ),
+    (
+        "memory",
+        &[
+            ("memory_gib", |size| format!("{size} GiB")),
+            ("page_bytes", |size| format!("pages of {}", bytes(size))),
+            ("huge_pages", |setting| format!("huge pages: {setting}")),
+        ],
+    ),
+    (
+        "clock rate",
+        &[("governor", |setting| format!("governor {setting}")), ("boost", |setting| format!("boost {setting}"))],
+    ),
+    (
+        "system",
+        &[("os", str::to_owned), ("os_release", |release| format!("kernel {release}")), ("libc", str::to_owned)],
+    ),
+    (
+        "around it",
+        &[("hypervisor", |name| format!("hypervisor {name}")), ("container", |name| format!("container {name}"))],
+    ),
+];
+
+fn plural(count: &str, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == "1" { one } else { many })
 }
 
-fn processors(facts: &BTreeMap<String, String>) -> String {
-    let number = |name: &str| facts.get(name).and_then(|value| value.parse::<u64>().ok());
-    let counted = |name: &str, one: &str, many: &str| {
-        number(name).map(|count| format!("{count} {}", if count == 1 { one } else { many }))
-    };
-    let parts = [
-        counted("cores", "may be used at once", "may be used at once"),
-        counted("threads_per_core", "thread a core", "threads a core"),
-        counted("sockets", "socket", "sockets"),
-        counted("numa_nodes", "NUMA node", "NUMA nodes"),
-        facts.get("cpu_quota_cores").map(|quota| format!("limited to the time of {quota}")),
-    ];
-    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
-}
-
-fn caches(facts: &BTreeMap<String, String>) -> String {
-    let levels =
-        [("cache_l1d_bytes", "L1d"), ("cache_l2_bytes", "L2"), ("cache_l3_bytes", "L3"), ("cache_l4_bytes", "L4")];
-    let size = |name: &str| facts.get(name)?.parse::<f64>().ok().map(|bytes| scaled(Unit::Byte, bytes));
-    levels
-        .iter()
-        .filter_map(|(name, level)| Some(format!("{level} {}", size(name)?)))
-        .collect::<Vec<String>>()
-        .join(", ")
-}
-
-fn memory(facts: &BTreeMap<String, String>) -> String {
-    let page = facts.get("page_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
-    let parts = [
-        facts.get("memory_gib").map(|size| format!("{size} GiB")),
-        page.map(|bytes| format!("pages of {}", scaled(Unit::Byte, bytes))),
-        facts.get("huge_pages").map(|setting| format!("huge pages: {setting}")),
-    ];
-    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
+fn bytes(text: &str) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), |bytes| scaled(Unit::Byte, bytes))
 }
 
 fn ability_rows(findings: &Findings) -> Vec<Vec<String>> {
@@ -277,7 +279,7 @@ fn pressure(pressure: &Pressures) -> String {
 }
 
 fn noise(findings: &Findings) -> String {
-    let head = [
+    let heads = [
         "class",
         "kernel",
         "time",
@@ -289,10 +291,10 @@ fn noise(findings: &Findings) -> String {
         "least change in time",
         "in ratio",
     ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(findings.noise.kernels.iter().map(kernel));
-    let mut text =
-        if rows.len() > 1 { columns(&rows, &[2, 3, 4, 5, 8, 9]) } else { "no kernel could be timed\n".to_owned() };
+    let mut text = text::table(heads, findings.noise.kernels.iter().map(kernel), &[2, 3, 4, 5, 8, 9]);
+    if text.is_empty() {
+        text.push_str("no kernel could be timed\n");
+    }
     for class in &findings.noise.classes {
         for reason in &class.reasons {
             text.push_str(&format!("not good for {}: {}\n", class_name(&class.class), printable(reason)));
@@ -353,7 +355,6 @@ fn scaled(unit: Unit, value: f64) -> String {
     format!("{short} {}", scale.symbol)
 }
 
-/// A share as a percentage, with the digits that matter.
 fn percent(share: Option<f64>) -> String {
     match share.map(|share| 100.0 * share) {
         None => UNKNOWN.to_owned(),

@@ -1,192 +1,193 @@
-//! What can go wrong where stages are joined, and how to say where.
+//! What can go wrong where stages are joined, what to do about it, and the exit code that it comes to.
 
 use std::error::Error as StdError;
+use std::fmt;
 
-use crate::config::ConfigError;
-use sprag_analysis::frame::ParquetError;
-use sprag_base::files::WriteError;
-use sprag_base::toml::TomlError;
 use sprag_evidence::play::VerifyError;
 use sprag_evidence::release::ReleaseError;
 use sprag_history::{HistoryError, SyncError};
-use sprag_measure::MeasureError;
 use sprag_measure::suite::SuiteError;
-use sprag_report::ReportError;
 
-/// The outcome of a step that joins stages.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error that a user can do something about.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Advice {
     pub message: String,
     pub hint: String,
+    pub cause: Cause,
 }
 
-/// An error that does not lie in how a command was used.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// A commit that is to be measured cannot be built.
-    #[error("{0}")]
-    CannotBuild(Advice),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    Usage,
+    CannotBuild,
     /// What is to be judged was never measured.
-    #[error("{0}")]
-    Unmeasured(Advice),
-    /// What is to be judged does not hold together.
-    #[error("{0}")]
-    Damaged(Advice),
+    Unmeasured,
+    Damaged,
 }
 
-impl Trouble {
-    pub fn advice(&self) -> &Advice {
-        match self {
-            Trouble::CannotBuild(advice) | Trouble::Unmeasured(advice) | Trouble::Damaged(advice) => advice,
+impl Advice {
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Advice {
+        Advice { message: message.into(), hint: hint.into(), cause: Cause::Usage }
+    }
+
+    pub fn because(self, cause: Cause) -> Advice {
+        Advice { cause, ..self }
+    }
+}
+
+/// Fails with an advice about how a command was used.
+pub fn refuse<T, E: From<Advice>>(message: impl Into<String>, hint: impl Into<String>) -> Result<T, E> {
+    Err(Advice::new(message, hint).into())
+}
+
+pub struct Error {
+    contexts: Vec<String>,
+    source: Box<dyn StdError + Send + Sync>,
+}
+
+impl<E: StdError + Send + Sync + 'static> From<E> for Error {
+    fn from(error: E) -> Error {
+        Error { contexts: Vec::new(), source: Box::new(error) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.contexts.last() {
+            Some(context) => f.write_str(context),
+            None => self.source.fmt(f),
         }
     }
 }
 
-/// What went wrong, in a stage or between two.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Advice(#[from] Advice),
-    #[error(transparent)]
-    Trouble(#[from] Trouble),
-    #[error(transparent)]
-    History(#[from] HistoryError),
-    #[error(transparent)]
-    Sync(#[from] SyncError),
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Toml(#[from] TomlError),
-    #[error(transparent)]
-    Parquet(#[from] ParquetError),
-    #[error(transparent)]
-    Release(#[from] ReleaseError),
-    #[error(transparent)]
-    Report(#[from] ReportError),
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    #[error(transparent)]
-    Measure(#[from] MeasureError),
-    #[error(transparent)]
-    Suite(#[from] SuiteError),
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    #[error("{0}")]
-    Message(String),
-    /// What was being done when `source` happened.
-    #[error("{context}")]
-    Context { context: String, source: Box<dyn StdError + Send + Sync> },
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.chain())
+    }
 }
 
 impl Error {
     pub fn message(message: impl Into<String>) -> Error {
-        Error::Message(message.into())
+        Error { contexts: Vec::new(), source: message.into().into() }
     }
 
-    /// The same, told with what was being done.
-    pub fn context(self, context: impl Into<String>) -> Error {
-        Error::Context { context: context.into(), source: Box::new(self) }
+    pub fn context(mut self, context: impl Into<String>) -> Error {
+        self.contexts.push(context.into());
+        self
     }
 
     /// The first cause of that type.
     pub fn cause<E: StdError + 'static>(&self) -> Option<&E> {
-        cause_of(self)
+        self.causes().find_map(|cause| cause.downcast_ref())
     }
 
-    /// What the user can do about it, if anyone along the chain of causes knows.
-    pub fn hint(&self) -> Option<String> {
-        hint_of(self)
-    }
-
-    /// The error and its causes in one line.
-    pub fn chain(&self) -> String {
-        chain_of(self)
-    }
-
-    /// Whether recorded data is damaged or contradicted.
-    pub fn is_damage(&self) -> bool {
-        is_damage(self)
-    }
-}
-
-/// The first cause of that type in a chain of errors, the first of which is asked, too.
-pub fn cause_of<'e, E: StdError + 'static>(error: &'e (dyn StdError + 'static)) -> Option<&'e E> {
-    let mut next = Some(error);
-    while let Some(cause) = next {
-        // Where an error only passes on another, that one is asked.
-        let passed_on: &(dyn StdError + 'static) = match cause.downcast_ref::<Error>() {
-            Some(Error::Advice(error)) => error,
-            Some(Error::Trouble(error)) => error,
-            Some(Error::History(error)) => error,
-            Some(Error::Sync(error)) => error,
-            Some(Error::Suite(error)) => error,
-            Some(Error::Io(error)) => error,
-            Some(Error::Release(error)) => error,
-            _ => cause,
-        };
-        if let Some(found) = passed_on.downcast_ref::<E>() {
-            return Some(found);
+    /// The error without its contexts, where it is of that type.
+    pub fn downcast<E: StdError + Send + Sync + 'static>(self) -> Result<E> {
+        let Error { contexts, source } = self;
+        match source.downcast() {
+            Ok(error) => Ok(*error),
+            Err(source) => Err(Error { contexts, source }),
         }
-        next = cause.source();
     }
-    None
+
+    pub fn advice_mut(&mut self) -> Option<&mut Advice> {
+        self.source.downcast_mut()
+    }
+
+    fn causes(&self) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+        let first: &(dyn StdError + 'static) = &*self.source;
+        std::iter::successors(Some(first), |&cause| cause.source())
+    }
+
+    pub fn chain(&self) -> String {
+        let causes = self.causes().map(ToString::to_string);
+        self.contexts.iter().rev().cloned().chain(causes).collect::<Vec<_>>().join(": ")
+    }
+
+    pub fn hint(&self) -> Option<String> {
+        let own = || self.cause::<Advice>().map(|advice| advice.hint.clone());
+        let suite = || self.cause::<SuiteError>().and_then(SuiteError::hint);
+        let history = || self.cause::<HistoryError>().and_then(HistoryError::hint);
+        let sync = || self.cause::<SyncError>().and_then(SyncError::hint);
+        let replay = || self.cause::<VerifyError>().and_then(VerifyError::hint).map(str::to_owned);
+        let release = || self.cause::<ReleaseError>().and_then(ReleaseError::hint);
+        own().or_else(suite).or_else(history).or_else(sync).or_else(replay).or_else(release)
+    }
+
+    pub fn is_damage(&self) -> bool {
+        self.cause::<SyncError>().is_some_and(SyncError::is_integrity)
+            || self.cause::<ReleaseError>().is_some_and(ReleaseError::is_damage)
+            || self.cause::<Advice>().is_some_and(|advice| advice.cause == Cause::Damaged)
+    }
+
+    pub fn exit(&self) -> Exit {
+        if self.is_damage() { Exit::Integrity } else { Exit::Usage }
+    }
 }
 
-/// What the user can do about an error, if anyone along the chain of causes knows.
-pub fn hint_of(error: &(dyn StdError + 'static)) -> Option<String> {
-    let own = || cause_of::<Advice>(error).map(|advice| advice.hint.clone());
-    let trouble = || cause_of::<Trouble>(error).map(|trouble| trouble.advice().hint.clone());
-    let suite = || cause_of::<SuiteError>(error).and_then(SuiteError::hint);
-    let history = || cause_of::<HistoryError>(error).and_then(HistoryError::hint);
-    let sync = || cause_of::<SyncError>(error).and_then(SyncError::hint);
-    let replay = || cause_of::<VerifyError>(error).and_then(VerifyError::hint).map(str::to_owned);
-    let release = || cause_of::<ReleaseError>(error).and_then(ReleaseError::hint);
-    own().or_else(trouble).or_else(suite).or_else(history).or_else(sync).or_else(replay).or_else(release)
-}
-
-/// An error and its causes in one line.
-pub fn chain_of(error: &(dyn StdError + 'static)) -> String {
-    let chain = std::iter::successors(Some(error), |&cause| cause.source());
-    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-/// Whether an error is that recorded data is damaged or contradicted.
-pub fn is_damage(error: &(dyn StdError + 'static)) -> bool {
-    cause_of::<SyncError>(error).is_some_and(SyncError::is_integrity)
-        || cause_of::<ReleaseError>(error).is_some_and(ReleaseError::is_damage)
-        || matches!(cause_of(error), Some(Trouble::Damaged(_)))
-}
-
-/// Says what was being done when something went wrong.
-pub trait Context<T> {
-    fn context(self, context: impl Into<String>) -> Result<T>;
-
+pub trait Context<T>: Sized {
     fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T>;
-}
 
-impl<T, E: StdError + Send + Sync + 'static> Context<T> for std::result::Result<T, E> {
     fn context(self, context: impl Into<String>) -> Result<T> {
         self.with_context(|| context)
     }
+}
 
+impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T> {
-        self.map_err(|source| Error::Context { context: context().into(), source: Box::new(source) })
+        self.map_err(|error| error.into().context(context()))
     }
 }
 
 impl<T> Context<T> for Option<T> {
-    fn context(self, context: impl Into<String>) -> Result<T> {
-        self.with_context(|| context)
-    }
-
     fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T> {
-        self.ok_or_else(|| Error::Message(context().into()))
+        self.ok_or_else(|| Error::message(context()))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Done = 0,
+    Failed = 1,
+    /// Used wrongly, or the tool could not work.
+    Usage = 2,
+    /// Inconclusive, not comparable or no baseline.
+    Inconclusive = 3,
+    Integrity = 4,
+    NotMeasured = 5,
+    /// Of `--bisect`: this commit cannot tell.
+    CannotTell = 125,
+    /// Of `--bisect`: used wrongly, or recorded data is damaged.
+    Abort = 128,
+}
+
+impl Exit {
+    /// All of them, in the order of their codes, with the word that `action.yml` has for each.
+    pub const ALL: [(Exit, &str); 8] = [
+        (Exit::Done, "pass"),
+        (Exit::Failed, "fail"),
+        (Exit::Usage, "error"),
+        (Exit::Inconclusive, "inconclusive"),
+        (Exit::Integrity, "integrity"),
+        (Exit::NotMeasured, "not-measured"),
+        (Exit::CannotTell, "error"),
+        (Exit::Abort, "error"),
+    ];
+
+    /// Its meaning, as the table in `docs/CI.md` has it.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Exit::Done => "done, or passed",
+            Exit::Failed => "regressed, missing, or a check failed",
+            Exit::Usage => "used wrongly, or it could not work",
+            Exit::Inconclusive => "inconclusive, not comparable, or no baseline",
+            Exit::Integrity => "what is recorded does not hold together",
+            Exit::NotMeasured => "could not measure: everything that was asked for was skipped",
+            Exit::CannotTell => "`--bisect` alone: this commit cannot tell",
+            Exit::Abort => "`--bisect` alone: used wrongly, or what is recorded does not hold together",
+        }
     }
 }
 
@@ -195,13 +196,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_found_through_what_was_being_done() {
-        let advice = || Advice { message: "no".to_owned(), hint: "yes".to_owned() };
+    fn a_cause_is_seen_through_its_contexts() {
         let wrapped = |error: Error| Err::<(), Error>(error).context("one").context("two").unwrap_err();
-        let error = wrapped(advice().into());
-        assert_eq!((error.to_string().as_str(), error.cause::<Advice>().map(|one| &*one.hint)), ("two", Some("yes")));
-        let error = wrapped(Trouble::Damaged(advice()).into());
-        assert!(error.cause::<Advice>().is_none() && matches!(error.cause(), Some(Trouble::Damaged(_))));
+        let error = wrapped(Advice::new("no", "yes").into());
+        assert_eq!((error.to_string().as_str(), error.hint().as_deref()), ("two", Some("yes")));
+        assert_eq!((error.chain().as_str(), error.exit()), ("two: one: no", Exit::Usage));
+        let error = wrapped(Advice::new("no", "yes").because(Cause::Damaged).into());
+        assert_eq!(error.exit(), Exit::Integrity);
         assert!(wrapped(std::io::Error::other("x").into()).cause::<std::io::Error>().is_some());
     }
 }

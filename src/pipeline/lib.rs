@@ -2,35 +2,25 @@
 //! long is cached. Commands parse their arguments, call this crate and print.
 
 pub mod error;
-pub mod exit;
 pub mod text;
-pub mod notices;
 pub mod config;
 pub mod project;
-pub mod distinct;
+pub mod options;
 pub mod policy;
-pub mod revision;
 pub mod import;
 pub mod run_file;
 pub mod gate;
-pub mod choose;
 pub mod cache;
 pub mod ledger;
 pub mod study;
-pub mod selection;
 pub mod trend;
-pub mod acceptance;
-pub mod shard;
 pub mod measuring;
 pub mod pending;
-pub mod moment;
 pub mod records;
 pub mod init;
 pub mod doctor;
 pub mod export;
-mod swap;
 pub mod atomic_folder;
-pub mod method;
 pub mod release;
 pub mod publish;
 pub mod compare;
@@ -38,4 +28,4 @@ pub mod baseline;
 pub mod demo;
 pub mod testing;
 
-pub use error::{Advice, Error, Result, Trouble};
+pub use error::{Advice, Error, Result, refuse};

@@ -3,14 +3,12 @@
 //! All that records goes this way: `run --record`, `weekly` and `history add`.
 
 use std::fs;
-use std::io;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::Context as _;
-
-use crate::notices::{say, warn};
-use crate::project::Project;
-use crate::text;
+use crate::project::{self, Project};
+use crate::text::{self, say, warn};
 use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history, Appended, HistoryError, Record};
 use sprag_measure::clock;
@@ -18,7 +16,6 @@ use sprag_model::commit::Commit;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::Run;
 
-/// Where runs come from that are to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// They were just measured and are nowhere else, so they are kept before anything is tried.
@@ -27,7 +24,6 @@ pub enum Origin {
     Files,
 }
 
-/// Commits the runs to the history together with what an earlier try left.
 pub fn record(project: &Project, records: &[Record], origin: Origin) -> crate::Result<Appended> {
     let folder = project.pending_folder();
     let mut own = Vec::new();
@@ -59,10 +55,9 @@ pub fn record(project: &Project, records: &[Record], origin: Origin) -> crate::R
     Ok(appended)
 }
 
-/// Appends the records and what waits in the folder, and tells how it went.
 fn append(project: &Project, records: &[Record], folder: &Path, own: &[PathBuf]) -> crate::Result<Appended> {
     let store = project.store()?;
-    let target = history::target(store, project.config.history.reference.as_deref())?;
+    let target = project.target()?;
     let mut earlier = pending_runs(folder, own)?;
     let appended = loop {
         let all: Vec<Record> = records.iter().chain(earlier.iter().map(|(_, record)| record)).cloned().collect();
@@ -82,7 +77,7 @@ fn append(project: &Project, records: &[Record], folder: &Path, own: &[PathBuf])
     for (file, _) in &earlier {
         let _ = fs::remove_file(file);
     }
-    let branch = appended.reference.trim_start_matches("refs/heads/");
+    let branch = text::branch(&appended.reference);
     let kept = match earlier.len() {
         0 => String::new(),
         count => format!(" ({count} kept from an earlier try)"),
@@ -128,25 +123,15 @@ pub fn foretell(project: &Project, commit: Option<&Commit>) -> crate::Result<()>
     Ok(())
 }
 
-/// The records that wait beside those of `own`, by name; what is no record stays where it is, with a warning.
+/// The records that wait besides those of `own`, by name; a file that holds no record stays where it is, with a warning.
 fn pending_runs(folder: &Path, own: &[PathBuf]) -> crate::Result<Vec<(PathBuf, Record)>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot list `{}`", folder.display())),
-    };
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json") && !own.contains(path))
-        .collect();
-    files.sort();
     let mut runs = Vec::new();
-    for file in files {
+    for file in project::files(folder, "json")?.into_iter().filter(|file| !own.contains(file)) {
         let bytes = match read_bounded(&file, MAX_RECORD_BYTES) {
             Ok(bytes) => bytes,
             // Another process has recorded it meanwhile.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
                 warn(&format!("`{}` cannot be read: {error}; left where it is", file.display()));
                 continue;
             }

@@ -3,24 +3,23 @@
 use std::path::Path;
 
 use crate::config::{Config, FILE_NAME, Parameters, Rules};
-use crate::notices::{note, warn};
 use crate::project::Project;
+use crate::text::{note, warn};
 use sprag_model::baseline::Baseline;
 use sprag_model::gate::SuiteGate;
 use sprag_model::rule::{Choice, Exception, Policy, Rule};
 
-/// A suite that was judged, and the keys of its metrics.
 pub type Judged<'a> = (&'a str, Vec<String>);
 
 /// The policy that the section `[rules]` of a configuration states.
 pub fn from_rules(rules: &Rules) -> Policy {
     let exception = |one: &crate::config::MetricRule| Exception {
         part: one.part.clone(),
-        choice: rules.choice(&one.rule, one.with),
+        choice: rules.choice(&one.rule, &one.with),
     };
     Policy {
         exceptions: rules.metric.iter().map(exception).collect(),
-        default: rules.choice(rules.default_rule(), Parameters::default()),
+        default: rules.choice(rules.default_rule(), &Parameters::default()),
     }
 }
 
@@ -31,7 +30,7 @@ pub fn read(path: &Path) -> crate::Result<Policy> {
 
 /// The rule of that name with the parameters of a configuration; not `interval`, whose tolerance may be learnt.
 pub fn fixed(name: &str, rules: &Rules) -> Rule {
-    match rules.choice(name, Parameters::default()) {
+    match rules.choice(name, &Parameters::default()) {
         Choice::Fixed(rule) => rule,
         Choice::Learnt => unreachable!("only a tolerance of the rule `interval` is learnt"),
     }

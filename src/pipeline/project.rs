@@ -1,12 +1,12 @@
 //! The project a command works on: its folder, its configuration, its repository.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::error::Context as _;
-
 use crate::config::Config;
-use crate::{Advice, Error};
+use crate::error::Context as _;
+use crate::{Error, refuse};
 use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history, HistoryError, Store, Target};
 use sprag_model::baseline::{Baseline, BaselineFile};
@@ -21,7 +21,6 @@ const BASELINES: &str = "baselines";
 /// The folder of what they were held against before.
 pub const BASELINE_ARCHIVE: &str = "baselines/archive";
 
-/// A project.
 pub struct Project {
     /// The working tree's root, or the start folder where there is none.
     pub root: PathBuf,
@@ -29,9 +28,7 @@ pub struct Project {
     pub config: Config,
     /// Whether the repository has no working tree, so that results need a place of their own.
     pub is_bare: bool,
-    /// Whether decoded runs are kept from one command to the next.
     pub has_cache: bool,
-    /// The commit that the history is read at, in place of the branch that holds it.
     pub pinned: Option<String>,
     store: Result<Store, HistoryError>,
 }
@@ -68,17 +65,19 @@ impl Project {
             Ok(store) => Ok(store),
             Err(error) => {
                 let hint = error.hint().unwrap_or_else(|| "run sprag inside a git repository".to_owned());
-                Err(Advice { message: error.to_string(), hint }.into())
+                refuse(error.to_string(), hint)
             }
         }
     }
 
-    /// The repository, if there is one.
     pub fn find_store(&self) -> Option<&Store> {
         self.store.as_ref().ok()
     }
 
-    /// Where the history is read from.
+    pub fn target(&self) -> crate::Result<Target> {
+        Ok(history::target(self.store()?, self.config.history.reference.as_deref())?)
+    }
+
     pub fn source(&self) -> crate::Result<Target> {
         let store = self.store()?;
         match &self.pinned {
@@ -126,25 +125,13 @@ impl Project {
     }
 
     fn baselines_in(&self, place: &str) -> crate::Result<Vec<BaselineFile>> {
-        let folder = self.root.join(place);
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error).with_context(|| format!("cannot list `{}`", folder.display())),
+        let file = |path: PathBuf| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let content = read_regular(&path, MAX_RECORD_BYTES);
+            let content = content.and_then(|bytes| Baseline::from_json(&bytes).map_err(|error| error.to_string()));
+            BaselineFile { path: format!("{place}/{name}"), content }
         };
-        let mut files = Vec::new();
-        for entry in entries {
-            let path = entry.with_context(|| format!("cannot list `{}`", folder.display()))?.path();
-            if path.extension().is_some_and(|extension| extension == "json") {
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                // What is there and is no file must not look like a baseline that is not there; a pipe has no end.
-                let is_odd = fs::metadata(&path).is_ok_and(|found| !found.is_file());
-                let content = if is_odd { Err("is no file".to_owned()) } else { read_baseline(&path) };
-                files.push(BaselineFile { path: format!("{place}/{name}"), content });
-            }
-        }
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(files)
+        Ok(files(&self.root.join(place), "json")?.into_iter().map(file).collect())
     }
 
     /// The name given to this computer: the variable goes before the file.
@@ -154,8 +141,43 @@ impl Project {
     }
 }
 
-/// Reads one baseline file; the fault reads after the file's name.
-pub fn read_baseline(path: &Path) -> Result<Baseline, String> {
-    let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| format!("cannot be read: {error}"))?;
-    Baseline::from_json(&bytes).map_err(|error| error.to_string())
+/// The files of a folder with that extension, in order; none where there is no folder.
+pub(crate) fn files(folder: &Path, extension: &str) -> crate::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries.collect::<std::io::Result<Vec<_>>>(),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    let entries = entries.with_context(|| format!("cannot list `{}`", folder.display()))?;
+    let has_extension = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
+    let mut files: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(has_extension).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// The content of a regular file; the fault reads after its name. A folder or a pipe, which has no end, must not look like an
+/// absent file.
+pub(crate) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, String> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err("is no file".to_owned());
+    }
+    read_bounded(path, most).map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// Locks a file until it is dropped; `waits` is called where another process has it. A file system without locks costs the
+/// protection.
+pub(crate) fn locked(path: &Path, waits: &dyn Fn()) -> crate::Result<File> {
+    let lock = || -> std::io::Result<File> {
+        let file = File::options().create(true).append(true).open(path)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                waits();
+                file.lock()?;
+            }
+            Err(TryLockError::Error(error)) if error.kind() != ErrorKind::Unsupported => return Err(error),
+            _ => {}
+        }
+        Ok(file)
+    };
+    lock().with_context(|| format!("cannot lock `{}`", path.display()))
 }

@@ -2,22 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Context as _;
 use chrono::NaiveDate;
 
 use crate::atomic_folder::{AtomicFolder, FolderKind};
+use crate::error::Context as _;
 use crate::project::Project;
 use crate::study::Study;
-use crate::{Advice, Error, acceptance, export, ledger, method, policy, release, trend};
+use crate::{Advice, export, ledger, policy, refuse, release, trend};
 use sprag_analysis::calibrate::reruns;
 use sprag_analysis::ledger::tell_events;
+use sprag_analysis::method::{constants, sensitivities};
 use sprag_analysis::movers::week_movers;
 use sprag_history::{self as history, Entry};
+use sprag_measure::protocol;
 use sprag_model::ledger::day;
+use sprag_model::method::{Constants, Figure, MeasuredTable, Method};
 use sprag_model::page::Page;
 use sprag_model::run::Quarantined;
 use sprag_model::trend::Trend;
-use sprag_report as report;
+use sprag_report::{self as report, ReportError};
 
 const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
 
@@ -27,15 +30,16 @@ const BATCH: usize = 256;
 /// Renders the site of a study into `out`, or the configured folder, and tells where it lies.
 pub fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> crate::Result<PathBuf> {
     let trend = trend_of(project, study)?;
-    put(project, study, trend, out)
+    publish_trend(project, study, trend, out)
 }
 
 /// Likewise, with its trend as of `present`, which is known already.
-pub fn publish_trend(project: &Project, study: &mut Study, trend: Trend, out: Option<&Path>) -> crate::Result<PathBuf> {
-    put(project, study, trend, out)
-}
-
-fn put(project: &Project, study: &mut Study, mut trend: Trend, out: Option<&Path>) -> crate::Result<PathBuf> {
+pub fn publish_trend(
+    project: &Project,
+    study: &mut Study,
+    mut trend: Trend,
+    out: Option<&Path>,
+) -> crate::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = AtomicFolder::begin(project, SITE, &folder)?;
     let today = tell_ledger(project, study, &mut trend)?;
@@ -72,11 +76,10 @@ fn trend_of(project: &Project, study: &Study) -> crate::Result<Trend> {
 fn tell_ledger(project: &Project, study: &mut Study, trend: &mut Trend) -> crate::Result<NaiveDate> {
     let time = ledger::time(project, study.present())?;
     tell_events(&mut trend.events, &study.ledger, day(time));
-    acceptance::tell_newest(study, trend, time);
+    trend::answer_newest(study, trend, time);
     Ok(day(time))
 }
 
-/// Renders every file of the site, one after the other.
 fn each_page(
     project: &Project,
     study: &Study,
@@ -86,7 +89,7 @@ fn each_page(
 ) -> crate::Result<()> {
     let site = &project.config.site;
     let downloads = if site.downloads { export::list_downloads() } else { Vec::new() };
-    let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
+    let settings = report::Settings { url: site.url.clone(), method: method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
     let releases = release::reports(project)?;
     let reruns = reruns(&analysis.series, heads, &policy::from_rules(&project.config.rules));
@@ -104,7 +107,7 @@ fn each_page(
     };
     let whole = report::Site::new(&input);
     whole.render(&settings, take).map_err(|error| {
-        if matches!(error, Error::Report(_)) { error.context("cannot render the site") } else { error }
+        if error.cause::<ReportError>().is_some() { error.context("cannot render the site") } else { error }
     })?;
     let shown =
         study.heads.iter().zip(&study.entries).filter(|(head, _)| whole.shown_runs().contains(head.id.as_str()));
@@ -122,12 +125,11 @@ fn each_page(
     Ok(())
 }
 
-/// A record that cannot be read any more, though it could be when the cache took it in.
 fn damaged_since(bad: Quarantined) -> Advice {
-    Advice {
-        message: format!("cannot render the site: `{}` {}", bad.path, bad.reason),
-        hint: "it could be read before, so restore it; with SPRAG_CACHE=off the site does without it".to_owned(),
-    }
+    Advice::new(
+        format!("cannot render the site: `{}` {}", bad.path, bad.reason),
+        "it could be read before, so restore it; with SPRAG_CACHE=off the site does without it",
+    )
 }
 
 /// Fails early where the site could not be written in the end.
@@ -138,11 +140,93 @@ pub fn check(project: &Project, out: Option<&Path>) -> crate::Result<()> {
 
 fn site_folder(project: &Project, out: Option<&Path>) -> crate::Result<PathBuf> {
     if project.is_bare && out.is_none() {
-        return Err(Advice {
-            message: "a bare repository has no working tree to put the site in".to_owned(),
-            hint: "name a folder with `--out`".to_owned(),
-        }
-        .into());
+        return refuse("a bare repository has no working tree to put the site in", "name a folder with `--out`");
     }
     Ok(project.root.join(out.unwrap_or(&project.config.site.out)))
+}
+
+/// The document that holds the tables of what was counted; the site shows the same ones.
+const TRENDS: &str = include_str!("../../docs/TRENDS.md");
+
+/// The first columns of each of its tables of error rates, and a word, a heading and a caption for it.
+const TABLES: [(&str, [&str; 3]); 3] = [
+    (
+        "family | changes",
+        ["found", "How often changes are found", "Series of known changes, 300 a family, at the sensitivity balanced"],
+    ),
+    (
+        "sensitivity | F1@2",
+        ["found-by", "How often changes are found, by sensitivity", "The same series at each sensitivity"],
+    ),
+    (
+        "sensitivity | points",
+        [
+            "nothing",
+            "How often a change is reported where there is none",
+            "Series without a change, of eight kinds of noise: each change reported of them is false",
+        ],
+    ),
+];
+
+pub fn method() -> Method {
+    let run = Constants {
+        of: "What makes a run rough",
+        list: vec![
+            ("share of samples that were kept from running, more than", Figure::Share(protocol::MOST_PREEMPTED)),
+            ("movement of a calibration kernel within the run, more than", Figure::Share(protocol::MOST_MOVEMENT)),
+            ("difference of the A/A control beyond its interval, more than", Figure::Share(protocol::CONTROL_SLACK)),
+        ],
+    };
+    let constants = std::iter::once(run).chain(constants()).collect();
+    let measured = TABLES.into_iter().map(|(first, words)| table(TRENDS, first, words)).collect();
+    Method { sensitivities: sensitivities(), constants, measured }
+}
+
+fn table(text: &str, first: &str, [name, heading, caption]: [&'static str; 3]) -> MeasuredTable {
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(&format!("| {first} |")));
+    let heads = lines.next().map_or_else(Vec::new, cells);
+    let rows = lines.skip(1).take_while(|line| line.starts_with('|')).map(cells).collect();
+    MeasuredTable { name, heading, caption, heads, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_of_the_document_are_found_whole() {
+        let method = method();
+        let [found, by_sensitivity, nothing] = &method.measured[..] else { panic!("three tables are shown") };
+        assert_eq!((found.heads.len(), found.rows.len()), (12, 15));
+        assert_eq!((by_sensitivity.heads.len(), by_sensitivity.rows.len()), (6, 3));
+        assert_eq!((nothing.heads.len(), nothing.rows.len()), (7, 15));
+        for (table, heading) in [
+            (found, "How often changes are found"),
+            (by_sensitivity, "How often changes are found, by sensitivity"),
+            (nothing, "How often a change is reported where there is none"),
+        ] {
+            assert_eq!(table.heading, heading);
+            assert!(
+                table.rows.iter().all(|row| row.len() == table.heads.len() && row.iter().all(|cell| !cell.is_empty()))
+            );
+        }
+        assert_eq!(found.rows[14][0], "all");
+        let names: Vec<&str> = method.sensitivities.iter().map(|one| one.name).collect();
+        for table in [by_sensitivity, nothing] {
+            assert!(table.rows.iter().all(|row| names.contains(&row[0].as_str())));
+        }
+    }
+
+    #[test]
+    fn the_default_was_counted_within_its_budget() {
+        let method = method();
+        let default = method.sensitivities.iter().find(|one| one.name == "balanced").unwrap();
+        let nothing = &method.measured[2];
+        let rate = nothing.heads.iter().position(|head| head == "in 1,000 points").unwrap();
+        let counted = nothing.rows.iter().filter(|row| row[0] == default.name);
+        let rates: Vec<f64> = counted.map(|row| row[rate].parse().unwrap()).collect();
+        assert_eq!(rates.len(), 5);
+        assert!(rates.iter().all(|rate| (0.001..=default.budget).contains(rate)), "{rates:?}");
+    }
 }

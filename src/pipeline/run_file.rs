@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::Context as _;
 use crate::import::foreign;
-use crate::{Advice, Error};
+use crate::{Error, refuse};
 use sprag_base::files::read_bounded;
 use sprag_formats::registry;
 use sprag_model::baseline::{Baseline, BaselineError};
@@ -13,9 +13,7 @@ use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{RecordedRun, Run};
 
 pub enum RunFile {
-    /// A run.
     Run(Box<RecordedRun>),
-    /// A baseline.
     Baseline(Box<Baseline>),
 }
 
@@ -37,8 +35,7 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
         Err(BaselineError::Foreign | BaselineError::Json(_)) => {}
         Err(BaselineError::Schema { .. }) if !looks_like_baseline => {}
         Err(error) => {
-            let message = format!("`{}` {error}", path.display());
-            return Err(Advice { message, hint: baseline_hint(&error).to_owned() }.into());
+            return refuse(format!("`{}` {error}", path.display()), baseline_hint(&error).to_owned());
         }
     }
     let of_record = match read_run(path) {
@@ -52,22 +49,20 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
         // JSON of no format could be meant as anything.
         Err(error) if begins_object(&bytes) && is_unknown(path, &bytes) => {
             let hint = error.hint().unwrap_or_default();
-            Err(Advice { message: of_record.to_string(), hint }.into())
+            refuse(of_record.to_string(), hint)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Reads a run file, in any layout of JSON.
 pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
     let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
     match Run::from_json(&bytes) {
         Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
-        Err(error) => Err(Advice {
-            message: format!("`{}` {error}", path.display()),
-            hint: "a record is as `sprag run --output-run FILE` wrote it: measure again".to_owned(),
-        }
-        .into()),
+        Err(error) => refuse(
+            format!("`{}` {error}", path.display()),
+            "a record is as `sprag run --output-run FILE` wrote it: measure again",
+        ),
     }
 }
 
@@ -79,7 +74,6 @@ pub fn refuse_other(recorded: &RecordedRun, suites: &[String]) -> crate::Result<
     Ok(())
 }
 
-/// Whether a file is in no format that is known.
 fn is_unknown(path: &Path, bytes: &[u8]) -> bool {
     registry::recognise(&[Output { name: path.display().to_string(), bytes: bytes.to_vec() }]).is_empty()
 }

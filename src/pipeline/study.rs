@@ -4,11 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use chrono::{DateTime, Utc};
 
+use crate::cache::{self, CacheFile};
 use crate::error::Context as _;
-
-use crate::cache::CacheFile;
 use crate::project::Project;
-use crate::{cache, ledger, notices, text};
+use crate::{ledger, text};
 use sprag_analysis::digest::{self, Input, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, Entry, FolderCache, HistoryError, Listing, Store, Target};
@@ -21,7 +20,6 @@ use sprag_model::head::RunHead;
 use sprag_model::ledger::Ledger;
 use sprag_model::run::{Quarantined, RecordedRun};
 
-/// A history, and what was found in it.
 pub struct Study {
     pub analysis: Analysis,
     pub line: CommitLine,
@@ -31,9 +29,7 @@ pub struct Study {
     pub entries: Vec<Entry>,
     /// The newest run of each suite on each machine.
     pub newest: Vec<RecordedRun>,
-    /// The baseline files of the project.
     pub baselines: Vec<BaselineFile>,
-    /// What is accepted and waived.
     pub ledger: Ledger,
 }
 
@@ -44,7 +40,6 @@ impl Study {
     }
 }
 
-/// Which commits the runs stand along.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Along<'a> {
     /// The commit at which they end; HEAD where absent.
@@ -53,15 +48,12 @@ pub struct Along<'a> {
     pub all_parents: bool,
 }
 
-/// All that a history holds.
 #[derive(Clone)]
 pub struct Loaded {
-    /// What it was read at, and what is odd about it.
     pub facts: HistoryFacts,
     pub runs: DecodedRuns,
 }
 
-/// Loads the whole history of a project.
 pub fn load(project: &Project, store: &Store) -> crate::Result<Loaded> {
     memory::share_and_keep();
     let source = project.source()?;
@@ -72,14 +64,11 @@ pub fn load(project: &Project, store: &Store) -> crate::Result<Loaded> {
     Ok(Loaded { facts, runs })
 }
 
-/// Lists the records, without reading folders again that were read before.
 fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, HistoryError> {
-    let kept = CacheFile::at(project, "folders");
-    let bytes = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
-    let known = std::str::from_utf8(&bytes).ok().and_then(FolderCache::from_text).unwrap_or_default();
-    let (listing, news) = history::list_cached(store, source, known)?;
-    if let Some((kept, news)) = kept.zip(news) {
-        kept.write(news.to_text().as_bytes());
+    let file = CacheFile::at(project, "folders");
+    let (listing, news) = history::list_cached(store, source, file.read_as(FolderCache::from_text))?;
+    if let Some(news) = news {
+        file.write(news.to_text().as_bytes());
     }
     Ok(listing)
 }
@@ -112,7 +101,6 @@ fn facts(listing: Listing) -> HistoryFacts {
     }
 }
 
-/// Loads the whole history of a project and analyses it.
 pub fn study(project: &Project) -> crate::Result<Study> {
     study_along(project, Along::default())
 }
@@ -156,11 +144,11 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
     facts.warnings.extend(history::absent_commits(store, commits).context("cannot read the history")?);
     if !facts.quarantined.is_empty() {
         let records = text::count(facts.quarantined.len(), "record");
-        notices::warn(&format!("{records} of the history quarantined; the digest names them"));
+        text::warn(&format!("{records} of the history quarantined; the digest names them"));
     }
     let tomorrow = clock::now() + chrono::Duration::days(1);
     if let Some(ahead) = heads.iter().find(|head| head.timestamp > tomorrow) {
-        notices::warn(&format!("`{}` is dated {}, which is yet to come", ahead.path, ahead.timestamp));
+        text::warn(&format!("`{}` is dated {}, which is yet to come", ahead.path, ahead.timestamp));
     }
     let analysis = digest::analyse(Input {
         project: &project.config.project.name,
@@ -178,18 +166,16 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
 
 /// The commits in order, of which those that the cache knows are not read.
 fn commit_line(project: &Project, store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
-    let kept = CacheFile::at(project, "commits");
-    let bytes = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
-    let mut known = std::str::from_utf8(&bytes).ok().and_then(CommitCache::from_text).unwrap_or_default();
-    let count = known.len();
-    let line = history::commit_line_cached(store, revision, &mut known)?;
-    if let Some(kept) = kept.filter(|_| known.len() > count) {
-        kept.write(known.to_text().as_bytes());
+    let file = CacheFile::at(project, "commits");
+    let mut commits = file.read_as(CommitCache::from_text);
+    let count = commits.len();
+    let line = history::commit_line_cached(store, revision, &mut commits)?;
+    if commits.len() > count {
+        file.write(commits.to_text().as_bytes());
     }
     Ok(line)
 }
 
-/// Reads the records of what is judged, and tells which of them cannot be read.
 fn read_newest(
     store: &Store,
     runs: &DecodedRuns,

@@ -1,17 +1,21 @@
-//! Text for a terminal: names, subjects and reasons come from elsewhere and may hold control sequences.
+//! Text for a terminal, and notices on standard error. Names, subjects and reasons may hold control sequences, which are escaped.
 
+use std::io::Write as _;
+use std::path::Path;
 use std::sync::OnceLock;
 
-pub use sprag_base::text::printable;
+use crate::Error;
 use sprag_report::number;
 use sprag_report::sheet::terminal;
 
+pub use sprag_base::text::printable;
+
 static WIDTH: OnceLock<usize> = OnceLock::new();
 
-/// What stands where there is no number.
+/// A cell without a number.
 pub const NONE: &str = "–";
 
-/// The columns of the terminal that standard output is, where it is one.
+/// The columns of the terminal, where standard output is one.
 pub fn width() -> Option<usize> {
     WIDTH.get().copied()
 }
@@ -27,6 +31,27 @@ pub fn fit_terminal() {
 /// Rows as columns, those listed in `right` aligned to the right; on a terminal no wider than that.
 pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
     terminal::columns(rows, right, width())
+}
+
+/// Likewise, below heads; empty where there is no row.
+pub fn table<const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = Vec<String>>, right: &[usize]) -> String {
+    let mut all = vec![heads.map(str::to_owned).to_vec()];
+    all.extend(rows);
+    if all.len() > 1 { columns(&all, right) } else { String::new() }
+}
+
+pub fn path(path: &Path) -> String {
+    printable(&path.display().to_string())
+}
+
+/// The first digits of a commit or a run.
+pub fn short(id: &str, digits: usize) -> &str {
+    id.get(..digits).unwrap_or(id)
+}
+
+/// The name of a branch without `refs/heads/`.
+pub fn branch(reference: &str) -> &str {
+    reference.trim_start_matches("refs/heads/")
 }
 
 /// A number and its noun, in the plural where there is not one.
@@ -48,6 +73,26 @@ pub fn percent_interval((low, high): (f64, f64)) -> String {
 /// A share or a size without a sign, such as `8.1 %`.
 pub fn percent_size(share: f64) -> String {
     terminal::typed(&number::percent_size(share))
+}
+
+/// Writes a line to standard error. Where nobody reads that any more, the exit code still says how the command ended.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+pub fn error(error: &Error) {
+    say(&format!("error: {}", error.chain()));
+    if let Some(hint) = error.hint() {
+        say(&format!("hint: {hint}"));
+    }
+}
+
+pub fn note(message: &str) {
+    say(&format!("note: {}", printable(message)));
+}
+
+pub fn warn(message: &str) {
+    say(&format!("warning: {}", printable(message)));
 }
 
 #[cfg(test)]

@@ -1,24 +1,29 @@
-//! The events of a studied history, and their records.
+//! The events of a studied history: which series are analysed, what the ledger accepts, and recording what was found.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 
-use crate::config::{self, SensitivityName};
+use crate::config::{self, FILE_NAME, SensitivityName, nearest};
 use crate::error::Context as _;
 use crate::project::Project;
-use crate::revision::can_be_built;
-use crate::study::Study;
-use crate::{notices, text};
+use crate::study::{self, Study};
+use crate::text::{self, warn};
+use crate::{Advice, refuse};
 use sprag_analysis::changes::sensitivity::Sensitivity;
-use sprag_analysis::ledger::tell_events;
+use sprag_analysis::ledger::{Accepting, ComparedRun, tell_events};
 use sprag_analysis::movers;
 use sprag_analysis::trend::analyse::{self, Input, Output};
 use sprag_analysis::trend::series_changes::Setting;
 use sprag_history::{self as history, Record};
 use sprag_measure::clock;
 use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::commit::CommitLine;
+use sprag_model::event::Event;
 use sprag_model::event_record::EventRecord;
-use sprag_model::ledger::day;
+use sprag_model::gate::SuiteGate;
+use sprag_model::ledger::{Ledger, day};
+use sprag_model::run::Run;
 use sprag_model::trend::{Tables, Trend};
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// What a trend is asked for beyond what `sprag.toml` says.
 pub struct TrendOptions {
@@ -36,7 +41,6 @@ impl TrendOptions {
     }
 }
 
-/// The trend of a studied history.
 pub fn analyse(
     project: &Project,
     study: &Study,
@@ -70,7 +74,7 @@ pub fn analyse_both(
         }
     };
     let suites =
-        project.config.known_suites().map(|(name, suite)| (name.to_owned(), can_be_built(suite.kind))).collect();
+        project.config.all_suites().map(|(name, suite)| (name.to_owned(), suite.kind.can_be_built())).collect();
     let records = read_event_records(project)?;
     let input = Input {
         analysis: &study.analysis,
@@ -103,7 +107,6 @@ fn setting(config: &config::Trend, options: &TrendOptions, benchmark: &str, metr
     Setting { name: word.to_owned(), least, sensitivity: limits(name).at_least(least) }
 }
 
-/// The limits of a sensitivity.
 pub fn limits(name: SensitivityName) -> Sensitivity {
     match name {
         SensitivityName::Strict => Sensitivity::STRICT,
@@ -126,23 +129,182 @@ fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
         }
     }
     for (path, reason) in bad {
-        notices::warn(&format!("`{path}` {reason}; `sprag history fsck` tells more"));
+        text::warn(&format!("`{path}` {reason}; `sprag history fsck` tells more"));
     }
     Ok(records)
 }
 
-/// Commits what became of events to the history.
 pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {
     if steps.is_empty() {
-        notices::say("no event is new, narrowed or retracted");
+        text::say("no event is new, narrowed or retracted");
         return Ok(());
     }
     let store = project.store()?;
-    let target = history::target(store, project.config.history.reference.as_deref())?;
+    let target = project.target()?;
     let records: Vec<Record> = steps.iter().map(Record::from_event).collect();
     let appended = history::append(store, &target, &records, clock::now()).context("cannot record the events")?;
-    appended.warnings.iter().for_each(|warning| notices::warn(warning));
-    let branch = appended.reference.trim_start_matches("refs/heads/");
-    notices::say(&format!("recorded {} of events on {branch}", text::count(appended.added.len(), "change")));
+    appended.warnings.iter().for_each(|warning| text::warn(warning));
+    let branch = text::branch(&appended.reference);
+    text::say(&format!("recorded {} of events on {branch}", text::count(appended.added.len(), "change")));
     Ok(())
+}
+
+/// Marks the regressions of the newest runs of a study that the ledger answers, as of a moment.
+pub fn answer_newest(study: &mut Study, trend: &Trend, now: DateTime<Utc>) {
+    let Study { analysis, line, ledger, .. } = study;
+    Accepting::new(ledger, &trend.events, line, day(now)).tell_newest(analysis);
+}
+
+/// Marks the regressions of one run, compared with the run at the commit `base`, that the ledger answers on a day.
+pub fn answer_run(
+    ledger: &Ledger,
+    events: &[Event],
+    line: &CommitLine,
+    today: NaiveDate,
+    (run, base, comparisons): (&Run, Option<&str>, &mut [Comparison]),
+) {
+    let compared = ComparedRun {
+        machine: &run.machine.id,
+        machine_name: &run.machine.name,
+        base,
+        commit: run.commit.as_ref().map(|commit| commit.sha.as_str()),
+    };
+    Accepting::new(ledger, events, line, today).tell(&compared, comparisons);
+}
+
+/// Marks the regressions of a gate that the ledger answers; `runs` are those of the suites, in their order. The history is only
+/// analysed where one of its events could be accepted.
+pub fn answer_gate(
+    project: &Project,
+    ledger: &Ledger,
+    suites: &mut [SuiteGate],
+    runs: &[Option<&Run>],
+) -> crate::Result<()> {
+    let regressed = suites.iter().flat_map(|suite| &suite.comparisons).any(|one| one.verdict == Verdict::Regressed);
+    if ledger.acceptances.is_empty() || !regressed || project.find_store().is_none() {
+        return Ok(());
+    }
+    let (study, now) = (study::study(project)?, clock::now());
+    let events = analyse(project, &study, &TrendOptions::events(now), &|_| true)?.trend.events;
+    for (SuiteGate { base_commit, comparisons, .. }, run) in suites.iter_mut().zip(runs) {
+        if let Some(run) = run {
+            answer_run(&study.ledger, &events, &study.line, day(now), (run, base_commit.as_deref(), comparisons));
+        }
+    }
+    Ok(())
+}
+
+/// Warns of acceptances of events that do not exist.
+pub fn warn_unknown(ledger: &Ledger, trend: &Trend) {
+    for one in &ledger.acceptances {
+        if trend.events.iter().all(|event| event.id != one.event) {
+            text::warn(&format!(
+                "{} accepts `{}`, which is no event of the history; it has no effect",
+                one.terms.entry, one.event
+            ));
+        }
+    }
+}
+
+pub struct Selection<'a> {
+    suites: &'a [String],
+    machine: Option<String>,
+    filters: &'a [String],
+}
+
+impl<'a> Selection<'a> {
+    pub fn new(
+        suites: &'a [String],
+        machine: Option<&str>,
+        filters: &'a [String],
+        study: &Study,
+    ) -> crate::Result<Selection<'a>> {
+        let series = || study.analysis.series.iter().map(|one| &one.series);
+        let none = |what: &str, asked: &str, mut names: Vec<&str>| {
+            names.sort_unstable();
+            names.dedup();
+            let near = nearest(asked, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            Advice::new(
+                text::printable(&format!("the history has no series of the {what} `{asked}`")),
+                text::printable(&format!("{near}it has: {list}")),
+            )
+        };
+        for suite in suites {
+            if series().all(|one| one.suite != *suite) {
+                return Err(none("suite", suite, series().map(|one| one.suite.as_str()).collect()).into());
+            }
+        }
+        let machine = match machine {
+            None => None,
+            Some(asked) => {
+                let is_meant = |id: &str, name: &str| name == asked || (asked.len() >= 8 && id.starts_with(asked));
+                let mut ids: Vec<&str> =
+                    series().filter(|one| is_meant(&one.machine, &one.machine_name)).map(|one| &*one.machine).collect();
+                ids.sort_unstable();
+                ids.dedup();
+                match ids[..] {
+                    [id] => Some(id.to_owned()),
+                    [] => {
+                        let names = series().map(|one| one.machine_name.as_str()).collect();
+                        return Err(none("machine", asked, names).into());
+                    }
+                    _ => {
+                        let message = format!("several machines are called `{asked}`");
+                        let hint = format!("name one by its id: {}", ids.join(", "));
+                        return refuse(text::printable(&message), hint);
+                    }
+                }
+            }
+        };
+        let selection = Selection { suites, machine, filters };
+        if !study.analysis.series.is_empty() && !study.analysis.series.iter().any(|one| selection.has(one)) {
+            return refuse("no series of the history is selected", "a filter is a part of the id of a benchmark");
+        }
+        Ok(selection)
+    }
+
+    pub fn is_all(&self) -> bool {
+        self.suites.is_empty() && self.machine.is_none() && self.filters.is_empty()
+    }
+
+    pub fn has(&self, one: &SeriesAnalysis) -> bool {
+        let series = &one.series;
+        (self.suites.is_empty() || self.suites.contains(&series.suite))
+            && self.machine.as_ref().is_none_or(|machine| *machine == series.machine)
+            && (self.filters.is_empty() || self.filters.iter().any(|part| series.benchmark.contains(part.as_str())))
+    }
+}
+
+/// Warns where the present that is asked for lies before what was measured.
+pub fn warn_early(as_of: Option<DateTime<Utc>>, study: &Study) {
+    let newest = study.heads.iter().map(|head| head.timestamp).max();
+    if let Some((asked, newest)) = as_of.zip(newest).filter(|(asked, newest)| asked < newest) {
+        warn(&format!(
+            "`--as-of {}` lies before the newest run, of {}; later runs are shown all the same, and nothing is overdue",
+            asked.format("%Y-%m-%dT%H:%M:%SZ"),
+            newest.format("%Y-%m-%dT%H:%M:%SZ")
+        ));
+    }
+}
+
+/// Warns of entries in `sprag.toml` that fit no metric of the history.
+pub fn warn_unmatched(project: &Project, study: &Study) {
+    let keys: Vec<String> = study
+        .analysis
+        .series
+        .iter()
+        .map(|one| format!("{} {}", one.series.benchmark, one.series.metric.name))
+        .collect();
+    if keys.is_empty() {
+        return;
+    }
+    for entry in &project.config.trend.metric {
+        if !keys.iter().any(|key| key.contains(&entry.part)) {
+            warn(&format!(
+                "`match = \"{}\"` under `[[trend.metric]]` in `{FILE_NAME}` fits no metric of the history",
+                entry.part
+            ));
+        }
+    }
 }

@@ -4,13 +4,15 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use sprag::{cli, commands};
+use sprag_measure::memory::CountingAllocator;
+use sprag_pipeline::text;
 
 /// Counts what is held, so that the peak memory of a benchmark is known.
 #[global_allocator]
-static ALLOCATOR: commands::CountingAllocator = commands::CountingAllocator;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
-    sprag_pipeline::text::fit_terminal();
+    text::fit_terminal();
     let mut out = std::io::stdout().lock();
     let result = commands::run(cli::parse(), &mut out).and_then(|exit| {
         out.flush()?;
@@ -21,8 +23,8 @@ fn main() -> ExitCode {
         // Whoever read our output has seen enough.
         Err(error) if commands::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            commands::error(error.as_ref());
-            ExitCode::from(commands::exit_of(&error) as u8)
+            text::error(&error);
+            ExitCode::from(error.exit() as u8)
         }
     }
 }

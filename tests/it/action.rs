@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use sprag::commands::Exit;
+use sprag_pipeline::error::Exit;
 
 use crate::sandbox::{Ended, Sandbox};
 use crate::workflow_files::{Workflows, heard, pairs};

@@ -3,35 +3,30 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::place::Place;
-use super::take::{RunSelection, TakeOutcome, Taken};
-use super::{place, source, take, words};
-use crate::exit::Exit;
-use crate::notices::warn;
+use crate::baseline::place::{self, Place};
+use crate::baseline::source;
+use crate::baseline::take::{self, RunSelection, TakeOutcome, Taken};
+use crate::error::Exit;
 use crate::project::Project;
-use crate::{Advice, text};
+use crate::text::{self, warn};
+use crate::{Advice, refuse};
 use sprag_analysis::baseline_diff;
 use sprag_analysis::compare::describe_differences;
 use sprag_model::baseline::Baseline;
 use sprag_model::baseline::diff::DiffKind;
 
-/// What is to become the baseline in use.
 struct Proposal {
-    /// What it is, as messages call it.
     shown: String,
     baseline: Baseline,
-    /// The run that it was just taken from.
     taken: Option<Box<Taken>>,
 }
 
-/// What is to be done about one proposal.
 struct Step<'p> {
     shown: String,
     place: Place<'p>,
     taken_over: TakenOver,
 }
 
-/// What the user says about a proposal.
 pub struct AcceptOptions<'a> {
     /// The folder that paths count from.
     pub folder: &'a Path,
@@ -73,7 +68,7 @@ pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result
             let more = if is_signed { " but to write who accepts it, and why" } else { "" };
             writeln!(out, "{} holds just what {shown} does: nothing to do{more}", place.path)?;
             if is_signed {
-                writeln!(out, "{}", words::to_commit(&place.path, None))?;
+                writeln!(out, "{}", place::to_commit(&place.path, None))?;
             }
             continue;
         }
@@ -82,50 +77,43 @@ pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result
         if let Some(archived) = &archived {
             writeln!(out, "archived {archived}")?;
         }
-        writeln!(out, "wrote {}: {}{what}, from {shown}", place.path, words::count(baseline))?;
-        writeln!(out, "{}", words::to_commit(&place.path, archived.as_deref()))?;
+        writeln!(out, "wrote {}: {}{what}, from {shown}", place.path, place::count(baseline))?;
+        writeln!(out, "{}", place::to_commit(&place.path, archived.as_deref()))?;
     }
     Ok(if steps.is_empty() { Exit::NotMeasured } else { Exit::Done })
 }
 
 fn refuse_blank(options: &AcceptOptions<'_>) -> Result<(), Advice> {
     if options.why.trim().is_empty() {
-        return Err(Advice {
-            message: "`--why` says nothing".to_owned(),
-            hint: "say why the numbers may be what they are: whoever is held to them will ask".to_owned(),
-        });
+        return refuse(
+            "`--why` says nothing",
+            "say why the numbers may be what they are: whoever is held to them will ask",
+        );
     }
     if options.metrics.iter().any(|text| text.trim().is_empty()) {
-        let message = "`--metric` is blank, which every metric contains".to_owned();
-        return Err(Advice { message, hint: "leave it out to take over all".to_owned() });
+        return refuse("`--metric` is blank, which every metric contains", "leave it out to take over all");
     }
     Ok(())
 }
 
 fn from_file(path: &Path, options: &AcceptOptions<'_>) -> crate::Result<Proposal> {
-    let baseline = source::read(&options.folder.join(path))?;
-    let shown = format!("`{}`", text::printable(&path.display().to_string()));
-    if !options.suites.is_empty() && !options.suites.contains(&baseline.suite) {
-        let message = format!("{shown} is of the suite `{}`", baseline.suite);
-        return Err(Advice { message, hint: "leave out `--suite`: the file says which it is of".to_owned() }.into());
-    }
-    Ok(Proposal { shown, baseline, taken: None })
+    let baseline = source::read_of(&options.folder.join(path), &path.display().to_string(), options.suites)?;
+    Ok(Proposal { shown: format!("`{}`", text::path(path)), baseline, taken: None })
 }
 
-/// What the newest runs of this machine at HEAD come to.
 fn from_runs(project: &Project, options: &AcceptOptions<'_>) -> crate::Result<Vec<Proposal>> {
     let wanted = RunSelection { suites: options.suites, file: None, revision: None };
     let mut proposals = Vec::new();
     for outcome in take::take(project, &wanted)? {
         match outcome {
             TakeOutcome::Taken(taken) => {
-                let shown = format!("the run {}", taken.recorded.id.get(..8).unwrap_or(&taken.recorded.id));
+                let shown = format!("the run {}", text::short(&taken.recorded.id, 8));
                 proposals.push(Proposal { shown, baseline: taken.baseline.clone(), taken: Some(taken) });
             }
             // A suite that broke, or that was asked for, is not passed over.
             TakeOutcome::Nothing { why, failed } if failed || !options.suites.is_empty() => {
-                let hint = "measure it with `sprag run --record`, or name the others with `--suite`".to_owned();
-                return Err(Advice { message: format!("{why}: there is nothing to accept"), hint }.into());
+                let hint = "measure it with `sprag run --record`, or name the others with `--suite`";
+                return refuse(format!("{why}: there is nothing to accept"), hint);
             }
             TakeOutcome::Nothing { why, .. } => warn(&format!("{why}: no baseline of it")),
         }
@@ -153,7 +141,6 @@ fn changes(present: Option<&Baseline>, baseline: &Baseline) -> String {
 /// How many metrics an error names.
 const MOST_NAMED: usize = 5;
 
-/// A baseline to put in place of the one in use.
 #[derive(Debug, PartialEq)]
 pub(super) struct TakenOver {
     pub baseline: Baseline,
@@ -170,24 +157,24 @@ pub(super) fn take_over(
     terms: &AcceptOptions<'_>,
 ) -> Result<TakenOver, Advice> {
     if proposal.dirty && !terms.dirty {
-        return Err(Advice {
-            message: format!("{shown} measured files that no commit holds, so nobody can measure it again"),
-            hint: "commit and measure again, or take it as it is with `--dirty`".to_owned(),
-        });
+        return refuse(
+            format!("{shown} measured files that no commit holds, so nobody can measure it again"),
+            "commit and measure again, or take it as it is with `--dirty`",
+        );
     }
     if proposal.partial && terms.metrics.is_empty() && !terms.partial {
-        return Err(Advice {
-            message: format!("{shown} has some benchmarks only: others were not asked for, or failed"),
-            hint: "measure the whole suite, or take over what it has with `--partial`".to_owned(),
-        });
+        return refuse(
+            format!("{shown} has some benchmarks only: others were not asked for, or failed"),
+            "measure the whole suite, or take over what it has with `--partial`",
+        );
     }
     let keys = wanted(proposal, shown, terms)?;
     let Some(present) = present else {
         if !terms.metrics.is_empty() {
-            return Err(Advice {
-                message: format!("there is no `{path}` whose other metrics could stay as they are"),
-                hint: "leave out `--metric`".to_owned(),
-            });
+            return refuse(
+                format!("there is no `{path}` whose other metrics could stay as they are"),
+                "leave out `--metric`",
+            );
         }
         return Ok(TakenOver { baseline: proposal.clone(), keys: None });
     };
@@ -195,13 +182,13 @@ pub(super) fn take_over(
     let Some(keys) = keys else { return Ok(TakenOver { baseline: proposal.clone(), keys: None }) };
     let differences = present.environment.differences(&proposal.environment);
     if !differences.is_empty() {
-        return Err(Advice {
-            message: format!(
+        return refuse(
+            format!(
                 "`{path}` and {shown} are of two environments ({}), and a baseline is of one",
                 describe_differences(&differences)
             ),
-            hint: "take all of it: leave out `--metric` and `--partial`".to_owned(),
-        });
+            "take all of it: leave out `--metric` and `--partial`",
+        );
     }
     let mut metrics = present.metrics.clone();
     metrics.extend(keys.iter().map(|key| (key.clone(), proposal.metrics[key].clone())));
@@ -222,10 +209,10 @@ fn wanted(proposal: &Baseline, shown: &str, terms: &AcceptOptions<'_>) -> Result
     let has = |text: &str| proposal.metrics.keys().any(|key| key.contains(text));
     if let Some(text) = terms.metrics.iter().find(|text| !has(text)) {
         let example = proposal.metrics.keys().next().map_or("", String::as_str);
-        return Err(Advice {
-            message: format!("no metric of {shown} contains `{}`", text.escape_debug()),
-            hint: format!("the key of a metric is like `{example}`"),
-        });
+        return refuse(
+            format!("no metric of {shown} contains `{}`", text.escape_debug()),
+            format!("the key of a metric is like `{example}`"),
+        );
     }
     let is_wanted = |key: &&String| terms.metrics.iter().any(|text| key.contains(text.as_str()));
     Ok(Some(proposal.metrics.keys().filter(is_wanted).cloned().collect()))
@@ -251,10 +238,10 @@ fn refuse_redefined(
     let more = redefined.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let named = redefined[..redefined.len().min(MOST_NAMED)].join("`, `");
-    Err(Advice {
-        message: format!("`{path}` has `{named}`{more} in another unit or direction than {shown}"),
-        hint: "that is another metric: give it another name, or move the file away and take a new baseline".to_owned(),
-    })
+    refuse(
+        format!("`{path}` has `{named}`{more} in another unit or direction than {shown}"),
+        "that is another metric: give it another name, or move the file away and take a new baseline",
+    )
 }
 
 #[cfg(test)]

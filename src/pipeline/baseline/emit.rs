@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use super::place::Place;
-use super::take::{RunSelection, TakeOutcome, Taken};
-use super::{place, take, words};
-use crate::distinct::{NamedFile, check_distinct};
-use crate::exit::Exit;
+use crate::baseline::place::{self, Place};
+use crate::baseline::take::{self, RunSelection, TakeOutcome, Taken};
+use crate::error::Exit;
 use crate::gate::apex_x;
-use crate::notices::warn;
+use crate::options::{NamedFile, check_distinct, refuse_existing};
 use crate::project::Project;
-use crate::{Advice, policy, text};
+use crate::text::{self, warn};
+use crate::{policy, refuse};
 use sprag_analysis::rules::interval;
 use sprag_analysis::session_noise::{self, FEWEST_SESSIONS, MOST_SESSIONS};
 use sprag_base::files::{check_writable, write_new};
@@ -25,7 +24,6 @@ pub struct EmitOptions<'a> {
     pub folder: &'a Path,
     pub suites: &'a [String],
     pub run: Option<&'a Path>,
-    /// The recorded runs of this commit or tag.
     pub from: Option<&'a str>,
     pub output: Option<&'a Path>,
     pub notes: Option<&'a str>,
@@ -34,11 +32,7 @@ pub struct EmitOptions<'a> {
 pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
     let &EmitOptions { folder, suites, run, from, output, notes } = options;
     if notes.is_some_and(|notes| notes.trim().is_empty()) {
-        return Err(Advice {
-            message: "`--notes` says nothing".to_owned(),
-            hint: "say why the numbers may be what they are, or leave it out".to_owned(),
-        }
-        .into());
+        return refuse("`--notes` says nothing", "say why the numbers may be what they are, or leave it out");
     }
     if let Some(exit) = apex_x::emit(folder, run, suites, output, notes, out)? {
         return Ok(exit);
@@ -51,7 +45,7 @@ pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
     check_distinct(folder, &files)?;
     let file = output.map(|path| folder.join(path));
     if let Some(path) = &file {
-        refuse_to_replace(path)?;
+        refuse_existing(path)?;
         check_writable(path)?;
     }
     let wanted = RunSelection { suites, file: run.map(|path| folder.join(path)), revision: from };
@@ -65,7 +59,7 @@ pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
     if output.is_some() && all.len() > 1 {
         let suites: Vec<&str> = all.iter().map(|one| one.baseline.suite.as_str()).collect();
         let message = format!("`--output` is for one baseline, and there are those of `{}`", suites.join("`, `"));
-        return Err(Advice { message, hint: "choose one of them with `--suite`".to_owned() }.into());
+        return refuse(message, "choose one of them with `--suite`");
     }
     let _lock = place::lock(&project)?;
     // All that may refuse comes before the first is written.
@@ -78,20 +72,31 @@ pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
         if taken.baseline.dirty {
             warn("the run measured files that no commit holds; nobody can build this baseline again");
         }
-        let mut archived = None;
-        match &file {
-            Some(path) => propose(path, taken, notes, out)?,
-            None => archived = replace(&places[number], taken, notes, out)?,
+        if taken.baseline.partial {
+            warn("the run has some benchmarks only; the baseline holds no others");
         }
-        let policy = policy::from_rules(&project.config.rules);
-        writeln!(out, "{}", learnt(&taken.baseline, &policy, &taken.sessions))?;
-        match output {
+        let baseline = Baseline { notes: notes.unwrap_or_default().to_owned(), ..taken.baseline.clone() };
+        let words = place::count(&baseline);
+        let (shown, next) = match &file {
             Some(path) => {
-                let shown = text::printable(&path.display().to_string());
-                writeln!(out, "to make it the one in use: sprag baseline accept {shown} --why TEXT")?;
+                if !write_new(path, baseline.to_json().as_bytes())? {
+                    refuse_existing(path)?;
+                }
+                let given = text::path(output.unwrap_or(path));
+                (text::path(path), format!("to make it the one in use: sprag baseline accept {given} --why TEXT"))
             }
-            None => writeln!(out, "{}", words::to_commit(&places[number].path, archived.as_deref()))?,
-        }
+            None => {
+                let place = &places[number];
+                let archived = place.put(baseline, notes.unwrap_or_default(), None)?;
+                if let Some(archived) = &archived {
+                    writeln!(out, "archived {archived}")?;
+                }
+                (place.path.clone(), place::to_commit(&place.path, archived.as_deref()))
+            }
+        };
+        writeln!(out, "wrote {shown}: {words} on {}", text::printable(&taken.recorded.run.machine.name))?;
+        let policy = policy::from_rules(&project.config.rules);
+        writeln!(out, "{}\n{next}", learnt(&taken.baseline, &policy, &taken.sessions))?;
     }
     let keys = |taken: &Taken| taken.baseline.metrics.keys().cloned().collect();
     let judged: Vec<_> = all.iter().map(|taken| (taken.baseline.suite.as_str(), keys(taken))).collect();
@@ -99,60 +104,12 @@ pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
     Ok(if all.is_empty() { Exit::NotMeasured } else { Exit::Done })
 }
 
-/// Writes the baseline to a file of its own, accepted by nobody.
-fn propose(path: &Path, taken: &Taken, notes: Option<&str>, out: &mut dyn Write) -> crate::Result<()> {
-    if taken.baseline.partial {
-        warn("the run has some benchmarks only; the baseline holds no others");
-    }
-    let baseline = Baseline { notes: notes.unwrap_or_default().to_owned(), ..taken.baseline.clone() };
-    if !write_new(path, baseline.to_json().as_bytes())? {
-        refuse_to_replace(path)?;
-    }
-    let shown = text::printable(&path.display().to_string());
-    writeln!(
-        out,
-        "wrote {shown}: {} on {}",
-        words::count(&baseline),
-        text::printable(&taken.recorded.run.machine.name)
-    )?;
-    Ok(())
-}
-
-/// Where the baseline goes.
 fn place_of<'p>(project: &'p Project, taken: &Taken) -> crate::Result<Place<'p>> {
     let place = Place::open(project, &taken.baseline.suite, &taken.baseline.machine_class)?;
     if taken.baseline.partial {
         refuse_to_shrink(&place, &taken.baseline)?;
     }
     Ok(place)
-}
-
-/// Puts the baseline in its place, and gives the path of the one that lay there.
-fn replace(
-    place: &Place<'_>,
-    taken: &Taken,
-    notes: Option<&str>,
-    out: &mut dyn Write,
-) -> crate::Result<Option<String>> {
-    if taken.baseline.partial {
-        warn("the run has some benchmarks only; the baseline holds no others");
-    }
-    let baseline = Baseline { notes: notes.unwrap_or_default().to_owned(), ..taken.baseline.clone() };
-    let words = words::count(&baseline);
-    let archived = place.put(baseline, notes.unwrap_or_default(), None)?;
-    if let Some(archived) = &archived {
-        writeln!(out, "archived {archived}")?;
-    }
-    writeln!(out, "wrote {}: {words} on {}", place.path, text::printable(&taken.recorded.run.machine.name))?;
-    Ok(archived)
-}
-
-fn refuse_to_replace(path: &Path) -> Result<(), Advice> {
-    if !path.exists() {
-        return Ok(());
-    }
-    let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
-    Err(Advice { message, hint: "name another file, or move this one away".to_owned() })
 }
 
 /// Fails where a run of some benchmarks only would take metrics out of the baseline that lies there.
@@ -162,16 +119,14 @@ fn refuse_to_shrink(place: &Place<'_>, new: &Baseline) -> crate::Result<()> {
     if lost == 0 {
         return Ok(());
     }
-    Err(Advice {
-        message: format!(
+    refuse(
+        format!(
             "the run is of some benchmarks only, and `{}` holds {} that it did not measure",
             place.path,
             text::count(lost, "metric")
         ),
-        hint: "take the baseline from a run of the whole suite, or take over what it has: `sprag baseline accept --partial`"
-            .to_owned(),
-    }
-    .into())
+        "take the baseline from a run of the whole suite, or take over what it has: `sprag baseline accept --partial`",
+    )
 }
 
 /// `learnt from 5 sessions: tolerances from 2 % to 7 %; with the same noise, 8 sessions allow 2 % to 5 %`; `sessions` are

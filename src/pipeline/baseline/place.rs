@@ -1,16 +1,16 @@
 //! The place of a baseline: what lies there, and how it is replaced without losing anything.
 //!
-//! The old file is copied to the archive before the new one takes its place, so that whatever cuts the work short leaves the
-//! old one where it was, or both. A name in the archive tells suite, class, time and run; where it is taken by other
-//! content, a number follows. Nothing of the archive is ever written over.
+//! The old file is copied to the archive before the new one takes its place, so that an interruption leaves the old one
+//! where it was, or both. A name in the archive tells suite, class, time and run; a number follows where that name is taken by
+//! other content. No file of the archive is overwritten.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::Path;
 
 use crate::error::Context as _;
-use crate::notices::warn;
-use crate::project::{BASELINE_ARCHIVE, Project};
-use crate::{Advice, text};
+use crate::project::{self, BASELINE_ARCHIVE, Project};
+use crate::text::{self, warn};
+use crate::{Advice, refuse};
 use sprag_base::files::{read_bounded, write_atomic, write_new};
 use sprag_history as history;
 use sprag_measure::clock;
@@ -20,7 +20,6 @@ use sprag_model::record::MAX_RECORD_BYTES;
 /// The file, in the folder of what is not for git, that is locked while baselines are replaced.
 const LOCK: &str = "baselines.lock";
 
-/// Where the baseline of a suite and a class of machine lies.
 pub(super) struct Place<'p> {
     project: &'p Project,
     pub path: String,
@@ -29,21 +28,10 @@ pub(super) struct Place<'p> {
 
 /// Keeps others from replacing baselines of the project; they wait until it goes.
 pub(super) fn lock(project: &Project) -> crate::Result<File> {
-    let path = project.private_folder()?.join(LOCK);
-    let failed = || format!("cannot lock `{}`", path.display());
-    let file = File::options().create(true).append(true).open(&path).with_context(failed)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => file.lock().with_context(failed)?,
-        // A file system without locks is no reason to do nothing.
-        Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {}
-        Err(TryLockError::Error(error)) => return Err(error).with_context(failed),
-    }
-    Ok(file)
+    project::locked(&project.private_folder()?.join(LOCK), &|| {})
 }
 
 impl<'p> Place<'p> {
-    /// Reads what is there.
     pub(super) fn open(project: &'p Project, suite: &str, class: &str) -> crate::Result<Place<'p>> {
         let path = Baseline::path(suite, class);
         let file = project.root.join(&path);
@@ -61,7 +49,7 @@ impl<'p> Place<'p> {
             Ok(present) => present,
             Err(error @ BaselineError::Newer(_)) => {
                 let message = format!("`{path}` {error}, so it is not replaced");
-                return Err(Advice { message, hint: "use the newer sprag, or move the file away".to_owned() }.into());
+                return refuse(message, "use the newer sprag, or move the file away");
             }
             Err(_) => return Err(move_away(format!("`{path}` is no baseline of ours, so it is not replaced")).into()),
         };
@@ -79,7 +67,6 @@ impl<'p> Place<'p> {
         Ok(Place { project, path, present: Some((bytes, present)) })
     }
 
-    /// The baseline that lies there.
     pub(super) fn present(&self) -> Option<&Baseline> {
         self.present.as_ref().map(|(_, present)| present)
     }
@@ -114,7 +101,6 @@ impl<'p> Place<'p> {
         Ok(true)
     }
 
-    /// Who is at work, as git knows them.
     fn author(&self) -> String {
         let (author, is_named) = history::author(self.project.find_store());
         if !is_named {
@@ -148,9 +134,20 @@ impl<'p> Place<'p> {
 }
 
 fn move_away(message: String) -> Advice {
-    Advice { message, hint: "move it away or remove it".to_owned() }
+    Advice::new(message, "move it away or remove it")
 }
 
 fn holds(file: &Path, bytes: &[u8]) -> bool {
     read_bounded(file, MAX_RECORD_BYTES).is_ok_and(|content| content == bytes)
+}
+
+/// `12 metrics of cpu`.
+pub(super) fn count(baseline: &Baseline) -> String {
+    format!("{} of {}", text::count(baseline.metrics.len(), "metric"), baseline.suite)
+}
+
+/// What to do with a file that was written, and with the one that went to the archive for it.
+pub(super) fn to_commit(path: &str, archived: Option<&str>) -> String {
+    let archived = archived.map_or(String::new(), |archived| format!(" {archived}"));
+    format!("commit it, so that others compare with it: git add {path}{archived}")
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::gate::apex_x;
 use crate::run_file::baseline_hint;
-use crate::{Advice, text};
+use crate::{Advice, refuse, text};
 use sprag_base::files::read_bounded;
 use sprag_formats::registry;
 use sprag_model::baseline::Baseline;
@@ -12,20 +12,31 @@ use sprag_model::foreign::Output;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::Run;
 
-/// Reads a baseline that the user names.
 pub(super) fn read(path: &Path) -> Result<Baseline, Advice> {
-    let shown = text::printable(&path.display().to_string());
-    let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| Advice {
-        message: format!("`{shown}` cannot be read: {error}"),
-        hint: "`sprag baseline list --archive` tells which files there are".to_owned(),
+    let shown = text::path(path);
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| {
+        Advice::new(
+            format!("`{shown}` cannot be read: {error}"),
+            "`sprag baseline list --archive` tells which files there are",
+        )
     })?;
     Baseline::from_json(&bytes).map_err(|error| {
         let (message, hint) = match other(&bytes) {
             Some(Other { is, hint }) => (format!("`{shown}` is {is}, not a baseline of Sprag"), hint),
             None => (format!("`{shown}` {error}"), baseline_hint(&error).to_owned()),
         };
-        Advice { message, hint }
+        Advice::new(message, hint)
     })
+}
+
+/// Likewise, of one of these suites; of any where none is named.
+pub(super) fn read_of(path: &Path, shown: &str, suites: &[String]) -> Result<Baseline, Advice> {
+    let baseline = read(path)?;
+    if !suites.is_empty() && !suites.contains(&baseline.suite) {
+        let message = format!("`{}` is of the suite `{}`", text::printable(shown), baseline.suite);
+        return refuse(message, "leave out `--suite`: the file says which it is of");
+    }
+    Ok(baseline)
 }
 
 /// What a file of the project is that is no baseline of ours: `is a baseline of Apex-X, not one of Sprag`.
@@ -34,7 +45,6 @@ pub(super) fn fault(path: &Path) -> Option<(String, String)> {
     Some((format!("is {is}, not a baseline of Sprag"), hint))
 }
 
-/// A file of others, or one of ours of another kind.
 struct Other {
     is: String,
     hint: String,

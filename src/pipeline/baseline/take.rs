@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use crate::error::Context as _;
-use crate::gate::Records;
-use crate::notices::warn;
+use crate::error::{Cause, Context as _};
+use crate::gate::Chosen;
+use crate::gate::{self, Records};
 use crate::project::Project;
-use crate::{
-    Advice, Error, Trouble,
-    choose::{self, Chosen},
-    policy, run_file, text,
-};
+use crate::text::{self, warn};
+use crate::{policy, refuse, run_file};
 use sprag_analysis::reference::{self, Level};
 use sprag_analysis::session_noise;
 use sprag_history as history;
@@ -22,27 +19,18 @@ use sprag_model::baseline::Baseline;
 use sprag_model::rule::Policy;
 use sprag_model::run::{RecordedRun, Run, RunStatus};
 
-/// Which runs to take.
 pub(super) struct RunSelection<'a> {
     /// Only these suites; all where empty.
     pub suites: &'a [String],
     pub file: Option<PathBuf>,
-    /// The recorded runs of this commit or tag.
     pub revision: Option<&'a str>,
 }
 
-/// What came of a suite.
 pub(super) enum TakeOutcome {
-    /// A baseline.
     Taken(Box<Taken>),
-    Nothing {
-        why: String,
-        /// Whether the suite broke, which is worse than that it is not there.
-        failed: bool,
-    },
+    Nothing { why: String, failed: bool },
 }
 
-/// A baseline, and what it was taken from.
 pub(super) struct Taken {
     pub recorded: RecordedRun,
     /// What they come to, accepted by nobody yet.
@@ -63,20 +51,17 @@ impl Taken {
     }
 }
 
-/// The project at or above a folder, which must have a place for baselines.
 pub(super) fn open(folder: &Path) -> crate::Result<Project> {
     let project = Project::open(folder)?;
     if project.is_bare {
-        return Err(Advice {
-            message: "a bare repository has no working tree to put a baseline in".to_owned(),
-            hint: "take the baseline in a clone, and push it".to_owned(),
-        }
-        .into());
+        return refuse(
+            "a bare repository has no working tree to put a baseline in",
+            "take the baseline in a clone, and push it",
+        );
     }
     Ok(project)
 }
 
-/// What the wanted runs come to, one entry a suite.
 pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Result<Vec<TakeOutcome>> {
     let policy = policy::from_rules(&project.config.rules);
     if let Some(revision) = wanted.revision {
@@ -90,8 +75,8 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
         }
         None => {
             let records = Records::open(project)?;
-            match choose::choose(project, &records, wanted.suites)? {
-                (_, Some(nothing)) => return Err(Trouble::Unmeasured(nothing).into()),
+            match gate::choose(project, &records, wanted.suites)? {
+                (_, Some(nothing)) => return Err(nothing.because(Cause::Unmeasured).into()),
                 (chosen, None) => (Some(records), chosen),
             }
         }
@@ -172,7 +157,6 @@ fn before(records: &Records<'_>, run: &Run, time: DateTime<Utc>) -> Vec<Recorded
     })
 }
 
-/// The recorded runs of a commit on this machine, in the environment of the newest.
 fn from_revision(
     project: &Project,
     suites: &[String],
@@ -186,8 +170,8 @@ fn from_revision(
     let records = Records::open(project).context("cannot look for the runs of that commit")?;
     let name = project.machine_name();
     let mut found = Vec::new();
-    for (suite, settings) in project.config.select(suites).map_err(Error::message)? {
-        let machine = choose::machine_of(name.as_deref(), settings);
+    for (suite, settings) in project.config.select(suites)? {
+        let machine = gate::machine_of(name.as_deref(), settings);
         let mut runs = records.at(Some(suite), sha)?;
         runs.retain(|one| one.run.machine.id == machine.id);
         let is_clean = |one: &RecordedRun| one.run.commit.as_ref().is_none_or(|commit| !commit.dirty);
@@ -205,8 +189,8 @@ fn from_revision(
     if found.iter().all(|one| matches!(one, TakeOutcome::Nothing { .. })) {
         let message =
             format!("the history has no complete run of this machine at {} ({short})", text::printable(revision));
-        let hint = "`sprag history log` lists the runs there are; SPRAG_MACHINE names another machine".to_owned();
-        return Err(Advice { message, hint }.into());
+        let hint = "`sprag history log` lists the runs there are; SPRAG_MACHINE names another machine";
+        return refuse(message, hint);
     }
     Ok(found)
 }

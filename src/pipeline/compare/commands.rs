@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use super::contest::{Contest, Outcome};
 use crate::config::{Config, FILE_NAME, Suite};
+use crate::error::Cause;
 use crate::gate::base_error;
-use crate::measuring::commit_build::Worktree;
-use crate::measuring::suites;
-use crate::{Advice, Error, Trouble, revision, text};
+use crate::measuring;
+use crate::measuring::commit_build::{self, Worktree};
+use crate::{Advice, Error, refuse, text};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
 use sprag_measure::MeasureError;
 use sprag_measure::command::paired::{self, CommandSides};
@@ -65,9 +66,9 @@ pub(super) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
     };
     let mut result = found.map_err(|error| {
         let hint = format!("`sprag run --suite {name} --commit <REVISION>` measures one of them alone");
-        let advice = Advice { message: places(&error.to_string()), hint };
+        let advice = Advice::new(places(&error.to_string()), hint);
         match error {
-            MeasureError::Other(_) => Error::from(Trouble::Unmeasured(advice)),
+            MeasureError::Other(_) => Error::from(advice.because(Cause::Unmeasured)),
             _ => advice.into(),
         }
     })?;
@@ -88,7 +89,6 @@ pub(super) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
     Ok(Outcome { result, commits: [Some(base.sha), Some(other.sha)] })
 }
 
-/// Whether the configuration and the user's filters leave a benchmark.
 fn is_wanted(contest: &Contest<'_>, reported: &Reported) -> bool {
     let id = reported.benchmark.id();
     let leaves = |texts: &[String]| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
@@ -98,37 +98,33 @@ fn is_wanted(contest: &Contest<'_>, reported: &Reported) -> bool {
 fn nothing_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {
     if contest.request.filters.is_empty() {
         let texts = contest.suite.include.join("` or `");
-        return Advice {
-            message: format!("`suites.{}.include` leaves no benchmark: none contains `{texts}`", contest.name),
-            hint: "see what the command reports".to_owned(),
-        };
+        return Advice::new(
+            format!("`suites.{}.include` leaves no benchmark: none contains `{texts}`", contest.name),
+            "see what the command reports",
+        );
     }
-    suites::nothing_left(&contest.request.filters, all.iter().map(String::as_str))
+    measuring::nothing_left(&contest.request.filters, all.iter().map(String::as_str))
 }
 
 fn commit(contest: &Contest<'_>, named: &str) -> crate::Result<Commit> {
-    let found = revision::commit(contest.project, named);
+    let found = commit_build::commit(contest.project, named);
     if found.is_err() && contest.request.gate.folder.join(named).is_file() {
-        return Err(Advice {
-            message: format!("`{}` is a file, and the suite `{}` compares commits", text::printable(named), contest.name),
-            hint: "give two revisions; both are built as the suite says. Programs are compared by suites of the kind `cpu`"
-                .to_owned(),
-        }
-        .into());
+        return refuse(
+            format!("`{}` is a file, and the suite `{}` compares commits", text::printable(named), contest.name),
+            "give two revisions; both are built as the suite says. Programs are compared by suites of the kind `cpu`",
+        );
     }
     found
 }
 
-/// Whether a commit says nothing of the suite, or runs or builds another program for it.
 fn lacks_suite(contest: &Contest<'_>, tree: &Worktree) -> bool {
     let run = |suite: &Suite| (suite.command.clone(), suite.build.clone(), suite.cwd.clone(), suite.env.clone());
     let there = Config::load(&tree.root);
     there.is_ok_and(|there| there.suites.get(contest.name).is_none_or(|there| run(there) != run(contest.suite)))
 }
 
-/// Builds a commit that was checked out.
 fn built(contest: &Contest<'_>, tree: &Worktree, commit: &Commit, protocol: &Protocol) -> crate::Result<CommandSuite> {
-    let mut suite = command_suite(&tree.root, &suites::command_settings(contest.suite), protocol.clone())?;
-    suites::build_commit(&mut suite, &tree.root, commit, contest.host)?;
+    let mut suite = command_suite(&tree.root, &measuring::command_settings(contest.suite), protocol.clone())?;
+    measuring::build_commit(&mut suite, &tree.root, commit, contest.host)?;
     Ok(suite)
 }

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::contest::{Contest, Outcome};
-use crate::gate::base_error;
+use crate::gate::{self, Against, base_error};
+use crate::measuring;
 use crate::measuring::commit_build::{self, CommitBuild};
-use crate::measuring::suites;
 use crate::project::Project;
-use crate::{Advice, revision, text};
+use crate::{Advice, refuse, text};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
-use sprag_history::{self as history, HistoryError};
+use sprag_history as history;
 use sprag_measure::paired::{self, Sides};
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::protocol::Configurations;
@@ -21,15 +21,11 @@ use sprag_measure::{cpu, environment};
 use sprag_model::commit::Commit;
 use sprag_model::sample::Role;
 
-/// What a side was named as.
 enum Named {
-    /// A program by its path.
     Program(WorkerCommand),
-    /// A commit.
     Commit(Commit),
 }
 
-/// How to start the workers of a side.
 struct Side {
     command: WorkerCommand,
     /// The build of a commit; it goes with this.
@@ -43,7 +39,7 @@ pub(super) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let selected = tracked(select(name, &suite.include, &request.filters, &workloads)?);
     if selected.is_empty() {
         let names = workloads.iter().map(|workload| workload.benchmark.name.as_str());
-        return Err(suites::nothing_left(&request.filters, names).into());
+        return Err(measuring::nothing_left(&request.filters, names).into());
     }
     let named = [named(contest, &request.base)?, named(contest, &request.other)?];
     let commits = [0, 1].map(|place: usize| named[place].commit().map(|commit| commit.sha.clone()));
@@ -59,10 +55,11 @@ pub(super) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let mut step = |done: u32| host.observer.step(u64::from(done));
     let sides = Sides { base: &base.command, other: &other.as_ref().unwrap_or(&base).command };
     let result = paired::measure(name, &selected, sides, &configurations, &protocol, &mut step);
-    let result = result.map_err(|error| Advice {
-        message: error.to_string(),
-        hint: "both sides must be `sprag` programs that understand each other's plans: build them from near commits"
-            .to_owned(),
+    let result = result.map_err(|error| {
+        Advice::new(
+            error.to_string(),
+            "both sides must be `sprag` programs that understand each other's plans: build them from near commits",
+        )
     })?;
     Ok(Outcome { result, commits })
 }
@@ -77,28 +74,19 @@ fn tracked(selected: Vec<&Workload>) -> Vec<&Workload> {
 fn in_use(project: &Project, suite: &str, facts: &BTreeMap<String, String>) -> Configurations {
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let key = environment::environment(facts).key;
-    suites::incumbents(project, suite, &machine.id, &key)
+    measuring::incumbents(project, suite, &machine.id, &key)
 }
 
-/// What a side is. What git knows is not taken for a file unless it is written as a path, since a checkout may hold a
-/// file of any name.
 fn named(contest: &Contest<'_>, named: &str) -> crate::Result<Named> {
-    let path = contest.request.gate.folder.join(named);
-    let program = || -> crate::Result<Named> {
-        Ok(Named::Program(WorkerCommand { program: path.clone(), ..WorkerCommand::for_task("serve")? }))
-    };
-    if named.contains(std::path::is_separator) && path.is_file() {
-        return program();
-    }
-    match contest.project.find_store().map(|store| history::commit_at(store, named)) {
-        Some(Ok(_)) => Ok(Named::Commit(revision::commit(contest.project, named)?)),
-        Some(Err(error)) if !matches!(error, HistoryError::Revision { .. }) => Err(error.into()),
-        _ if path.is_file() => program(),
-        _ => Err(Advice {
-            message: format!("`{}` is neither a program nor a commit of this repository", named.escape_debug()),
-            hint: "give the path of a `sprag` program, or a revision such as `HEAD~1`".to_owned(),
+    match gate::named(contest.project, &contest.request.gate.folder, named)? {
+        Some(Against::File(program)) => {
+            Ok(Named::Program(WorkerCommand { program, ..WorkerCommand::for_task("serve")? }))
         }
-        .into()),
+        Some(_) => Ok(Named::Commit(commit_build::commit(contest.project, named)?)),
+        None => refuse(
+            format!("`{}` is neither a program nor a commit of this repository", named.escape_debug()),
+            "give the path of a `sprag` program, or a revision such as `HEAD~1`",
+        ),
     }
 }
 
@@ -114,7 +102,7 @@ fn sides(contest: &Contest<'_>, named: &[Named; 2]) -> crate::Result<(Side, Opti
             Named::Program(command) => Side { command: command.clone(), build: None },
             Named::Commit(_) if !is_built => Side { command: WorkerCommand::for_task("serve")?, build: None },
             Named::Commit(commit) => {
-                let build = commit_build::build(contest.project, contest.suite, commit, contest.host)?;
+                let build = commit_build::build(contest.project, contest.suite, commit, contest.host.observer)?;
                 let command = WorkerCommand::for_task("serve")?;
                 let command = WorkerCommand { program: build.program.path.clone(), ..command };
                 Side { command, build: Some(build) }

@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use crate::exit::Exit;
+use crate::error::Exit;
 use crate::gate::{
-    Against, Bases, CompareRequest, MeasuredSuite, apex_x, base_error, exit_code, finish, fit_advice, foreign, judge,
-    not_run, reports, suite_text,
+    self, Against, Bases, CompareRequest, MeasuredSuite, apex_x, base_error, fit_advice, foreign, judge, not_run,
+    reports,
 };
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
-use crate::{Advice, policy, text};
+use crate::{policy, refuse, text};
 use sprag_history as history;
 use sprag_model::gate::SuiteGate;
 use sprag_model::metric::Better;
 use sprag_model::run::{RecordedRun, Run};
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// Compares them, prints what was found and writes the reports.
 pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Exit> {
     if let Some(exit) = foreign::compare(request, out)? {
         return Ok(exit);
@@ -35,12 +34,12 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     let bases = Bases::open(&project, base.clone(), policy.as_ref())?;
     let are_commits = [&base, &other].iter().all(|side| matches!(side, Against::Revision(_)));
     let otherwise = if are_commits { "both now with `--measure`" } else { "name another commit" };
-    let refuse = |side: &Against| match side {
+    let refuse_unmeasured = |side: &Against| match side {
         Against::Revision(revision) => bases.refuse_unmeasured(revision, otherwise),
         _ => Ok(()),
     };
-    refuse(&base).map_err(base_error)?;
-    refuse(&other)?;
+    refuse_unmeasured(&base).map_err(base_error)?;
+    refuse_unmeasured(&other)?;
     let currents = currents(&project, &bases, &other, request)?;
     let mut suites = Vec::new();
     for (newest, further) in &currents {
@@ -50,23 +49,16 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     }
     suites.extend(only_in_base(&bases, &currents, request)?);
     if suites.is_empty() {
-        return Err(Advice {
-            message: format!("`{}` has no whole recorded run{}", text::printable(&request.other), of_suites(request)),
-            hint: "measure it with `sprag run --record`, or time both now with `--measure`".to_owned(),
-        }
-        .into());
+        return refuse(
+            format!("`{}` has no whole recorded run{}", text::printable(&request.other), of_suites(request)),
+            "measure it with `sprag run --record`, or time both now with `--measure`",
+        );
     }
     for suite in &mut suites {
         suite.quality.extend(bases.faults(&suite.suite));
         by_effect(&mut suite.comparisons);
     }
-    let exit = exit_code(&suites, false, request.gate.inconclusive);
-    let gate = finish("compare", suites, exit, (false, request.gate.inconclusive));
-    let mut text: String = gate.suites.iter().map(|suite| suite_text(suite, request.gate.only_changed)).collect();
-    text.push_str(&format!("compare: {}; {}\n", gate.outcome.word(), gate.counts().words()));
-    let file = request.gate.policy.as_deref().zip(policy.as_ref());
-    policy::warn_unmatched(&project, file, &policy::judged(&gate.suites));
-    reports::conclude(&request.gate, &reports, (&gate, exit), &text, out)
+    gate::conclude((&project, "compare", policy.as_ref(), false), &request.gate, &reports, suites, out)
 }
 
 /// ` of cpu, gpu`, where suites were named.
@@ -85,11 +77,10 @@ fn currents(
         Against::File(path) => match run_file::read(path)? {
             RunFile::Run(run) => vec![*run],
             RunFile::Baseline(_) => {
-                return Err(Advice {
-                    message: format!("`{}` is a baseline, and the side to judge must be a run", path.display()),
-                    hint: "turn the two sides around, or name a run".to_owned(),
-                }
-                .into());
+                return refuse(
+                    format!("`{}` is a baseline, and the side to judge must be a run", path.display()),
+                    "turn the two sides around, or name a run",
+                );
             }
         },
         Against::Revision(revision) => {
@@ -100,11 +91,10 @@ fn currents(
             runs
         }
         Against::Usual | Against::Baseline | Against::History => {
-            return Err(Advice {
-                message: format!("`{}` names a base to compare with, not a run", text::printable(&request.other)),
-                hint: "name a commit, a tag or a run file as the second side".to_owned(),
-            }
-            .into());
+            return refuse(
+                format!("`{}` names a base to compare with, not a run", text::printable(&request.other)),
+                "name a commit, a tag or a run file as the second side",
+            );
         }
     };
     let mut groups: BTreeMap<(String, String), Vec<RecordedRun>> = BTreeMap::new();
@@ -136,7 +126,6 @@ fn only_in_base(
     in_base.iter().map(missing).collect()
 }
 
-/// What is missing first, then from the worst change to the best, then what has none.
 fn by_effect(comparisons: &mut [Comparison]) {
     let rank = |one: &Comparison| match (&one.verdict, one.effect) {
         (Verdict::Missing, _) => 0,

@@ -1,59 +1,54 @@
-//! The section `[rules]`: by which rule each metric is judged, and with which parameters.
+//! The sections `[rules]` and `[trend]`: how metrics are judged, and how large a change over the history must be.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::fault::Fault;
 use sprag_base::text::nearest;
 use sprag_model::rule::{Choice, Rule};
 
 /// A quarter: on a shared machine a single session's medians move by up to 12 % (cached kernels), so less cries wolf.
 const DEFAULT_RATIO: f64 = 0.25;
 
-/// How verdicts are reached.
+/// An invalid value, and the keys that lead to it from the root of the file; of a list the place, from 0.
+pub(super) struct Fault {
+    pub keys: Vec<String>,
+    pub message: String,
+}
+
+impl Fault {
+    pub(super) fn new(keys: &[&str], message: String) -> Fault {
+        Fault { keys: keys.iter().map(|key| (*key).to_owned()).collect(), message }
+    }
+}
+
+/// The end of a message: the word that was meant, where one is close.
+pub(super) fn did_you_mean(word: &str, words: &[&str]) -> String {
+    nearest(word, words).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rules {
     /// The rule of metrics that no entry of `metric` names; `interval` where absent.
     pub default: Option<String>,
-    /// The settings of the rule `interval`.
     pub interval: Option<Parameters>,
-    /// The settings of the rule `tolerance`: allowed is `value * (1 + ratio) + abs`.
     pub tolerance: Option<Parameters>,
-    /// The settings of the rule `bands`.
     pub bands: Option<Parameters>,
-    /// The settings of the rule `rank`.
     pub rank: Option<Parameters>,
     /// Metrics that are judged otherwise, the first that fits.
     pub metric: Vec<MetricRule>,
 }
 
-/// The parameters of a rule; each rule knows its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Parameters {
-    /// Of `interval`: how much a metric may move and count as unchanged; follows from its noise where absent.
-    pub tolerance: Option<f64>,
-    /// Of `tolerance`: allowed relative worsening.
-    pub ratio: Option<f64>,
-    /// Of `tolerance`: allowed absolute worsening on top, in the base unit of the metric.
-    pub abs: Option<f64>,
-    /// Of `bands`: relative worsening that fails.
-    pub fail: Option<f64>,
-    /// Of `bands`: relative worsening that warns.
-    pub warn: Option<f64>,
-    /// Of `rank`: the least relative change of the median that counts.
-    pub noise_threshold: Option<f64>,
-    /// Of `rank`: the p-value below which samples differ.
-    pub significance: Option<f64>,
-    /// Of `rank`: how many median absolute deviations the median may move.
-    pub mad_multiplier: Option<f64>,
-}
+/// The parameters of a rule by name, as far as they are given; `docs/RULES.md` has their meaning.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Parameters(BTreeMap<String, f64>);
 
-/// Metrics that are judged by a rule of their own.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetricRule {
-    /// What must stand in `<benchmark id> <metric name>`.
+    /// A part of `<benchmark id> <metric name>`.
     #[serde(rename = "match")]
     pub part: String,
     pub rule: String,
@@ -63,7 +58,6 @@ pub struct MetricRule {
 }
 
 impl Parameters {
-    /// The names of the parameters that a rule has.
     fn names(rule: &str) -> &'static [&'static str] {
         match rule {
             "interval" => &["tolerance"],
@@ -74,61 +68,32 @@ impl Parameters {
         }
     }
 
-    /// These, and those of `other` where these say nothing.
-    pub fn or(self, other: Parameters) -> Parameters {
-        Parameters {
-            tolerance: self.tolerance.or(other.tolerance),
-            ratio: self.ratio.or(other.ratio),
-            abs: self.abs.or(other.abs),
-            fail: self.fail.or(other.fail),
-            warn: self.warn.or(other.warn),
-            noise_threshold: self.noise_threshold.or(other.noise_threshold),
-            significance: self.significance.or(other.significance),
-            mad_multiplier: self.mad_multiplier.or(other.mad_multiplier),
-        }
-    }
-
-    fn set(&self) -> Vec<(&'static str, f64)> {
-        let all = [
-            ("tolerance", self.tolerance),
-            ("ratio", self.ratio),
-            ("abs", self.abs),
-            ("fail", self.fail),
-            ("warn", self.warn),
-            ("noise_threshold", self.noise_threshold),
-            ("significance", self.significance),
-            ("mad_multiplier", self.mad_multiplier),
-        ];
-        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
-    }
-
     /// The first parameter that the rule lacks, or by which no verdict can be reached; `place` leads to the table.
     fn fault(&self, rule: &str, place: &[&str]) -> Option<Fault> {
         let path = place.join(".");
-        for (name, value) in self.set() {
-            let keys: Vec<&str> = place.iter().copied().chain([name]).collect();
-            if !Parameters::names(rule).contains(&name) {
-                let list = Parameters::names(rule).join("`, `");
-                return Some(Fault::new(&keys, format!("`{path}.{name}`: the rule `{rule}` has `{list}`")));
+        let fault = |name: &str, message: String| Some(Fault::new(&[place, &[name]].concat(), message));
+        let names = Parameters::names(rule);
+        for (name, &value) in &self.0 {
+            if !names.contains(&name.as_str()) {
+                let (list, near) = (names.join("`, `"), did_you_mean(name, names));
+                return fault(name, format!("`{path}.{name}`: the rule `{rule}` has `{list}`{near}"));
             }
-            let (fine, wanted) = match name {
-                "abs" => (value.is_finite() && value >= 0.0, "zero or more"),
-                "significance" => (value > 0.0 && value < 1.0, "more than 0 and less than 1"),
+            let (fine, wanted) = match name.as_str() {
+                "abs" => (value.is_finite() && value >= 0.0, "zero or more is allowed"),
+                "significance" => (value > 0.0 && value < 1.0, "more than 0 and less than 1 is allowed"),
                 // The seed's own baselines allow a doubling.
-                "ratio" | "mad_multiplier" => ((0.0..=100.0).contains(&value), "from 0 to 100"),
+                "ratio" => ((0.0..=100.0).contains(&value), "from 0 to 100 is allowed (0.1 is 10 %)"),
+                "mad_multiplier" => ((0.0..=100.0).contains(&value), "from 0 to 100 is allowed"),
                 // More than double is no tolerance but a slip of the unit: 10 for 10 %.
-                _ => ((0.0..=1.0).contains(&value), "from 0 to 1"),
+                _ => ((0.0..=1.0).contains(&value), "from 0 to 1 is allowed (0.1 is 10 %)"),
             };
             if !fine {
-                let hint = if wanted == "from 0 to 1" || name == "ratio" { " (0.1 is 10 %)" } else { "" };
-                return Some(Fault::new(&keys, format!("`{path}.{name}` is {value}, {wanted} is allowed{hint}")));
+                return fault(name, format!("`{path}.{name}` is {value}, {wanted}"));
             }
         }
-        if let (Some(fail), Some(warn)) = (self.fail, self.warn)
-            && warn > fail
-        {
-            let keys: Vec<&str> = place.iter().copied().chain(["warn"]).collect();
-            return Some(Fault::new(&keys, format!("`{path}.warn` is {warn}, more than `fail`, which is {fail}")));
+        let (fail, warn) = (self.0.get("fail")?, self.0.get("warn")?);
+        if warn > fail {
+            return fault("warn", format!("`{path}.warn` is {warn}, more than `fail`, which is {fail}"));
         }
         None
     }
@@ -140,56 +105,55 @@ impl Rules {
         self.default.as_deref().unwrap_or(Rule::NAMES[0])
     }
 
-    /// The parameters of a rule as its section and the built-in values say; the tolerance of `interval` may be absent.
-    pub fn parameters(&self, rule: &str) -> Parameters {
-        let section = self.section(rule).unwrap_or_default();
-        section.or(Parameters {
-            tolerance: None,
-            ratio: Some(DEFAULT_RATIO),
-            abs: Some(0.0),
-            fail: Some(0.05),
-            warn: Some(section.fail.map_or(0.02, |fail| fail.min(0.02))),
-            noise_threshold: Some(0.01),
-            significance: Some(0.05),
-            mad_multiplier: Some(3.0),
-        })
-    }
-
-    /// The rule of that name with these parameters and, where they say nothing, those of its section.
-    pub fn choice(&self, rule: &str, with: Parameters) -> Choice {
-        let Parameters { tolerance, ratio, abs, fail, warn, noise_threshold, significance, mad_multiplier } =
-            with.or(self.parameters(rule));
-        let number = |value: Option<f64>| value.expect("every parameter has a built-in value but that tolerance");
+    /// The rule of that name with these parameters and, where they are silent, those of its section and the built-in ones.
+    pub fn choice(&self, rule: &str, with: &Parameters) -> Choice {
+        let number = |name: &str| {
+            self.parameter(rule, with, name)
+                .expect("every parameter has a built-in value but the tolerance of `interval`")
+        };
         Choice::Fixed(match rule {
-            "tolerance" => Rule::Tolerance { ratio: number(ratio), abs: number(abs) },
-            "bands" => Rule::Bands { fail: number(fail), warn: number(warn) },
+            "tolerance" => Rule::Tolerance { ratio: number("ratio"), abs: number("abs") },
+            "bands" => Rule::Bands { fail: number("fail"), warn: number("warn") },
             "rank" => Rule::Rank {
-                noise_threshold: number(noise_threshold),
-                significance: number(significance),
-                mad_multiplier: number(mad_multiplier),
+                noise_threshold: number("noise_threshold"),
+                significance: number("significance"),
+                mad_multiplier: number("mad_multiplier"),
             },
-            _ => match tolerance {
+            _ => match self.parameter(rule, with, "tolerance") {
                 Some(tolerance) => Rule::Interval { tolerance },
                 None => return Choice::Learnt,
             },
         })
     }
 
-    fn section(&self, rule: &str) -> Option<Parameters> {
+    fn parameter(&self, rule: &str, with: &Parameters, name: &str) -> Option<f64> {
+        let of_section = |name: &str| self.section(rule)?.0.get(name).copied();
+        with.0.get(name).copied().or_else(|| of_section(name)).or_else(|| match name {
+            "ratio" => Some(DEFAULT_RATIO),
+            "abs" => Some(0.0),
+            "fail" => Some(0.05),
+            "warn" => Some(of_section("fail").map_or(0.02, |fail| fail.min(0.02))),
+            "noise_threshold" => Some(0.01),
+            "significance" => Some(0.05),
+            "mad_multiplier" => Some(3.0),
+            _ => None,
+        })
+    }
+
+    fn section(&self, rule: &str) -> Option<&Parameters> {
         match rule {
-            "interval" => self.interval,
-            "tolerance" => self.tolerance,
-            "bands" => self.bands,
-            "rank" => self.rank,
+            "interval" => self.interval.as_ref(),
+            "tolerance" => self.tolerance.as_ref(),
+            "bands" => self.bands.as_ref(),
+            "rank" => self.rank.as_ref(),
             _ => None,
         }
     }
 
     /// The first thing that TOML allows and we do not.
-    pub fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<Fault> {
         let unknown = |rule: &str, keys: &[&str]| {
-            let near = nearest(rule, &Rule::NAMES).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let list = Rule::NAMES.join("`, `");
+            let (list, near) = (Rule::NAMES.join("`, `"), did_you_mean(rule, &Rule::NAMES));
             let message = format!("there is no rule `{}` (there is `{list}`){near}", rule.escape_debug());
             (!Rule::NAMES.contains(&rule)).then(|| Fault::new(keys, message))
         };
@@ -213,20 +177,91 @@ impl Rules {
             }
         }
         for one in &self.metric {
+            let keys = ["rules", "metric"];
             if one.part.trim().is_empty() {
                 let message = "an entry of `rules.metric` has an empty `match`, which fits every metric: set `default`";
-                return Some(Fault::new(&["rules", "metric"], message.to_owned()));
+                return Some(Fault::new(&keys, message.to_owned()));
             }
-            if let Some(fault) = unknown(&one.rule, &["rules", "metric"]) {
-                return Some(fault);
-            }
-            if let Some(fault) = one.with.fault(&one.rule, &["rules", "metric", "with"]) {
-                return Some(fault);
-            }
-            let whole = one.with.or(self.parameters(&one.rule));
-            if one.rule == "bands"
-                && let Some(fault) = whole.fault_of_bands()
+            if let Some(fault) =
+                unknown(&one.rule, &keys).or_else(|| one.with.fault(&one.rule, &["rules", "metric", "with"]))
             {
+                return Some(fault);
+            }
+            if let Choice::Fixed(Rule::Bands { fail, warn }) = self.choice(&one.rule, &one.with)
+                && warn > fail
+            {
+                let message = format!("`rules.metric` has a `warn` of {warn}, more than its `fail` of {fail}");
+                return Some(Fault::new(&keys, message));
+            }
+        }
+        None
+    }
+}
+
+/// Smaller lasting changes are seldom worth a search, and on shared machines often none: 0.4 %.
+const DEFAULT_LEAST: f64 = 0.004;
+
+/// What counts as a change over the history.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Trend {
+    /// `balanced` where absent.
+    pub sensitivity: Option<SensitivityName>,
+    /// The least relative change that counts, 0 to 1; 0.004 where absent.
+    pub least: Option<f64>,
+    /// Metrics of which other settings hold, the first that fits.
+    pub metric: Vec<MetricTrend>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SensitivityName {
+    Strict,
+    #[default]
+    Balanced,
+    Loose,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetricTrend {
+    /// A part of `<benchmark id> <metric name>`.
+    #[serde(rename = "match")]
+    pub part: String,
+    /// That of the section where absent.
+    pub sensitivity: Option<SensitivityName>,
+    /// Likewise.
+    pub least: Option<f64>,
+}
+
+impl Trend {
+    /// The sensitivity and the least relative change of a metric.
+    pub fn settings_for(&self, benchmark: &str, metric: &str) -> (SensitivityName, f64) {
+        let key = format!("{benchmark} {metric}");
+        let own = self.metric.iter().find(|one| key.contains(&one.part));
+        let sensitivity = own.and_then(|one| one.sensitivity).or(self.sensitivity);
+        let least = own.and_then(|one| one.least).or(self.least);
+        (sensitivity.unwrap_or_default(), least.unwrap_or(DEFAULT_LEAST))
+    }
+
+    /// The first thing that TOML allows and we do not.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        if let Some(fault) = fault_of_least(self.least, &["trend", "least"]) {
+            return Some(fault);
+        }
+        for (place, one) in self.metric.iter().enumerate() {
+            let place = place.to_string();
+            let keys = ["trend", "metric", &place];
+            if one.part.trim().is_empty() {
+                let message = "an entry of `trend.metric` has an empty `match`, which fits every metric: set \
+                               `sensitivity` and `least` under `[trend]`";
+                return Some(Fault::new(&[&keys[..], &["match"]].concat(), message.to_owned()));
+            }
+            if one.sensitivity.is_none() && one.least.is_none() {
+                let message = "an entry of `trend.metric` changes nothing: give it a `sensitivity` or a `least`";
+                return Some(Fault::new(&keys, message.to_owned()));
+            }
+            if let Some(fault) = fault_of_least(one.least, &[&keys[..], &["least"]].concat()) {
                 return Some(fault);
             }
         }
@@ -234,66 +269,112 @@ impl Rules {
     }
 }
 
-impl Parameters {
-    /// That the bands of an entry and of its section do not cross.
-    fn fault_of_bands(&self) -> Option<Fault> {
-        let (fail, warn) = (self.fail?, self.warn?);
-        let message = format!("`rules.metric` has a `warn` of {warn}, more than its `fail` of {fail}");
-        (warn > fail).then(|| Fault::new(&["rules", "metric"], message))
-    }
+fn fault_of_least(least: Option<f64>, keys: &[&str]) -> Option<Fault> {
+    let least = least.filter(|least| !(0.0..=1.0).contains(least))?;
+    let words: Vec<&str> = keys.iter().copied().filter(|key| key.parse::<usize>().is_err()).collect();
+    let message = format!("`{}` is {least}, from 0 to 1 is allowed (0.01 is 1 %)", words.join("."));
+    Some(Fault::new(keys, message))
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
+    use super::SensitivityName::{Balanced, Loose, Strict};
     use super::*;
     use crate::config::Config;
 
-    fn rules(text: &str) -> Result<Rules, String> {
-        Config::parse(text, Path::new("sprag.toml")).map(|config| config.rules).map_err(|error| error.to_string())
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text, Path::new("sprag.toml")).map_err(|error| error.to_string())
+    }
+
+    fn refused(text: &str, words: &[&str]) {
+        let error = parse(text).expect_err("the text is faulty");
+        for word in words {
+            assert!(error.contains(word), "{error}");
+        }
     }
 
     #[test]
     fn sections_give_parameters_and_entries_change_them() {
-        let found = rules(
-            "[rules]\ndefault = \"bands\"\n[rules.bands]\nfail = 0.1\n[[rules.metric]]\nmatch = \"tile\"\nrule = \
-             \"interval\"\nwith = { tolerance = 0.03 }\n",
-        )
-        .expect("all is known");
-        assert_eq!((found.default_rule(), found.parameters("bands").fail), ("bands", Some(0.1)));
-        assert_eq!(found.parameters("bands").warn, Some(0.02));
-        assert_eq!(found.metric[0].with.or(found.parameters("interval")).tolerance, Some(0.03));
-        let none = Rules::default();
-        assert_eq!((none.default_rule(), none.parameters("interval").tolerance), ("interval", None));
-        assert_eq!(none.parameters("rank").significance, Some(0.05));
-        let truths = rules("[rules.rank]\nsignificance = 0.01\n").expect("ground truths are judged by it");
-        assert_eq!(truths.parameters("rank").significance, Some(0.01));
+        let check = |text: &str, rule: &str, expected: Choice| {
+            let rules = parse(text).expect("all is known").rules;
+            let with = rules.metric.iter().find(|one| one.rule == rule).map(|one| one.with.clone());
+            assert_eq!(rules.choice(rule, &with.unwrap_or_default()), expected, "{text}");
+        };
+        let text = "[rules]\ndefault = \"bands\"\n[rules.bands]\nfail = 0.1\n[[rules.metric]]\nmatch = \"tile\"\nrule = \
+                    \"interval\"\nwith = { tolerance = 0.03 }\n";
+        assert_eq!(parse(text).expect("all is known").rules.default_rule(), "bands");
+        check(text, "bands", Choice::Fixed(Rule::Bands { fail: 0.1, warn: 0.02 }));
+        check(text, "interval", Choice::Fixed(Rule::Interval { tolerance: 0.03 }));
+        check("", "interval", Choice::Learnt);
+        let rank =
+            |significance| Choice::Fixed(Rule::Rank { noise_threshold: 0.01, significance, mad_multiplier: 3.0 });
+        check("", "rank", rank(0.05));
+        check("[rules.rank]\nsignificance = 0.01\n", "rank", rank(0.01));
+        assert_eq!(Rules::default().default_rule(), "interval");
     }
 
     #[test]
-    fn what_would_decide_nothing_is_named() {
-        let check = |text: &str, words: &[&str]| {
-            let error = rules(text).expect_err("the text is faulty");
-            for word in words {
-                assert!(error.contains(word), "{error}");
-            }
-        };
-        check("[rules]\ndefault = \"bannds\"\n", &["sprag.toml:2:1", "no rule `bannds`", "did you mean `bands`?"]);
-        check("[rules.tolerance]\nratio = 0.1\n", &["1:8", "no metric is judged by it", "default = \"tolerance\""]);
-        check(
-            "[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = -0.5\n",
-            &["4:1", "is -0.5, from 0 to 100"],
+    fn rules_that_would_decide_nothing_are_named() {
+        refused("[rules]\ndefault = \"bannds\"\n", &["sprag.toml:2:1", "no rule `bannds`", "did you mean `bands`?"]);
+        refused("[rules.tolerance]\nratio = 0.1\n", &["1:8", "no metric is judged by it", "default = \"tolerance\""]);
+        let tolerance = "[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = -0.5\n";
+        refused(tolerance, &["4:1", "is -0.5, from 0 to 100"]);
+        refused("[rules.interval]\ntolerance = nan\n", &["2:1", "NaN"]);
+        refused("[rules.interval]\nratio = 0.1\n", &["2:1", "the rule `interval` has `tolerance`"]);
+        refused("[rules.interval]\ntolerence = 0.1\n", &["did you mean `tolerance`?"]);
+        refused("[rules]\ndefault = \"rank\"\n[rules.rank]\nsignificance = 0.0\n", &["4:1", "less than 1"]);
+        refused(
+            "[rules]\ndefault = \"bands\"\n[rules.bands]\nfail = 0.02\nwarn = 0.05\n",
+            &["5:1", "more than `fail`"],
         );
-        check("[rules.interval]\ntolerance = nan\n", &["2:1", "NaN"]);
-        check("[rules.interval]\nratio = 0.1\n", &["2:1", "the rule `interval` has `tolerance`"]);
-        check("[rules.interval]\ntolerence = 0.1\n", &["did you mean `tolerance`?"]);
-        check("[rules]\ndefault = \"rank\"\n[rules.rank]\nsignificance = 0.0\n", &["4:1", "less than 1"]);
-        check("[rules]\ndefault = \"bands\"\n[rules.bands]\nfail = 0.02\nwarn = 0.05\n", &["5:1", "more than `fail`"]);
         let entry = |rest: &str| format!("[[rules.metric]]\nmatch = \"x\"\n{rest}\n");
-        check(&entry("rule = \"bands\"\nwith = { warn = 0.2 }"), &["`warn` of 0.2, more than its `fail` of 0.05"]);
-        check(&entry("rule = \"interval\"\nwith = { fail = 0.2 }"), &["the rule `interval` has `tolerance`"]);
-        check(&entry("rule = \"other\""), &["no rule `other`"]);
-        check("[[rules.metric]]\nmatch = \" \"\nrule = \"bands\"\n", &["empty `match`"]);
+        refused(&entry("rule = \"bands\"\nwith = { warn = 0.2 }"), &["`warn` of 0.2, more than its `fail` of 0.05"]);
+        refused(&entry("rule = \"interval\"\nwith = { fail = 0.2 }"), &["the rule `interval` has `tolerance`"]);
+        refused(&entry("rule = \"other\""), &["no rule `other`"]);
+        refused("[[rules.metric]]\nmatch = \" \"\nrule = \"bands\"\n", &["empty `match`"]);
+    }
+
+    #[test]
+    fn the_first_entry_that_fits_counts_and_the_section_fills_gaps() {
+        let check = |text: &str, benchmark: &str, metric: &str, expected: (SensitivityName, f64)| {
+            let trend = parse(text).expect("all is known").trend;
+            assert_eq!(trend.settings_for(benchmark, metric), expected, "{benchmark} {metric}");
+        };
+        check("", "cpu/infer @fast", "time", (Balanced, 0.004));
+        check("[trend]\nleast = 0.02\n", "cpu/infer @fast", "time", (Balanced, 0.02));
+        let text = "[trend]\nsensitivity = \"strict\"\nleast = 0.01\n\
+                    [[trend.metric]]\nmatch = \"infer\"\nsensitivity = \"loose\"\n\
+                    [[trend.metric]]\nmatch = \"@fast peak_memory\"\nleast = 0.0\n\
+                    [[trend.metric]]\nmatch = \"tile\"\nsensitivity = \"balanced\"\nleast = 1.0\n";
+        check(text, "cpu/ordering @fast", "time", (Strict, 0.01));
+        check(text, "cpu/infer @fast", "time", (Loose, 0.01));
+        check(text, "cpu/infer @fast", "peak_memory", (Loose, 0.01));
+        check(text, "cpu/tile_pack @fast", "peak_memory", (Strict, 0.0));
+        check(text, "cpu/tile_pack @fast", "time", (Balanced, 1.0));
+    }
+
+    #[test]
+    fn settings_of_trends_that_would_decide_nothing_are_named() {
+        let check = |text: &str, place: &str, words: &[&str]| {
+            refused(text, &[&[format!("sprag.toml:{place}: ").as_str()], words].concat());
+        };
+        check("[trnd]\nleast = 0.1\n", "1:2", &["unknown field `trnd`", "did you mean `trend`?"]);
+        check("[trend]\nsensitivty = \"loose\"\n", "2:1", &["did you mean `sensitivity`?"]);
+        check("[trend]\nsensitivity = \"stict\"\n", "2:15", &["unknown variant `stict`", "did you mean `strict`?"]);
+        check("[trend]\nleast = \"1 %\"\n", "2:9", &["invalid type"]);
+        let allowed = "from 0 to 1 is allowed (0.01 is 1 %)";
+        check("[trend]\n least = 5.0\n", "2:2", &["`trend.least` is 5", allowed]);
+        check("[trend]\nleast = nan\n", "2:1", &["`trend.least` is NaN", allowed]);
+        // The entry before has the same keys, so that finding the first of a name is not enough.
+        let entry = |rest: &str| {
+            format!("[[trend.metric]]\nmatch = \"x\"\nleast = 0.1\nsensitivity = \"loose\"\n[[trend.metric]]\n{rest}\n")
+        };
+        check(&entry("match = \"y\"\nleast = 1.5"), "7:1", &["`trend.metric.least` is 1.5", allowed]);
+        check(&entry("match = \" \"\nleast = 0.5"), "6:1", &["empty `match`", "under `[trend]`"]);
+        check(&entry("match = \"y\""), "5:1", &["changes nothing", "`sensitivity` or a `least`"]);
+        check(&entry("match = \"y\"\nrule = \"bands\""), "7:1", &["unknown field `rule`"]);
+        check(&entry("least = 0.5"), "5:1", &["missing field `match`"]);
     }
 }

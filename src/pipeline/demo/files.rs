@@ -31,7 +31,6 @@ pub(super) fn baselines(runs: &[Run], author: &Author, time: DateTime<Utc>) -> c
         .collect()
 }
 
-/// What the newest of the runs comes to, and those before it in its environment.
 fn take<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Baseline> {
     let recorded = |run: &Run| {
         let (id, path, _) = run.to_record();

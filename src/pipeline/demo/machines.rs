@@ -7,14 +7,12 @@ use serde_json::{Value, json};
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag_model::environment::{Environment, Machine};
 
-/// A benchmark with what its numbers are made from.
 pub(super) struct Kernel {
     pub(super) name: &'static str,
     params: &'static [(&'static str, &'static str)],
     pub(super) variant: &'static str,
     /// Seconds for one call on a machine of speed 1.
     pub(super) seconds: f64,
-    /// Tiles that one call works on.
     pub(super) tiles: f64,
     /// Whether memory is what it waits for: then it is noisier.
     pub(super) memory: bool,
@@ -58,7 +56,6 @@ const fn kernel(
 const CHOSEN: [(usize, &str, f64); 3] =
     [(0, "rows=4,width=128", 0.918), (1, "rows=4,width=128", 0.934), (3, "chunk=64", 1.0)];
 
-/// These choices as runs record them.
 pub(super) fn autotune() -> Vec<Value> {
     let entry = |(number, selected, ratio): &(usize, &str, f64)| {
         let untuned = if *ratio < 1.0 { "rows=1,width=256" } else { "chunk=64" };
@@ -95,14 +92,11 @@ impl Kernel {
     }
 }
 
-/// A machine that measures one suite.
 pub(super) struct Bench {
     pub(super) name: &'static str,
     class: &'static str,
     pub(super) suite: &'static str,
-    /// How many times as fast as the kernels' numbers say.
     pub(super) speed: f64,
-    /// How many times as noisy as a quiet machine.
     pub(super) noise: f64,
     /// When on the day it begins, in minutes after the commit.
     pub(super) delay: i64,
@@ -122,7 +116,6 @@ pub(super) const WITH_GPU: &str = "bench-gpu";
 pub(super) struct Upgrade {
     /// The first commit measured with the new compiler.
     pub(super) position: usize,
-    /// The largest change of a kernel's time that comes with it.
     pub(super) size: f64,
 }
 

@@ -7,7 +7,6 @@ mod files;
 mod machines;
 mod planted;
 mod project;
-mod random;
 mod runs;
 
 use std::fs;
@@ -26,13 +25,10 @@ use self::runs::Recorder;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFacts {
-    /// How many commits of code there are.
     pub commits: usize,
-    /// How many runs were recorded.
     pub runs: usize,
     /// The newest commit, which is one that records runs.
     pub tip: String,
-    /// What can be found in the history, one sentence each.
     pub planted: Vec<String>,
 }
 

@@ -1,10 +1,10 @@
-//! What is planted in the generated history, where, and the sentences that tell.
+//! What is planted in the generated history, where, and the random numbers that surround it.
 
 use std::ops::Range;
 
+use crate::demo::machines::{AWAY, Bench, COMPILER, Kernel, UPGRADED, WITH_GPU};
+use sprag_base::stats::random::SplitMix64;
 use sprag_model::commit::Commit;
-
-use super::machines::{AWAY, Bench, COMPILER, Kernel, UPGRADED, WITH_GPU};
 
 /// How many weeks the project has been worked on, one commit each working day.
 const WEEKS: usize = 26;
@@ -12,12 +12,10 @@ const WEEKS: usize = 26;
 /// How many commits of code there are.
 pub(super) const COMMITS: usize = WEEKS * 5;
 
-/// A change of the time of a kernel's fast variant, for good.
 pub(super) struct Step {
     /// The commit that brings it, counted from the first.
     pub(super) position: usize,
     kernel: &'static str,
-    /// The time after it, as a multiple of the time before.
     factor: f64,
 }
 
@@ -26,7 +24,6 @@ pub(super) const SLOWER: Step = Step { position: COMMITS - 11, kernel: "tile_pac
 
 pub(super) const FASTER: Step = Step { position: 52, kernel: "fusion_gate", factor: 0.88 };
 
-/// A change that comes with the commits of half a year, a little each.
 pub(super) struct Drift {
     kernel: &'static str,
     from: usize,
@@ -62,7 +59,6 @@ pub(super) fn factor(bench: &Bench, kernel: &Kernel, kernel_number: usize, posit
     factor
 }
 
-/// What can be found, one sentence each.
 pub(super) fn sentences(commits: &[Commit]) -> Vec<String> {
     let at = |position: usize| {
         let commit = &commits[position];
@@ -99,4 +95,37 @@ pub(super) fn sentences(commits: &[Commit]) -> Vec<String> {
         format!("gap: {AWAY} measured nothing from {} to {}", at(GAP.start), at(GAP.end - 1)),
         format!("skipped: {WITH_GPU} could not measure {}: {NO_GPU_REASON}", at(NO_GPU)),
     ]
+}
+
+/// Random numbers for one purpose, the same on every machine; drawing more for one purpose leaves the others as they are.
+pub(super) fn stream(seed: u64, purpose: &str) -> SplitMix64 {
+    let mix = |seed: u64, byte: u8| SplitMix64::new(seed).next_u64() ^ u64::from(byte);
+    SplitMix64::new(purpose.bytes().fold(seed, mix))
+}
+
+/// From a normal distribution of mean 0 and deviation 1, near enough: the sum of twelve even numbers, less six. Unlike the exact
+/// one it needs no function whose last digit differs from one system to another.
+pub(super) fn normal(random: &mut SplitMix64) -> f64 {
+    (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normal_numbers_have_mean_zero_and_deviation_one() {
+        let mut random = stream(1, "normal");
+        let drawn: Vec<f64> = (0..20_000).map(|_| normal(&mut random)).collect();
+        let mean = drawn.iter().sum::<f64>() / 20_000.0;
+        let variance = drawn.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 20_000.0;
+        assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
+    }
+
+    #[test]
+    fn a_purpose_has_a_stream_of_its_own() {
+        let first = |purpose| stream(7, purpose).below(1 << 40);
+        assert_eq!(first("runs"), first("runs"));
+        assert_ne!(first("runs"), first("project"));
+    }
 }

@@ -2,10 +2,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::demo::planted::{COMMITS, FASTER, SLOWER, stream};
+use sprag_base::stats::random::SplitMix64;
 use sprag_history::Author;
-
-use super::planted::{COMMITS, FASTER, SLOWER};
-use super::random::Random;
 
 /// The commit that adds the baselines, soon after a release and before the planted regression.
 pub(super) const BASELINES: usize = 108;
@@ -65,7 +64,6 @@ const SUBJECTS: [&str; 26] = [
     "Write the reference first in",
 ];
 
-/// One commit of code.
 pub(super) struct Change {
     pub(super) subject: String,
     pub(super) author: Author,
@@ -76,7 +74,7 @@ pub(super) struct Change {
 
 /// The project, from its first commit on.
 pub(super) struct Project {
-    random: Random,
+    random: SplitMix64,
     /// What is still to be done: a subject and a kernel.
     open: Vec<(usize, usize)>,
     /// The numbers in the source file: unrolling, blocks ahead, and how often it was changed, for each kernel.
@@ -86,7 +84,7 @@ pub(super) struct Project {
 
 impl Project {
     pub(super) fn new(seed: u64) -> Project {
-        let mut random = Random::new(seed, "project");
+        let mut random = stream(seed, "project");
         let mut open: Vec<(usize, usize)> =
             (0..SUBJECTS.len()).flat_map(|subject| (0..KERNELS.len()).map(move |kernel| (subject, kernel))).collect();
         random.shuffle(&mut open);

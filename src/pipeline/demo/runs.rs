@@ -6,17 +6,15 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
+use crate::demo::machines::{self, AWAY, BENCHES, Bench, Kernel, WITH_GPU};
+use crate::demo::planted::{self, COMMITS, GAP, NO_GPU, NO_GPU_REASON, normal, stream};
+use crate::demo::project::BASELINES;
 use sprag_base::stats::describe;
+use sprag_base::stats::random::SplitMix64;
 use sprag_model::commit::Commit;
 use sprag_model::metric::Metric;
 use sprag_model::run::{Quality, Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement, Role};
-
-use super::machines::{self, AWAY, BENCHES, Bench, Kernel, WITH_GPU};
-use super::planted::COMMITS;
-use super::planted::{self, GAP, NO_GPU, NO_GPU_REASON};
-use super::project::BASELINES;
-use super::random::Random;
 
 /// Worker processes of a run.
 const WORKERS: usize = 6;
@@ -36,21 +34,20 @@ const TAUGHT: usize = 24;
 /// What the noise of the newest run is multiplied by, so that a gate sees what was planted whatever the seed.
 const QUIET: f64 = 0.4;
 
-/// Measures commits on all machines.
 pub(super) struct Recorder {
-    machines: Vec<(&'static Bench, Random)>,
+    machines: Vec<(&'static Bench, SplitMix64)>,
 }
 
 impl Recorder {
     pub(super) fn new(seed: u64) -> Recorder {
-        Recorder { machines: BENCHES.iter().map(|bench| (bench, Random::new(seed, bench.name))).collect() }
+        Recorder { machines: BENCHES.iter().map(|bench| (bench, stream(seed, bench.name))).collect() }
     }
 
     /// The runs of one commit: of every other one, and few are missed.
     pub(super) fn measure(&mut self, position: usize, commit: &Commit) -> Vec<Run> {
-        let measured = |(bench, random): &mut (&'static Bench, Random)| {
+        let measured = |(bench, random): &mut (&'static Bench, SplitMix64)| {
             let calm = position + CALM >= COMMITS;
-            let missed = random.happens(0.05) && !calm && position != NO_GPU;
+            let missed = (random.uniform() < 0.05) && !calm && position != NO_GPU;
             let away = bench.name == AWAY && GAP.contains(&position);
             let turn = (COMMITS - 1 - position).is_multiple_of(2);
             (turn && !missed && !away).then(|| run(bench, random, position, commit))
@@ -59,10 +56,10 @@ impl Recorder {
     }
 }
 
-fn run(bench: &Bench, random: &mut Random, position: usize, commit: &Commit) -> Run {
+fn run(bench: &Bench, random: &mut SplitMix64, position: usize, commit: &Commit) -> Run {
     let skipped = bench.name == WITH_GPU && position == NO_GPU;
     let wait = TimeDelta::minutes(bench.delay + random.below(40) as i64) + TimeDelta::seconds(random.below(60) as i64);
-    let load = 0.05 + 0.4 * random.even();
+    let load = 0.05 + 0.4 * random.uniform();
     let calm = position + CALM >= COMMITS || (position + TAUGHT >= BASELINES && position < BASELINES);
     let measurement = |(number, kernel): (usize, &Kernel)| {
         let seconds = kernel.seconds / bench.speed * planted::factor(bench, kernel, number, position);
@@ -88,17 +85,17 @@ fn run(bench: &Bench, random: &mut Random, position: usize, commit: &Commit) -> 
 }
 
 /// The estimates of a kernel that takes `seconds` on a machine without noise.
-fn measure(kernel: &Kernel, seconds: f64, noise: f64, calm: bool, random: &mut Random) -> Vec<Estimate> {
+fn measure(kernel: &Kernel, seconds: f64, noise: f64, calm: bool, random: &mut SplitMix64) -> Vec<Estimate> {
     let (between_runs, between_workers) = if kernel.memory { (0.005, 0.006) } else { (0.003, 0.004) };
-    let mut level = seconds * (noise * between_runs * random.normal()).exp();
-    if random.happens(0.015) && !calm {
-        level *= 1.05 + 0.12 * random.even();
+    let mut level = seconds * (noise * between_runs * normal(random)).exp();
+    if (random.uniform() < 0.015) && !calm {
+        level *= 1.05 + 0.12 * random.uniform();
     }
     let mut times: Vec<f64> = Vec::new();
     for _ in 0..WORKERS {
         // Now and then a worker meets a busy neighbour; more often where memory is shared with it.
-        let heavy = if kernel.memory && random.happens(0.08) { 3.0 } else { 1.0 };
-        times.push(rounded(level * (noise * between_workers * heavy * random.normal()).exp()));
+        let heavy = if kernel.memory && (random.uniform() < 0.08) { 3.0 } else { 1.0 };
+        times.push(rounded(level * (noise * between_workers * heavy * normal(random)).exp()));
     }
     let rates: Vec<f64> = times.iter().map(|time| rounded(kernel.tiles / time)).collect();
     let spread = noise * between_workers;
@@ -133,7 +130,6 @@ fn estimate(metric: Metric, workers: &[f64], tail: f64) -> Estimate {
     }
 }
 
-/// The median, rounded as all recorded numbers of the demo.
 fn median(values: &[f64]) -> f64 {
     rounded(describe::median(values).expect("every run has samples"))
 }

@@ -9,14 +9,12 @@ use std::path::Path;
 use chrono::SecondsFormat;
 use serde_json::{Map, Value};
 
-use super::outcome::gate_of_files;
-use super::reports;
-use super::request::{CheckRequest, CompareRequest, GateRequest, Inconclusive};
-use super::text::table_text;
-use crate::distinct::NamedFile;
-use crate::error::Context as _;
-use crate::exit::Exit;
-use crate::{Advice, text};
+use crate::error::{Context as _, Exit};
+use crate::gate::outcome::{CheckRequest, CompareRequest, GateRequest, Inconclusive, gate_of_files};
+use crate::gate::reports;
+use crate::gate::table::table_text;
+use crate::options::{NamedFile, refuse_existing};
+use crate::{Advice, refuse, text};
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_formats::compat::apex_x::gate::{self as rules, CheckStatus, Comparison, SeedSuite, Template};
 use sprag_formats::compat::json;
@@ -30,7 +28,6 @@ use sprag_model::verdict::{Effect, Verdict};
 /// The status of a report of which nothing was measured.
 const SKIPPED: &str = "skipped";
 
-/// A file as it was read.
 struct File {
     shown: String,
     value: Value,
@@ -53,7 +50,7 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
     let Some(path) = request.baseline.as_ref().map(|path| folder.join(path)) else {
         refuse_suites(&request.gate.suites, &report)?;
         let message = format!("`{}` is a report of Apex-X, which a baseline of Apex-X judges", report.shown);
-        return Err(Advice { message, hint: format!("name one: `{usage}`") }.into());
+        return refuse(message, format!("name one: `{usage}`"));
     };
     let baseline = read(&path)?;
     refuse_mismatch(&request.gate, suite, &report, &baseline)?;
@@ -90,7 +87,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
     let metrics = |file: &File| file.value.get("metrics").and_then(Value::as_object).map_or(0, Map::len);
     if let Some(file) = report.as_ref().filter(|file| holds_baseline(&file.value) && metrics(file) > 0) {
         let message = format!("`{}` is a baseline of Apex-X, and the file to judge must be a report", file.shown);
-        return Err(Advice { message, hint: format!("turn the two sides around, as in `{usage}`") }.into());
+        return refuse(message, format!("turn the two sides around, as in `{usage}`"));
     }
     let Some(baseline) = baseline.filter(|file| holds_baseline(&file.value)) else { return Ok(None) };
     let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
@@ -106,7 +103,6 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
     reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
 }
 
-/// What a report and a baseline come to.
 struct Judged {
     comparison: Comparison,
     exit: Exit,
@@ -119,10 +115,11 @@ fn judge(
     report: &File,
     baseline: &File,
 ) -> crate::Result<Judged> {
-    let comparison = rules::compare(suite, &report.value, &baseline.value).map_err(|error| Advice {
-        message: format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
-        hint: "mend the file, or take a baseline anew from a report with `sprag baseline emit --run REPORT.json`"
-            .to_owned(),
+    let comparison = rules::compare(suite, &report.value, &baseline.value).map_err(|error| {
+        Advice::new(
+            format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
+            "mend the file, or take a baseline anew from a report with `sprag baseline emit --run REPORT.json`",
+        )
     })?;
     refuse_numbers(report, baseline, &comparison)?;
     let exit = exit(&comparison);
@@ -137,27 +134,20 @@ fn judge(
     Ok(Judged { comparison, exit, gate })
 }
 
-/// One check of Apex-X as a verdict of its rule, in seconds.
 fn verdict(check: &rules::Check) -> sprag_model::verdict::Comparison {
     let seconds = |milliseconds: Option<f64>| milliseconds.map(|value| value * 1e-3).filter(|value| value.is_finite());
     let change = check.regression_ratio.filter(|change| change.is_finite());
+    let verdict = match check.status {
+        CheckStatus::Pass => Verdict::Unchanged,
+        CheckStatus::Fail => Verdict::Regressed,
+        CheckStatus::Missing => Verdict::Missing,
+    };
     sprag_model::verdict::Comparison {
-        benchmark: check.metric.clone(),
-        metric: Metric::time(),
-        series: None,
         baseline: seconds(check.baseline),
         allowed: seconds(check.allowed),
         current: seconds(check.current),
         effect: change.map(|change| Effect { change, interval: None, detectable: None }),
-        p_value: None,
-        rule: "tolerance",
-        verdict: match check.status {
-            CheckStatus::Pass => Verdict::Unchanged,
-            CheckStatus::Fail => Verdict::Regressed,
-            CheckStatus::Missing => Verdict::Missing,
-        },
-        note: None,
-        answer: None,
+        ..sprag_model::verdict::Comparison::bare(&check.metric, Metric::time(), "tolerance", verdict)
     }
 }
 
@@ -177,28 +167,25 @@ pub fn emit(
     refuse_suites(suites, &report)?;
     let Some(path) = output.map(|path| folder.join(path)) else {
         let message = format!("`{}` is a report of Apex-X, whose baseline has no usual place", report.shown);
-        return Err(Advice { message, hint: "name the file: `--output BASELINE.json`".to_owned() }.into());
+        return refuse(message, "name the file: `--output BASELINE.json`");
     };
     let status = report.value.get("status").and_then(Value::as_str);
     if suite.has_status() && status != Some("ok") {
         let status = status.unwrap_or("unknown");
         let message = format!("`{}` has the status `{}`", report.shown, status.escape_debug());
         let hint = "take a baseline from a report that is `ok`: of another one it would let pass what was not measured";
-        return Err(Advice { message, hint: hint.to_owned() }.into());
+        return refuse(message, hint.to_owned());
     }
     let template = Template::from_report(suite, &report.value)
         .with_context(|| format!("cannot take a baseline from `{}`", report.shown))?;
     if template.metrics.is_empty() {
         let message = format!("`{}` holds no figure that a baseline takes", report.shown);
-        return Err(Advice { message, hint: "an empty baseline would let anything pass".to_owned() }.into());
+        return refuse(message, "an empty baseline would let anything pass");
     }
-    if path.exists() {
-        let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
-        return Err(Advice { message, hint: "name another file, or move this one away".to_owned() }.into());
-    }
+    refuse_existing(&path)?;
     write_atomic(&path, template.to_json(notes).as_bytes())?;
     let count = text::count(template.metrics.len(), "metric");
-    writeln!(out, "wrote {}: {count} of {}", text::printable(&path.display().to_string()), suite.name())?;
+    writeln!(out, "wrote {}: {count} of {}", text::path(&path), suite.name())?;
     Ok(Some(Exit::Done))
 }
 
@@ -263,21 +250,21 @@ fn refuse_suites(suites: &[String], report: &File) -> Result<(), Advice> {
         return Ok(());
     }
     let message = format!("`--suite` names suites of Sprag, and `{}` is a report of Apex-X", report.shown);
-    Err(Advice { message, hint: "leave it out: the report says which suite it is of".to_owned() })
+    refuse(message, "leave it out: the report says which suite it is of")
 }
 
 fn refuse_policy(policy: Option<&Path>) -> Result<(), Advice> {
     if policy.is_none() {
         return Ok(());
     }
-    let message = "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline".to_owned();
-    Err(Advice { message, hint: "leave it out, and change the tolerances in the baseline".to_owned() })
+    let message = "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline";
+    refuse(message, "leave it out, and change the tolerances in the baseline")
 }
 
 /// That a baseline is to judge what is no report; `usage` is how it is done.
 fn no_report(baseline: &File, usage: &str) -> Advice {
     let message = format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", baseline.shown);
-    Advice { message, hint: format!("give two files of one kind, as in `{usage}`") }
+    Advice::new(message, format!("give two files of one kind, as in `{usage}`"))
 }
 
 /// Fails where the request or the baseline does not go with the report.
@@ -287,10 +274,9 @@ fn refuse_mismatch(request: &GateRequest, suite: SeedSuite, report: &File, basel
     refuse_policy(request.policy.as_deref())
 }
 
-/// Writes the files that were asked for, and says so in the words of Apex-X.
 fn write_files(request: &CheckRequest, comparison: &Comparison) -> crate::Result<String> {
     let (prefix, status) = (comparison.suite.prefix(), rules::overall(comparison));
-    let shown = |path: &Path| text::printable(&path.display().to_string());
+    let shown = |path: &Path| text::path(path);
     let mut text = String::new();
     if let Some(path) = &request.trend_output {
         let timestamp = clock::now().to_rfc3339_opts(SecondsFormat::Micros, true);
@@ -305,7 +291,6 @@ fn write_files(request: &CheckRequest, comparison: &Comparison) -> crate::Result
     Ok(text)
 }
 
-/// Nothing measured is no failure of what was to be measured.
 fn exit(comparison: &Comparison) -> Exit {
     let skipped = |statuses: &rules::Statuses| !statuses.agree() && statuses.current == SKIPPED;
     if comparison.statuses.as_ref().is_some_and(skipped) {
@@ -346,18 +331,18 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
     if !is_baseline(&baseline.value) {
         let message = format!("`{shown}` is no baseline of Apex-X, and `{}` is a report of it", report.shown);
         let hint = format!("make one: `sprag baseline emit --run {} --output BASELINE.json`", report.shown);
-        return Err(Advice { message, hint });
+        return refuse(message, hint);
     }
     if let Some(other) = report_suite(&baseline.value).filter(|other| *other != suite) {
         let message = format!("`{shown}` is of `{}`, and `{}` of `{}`", other.name(), report.shown, suite.name());
-        return Err(Advice { message, hint: "compare a report with a baseline of its own suite".to_owned() });
+        return refuse(message, "compare a report with a baseline of its own suite");
     }
     for file in [report, baseline] {
         if let Some(version) =
             file.value.get("schema_version").filter(|version| json::plain_number(version) != Some(SCHEMA))
         {
             let message = format!("`{}` has the schema {}, and {SCHEMA} is known", file.shown, words(version));
-            return Err(Advice { message, hint: "write it anew with the Apex-X that made the other one".to_owned() });
+            return refuse(message, "write it anew with the Apex-X that made the other one");
         }
     }
     let status = baseline.value.get("required_status").and_then(Value::as_str);
@@ -365,13 +350,13 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
         let message = format!(
             "`{shown}` has `required_status` = \"{status}\", and only a report that is `ok` has values to judge"
         );
-        return Err(Advice { message, hint: "take one from a report that is `ok`".to_owned() });
+        return refuse(message, "take one from a report that is `ok`");
     }
     let metrics = baseline.value.get("metrics").and_then(Value::as_object);
     // What is no object is told by the comparison.
     if metrics.is_some_and(Map::is_empty) || baseline.value.get("metrics").is_none() {
         let message = format!("`{shown}` has no metrics, so it would let anything pass");
-        return Err(Advice { message, hint: "take one from a report with `sprag baseline emit`".to_owned() });
+        return refuse(message, "take one from a report with `sprag baseline emit`");
     }
     Ok(())
 }
@@ -382,7 +367,7 @@ fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Re
     for check in &comparison.checks {
         let fault = |file: &File, words: String, hint: &str| {
             let message = format!("`{}`: {words} of `{}`", file.shown, check.metric);
-            Err(Advice { message: text::printable(&message), hint: hint.to_owned() })
+            refuse(text::printable(&message), hint.to_owned())
         };
         if let Some(current) = check.current.filter(|value| !is_time(*value)) {
             return fault(report, format!("a time of {current}"), "times are above zero: measure again");
@@ -412,7 +397,6 @@ fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Re
     Ok(())
 }
 
-/// A value as its file has it, as far as it is short.
 fn words(value: &Value) -> String {
     match (json::plain_number(value), value.as_str()) {
         (Some(number), _) => number.to_string(),

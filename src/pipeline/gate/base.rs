@@ -1,21 +1,21 @@
-//! What a run is held against: a baseline file, the runs of another commit, or the sessions before it.
+//! What a run is compared with: a baseline file, the runs of a commit or of the last release, a run file, or earlier sessions.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use super::records::Records;
+use crate::error::{Cause, Context as _};
+use crate::gate::records::Records;
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
-use crate::{Advice, policy};
-use sprag_analysis::digest;
+use crate::{Advice, policy, refuse, text};
 use sprag_analysis::reference::{self, Level};
+use sprag_analysis::{digest, session_noise};
 use sprag_history::{self as history, HistoryError};
 use sprag_model::analysis::NoBaseline;
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::rule::Policy;
 use sprag_model::run::{RecordedRun, Run};
 
-/// What a gate was told to hold runs against.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Against {
     /// The baseline of the class, else the last release, else the sessions before.
@@ -24,15 +24,12 @@ pub enum Against {
     Baseline,
     History,
     File(PathBuf),
-    /// The runs of this commit, as it was named.
     Revision(String),
 }
 
-/// What a run of a suite is held against.
 pub struct Base {
     /// In words; why there is nothing where `baseline` is absent.
     pub label: String,
-    /// The values and rules.
     pub baseline: Option<Baseline>,
 }
 
@@ -41,28 +38,22 @@ pub struct Bases<'p> {
     pub(super) project: &'p Project,
     pub(super) against: Against,
     pub(super) policy: Policy,
-    /// Rules that go before those of baseline files.
     override_rules: bool,
     files: Vec<BaselineFile>,
-    /// The run of the file that was named.
     pub(super) given: Option<RecordedRun>,
-    /// Listed when it is first asked for.
     records: OnceCell<Records<'p>>,
 }
 
-/// One suite that a base has numbers of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MeasuredSuite {
     pub suite: String,
-    /// The class of machine that it ran on.
     pub class: String,
     /// Whether what is held against it may be of any class, as where the base is a file.
     pub for_any_class: bool,
 }
 
 impl Against {
-    /// Reads `baseline`, `history`, the path of a file, or a revision. What git knows is not taken for a file unless it
-    /// is written as a path, since a checkout may hold a file of any name.
+    /// Reads `baseline`, `history`, the path of a file, or a revision.
     pub fn parse(project: &Project, folder: &Path, text: Option<&str>) -> crate::Result<Against> {
         let text = match text {
             None => return Ok(Against::Usual),
@@ -70,28 +61,27 @@ impl Against {
             Some("history") => return Ok(Against::History),
             Some(text) => text,
         };
-        let path = folder.join(text);
-        if text.contains(std::path::is_separator) && path.is_file() {
-            return Ok(Against::File(path));
-        }
-        match project.find_store().map(|store| history::commit_at(store, text)) {
-            Some(Ok(_)) => return Ok(Against::Revision(text.to_owned())),
-            Some(Err(error)) if !matches!(error, HistoryError::Revision { .. }) => return Err(error.into()),
-            _ => {}
-        }
-        if path.is_file() {
-            return Ok(Against::File(path));
-        }
-        Err(Advice {
-            message: format!("`{}` is neither a baseline file nor a commit of this repository", text.escape_debug()),
-            hint: "name a file, a commit or a tag, or write `baseline` or `history`".to_owned(),
-        }
-        .into())
+        named(project, folder, text)?.ok_or_else(|| {
+            let text = text.escape_debug();
+            let message = format!("`{text}` is neither a baseline file nor a commit of this repository");
+            Advice::new(message, "name a file, a commit or a tag, or write `baseline` or `history`").into()
+        })
+    }
+}
+
+/// The file or the revision that a text names. What git knows is not taken for a file unless it is written as a path, since a
+/// checkout may hold a file of any name.
+pub fn named(project: &Project, folder: &Path, text: &str) -> crate::Result<Option<Against>> {
+    let path = folder.join(text);
+    let is_path = text.contains(std::path::is_separator) && path.is_file();
+    match project.find_store().filter(|_| !is_path).map(|store| history::commit_at(store, text)) {
+        Some(Ok(_)) => Ok(Some(Against::Revision(text.to_owned()))),
+        Some(Err(error)) if !matches!(error, HistoryError::Revision { .. }) => Err(error.into()),
+        _ => Ok(path.is_file().then_some(Against::File(path))),
     }
 }
 
 impl<'p> Bases<'p> {
-    /// Reads the baseline files of the project.
     pub fn open(project: &'p Project, against: Against, policy_file: Option<&Policy>) -> crate::Result<Bases<'p>> {
         let (mut files, mut given) = (Vec::new(), None);
         match &against {
@@ -117,7 +107,6 @@ impl<'p> Bases<'p> {
         })
     }
 
-    /// The records of the project.
     pub fn records(&self) -> crate::Result<&Records<'p>> {
         if let Some(records) = self.records.get() {
             return Ok(records);
@@ -126,7 +115,6 @@ impl<'p> Bases<'p> {
         Ok(self.records.get_or_init(|| records))
     }
 
-    /// What speaks against numbers of a suite as far as they rest on records.
     pub fn faults(&self, suite: &str) -> Option<String> {
         self.records.get().and_then(|records| records.faults(suite))
     }
@@ -136,7 +124,6 @@ impl<'p> Bases<'p> {
         self.named().map(|(suite, _)| suite)
     }
 
-    /// The suite and class of the file that was named.
     fn named(&self) -> Option<(&str, &str)> {
         if let Some(given) = &self.given {
             return Some((&given.run.suite, &given.run.machine.class));
@@ -167,7 +154,6 @@ impl<'p> Bases<'p> {
         Ok(found)
     }
 
-    /// What a run is held against.
     pub fn for_run(&self, run: &Run) -> crate::Result<Base> {
         match &self.against {
             Against::File(_) if self.given.is_some() => self.of_run(run),
@@ -200,7 +186,7 @@ impl<'p> Bases<'p> {
         };
         match found {
             Ok((path, baseline)) => {
-                let of = baseline.commit.as_deref().map_or("no commit", |sha| sha.get(..12).unwrap_or(sha));
+                let of = baseline.commit.as_deref().map_or("no commit", |sha| text::short(sha, 12));
                 let speaks_against =
                     [(baseline.dirty, ", changed files"), (baseline.partial, ", some benchmarks only")];
                 let doubts: String =
@@ -209,11 +195,10 @@ impl<'p> Bases<'p> {
                 Ok(Base { label, baseline: Some(self.overridden(baseline.clone())) })
             }
             // A baseline that is there and cannot be used must never look like one that is not there.
-            Err(fault @ NoBaseline::Unusable { .. }) => Err(Advice {
-                message: fault.to_string(),
-                hint: "mend the file, or move it away and take a new one with `sprag baseline emit`".to_owned(),
-            }
-            .into()),
+            Err(fault @ NoBaseline::Unusable { .. }) => refuse(
+                fault.to_string(),
+                "mend the file, or move it away and take a new one with `sprag baseline emit`",
+            ),
             Err(fault @ NoBaseline::Absent(_)) => Ok(Base { label: fault.to_string(), baseline: None }),
         }
     }
@@ -261,12 +246,10 @@ impl<'p> Bases<'p> {
         Ok(history::commit_at(self.project.store()?, revision)?.map(|commit| commit.sha))
     }
 
-    /// Any baseline of the suite, of whatever class.
     pub fn of_any_class(&self, suite: &str) -> Option<&str> {
         self.files.iter().find_map(|file| digest::usable(file, suite).ok()).map(|(path, _)| path)
     }
 
-    /// The baseline with the rules of the policy file, where there is one.
     fn overridden(&self, mut baseline: Baseline) -> Baseline {
         if self.override_rules {
             for (key, metric) in &mut baseline.metrics {
@@ -274,5 +257,159 @@ impl<'p> Bases<'p> {
             }
         }
         baseline
+    }
+}
+
+impl Bases<'_> {
+    pub(super) fn of_history(&self, run: &Run) -> crate::Result<Base> {
+        let records = self.records()?;
+        let sha = |run: &Run| run.commit.as_ref().map(|commit| commit.sha.clone());
+        // Runs of the commit that is judged tell nothing about what was before it; where files were changed since, they do.
+        let own = sha(run).filter(|_| run.commit.as_ref().is_some_and(|commit| !commit.dirty));
+        let other = |one: &Run| own.is_none() || sha(one) != own;
+        let alike = |one: &Run| other(one) && one.environment.key == run.environment.key;
+        let mut runs = records.before(run, run.timestamp, &alike)?;
+        if runs.is_empty() {
+            // Those of another environment are not compared with; they say what differs.
+            runs = records.before(run, run.timestamp, &other)?;
+            let key = runs.last().map(|one| one.run.environment.key.clone());
+            runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
+        }
+        let Some((newest, before)) = runs.split_last() else {
+            return Ok(Base { label: "the history has no run before this one".to_owned(), baseline: None });
+        };
+        let times: Vec<_> = runs.iter().map(|one| (one.run.timestamp, 1.0)).collect();
+        let sessions = text::count(session_noise::sessions(&times).len(), "session");
+        let (from, to) = (runs[0].run.timestamp.format("%Y-%m-%d"), newest.run.timestamp.format("%Y-%m-%d"));
+        let before: Vec<&RecordedRun> = before.iter().collect();
+        Ok(Base {
+            label: format!("the last {sessions} before it ({from} to {to})"),
+            baseline: reference::baseline(&[newest], &before, Level::Settled, &self.policy),
+        })
+    }
+
+    /// The run of the file that was named, with what the history of its series tells, where there is one.
+    pub(super) fn of_run(&self, run: &Run) -> crate::Result<Base> {
+        let given = self.given.as_ref().context("no run was named")?;
+        let RecordedRun { path, run: base, .. } = given;
+        if base.suite != run.suite {
+            let message = format!("`{path}` is a run of the suite `{}`, not of `{}`", base.suite, run.suite);
+            let hint = "compare a run with one of its own suite";
+            return refuse(message, hint);
+        }
+        if base == run {
+            let message = format!("`{}` is the run to judge itself", text::printable(path));
+            let hint = "name another run, a commit, a tag, `baseline` or `history`";
+            return refuse(message, hint);
+        }
+        let before = match self.project.find_store() {
+            Some(_) if !base.is_imported() => {
+                let alike = |one: &Run| one.environment.key == base.environment.key;
+                self.records()?.before(base, base.timestamp, &alike)?
+            }
+            _ => Vec::new(),
+        };
+        let past: Vec<&RecordedRun> = before.iter().collect();
+        let baseline = reference::baseline(&[given], &past, Level::Own, &self.policy);
+        let why = if baseline.is_some() { "" } else { ", which has nothing to judge" };
+        Ok(Base { label: format!("{}{why}", text::printable(path)), baseline })
+    }
+
+    pub(super) fn of_revision(&self, run: &Run, revision: &str) -> crate::Result<Base> {
+        let sha = self.sha_of(revision)?;
+        let sha = sha.as_deref();
+        let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
+        if sha.is_some() && run.commit.as_ref().is_some_and(|own| Some(own.sha.as_str()) == sha && !own.dirty) {
+            let message = format!("`{}` is {short}: both sides are the same commit", text::printable(revision));
+            let hint = "name an earlier commit, a tag, `baseline` or `history`";
+            return refuse(message, hint);
+        }
+        let shown =
+            if short == revision { short.to_owned() } else { format!("{} ({short})", text::printable(revision)) };
+        self.of_commit(run, sha, &shown)
+    }
+
+    pub(super) fn of_last_release(&self, run: &Run) -> crate::Result<Base> {
+        let store = self.project.store()?;
+        let commit = run.commit.as_ref();
+        let from = commit.map(|commit| commit.sha.as_str()).filter(|sha| history::has_commit(store, sha));
+        // Where files were changed since, the release that they were changed from is one before.
+        let own = commit.filter(|commit| !commit.dirty).map(|commit| commit.sha.as_str());
+        let line = history::commit_line(store, from).context("cannot read the commits")?;
+        let releases = line.commits.iter().rev().filter(|commit| Some(commit.sha.as_str()) != own);
+        let mut passed = Vec::new();
+        for commit in releases {
+            let Some(tag) = commit.tags.iter().find(|tag| is_version(tag)) else { continue };
+            let tag = text::printable(tag);
+            let Base { label, baseline } = self.of_commit(run, Some(&commit.sha), &format!("the release {tag}"))?;
+            if baseline.is_some() {
+                let newer = if passed.is_empty() { String::new() } else { format!(" (none of {})", passed.join(", ")) };
+                return Ok(Base { label: label + &newer, baseline });
+            }
+            passed.push(tag);
+        }
+        Ok(Base { label: "no release has a run".to_owned(), baseline: None })
+    }
+
+    fn of_commit(&self, run: &Run, sha: Option<&str>, shown: &str) -> crate::Result<Base> {
+        let records = self.records()?;
+        let mut runs = records.at(Some(&run.suite), sha)?;
+        runs.retain(|one| one.run.machine.class == run.machine.class);
+        if runs.iter().any(|one| one.run.machine.id == run.machine.id) {
+            runs.retain(|one| one.run.machine.id == run.machine.id);
+        }
+        // Of several environments that of the run, else the newest.
+        let keys: Vec<String> = runs.iter().map(|one| one.run.environment.key.clone()).collect();
+        let key = keys.iter().find(|key| **key == run.environment.key).or(keys.last()).cloned();
+        let machine = runs.last().map(|one| one.run.machine.id.clone());
+        runs.retain(|one| {
+            Some(&one.run.environment.key) == key.as_ref() && Some(&one.run.machine.id) == machine.as_ref()
+        });
+        let Some(first) = runs.first() else {
+            let class = text::printable(&run.machine.class);
+            return Ok(Base { label: format!("no run of {} at {shown} on {class}", run.suite), baseline: None });
+        };
+        let alike = |one: &Run| one.environment.key == first.run.environment.key;
+        let before = records.before(&first.run, first.run.timestamp, &alike)?;
+        let (own, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
+        Ok(Base {
+            label: format!("{shown}, {}", text::count(runs.len(), "run")),
+            baseline: reference::baseline(&own, &past, Level::Own, &self.policy),
+        })
+    }
+
+    /// Fails where a commit has no record, and names those near it that have; `otherwise` says what else can be done.
+    pub fn refuse_unmeasured(&self, revision: &str, otherwise: &str) -> crate::Result<()> {
+        let store = self.project.store()?;
+        let Some(commit) = history::commit_at(store, revision)? else { return Ok(()) };
+        if self.records()?.listing().entries.iter().any(|one| one.commit() == commit.short()) {
+            return Ok(());
+        }
+        let nearest = self.records()?.near(commit.short(), &|_| true)?;
+        let shown = text::printable(revision);
+        let message = format!("`{shown}` ({}) has no recorded run", commit.short());
+        let hint = format!("measure it with `sprag run --commit {shown} --record`, or {otherwise}{nearest}");
+        Err(Advice::new(message, hint).because(Cause::Unmeasured).into())
+    }
+}
+
+/// Whether a tag names a version: `1.2`, `v1.2.3`, `v2.0.0-rc1`.
+fn is_version(tag: &str) -> bool {
+    let number = tag.strip_prefix(['v', 'V']).unwrap_or(tag);
+    number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_version;
+
+    #[test]
+    fn versions_are_told_from_other_tags() {
+        for tag in ["1.2", "v1.2.3", "V2.0.0-rc1", "0.1"] {
+            assert!(is_version(tag), "{tag}");
+        }
+        for tag in ["nightly", "v2", "perf-base", "2026", "x1.2", ""] {
+            assert!(!is_version(tag), "{tag}");
+        }
     }
 }

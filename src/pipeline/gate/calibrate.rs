@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::config::{Config, Rules};
 use crate::error::Context as _;
-use crate::notices::note;
 use crate::project::Project;
-use crate::{Error, policy, study, text};
+use crate::text::{self, note};
+use crate::{policy, study};
 use sprag_analysis::calibrate::{Candidate, calibrate};
 use sprag_analysis::frame::Frame;
 use sprag_history as history;
@@ -22,14 +22,13 @@ use sprag_model::unit::Unit;
 /// What draws begin with, so that the same history gives the same figures.
 const SEED: u64 = 1;
 
-/// Replays the history through the rules.
 pub fn calibration(project: &Project, suites: &[String], policy: Option<&Path>) -> crate::Result<Calibration> {
     let rules = match policy {
         Some(path) => Config::load_rules(path)?,
         None => project.config.rules.clone(),
     };
     if !suites.is_empty() {
-        project.config.select(suites).map_err(Error::message)?;
+        project.config.select(suites)?;
     }
     let all = judged_series(project, suites)?;
     let machine = environment::machine(project.machine_name().as_deref(), None).id;
@@ -41,7 +40,6 @@ pub fn calibration(project: &Project, suites: &[String], policy: Option<&Path>) 
     Ok(calibrate(&series, &candidates(&rules), SEED))
 }
 
-/// The series that a gate looks at, made of the runs that it looks at.
 fn judged_series(project: &Project, suites: &[String]) -> crate::Result<Vec<Series>> {
     let store = project.store()?;
     let study::Loaded { runs, .. } = study::load(project, store)?;
@@ -53,7 +51,6 @@ fn judged_series(project: &Project, suites: &[String]) -> crate::Result<Vec<Seri
     Ok(series)
 }
 
-/// The rules as they are configured, and each rule for all metrics.
 fn candidates(rules: &Rules) -> Vec<Candidate> {
     let named = |name: String, policy: Policy| Candidate { name, policy };
     let strict = Policy { exceptions: Vec::new(), default: Choice::Fixed(Rule::Interval { tolerance: 0.0 }) };
@@ -68,7 +65,6 @@ fn candidates(rules: &Rules) -> Vec<Candidate> {
     all
 }
 
-/// The figures for a terminal.
 pub fn terminal(found: &Calibration) -> String {
     let of = |names: &[String]| text::printable(&names.join(", "));
     if found.series == 0 {
@@ -87,16 +83,15 @@ pub fn terminal(found: &Calibration) -> String {
         pairs.unknown
     );
     text.push_str("\ncalled slower though nothing changed\n");
-    let head = ["rule", "against", "one commit", "neighbours", "whole checks", "in doubt", "drawn"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for rule in found.rules.iter().filter(|rule| rule.silent.is_none()) {
+    let heads = ["rule", "against", "one commit", "neighbours", "whole checks", "in doubt", "drawn"];
+    let rows = found.rules.iter().filter(|rule| rule.silent.is_none()).map(|rule| {
         let mut row = vec![rule.rule.clone(), base(rule.base).to_owned()];
         row.extend([&rule.reruns, &rule.neighbours, &rule.checks].map(alarms));
         row.push(doubt(rule));
         row.push(rule.resampled.first().map_or("–".to_owned(), |drawn| alarms(&drawn.tally)));
-        rows.push(row);
-    }
-    text.push_str(&text::columns(&rows, &[]));
+        row
+    });
+    text.push_str(&text::table(heads, rows, &[]));
     let silent: BTreeSet<(&str, &str)> =
         found.rules.iter().filter_map(|rule| Some((rule.rule.as_str(), rule.silent.as_deref()?))).collect();
     for (rule, reason) in silent {
@@ -117,7 +112,6 @@ pub fn terminal(found: &Calibration) -> String {
     text
 }
 
-/// The shares that are found, a column a size.
 fn power(found: &Calibration) -> String {
     let sizes =
         found.rules.iter().flat_map(|rule| &rule.resampled).map(|drawn| drawn.change).filter(|size| *size > 0.0);
@@ -160,7 +154,6 @@ fn alarms(tally: &Tally) -> String {
     })
 }
 
-/// How many of all verdicts on clean pairs tell nothing.
 fn doubt(rule: &RuleCalibration) -> String {
     let all = rule.reruns.plus(rule.neighbours);
     if all.judged == 0 { "–".to_owned() } else { text::percent_size(all.inconclusive as f64 / all.judged as f64) }

@@ -1,34 +1,41 @@
-//! Files of Trueno and tt-metal: their gates as they stand, and the same rules with their holes closed.
+//! Files of Trueno and tt-metal: judged exactly as the original tools do, or by the same rules with their gaps closed.
+//!
+//! Files are recognised by their content.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::foreign_files::{self as files, Kind, Pair};
-use super::outcome::{gate_of_files, in_doubt};
-use super::reports;
-use super::request::{CheckRequest, CompareRequest, GateRequest};
-use super::text::table_text;
 use crate::config::{Config, FILE_NAME};
-use crate::exit::Exit;
-use crate::notices::{note, warn};
+use crate::error::{Context as _, Exit};
+use crate::gate::outcome::{CheckRequest, CompareRequest, GateRequest, gate_of_files, in_doubt};
+use crate::gate::reports;
+use crate::gate::table::table_text;
 use crate::project::Project;
-use crate::{Advice, policy, text};
+use crate::text::{self, note, warn};
+use crate::{Advice, policy, refuse};
 use sprag_analysis::rules::bands;
 use sprag_analysis::rules::rank::Parameters;
-use sprag_analysis::sides::Judge;
-use sprag_analysis::{sample_gate, sides};
-use sprag_formats::compat::trueno::gate as text_gate;
-use sprag_formats::compat::tt_metal::gate as samples;
+use sprag_analysis::sample_gate;
+use sprag_analysis::sides::{self, Judge, Sides};
+use sprag_base::files::read_bounded;
+use sprag_base::stats::sign_interval;
+use sprag_formats::compat::trueno::{self, gate as text_gate};
+use sprag_formats::compat::tt_metal::{self, gate as samples};
+use sprag_formats::{FormatError, criterion};
 use sprag_model::baseline::Baseline;
+use sprag_model::evidence::Side;
+use sprag_model::foreign::Output;
 use sprag_model::gate::Gate;
+use sprag_model::imported::{Entry, EntryStatus};
+use sprag_model::metric::{Better, Metric};
 use sprag_model::rule::{Choice, Policy, Rule};
+use sprag_model::unit::Unit;
 use sprag_model::verdict::Counts;
 
-/// The rules of a project, or of a policy that is named, for files of one kind.
 pub struct FileRules {
     kind: Kind,
-    /// The rule of the kind, with the parameters that are stated for it.
     pub own: Rule,
     policy: Policy,
     /// The file that `--policy` names.
@@ -37,7 +44,6 @@ pub struct FileRules {
 }
 
 impl FileRules {
-    /// Reads them.
     pub fn read(folder: &Path, file: Option<&Path>, kind: Kind) -> crate::Result<FileRules> {
         let project = Project::open(folder)?;
         let rules = match file {
@@ -77,7 +83,7 @@ impl FileRules {
             Kind::GroundTruth => "`rank`, `bands` and `tolerance`",
         };
         let hint = format!("{able} can: name one there, or in a file of its own for such files with `--policy`");
-        Err(Advice { message: text::printable(&message), hint })
+        refuse(text::printable(&message), hint)
     }
 
     /// Tells of entries that fit no benchmark of what was judged.
@@ -110,11 +116,11 @@ pub fn words<'r>(rules: impl Iterator<Item = &'r Rule>) -> String {
 /// they do not.
 pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
     let GateRequest { folder, policy, reports, .. } = &request.gate;
-    let Some(pair) = files::pair(request)? else {
+    let Some(pair) = pair(request)? else {
         if request.compatible {
-            let message = "`--compatible` is for files of Trueno and tt-metal, and these are none".to_owned();
-            let hint = "leave it out: reports of Apex-X are always judged by its own rules".to_owned();
-            return Err(Advice { message, hint }.into());
+            let message = "`--compatible` is for files of Trueno and tt-metal, and these are none";
+            let hint = "leave it out: reports of Apex-X are always judged by its own rules";
+            return refuse(message, hint);
         }
         return Ok(None);
     };
@@ -123,11 +129,11 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
         if !reports.is_empty() || request.summary.is_some() || request.trend_output.is_some() {
             let message =
                 "reports are of what Sprag finds, and `--compatible` prints what another tool would".to_owned();
-            return Err(Advice { message, hint: "leave out one of the two".to_owned() }.into());
+            return refuse(message, "leave out one of the two");
         }
         return judge_as_original(&pair, &rules.own, out).map(Some);
     }
-    files::refuse_itself(folder, &pair)?;
+    refuse_itself(folder, &pair)?;
     let reports = reports::of_check(request)?;
     let (gate, exit, text) = judge(&pair, &rules, "check", &request.gate)?;
     reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
@@ -136,11 +142,10 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
 /// Compares two texts of Criterion or two ground truths of tt-metal; `None` where the two sides are not that.
 pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
     let GateRequest { folder, policy, suites, .. } = &request.gate;
-    let Some(pair) = files::pair_of(folder, &request.base, &request.other)? else { return Ok(None) };
-    files::refuse_itself(folder, &pair)?;
+    let Some(pair) = pair_of(folder, &request.base, &request.other)? else { return Ok(None) };
+    refuse_itself(folder, &pair)?;
     if !suites.is_empty() {
-        let message = "`--suite` names suites of Sprag, and these files are of another tool".to_owned();
-        return Err(Advice { message, hint: "leave it out".to_owned() }.into());
+        return refuse("`--suite` names suites of Sprag, and these files are of another tool", "leave it out");
     }
     let rules = FileRules::read(folder, policy.as_deref(), pair.kind)?;
     let reports = reports::parse(&request.gate.reports)?;
@@ -156,7 +161,7 @@ fn judge(
     command: &'static str,
     request: &GateRequest,
 ) -> crate::Result<(Gate, Exit, String)> {
-    let read = files::read_pair(pair)?;
+    let read = read_pair(pair)?;
     for one in &read.notes {
         note(one);
     }
@@ -206,14 +211,256 @@ fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Re
         }
         (_, rule) => {
             let message = format!("no original judges such files by the rule `{}`", rule.name());
-            return Err(Advice { message, hint: "leave `--compatible` out".to_owned() }.into());
+            return refuse(message, "leave `--compatible` out");
         }
     };
     Ok(if passes { Exit::Done } else { Exit::Failed })
 }
 
-/// The error of an original that ends without a result.
 fn ended(original: &str, last: &str) -> Advice {
     let message = format!("{original}'s own check ends without a result: {last}");
-    Advice { message, hint: "leave `--compatible` out: Sprag's reader takes more, and says what is wrong".to_owned() }
+    Advice::new(message, "leave `--compatible` out: Sprag's reader takes more, and says what is wrong")
+}
+
+/// The most bytes of a file: a hundred times the largest that is known.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What both files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// What a bench of Criterion prints, with or without the head of Trueno.
+    Text,
+    GroundTruth,
+}
+
+impl Kind {
+    fn recognise(output: &Output) -> Option<Kind> {
+        let outputs = std::slice::from_ref(output);
+        if tt_metal::import::FORMAT.recognises(outputs) {
+            Some(Kind::GroundTruth)
+        } else if trueno::import::FORMAT.recognises(outputs) || criterion::text::FORMAT.recognises(outputs) {
+            Some(Kind::Text)
+        } else {
+            None
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::Text => "a text of Criterion",
+            Kind::GroundTruth => "a ground truth of tt-metal",
+        }
+    }
+
+    pub fn suite(self) -> &'static str {
+        match self {
+            Kind::Text => "criterion",
+            Kind::GroundTruth => "tt-metal",
+        }
+    }
+
+    fn may_be(self, output: &Output) -> bool {
+        let is_json = output.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        is_json == (self == Kind::GroundTruth) || output.bytes.is_empty()
+    }
+}
+
+pub(super) struct Pair {
+    pub kind: Kind,
+    pub baseline: Output,
+    pub current: Output,
+}
+
+/// The pair of two files of one kind; `None` where they are not that.
+pub(super) fn pair_of(folder: &Path, base: &str, other: &str) -> crate::Result<Option<Pair>> {
+    let [base, other] = [base, other].map(Path::new);
+    if [base, other].iter().any(|path| !folder.join(path).is_file()) {
+        return Ok(None);
+    }
+    let [baseline, current] = [read(folder, base)?, read(folder, other)?];
+    let kind = Kind::recognise(&baseline).filter(|kind| Kind::recognise(&current) == Some(*kind));
+    Ok(kind.map(|kind| Pair { kind, baseline, current }))
+}
+
+/// Fails where both are one file, whose numbers would hold against themselves.
+pub(super) fn refuse_itself(folder: &Path, pair: &Pair) -> Result<(), Advice> {
+    let real = |output: &Output| fs::canonicalize(folder.join(&output.name)).ok();
+    if real(&pair.baseline).is_some_and(|base| real(&pair.current) == Some(base)) {
+        return refuse(format!("`{}` is compared with itself", pair.current.name), "name the file of another run");
+    }
+    Ok(())
+}
+
+fn read(folder: &Path, path: &Path) -> crate::Result<Output> {
+    let name = path.display().to_string();
+    let bytes = read_bounded(&folder.join(path), MOST_BYTES).with_context(|| format!("cannot read `{name}`"))?;
+    Ok(Output { name, bytes })
+}
+
+/// The pair that `--run` and `--baseline` name; `None` where neither file is of a kind.
+pub(super) fn pair(request: &CheckRequest) -> crate::Result<Option<Pair>> {
+    // One that cannot be read may be of none of the kinds, and is told of by its other reader then.
+    let seen =
+        [&request.run, &request.baseline].map(|path| path.as_deref().map(|path| read(&request.gate.folder, path)));
+    let kinds = [&seen[0], &seen[1]].map(|file| file.as_ref()?.as_ref().ok().and_then(Kind::recognise));
+    let kind = match kinds {
+        [None, None] => return Ok(None),
+        [Some(kind), None] | [None, Some(kind)] => kind,
+        [Some(kind), Some(other)] if kind == other => kind,
+        [Some(current), Some(baseline)] => {
+            let [run, base] = names(request);
+            let message = format!("`{run}` is {}, and `{base}` is {}", current.words(), baseline.words());
+            return refuse(message, hint(current));
+        }
+    };
+    if request.summary.is_some() || request.trend_output.is_some() {
+        let message =
+            format!("`--summary` and `--trend-output` are of a report of Apex-X, and here is {}", kind.words());
+        return refuse(message, "leave them out");
+    }
+    if !request.gate.suites.is_empty() {
+        let message =
+            format!("`--suite` names suites of Sprag, and these files are not of it: there is {}", kind.words());
+        return refuse(message, "leave it out");
+    }
+    let [current, baseline] = match seen {
+        [Some(current), Some(baseline)] => [current?, baseline?],
+        [Some(_), None] | [None, _] => {
+            let [run, base] = names(request);
+            let (there, lacks) = if base.is_empty() { (run, "--baseline") } else { (base, "--run") };
+            let message = format!("`{there}` is {}, and `{lacks}` names no other to go with it", kind.words());
+            return refuse(message, hint(kind));
+        }
+    };
+    if let Some(other) = [&current, &baseline].into_iter().find(|output| !kind.may_be(output)) {
+        return refuse(format!("`{}` is not {}, as the other file is", other.name, kind.words()), hint(kind));
+    }
+    Ok(Some(Pair { kind, baseline, current }))
+}
+
+fn names(request: &CheckRequest) -> [String; 2] {
+    [&request.run, &request.baseline].map(|path| path.as_ref().map_or(String::new(), |path| path.display().to_string()))
+}
+
+fn hint(kind: Kind) -> String {
+    format!("give two files of one kind: `--run CURRENT --baseline BASELINE`, each {}", kind.words())
+}
+
+/// How many samples a side tt-metal asks for.
+const ENOUGH_SAMPLES: usize = 100;
+
+/// How often the interval of samples is to hold their median.
+const CONFIDENCE: f64 = 0.95;
+
+pub(super) struct Read {
+    pub metric: Metric,
+    pub baseline: Sides,
+    pub current: Sides,
+    /// Why nothing may be judged.
+    pub obstacle: Option<String>,
+    pub notes: Vec<String>,
+}
+
+/// Reads both files.
+pub(super) fn read_pair(pair: &Pair) -> crate::Result<Read> {
+    let (metric, obstacle) = match pair.kind {
+        Kind::Text => (Metric::time(), other_cpu(pair)),
+        Kind::GroundTruth => {
+            let metric = Metric { name: "cycles".to_owned(), unit: Unit::One, better: Better::Lower };
+            (metric, None)
+        }
+    };
+    let side = |output: &Output| sides(output, entries(pair.kind, output)?);
+    let (baseline, current) = (side(&pair.baseline)?, side(&pair.current)?);
+    if !baseline.keys().any(|name| current.contains_key(name)) {
+        let first = |sides: &Sides| sides.keys().next().cloned().unwrap_or_default();
+        let (was, is) = (first(&baseline), first(&current));
+        let (base, run) = (&pair.baseline.name, &pair.current.name);
+        let message = format!("`{run}` and `{base}` have no benchmark in common: one has `{is}`, the other `{was}`");
+        return refuse(message, "hold runs of the same benchmarks against each other");
+    }
+    let mut notes = Vec::new();
+    if pair.kind == Kind::GroundTruth {
+        let few = |sides: &Sides| sides.values().filter(|side| side.samples.len() < ENOUGH_SAMPLES).count();
+        let few = few(&baseline) + few(&current);
+        if few > 0 {
+            let lists = text::count(few, "list");
+            notes.push(format!("{lists} of fewer than the {ENOUGH_SAMPLES} samples that tt-metal asks for"));
+        }
+    }
+    Ok(Read { metric, baseline, current, obstacle, notes })
+}
+
+/// The benchmarks of a file in its order, one at least.
+fn entries(kind: Kind, output: &Output) -> Result<Vec<Entry>, Advice> {
+    let (found, hint) = match kind {
+        Kind::Text => {
+            let hint = "give what a bench of Criterion printed, or a baseline that Trueno saved";
+            let found = criterion::text::estimates(output);
+            // What both files hold broken would pass without a look.
+            if let Some(line) = found.as_ref().ok().and_then(|found| found.unread.first()) {
+                let message = format!("line {line} of `{}`: `time:` is followed by no estimate", output.name);
+                return refuse(message, "measure again, or take the line out");
+            }
+            (found.map(|found| found.entries), hint)
+        }
+        Kind::GroundTruth => {
+            let hint = "give an object of sections, each an object that lists samples under a name, no name twice";
+            let found = tt_metal::import::FORMAT.read(std::slice::from_ref(output));
+            (found.map(|mut imported| imported.runs.remove(0).entries), hint)
+        }
+    };
+    let nothing = || FormatError::Nothing(output.name.clone());
+    let found = found.and_then(|found| if found.is_empty() { Err(nothing()) } else { Ok(found) });
+    found.map_err(|error| Advice::new(error.to_string(), hint.to_owned()))
+}
+
+fn sides(output: &Output, entries: Vec<Entry>) -> crate::Result<Sides> {
+    let mut sides = Sides::new();
+    for entry in entries {
+        let shown = format!("`{}` of `{}`", entry.series, output.name);
+        let side = match side(&entry) {
+            Ok(side) => side,
+            Err(reason) => {
+                let message = format!("{shown} cannot be judged: {reason}");
+                let hint = "measure it again, or take it out of both files: it would pass without a look";
+                return refuse(message, hint);
+            }
+        };
+        if sides.insert(entry.series, side).is_some() {
+            let message = format!("{shown} comes more than once, so it is unclear which one applies");
+            return refuse(message, "leave one of each name in the file");
+        }
+    }
+    Ok(sides)
+}
+
+fn side(entry: &Entry) -> Result<Side, String> {
+    match &entry.status {
+        EntryStatus::Ok => {}
+        EntryStatus::Failed(reason) | EntryStatus::Skipped(reason) => return Err(reason.clone()),
+    }
+    let found = entry.observations.first().ok_or("it has no value")?;
+    if let Some(place) = found.samples.iter().position(|sample| *sample <= 0.0) {
+        let (sample, name) = (found.samples[place], &found.metric.name);
+        return Err(format!("sample {} of its `{name}` is {sample}, where more than zero is needed", place + 1));
+    }
+    let limit = |key: &str| entry.extras.get(key).and_then(serde_json::Value::as_f64);
+    let samples = found.samples.clone();
+    let of_samples = || sign_interval::of_median(&samples, CONFIDENCE).map(|found| (found.low, found.high));
+    let bounds = limit("low").zip(limit("high"));
+    if let Some((low, high)) = bounds.filter(|(low, high)| !(*low..=*high).contains(&found.value)) {
+        return Err(format!("its estimate, {} s, does not lie between its bounds, {low} s and {high} s", found.value));
+    }
+    let interval = bounds.or_else(of_samples);
+    Ok(Side { value: found.value, interval, samples, ..Side::default() })
+}
+
+fn other_cpu(pair: &Pair) -> Option<String> {
+    let cpu = |output: &Output| {
+        let mut imported = trueno::import::FORMAT.read(std::slice::from_ref(output)).ok()?;
+        imported.runs.first_mut()?.facts.remove("cpu_model")
+    };
+    let (was, is) = cpu(&pair.baseline).zip(cpu(&pair.current))?;
+    (was != is).then(|| format!("cpu_model {was} → {is}"))
 }

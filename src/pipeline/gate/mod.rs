@@ -1,26 +1,224 @@
-//! What judging shares: the recorded runs, what they are judged against, the judging, and what can be done about doubt.
+//! The gate: the current run against a baseline, a commit, a release or earlier sessions.
 
-mod request;
 mod records;
 mod base;
-mod past;
-mod judge;
 mod remedies;
 mod outcome;
-mod text;
+mod table;
 pub mod summary;
 pub mod reports;
 pub mod apex_x;
-mod foreign_files;
 pub mod foreign;
-mod check;
 pub mod calibrate;
 
-pub use base::{Against, Base, Bases, MeasuredSuite};
-pub use check::{MeasureSuites, check};
-pub use judge::{judge, not_run};
-pub use outcome::{base_error, exit_code, finish, outcome, refuse_aside, stop_bisection};
-pub use records::Records;
-pub use remedies::fit_advice;
-pub use request::{CheckRequest, CompareRequest, GateRequest, Inconclusive, PrintFormat};
-pub use text::{suite_text, table_text};
+use std::io::Write;
+use std::path::Path;
+
+use crate::config::Suite;
+use crate::error::{Cause, Exit};
+use crate::gate::reports::ReportRequest;
+use crate::project::Project;
+use crate::run_file::{self, RunFile};
+use crate::text::{self, warn};
+use crate::{Advice, ledger, policy, refuse, trend};
+use sprag_measure::environment;
+use sprag_measure::suite::Effort;
+use sprag_model::gate::SuiteGate;
+use sprag_model::rule::Policy;
+use sprag_model::run::{RecordedRun, Run};
+
+pub use crate::gate::base::{Against, Base, Bases, MeasuredSuite, named};
+pub use crate::gate::outcome::{
+    CheckRequest, CompareRequest, GateRequest, Inconclusive, PrintFormat, base_error, exit_code, finish, judge,
+    not_run, outcome, refuse_aside, stop_bisection,
+};
+pub use crate::gate::records::{Chosen, Records, choose, machine_of};
+pub use crate::gate::remedies::fit_advice;
+pub use crate::gate::table::{suite_text, table_text};
+
+pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
+    let request = &naming_files(request)?;
+    let GateRequest { folder, bisect, .. } = &request.gate;
+    let bisect = *bisect;
+    let of_files = match foreign::check(request, out)? {
+        None => apex_x::check(request, out)?,
+        exit => exit,
+    };
+    if let Some(exit) = of_files {
+        return Ok(match exit {
+            Exit::Done | Exit::Failed => exit,
+            _ if bisect => Exit::CannotTell,
+            exit => exit,
+        });
+    }
+    let project = Project::open(folder)?;
+    let policy = request.gate.policy.as_ref().map(|path| policy::read(&folder.join(path))).transpose()?;
+    let reports = reports::of_check(request)?;
+    // Which commit made something slower is the same, whoever accepts that.
+    let ledger = if bisect { None } else { Some(ledger::read(&project)?) };
+    let against = match &request.baseline {
+        Some(path) => Against::File(folder.join(path)),
+        None => Against::parse(&project, folder, request.against.as_deref())?,
+    };
+    if bisect {
+        refuse_bisection(&project, &against)?;
+    }
+    // Both can be large, and are read at the same time. A base that cannot be used is told before minutes of measuring.
+    let (named, bases) = std::thread::scope(|scope| {
+        let path = request.run.as_ref().map(|path| folder.join(path));
+        let named = path.map(|path| scope.spawn(move || named_run(&path, &request.gate.suites)));
+        let bases = Bases::open(&project, against.clone(), policy.as_ref());
+        (named.map(|named| named.join().expect("a reader does not panic")), bases)
+    });
+    let (named, bases) = (named.transpose()?, bases?);
+    if let Against::Revision(revision) = &against {
+        let otherwise = format!("both now with `sprag compare {} HEAD --measure`", text::printable(revision));
+        bases.refuse_unmeasured(revision, &otherwise).map_err(base_error)?;
+    }
+    // A file has numbers of one suite, and says nothing of the others.
+    let asked = match bases.suite() {
+        Some(suite) if request.gate.suites.is_empty() => vec![suite.to_owned()],
+        _ => request.gate.suites.clone(),
+    };
+    let chosen = match named {
+        Some(run) => vec![Chosen::Run(Box::new(run))],
+        None => match request.measure {
+            Some(effort) => measured(&project, &asked, effort, measure)?,
+            None => recorded(&project, &bases, &asked, !request.gate.suites.is_empty())?,
+        },
+    };
+    let mut suites = Vec::new();
+    for one in &chosen {
+        suites.push(match one {
+            Chosen::Run(recorded) => {
+                let further =
+                    if request.run.is_some() { Vec::new() } else { further_runs(&project, &bases, &recorded.run)? };
+                let elsewhere = bases.of_any_class(&recorded.run.suite);
+                let mut suite = judge(recorded, &further, bases.for_run(&recorded.run)?, elsewhere);
+                fit_advice(&project, &mut suite, &recorded.run, request.run.is_some());
+                suite
+            }
+            Chosen::Nothing { suite, machine_class, machine } => {
+                let base = bases.of_absent(suite, machine_class, machine)?;
+                not_run(suite, machine_class, "no run of this machine at HEAD", base)
+            }
+        });
+    }
+    if bisect && suites.iter().all(|suite| !suite.has_base) {
+        let message = suites.first().map_or(String::new(), |suite| suite.against.clone());
+        let hint = "git would skip every commit: name a base that has a run";
+        return refuse(message, hint);
+    }
+    for suite in &mut suites {
+        suite.quality.extend(bases.faults(&suite.suite));
+    }
+    if let Some(ledger) = &ledger {
+        let runs: Vec<Option<&Run>> = chosen.iter().map(Chosen::run).collect();
+        trend::answer_gate(&project, ledger, &mut suites, &runs)?;
+    }
+    let is_asked = !asked.is_empty();
+    conclude((&project, "check", policy.as_ref(), is_asked), &request.gate, &reports, suites, out)
+}
+
+/// Prints the suites that `command` judged and writes the reports; `is_asked` where suites were named.
+pub(crate) fn conclude(
+    (project, command, policy, is_asked): (&Project, &'static str, Option<&Policy>, bool),
+    request: &GateRequest,
+    reports: &[ReportRequest],
+    suites: Vec<SuiteGate>,
+    out: &mut dyn Write,
+) -> crate::Result<Exit> {
+    let exit = exit_code(&suites, is_asked, request.inconclusive);
+    let gate = finish(command, suites, exit, (is_asked, request.inconclusive));
+    let mut text: String = gate.suites.iter().map(|suite| suite_text(suite, request.only_changed)).collect();
+    text.push_str(&format!("{command}: {}; {}\n", gate.outcome.word(), gate.counts().words()));
+    policy::warn_unmatched(project, request.policy.as_deref().zip(policy), &policy::judged(&gate.suites));
+    reports::conclude(request, reports, (&gate, exit), &text, out)
+}
+
+/// Measures suites of a project; nothing of it is recorded.
+pub type MeasureSuites<'a> = dyn FnMut(&Project, &[(&str, &Suite)], Effort) -> crate::Result<Vec<Run>> + 'a;
+
+/// Fails where git's bisection would hear of another commit than the one it asks about.
+fn refuse_bisection(project: &Project, against: &Against) -> crate::Result<()> {
+    if !matches!(against, Against::Revision(_) | Against::File(_)) {
+        let message = "what a bisection holds commits against must not move with them";
+        let hint = "name the good commit, a tag or a file: `sprag check --bisect --against v1.2`";
+        return refuse(message, hint);
+    }
+    refuse_aside(project)
+}
+
+/// The request, where `--against` names a file as though `--baseline` did: one file is read in one way.
+fn naming_files(request: &CheckRequest) -> crate::Result<CheckRequest> {
+    let (mut request, folder) = (request.clone(), &request.gate.folder);
+    if request.against.as_ref().is_some_and(|named| folder.join(named).is_file()) {
+        let project = Project::open(folder)?;
+        if let Against::File(path) = Against::parse(&project, folder, request.against.as_deref())? {
+            (request.against, request.baseline) = (None, Some(path.strip_prefix(folder).unwrap_or(&path).to_owned()));
+        }
+    }
+    Ok(request)
+}
+
+/// The runs of the history; of suites that were named a report says that they have none.
+fn recorded(project: &Project, bases: &Bases<'_>, suites: &[String], is_named: bool) -> crate::Result<Vec<Chosen>> {
+    let (chosen, nothing) = records::choose(project, bases.records()?, suites)?;
+    match nothing {
+        Some(advice) if !is_named => Err(advice.because(Cause::Unmeasured).into()),
+        Some(Advice { message, hint, .. }) => {
+            warn(&format!("{message}; {hint}"));
+            Ok(chosen)
+        }
+        None => Ok(chosen),
+    }
+}
+
+/// The run of a file: a record, or results of another tool.
+fn named_run(path: &Path, suites: &[String]) -> crate::Result<RecordedRun> {
+    match run_file::read(path)? {
+        RunFile::Run(recorded) => {
+            run_file::refuse_other(&recorded, suites)?;
+            Ok(*recorded)
+        }
+        RunFile::Baseline(_) => refuse(
+            format!("`{}` is a baseline, and what is judged is a run", path.display()),
+            "name it with `--baseline`, and a run with `--run`",
+        ),
+    }
+}
+
+fn measured(
+    project: &Project,
+    suites: &[String],
+    effort: Effort,
+    measure: &mut MeasureSuites<'_>,
+) -> crate::Result<Vec<Chosen>> {
+    let asked = project.config.select(suites)?;
+    let runs = measure(project, &asked, effort)?;
+    let machine = environment::machine(project.machine_name().as_deref(), None);
+    let chosen = asked.iter().map(|(suite, _)| match runs.iter().find(|run| run.suite == *suite) {
+        Some(run) => {
+            let (id, path, _) = run.to_record();
+            Chosen::Run(Box::new(RecordedRun { path, id, run: run.clone() }))
+        }
+        None => Chosen::Nothing {
+            suite: (*suite).to_owned(),
+            machine: machine.short_id().to_owned(),
+            machine_class: machine.class.clone(),
+        },
+    });
+    Ok(chosen.collect())
+}
+
+/// All recorded runs of the commit of a run on its machine: each session of them makes its level surer.
+fn further_runs(project: &Project, bases: &Bases<'_>, run: &Run) -> crate::Result<Vec<RecordedRun>> {
+    let Some(commit) = run.commit.as_ref().filter(|commit| !commit.dirty) else { return Ok(Vec::new()) };
+    if project.find_store().is_none() {
+        return Ok(Vec::new());
+    }
+    let mut runs = bases.records()?.at(Some(&run.suite), Some(&commit.sha))?;
+    let is_same = |one: &Run| one.machine.id == run.machine.id && one.commit.as_ref().is_some_and(|one| !one.dirty);
+    runs.retain(|one| is_same(&one.run));
+    Ok(runs)
+}

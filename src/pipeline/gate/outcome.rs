@@ -1,14 +1,148 @@
-//! How a gate comes out: one exit code over all suites, which fails closed.
+//! Requests of `check` and `compare`, the judgement of one suite, and one exit code over all suites, which fails closed.
 
-use super::request::Inconclusive;
-use crate::exit::Exit;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Cause, Exit};
+use crate::gate::base::Base;
 use crate::import::convert::NO_MACHINE;
+use crate::options::NamedFile;
 use crate::project::Project;
-use crate::{Advice, Error, Trouble, notices};
+use crate::{Advice, Error, refuse, text};
+use sprag_analysis::compare;
+use sprag_analysis::mean_change::{self, Errors};
 use sprag_history as history;
+use sprag_measure::suite::Effort;
 use sprag_model::gate::{Gate, Outcome, SuiteGate};
-use sprag_model::run::RunStatus;
+use sprag_model::run::{RecordedRun, Run, RunStatus};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inconclusive {
+    /// Exit with 3.
+    Report,
+    /// Exit with 0.
+    Ok,
+    /// Exit with 1.
+    Fail,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrintFormat {
+    Table,
+    Json,
+    Markdown,
+}
+
+/// What both commands have in common.
+#[derive(Clone, Debug)]
+pub struct GateRequest {
+    /// The folder that paths count from.
+    pub folder: PathBuf,
+    pub suites: Vec<String>,
+    pub policy: Option<PathBuf>,
+    /// The texts of `--report`, `FORMAT=PATH` each.
+    pub reports: Vec<String>,
+    pub print: PrintFormat,
+    pub only_changed: bool,
+    pub bisect: bool,
+    pub inconclusive: Inconclusive,
+}
+
+#[derive(Clone, Debug)]
+pub struct CheckRequest {
+    pub gate: GateRequest,
+    pub run: Option<PathBuf>,
+    pub measure: Option<Effort>,
+    pub against: Option<String>,
+    pub baseline: Option<PathBuf>,
+    pub compatible: bool,
+    pub summary: Option<PathBuf>,
+    pub trend_output: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+pub struct CompareRequest {
+    pub gate: GateRequest,
+    pub base: String,
+    pub other: String,
+    pub filters: Vec<String>,
+}
+
+impl CheckRequest {
+    pub fn inputs(&self) -> Vec<NamedFile<'_>> {
+        vec![
+            NamedFile::read("--run", self.run.as_deref(), "the run that is judged"),
+            NamedFile::read("--baseline", self.baseline.as_deref(), "its baseline"),
+            NamedFile::read("--against", self.against.as_deref().map(Path::new), "what it is compared with"),
+            NamedFile::read("--policy", self.gate.policy.as_deref(), "the policy"),
+        ]
+    }
+}
+
+impl CompareRequest {
+    /// The files that a comparison of what is stored may read.
+    pub fn inputs(&self) -> Vec<NamedFile<'_>> {
+        vec![
+            NamedFile::read("the base", Some(Path::new(&self.base)), "the base"),
+            NamedFile::read("the other side", Some(Path::new(&self.other)), "what is compared with it"),
+            NamedFile::read("--policy", self.gate.policy.as_deref(), "the policy"),
+        ]
+    }
+}
+
+/// Judges a run; `again` are further runs of its commit on its machine, which make its level surer. `elsewhere` is a
+/// baseline of its suite for another class of machine.
+pub fn judge(run: &RecordedRun, again: &[RecordedRun], base: Base, elsewhere: Option<&str>) -> SuiteGate {
+    let RecordedRun { id, run, .. } = run;
+    let comparisons = match (&base.baseline, run.status) {
+        (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
+        (Some(baseline), RunStatus::Ok) => {
+            let again: Vec<&Run> = again.iter().filter(|one| one.id != *id).map(|one| &one.run).collect();
+            compare::against_baseline(run, &again, baseline)
+        }
+        (None, RunStatus::Ok) => compare::unjudged(run, &Verdict::NoBaseline),
+    };
+    // Without its device a machine is of another class, under which it may have no baseline. The suite was judged before
+    // all the same, so a gate that cannot judge it must say so.
+    let elsewhere = elsewhere.filter(|_| base.baseline.is_none() && run.status == RunStatus::Skipped);
+    let is_of_itself = base.baseline.as_ref().is_some_and(|baseline| baseline.run == *id);
+    let against = match elsewhere {
+        Some(path) => format!("{}; there is {path} to hold it against", base.label),
+        None if is_of_itself => format!("{}, which was taken from this very run", base.label),
+        None => base.label,
+    };
+    SuiteGate {
+        suite: run.suite.clone(),
+        machine: Some(run.machine.name.clone()),
+        machine_class: run.machine.class.clone(),
+        run: Some(id.clone()),
+        time: Some(run.timestamp),
+        commit: run.commit.clone(),
+        status: Some(run.status),
+        reason: run.reason.clone(),
+        quality: run.quality.reasons.clone(),
+        against,
+        has_base: base.baseline.is_some() || elsewhere.is_some(),
+        base_commit: base.baseline.as_ref().and_then(|baseline| baseline.commit.clone()),
+        whole: mean_change::of_comparisons(&comparisons, Errors::Shared),
+        comparisons,
+        ..SuiteGate::default()
+    }
+}
+
+/// A suite without a run: all that it would be held against is missing.
+pub fn not_run(suite: &str, machine_class: &str, why: &str, base: Base) -> SuiteGate {
+    SuiteGate {
+        suite: suite.to_owned(),
+        machine_class: machine_class.to_owned(),
+        reason: Some(why.to_owned()),
+        against: base.label,
+        has_base: base.baseline.is_some(),
+        base_commit: base.baseline.as_ref().and_then(|baseline| baseline.commit.clone()),
+        comparisons: base.baseline.as_ref().map_or(Vec::new(), |baseline| compare::all_missing(baseline, why)),
+        ..SuiteGate::default()
+    }
+}
 
 /// The outcome over all suites, which fails closed; `asked` suites that have neither run nor base are in doubt.
 pub fn outcome(suites: &[SuiteGate], asked: bool) -> Outcome {
@@ -27,7 +161,6 @@ pub fn outcome(suites: &[SuiteGate], asked: bool) -> Outcome {
     if is_in_doubt { Outcome::Inconclusive } else { Outcome::Pass }
 }
 
-/// The exit code of that outcome.
 pub fn exit_code(suites: &[SuiteGate], asked: bool, inconclusive: Inconclusive) -> Exit {
     match outcome(suites, asked) {
         Outcome::Pass => Exit::Done,
@@ -82,8 +215,9 @@ pub(super) fn for_bisection(gate: &Gate, exit: Exit) -> Exit {
 pub fn stop_bisection(bisects: bool, result: crate::Result<Exit>) -> crate::Result<Exit> {
     match result {
         Err(error) if bisects => {
-            notices::error(&error);
-            let is_of_commit = matches!(error.cause(), Some(Trouble::CannotBuild(_) | Trouble::Unmeasured(_)));
+            text::error(&error);
+            let cause = error.cause::<Advice>().map(|advice| advice.cause);
+            let is_of_commit = matches!(cause, Some(Cause::CannotBuild | Cause::Unmeasured));
             Ok(if is_of_commit { Exit::CannotTell } else { Exit::Abort })
         }
         result => result,
@@ -95,22 +229,21 @@ pub fn refuse_aside(project: &Project) -> crate::Result<()> {
     if !project.find_store().is_some_and(history::bisects_without_checkout) {
         return Ok(());
     }
-    let message =
-        "the bisection was begun with `--no-checkout`, and HEAD, which is judged, does not move with it".to_owned();
-    let hint =
-        "name `BISECT_HEAD` in place of `HEAD` to `sprag compare`, or begin anew without `--no-checkout`".to_owned();
-    Err(Advice { message, hint }.into())
+    refuse(
+        "the bisection was begun with `--no-checkout`, and HEAD, which is judged, does not move with it",
+        "name `BISECT_HEAD` in place of `HEAD` to `sprag compare`, or begin anew without `--no-checkout`",
+    )
 }
 
 /// An error of the base of a comparison: no other commit that git tries would mend it.
 pub fn base_error(error: impl Into<Error>) -> Error {
-    match error.into() {
-        Error::Trouble(Trouble::CannotBuild(advice) | Trouble::Unmeasured(advice)) => advice.into(),
-        error => error,
+    let mut error = error.into();
+    if let Some(advice) = error.advice_mut().filter(|advice| advice.cause != Cause::Damaged) {
+        advice.cause = Cause::Usage;
     }
+    error
 }
 
-/// The exit code of what cannot be decided.
 pub(super) fn in_doubt(inconclusive: Inconclusive) -> Exit {
     match inconclusive {
         Inconclusive::Report => Exit::Inconclusive,
@@ -138,17 +271,12 @@ pub(super) fn gate_of_files(
         machine: Some(NO_MACHINE.to_owned()),
         machine_class: NO_MACHINE.to_owned(),
         run: Some(current.to_owned()),
-        time: None,
-        commit: None,
         status: Some(status),
         reason,
-        quality: Vec::new(),
         against: base.to_owned(),
         has_base: true,
-        base_commit: None,
-        can_take_turns: false,
         comparisons,
-        whole: None,
+        ..SuiteGate::default()
     };
     finish(command, vec![suite], exit, (false, inconclusive))
 }
@@ -162,47 +290,38 @@ mod tests {
     fn suite(status: Option<RunStatus>, has_base: bool, verdicts: &[Verdict]) -> SuiteGate {
         let comparison =
             |verdict: &Verdict| Comparison::bare("cpu/x @fast", Metric::time(), "interval", verdict.clone());
-        SuiteGate {
-            suite: "cpu".to_owned(),
-            machine: None,
-            machine_class: "CPU".to_owned(),
-            run: None,
-            time: None,
-            commit: None,
-            status,
-            reason: None,
-            quality: Vec::new(),
-            against: String::new(),
-            has_base,
-            base_commit: None,
-            can_take_turns: false,
-            comparisons: verdicts.iter().map(comparison).collect(),
-            whole: None,
-        }
+        let comparisons = verdicts.iter().map(comparison).collect();
+        SuiteGate { status, has_base, comparisons, ..SuiteGate::default() }
     }
 
     #[test]
     fn the_exit_code_fails_closed() {
         use RunStatus::{Failed, Ok, Skipped};
-        let exit = |suites: &[SuiteGate]| exit_code(suites, false, Inconclusive::Report);
-        let fine = || suite(Some(Ok), true, &[Verdict::Unchanged]);
-        assert_eq!(exit(&[fine()]), Exit::Done);
-        assert_eq!(exit(&[fine(), suite(Some(Skipped), false, &[])]), Exit::Done);
-        assert_eq!(exit(&[fine(), suite(Some(Skipped), true, &[])]), Exit::NotMeasured);
-        assert_eq!(exit(&[suite(Some(Skipped), false, &[])]), Exit::NotMeasured);
-        assert_eq!(exit(&[suite(Some(Ok), true, &[Verdict::Unchanged, Verdict::Regressed])]), Exit::Failed);
-        assert_eq!(exit(&[suite(Some(Ok), true, &[Verdict::Missing])]), Exit::Failed);
-        assert_eq!(exit(&[fine(), suite(Some(Failed), true, &[])]), Exit::Failed);
-        assert_eq!(exit(&[suite(Some(Ok), false, &[Verdict::NoBaseline])]), Exit::Inconclusive);
-        assert_eq!(exit(&[suite(Some(Ok), true, &[])]), Exit::Inconclusive);
-        assert_eq!(exit_code(&[suite(Some(Ok), true, &[])], false, Inconclusive::Ok), Exit::Inconclusive);
-        assert_eq!(exit(&[fine(), suite(None, false, &[])]), Exit::Done);
-        assert_eq!(exit_code(&[fine(), suite(None, false, &[])], true, Inconclusive::Report), Exit::Inconclusive);
-        let doubtful = [suite(Some(Ok), false, &[Verdict::NoBaseline])];
-        assert_eq!(exit_code(&doubtful, false, Inconclusive::Ok), Exit::Done);
-        assert_eq!(exit_code(&doubtful, false, Inconclusive::Fail), Exit::Failed);
-        let regressed = [suite(Some(Ok), true, &[Verdict::Regressed])];
-        assert_eq!(exit_code(&regressed, false, Inconclusive::Ok), Exit::Failed);
+        let check = |suites: &[(Option<RunStatus>, bool, &[Verdict])], asked, inconclusive, expected: Exit| {
+            let suites: Vec<SuiteGate> =
+                suites.iter().map(|(status, base, found)| suite(*status, *base, found)).collect();
+            assert_eq!(exit_code(&suites, asked, inconclusive), expected, "{suites:?}");
+        };
+        let plain = |suites: &[(Option<RunStatus>, bool, &[Verdict])], expected| {
+            check(suites, false, Inconclusive::Report, expected);
+        };
+        let fine: (Option<RunStatus>, bool, &[Verdict]) = (Some(Ok), true, &[Verdict::Unchanged]);
+        plain(&[fine], Exit::Done);
+        plain(&[fine, (Some(Skipped), false, &[])], Exit::Done);
+        plain(&[fine, (Some(Skipped), true, &[])], Exit::NotMeasured);
+        plain(&[(Some(Skipped), false, &[])], Exit::NotMeasured);
+        plain(&[(Some(Ok), true, &[Verdict::Unchanged, Verdict::Regressed])], Exit::Failed);
+        plain(&[(Some(Ok), true, &[Verdict::Missing])], Exit::Failed);
+        plain(&[fine, (Some(Failed), true, &[])], Exit::Failed);
+        plain(&[(Some(Ok), true, &[])], Exit::Inconclusive);
+        check(&[(Some(Ok), true, &[])], false, Inconclusive::Ok, Exit::Inconclusive);
+        plain(&[fine, (None, false, &[])], Exit::Done);
+        check(&[fine, (None, false, &[])], true, Inconclusive::Report, Exit::Inconclusive);
+        let doubtful: (Option<RunStatus>, bool, &[Verdict]) = (Some(Ok), false, &[Verdict::NoBaseline]);
+        plain(&[doubtful], Exit::Inconclusive);
+        check(&[doubtful], false, Inconclusive::Ok, Exit::Done);
+        check(&[doubtful], false, Inconclusive::Fail, Exit::Failed);
+        check(&[(Some(Ok), true, &[Verdict::Regressed])], false, Inconclusive::Ok, Exit::Failed);
     }
 
     #[test]
@@ -232,7 +351,7 @@ mod tests {
         assert_eq!(told(&[Verdict::Inconclusive("x".to_owned())]), Exit::CannotTell);
         assert_eq!(stop_bisection(true, Err(Error::message("x"))).expect("a code"), Exit::Abort);
         assert!(stop_bisection(false, Err(Error::message("x"))).is_err());
-        let broken = || Trouble::CannotBuild(Advice { message: "x".to_owned(), hint: "y".to_owned() });
+        let broken = || Advice::new("x", "y").because(Cause::CannotBuild);
         assert_eq!(stop_bisection(true, Err(broken().into())).expect("a code"), Exit::CannotTell);
         assert_eq!(stop_bisection(true, Err(base_error(broken()))).expect("a code"), Exit::Abort);
     }

@@ -1,29 +1,23 @@
 //! What a reader can do about a doubt that is held against something stored: advice is given where it can be followed.
 
 use crate::project::Project;
-use crate::{revision, text};
+use crate::text;
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_measure::environment;
 use sprag_model::gate::SuiteGate;
 use sprag_model::run::Run;
 use sprag_model::verdict::Verdict;
 
-/// What can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Remedies {
-    /// Where further runs that make the level of this one surer come from.
     runs: Runs,
-    /// Whether both sides can be built and take turns here.
     turns: bool,
 }
 
-/// Where further runs come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runs {
     Here,
-    /// From the machine of the run.
     Elsewhere,
-    /// From the tool that measured it.
     Imported,
     /// From nowhere: a file, or a run of changed files, is judged alone.
     None,
@@ -47,9 +41,8 @@ pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: 
     }
 }
 
-/// Whether commits are built for suites of that kind.
 fn can_be_built(project: &Project, run: &Run) -> bool {
-    project.config.suites.get(&run.suite).is_some_and(|suite| revision::can_be_built(suite.kind))
+    project.config.suites.get(&run.suite).is_some_and(|suite| suite.kind.can_be_built())
 }
 
 impl Remedies {

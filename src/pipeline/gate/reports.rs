@@ -4,14 +4,12 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-use super::outcome::for_bisection;
-use super::request::{CheckRequest, GateRequest, PrintFormat};
-use super::summary;
 use crate::config::{FILE_NAME, nearest};
-use crate::distinct::{NamedFile, check_distinct};
-use crate::error::Context as _;
-use crate::exit::Exit;
-use crate::{Advice, text};
+use crate::error::{Context as _, Exit};
+use crate::gate::outcome::{CheckRequest, GateRequest, PrintFormat, for_bisection};
+use crate::gate::summary;
+use crate::options::{NamedFile, check_distinct};
+use crate::{Advice, refuse, text};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_measure::clock;
 use sprag_model::gate::Gate;
@@ -27,11 +25,8 @@ const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportFormat {
-    /// Our own, with every fact.
     Json,
-    /// For a comment or the summary of a job.
     Markdown,
-    /// For viewers of tests.
     Junit,
     Sarif,
     Github,
@@ -69,7 +64,6 @@ impl ReportFormat {
     }
 }
 
-/// A report that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportRequest {
     pub format: ReportFormat,
@@ -87,8 +81,7 @@ impl ReportRequest {
 pub fn parse(texts: &[String]) -> crate::Result<Vec<ReportRequest>> {
     let reports = texts.iter().map(|text| parse_one(text)).collect::<Result<Vec<ReportRequest>, Advice>>()?;
     if reports.iter().filter(|report| report.is_stdout()).count() > 1 {
-        let message = format!("two of `{OPTION}` go to standard output");
-        return Err(Advice { message, hint: "write all but one to files".to_owned() }.into());
+        return refuse(format!("two of `{OPTION}` go to standard output"), "write all but one to files");
     }
     Ok(reports)
 }
@@ -110,16 +103,13 @@ fn parse_one(asked: &str) -> Result<ReportRequest, Advice> {
     let shown = text::printable(asked);
     let Some((word, path)) = asked.split_once('=').filter(|(_, path)| !path.is_empty()) else {
         let message = format!("`{OPTION} {shown}` is not of the form FORMAT=PATH");
-        return Err(Advice {
-            message,
-            hint: format!("as in `{OPTION} junit=report.xml`; {list}, `-` is standard output"),
-        });
+        return refuse(message, format!("as in `{OPTION} junit=report.xml`; {list}, `-` is standard output"));
     };
     let found = ReportFormat::ALL.iter().find(|(known, _, _)| *known == word);
     let Some((_, format, _)) = found else {
         let message = format!("there is no report format `{}`", text::printable(word));
         let near = nearest(word, &words).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        return Err(Advice { message, hint: format!("{near}{list}") });
+        return refuse(message, format!("{near}{list}"));
     };
     Ok(ReportRequest { format: *format, path: PathBuf::from(path) })
 }
@@ -134,7 +124,7 @@ pub fn check(folder: &Path, reports: &[ReportRequest], others: Vec<NamedFile<'_>
         let is_read_by_gate = first.is_some_and(|first| READ_BY_GATE.iter().any(|name| first == *name));
         if is_read_by_gate || report.path.file_name().is_some_and(|name| name == FILE_NAME) {
             let message = format!("`{OPTION}` would write over what the gate reads: `{}`", report.path.display());
-            return Err(Advice { message, hint: "name a file of its own".to_owned() }.into());
+            return refuse(message, "name a file of its own");
         }
     }
     let named = files.clone().map(|report| NamedFile::written(OPTION, Some(&report.path), report.format.what()));
@@ -218,7 +208,7 @@ mod tests {
     }
 
     fn advice(error: crate::Error) -> (String, String) {
-        let crate::Error::Advice(advice) = error else { panic!("{error} says not what to do") };
+        let advice: Advice = error.downcast().expect("it says what to do");
         (advice.message, advice.hint)
     }
 

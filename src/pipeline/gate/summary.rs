@@ -22,7 +22,6 @@ use sprag_report::gate::was_not_judged;
 /// The status that a suite must have.
 const REQUIRED: &str = "ok";
 
-/// The seed's summary of a gate.
 pub fn summary(gate: &Gate) -> String {
     seed::summary(&of(gate))
 }
@@ -33,7 +32,6 @@ pub fn trend(gate: &Gate, now: DateTime<Utc>) -> String {
     seed::trend(&of(gate), &time.to_rfc3339_opts(SecondsFormat::Micros, true))
 }
 
-/// A gate as the seed would have compared it.
 fn of(gate: &Gate) -> SeedComparison {
     let checks: Vec<Check> = gate
         .suites
@@ -55,7 +53,6 @@ fn of(gate: &Gate) -> SeedComparison {
     }
 }
 
-/// The status of the first suite that was to be measured and was not, or of the gate.
 fn status(gate: &Gate, checks: &[Check]) -> String {
     let unmeasured = gate.suites.iter().find(|suite| was_not_judged(gate, suite));
     let passes = checks.iter().all(|check| check.status == CheckStatus::Pass);

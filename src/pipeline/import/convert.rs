@@ -35,27 +35,21 @@ const MOST_WORKERS: usize = 30;
 const MOST_ATTRIBUTES: usize = 16;
 const LONGEST_ATTRIBUTE: usize = 200;
 
-/// What is decided outside of the source.
 pub struct Place {
     pub suite: String,
     /// The commit, where it can be recorded.
     pub commit: Option<Commit>,
     pub machine: String,
-    /// When it was measured.
     pub time: DateTime<Utc>,
 }
 
-/// What holds of all runs of a source.
 pub struct Source {
-    /// The format it was read as.
     pub format: &'static str,
-    /// The program that measured.
     pub tool: String,
     /// Its version, where the source tells.
     pub tool_version: Option<String>,
 }
 
-/// The run that a record is made of.
 pub fn run(source: &Source, run: ImportedRun, place: Place) -> Run {
     let class = ["gpu_model", "cpu_model"].iter().find_map(|name| run.facts.get(*name));
     let class = class.map_or(NO_MACHINE, String::as_str);
@@ -97,7 +91,6 @@ pub fn described(named: &ImportedCommit, time: DateTime<Utc>) -> Option<Commit> 
     })
 }
 
-/// Whether a record can be of that time.
 pub fn is_recordable(time: &DateTime<Utc>) -> bool {
     YEARS.contains(&time.year())
 }
@@ -179,7 +172,6 @@ fn measurement(suite: &str, entry: &Entry, reserved: &[Metric]) -> Measurement {
     }
 }
 
-/// A reason of a source, on one line and not too long.
 fn one_line(reason: &str) -> String {
     let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let short: String = line.chars().filter(|c| !is_unsafe_in_name(*c)).take(500).collect();
@@ -223,7 +215,6 @@ fn estimate(metric: Metric, observation: &Observation) -> Estimate {
     }
 }
 
-/// The metric under a name that a record takes, and that does not stand for something else.
 fn recordable(metric: &Metric, reserved: &[Metric]) -> Metric {
     let clean: String =
         metric.name.chars().map(|c| if c.is_whitespace() || is_unsafe_in_name(c) { '_' } else { c }).collect();

@@ -1,11 +1,473 @@
-//! What other tools wrote, as runs.
+//! Imports what other tools wrote: reads, plans which runs are new, converts on all processors, records, and prints a summary.
 
 pub mod word;
 pub mod convert;
 pub mod source;
-mod plan;
-mod record;
 
-pub use plan::ImportOptions;
-pub use record::import;
-pub use source::foreign;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chrono::{DateTime, NaiveDate, SubsecRound as _, TimeDelta, Utc};
+use rayon::prelude::*;
+
+use crate::error::Context as _;
+use crate::import::convert::{NO_MACHINE, Place, Source};
+use crate::options::span;
+use crate::project::Project;
+use crate::text::{branch as branch_name, count, note, printable, short, warn};
+use crate::{Advice, refuse, study};
+use sprag_formats::Format;
+use sprag_history::{self as history, HistoryError, Record, Store};
+use sprag_measure::clock;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::commit::Commit;
+use sprag_model::environment::Machine;
+use sprag_model::head::RunHead;
+use sprag_model::imported::{Imported, ImportedRun};
+use sprag_model::record::YEARS;
+use sprag_model::run::{IMPORT, Run};
+
+pub use crate::import::source::foreign;
+
+/// How many notes of a source are printed; the rest is counted.
+const MOST_NOTES: usize = 10;
+
+/// Imports what the options name; nothing is recorded where any of it cannot be read.
+pub fn import(folder: &Path, options: &ImportOptions, out: &mut dyn Write) -> crate::Result<()> {
+    let project = Project::open(folder)?;
+    let store = project.store()?;
+    let target = project.target()?;
+    let heads = study::load(&project, store)?.runs;
+    let time = options.time.as_deref().map(|text| span("--time", text)).transpose()?.map(|(first, _)| first);
+    let mut plan = Plan::new(options, store, time, heads.heads())?;
+    drop(heads);
+    let mut read = Vec::new();
+    for path in &options.paths {
+        let path = folder.join(path);
+        let outputs = source::read(&path, options.max_bytes.unwrap_or(source::MOST_BYTES))?;
+        let (format, outputs) = source::format(&path, outputs, options.format.as_deref())?;
+        let imported =
+            format.read(&outputs).with_context(|| format!("cannot import `{}` as {}", path.display(), format.name))?;
+        print_notes(&imported);
+        read.push((format, imported));
+    }
+    for (format, imported) in read {
+        plan.take(format, imported)?;
+    }
+    plan.note_assumptions();
+    let Plan { runs, present, .. } = plan;
+    let converted = Converted::new(runs, !options.dry_run);
+    converted.print(present, options.dry_run, out)?;
+    if converted.records.is_empty() {
+        return Ok(());
+    }
+    let appended = history::append(store, &target, &converted.records, clock::now()).context("nothing was imported")?;
+    appended.warnings.iter().for_each(|warning| warn(warning));
+    let branch = branch_name(&appended.reference);
+    writeln!(out, "recorded {} on {}", count(appended.added.len(), "run"), printable(branch))?;
+    Ok(())
+}
+
+fn print_notes(imported: &Imported) {
+    for text in imported.notes.iter().take(MOST_NOTES) {
+        note(text);
+    }
+    if imported.notes.len() > MOST_NOTES {
+        note(&format!("{} more like these", imported.notes.len() - MOST_NOTES));
+    }
+}
+
+/// How many results without a value are named, of a suite on a machine.
+const MOST_REASONS: usize = 5;
+
+#[derive(Default)]
+pub(super) struct Converted {
+    /// The records; none where they were not asked for.
+    pub records: Vec<Record>,
+    groups: BTreeMap<(String, String), Group>,
+}
+
+#[derive(Default)]
+struct Group {
+    runs: usize,
+    commits: BTreeSet<String>,
+    benchmarks: HashSet<Arc<Benchmark>>,
+    failed: usize,
+    reasons: Vec<String>,
+    days: Option<(NaiveDate, NaiveDate)>,
+}
+
+impl Converted {
+    /// Converts the runs. Neither what was read of one nor what was made of it is kept longer than that takes, but for its
+    /// record where `recorded`.
+    pub(super) fn new(planned: Vec<Planned>, recorded: bool) -> Converted {
+        let take = |mut converted: Converted, planned: Planned| {
+            let run = convert::run(&planned.source, planned.run, planned.place);
+            if recorded {
+                converted.records.push(Record::from_run(&run));
+            }
+            converted.take(run);
+            converted
+        };
+        planned.into_par_iter().fold(Converted::default, take).reduce(Converted::default, Converted::and)
+    }
+
+    fn take(&mut self, run: Run) {
+        let group = self.groups.entry((run.suite, run.machine.name)).or_default();
+        let day = run.timestamp.date_naive();
+        group.runs += 1;
+        group.commits.extend(run.commit.map(|commit| commit.sha));
+        group.days = Some(group.days.map_or((day, day), |(first, last)| (first.min(day), last.max(day))));
+        for measurement in run.measurements {
+            if let Some(reason) = &measurement.failure {
+                group.failed += 1;
+                if group.reasons.len() < MOST_REASONS {
+                    group.reasons.push(format!("`{}` has no value: {reason}", measurement.benchmark.id()));
+                }
+            }
+            group.benchmarks.insert(measurement.benchmark);
+        }
+    }
+
+    fn and(mut self, mut later: Converted) -> Converted {
+        self.records.append(&mut later.records);
+        for (key, theirs) in later.groups {
+            let group = self.groups.entry(key).or_default();
+            group.runs += theirs.runs;
+            group.commits.extend(theirs.commits);
+            group.benchmarks.extend(theirs.benchmarks);
+            group.failed += theirs.failed;
+            group.reasons.extend(theirs.reasons);
+            group.reasons.truncate(MOST_REASONS);
+            group.days = match (group.days, theirs.days) {
+                (Some((first, last)), Some((other, end))) => Some((first.min(other), last.max(end))),
+                (one, other) => one.or(other),
+            };
+        }
+        self
+    }
+
+    /// One line a suite and machine: how many runs, of when, with how many benchmarks.
+    pub(super) fn print(&self, present: usize, dry: bool, out: &mut dyn Write) -> crate::Result<()> {
+        for group in self.groups.values() {
+            group.reasons.iter().for_each(|reason| note(&printable(reason)));
+        }
+        for ((suite, machine), group) in &self.groups {
+            let (first, last) = group.days.unwrap_or_default();
+            let when = if first == last { first.to_string() } else { format!("{first} to {last}") };
+            let failed = match group.failed {
+                0 => String::new(),
+                failed => format!(", {} without a value", count(failed, "result")),
+            };
+            writeln!(
+                out,
+                "{}: {} of {} on {}, {when}, {}{failed}",
+                printable(suite),
+                count(group.runs, "run"),
+                count(group.commits.len(), "commit"),
+                printable(machine),
+                count(group.benchmarks.len(), "benchmark"),
+            )?;
+        }
+        if present > 0 {
+            writeln!(out, "{} imported before", count(present, "run"))?;
+        }
+        if dry {
+            writeln!(out, "nothing was recorded (--dry-run)")?;
+        }
+        Ok(())
+    }
+}
+
+/// The word that stands for no commit at `--commit`.
+const NO_COMMIT: &str = "none";
+
+pub struct ImportOptions {
+    pub paths: Vec<PathBuf>,
+    pub format: Option<String>,
+    pub suite: Option<String>,
+    pub machine: Option<String>,
+    pub commit: Option<String>,
+    pub time: Option<String>,
+    pub dry_run: bool,
+    pub max_bytes: Option<u64>,
+}
+
+pub(super) struct Planned {
+    pub source: Arc<Source>,
+    pub run: ImportedRun,
+    pub place: Place,
+}
+
+impl Planned {
+    fn looked_up(&self) -> Option<(&str, &str)> {
+        let named = self.run.commit.as_ref().filter(|named| named.named_at.is_some())?;
+        Some((&named.sha, &self.place.commit.as_ref()?.sha))
+    }
+}
+
+pub(super) struct Plan<'a> {
+    options: &'a ImportOptions,
+    store: &'a Store,
+    /// The time given for runs whose source tells none.
+    time: Option<DateTime<Utc>>,
+    head: Head,
+    commits: BTreeMap<String, Option<Commit>>,
+    earlier: EarlierImports,
+    pub runs: Vec<Planned>,
+    pub present: usize,
+    odd_times: usize,
+    cut_short: usize,
+}
+
+struct Head {
+    commit: Option<Commit>,
+    is_assumed: bool,
+    is_used: bool,
+}
+
+impl Head {
+    fn new(store: &Store, options: &ImportOptions) -> crate::Result<Head> {
+        let commit = match options.commit.as_deref() {
+            Some(NO_COMMIT) => None,
+            Some(revision) => history::commit_at(store, revision)?,
+            None => history::measured_commit(store)?,
+        };
+        Ok(Head { commit, is_assumed: options.commit.is_none(), is_used: false })
+    }
+
+    fn take(&mut self) -> Option<Commit> {
+        self.is_used = true;
+        self.commit.clone()
+    }
+}
+
+struct EarlierImports {
+    imports: BTreeSet<Identity>,
+    suites: BTreeMap<String, String>,
+    times: BTreeMap<(String, String, Option<String>), BTreeSet<DateTime<Utc>>>,
+}
+
+impl EarlierImports {
+    fn new(heads: &[RunHead]) -> EarlierImports {
+        let mut earlier = EarlierImports { imports: BTreeSet::new(), suites: BTreeMap::new(), times: BTreeMap::new() };
+        for head in heads {
+            let noted = |key: &str| head.config.get(IMPORT).and_then(|import| import.get(key)?.as_str());
+            earlier.name(&head.suite, noted("suite").unwrap_or(&head.suite));
+            let commit = head.commit.as_ref().map(|commit| commit.sha.clone());
+            let (suite, machine) = (head.suite.clone(), head.machine.id.clone());
+            let times = earlier.times.entry((suite.clone(), machine.clone(), commit.clone())).or_default();
+            times.insert(head.timestamp);
+            if let Some(digest) = noted("sha256") {
+                earlier.imports.insert(Identity { suite, digest: digest.to_owned(), machine, commit });
+            }
+        }
+        earlier
+    }
+
+    fn name(&mut self, suite: &str, name: &str) {
+        if !self.suites.contains_key(suite) {
+            self.suites.insert(suite.to_owned(), name.to_owned());
+        }
+    }
+}
+
+/// What an import is known by. The commit is part of it: counts free of noise may be the same of two commits.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Identity {
+    suite: String,
+    digest: String,
+    machine: String,
+    commit: Option<String>,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(
+        options: &'a ImportOptions,
+        store: &'a Store,
+        time: Option<DateTime<Utc>>,
+        heads: &[RunHead],
+    ) -> crate::Result<Plan<'a>> {
+        Ok(Plan {
+            options,
+            store,
+            time,
+            head: Head::new(store, options)?,
+            commits: BTreeMap::new(),
+            earlier: EarlierImports::new(heads),
+            runs: Vec::new(),
+            present: 0,
+            odd_times: 0,
+            cut_short: 0,
+        })
+    }
+
+    pub(super) fn take(&mut self, format: &'static Format, imported: Imported) -> crate::Result<()> {
+        let Imported { tool, tool_version, runs, .. } = imported;
+        let several = runs.iter().map(|run| &run.suite).collect::<BTreeSet<_>>().len() > 1;
+        let source = Arc::new(Source { format: format.name, tool, tool_version });
+        for run in runs {
+            let suite = self.suite(&run, &source.tool, several);
+            let (commit, commit_time) = self.commit(&run)?;
+            self.odd_times += run.time.iter().filter(|time| !convert::is_recordable(time)).count();
+            let mut times = [run.time, self.time, commit_time].into_iter().flatten();
+            let time = times.find(convert::is_recordable).ok_or_else(|| {
+                Advice::new(
+                    "the source does not tell when it was measured, nor of which commit",
+                    "give the time with `--time`, such as 2026-11-21T12:00:00Z, or the commit with `--commit`",
+                )
+            })?;
+            let machine = self.options.machine.clone().or_else(|| run.machine.clone());
+            let machine = machine.unwrap_or_else(|| NO_MACHINE.to_owned());
+            let identity = Identity {
+                suite: suite.clone(),
+                digest: run.digest.clone(),
+                machine: Machine::named(&machine, NO_MACHINE).id,
+                commit: commit.as_ref().map(|commit| commit.sha.clone()),
+            };
+            self.earlier.name(&suite, run.suite.as_deref().unwrap_or(&suite));
+            let own_time = run.time.is_some_and(|own| own == time);
+            if !self.earlier.imports.contains(&identity) {
+                let key = (identity.suite.clone(), identity.machine.clone(), identity.commit.clone());
+                let times = self.earlier.times.entry(key).or_default();
+                let second = time.trunc_subsecs(0);
+                let time = if own_time { second } else { first_free(times, second) };
+                times.insert(time);
+                self.earlier.imports.insert(identity);
+                let place = Place { suite, commit, machine, time };
+                self.runs.push(Planned { source: Arc::clone(&source), run, place });
+            } else {
+                self.present += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The word of the suite: the given one, with that of the source behind where it has several; the source's; the tool's.
+    fn suite(&self, run: &ImportedRun, tool: &str, several: bool) -> String {
+        let named = run.suite.as_deref();
+        let name = match (self.options.suite.as_deref(), named) {
+            (Some(given), Some(named)) if several => format!("{given} {named}"),
+            (Some(given), _) => given.to_owned(),
+            (None, named) => named.unwrap_or(tool).to_owned(),
+        };
+        let source = named.map_or_else(|| name.clone(), str::to_owned);
+        let others = |word: &str| self.earlier.suites.get(word).is_some_and(|known| *known != source && *known != word);
+        word::suite(&name, &others)
+    }
+
+    fn commit(&mut self, run: &ImportedRun) -> crate::Result<(Option<Commit>, Option<DateTime<Utc>>)> {
+        let Some(named) = &run.commit else {
+            let commit = self.head.take();
+            let time = commit.as_ref().map(|commit| commit.commit_time);
+            return Ok((commit, time));
+        };
+        let time = named.time.or(run.time).or(self.time);
+        // What the repository knows of it is better than what the source tells.
+        let known = match self.commits.get(&named.sha) {
+            Some(known) => known.clone(),
+            None => {
+                let found = match &named.named_at {
+                    Some(place) => Some(looked_up(self.store, &named.sha, place)?),
+                    None => history::find_commit(self.store, &named.sha)?,
+                };
+                self.commits.insert(named.sha.clone(), found.clone());
+                found
+            }
+        };
+        if let Some(known) = known {
+            let time = known.commit_time;
+            return Ok((Some(Commit { branch: named.branch.clone(), ..known }), Some(time)));
+        }
+        if let Some(described) = time.and_then(|time| convert::described(named, time)) {
+            return Ok((Some(described), time));
+        }
+        // An id that is cut short names no commit to whoever does not hold it.
+        if !self.head.is_assumed {
+            let commit = self.head.take();
+            let time = commit.as_ref().map(|commit| commit.commit_time).or(time);
+            return Ok((commit, time));
+        }
+        self.cut_short += 1;
+        Ok((None, time))
+    }
+
+    pub(super) fn note_assumptions(&self) {
+        let names: BTreeMap<&str, &str> = self.runs.iter().filter_map(Planned::looked_up).collect();
+        if let Some((name, sha)) = names.first_key_value() {
+            let commit = short(sha, 12);
+            let others = match names.len() - 1 {
+                0 => String::new(),
+                others => format!(", and {} more", count(others, "name")),
+            };
+            note(&format!("the source names commits by what they are called here: `{name}` is {commit}{others}"));
+        }
+        let head = Some(&self.head).filter(|head| head.is_used);
+        if let (Some(Head { commit: Some(commit), .. }), Some(revision)) = (head, &self.options.commit)
+            && !commit.sha.starts_with(revision.as_str())
+        {
+            note(&format!("`{}` is {}", printable(revision), commit.short()));
+        }
+        if let Some(Head { commit, is_assumed: true, .. }) = head {
+            match commit {
+                Some(commit) => note(&format!(
+                    "the source names no commit: taken as measured at {} (HEAD); `--commit` names another, or `none`",
+                    commit.short()
+                )),
+                None => note("the source names no commit, and there is none to take it for; `--commit` names one"),
+            }
+        }
+        if self.cut_short > 0 {
+            note(&format!(
+                "the source names the commit of {} by the start of an id that is not in this repository. No commit is \
+                 recorded; `git fetch` may bring it, or `--commit` names one",
+                count(self.cut_short, "run")
+            ));
+        }
+        if self.odd_times > 0 {
+            let (runs, first, last) = (count(self.odd_times, "run"), YEARS.start(), YEARS.end());
+            note(&format!(
+                "the source tells of {runs} a time outside the years {first} to {last}, which does not count"
+            ));
+        }
+        let soon = clock::now() + TimeDelta::days(1);
+        let future = self.runs.iter().filter(|planned| planned.place.time > soon).count();
+        if future > 0 {
+            warn(&format!(
+                "{} dated in the future; is the clock of that machine right?",
+                match future {
+                    1 => "1 run is".to_owned(),
+                    many => format!("{many} runs are"),
+                }
+            ));
+        }
+        let unknown = self.runs.iter().any(|planned| planned.place.machine == NO_MACHINE);
+        if unknown && self.options.machine.is_none() {
+            note(&format!("the source names no machine: called `{NO_MACHINE}`; `--machine` gives it a name"));
+        }
+    }
+}
+
+/// That second, or the next one that is not taken: what was imported later is the newer, also where all of it has the time
+/// of the commit.
+fn first_free(taken: &BTreeSet<DateTime<Utc>>, second: DateTime<Utc>) -> DateTime<Utc> {
+    let mut free = second;
+    for _ in taken.range(second..).zip(0..).take_while(|(time, later)| **time == second + TimeDelta::seconds(*later)) {
+        free += TimeDelta::seconds(1);
+    }
+    free
+}
+
+fn looked_up(store: &Store, name: &str, place: &str) -> crate::Result<Commit> {
+    match history::commit_at(store, name) {
+        Ok(Some(commit)) => Ok(commit),
+        Ok(None) | Err(HistoryError::Revision { .. }) => refuse(
+            format!("{place}: `{}` names no commit of this repository", printable(name)),
+            "write the id of the commit there, seven hexadecimal digits or more, or a tag or branch that is \
+                   here (`git fetch --tags`); or nothing, and give `--commit`",
+        ),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -9,7 +9,7 @@ use chrono::DateTime;
 
 use super::convert;
 use crate::error::Context as _;
-use crate::{Advice, Error};
+use crate::{Advice, Error, refuse};
 use sprag_formats::{Format, registry};
 use sprag_model::foreign::Output;
 use sprag_model::run::RecordedRun;
@@ -52,7 +52,6 @@ pub fn format(path: &Path, outputs: Vec<Output>, named: Option<&str>) -> crate::
     Ok((format, if path.is_dir() { own(format, outputs) } else { outputs }))
 }
 
-/// The files of a folder that the format consists of.
 fn own(format: &Format, mut outputs: Vec<Output>) -> Vec<Output> {
     outputs.retain(|output| format.files.iter().any(|end| output.name.ends_with(end)));
     outputs
@@ -72,8 +71,7 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
     let names = || registry::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = named {
         return registry::named(name).ok_or_else(|| {
-            let message = format!("unknown import format `{name}`");
-            Advice { message, hint: format!("the formats are {}", names()) }.into()
+            Advice::new(format!("unknown import format `{name}`"), format!("the formats are {}", names())).into()
         });
     }
     match recognised(path, outputs)[..] {
@@ -81,17 +79,16 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
         [] => {
             let message = format!("cannot tell the format of `{}`", path.display());
             let alone = if path.is_dir() { "give its files one by one, or " } else { "" };
-            Err(Advice { message, hint: format!("{alone}name the format with `--format`, one of {}", names()) }.into())
+            refuse(message, format!("{alone}name the format with `--format`, one of {}", names()))
         }
         ref several => {
             let found: Vec<String> = several.iter().map(|format| format!("`--format {}`", format.name)).collect();
             let message = format!("`{}` may be of several formats", path.display());
-            Err(Advice { message, hint: format!("say which: {}", found.join(" or ")) }.into())
+            refuse(message, format!("say which: {}", found.join(" or ")))
         }
     }
 }
 
-/// How much may still be read.
 struct Budget<'a> {
     path: &'a Path,
     left: u64,
@@ -110,11 +107,10 @@ impl Budget<'_> {
         let bytes = open().with_context(|| format!("cannot read `{}`", file.display()))?;
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let Some(left) = self.left.checked_sub(length) else {
-            return Err(Advice {
-                message: format!("`{}` holds more than {} bytes", self.path.display(), self.most_bytes),
-                hint: "allow more with `--max-bytes`".to_owned(),
-            }
-            .into());
+            return refuse(
+                format!("`{}` holds more than {} bytes", self.path.display(), self.most_bytes),
+                "allow more with `--max-bytes`",
+            );
         };
         self.left = left;
         Ok(Output { name: name.to_owned(), bytes })
@@ -128,7 +124,7 @@ fn folder(path: &Path, budget: &mut Budget<'_>) -> crate::Result<Vec<Output>> {
     if found.is_empty() {
         let ends: Vec<&str> = ends.into_iter().collect();
         let message = format!("`{}` holds no file that could be imported", path.display());
-        return Err(Advice { message, hint: format!("looked for names that end with {}", ends.join(", ")) }.into());
+        return refuse(message, format!("looked for names that end with {}", ends.join(", ")));
     }
     found.iter().map(|(file, name)| budget.read(file, name)).collect()
 }
@@ -163,18 +159,18 @@ pub fn foreign(path: &Path) -> crate::Result<RecordedRun> {
     // A text with Trueno's head is one of Criterion's, too.
     let is_trueno = registry::recognise(&outputs).iter().any(|format| format.name == "trueno");
     let named = is_trueno.then_some("trueno");
-    let (format, outputs) = format(path, outputs, named).map_err(|error| Advice {
-        message: error.to_string(),
-        hint:
+    let (format, outputs) = format(path, outputs, named).map_err(|error| {
+        Advice::new(
+            error.to_string(),
             "give a record, a baseline, or results in a format that `sprag import --list` names; what has to be named \
-               there is recorded first"
-                .to_owned(),
+               there is recorded first",
+        )
     })?;
     let mut imported =
         format.read(&outputs).with_context(|| format!("cannot read `{}` as {}", path.display(), format.name))?;
     if imported.runs.len() > 1 {
         let shown = path.display();
-        crate::notices::note(&format!("`{shown}` holds {} runs; the newest counts", imported.runs.len()));
+        crate::text::note(&format!("`{shown}` holds {} runs; the newest counts", imported.runs.len()));
     }
     imported.runs.sort_by_key(|run| run.time);
     let newest = imported.runs.pop().with_context(|| format!("`{}` holds no run", path.display()))?;

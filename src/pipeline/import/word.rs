@@ -20,7 +20,6 @@ const DIGITS: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Name,
-    /// The key or the value of a parameter.
     Parameter,
     Variant,
 }

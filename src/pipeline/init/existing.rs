@@ -1,11 +1,38 @@
-//! What a project has set in files that are replaced: it is read from those that are there, and stands in the new ones.
+//! Settings that a project has made in files that are replaced: they are read from the old files and put into the new ones.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::options::{InitOptions, digest, repository};
-use super::render::{ACTION, ACTION_PATH, Facts, WORKFLOWS};
+use crate::init::render::{ACTION, ACTION_PATH, Facts, WORKFLOWS};
 use sprag_base::files::read_bounded;
+
+#[derive(Clone, Debug, Default)]
+pub struct InitOptions {
+    pub dry_run: bool,
+    /// Replace files that are there and hold something else.
+    pub force: bool,
+    pub keep: bool,
+    pub download_from: Option<String>,
+    pub sha256: Option<String>,
+}
+
+/// Reads `OWNER/NAME` with the characters that GitHub allows: the text ends up in an address.
+pub fn repository(text: &str) -> Result<String, String> {
+    let is_plain = |part: &str| {
+        let plain = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        plain && !part.is_empty() && !part.starts_with(['.', '-'])
+    };
+    match text.split_once('/') {
+        Some((owner, name)) if is_plain(owner) && is_plain(name) => Ok(text.to_owned()),
+        _ => Err("write it as OWNER/NAME".to_owned()),
+    }
+}
+
+/// Reads a SHA-256 in full.
+pub fn digest(text: &str) -> Result<String, String> {
+    let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    if is_digest { Ok(text.to_owned()) } else { Err("give all 64 digits, in lower case".to_owned()) }
+}
 
 /// The most that a file of a project may hold to be looked at.
 pub(super) const MOST_BYTES: usize = 1 << 20;
@@ -13,23 +40,19 @@ pub(super) const MOST_BYTES: usize = 1 << 20;
 /// How the names of variables end that hold suites.
 const SUITES: &str = "_SUITES";
 
-/// What a project has set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Existing {
     /// Of the release: inputs of the action whose defaults stay.
     pub pins: Vec<String>,
-    /// The workflows that are there, by path.
     workflows: Vec<(&'static str, String)>,
     /// Suites that one of them names: what none names is new.
     listed: BTreeSet<String>,
     suites: BTreeSet<String>,
 }
 
-/// A workflow with the values of the one that is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Values {
     pub text: String,
-    /// The names of what stays as it was.
     pub keeps: Vec<String>,
     /// Suites that no list named, each with the list that has it now.
     pub adds: Vec<String>,
@@ -55,7 +78,6 @@ impl Existing {
         existing
     }
 
-    /// A digest is that of one release, so it stays with its repository and its version.
     fn release(&mut self, action: &str, facts: &mut Facts) {
         let there = |input: &str| default(action, input);
         let given = there("repository").filter(|text| repository(text).is_ok()).unwrap_or_default();
@@ -125,24 +147,20 @@ fn entries(text: &str) -> Vec<(&str, Vec<String>)> {
     found
 }
 
-/// Lines as they stand in a text.
 fn block(lines: &[String]) -> String {
     format!("\n{}\n", lines.join("\n"))
 }
 
-/// What an entry says, without quotes and comments around it.
 fn value(lines: &[String]) -> String {
     let first = lines.first().and_then(|line| line.split_once(':')).map_or("", |(_, value)| value);
     let rest = lines.iter().skip(1).map(|line| format!("\n{line}"));
     bare(first) + &rest.collect::<String>()
 }
 
-/// The suites of a list.
 fn names(lines: &[String]) -> Vec<String> {
     value(lines).split_whitespace().map(str::to_owned).collect()
 }
 
-/// A value of one line without a comment behind it and quotes around it.
 fn bare(value: &str) -> String {
     let value = value.split(" #").next().unwrap_or_default().trim();
     let within = |quote: char| value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
@@ -158,6 +176,18 @@ fn default(action: &str, input: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ends_up_in_an_address_is_plain() {
+        assert_eq!(repository("a-b/c.d_e").as_deref(), Ok("a-b/c.d_e"));
+        for bad in ["", "a", "/a", "a/", "a/b/c", "a/b c", "a/$(b)", "../a", "a/..", "-a/b", "a/b\n", "ä/b"] {
+            assert!(repository(bad).is_err(), "{bad}");
+        }
+        assert!(digest(&"0f".repeat(32)).is_ok());
+        for bad in ["", "0f", &"0F".repeat(32), &"0g".repeat(32), &"0f".repeat(33)] {
+            assert!(digest(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn defaults_of_inputs_are_read() {

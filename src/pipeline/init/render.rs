@@ -24,14 +24,11 @@ pub(super) const ACTION: &str = include_str!("../../../action.yml");
 const BEGIN: &str = "# of sprag alone {";
 const END: &str = "# of sprag alone }";
 
-/// What differs from project to project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// Suites that can be built from two commits and take turns.
     pub gated: Vec<String>,
     /// Suites for a runner without a device.
     pub hosted: Vec<String>,
-    /// Suites that need a device.
     pub device: Vec<String>,
     /// The repository whose releases are downloaded; the user fills it in where absent.
     pub download_from: String,
@@ -71,7 +68,6 @@ struct Line {
     theirs: Option<String>,
 }
 
-/// A file for another project.
 pub(super) fn file(ours: &str, facts: &Facts) -> String {
     let lines = lines(facts);
     let mut text = String::with_capacity(ours.len());
@@ -118,7 +114,6 @@ fn lines(facts: &Facts) -> Vec<Line> {
 /// Of `release.yml`: another project builds no archives of Sprag.
 const NEEDS_OF_PUBLISH: &str = "    needs: [evidence, build]";
 
-/// The action that puts Sprag on the path, with its defaults filled in.
 pub(super) fn action(ours: &str, facts: &Facts) -> String {
     let mut text = String::with_capacity(ours.len());
     let mut input = "";

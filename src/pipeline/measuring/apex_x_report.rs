@@ -3,17 +3,16 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::suites::MeasuredSuites;
+use crate::Advice;
 use crate::config::{Suite, SuiteKind};
-use crate::notices::warn;
+use crate::measuring::MeasuredSuites;
 use crate::project::Project;
-use crate::{Advice, text};
+use crate::text::{self, warn};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_formats::compat::apex_x::{self, markdown};
 use sprag_measure::seed_report::{GpuReportOptions, cpu_report, gpu_report};
 use sprag_measure::suite::Observer;
 
-/// A report that was asked for and can be written.
 pub struct ApexXReport {
     suite: String,
     json: Option<PathBuf>,
@@ -21,11 +20,9 @@ pub struct ApexXReport {
     kind: ReportKind,
 }
 
-/// What a report is timed on, by the kind of its suite.
 pub enum ReportKind {
     Cpu(apex_x::cpu_report::Settings),
     Gpu(Box<GpuReportOptions>),
-    /// The sweep over shapes, of what was measured for the record.
     Trt,
 }
 
@@ -43,11 +40,11 @@ impl ApexXReport {
             (Some(_), _) => "--output",
             (None, Some(_)) => "--output-md",
         };
-        let advice = |message: String| Advice {
-            message,
-            hint:
-                "name one suite of kind `cpu`, `gpu` or `trt` with `--suite`; `--output-run` writes the record of any"
-                    .to_owned(),
+        let advice = |message: String| {
+            Advice::new(
+                message,
+                "name one suite of kind `cpu`, `gpu` or `trt` with `--suite`; `--output-run` writes the record of any",
+            )
         };
         let [(name, suite)] = asked else {
             let count = asked.len();
@@ -108,12 +105,11 @@ pub fn write(
     for (path, content) in [(&report.json, json), (&report.markdown, markdown)] {
         let Some(path) = path else { continue };
         write_atomic(path, content.as_bytes())?;
-        writeln!(out, "wrote {}", text::printable(&path.display().to_string()))?;
+        writeln!(out, "wrote {}", text::path(path))?;
     }
     Ok(true)
 }
 
-/// A report as JSON and as Markdown.
 fn gpu_texts(report: &apex_x::gpu_report::GpuReport) -> Result<(String, String), String> {
     let markdown = markdown::gpu_report(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
     Ok((report.to_json()?, markdown))

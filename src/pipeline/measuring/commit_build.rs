@@ -1,25 +1,23 @@
-//! A commit checked out aside and built, for as long as it is measured. Nothing of the user's working tree, index or
-//! branches is touched, and whatever way this process ends, the folder goes.
+//! A commit checked out aside and built, for as long as it is measured. The working tree, index and branches of the user stay
+//! untouched, and the folder is removed however this process ends.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::MeasureHost;
 use crate::config::Suite;
-use crate::error::Context as _;
-use crate::notices::warn;
-use crate::project::Project;
-use crate::{Advice, Trouble, text};
-use sprag_history as history;
+use crate::error::{Cause, Context as _};
+use crate::project::{self, Project};
+use crate::text::{self, note, warn};
+use crate::{Advice, refuse};
+use sprag_history::{self as history, HistoryError};
 use sprag_measure::command::CHECKOUT_WITHOUT;
 use sprag_measure::command::cargo::{self, CargoBuild};
 use sprag_measure::command::keeper::{GuardedFolder, sweep};
 use sprag_measure::process::WorkerCommand;
-use sprag_measure::suite::{CommitProgram, is_ours};
+use sprag_measure::suite::{CommitProgram, Observer, is_ours};
 use sprag_model::commit::Commit;
 
-/// The files of one commit. Dropping it removes them.
 #[derive(Debug)]
 pub struct Worktree {
     pub root: PathBuf,
@@ -27,20 +25,18 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    /// Checks a commit out, and tells what of it cannot be.
     pub fn check_out(project: &Project, commit: &Commit) -> crate::Result<Worktree> {
         let temporary = std::env::temp_dir();
         let parent = fs::canonicalize(&temporary)
             .with_context(|| format!("cannot enter the folder for temporary files, `{}`", temporary.display()))?;
         if parent.starts_with(&project.root) {
-            return Err(Advice {
-                message: format!(
+            return refuse(
+                format!(
                     "the folder for temporary files, `{}`, lies in the project, where a checkout would be seen",
                     parent.display()
                 ),
-                hint: "set TMPDIR to a folder outside of it".to_owned(),
-            }
-            .into());
+                "set TMPDIR to a folder outside of it",
+            );
         }
         sweep(&parent);
         let keeper = WorkerCommand::for_this_program(&["guard", "--remove"])?;
@@ -60,7 +56,6 @@ impl Worktree {
         Ok(Worktree { root, folder })
     }
 
-    /// A place beside the files that goes with them, for what is made of them.
     pub fn companion(&self, name: &str) -> PathBuf {
         self.folder.path.join(name)
     }
@@ -86,23 +81,22 @@ pub struct CommitBuild {
 ///
 /// The folder that Cargo builds in stays, so that dependencies are compiled once. Programs are not kept: what one would
 /// be the build of, beside its commit, compiler, flags and settings of Cargo, is more than its name could tell.
-pub fn build(project: &Project, suite: &Suite, commit: &Commit, host: MeasureHost<'_>) -> crate::Result<CommitBuild> {
+pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn Observer) -> crate::Result<CommitBuild> {
     let worktree = Worktree::check_out(project, commit)?;
     let short = commit.short();
     if !is_ours(&worktree.root) {
-        return Err(Advice {
-            message: format!(
-                "{short} holds no sources of Sprag, and suites of the kind `cpu` time kernels of Sprag itself"
-            ),
-            hint: "name a suite of the kind `command` with `--suite`, or compare two `sprag` programs by their paths"
-                .to_owned(),
-        }
-        .into());
+        return refuse(
+            format!("{short} holds no sources of Sprag, and suites of the kind `cpu` time kernels of Sprag itself"),
+            "name a suite of the kind `command` with `--suite`, or compare two `sprag` programs by their paths",
+        );
     }
     let folder = project.private_folder()?.join("build");
-    let _lock = locked(&folder, host)?;
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    // A program is copied out of the folder before another build replaces it.
+    let waits = || observer.begin("waiting for another sprag, which builds here", 1);
+    let _lock = project::locked(&folder.join("lock"), &waits)?;
     clear_full(&folder.join("target"), MOST_BYTES)?;
-    host.observer.begin(&format!("building `{NAME}` of {short}"), 1);
+    observer.begin(&format!("building `{NAME}` of {short}"), 1);
     let guard = WorkerCommand::for_this_program(&["guard"])?;
     let built = cargo::build(&CargoBuild {
         folder: &worktree.root,
@@ -127,12 +121,10 @@ pub fn build(project: &Project, suite: &Suite, commit: &Commit, host: MeasureHos
     Ok(CommitBuild { program, _worktree: worktree })
 }
 
-/// That a commit cannot be built, and why.
-pub fn failed(commit: &Commit, why: &str) -> Trouble {
-    Trouble::CannotBuild(Advice {
-        message: format!("cannot build {} ({}): {why}", commit.short(), commit.subject),
-        hint: format!("`git worktree add --detach <folder> {}` makes a checkout to look at", commit.short()),
-    })
+pub fn failed(commit: &Commit, why: &str) -> Advice {
+    let message = format!("cannot build {} ({}): {why}", commit.short(), commit.subject);
+    let hint = format!("`git worktree add --detach <folder> {}` makes a checkout to look at", commit.short());
+    Advice::new(message, hint).because(Cause::CannotBuild)
 }
 
 /// Removes a folder whose files come to more than so many bytes.
@@ -154,24 +146,45 @@ fn size(folder: &Path) -> u64 {
     entries.flatten().map(of_entry).sum()
 }
 
-/// The lock of the folder of builds: a program is copied out of it before another build replaces it.
-fn locked(folder: &Path, host: MeasureHost<'_>) -> crate::Result<File> {
-    let path = folder.join("lock");
-    let take = || -> std::io::Result<File> {
-        fs::create_dir_all(folder)?;
-        let file = File::create(&path)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                host.observer.begin("waiting for another sprag, which builds here", 1);
-                file.lock()?;
-            }
-            // A file system without locks costs the protection.
-            Err(TryLockError::Error(error)) if error.kind() != std::io::ErrorKind::Unsupported => return Err(error),
-            _ => {}
+/// The commit that a revision means: of a commit that only adds records, the one that they are of.
+pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
+    let store = project.store()?;
+    let found = match history::commit_at(store, named) {
+        Ok(found) => found,
+        Err(error @ HistoryError::Revision { .. }) if history::facts(store)?.shallow => {
+            let hint =
+                "this clone is shallow: run `git fetch --unshallow`, in a workflow set `fetch-depth: 0`".to_owned();
+            return refuse(error.to_string(), hint);
         }
-        Ok(file)
+        Err(error) => return Err(error.into()),
     };
-    take().with_context(|| format!("cannot lock `{}`", path.display()))
+    let Some(commit) = found else {
+        return refuse(
+            format!("`{}` holds records alone, so there is nothing to measure", named.escape_debug()),
+            "name a commit that holds code",
+        );
+    };
+    // A working tree that cannot be looked at is none that could be confused with the commit.
+    let here = history::measured_commit(store).ok().flatten();
+    if here.is_some_and(|here| here.dirty && here.sha == commit.sha) {
+        note(&format!("tracked files differ from {0}; {0} is measured, without them", commit.short()));
+    }
+    Ok(commit)
+}
+
+/// Of the suites that were asked for, those that can be measured at a commit; the others are told of.
+pub fn measurable<'a>(asked: &[(&'a str, &'a Suite)], are_named: bool) -> crate::Result<Vec<(&'a str, &'a Suite)>> {
+    let (able, others): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, suite)| suite.kind.can_be_built());
+    if let Some((name, suite)) = others.first().filter(|_| are_named || able.is_empty()) {
+        return refuse(
+            format!("the suite `{name}` is of the kind `{}`, which no commit is built for", suite.kind.word()),
+            "name a suite of the kind `cpu` or `command` with `--suite`",
+        );
+    }
+    for (name, suite) in &others {
+        note(&format!("the suite `{name}` is left out: no commit is built for the kind `{}`", suite.kind.word()));
+    }
+    Ok(able)
 }
 
 #[cfg(test)]

@@ -42,7 +42,6 @@ pub fn table(run: &Run) -> String {
     table
 }
 
-/// What ran where and how it came out.
 fn heading(run: &Run) -> String {
     let mut head = format!("{} on {}: {}", run.suite, run.machine.name, run.status.word());
     let benchmarks = || run.measurements.iter().filter(|one| one.benchmark.variant != CALIBRATION);

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::Advice;
 use crate::config::{Suite, SuiteKind};
 use crate::project::Project;
+use crate::{Advice, refuse};
 use sprag_base::files::check_writable;
 use sprag_measure::suite::TrtSuite;
 use sprag_measure::tensorrt::plugin_of_environment;
@@ -17,7 +17,6 @@ const DEFAULT_SEED: u64 = 123;
 /// Options of the command line; paths count from where the user is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrtOptions {
-    /// The engine, and how the user wrote it.
     pub engine: Option<(PathBuf, String)>,
     pub plugin: Option<PathBuf>,
     /// That of the environment, for where neither an option nor a setting names one.
@@ -27,7 +26,6 @@ pub struct TrtOptions {
     pub warmup: Option<u32>,
     pub iterations: Option<u32>,
     pub seed: Option<u64>,
-    /// Where the times of layers go.
     pub profile: Option<PathBuf>,
 }
 
@@ -52,7 +50,7 @@ impl TrtOptions {
             _ => None,
         };
         if let Some(message) = message {
-            return Err(Advice { message, hint: "name the suite, as with `--suite trt`".to_owned() }.into());
+            return refuse(message, "name the suite, as with `--suite trt`");
         }
         self.check(project, asked)?;
         if let Some(profile) = &self.profile {
@@ -67,15 +65,14 @@ impl TrtOptions {
         suites.into_iter().try_for_each(|(name, suite)| self.plan(project, name, suite).map(drop))
     }
 
-    /// What a suite is to time.
     pub fn plan(&self, project: &Project, name: &str, suite: &Suite) -> Result<TrtSuite, Advice> {
         let in_project = |path: &Option<PathBuf>| path.as_ref().map(|path| project.root.join(path));
         let configured = || Some((in_project(&suite.engine)?, suite.engine.as_ref()?.display().to_string()));
         let Some((engine, engine_text)) = self.engine.clone().or_else(configured) else {
-            return Err(Advice {
-                message: format!("the suite `{name}` has no engine configured"),
-                hint: "name the file that TensorRT has built: `--trt-engine-path model.plan`".to_owned(),
-            });
+            return refuse(
+                format!("the suite `{name}` has no engine configured"),
+                "name the file that TensorRT has built: `--trt-engine-path model.plan`",
+            );
         };
         let is_option = !self.shape_cases.is_empty();
         let shape_cases = if is_option { self.shape_cases.clone() } else { suite.shape_cases.clone() };
@@ -86,9 +83,11 @@ impl TrtOptions {
             engine_text,
             plugin: self.plugin.clone().or_else(|| in_project(&suite.plugin_lib)).or_else(|| self.usual_plugin.clone()),
             trtexec: self.trtexec.clone().or_else(|| in_project(&suite.trtexec)),
-            cases: sweep::number_cases(&shape_cases).map_err(|fault| Advice {
-                message: format!("{place} {fault}"),
-                hint: "write it as `name=dims` pieces, such as `image=1x3x128x128;centers=1024x2`".to_owned(),
+            cases: sweep::number_cases(&shape_cases).map_err(|fault| {
+                Advice::new(
+                    format!("{place} {fault}"),
+                    "write it as `name=dims` pieces, such as `image=1x3x128x128;centers=1024x2`",
+                )
             })?,
             shape_cases,
             settings: TimingSettings {

@@ -1,16 +1,22 @@
 //! Finished run files, recorded in one commit.
+//!
+//! Anyone may have written them, so nothing of a file is trusted before it is checked: its kind, its size, its schema, and
+//! whether the id in its name is that of its content. Files are only read, never moved, changed or removed.
 
 use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::incoming::{self, Bad, Incoming, files};
-use crate::exit::Exit;
-use crate::notices::{say, warn};
-use crate::pending::Origin;
+use crate::error::{Context as _, Exit};
+use crate::pending::{self, Origin};
 use crate::project::Project;
-use crate::{Advice, pending, text};
+use crate::text::{self, say, warn};
+use crate::{Advice, Error, refuse};
 use sprag_history::{self as history, HistoryError, Record, Store};
+use sprag_model::commit::Commit;
+use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
+use sprag_model::run::Run;
 
 pub fn add(
     folder: &Path,
@@ -21,7 +27,7 @@ pub fn add(
 ) -> crate::Result<Exit> {
     let project = Project::open(folder)?;
     let store = project.store()?;
-    let (mut good, mut bad) = incoming::read(folder, paths, input)?;
+    let (mut good, mut bad) = read(folder, paths, input)?;
     bad.iter().for_each(report);
     while !good.is_empty() && (bad.is_empty() || skip_bad) {
         let records: Vec<Record> = good.iter().map(|one| one.record.clone()).collect();
@@ -43,13 +49,12 @@ pub fn add(
         (false, false, true) => Exit::Failed,
         (false, false, false) => {
             let message = format!("nothing was recorded: {} of {} cannot be", bad.len(), files(good.len() + bad.len()));
-            let hint = "mend or leave out what is named above, or record the others with `--skip-bad`".to_owned();
-            return Err(Advice { message, hint }.into());
+            let hint = "mend or leave out what is named above, or record the others with `--skip-bad`";
+            return refuse(message, hint);
         }
     })
 }
 
-/// Takes the file that the history refuses out of the good ones.
 fn refused(good: &mut Vec<Incoming>, error: crate::Error) -> crate::Result<Bad> {
     let history_error = error.cause::<HistoryError>();
     let place = history_error.and_then(|error| good.iter().position(|one| error.blames(&one.record.path)));
@@ -76,4 +81,252 @@ fn warn_of_absent_commits(store: &Store, recorded: &[Incoming]) {
     let Some(first) = absent.first() else { return };
     let commits = text::count(absent.len(), "commit");
     warn(&format!("this repository does not hold {commits} that the runs measured, such as {first}"));
+}
+
+/// The most files that one call takes.
+const MOST_FILES: usize = 10_000;
+
+/// The most bytes that the files of one call may have together: their records are held in memory.
+const MOST_BYTES: usize = 256 << 20;
+
+/// The most entries of folders that are looked at, so that a wrong folder ends soon.
+const MOST_ENTRIES: usize = 100_000;
+
+/// How deep folders are looked into.
+const MOST_DEPTH: usize = 16;
+
+const STANDARD_INPUT: &str = "-";
+
+pub(super) struct Incoming {
+    pub name: String,
+    pub record: Record,
+    pub commit: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Bad {
+    pub name: String,
+    /// Why not, as a fragment that reads after the name.
+    pub reason: String,
+    pub hint: Option<&'static str>,
+    /// Whether the content contradicts the name: then it is damaged, or forged.
+    pub is_damaged: bool,
+}
+
+impl Bad {
+    /// A file that cannot be recorded, for a reason that no hint helps with.
+    pub(super) fn new(name: &str, reason: String) -> Bad {
+        Bad { name: name.to_owned(), reason, hint: None, is_damaged: false }
+    }
+}
+
+/// Reads files and folders, in their order; relative ones count from `folder`.
+pub(super) fn read(folder: &Path, paths: &[PathBuf], input: &mut dyn Read) -> crate::Result<(Vec<Incoming>, Vec<Bad>)> {
+    let mut reader = Reader { good: Vec::new(), bad: Vec::new(), bytes: 0, entries: 0 };
+    let mut has_input = false;
+    for path in paths {
+        if path.as_os_str() == STANDARD_INPUT {
+            if has_input {
+                return Err(Error::message("`-` can be given once: standard input holds one run"));
+            }
+            has_input = true;
+            reader.take("standard input", None, input)?;
+            continue;
+        }
+        let full = folder.join(path);
+        let before = reader.good.len() + reader.bad.len();
+        match fs::symlink_metadata(&full) {
+            Ok(found) if found.is_dir() => {
+                reader.walk(&full, path, 0)?;
+                if reader.good.len() + reader.bad.len() == before {
+                    let message = format!("`{}` holds no file whose name ends with `.json`", path.display());
+                    let hint = "name the files, or the folder that they lie in";
+                    return refuse(message, hint);
+                }
+            }
+            _ => reader.file(&full, &path.to_string_lossy())?,
+        }
+    }
+    Ok((reader.good, reader.bad))
+}
+
+struct Reader {
+    good: Vec<Incoming>,
+    bad: Vec<Bad>,
+    /// How many bytes the records have so far.
+    bytes: usize,
+    entries: usize,
+}
+
+impl Reader {
+    /// Takes every `*.json` below a folder, in order of name. What else lies there is passed over.
+    fn walk(&mut self, folder: &Path, shown: &Path, depth: usize) -> crate::Result<()> {
+        let unlisted = || format!("cannot list `{}`", shown.display());
+        if depth > MOST_DEPTH {
+            let message = format!("`{}` lies more than {MOST_DEPTH} folders deep", shown.display());
+            return refuse(message, "name the folders that hold the files");
+        }
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder).with_context(unlisted)? {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                let message = format!("`{}` holds more than {MOST_ENTRIES} files and folders", shown.display());
+                return refuse(message, "name the folders that hold the files");
+            }
+            names.push(entry.with_context(unlisted)?.file_name());
+        }
+        names.sort();
+        for name in names {
+            let (path, shown) = (folder.join(&name), shown.join(&name));
+            let found = fs::symlink_metadata(&path).with_context(|| format!("cannot look at `{}`", shown.display()))?;
+            if found.is_dir() {
+                self.walk(&path, &shown, depth + 1)?;
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                self.file(&path, &shown.to_string_lossy())?;
+            } else if found.is_symlink() {
+                warn(&format!("`{}` is a symbolic link and was not followed", shown.display()));
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, shown: &str) -> crate::Result<()> {
+        match open(path) {
+            Ok(mut file) => self.take(shown, path.file_name().and_then(|name| name.to_str()), &mut file),
+            Err(mut bad) => {
+                bad.name = shown.to_owned();
+                self.bad.push(bad);
+                Ok(())
+            }
+        }
+    }
+
+    fn take(&mut self, shown: &str, file_name: Option<&str>, source: &mut dyn Read) -> crate::Result<()> {
+        if self.good.len() + self.bad.len() == MOST_FILES {
+            return Err(too_much(format!("there are more than the {MOST_FILES} files that one call takes")));
+        }
+        let mut bytes = Vec::new();
+        let most = u64::try_from(MAX_RECORD_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+        if let Err(error) = source.take(most).read_to_end(&mut bytes) {
+            self.bad.push(Bad::new(shown, format!("cannot be read: {error}")));
+            return Ok(());
+        }
+        match check(shown, file_name, &bytes) {
+            Ok(incoming) => {
+                self.bytes += incoming.record.bytes.len();
+                if self.bytes > MOST_BYTES {
+                    let most = MOST_BYTES >> 20;
+                    return Err(too_much(format!("the files have more than the {most} MiB that one call takes")));
+                }
+                self.good.push(incoming);
+            }
+            Err(bad) => self.bad.push(bad),
+        }
+        Ok(())
+    }
+}
+
+fn too_much(message: String) -> Error {
+    Advice::new(message, "add them in several calls").into()
+}
+
+/// Opens a plain file, and nothing else: no link is followed, and nothing is waited for.
+fn open(path: &Path) -> Result<File, Bad> {
+    let bad = |reason: &str, hint: Option<&'static str>| Bad { hint, ..Bad::new("", reason.to_owned()) };
+    let unread = |error: std::io::Error| bad(&format!("cannot be read: {error}"), None);
+    let found = fs::symlink_metadata(path).map_err(unread)?;
+    if found.is_symlink() {
+        return Err(bad("is a symbolic link, which is not followed", Some("give the file that it points to")));
+    }
+    let odd = || bad("is no plain file", Some("`-` reads a run from standard input"));
+    if !found.is_file() {
+        return Err(odd());
+    }
+    let mut options = File::options();
+    options.read(true);
+    // Whatever has taken the place of the file since is not followed and not waited for either.
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(unread)?;
+    if file.metadata().map_err(unread)?.is_file() { Ok(file) } else { Err(odd()) }
+}
+
+fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming, Bad> {
+    let (id, run) = Run::from_json(bytes).map_err(|error| {
+        let hint = match error {
+            RecordError::Newer(_) => Some("install a newer sprag; the file was left as it is"),
+            RecordError::Foreign => Some("`history add` takes what `run --output-run` writes"),
+            _ => None,
+        };
+        // The limit was read up to, and no further.
+        let reason = match error {
+            RecordError::Large(_) => format!("holds more than the {MAX_RECORD_BYTES} bytes that a record may have"),
+            other => other.to_string(),
+        };
+        Bad { hint, ..Bad::new(shown, reason) }
+    })?;
+    let record = Record::from_run(&run);
+    if let Some(reason) = file_name.and_then(|name| contradiction(name, &id, &record.path)) {
+        let hint = Some("it was changed after it was written, or renamed; fetch it again from where it was written");
+        return Err(Bad { hint, is_damaged: true, ..Bad::new(shown, reason) });
+    }
+    Ok(Incoming {
+        name: shown.to_owned(),
+        record,
+        commit: run.commit.as_ref().map(|commit: &Commit| commit.sha.clone()),
+    })
+}
+
+/// What the name of a file claims that its content contradicts.
+///
+/// A name claims an id where it ends as the names of records do: `-`, sixteen hexadecimal digits, `.json`. Sixteen decimal
+/// digits alone are somebody's count or time, unless the name has the other parts of a record's, too.
+fn contradiction(name: &str, id: &str, path: &str) -> Option<String> {
+    let own = path.rsplit('/').next().unwrap_or(path);
+    let parts: Vec<&str> = name.strip_suffix(".json")?.split('-').collect();
+    let hex = |text: &str, length: usize| {
+        text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let [before @ .., run] = &parts[..] else { return None };
+    let is_whole = matches!(before, [.., commit, machine] if hex(commit, 12) && hex(machine, 8));
+    let claims = !before.is_empty() && hex(run, 16) && (is_whole || run.bytes().any(|byte| byte.is_ascii_lowercase()));
+    if !claims {
+        return None;
+    }
+    if *run != id {
+        return Some(format!("bears the id `{run}` in its name, but its content has `{id}`"));
+    }
+    let differs = is_whole && !name.ends_with(own);
+    differs.then(|| format!("bears a name that its content contradicts: it should end with `{own}`"))
+}
+
+pub(super) fn files(count: usize) -> String {
+    text::count(count, "file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_claims_an_id_or_does_not() {
+        let path = "history/v1/cpu/2026/11/0123456789ab-01234567-00000000deadbeef.json";
+        let check = |name: &str, fine: bool| {
+            assert_eq!(contradiction(name, "00000000deadbeef", path).is_none(), fine, "{name}");
+        };
+        check("0123456789ab-01234567-00000000deadbeef.json", true);
+        check("artifact-7-0123456789ab-01234567-00000000deadbeef.json", true);
+        check("cpu-00000000deadbeef.json", true);
+        check("run.json", true);
+        check("run-1763730000000000.json", true);
+        check("00000000deadbeee.json", true);
+        check("cpu-00000000deadbeee.json", false);
+        check("0123456789ab-01234567-0000000000000000.json", false);
+        check("0123456789ac-01234567-00000000deadbeef.json", false);
+        check("0123456789ab-01234568-00000000deadbeef.json", false);
+    }
 }

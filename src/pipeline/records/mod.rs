@@ -1,14 +1,264 @@
-//! What `sprag history` does: records finished runs; lists, shares, checks and proves what is recorded.
+//! What `sprag history` does: lists and synchronises records, and fills the cache; its submodules add, check and prove them.
 
-mod incoming;
 mod add;
-mod log;
-mod prove;
-mod fsck;
-mod sync;
+mod integrity;
 
-pub use add::add;
-pub use fsck::fsck;
-pub use log::{LogOptions, log};
-pub use prove::{Claim, check_proof, prove, root};
-pub use sync::{cache, sync};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
+use crate::error::{Context as _, Exit};
+use crate::options::span;
+use crate::project::Project;
+use crate::text::{self, count, note, printable, say, warn};
+use crate::{Advice, refuse, study};
+use sprag_analysis::frame::Frame;
+use sprag_history::{self as history, Entry, LocalBranch, Store, SyncOptions, Synced};
+use sprag_measure::clock;
+use sprag_model::head::RunHead;
+use sprag_model::history_log::{HistoryLog, LoggedRun, SCHEMA_VERSION};
+use sprag_model::run::RunStatus;
+
+pub use crate::records::add::add;
+pub use crate::records::integrity::{Claim, check_proof, fsck, prove, root};
+
+pub struct LogOptions {
+    pub suites: Vec<String>,
+    pub machines: Vec<String>,
+    pub commit: Option<String>,
+    pub statuses: Vec<RunStatus>,
+    pub since: Option<String>,
+    pub until: Option<String>,
+    pub branch: Option<String>,
+    /// How many at most; 0 for all.
+    pub limit: usize,
+    pub json: bool,
+}
+
+pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::Result<Exit> {
+    let project = Project::open(folder)?;
+    let store = project.store()?;
+    let branch = options.branch.as_deref().or(project.config.history.reference.as_deref());
+    let source = history::source(store, branch)?;
+    let listing = history::list(store, &source).context("cannot read the history")?;
+    if listing.tip.is_none() && options.branch.is_some() {
+        return refuse(
+            format!("there is no branch `{}`", text::printable(&source.reference)),
+            "see `git branch --list` for those that exist",
+        );
+    }
+    let (mut heads, quarantined) = heads(&project, store, options.branch.is_none(), &listing.entries)?;
+    let quarantined = listing.quarantined.len() + quarantined;
+    heads.sort_by(|a, b| (b.timestamp, &b.path).cmp(&(a.timestamp, &a.path)));
+    let runs: Vec<LoggedRun> = heads.into_iter().map(LoggedRun::new).collect();
+    let filter = Filter::new(options, &runs, store)?;
+    let is_empty = runs.is_empty();
+    let mut runs: Vec<LoggedRun> = runs.into_iter().filter(|run| filter.takes(run)).collect();
+    let matching = runs.len();
+    if options.limit > 0 {
+        runs.truncate(options.limit);
+    }
+    let log = HistoryLog {
+        schema_version: SCHEMA_VERSION,
+        reference: listing.reference,
+        tip: listing.tip,
+        matching: matching as u64,
+        quarantined: quarantined as u64,
+        runs,
+    };
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&log)?)?;
+    } else if is_empty {
+        let reference = text::printable(&log.reference);
+        if quarantined > 0 {
+            // What to do about it is told below.
+            writeln!(out, "no run on {reference} can be read")?;
+        } else {
+            writeln!(out, "no run is recorded on {reference} yet")?;
+            say("hint: `sprag run --record` measures and records; `sprag history add FILE` records what was measured");
+        }
+    } else {
+        write!(out, "{}", table(&log.runs))?;
+        if log.runs.len() < matching {
+            say(&format!("{} of {matching} runs; `--limit 0` lists all", log.runs.len()));
+        } else if matching == 0 {
+            say("no run is like that");
+        }
+    }
+    if log.quarantined > 0 {
+        let files = text::count(quarantined, "file");
+        warn(&format!("{files} of the history cannot be used; `sprag history fsck` tells why"));
+    }
+    Ok(Exit::Done)
+}
+
+/// The heads of the runs, and how many records cannot be used. The cache holds the runs of one branch alone, so those of
+/// another one are read.
+fn heads(
+    project: &Project,
+    store: &Store,
+    is_own_branch: bool,
+    entries: &[Entry],
+) -> crate::Result<(Vec<RunHead>, usize)> {
+    if is_own_branch {
+        let decoded = crate::cache::decode(project, store, entries)?;
+        let heads = decoded.runs.into_heads().into_iter().map(|(head, _)| head);
+        return Ok((heads.collect(), decoded.quarantined.len()));
+    }
+    let records = history::read(store, entries).context("cannot read the history")?;
+    let heads: Vec<RunHead> = records.iter().flatten().map(RunHead::new).collect();
+    let bad = records.len() - heads.len();
+    Ok((heads, bad))
+}
+
+fn table(runs: &[LoggedRun]) -> String {
+    let row = |run: &LoggedRun| {
+        let commit = run.commit.as_deref().map_or("-", |sha| text::short(sha, 12));
+        let failed = if run.failed > 0 { format!(" ({} failed)", run.failed) } else { String::new() };
+        let reasons = run.reason.iter().chain(&run.quality.reasons).cloned().collect::<Vec<_>>().join("; ");
+        let quality = match (run.quality.clean, reasons.is_empty()) {
+            (true, true) => "clean".to_owned(),
+            (true, false) => reasons,
+            (false, true) => "not clean".to_owned(),
+            (false, false) => format!("not clean: {reasons}"),
+        };
+        let cells = [
+            run.timestamp_utc.format("%Y-%m-%d %H:%M:%SZ").to_string(),
+            run.suite.clone(),
+            run.status.word().to_owned(),
+            format!("{commit}{}", if run.dirty { "+" } else { "" }),
+            run.machine.name.clone(),
+            format!("{}{failed}", run.benchmarks),
+            run.id.clone(),
+            quality,
+        ];
+        cells.map(|cell| text::printable(&cell)).to_vec()
+    };
+    let heads = ["time", "suite", "status", "commit", "machine", "benchmarks", "run", "quality"];
+    text::table(heads, runs.iter().map(row), &[5])
+}
+
+/// Options of `history log` as values.
+struct Filter<'a> {
+    options: &'a LogOptions,
+    /// The start of the id.
+    commit: Option<String>,
+    since: Option<DateTime<Utc>>,
+    /// The first moment that is too late.
+    before: Option<DateTime<Utc>>,
+}
+
+impl<'a> Filter<'a> {
+    /// Reads the options; `runs` are all there are, since names are held against what exists.
+    fn new(options: &'a LogOptions, runs: &[LoggedRun], store: &Store) -> crate::Result<Filter<'a>> {
+        let suites: BTreeSet<&str> = runs.iter().map(|run| run.suite.as_str()).collect();
+        if let Some(unknown) = options.suites.iter().find(|suite| !suites.contains(suite.as_str())) {
+            return Err(unknown_name("suite", unknown, &suites).into());
+        }
+        let machines: BTreeSet<&str> = runs.iter().map(|run| run.machine.name.as_str()).collect();
+        let is_there = |name: &String| runs.iter().any(|run| is_machine(run, name));
+        if let Some(unknown) = options.machines.iter().find(|name| !is_there(name)) {
+            return Err(unknown_name("machine", unknown, &machines).into());
+        }
+        let (since, until) = (options.since.as_deref(), options.until.as_deref());
+        Ok(Filter {
+            options,
+            commit: options.commit.as_deref().map(|text| commit(text, runs, store)).transpose()?,
+            since: since.map(|text| span("--since", text)).transpose()?.map(|(first, _)| first),
+            before: until.map(|text| span("--until", text)).transpose()?.map(|(_, after)| after),
+        })
+    }
+
+    fn takes(&self, run: &LoggedRun) -> bool {
+        let options = self.options;
+        let sha = run.commit.as_deref().unwrap_or_default();
+        self.commit.as_ref().is_none_or(|start| sha.starts_with(start.as_str()))
+            && (options.suites.is_empty() || options.suites.contains(&run.suite))
+            && (options.machines.is_empty() || options.machines.iter().any(|name| is_machine(run, name)))
+            && (options.statuses.is_empty() || options.statuses.contains(&run.status))
+            && self.since.is_none_or(|since| run.timestamp_utc >= since)
+            && self.before.is_none_or(|before| run.timestamp_utc < before)
+    }
+}
+
+fn is_machine(run: &LoggedRun, name: &str) -> bool {
+    run.machine.name == name || (!name.is_empty() && run.machine.id.starts_with(name))
+}
+
+/// The start of the id of a commit: as given where runs measured such a one, else that of a revision.
+fn commit(text: &str, runs: &[LoggedRun], store: &Store) -> crate::Result<String> {
+    let is_prefix = text.len() >= 4 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if is_prefix && runs.iter().filter_map(|run| run.commit.as_deref()).any(|sha| sha.starts_with(text)) {
+        return Ok(text.to_owned());
+    }
+    match history::commit_at(store, text) {
+        Ok(Some(commit)) => Ok(commit.sha),
+        _ => refuse(
+            format!("no run is of `{}`, and it names no commit of this repository", text::printable(text)),
+            "give four digits or more of a commit's id, a tag, or a revision such as HEAD~3",
+        ),
+    }
+}
+
+fn unknown_name(what: &str, name: &str, known: &BTreeSet<&str>) -> Advice {
+    let list: Vec<String> = known.iter().map(|name| text::printable(name)).collect();
+    let hint = match &list[..] {
+        [] => "the history has no runs yet".to_owned(),
+        list => format!("there is: {}", list.join(", ")),
+    };
+    Advice::new(format!("the history has no {what} `{}`", text::printable(name)), hint)
+}
+
+pub fn sync(folder: &Path, options: &SyncOptions, out: &mut dyn Write) -> crate::Result<Exit> {
+    let project = Project::open(folder)?;
+    let store = project.store()?;
+    let target = project.target()?;
+    let synced = history::sync(store, &target, options, std::env::vars_os(), clock::now())?;
+    for warning in &synced.warnings {
+        warn(warning);
+    }
+    if let LocalBranch::Waits { reason, command } = &synced.local {
+        let local = text::branch(&target.reference);
+        note(&format!("`{local}` stays where it is: {reason}; run `{command}`"));
+    }
+    writeln!(out, "{}", line(&synced, options.dry_run))?;
+    if options.dry_run {
+        for path in &synced.sent {
+            writeln!(out, "  {}", printable(path))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn line(synced: &Synced, dry_run: bool) -> String {
+    let records = |number| if number == 0 { "nothing".to_owned() } else { count(number, "record") };
+    let (sent, received) = (records(synced.sent.len()), records(synced.received));
+    let branch = printable(&synced.branch);
+    if dry_run {
+        return format!("{branch}: would send {sent} and receive {received}");
+    }
+    let attempts = count(synced.attempts as usize, "attempt");
+    format!("{branch}: sent {sent}, received {received} ({attempts})")
+}
+
+pub fn cache(folder: &Path, out: &mut dyn Write) -> crate::Result<Exit> {
+    let project = Project::open(folder)?;
+    let store = project.store()?;
+    let study::Loaded { facts, runs } = study::load(&project, store)?;
+    let line = history::commit_line(store, None).context("cannot read the commits")?;
+    let (n_runs, n_values) = (runs.heads().len(), runs.n_values());
+    let n_series = Frame::new(&runs, &line).series.len();
+    writeln!(out, "{}, {} in {n_series} series", count(n_runs, "run"), count(n_values, "value"))?;
+    if !facts.quarantined.is_empty() {
+        writeln!(out, "{} quarantined", count(facts.quarantined.len(), "record"))?;
+    }
+    match crate::cache::size(&project) {
+        Some(bytes) => {
+            writeln!(out, "kept in {} of {bytes} bytes under `.sprag/cache`", count(usize::from(bytes > 0), "file"))?;
+        }
+        None => writeln!(out, "no cache is kept")?,
+    }
+    Ok(Exit::Done)
+}

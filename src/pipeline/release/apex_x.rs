@@ -15,7 +15,6 @@ use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, GATES, 
 use sprag_history as history;
 use sprag_model::checklist::{Filled, FilledChecklist, Status as ItemStatus};
 
-/// The line that the original prints, and whether the attestation passes.
 pub struct Summary {
     pub line: String,
     pub passes: bool,
@@ -89,7 +88,6 @@ fn words(item: &Filled) -> String {
     cell(&format!("{}{waived}", item.why))
 }
 
-/// This form escapes nothing, so characters that would break its tables are replaced.
 fn cell(words: &str) -> String {
     text::printable(&words.replace('|', "/").replace('`', "'"))
 }
@@ -103,7 +101,6 @@ fn file(release: &LoadedRelease, key: &str, usual: &str) -> ReleaseFile {
     ReleaseFile { path: if sums::is_plain(path) { path.to_owned() } else { cell(path) }, content }
 }
 
-/// The run of GitHub Actions that this is part of.
 fn ci_run_url() -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let (server, repository) = (variable("GITHUB_SERVER_URL")?, variable("GITHUB_REPOSITORY")?);

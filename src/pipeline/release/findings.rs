@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::load::LoadedRelease;
-use crate::error::chain_of;
+use crate::Error;
 use crate::gate::{self, Against as GateAgainst, Base, Bases};
 use crate::study::{self, Along, Study};
+use crate::text;
 use crate::trend::{self, TrendOptions};
-use crate::{acceptance, text};
 use sprag_analysis::ledger::tell_events;
-use sprag_evidence::derive::{EnvironmentResult, FileEvidence, Finding, ParityResult, SuiteResult};
+use sprag_evidence::derive::{self, EnvironmentResult, FileEvidence, Finding, ParityResult, SuiteResult};
+use sprag_evidence::play;
 use sprag_evidence::release::artifacts;
 use sprag_evidence::release::fill::{self, FilledWithFigures};
 use sprag_evidence::release::inputs::ReleaseInputs;
-use sprag_evidence::{derive, play};
 use sprag_history::{self as history, Store};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::benchmark::ParityStatus;
@@ -26,7 +26,6 @@ use sprag_model::run::{RecordedRun, Run};
 use sprag_model::trend::Trend;
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// A finding, and the files and records that it was derived from.
 type FindingAndSources = (Finding, Vec<Rests>);
 
 /// Fills the checklist of a release: every status is derived from the records.
@@ -109,7 +108,6 @@ impl Reader<'_> {
         Ok((finding, rests))
     }
 
-    /// The verdict of the gate on the newest run of each machine, pooled with its other runs.
     fn verdicts(&self, runs: &[RecordedRun], against: Against) -> crate::Result<FindingAndSources> {
         let mut machines: BTreeMap<&str, Vec<RecordedRun>> = BTreeMap::new();
         for one in runs {
@@ -127,7 +125,6 @@ impl Reader<'_> {
         Ok((Finding::Verdicts(results), rests))
     }
 
-    /// What a run is compared with, and the path of the file where it is one.
     fn base(&self, run: &Run, against: Against) -> crate::Result<(Base, Option<String>)> {
         let nothing = |label: &str| Base { label: label.to_owned(), baseline: None };
         let previous = || match &self.previous {
@@ -151,7 +148,6 @@ impl Reader<'_> {
         Ok((file, path.map(str::to_owned)))
     }
 
-    /// The verdict of the gate on a run, and what the ledger says about its regressions.
     fn judge(
         &self,
         newest: &RecordedRun,
@@ -165,7 +161,7 @@ impl Reader<'_> {
             let (events, line) = (&self.trend()?.events, &self.study()?.line);
             let base = suite.base_commit.as_deref();
             let today = day(self.inputs.as_of);
-            acceptance::tell_run(ledger, events, line, today, (&newest.run, base, &mut suite.comparisons));
+            trend::answer_run(ledger, events, line, today, (&newest.run, base, &mut suite.comparisons));
         }
         let answers: Vec<Answer> = suite.comparisons.iter().filter_map(|one| one.answer.as_deref()).cloned().collect();
         let is_worse =
@@ -187,7 +183,7 @@ impl Reader<'_> {
         let first = item.files.first().and_then(|needed| self.inputs.artifacts.get(&needed.key));
         let faults = match first.map(|artifact| (std::fs::read(&artifact.file), &artifact.path)) {
             Some((Ok(bytes), path)) => play::faults(&bytes, Path::new(path), &|named| digest_in(&files, named))
-                .map_err(|error| chain_of(&error)),
+                .map_err(|error| Error::from(error).chain()),
             // The list of files says what is missing or no file.
             Some((Err(error), _)) => Err(error.to_string()),
             None => Ok(Vec::new()),
@@ -199,7 +195,6 @@ impl Reader<'_> {
         Ok(self.inputs.rests(self.store, path)?)
     }
 
-    /// The history up to the commit of the release.
     fn study(&self) -> crate::Result<&Study> {
         if let Some(study) = self.study.get() {
             return Ok(study);
@@ -244,7 +239,6 @@ impl Reader<'_> {
         Ok((Finding::Events { series: trend.series.len(), open, accepted }, rests))
     }
 
-    /// The files of the ledger with the entries of some answers.
     fn ledger_files<'a>(&self, answers: impl Iterator<Item = &'a Answer>) -> crate::Result<Vec<Rests>> {
         let path = |answer: &'a Answer| answer.entry.rsplit_once(':').map_or(answer.entry.as_str(), |(path, _)| path);
         let paths: BTreeSet<&str> = answers.map(path).collect();

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use crate::project::Project;
-use crate::{ledger, notices};
-use sprag_evidence::release::artifacts;
+use crate::{ledger, text};
 use sprag_evidence::release::declared::Declared;
 use sprag_evidence::release::identity::{self, Identity};
 use sprag_evidence::release::inputs::{ReleaseInputs, head};
-use sprag_evidence::release::{Fault, ReleaseError, branch};
+use sprag_evidence::release::{Fault, ReleaseError, artifacts, branch};
 use sprag_history::Entries;
 use sprag_measure::clock;
 use sprag_model::checklist::HistoryPoint;
@@ -40,7 +39,7 @@ impl LoadedRelease {
         })?;
         identity::check_history(store, &declared.releases, &entries)?;
         for warning in declared.warnings(&release, store, &source, &identity.measured)? {
-            notices::warn(&warning);
+            text::warn(&warning);
         }
         let inputs = ReleaseInputs {
             root: project.root.clone(),
@@ -63,7 +62,6 @@ impl LoadedRelease {
     }
 }
 
-/// What the files of a project declare about its releases.
 pub(super) fn read_declared(project: &Project) -> crate::Result<Declared> {
     Ok(Declared::read(&project.root, ledger::read(project)?)?)
 }

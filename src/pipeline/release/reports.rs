@@ -8,7 +8,7 @@ use super::findings;
 use super::load::{LoadedRelease, history_point, read_declared};
 use crate::project::Project;
 use crate::study::{self, Along, Loaded};
-use crate::{ledger, notices, text};
+use crate::{ledger, text};
 use sprag_evidence::release::declared::{self, Declared};
 use sprag_evidence::release::fill::FilledWithFigures;
 use sprag_evidence::release::identity::{self, Identity};
@@ -54,7 +54,7 @@ pub fn reports(project: &Project) -> crate::Result<Released> {
             }
             Err(fault) => {
                 let fault = text::printable(&fault);
-                notices::warn(&format!("the release `{}` is no-go: {fault}", release.name));
+                text::warn(&format!("the release `{}` is no-go: {fault}", release.name));
                 ReleaseReport {
                     name: release.name.clone(),
                     checklist: Err(fault),
@@ -68,17 +68,14 @@ pub fn reports(project: &Project) -> crate::Result<Released> {
     Ok(released)
 }
 
-/// What all releases are judged by.
 struct Shared {
     declared: Declared,
     entries: Entries,
     now: HistoryPoint,
-    /// All runs of the history.
     loaded: Loaded,
 }
 
 impl Shared {
-    /// Absent where nothing is recorded yet.
     fn load(project: &Project) -> crate::Result<Option<Shared>> {
         let store = project.store()?;
         let entries = branch::entries(store, &project.source()?)?;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Days, NaiveDate, Utc};
 
 use super::load::read_declared;
 use crate::project::Project;
-use crate::{ledger, notices, study, text, trend};
+use crate::{ledger, study, text, trend};
 use sprag_analysis::ledger::tell_events;
 use sprag_base::files::write_new;
 use sprag_base::text::suggestion;
@@ -14,8 +14,7 @@ use sprag_history as history;
 use sprag_model::event::Event;
 use sprag_model::ledger::answer::Answer;
 use sprag_model::ledger::scope::Scope;
-use sprag_model::ledger::text as entries;
-use sprag_model::ledger::{Acceptance, Entry, FOLDER, Ledger, Terms, Waiver, day};
+use sprag_model::ledger::{Acceptance, Entry, FOLDER, Ledger, Terms, Waiver, day, text as entries};
 use sprag_model::series::slug;
 
 /// How many days an entry is valid by default.
@@ -33,18 +32,14 @@ pub struct WaiveOptions {
     pub expires: Option<NaiveDate>,
 }
 
-/// What an entry is about.
 pub enum Subject {
     Event { id: String, scope: Option<String>, at_most: Option<f64> },
     Item { release: String, item: String, target: Option<String> },
 }
 
-/// An entry, with the file that it goes to.
 pub struct Proposal {
-    /// The path of the file, from the root of the project.
     pub path: String,
     pub text: String,
-    /// What the entry does as of today.
     pub effect: String,
 }
 
@@ -95,7 +90,6 @@ impl Proposal {
     }
 }
 
-/// The path of a file of the ledger that does not exist yet.
 fn free_path(project: &Project, stem: &str) -> String {
     let path = |number: usize| {
         let counter = if number == 1 { String::new() } else { format!("-{number}") };
@@ -105,13 +99,12 @@ fn free_path(project: &Project, stem: &str) -> String {
     (1..).map(path).find(is_free).expect("a folder has finitely many files")
 }
 
-/// Warns where the entry accepts nothing.
 fn effect_on_event(mut event: Event, ledger: &Ledger, path: &str, now: DateTime<Utc>) -> String {
     tell_events(std::slice::from_mut(&mut event), ledger, day(now));
     let answer = event.answer.as_ref().filter(|answer| answer.entry.rsplit_once(':').is_some_and(|(of, _)| of == path));
     let effect = answer.map_or_else(|| "another entry is about it today".to_owned(), Answer::words);
     if !answer.is_some_and(Answer::is_accepted) {
-        notices::warn(&format!("as of today the entry accepts nothing: {effect}"));
+        text::warn(&format!("as of today the entry accepts nothing: {effect}"));
     }
     format!("{}: {effect}", event.id)
 }
@@ -155,7 +148,6 @@ fn terms(project: &Project, options: &WaiveOptions, now: DateTime<Utc>) -> crate
     Ok(Terms { reason, author, date, commit: commit.sha, expires, entry: Entry::default() })
 }
 
-/// The entry that accepts an event, and the event.
 fn accepted(
     project: &Project,
     id: &str,
@@ -186,7 +178,6 @@ fn accepted(
     Ok((one, event))
 }
 
-/// The place of an event that can be accepted.
 fn find(events: &[Event], id: &str) -> Result<usize, ReleaseError> {
     let Some(place) = events.iter().position(|event| event.id == id) else {
         let open: Vec<&str> = events.iter().filter(|one| one.is_ongoing_regression()).map(|one| &*one.id).collect();
@@ -208,7 +199,7 @@ fn check_waiver(project: &Project, waiver: &Waiver) -> crate::Result<()> {
     declared.check_waiver(waiver)?;
     if declared.releases.find(&waiver.release).is_some_and(|release| release.commit.is_none()) {
         let release = text::printable(&waiver.release);
-        notices::warn(&format!(
+        text::warn(&format!(
             "`{release}` has no commit yet, so HEAD is judged, and committing this entry makes a new HEAD that nobody measured: \
              first tag `{release}`, and name its commit in `{RELEASES_PATH}`"
         ));

@@ -1,11 +1,15 @@
-//! Performance data held against performance data, subsection by subsection, under a rule.
+//! Performance data compared with performance data, subsection by subsection, by a rule; or with a ground-truth file, which
+//! `SPRAG_ACCEPT=1` rewrites.
 
-use super::samples::{lists, names, refusal, side, value};
-use super::{PerformanceData, Report};
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::testing::report::ACCEPT_VARIABLE;
+use crate::testing::{PerformanceData, Report, TestingError};
 use sprag_analysis::family::{self, Basis};
 use sprag_analysis::rules::{self, interval};
-use sprag_base::stats::pair_ratio;
-use sprag_model::evidence::Evidence;
+use sprag_base::stats::{bootstrap, describe, pair_ratio, sign_interval};
+use sprag_model::evidence::{Evidence, Side};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::rule::Rule;
 use sprag_model::unit::Unit;
@@ -191,6 +195,104 @@ impl Judge {
     }
 }
 
+/// How often the interval of a side is to hold its median.
+const CONFIDENCE: f64 = 0.95;
+
+/// Section and subsection of all that any of the data has, no name twice.
+pub(crate) fn names(data: &[PerformanceData]) -> Vec<(&str, &str)> {
+    let mut names: Vec<(&str, &str)> = Vec::new();
+    for (section, subsection, _) in data.iter().flat_map(PerformanceData::entries) {
+        if !names.contains(&(section, subsection)) {
+            names.push((section, subsection));
+        }
+    }
+    names
+}
+
+/// The samples of a subsection, one list a process.
+pub(crate) fn lists<'d>(data: &'d [PerformanceData], section: &str, subsection: &str) -> Vec<Option<&'d [f64]>> {
+    data.iter().map(|one| one.samples(section, subsection)).collect()
+}
+
+/// What is known of one side, of the lists of its processes.
+pub(crate) fn side(lists: &[&[f64]]) -> Option<Side> {
+    let medians: Vec<f64> = lists.iter().filter_map(|list| describe::median(list)).collect();
+    let interval = match lists {
+        [samples] => sign_interval::of_median(samples, CONFIDENCE).map(|found| (found.low, found.high)),
+        _ => bootstrap::median_interval(&medians),
+    };
+    Some(Side { value: describe::median(&medians)?, interval, sessions: 1, samples: lists.concat() })
+}
+
+/// The number of one side, of those of its processes that have samples.
+pub(crate) fn value(lists: &[Option<&[f64]>]) -> Option<f64> {
+    side(&lists.iter().copied().flatten().collect::<Vec<_>>()).map(|side| side.value)
+}
+
+/// Why no share can be taken of the samples of either side, whatever the rule.
+pub(crate) fn refusal(baseline: &[Option<&[f64]>], current: &[Option<&[f64]>]) -> Option<String> {
+    let of_side = |lists: &[Option<&[f64]>], side: &str| {
+        lists.iter().enumerate().find_map(|(process, samples)| {
+            let samples = (*samples)?;
+            let place = samples.iter().position(|sample| !(sample.is_finite() && *sample > 0.0))?;
+            let process = if lists.len() > 1 { format!(" in process {}", process + 1) } else { String::new() };
+            let sample = samples[place];
+            Some(format!("sample {} of {side}{process} is {sample}, where more than zero is needed", place + 1))
+        })
+    };
+    of_side(baseline, "the baseline").or_else(|| of_side(current, "the current run"))
+}
+
+/// The variable that build servers set, which accept nothing.
+const CI_VARIABLE: &str = "CI";
+
+/// Holds what was measured against the ground truth in a file, under a rule.
+///
+/// With `SPRAG_ACCEPT=1` in the environment the file is written in place of that, whole, and the report passes. Where `CI` is
+/// set, too, this is refused: a build that accepts its own results finds nothing. A file belongs to one call of this
+/// function; a second one would accept over the first.
+///
+/// # Errors
+/// When the file cannot be read or holds no performance data, or when what was measured cannot or must not be accepted.
+pub fn compare_with_file(path: &Path, current: &PerformanceData, rule: &Rule) -> Result<Report, TestingError> {
+    let of = |name: &str| std::env::var_os(name);
+    if wants_to_accept(of(ACCEPT_VARIABLE), of(CI_VARIABLE))? {
+        return accept(path, current);
+    }
+    Ok(compare(&PerformanceData::load(path)?, current, rule).of_file(path))
+}
+
+fn wants_to_accept(accept: Option<OsString>, ci: Option<OsString>) -> Result<bool, TestingError> {
+    let accept = accept.unwrap_or_default();
+    match accept.to_str() {
+        Some("" | "0") => return Ok(false),
+        Some("1") => {}
+        _ => {
+            let value = accept.to_string_lossy();
+            return Err(TestingError::accept(format!(
+                "{ACCEPT_VARIABLE} is `{value}`, where `1` or nothing is understood"
+            )));
+        }
+    }
+    let ci = ci.unwrap_or_default();
+    if matches!(ci.to_str(), Some("" | "0" | "false")) {
+        return Ok(true);
+    }
+    Err(TestingError::accept(format!(
+        "{ACCEPT_VARIABLE} is set, and so is {CI_VARIABLE}: accept on a machine of your own, look at what changed in the \
+         file, and commit it"
+    )))
+}
+
+fn accept(path: &Path, current: &PerformanceData) -> Result<Report, TestingError> {
+    let is_whole = current.entries().next().is_some() && current.empty_section().is_none();
+    if !is_whole {
+        return Err(TestingError::accept("what was measured is empty"));
+    }
+    current.save(path)?;
+    Ok(Report::accepted(path, &current.quality))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,5 +473,54 @@ mod tests {
         };
         check(1, "s.b0: regressed");
         check(20, "s.b0: inconclusive: of 20 subsections judged together one comes out this far by chance");
+    }
+
+    #[test]
+    fn the_first_sample_without_a_share_is_named() {
+        let check = |baseline: &[Option<&[f64]>], current: &[Option<&[f64]>], expected: Option<&str>| {
+            assert_eq!(refusal(baseline, current).as_deref(), expected, "{baseline:?} {current:?}");
+        };
+        let fine: &[f64] = &[1.0, 1e-300];
+        check(&[Some(fine)], &[Some(fine), None], None);
+        check(&[], &[None], None);
+        let told = "sample 2 of the baseline is 0, where more than zero is needed";
+        check(&[Some(&[1.0, 0.0])], &[Some(&[-1.0])], Some(told));
+        let told = "sample 1 of the current run in process 2 is -1, where more than zero is needed";
+        check(&[None], &[Some(fine), Some(&[-1.0])], Some(told));
+        check(&[Some(&[f64::NAN])], &[], Some("sample 1 of the baseline is NaN, where more than zero is needed"));
+        let told = "sample 1 of the current run is inf, where more than zero is needed";
+        check(&[Some(fine)], &[Some(&[f64::INFINITY])], Some(told));
+    }
+
+    #[test]
+    fn only_a_plain_wish_off_a_build_server_is_granted() {
+        let check = |accept: Option<&str>, ci: Option<&str>, expected: Option<bool>| {
+            let wish = wants_to_accept(accept.map(OsString::from), ci.map(OsString::from));
+            assert_eq!(wish.as_ref().ok(), expected.as_ref(), "{accept:?} {ci:?}: {wish:?}");
+        };
+        check(None, None, Some(false));
+        check(None, Some("true"), Some(false));
+        check(Some(""), None, Some(false));
+        check(Some("0"), Some("true"), Some(false));
+        check(Some("1"), None, Some(true));
+        check(Some("1"), Some(""), Some(true));
+        check(Some("1"), Some("false"), Some(true));
+        check(Some("1"), Some("true"), None);
+        check(Some("1"), Some("1"), None);
+        check(Some("yes"), None, None);
+    }
+
+    #[test]
+    fn accepting_writes_the_file_and_nothing_without_samples() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("truth.json");
+        let mut data = PerformanceData::new();
+        assert!(accept(&path, &data).is_err() && !path.exists());
+        data.insert("s", "a", vec![1.0; 100]).expect("it is fine");
+        let report = accept(&path, &data).expect("it can be written");
+        assert!(report.is_pass() && report.messages()[0].starts_with("accepted as the ground truth: `"));
+        assert_eq!(PerformanceData::load(&path).expect("it was written so"), data);
+        let again = compare_with_file(&path, &data, &super::super::RANK).expect("it can be read");
+        assert!(again.is_pass(), "{:?}", again.messages());
     }
 }

@@ -2,10 +2,12 @@
 //! files of them.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use super::TestingError;
-use sprag_base::files::{WriteError, write_atomic};
+use super::report::ACCEPT_VARIABLE;
+use sprag_base::files::write_atomic;
 use sprag_base::json;
 use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_model::unit::Unit;
@@ -53,17 +55,20 @@ impl PerformanceData {
     /// # Errors
     /// When there are none, one is no finite number, or the subsection has samples.
     pub fn insert(&mut self, section: &str, subsection: &str, samples: Vec<f64>) -> Result<(), TestingError> {
-        let name = || format!("'{section}.{subsection}'");
+        self.put(section, subsection, samples).map_err(TestingError::data)
+    }
+
+    fn put(&mut self, section: &str, subsection: &str, samples: Vec<f64>) -> Result<(), String> {
+        let name = format!("'{section}.{subsection}'");
         if samples.is_empty() {
             // In the words in which a file is refused.
-            return Err(TestingError::Data(format!("Subsection {} cannot be empty", name())));
+            return Err(format!("Subsection {name} cannot be empty"));
         }
         if let Some(place) = samples.iter().position(|sample| !sample.is_finite()) {
-            let fault = format!("sample {} of {} is {}, which is no number", place + 1, name(), samples[place]);
-            return Err(TestingError::Data(fault));
+            return Err(format!("sample {} of {name} is {}, which is no number", place + 1, samples[place]));
         }
         if self.samples(section, subsection).is_some() {
-            return Err(TestingError::Data(format!("{} is there twice", name())));
+            return Err(format!("{name} is there twice"));
         }
         let added = Subsection { name: subsection.to_owned(), samples };
         match self.sections.iter_mut().find(|(name, _)| name == section) {
@@ -108,27 +113,29 @@ impl PerformanceData {
     /// # Errors
     /// The first fault, with its section and subsection.
     pub fn from_json(bytes: &[u8]) -> Result<PerformanceData, TestingError> {
-        let fault = |fault: String| TestingError::Data(fault);
-        json::check_size(bytes).map_err(|error| fault(error.to_string()))?;
+        PerformanceData::parse(bytes).map_err(TestingError::data)
+    }
+
+    fn parse(bytes: &[u8]) -> Result<PerformanceData, String> {
+        json::check_size(bytes).map_err(|error| error.to_string())?;
         let mut quality = Vec::new();
-        let truth = ground_truth::read(bytes, &mut quality).map_err(|error| fault(error.to_string()))?;
+        let truth = ground_truth::read(bytes, &mut quality).map_err(|error| error.to_string())?;
         let mut data = PerformanceData { quality, ..PerformanceData::default() };
         for section in truth.sections {
             data.sections.push((section.name.clone(), Vec::new()));
             for (name, series) in section.entries {
                 if series.has_long {
-                    return Err(fault(format!("a sample of '{}.{name}' is too large a whole number", section.name)));
+                    return Err(format!("a sample of '{}.{name}' is too large a whole number", section.name));
                 }
-                data.insert(&section.name, &name, series.samples)?;
+                data.put(&section.name, &name, series.samples)?;
             }
         }
         // Of a name that comes twice the reader above takes the last, and `true` is a number to it.
-        let value = json::parse(bytes).map_err(|error| fault(error.to_string()))?;
-        let sections = value.as_object().into_iter().flatten();
-        for (section, subsections) in sections {
+        let value = json::parse(bytes).map_err(|error| error.to_string())?;
+        for (section, subsections) in value.as_object().into_iter().flatten() {
             for (name, samples) in subsections.as_object().into_iter().flatten() {
                 if samples.as_array().into_iter().flatten().any(|sample| !sample.is_number()) {
-                    return Err(fault(format!("a sample of '{section}.{name}' is `true` or `false`")));
+                    return Err(format!("a sample of '{section}.{name}' is `true` or `false`"));
                 }
             }
         }
@@ -160,17 +167,22 @@ impl PerformanceData {
     /// # Errors
     /// Names the file and, where it holds no such data, section and subsection.
     pub fn load(path: &Path) -> Result<PerformanceData, TestingError> {
-        let read = |error| TestingError::Read { path: path.to_owned(), error };
+        let shown = path.display();
+        let read = |error: io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::NotFound => format!(
+                    " (hint: where it is to be made of what is measured, run the test once with {ACCEPT_VARIABLE}=1)"
+                ),
+                _ => String::new(),
+            };
+            TestingError(format!("cannot read `{shown}`: {error}{hint}"))
+        };
+        let fault = |fault: String| TestingError(format!("`{shown}` holds no performance data: {fault}"));
         let size = fs::metadata(path).map_err(read)?.len();
-        let fault = |fault: String| TestingError::File { path: path.to_owned(), fault };
         if size > MOST_BYTES {
             return Err(fault(format!("it has {size} bytes, and no more than {MOST_BYTES} are read")));
         }
-        let bytes = fs::read(path).map_err(read)?;
-        PerformanceData::from_json(&bytes).map_err(|error| match error {
-            TestingError::Data(told) => fault(told),
-            other => other,
-        })
+        PerformanceData::parse(&fs::read(path).map_err(read)?).map_err(fault)
     }
 
     /// Writes a file, so that whoever looks sees the old content or the new, never part of it. Missing folders are made.
@@ -178,8 +190,7 @@ impl PerformanceData {
     /// # Errors
     /// Names the file; what was there then stands.
     pub fn save(&self, path: &Path) -> Result<(), TestingError> {
-        write_atomic(path, self.to_json().as_bytes())
-            .map_err(|WriteError { error, .. }| TestingError::Write { path: path.to_owned(), error })
+        Ok(write_atomic(path, self.to_json().as_bytes())?)
     }
 }
 

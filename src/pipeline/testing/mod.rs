@@ -22,76 +22,50 @@
 
 mod data;
 mod measurer;
-mod processes;
 mod compare;
 mod report;
-mod samples;
-mod accept;
 
-pub use std::hint::black_box;
-
-pub use sprag_analysis::rules::{bands::DEFAULT as BANDS, rank::DEFAULT as RANK};
+pub use compare::{INTERVAL, Judge, compare, compare_sections, compare_with_file};
+pub use data::PerformanceData;
+pub use measurer::{Cases, Measurer, in_processes};
+pub use report::{ACCEPT_VARIABLE, Report};
+pub use sprag_analysis::rules::bands::DEFAULT as BANDS;
+pub use sprag_analysis::rules::rank::DEFAULT as RANK;
 pub use sprag_model::metric::Better;
 pub use sprag_model::rule::Rule;
 pub use sprag_model::unit::Unit;
 pub use sprag_model::verdict::{Comparison, Effect, Verdict};
+pub use std::hint::black_box;
 
-pub use accept::compare_with_file;
-pub use compare::{INTERVAL, Judge, compare, compare_sections};
-pub use data::PerformanceData;
-pub use measurer::{Cases, Measurer};
-pub use processes::in_processes;
-pub use report::{ACCEPT_VARIABLE, Report};
-
-/// Why nothing could be measured, read, written or held against anything.
+/// Why nothing could be measured, read, written or compared.
 ///
 /// `{:?}` gives the same sentence as `{}`: it is what the test runner shows of a test that ends with an error.
 #[derive(thiserror::Error)]
-pub enum TestingError {
-    /// A file cannot be read.
-    #[error("cannot read `{}`: {error}{}", .path.display(), hint_of_reading(.error))]
-    Read { path: std::path::PathBuf, error: std::io::Error },
-    /// A file cannot be written; what was there stands.
-    #[error("cannot write `{}`: {error}", .path.display())]
-    Write { path: std::path::PathBuf, error: std::io::Error },
-    /// A file holds no performance data.
-    #[error("`{}` holds no performance data: {fault}", .path.display())]
-    File {
-        path: std::path::PathBuf,
-        /// What is wrong with which section and subsection.
-        fault: String,
-    },
-    /// Something is no performance data; says what is wrong with which section and subsection.
-    #[error("no performance data: {0}")]
-    Data(String),
-    /// Nothing could be measured.
-    #[error("cannot measure: {0}")]
-    Measure(String),
-    /// A process of its own gave no result.
-    #[error("process {number} of {count} of the test `{test}` gave no result: {reason}")]
-    Process {
-        number: usize,
-        /// How many there should be.
-        count: usize,
-        test: String,
-        /// Why, with the end of what it said.
-        reason: String,
-    },
-    /// What was measured is not made the ground truth.
-    #[error("nothing is accepted: {0}")]
-    Accept(String),
-}
+#[error("{0}")]
+pub struct TestingError(String);
 
 impl std::fmt::Debug for TestingError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{self}")
+        f.write_str(&self.0)
     }
 }
 
-/// What to do about a file that is not there.
-fn hint_of_reading(error: &std::io::Error) -> String {
-    if error.kind() != std::io::ErrorKind::NotFound {
-        return String::new();
+impl TestingError {
+    pub(crate) fn data(fault: impl std::fmt::Display) -> TestingError {
+        TestingError(format!("no performance data: {fault}"))
     }
-    format!(" (hint: where it is to be made of what is measured, run the test once with {ACCEPT_VARIABLE}=1)")
+
+    pub(crate) fn measure(fault: impl std::fmt::Display) -> TestingError {
+        TestingError(format!("cannot measure: {fault}"))
+    }
+
+    pub(crate) fn accept(fault: impl std::fmt::Display) -> TestingError {
+        TestingError(format!("nothing is accepted: {fault}"))
+    }
+}
+
+impl From<sprag_base::files::WriteError> for TestingError {
+    fn from(error: sprag_base::files::WriteError) -> TestingError {
+        TestingError(error.to_string())
+    }
 }

@@ -9,7 +9,7 @@ use sprag_model::verdict::{Comparison, Verdict};
 pub const ACCEPT_VARIABLE: &str = "SPRAG_ACCEPT";
 
 /// What a comparison found, one entry a subsection.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a report that nobody asks fails nothing; `assert_pass` does"]
 pub struct Report {
     /// In the order of the baseline, then what is new.
@@ -28,28 +28,13 @@ pub struct Report {
 
 impl Report {
     pub fn new(rule: &Rule) -> Report {
-        Report {
-            comparisons: Vec::new(),
-            faults: Vec::new(),
-            quality: Vec::new(),
-            rule: rule.name(),
-            passes_in_doubt: false,
-            file: None,
-            is_accepted: false,
-        }
+        Report { rule: rule.name(), ..Report::default() }
     }
 
     /// The report of data that were made the ground truth.
     pub fn accepted(path: &Path, quality: &[String]) -> Report {
-        Report {
-            comparisons: Vec::new(),
-            faults: Vec::new(),
-            quality: quality.to_vec(),
-            rule: "none",
-            passes_in_doubt: false,
-            file: Some(path.to_owned()),
-            is_accepted: true,
-        }
+        let (quality, file) = (quality.to_vec(), Some(path.to_owned()));
+        Report { quality, rule: "none", file, is_accepted: true, ..Report::default() }
     }
 
     pub fn of_file(self, path: &Path) -> Report {

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
-use super::run::{EffortArgs, PairEffortArgs};
-use super::words::{Word, words};
+use crate::cli::run::{EffortArgs, PairEffortArgs, Word, words};
 use sprag_pipeline::gate::Inconclusive;
 
 /// What the exit codes of the commands that judge mean.
@@ -27,7 +26,6 @@ pub struct CheckArgs {
     /// Measure now instead of using a recorded run. Nothing is recorded.
     #[arg(long)]
     pub measure: bool,
-    /// How much time `--measure` may take.
     #[command(flatten)]
     pub effort: EffortArgs,
     /// What to compare with: a baseline file, a run file, a commit, a tag, `baseline` or `history`.
@@ -101,7 +99,6 @@ pub struct CompareArgs {
     /// With `--measure`: only benchmarks whose id contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
-    /// How much time `--measure` may take.
     #[command(flatten)]
     pub effort: PairEffortArgs,
     /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::words::{Word, words};
+use crate::cli::run::{Word, words};
 use sprag_history::AfterRewrite;
 use sprag_model::run::RunStatus;
 

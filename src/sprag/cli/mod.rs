@@ -1,29 +1,426 @@
-//! The command line: what can be typed, and its help. No logic.
+//! The command line: subcommands, options, their help, completions of shells and manual pages. No logic.
 
-mod words;
-mod command;
 mod run;
-mod report;
 mod gate;
-mod export;
-mod kernels;
 mod history;
-mod replay;
 mod release;
 mod trend;
-mod shells;
 
-pub use command::{
-    Cli, Command, CompletionsArgs, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, InitArgs, ManArgs, SchemaArgs,
-    SiteArgs, Task, WorkerArgs, parse,
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgGroup, Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
+
+use sprag_pipeline::init::{digest, repository};
+
+pub use crate::cli::gate::{BaselineCommand, CheckArgs, CompareArgs};
+pub use crate::cli::history::{HistoryCommand, ImportArgs};
+pub use crate::cli::release::{
+    AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs,
 };
-pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
-pub use gate::{BaselineCommand, CheckArgs, CompareArgs};
-pub use history::{HistoryCommand, ImportArgs};
-pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
-pub use release::{AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs};
-pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
-pub use report::{ReportArgs, TrtArgs};
-pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
-pub use shells::{completions, man_pages};
-pub use trend::{DetectArgs, TrendArgs, TrendFormat};
+pub use crate::cli::run::{EffortArgs, ReportArgs, RunArgs, SingleCallArgs, TrtArgs, WeeklyArgs};
+pub use crate::cli::trend::{DetectArgs, TrendArgs, TrendFormat};
+
+/// Reads the command line of this process; on a fault or a call for help it prints and exits.
+pub fn parse() -> Cli {
+    Cli::parse()
+}
+
+/// Measure compute kernels, record every result in git, and find what got slower.
+#[derive(Debug, Parser)]
+#[command(name = "sprag", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes:\n  0  done, or passed\n  1  regressed, or a check failed\n  2  wrong usage, or an error\n  \
+    3  inconclusive, not comparable or no baseline (check and compare)\n  4  data are damaged or were changed\n  \
+    5  could not measure"
+)]
+pub struct Cli {
+    /// Run as if started in this folder.
+    #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER")]
+    pub repo: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the scheduled build: measure every suite, record, analyse, render the site and print the digest.
+    Weekly(WeeklyArgs),
+    /// Run benchmark suites.
+    Run(Box<RunArgs>),
+    /// Compare the newest run at HEAD with a baseline, a release or earlier sessions, and fail on a regression.
+    Check(CheckArgs),
+    /// Compare two commits, tags or files by their recorded results, or build and measure both now (`--measure`).
+    Compare(CompareArgs),
+    /// Find change points in a CSV table of time series.
+    Detect(DetectArgs),
+    /// Show regressions, improvements and drifts over the recorded history.
+    Trend(TrendArgs),
+    /// Create, accept, list and compare baselines.
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Import results of other benchmark tools into the history.
+    Import(ImportArgs),
+    /// Record finished runs; list, sync, check and prove the history.
+    #[command(subcommand)]
+    History(HistoryCommand),
+    /// Render the site from the recorded history, without measuring.
+    Site(SiteArgs),
+    /// Export the recorded history.
+    #[command(subcommand)]
+    Export(ExportCommand),
+    /// Print the JSON Schema of a file that sprag writes, or list all schemas.
+    Schema(SchemaArgs),
+    /// Fill the checklist of a release, and write or verify its evidence.
+    #[command(subcommand)]
+    Release(ReleaseCommand),
+    /// Record and verify reproducible runs by hashing their settings, files and outputs.
+    #[command(subcommand)]
+    Replay(ReplayCommand),
+    /// Run golden cases against this build.
+    Conformance(ConformanceArgs),
+    /// Check what this machine can measure, how noisy it is, and what to improve.
+    Doctor(DoctorArgs),
+    /// Set up a project: `sprag.toml`, GitHub workflows and the baselines folder. Existing files are kept.
+    Init(InitArgs),
+    /// Generate a demo repository with known changes, and its site.
+    Demo(DemoArgs),
+    /// Print the completion script of a shell.
+    Completions(CompletionsArgs),
+    /// Write the manual pages, one per command.
+    Man(ManArgs),
+    /// Compile every CUDA kernel, or check each one on the device.
+    #[command(subcommand)]
+    Kernels(KernelsCommand),
+    /// Measure as a worker process: reads a plan from stdin, writes messages to stdout.
+    #[command(hide = true)]
+    Worker(WorkerArgs),
+    /// Lead the process group of a command, and kill it when standard input ends; or keep a folder, and remove it then.
+    #[command(hide = true)]
+    Guard(GuardArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct WorkerArgs {
+    /// What to do with the plan.
+    #[arg(long, value_enum, default_value_t = Task::Time)]
+    pub task: Task,
+    /// What of the GPU suite runs, as JSON; the plan is about CPU kernels where absent.
+    #[arg(long, value_name = "SCOPE")]
+    pub gpu: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct GuardArgs {
+    /// The folder to remove.
+    #[arg(long, value_name = "FOLDER")]
+    pub remove: Option<PathBuf>,
+}
+
+/// What a worker process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Task {
+    /// Times all of the plan and reports.
+    Time,
+    /// Takes blocks as they are asked for.
+    Serve,
+    /// Times single calls, as Apex-X does.
+    Seed,
+    /// The same on a device.
+    GpuCalls,
+    /// Counts the instructions of one benchmark, under Valgrind.
+    Count,
+}
+
+#[derive(Args, Debug)]
+pub struct SiteArgs {
+    /// The folder of the site (default: `out` of `[site]`, or `_site`).
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Write nothing; check that the folder equals a clean rebuild byte for byte. Exits with 1 if it does not.
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// The schema, such as `run-2` (default: list all).
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct ConformanceArgs {
+    /// Folders with golden cases.
+    #[arg(required = true, value_name = "FOLDER")]
+    pub folders: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Use fewer and shorter worker processes: about two seconds, with rougher noise figures.
+    #[arg(long)]
+    pub quick: bool,
+    /// Print JSON instead of text (see docs/DOCTOR.md).
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// The folder to create; it must be empty or not exist.
+    #[arg(default_value = "sprag-demo", value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// Random seed.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "See docs/CI.md for what the workflows do and need.")]
+pub struct InitArgs {
+    /// Print what would be written, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Replace existing files that differ, except `sprag.toml` and the files in `release/`.
+    #[arg(long, conflicts_with = "keep")]
+    pub force: bool,
+    /// Keep existing files that differ, and write the others. Without `--force` or `--keep`, nothing is written then.
+    #[arg(long)]
+    pub keep: bool,
+    /// The GitHub repository from which workflows download Sprag, as `OWNER/NAME`.
+    #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
+    pub download_from: Option<String>,
+    /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
+    #[arg(long, value_name = "DIGEST", value_parser = digest)]
+    pub sha256: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// The output folder; it is created if needed.
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+}
+
+/// What to do with the CUDA kernels.
+#[derive(Debug, Subcommand)]
+pub enum KernelsCommand {
+    /// Compile every kernel variant with NVRTC, without a device, and print registers and spills.
+    Compile(KernelsCompileArgs),
+    /// Run every kernel variant on the device, at odd shapes, and compare it with the CPU reference.
+    Check(KernelsCheckArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct KernelsCompileArgs {
+    /// Compile for these architectures, such as 90 for compute capability 9.0.
+    #[arg(long = "arch", value_name = "N", value_delimiter = ',', default_values_t = [80, 90, 100])]
+    #[arg(value_parser = architecture)]
+    pub architectures: Vec<u32>,
+    /// Also fail if registers spill.
+    #[arg(long)]
+    pub no_spills: bool,
+    /// List every kernel, not only those whose registers spill.
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON instead of the table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct KernelsCheckArgs {
+    /// Only checks whose name contains this text; may be given several times.
+    #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub filters: Vec<String>,
+    /// Random seed.
+    #[arg(long, default_value_t = 123, value_name = "N")]
+    pub seed: u64,
+    /// Print JSON instead of the list.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads `90`, `sm_90` or `9.0`.
+fn architecture(text: &str) -> Result<u32, String> {
+    let digits: String = text.strip_prefix("sm_").unwrap_or(text).chars().filter(|c| *c != '.').collect();
+    digits.parse().map_err(|_| "give a compute capability, such as 90, sm_90 or 9.0".to_owned())
+}
+
+/// What `replay` does.
+#[derive(Debug, Subcommand)]
+pub enum ReplayCommand {
+    /// Write the manifest of a run, or run a fixture and write what it came to.
+    Record(RecordArgs),
+    /// Hold manifests and fixtures against the files that they name and against this build. Exits with 4 where one fails.
+    Verify(VerifyArgs),
+}
+
+/// Options of `replay record`.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("what").required(true).args(["config", "fixture"])))]
+pub struct RecordArgs {
+    /// The settings of a run, a JSON object: writes its manifest.
+    #[arg(long, value_name = "FILE", requires = "seed")]
+    pub config: Option<PathBuf>,
+    /// The seed of the run.
+    #[arg(long, requires = "config")]
+    pub seed: Option<u64>,
+    /// A file of the run, by its name; again for each.
+    #[arg(long = "artifact", value_name = "NAME=PATH", requires = "config")]
+    pub artifacts: Vec<String>,
+    /// A selection to run: writes it with what it came to.
+    #[arg(long, value_name = "FILE")]
+    pub fixture: Option<PathBuf>,
+    /// Write the trace of the fixture there, too.
+    #[arg(long, value_name = "FILE", requires = "fixture")]
+    pub trace: Option<PathBuf>,
+    /// Write the manifest of the fixture there, too; it names the trace.
+    #[arg(long, value_name = "FILE", requires = "trace")]
+    pub manifest: Option<PathBuf>,
+    /// Where to write it (default: standard output).
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Options of `replay verify`.
+#[derive(Args, Debug)]
+pub struct VerifyArgs {
+    /// Manifests and fixtures.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The folder that paths in manifests count from (default: the current one).
+    #[arg(long, value_name = "FOLDER")]
+    pub root: Option<PathBuf>,
+}
+
+/// In which form to write the history.
+#[derive(Debug, Subcommand)]
+pub enum ExportCommand {
+    /// Parquet in folders `suite=/year=/month=`: a table of benchmarks and one of samples. `docs/EXPORT.md` lists columns.
+    Parquet(ExportParquetArgs),
+    /// CSV: one line a run and benchmark, with the columns of the Parquet table; or the long form that `import` reads.
+    Csv(ExportCsvArgs),
+    /// JSON Lines: one object a run, benchmark and metric.
+    Jsonl(ExportTextArgs),
+    /// OpenMetrics text: the newest value of each series, for Prometheus and its relatives.
+    Openmetrics(ExportTextArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct ExportParquetArgs {
+    /// The output folder; it must be new, empty or an earlier export.
+    #[arg(long, required = true, value_name = "FOLDER")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct ExportCsvArgs {
+    /// Write the long form: one line per commit, benchmark and metric, from the newest run of each commit.
+    #[arg(long)]
+    pub long: bool,
+    #[command(flatten)]
+    pub text: ExportTextArgs,
+}
+
+/// Options of an export to one text.
+#[derive(Args, Debug)]
+pub struct ExportTextArgs {
+    /// The file to write; `-` is standard output.
+    #[arg(long, default_value = "-", value_name = "FILE")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+}
+
+/// Which part of the history.
+#[derive(Args, Debug, Default)]
+pub struct SelectionArgs {
+    /// Only this suite; may be given several times.
+    #[arg(long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// Only this machine, by its name or its id.
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Option<String>,
+    /// Only runs from this day (in UTC) or moment on, such as 2026-11-21 or 2026-11-21T04:05:06Z.
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Only runs up to this day, which is included, or moment.
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    /// Only this metric, such as `time`; of benchmarks, only those that have it.
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+}
+
+/// Writes the script by which a shell completes `sprag`.
+pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
+    // Into memory first: the generator panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "sprag", &mut script);
+    out.write_all(&script)
+}
+
+/// The manual pages by file name, such as `sprag-history-add.1`: that of `sprag`, and one for each command that is shown.
+pub fn man_pages() -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut root = Cli::command().disable_help_subcommand(true);
+    root.build();
+    let mut pages = Vec::new();
+    add(&root, "sprag", &mut pages)?;
+    Ok(pages)
+}
+
+fn add(command: &clap::Command, name: &str, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).title(name.to_uppercase()).render(&mut page)?;
+    pages.push((format!("{name}.1"), page));
+    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+        add(part, &format!("{name}-{}", part.get_name()), pages)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shell_has_completions_of_every_command() {
+        use clap::ValueEnum as _;
+        for shell in Shell::value_variants() {
+            let mut script = Vec::new();
+            completions(*shell, &mut script).unwrap();
+            let script = String::from_utf8(script).unwrap();
+            for word in ["weekly", "download-from", "skip-bad"] {
+                assert!(script.contains(word), "{shell} has no `{word}`");
+            }
+        }
+    }
+
+    #[test]
+    fn each_command_that_is_shown_has_a_page() {
+        let pages = man_pages().unwrap();
+        let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+        for name in ["sprag.1", "sprag-weekly.1", "sprag-history-add.1", "sprag-kernels-check.1"] {
+            assert!(names.contains(&name), "{name} is not among {names:?}");
+        }
+        assert!(!names.iter().any(|name| name.contains("worker") || name.contains("guard") || name.contains("help")));
+        for (name, page) in &pages {
+            let page = String::from_utf8_lossy(page);
+            assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{name}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
-use super::words::{Word, words};
+use crate::cli::run::{Word, words};
 use sprag_pipeline::config::SensitivityName;
 
 #[derive(Args, Debug)]

@@ -3,32 +3,29 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context as _;
-
-use super::progress::Progress;
-use super::{BUILT_FROM, effort};
 use crate::cli::CheckArgs;
+use crate::commands::effort;
+use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_measure::suite::Observer as _;
-use sprag_pipeline::exit::Exit;
+use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::gate::{self, CheckRequest, GateRequest, PrintFormat, calibrate};
-use sprag_pipeline::measuring::MeasureHost;
-use sprag_pipeline::measuring::suites::{self, SuiteRequest};
 use sprag_pipeline::measuring::trt::TrtOptions;
+use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest};
 use sprag_pipeline::project::Project;
-use sprag_pipeline::{Advice, Error};
+use sprag_pipeline::{Error, Result, refuse};
 
-pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.calibrate {
         return calibrated(folder, args, out);
     }
-    Ok(gate::stop_bisection(args.bisect, checked(folder, args, out))?)
+    gate::stop_bisection(args.bisect, checked(folder, args, out))
 }
 
 fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit, Error> {
     if !args.measure && args.effort.is_given() {
         let message =
             "`--quick`, `--rigorous`, `--budget` and `--pin` say how to measure, and nothing is measured".to_owned();
-        return Err(Advice { message, hint: "add `--measure`, or leave them out".to_owned() }.into());
+        return refuse(message, "add `--measure`, or leave them out");
     }
     let request = CheckRequest {
         gate: GateRequest {
@@ -54,7 +51,7 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit,
         trt.check(project, asked)?;
         let progress = Progress::new();
         let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
-        let runs = suites::measure(project, asked, &SuiteRequest::all(effort, &trt), host)?.runs;
+        let runs = measuring::measure(project, asked, &SuiteRequest::all(effort, &trt), host)?.runs;
         progress.end();
         Ok(runs)
     });
@@ -62,10 +59,10 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit,
 }
 
 /// `--calibrate`: how often the rules are wrong on the history of the project.
-fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     if !args.reports.is_empty() {
-        let message = "`--calibrate` tells how often rules are wrong, of which there are no reports".to_owned();
-        return Err(Advice { message, hint: "`--json` prints it for programs".to_owned() }.into());
+        let message = "`--calibrate` tells how often rules are wrong, of which there are no reports";
+        return refuse(message, "`--json` prints it for programs");
     }
     let policy = args.policy.as_ref().map(|path| folder.join(path));
     let found = calibrate::calibration(&Project::open(folder)?, &args.suites, policy.as_deref())?;

@@ -3,18 +3,18 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::progress::Progress;
-use super::{BUILT_FROM, effort};
 use crate::cli::CompareArgs;
-use sprag_pipeline::compare::{measured, stored};
-use sprag_pipeline::exit::Exit;
+use crate::commands::effort;
+use crate::commands::progress::{BUILT_FROM, Progress};
+use sprag_pipeline::compare::{compare_interleaved, stored};
+use sprag_pipeline::error::Exit;
 use sprag_pipeline::gate::{self, CompareRequest, GateRequest, PrintFormat};
 use sprag_pipeline::measuring::MeasureHost;
 use sprag_pipeline::project::Project;
-use sprag_pipeline::{Advice, Error};
+use sprag_pipeline::{Error, Result, refuse};
 
-pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    Ok(gate::stop_bisection(args.bisect, compared(folder, args, out))?)
+pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+    gate::stop_bisection(args.bisect, compared(folder, args, out))
 }
 
 fn compared(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Exit, Error> {
@@ -43,13 +43,13 @@ fn compared(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Ex
     if args.measure {
         let (effort, progress) = (effort::from_args(&args.effort.plain())?, Progress::new());
         let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
-        return measured::compare(&request, effort, host, out);
+        return compare_interleaved(&request, effort, host, out);
     }
     if args.effort.is_given() || !args.filters.is_empty() {
         let message = "`--filter`, `--quick`, `--rigorous`, `--budget` and `--pin` say what to measure, and nothing is \
                        measured";
-        let hint = "add `--measure`, or leave them out".to_owned();
-        return Err(Advice { message: message.to_owned(), hint }.into());
+        let hint = "add `--measure`, or leave them out";
+        return refuse(message.to_owned(), hint);
     }
     stored::compare(&request, out)
 }

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context as _;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::distinct::{NamedFile, check_distinct};
-use super::{Advice, Exit, text};
 use crate::cli::DetectArgs;
 use sprag_analysis::changes::context::Context;
 use sprag_analysis::changes::detect::{FEWEST_POINTS, changes_known};
@@ -18,7 +15,9 @@ use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
 use sprag_model::change_point::Changes;
-use sprag_pipeline::trend;
+use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::options::{NamedFile, check_distinct};
+use sprag_pipeline::{Advice, Result, refuse, text, trend};
 
 /// The most bytes of a table: tens of millions of points.
 const MOST_BYTES: usize = 1 << 30;
@@ -27,18 +26,14 @@ const MOST_BYTES: usize = 1 << 30;
 /// points of each series: so many take a minute or two, a million would take days.
 const MOST_GROWING: usize = 20_000;
 
-/// What is found in a series, in the indices of the table.
 #[derive(Serialize)]
 struct Found {
-    /// First points of new levels.
     changes: Vec<u64>,
-    /// First and last point of each drift's ramp, the last one not part of it.
     drifts: Vec<[u64; 2]>,
-    /// The first and the last point that each change may lie at.
     ranges: Vec<[u64; 2]>,
 }
 
-pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> Result<Exit> {
     let files = [
         NamedFile::read("FILE", Some(&args.file), "the table"),
         NamedFile::written("--output", args.output.as_deref(), "what is found"),
@@ -49,9 +44,11 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
     }
     let bytes = read_bounded(&folder.join(&args.file), MOST_BYTES)
         .with_context(|| format!("cannot read `{}`", args.file.display()))?;
-    let table = series_table::read(&bytes).map_err(|error| Advice {
-        message: text::printable(&format!("`{}` is no table of histories: {error}", args.file.display())),
-        hint: format!("the header is `{}`; one row is one point", COLUMNS.join(",")),
+    let table = series_table::read(&bytes).map_err(|error| {
+        Advice::new(
+            text::printable(&format!("`{}` is no table of histories: {error}", args.file.display())),
+            format!("the header is `{}`; one row is one point", COLUMNS.join(",")),
+        )
     })?;
     if args.stream {
         check_growing(&table, &args.file)?;
@@ -75,8 +72,7 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
     Ok(Exit::Done)
 }
 
-/// Refuses a table whose series are too long to be looked at as they grew.
-fn check_growing(table: &SeriesTable, file: &Path) -> anyhow::Result<()> {
+fn check_growing(table: &SeriesTable, file: &Path) -> Result<()> {
     let square = |points: usize| points.saturating_mul(points);
     let squares = table.series.iter().map(|series| square(series.values.len())).fold(0, usize::saturating_add);
     let Some(longest) = table.series.iter().max_by_key(|series| series.values.len()) else { return Ok(()) };
@@ -94,16 +90,15 @@ fn check_growing(table: &SeriesTable, file: &Path) -> anyhow::Result<()> {
     let hint = format!(
         "one series of {MOST_GROWING} points can be looked at so, or 400 of a thousand; leave out older points or `--stream`"
     );
-    Err(Advice { message: text::printable(&message), hint }.into())
+    refuse(text::printable(&message), hint)
 }
 
-/// Says what of a table counts otherwise than it stands there.
 fn tell(table: &SeriesTable) {
     let warn = |count: usize, noun: &str, words: &str| {
         if count > 0 {
             // The plural of a series is a series.
             let counted = if noun == "series" { format!("{count} series") } else { text::count(count, noun) };
-            super::warn(&format!("{counted} {words}"));
+            text::warn(&format!("{counted} {words}"));
         }
     };
     warn(table.without_value, "row", "without a finite value left out");
@@ -113,12 +108,10 @@ fn tell(table: &SeriesTable) {
     warn(short, "series", &format!("of fewer than {FEWEST_POINTS} points, in which nothing is looked for"));
 }
 
-/// What comes of each series, by its name.
 fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> BTreeMap<&str, T> {
     table.series.par_iter().map(|series| (series.name.as_str(), of(series))).collect()
 }
 
-/// What changed in the first points of a series.
 fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, known: &Context<'_>) -> Changes {
     let values = &series.values[..count];
     let is_exact = series.exact.contains(&count) && exact::is_steady(values);

@@ -1,9 +1,9 @@
 //! How much time measuring may take: from the options of a command to a protocol.
 
-use super::Advice;
 use crate::cli::EffortArgs;
 use sprag_measure::pinning;
 use sprag_measure::suite::{Effort, Extent};
+use sprag_pipeline::{Advice, Result, refuse};
 
 /// The shortest time that allows a worker process to start, check its kernels and time each of them once.
 const SHORTEST_BUDGET: f64 = 1.0;
@@ -11,7 +11,6 @@ const SHORTEST_BUDGET: f64 = 1.0;
 /// The longest time: more is a slip of the keyboard.
 const LONGEST_BUDGET: f64 = 86_400.0;
 
-/// Reads the options.
 pub(super) fn from_args(args: &EffortArgs) -> Result<Effort, Advice> {
     let extent = match (args.quick, args.rigorous, &args.budget) {
         (true, _, _) => Extent::Quick,
@@ -23,10 +22,10 @@ pub(super) fn from_args(args: &EffortArgs) -> Result<Effort, Advice> {
         let allowed = pinning::allowed();
         if !allowed.is_empty() && !allowed.contains(&pin) {
             let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-            return Err(Advice {
-                message: format!("there is no processor {pin} to keep workers on"),
-                hint: format!("this process may run on {}", list.join(", ")),
-            });
+            return refuse(
+                format!("there is no processor {pin} to keep workers on"),
+                format!("this process may run on {}", list.join(", ")),
+            );
         }
     }
     Ok(Effort { extent, pin: args.pin })
@@ -34,9 +33,11 @@ pub(super) fn from_args(args: &EffortArgs) -> Result<Effort, Advice> {
 
 /// Seconds from a text such as `60s`, `10m`, `1h` or `90`.
 fn budget(text: &str) -> Result<f64, Advice> {
-    let refuse = |why: String| Advice {
-        message: format!("`--budget {}` {why}", text.escape_debug()),
-        hint: "give seconds, minutes or hours, such as `60s`, `10m` or `1h`".to_owned(),
+    let refuse = |why: String| {
+        Advice::new(
+            format!("`--budget {}` {why}", text.escape_debug()),
+            "give seconds, minutes or hours, such as `60s`, `10m` or `1h`",
+        )
     };
     let trimmed = text.trim();
     let (number, factor) = match trimmed.char_indices().last() {

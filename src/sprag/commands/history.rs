@@ -1,14 +1,16 @@
-//! `sprag history`: records finished runs; lists, shares, checks and proves what is recorded.
+//! `sprag history` and `sprag baseline`: recorded runs, and what later runs are compared with.
 
 use std::io::Write;
 use std::path::Path;
 
-use super::Exit;
-use crate::cli::HistoryCommand;
+use crate::cli::{BaselineCommand, HistoryCommand};
 use sprag_history::SyncOptions;
+use sprag_pipeline::baseline::{self, AcceptOptions, DiffOptions, EmitOptions};
+use sprag_pipeline::error::Exit;
 use sprag_pipeline::records::{self, Claim, LogOptions};
+use sprag_pipeline::{Error, Result};
 
-pub(super) fn run(folder: &Path, command: &HistoryCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn history(folder: &Path, command: &HistoryCommand, out: &mut dyn Write) -> Result<Exit> {
     Ok(match command {
         HistoryCommand::Add(args) => {
             records::add(folder, &args.files, args.skip_bad, &mut std::io::stdin().lock(), out)?
@@ -38,8 +40,48 @@ pub(super) fn run(folder: &Path, command: &HistoryCommand, out: &mut dyn Write) 
             (Some(file), ..) => records::check_proof(&folder.join(file), args.root.as_deref(), out)?,
             (None, Some(run), _) => records::prove(folder, &Claim::Run(run), args.output.as_deref(), out)?,
             (None, None, Some(root)) => records::prove(folder, &Claim::Since(root), args.output.as_deref(), out)?,
-            (None, None, None) => anyhow::bail!("name a run, or an earlier root by `--since`"),
+            (None, None, None) => return Err(Error::message("name a run, or an earlier root by `--since`")),
         },
         HistoryCommand::Cache => records::cache(folder, out)?,
+    })
+}
+
+pub(super) fn baseline(folder: &Path, command: &BaselineCommand, out: &mut dyn Write) -> Result<Exit> {
+    Ok(match command {
+        BaselineCommand::Emit(args) => {
+            let options = EmitOptions {
+                folder,
+                suites: &args.suites,
+                run: args.run.as_deref(),
+                from: args.from.as_deref(),
+                output: args.output.as_deref(),
+                notes: args.notes.as_deref(),
+            };
+            baseline::emit(&options, out)?
+        }
+        BaselineCommand::Accept(args) => {
+            let options = AcceptOptions {
+                folder,
+                file: args.file.as_deref(),
+                why: &args.why,
+                suites: &args.suites,
+                metrics: &args.metrics,
+                partial: args.partial,
+                dirty: args.dirty,
+            };
+            baseline::accept(&options, out)?
+        }
+        BaselineCommand::List(args) => baseline::list(folder, args.archive, args.json, out)?,
+        BaselineCommand::Diff(args) => {
+            let options = DiffOptions {
+                folder,
+                from: args.from.as_deref(),
+                to: args.to.as_deref(),
+                run: args.run,
+                suites: &args.suites,
+                json: args.json,
+            };
+            baseline::diff(&options, out)?
+        }
     })
 }

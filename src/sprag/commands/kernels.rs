@@ -4,17 +4,18 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::{Exit, text};
 use crate::cli::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
+use crate::commands::progress::Progress;
 use sprag_measure::gpu::{facts, survey};
 use sprag_measure::parity;
 use sprag_measure::suite::Observer as _;
+use sprag_pipeline::error::Exit;
+use sprag_pipeline::{Advice, Result, text};
 
 /// The version of the JSON of both commands.
 const SCHEMA_VERSION: u32 = 1;
 
-pub(super) fn run(command: &KernelsCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(command: &KernelsCommand, out: &mut dyn Write) -> Result<Exit> {
     match command {
         KernelsCommand::Compile(args) => compile(args, out),
         KernelsCommand::Check(args) => check(args, out),
@@ -22,7 +23,7 @@ pub(super) fn run(command: &KernelsCommand, out: &mut dyn Write) -> anyhow::Resu
 }
 
 /// Compiles every variant. What does not compile fails the command; registers that spill are told.
-fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> Result<Exit> {
     let compiled = match survey::compile(&args.architectures) {
         Ok(compiled) => compiled,
         Err(error) => return skipped("kernels", &error.to_string(), args.json, out),
@@ -35,14 +36,11 @@ fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> anyhow::Result<Exi
         writeln!(out, "{}", serde_json::to_string_pretty(&compile_report(status, &compiled))?)?;
         return Ok(exit(faults));
     }
-    let mut rows =
-        vec![["kernel", "type", "variant", "for", "registers", "shared", "spills"].map(str::to_owned).to_vec()];
     let number =
         |value: Option<u32>, unit: &str| value.map_or_else(|| "–".to_owned(), |value| format!("{value}{unit}"));
-    // Those whose registers spill, unless all are asked for.
-    for one in compiled.iter().filter(|one| args.all || one.spill_bytes.is_some_and(|bytes| bytes > 0)) {
+    let row = |one: &survey::CompiledKernel| {
         let variant: Vec<String> = one.defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        rows.push(vec![
+        vec![
             one.entry.clone(),
             one.dtype.to_owned(),
             variant.join(" "),
@@ -50,22 +48,15 @@ fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> anyhow::Result<Exi
             number(one.registers, ""),
             number(one.shared_bytes, " B"),
             number(one.spill_bytes, " B"),
-        ]);
-    }
-    if rows.len() > 1 {
-        write!(out, "{}", text::columns(&rows, &[4, 5, 6]))?;
-    }
+        ]
+    };
+    let shown = compiled.iter().filter(|one| args.all || one.spill_bytes.is_some_and(|bytes| bytes > 0));
+    let heads = ["kernel", "type", "variant", "for", "registers", "shared", "spills"];
+    write!(out, "{}", text::table(heads, shown.map(row), &[4, 5, 6]))?;
     for one in compiled.iter().filter(|one| one.status != "ok") {
-        let log = one.log.as_deref().unwrap_or_default();
-        writeln!(
-            out,
-            "failed: {} ({}, {:?}, {}): {}",
-            one.file,
-            one.dtype,
-            one.defines,
-            one.arch,
-            text::printable(log)
-        )?;
+        let survey::CompiledKernel { file, dtype, defines, arch, log, .. } = one;
+        let log = text::printable(log.as_deref().unwrap_or_default());
+        writeln!(out, "failed: {file} ({dtype}, {defines:?}, {arch}): {log}")?;
     }
     let most = compiled.iter().filter_map(|one| one.registers).max().unwrap_or(0);
     writeln!(
@@ -76,18 +67,17 @@ fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     Ok(exit(faults))
 }
 
-/// Checks every variant on the device against the CPU reference.
-fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> Result<Exit> {
     let device = match facts::read() {
         Ok(device) => device,
         Err(error) => return skipped("checks", &error.to_string(), args.json, out),
     };
     let checks = survey::checks(&args.filters, device.compute_capability);
     if checks.is_empty() {
-        return Err(super::Advice {
-            message: format!("no check is called `{}`", args.filters.join("` or `")),
-            hint: "name a part of an operation, shape, element type or configuration, such as `tile_pack`".to_owned(),
-        }
+        return Err(Advice::new(
+            format!("no check is called `{}`", args.filters.join("` or `")),
+            "name a part of an operation, shape, element type or configuration, such as `tile_pack`",
+        )
         .into());
     }
     let progress = Progress::new();
@@ -138,7 +128,7 @@ fn skipped_report(list: &str, reason: &str) -> Value {
     json!({ "schema_version": SCHEMA_VERSION, "status": "skipped", "reason": reason, list: Vec::<Value>::new() })
 }
 
-fn skipped(list: &str, reason: &str, is_json: bool, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn skipped(list: &str, reason: &str, is_json: bool, out: &mut dyn Write) -> Result<Exit> {
     if is_json {
         writeln!(out, "{}", serde_json::to_string_pretty(&skipped_report(list, reason))?)?;
     } else {

@@ -1,49 +1,70 @@
-//! The subcommands, one file each: the only place where two stages meet.
+//! The subcommands: each converts its arguments, calls the pipeline, and prints.
 
-mod dispatch;
 mod progress;
 mod effort;
-mod history;
-mod weekly;
 mod report_options;
 mod run;
 mod check;
 mod compare;
+mod weekly;
 mod detect;
 mod trend;
-mod baseline;
+mod history;
+mod exchange;
 mod site;
-mod import;
-mod export;
 mod schema;
-mod init;
-mod shells;
-mod doctor;
-mod worker;
-mod guard;
 mod kernels;
 mod replay;
 mod release;
-mod demo;
+mod setup;
+mod worker;
 
-pub use dispatch::run;
-pub use sprag_measure::memory::CountingAllocator;
-pub use sprag_pipeline::exit::Exit;
-pub use sprag_pipeline::notices::{error, say};
-use sprag_pipeline::notices::{note, warn};
-pub use sprag_pipeline::{Advice, Trouble};
-use sprag_pipeline::{acceptance, distinct, ledger, pending, project, publish, revision, study, text};
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
 
-/// The digest of the sources that this program was built from; empty where they were not at hand.
-const BUILT_FROM: &str = env!("SPRAG_SOURCES");
+use crate::cli::{Cli, Command};
+use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::{Error, Result};
 
-/// How a command ended that gave an error.
-pub fn exit_of(error: &anyhow::Error) -> Exit {
-    sprag_pipeline::exit::exit_of(error.as_ref())
+/// Does what the command line says; data goes to `out`, progress and warnings to standard error.
+pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
+    let folder = match cli.repo {
+        Some(folder) => folder,
+        None => std::env::current_dir().context("cannot tell the current folder")?,
+    };
+    let folder = std::path::absolute(&folder).with_context(|| format!("cannot enter `{}`", folder.display()))?;
+    match cli.command {
+        Command::Weekly(args) => weekly::run(&folder, &args, out),
+        Command::Run(args) => run::run(&folder, &args, out),
+        Command::Check(args) => check::run(&folder, &args, out),
+        Command::Compare(args) => compare::run(&folder, &args, out),
+        Command::Baseline(command) => history::baseline(&folder, &command, out),
+        Command::Detect(args) => detect::run(&folder, &args, out),
+        Command::Trend(args) => trend::run(&folder, &args, out),
+        Command::Import(args) => exchange::import(&folder, &args, out),
+        Command::History(command) => history::history(&folder, &command, out),
+        Command::Site(args) => site::run(&folder, &args, out),
+        Command::Export(command) => exchange::export(&folder, &command, out),
+        Command::Schema(args) => schema::run(&args, out),
+        Command::Release(command) => release::run(&folder, &command, out),
+        Command::Replay(command) => replay::run(&folder, &command, out),
+        Command::Conformance(args) => {
+            let folders: Vec<PathBuf> = args.folders.iter().map(|one| folder.join(one)).collect();
+            let tally = sprag_conformance::run(&folders, out)?;
+            Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
+        }
+        Command::Doctor(args) => setup::doctor(&folder, &args, out),
+        Command::Init(args) => setup::init(&folder, &args, out),
+        Command::Demo(args) => setup::demo(&folder, &args, out),
+        Command::Completions(args) => setup::completions(&args, out),
+        Command::Man(args) => setup::man(&folder, &args, out),
+        Command::Kernels(command) => kernels::run(&command, out),
+        Command::Worker(args) => worker::worker(&args, &mut std::io::stdin().lock(), out),
+        Command::Guard(args) => worker::guard(&args, std::io::stdin().lock()),
+    }
 }
 
 /// Whether the error is that nobody reads our output any more, as with `sprag … | head`.
-pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    sprag_pipeline::error::cause_of::<std::io::Error>(error.as_ref())
-        .is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+pub fn is_closed_pipe(error: &Error) -> bool {
+    error.cause::<std::io::Error>().is_some_and(|cause| cause.kind() == ErrorKind::BrokenPipe)
 }

@@ -4,9 +4,13 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sprag_measure::suite::Observer;
 
-/// Says what is going on.
+use sprag_measure::suite::Observer;
+use sprag_pipeline::text;
+
+/// The digest of the sources that this program was built from; empty where they were not at hand.
+pub(super) const BUILT_FROM: &str = env!("SPRAG_SOURCES");
+
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
 }
@@ -27,14 +31,14 @@ impl Progress {
 
 impl Observer for Progress {
     fn begin(&self, message: &str, steps: u64) {
-        let message = super::text::printable(message);
+        let message = text::printable(message);
         match &self.bar {
             Some(bar) => {
                 bar.set_length(steps);
                 bar.set_position(0);
                 bar.set_message(message);
             }
-            None => super::say(&message),
+            None => text::say(&message),
         }
     }
 
@@ -51,14 +55,14 @@ impl Observer for Progress {
     }
 
     fn note(&self, message: &str) {
-        super::note(message);
+        text::note(message);
     }
 
     fn warn(&self, message: &str) {
-        super::warn(message);
+        text::warn(message);
     }
 
     fn hint(&self, message: &str) {
-        super::say(&format!("hint: {message}"));
+        text::say(&format!("hint: {message}"));
     }
 }

@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::project::Project;
-use super::{Exit, text, warn};
 use crate::cli::{AttestArgs, AttestFormat, ChecklistArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs};
 use sprag_base::files::write_atomic;
 use sprag_evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
@@ -13,12 +11,15 @@ use sprag_evidence::release::{ReleaseError, folder as evidence_folder};
 use sprag_evidence::{bundle, file};
 use sprag_measure::clock;
 use sprag_model::checklist::FilledChecklist;
-use sprag_pipeline::Error;
+use sprag_pipeline::Result;
+use sprag_pipeline::error::Exit;
+use sprag_pipeline::project::Project;
 use sprag_pipeline::release::{
-    Attested, Form, LoadedRelease, Subject, Verified, WaiveOptions, attest, fill, propose, table, verify,
+    Attested, Form, LoadedRelease, Subject, Verified, WaiveOptions, attest, disagreements, fill, propose, table, verify,
 };
+use sprag_pipeline::text::{self, warn};
 
-pub(super) fn run(folder: &Path, command: &ReleaseCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(folder: &Path, command: &ReleaseCommand, out: &mut dyn Write) -> Result<Exit> {
     match command {
         ReleaseCommand::Checklist(args) => run_checklist(folder, args, out),
         ReleaseCommand::Attest(args) => run_attest(folder, args, out),
@@ -27,7 +28,7 @@ pub(super) fn run(folder: &Path, command: &ReleaseCommand, out: &mut dyn Write) 
     }
 }
 
-fn run_checklist(folder: &Path, args: &ChecklistArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn run_checklist(folder: &Path, args: &ChecklistArgs, out: &mut dyn Write) -> Result<Exit> {
     let release = LoadedRelease::open(folder, &args.release.tag, &args.release.artifacts)?;
     for fault in release.unreviewed()? {
         warn(&format!("`{}` {}: commit it, or others will get another result", fault.path, fault.what));
@@ -50,7 +51,7 @@ fn exit_of(checklist: &FilledChecklist) -> Exit {
     }
 }
 
-fn run_attest(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn run_attest(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> Result<Exit> {
     let key = args.key.as_ref().map(|key| folder.join(key));
     let unused = |option: &str, form: &str| {
         let message = format!("`{option}` does not apply to the format `{form}`");
@@ -73,7 +74,7 @@ fn run_attest(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> anyhow::
         return Ok(Exit::Failed);
     }
     let Attested { checklist, apex_x } = attest(&release, &folder.join(&args.out), &form)?;
-    let place = text::printable(&args.out.display().to_string());
+    let place = text::path(&args.out);
     let exit = exit_of(&checklist);
     if let Some(summary) = apex_x {
         // Readers of this form see its own status, so there must be one outcome.
@@ -92,9 +93,9 @@ fn history(checklist: &FilledChecklist) -> String {
     format!("{} runs at {}, Merkle root {}", history.size, history.commit, history.root)
 }
 
-fn run_verify(folder: &Path, args: &VerifyReleaseArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn run_verify(folder: &Path, args: &VerifyReleaseArgs, out: &mut dyn Write) -> Result<Exit> {
     let place = folder.join(&args.folder);
-    let shown = text::printable(&args.folder.display().to_string());
+    let shown = text::path(&args.folder);
     let repository = args.repository.as_ref().map_or_else(|| folder.to_owned(), |one| folder.join(one));
     let [signers, key] =
         [&args.allowed_signers, &args.public_key].map(|path| path.as_ref().map(|path| folder.join(path)));
@@ -108,7 +109,8 @@ fn run_verify(folder: &Path, args: &VerifyReleaseArgs, out: &mut dyn Write) -> a
         return Err(ReleaseError::refused(format!("there is no folder `{shown}`"), hint).into());
     }
     let Verified { checklist, files, signature, notes } = match verify(&place, &repository, trusted) {
-        Err(Error::Release(ReleaseError::Disagreement(faults))) => {
+        Err(error) => {
+            let faults = disagreements(error)?;
             if let Some(version) = evidence_folder::other_version(&place) {
                 writeln!(out, "{version}\n")?;
             }
@@ -118,7 +120,7 @@ fn run_verify(folder: &Path, args: &VerifyReleaseArgs, out: &mut dyn Write) -> a
             writeln!(out, "\n{shown}: no-go, {}", text::count(faults.len(), "disagreement"))?;
             return Ok(Exit::Integrity);
         }
-        verified => verified?,
+        Ok(verified) => verified,
     };
     out.write_all(table(&checklist).as_bytes())?;
     writeln!(out, "\nverified as of {}:", checklist.as_of.format("%Y-%m-%d %H:%M UTC"))?;
@@ -131,7 +133,7 @@ fn run_verify(folder: &Path, args: &VerifyReleaseArgs, out: &mut dyn Write) -> a
     Ok(exit_of(&checklist))
 }
 
-fn run_waive(folder: &Path, args: &WaiveArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn run_waive(folder: &Path, args: &WaiveArgs, out: &mut dyn Write) -> Result<Exit> {
     let project = Project::open(folder)?;
     let WaiveArgs { event, release, item, target, reason, at_most, scope, author, date, expires } = args.clone();
     let subject = match event {

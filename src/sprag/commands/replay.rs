@@ -4,30 +4,29 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context as _;
 use serde_json::{Map, Value};
 
-use super::distinct::{NamedFile, check_distinct};
-use super::{Advice, Exit, text};
 use crate::cli::{RecordArgs, ReplayCommand, VerifyArgs};
 use sprag_base::files::{check_writable, read_bounded, sha256_of_file, write_atomic};
-use sprag_evidence::file;
 use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::{Artifact, Manifest};
-use sprag_evidence::play;
 use sprag_evidence::release::artifacts::parse_pairs;
+use sprag_evidence::{file, play};
+use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::options::{NamedFile, check_distinct};
+use sprag_pipeline::{Advice, Error, Result, refuse, text};
 
 /// The most bytes of a manifest, a configuration or a fixture.
 const MOST_BYTES: usize = 64 << 20;
 
-pub(super) fn run(folder: &Path, command: &ReplayCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(folder: &Path, command: &ReplayCommand, out: &mut dyn Write) -> Result<Exit> {
     match command {
         ReplayCommand::Record(args) => record(folder, args, out),
         ReplayCommand::Verify(args) => verify(folder, args, out),
     }
 }
 
-fn record(folder: &Path, args: &RecordArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn record(folder: &Path, args: &RecordArgs, out: &mut dyn Write) -> Result<Exit> {
     check_distinct(
         folder,
         &[
@@ -44,7 +43,7 @@ fn record(folder: &Path, args: &RecordArgs, out: &mut dyn Write) -> anyhow::Resu
     let bytes = match (&args.config, &args.fixture) {
         (Some(config), _) => file::to_bytes(&manifest(folder, config, args)?),
         (None, Some(fixture)) => file::to_bytes(&played_fixture(folder, fixture, args)?),
-        (None, None) => anyhow::bail!("neither `--config` nor `--fixture` is given"),
+        (None, None) => return Err(Error::message("neither `--config` nor `--fixture` is given")),
     };
     match &args.output {
         Some(output) => write_atomic(&folder.join(output), &bytes)?,
@@ -53,8 +52,7 @@ fn record(folder: &Path, args: &RecordArgs, out: &mut dyn Write) -> anyhow::Resu
     Ok(Exit::Done)
 }
 
-/// The manifest of a run with these settings.
-fn manifest(folder: &Path, config: &Path, args: &RecordArgs) -> anyhow::Result<Manifest> {
+fn manifest(folder: &Path, config: &Path, args: &RecordArgs) -> Result<Manifest> {
     let mut artifacts: BTreeMap<String, Artifact> = BTreeMap::new();
     for (name, path) in parse_pairs(&args.artifacts)? {
         let digest = sha256_of_file(&folder.join(&path));
@@ -66,11 +64,13 @@ fn manifest(folder: &Path, config: &Path, args: &RecordArgs) -> anyhow::Result<M
     Ok(manifest)
 }
 
-fn settings(folder: &Path, config: &Path) -> anyhow::Result<Map<String, Value>> {
+fn settings(folder: &Path, config: &Path) -> Result<Map<String, Value>> {
     let bytes = read(folder, config)?;
-    let refused = |reason: String| Advice {
-        message: text::printable(&format!("`{}` holds no settings: {reason}", config.display())),
-        hint: "it must be one JSON object, with each key once and whole numbers of at most 64 bits".to_owned(),
+    let refused = |reason: String| {
+        Advice::new(
+            text::printable(&format!("`{}` holds no settings: {reason}", config.display())),
+            "it must be one JSON object, with each key once and whole numbers of at most 64 bits",
+        )
     };
     match file::value(&bytes) {
         Ok(Value::Object(settings)) => Ok(settings),
@@ -80,10 +80,12 @@ fn settings(folder: &Path, config: &Path) -> anyhow::Result<Map<String, Value>> 
 }
 
 /// The fixture with what this build comes to. Its trace and manifest are written where they are asked for.
-fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> anyhow::Result<Fixture> {
-    let fixture: Fixture = file::read(&read(folder, path)?).map_err(|error| Advice {
-        message: text::printable(&format!("`{}` is no fixture: {error}", path.display())),
-        hint: "`sprag schema replay-fixture-1` prints what one holds".to_owned(),
+fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> Result<Fixture> {
+    let fixture: Fixture = file::read(&read(folder, path)?).map_err(|error| {
+        Advice::new(
+            text::printable(&format!("`{}` is no fixture: {error}", path.display())),
+            "`sprag schema replay-fixture-1` prints what one holds",
+        )
     })?;
     let trace_path = args.trace.as_deref().unwrap_or(Path::new("trace.json")).display().to_string();
     let played = play::play(&fixture, &trace_path).with_context(|| format!("cannot run `{}`", path.display()))?;
@@ -96,19 +98,18 @@ fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> anyhow::Resu
     Ok(Fixture { expected: Some(played.expected), ..fixture })
 }
 
-fn verify(folder: &Path, args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn verify(folder: &Path, args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit> {
     let root = args.root.as_ref().map_or_else(|| folder.to_owned(), |root| folder.join(root));
     if !root.is_dir() {
-        return Err(Advice {
-            message: format!("`--root {}` is no folder", root.display()),
-            hint: "name the folder that the paths of the manifests count from".to_owned(),
-        }
-        .into());
+        return refuse(
+            format!("`--root {}` is no folder", root.display()),
+            "name the folder that the paths of the manifests count from",
+        );
     }
     let mut failed = 0;
     for path in &args.files {
         let faults = faults(folder, path, &root)?;
-        let shown = text::printable(&path.display().to_string());
+        let shown = text::path(path);
         match faults.len() {
             0 => writeln!(out, "holds: {shown}")?,
             _ => failed += 1,
@@ -120,13 +121,12 @@ fn verify(folder: &Path, args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Resu
     Ok(if failed > 0 { Exit::Integrity } else { Exit::Done })
 }
 
-/// What of a manifest or a fixture does not hold, a sentence each.
-fn faults(folder: &Path, path: &Path, root: &Path) -> anyhow::Result<Vec<String>> {
+fn faults(folder: &Path, path: &Path, root: &Path) -> Result<Vec<String>> {
     let bytes = read(folder, path)?;
     let digest = |named: &str| sha256_of_file(&root.join(named)).map_err(|error| format!("cannot be read: {error}"));
     Ok(play::faults(&bytes, path, &digest)?)
 }
 
-fn read(folder: &Path, path: &Path) -> anyhow::Result<Vec<u8>> {
+fn read(folder: &Path, path: &Path) -> Result<Vec<u8>> {
     read_bounded(&folder.join(path), MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))
 }

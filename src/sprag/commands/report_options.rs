@@ -2,52 +2,51 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Advice;
 use crate::cli::RunArgs;
-use crate::config::{Suite, SuiteKind};
 use sprag_formats::compat::apex_x::cpu_report;
 use sprag_measure::gpu::settings::Settings;
 use sprag_measure::seed_report::GpuReportOptions;
 use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_model::shape_case::ShapeCase;
+use sprag_pipeline::config::{Suite, SuiteKind};
+use sprag_pipeline::measuring::GpuOverride;
 use sprag_pipeline::measuring::apex_x_report::{ApexXReport, ReportKind};
-use sprag_pipeline::measuring::suites::GpuOverride;
 use sprag_pipeline::measuring::trt::TrtOptions;
+use sprag_pipeline::{Advice, Result, refuse};
 
 /// Refuses options that have no effect on what would run.
 pub(super) fn check(args: &RunArgs, asked: &[(&str, &Suite)]) -> Result<(), Advice> {
     let has = |kind: SuiteKind| asked.iter().any(|(_, suite)| suite.kind == kind);
-    let refuse = |message: String, hint: &str| Err(Advice { message, hint: hint.to_owned() });
-    let (shared, sizes, calls, cpu) = (shared(args), of_gpu_sizes(args), of_gpu_calls(args), of_cpu(args));
-    if let Some(option) = shared.first().filter(|_| !has(SuiteKind::Gpu) && !has(SuiteKind::Trt)) {
-        let hint = match *option {
-            "--warmup" | "--iters" if has(SuiteKind::Cpu) => {
+    let (has_gpu, has_trt, has_cpu) = (has(SuiteKind::Gpu), has(SuiteKind::Trt), has(SuiteKind::Cpu));
+    let given = given(args);
+    let first = |groups: &[Group]| {
+        groups.iter().find_map(|group| given.iter().find(|(of, _)| of == group)).map(|(_, option)| *option)
+    };
+    if let Some(option) = first(&[Group::Shared]).filter(|_| !has_gpu && !has_trt) {
+        let hint = match option {
+            "--warmup" | "--iters" if has_cpu => {
                 "a CPU suite has `--infer-warmup`, `--infer-iters`, `--micro-warmup` and `--micro-iters`"
             }
             _ => "name a suite of kind `gpu` or `trt` with `--suite`",
         };
         return refuse(format!("`{option}` is an option of GPU suites and of TensorRT, and none would run"), hint);
     }
-    if let Some(option) = sizes.iter().chain(&calls).next().filter(|_| !has(SuiteKind::Gpu)) {
+    if let Some(option) = first(&[Group::GpuSizes, Group::GpuCalls]).filter(|_| !has_gpu) {
         let hint = "name a suite of kind `gpu` with `--suite`";
         return refuse(format!("`{option}` is an option of GPU suites, and none would run"), hint);
     }
-    if let Some(option) = cpu.first().filter(|_| !has(SuiteKind::Cpu)) {
+    if let Some(option) = first(&[Group::Cpu]).filter(|_| !has_cpu) {
         let hint = "a GPU suite has `--warmup` and `--iters`";
         return refuse(format!("`{option}` is an option of CPU suites, and none would run"), hint);
     }
-    let seed = args.report.seed.map(|_| "--seed");
-    if let Some(option) = calls.into_iter().chain(shared).chain(seed).next().filter(|_| !has(SuiteKind::Trt))
-        && args.output.is_none()
-        && args.report.output_md.is_none()
-    {
+    let timing = first(&[Group::GpuCalls, Group::Shared]).or(args.report.seed.map(|_| "--seed"));
+    if let Some(option) = timing.filter(|_| !has_trt && args.output.is_none() && args.report.output_md.is_none()) {
         let hint = "name its file with `--output-json` or, of a GPU suite, `--output-md`";
         return refuse(format!("`{option}` says how a report is timed, and no report is asked for"), hint);
     }
     Ok(())
 }
 
-/// What a suite of TensorRT is to time by the options.
 pub(super) fn trt(folder: &Path, args: &RunArgs) -> TrtOptions {
     let (report, trt) = (&args.report, &args.trt);
     TrtOptions {
@@ -63,33 +62,32 @@ pub(super) fn trt(folder: &Path, args: &RunArgs) -> TrtOptions {
     }
 }
 
-/// The report that was asked for, if any.
-pub(super) fn report(folder: &Path, args: &RunArgs, asked: &[(&str, &Suite)]) -> anyhow::Result<Option<ApexXReport>> {
+pub(super) fn report(folder: &Path, args: &RunArgs, asked: &[(&str, &Suite)]) -> Result<Option<ApexXReport>> {
     let [json, markdown] = [&args.output, &args.report.output_md].map(|path| path.as_ref().map(|one| folder.join(one)));
-    Ok(ApexXReport::new(json, markdown, asked, |kind| {
+    ApexXReport::new(json, markdown, asked, |kind| {
         Ok(match kind {
             SuiteKind::Cpu => Some(ReportKind::Cpu(cpu_settings(args))),
             SuiteKind::Gpu => Some(ReportKind::Gpu(Box::new(gpu_report_options(folder, args)?))),
             SuiteKind::Trt => Some(ReportKind::Trt),
             SuiteKind::Command => None,
         })
-    })?)
+    })
 }
 
 /// What a GPU suite runs by the options: the sizes where one is named, the element type where it is.
 pub(super) fn gpu_override(args: &RunArgs) -> Result<GpuOverride, Advice> {
-    let sizes = of_gpu_sizes(args);
-    if sizes.is_empty() {
+    let given = given(args);
+    let mut sizes = given.iter().filter(|(group, _)| *group == Group::GpuSizes).peekable();
+    if sizes.peek().is_none() {
         return Ok(GpuOverride::default());
     }
     let settings = gpu_settings(args)?;
     Ok(GpuOverride {
-        profile: sizes.iter().any(|option| *option != "--dtype").then_some(settings.profile),
+        profile: sizes.any(|(_, option)| *option != "--dtype").then_some(settings.profile),
         dtype: args.gpu.dtype.map(|_| settings.dtype),
     })
 }
 
-/// How often each CPU kernel is called.
 fn cpu_settings(args: &RunArgs) -> cpu_report::Settings {
     let calls = &args.single_calls;
     cpu_report::Settings {
@@ -120,12 +118,11 @@ fn gpu_settings(args: &RunArgs) -> Result<Settings, Advice> {
     set(&mut settings.budgets.b1, gpu.budget_b1);
     set(&mut settings.budgets.b2, gpu.budget_b2);
     set(&mut settings.budgets.total, gpu.budget_total);
-    settings.check().map_err(|error| Advice { message: error.to_string(), hint: error.hint() })?;
+    settings.check().map_err(|error| Advice::new(error.to_string(), error.hint()))?;
     gpu.trt_input_shapes.iter().try_for_each(|shape| input_shape(shape))?;
     Ok(settings)
 }
 
-/// What the report of a GPU suite is made of.
 fn gpu_report_options(folder: &Path, args: &RunArgs) -> Result<GpuReportOptions, Advice> {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     let plugin = args.report.trt_plugin_lib.as_ref().map(text);
@@ -139,11 +136,12 @@ fn gpu_report_options(folder: &Path, args: &RunArgs) -> Result<GpuReportOptions,
     })
 }
 
-/// Refuses a text that is no shape of an input.
 fn input_shape(text: &str) -> Result<(), Advice> {
-    ShapeCase::parse(text).map(drop).map_err(|error| Advice {
-        message: format!("`--trt-input-shape` `{}`: {error}", text.escape_debug()),
-        hint: "give the name of an input and its dimensions, each above zero, as in `tokens=1x256x128`".to_owned(),
+    ShapeCase::parse(text).map(drop).map_err(|error| {
+        Advice::new(
+            format!("`--trt-input-shape` `{}`: {error}", text.escape_debug()),
+            "give the name of an input and its dimensions, each above zero, as in `tokens=1x256x128`",
+        )
     })
 }
 
@@ -153,55 +151,43 @@ fn set<T>(setting: &mut T, given: Option<T>) {
     }
 }
 
-fn given<const N: usize>(options: [(&'static str, bool); N]) -> Vec<&'static str> {
-    options.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+#[derive(Clone, Copy, PartialEq)]
+enum Group {
+    /// Suites on a GPU and of TensorRT.
+    Shared,
+    /// GPU suites, for their record and their report alike.
+    GpuSizes,
+    /// GPU suites, for their report alone.
+    GpuCalls,
+    Cpu,
 }
 
-fn shared(args: &RunArgs) -> Vec<&'static str> {
-    let report = &args.report;
-    given([
-        ("--warmup", report.warmup.is_some()),
-        ("--iters", report.iters.is_some()),
-        ("--trt-engine-path", report.trt_engine_path.is_some()),
-        ("--trt-plugin-lib", report.trt_plugin_lib.is_some()),
-        ("--output-md", report.output_md.is_some()),
-    ])
-}
-
-/// The options that say what a GPU suite runs, for its record and its report alike.
-fn of_gpu_sizes(args: &RunArgs) -> Vec<&'static str> {
-    let gpu = &args.gpu;
-    given([
-        ("--batch", gpu.batch.is_some()),
-        ("--channels", gpu.channels.is_some()),
-        ("--height", gpu.height.is_some()),
-        ("--width", gpu.width.is_some()),
-        ("--tile-size", gpu.tile_size.is_some()),
-        ("--kmax", gpu.kmax.is_some()),
-        ("--steps", gpu.steps.is_some()),
-        ("--dtype", gpu.dtype.is_some()),
-    ])
-}
-
-/// The options that only its report knows.
-fn of_gpu_calls(args: &RunArgs) -> Vec<&'static str> {
-    let gpu = &args.gpu;
-    given([
-        ("--budget-b1", gpu.budget_b1.is_some()),
-        ("--budget-b2", gpu.budget_b2.is_some()),
-        ("--budget-total", gpu.budget_total.is_some()),
-        ("--trt-input-shape", !gpu.trt_input_shapes.is_empty()),
-    ])
-}
-
-fn of_cpu(args: &RunArgs) -> Vec<&'static str> {
-    let calls = &args.single_calls;
-    given([
-        ("--infer-warmup", calls.infer_warmup.is_some()),
-        ("--infer-iters", calls.infer_iters.is_some()),
-        ("--micro-warmup", calls.micro_warmup.is_some()),
-        ("--micro-iters", calls.micro_iters.is_some()),
-    ])
+fn given(args: &RunArgs) -> Vec<(Group, &'static str)> {
+    let (report, gpu, calls) = (&args.report, &args.gpu, &args.single_calls);
+    let all = [
+        (Group::Shared, "--warmup", report.warmup.is_some()),
+        (Group::Shared, "--iters", report.iters.is_some()),
+        (Group::Shared, "--trt-engine-path", report.trt_engine_path.is_some()),
+        (Group::Shared, "--trt-plugin-lib", report.trt_plugin_lib.is_some()),
+        (Group::Shared, "--output-md", report.output_md.is_some()),
+        (Group::GpuSizes, "--batch", gpu.batch.is_some()),
+        (Group::GpuSizes, "--channels", gpu.channels.is_some()),
+        (Group::GpuSizes, "--height", gpu.height.is_some()),
+        (Group::GpuSizes, "--width", gpu.width.is_some()),
+        (Group::GpuSizes, "--tile-size", gpu.tile_size.is_some()),
+        (Group::GpuSizes, "--kmax", gpu.kmax.is_some()),
+        (Group::GpuSizes, "--steps", gpu.steps.is_some()),
+        (Group::GpuSizes, "--dtype", gpu.dtype.is_some()),
+        (Group::GpuCalls, "--budget-b1", gpu.budget_b1.is_some()),
+        (Group::GpuCalls, "--budget-b2", gpu.budget_b2.is_some()),
+        (Group::GpuCalls, "--budget-total", gpu.budget_total.is_some()),
+        (Group::GpuCalls, "--trt-input-shape", !gpu.trt_input_shapes.is_empty()),
+        (Group::Cpu, "--infer-warmup", calls.infer_warmup.is_some()),
+        (Group::Cpu, "--infer-iters", calls.infer_iters.is_some()),
+        (Group::Cpu, "--micro-warmup", calls.micro_warmup.is_some()),
+        (Group::Cpu, "--micro-iters", calls.micro_iters.is_some()),
+    ];
+    all.into_iter().filter(|(.., is_given)| *is_given).map(|(group, option, _)| (group, option)).collect()
 }
 
 #[cfg(test)]

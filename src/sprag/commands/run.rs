@@ -3,53 +3,51 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::distinct::{NamedFile, check_distinct};
-use super::pending::Origin;
-use super::progress::Progress;
-use super::project::Project;
-use super::{Advice, BUILT_FROM, Exit, effort, pending, report_options, revision};
 use crate::cli::RunArgs;
-use crate::config::SuiteKind;
+use crate::commands::progress::{BUILT_FROM, Progress};
+use crate::commands::{effort, report_options};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::Record;
 use sprag_measure::suite::{MeasureOptions, Observer as _};
-use sprag_pipeline::measuring::suites::{self, SuiteRequest};
-use sprag_pipeline::measuring::{MeasureHost, apex_x_report, run_text};
+use sprag_pipeline::config::SuiteKind;
+use sprag_pipeline::error::Exit;
+use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, apex_x_report, commit_build, run_text};
+use sprag_pipeline::options::{NamedFile, check_distinct, shard_option};
+use sprag_pipeline::pending::{self, Origin};
+use sprag_pipeline::project::Project;
+use sprag_pipeline::{Result, refuse};
 
-pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     let effort = effort::from_args(&args.effort)?;
     let project = Project::open(folder)?;
-    let mut asked = project.config.select(&args.suites).map_err(anyhow::Error::msg)?;
-    let commit = args.commit.as_deref().map(|named| revision::commit(&project, named)).transpose()?;
+    let mut asked = project.config.select(&args.suites)?;
+    let commit = args.commit.as_deref().map(|named| commit_build::commit(&project, named)).transpose()?;
     if commit.is_some() {
-        asked = revision::measurable(&asked, !args.suites.is_empty())?;
+        asked = commit_build::measurable(&asked, !args.suites.is_empty())?;
     }
     if args.output_run.is_some() && asked.len() > 1 {
-        return Err(Advice {
-            message: format!("`--output-run` takes the record of one suite, and {} would run", asked.len()),
-            hint: "name the suite with `--suite`".to_owned(),
-        }
-        .into());
+        return refuse(
+            format!("`--output-run` takes the record of one suite, and {} would run", asked.len()),
+            "name the suite with `--suite`",
+        );
     }
     check_distinct(folder, &files(args))?;
     if let Some(path) = &args.output_run {
         check_writable(&folder.join(path))?;
     }
     if args.count_instructions && !asked.iter().any(|(_, suite)| suite.kind == SuiteKind::Cpu) {
-        return Err(Advice {
-            message: "`--count-instructions` counts CPU kernels, and no suite of them would run".to_owned(),
-            hint: "name a suite of kind `cpu` with `--suite`".to_owned(),
-        }
-        .into());
+        return refuse(
+            "`--count-instructions` counts CPU kernels, and no suite of them would run",
+            "name a suite of kind `cpu` with `--suite`",
+        );
     }
     if args.retune && !asked.iter().any(|(_, suite)| suite.kind == SuiteKind::Gpu) {
-        return Err(Advice {
-            message: "`--retune` chooses the configurations of CUDA kernels, and no suite of them would run".to_owned(),
-            hint: "name a suite of kind `gpu` with `--suite`; CPU kernels are tuned in every ordinary run".to_owned(),
-        }
-        .into());
+        return refuse(
+            "`--retune` chooses the configurations of CUDA kernels, and no suite of them would run",
+            "name a suite of kind `gpu` with `--suite`; CPU kernels are tuned in every ordinary run",
+        );
     }
-    let shard = sprag_pipeline::shard::wanted(args.shard.as_deref())?;
+    let shard = shard_option(args.shard.as_deref())?;
     let trt = report_options::trt(folder, args);
     trt.check_given(&project, &asked)?;
     report_options::check(args, &asked)?;
@@ -68,7 +66,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
     let request =
         SuiteRequest { options, gpu: report_options::gpu_override(args)?, trt: &trt, commit: commit.as_ref() };
-    let measured = suites::measure(&project, &asked, &request, host)?;
+    let measured = measuring::measure(&project, &asked, &request, host)?;
     let runs = &measured.runs;
     progress.end();
     for run in runs {
@@ -81,7 +79,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
         write_atomic(&folder.join(path), &run.to_record().2)?;
     }
-    let exit = suites::exit(runs);
+    let exit = measuring::exit(runs);
     match report {
         Some(report) if !apex_x_report::write(&report, &measured, &project, &progress, out)? => Ok(Exit::Failed),
         _ => Ok(exit),

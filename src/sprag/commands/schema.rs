@@ -4,7 +4,6 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::{Advice, Exit, doctor, text};
 use crate::cli::SchemaArgs;
 use sprag_base::json;
 use sprag_evidence::fixture::Fixture;
@@ -23,7 +22,8 @@ use sprag_model::history_log::{HistoryLog, HistoryRoot};
 use sprag_model::proof::Proof;
 use sprag_model::statement::{Envelope, Statement};
 use sprag_model::{record, schema};
-use sprag_pipeline::compare;
+use sprag_pipeline::error::Exit;
+use sprag_pipeline::{Result, compare, refuse, text};
 use sprag_report::{gate, trend};
 
 /// A file that is described: the name of its schema with the version, a title, and the schema.
@@ -63,7 +63,7 @@ const SCHEMAS: [Published; 33] = [
     ("release-envelope-1", "A release's statement.dsse.json: the signed statement", schema::for_type::<Envelope>),
     ("replay-fixture-1", "A fixture of `sprag replay record`", schema::for_type::<Fixture>),
     ("history-proof-1", "A proof of `sprag history prove`", schema::for_type::<Proof>),
-    ("doctor-1", "What `sprag doctor --json` prints", doctor::schema),
+    ("doctor-1", "What `sprag doctor --json` prints", sprag_measure::doctor::findings::schema),
     ("check-1", "What `--report json=PATH` writes of a gate", gate::gate_schema),
     ("compare-1", "What `sprag compare --json` prints", || {
         schema::frozen(include_str!("../../../schemas/compare-1.json"))
@@ -85,7 +85,7 @@ const SCHEMAS: [Published; 33] = [
     ("apex-x-trend-1", "The trend of a comparison, as the seed writes it", seed::trend),
 ];
 
-pub(super) fn run(args: &SchemaArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let Some(name) = &args.name else {
         let rows: Vec<Vec<String>> =
             SCHEMAS.iter().map(|(name, title, _)| vec![(*name).to_owned(), (*title).to_owned()]).collect();
@@ -93,8 +93,7 @@ pub(super) fn run(args: &SchemaArgs, out: &mut dyn Write) -> anyhow::Result<Exit
         return Ok(Exit::Done);
     };
     let Some((name, title, schema)) = SCHEMAS.iter().find(|(known, ..)| *known == name.as_str()) else {
-        let message = format!("there is no schema `{}`", text::printable(name));
-        return Err(Advice { message, hint: "`sprag schema` lists them".to_owned() }.into());
+        return refuse(format!("there is no schema `{}`", text::printable(name)), "`sprag schema` lists them");
     };
     let schema = schema::published(name, title, schema());
     writeln!(out, "{}", json::to_indented(&schema))?;

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::project::Project;
-use super::text::{self, count};
-use super::{Exit, publish, study};
 use crate::cli::SiteArgs;
+use sprag_pipeline::error::Exit;
+use sprag_pipeline::project::Project;
+use sprag_pipeline::text::{self, count};
+use sprag_pipeline::{Result, publish, study};
 
-pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> Result<Exit> {
     let project = Project::open(folder)?;
     // A relative `--out` counts from where the user is, a relative setting from the root of the project.
     let site_folder = args.out.as_ref().map(|path| folder.join(path));
@@ -33,7 +34,7 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
 const MOST_NAMED: usize = 20;
 
 /// Whether the folder of the site is what a clean rebuild gives: nothing that was kept from earlier commands is used.
-fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> Result<Exit> {
     project.has_cache = false;
     let mut study = study::study(&project)?;
     let differences = publish::differences(&project, &mut study, folder)?;

@@ -3,19 +3,19 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::project::Project;
-use super::study::{self, Along};
-use super::{Advice, Exit, acceptance, text};
 use crate::cli::{TrendArgs, TrendFormat};
-use crate::config::FILE_NAME;
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
-use sprag_pipeline::selection::{self, Selection};
-use sprag_pipeline::trend::{TrendOptions, analyse, record};
+use sprag_pipeline::config::FILE_NAME;
+use sprag_pipeline::error::Exit;
+use sprag_pipeline::project::Project;
+use sprag_pipeline::study::{self, Along};
+use sprag_pipeline::trend::{self, Selection, TrendOptions, analyse, record};
+use sprag_pipeline::{Advice, Error, Result, refuse, text};
 use sprag_report as report;
 
-pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Result<Exit> {
     let project = Project::open(folder)?;
     if let Some(output) = &args.output {
         check_writable(&folder.join(output))?;
@@ -27,15 +27,14 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
     let mut study = study::study_along(&project, along).map_err(|error| no_commit(&project, args, error))?;
     study.line.named = revision.is_some();
     if args.record && study.line.shallow {
-        return Err(Advice {
-            message: "no event is recorded: this clone is shallow, so what came before is not known".to_owned(),
-            hint: "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned(),
-        }
-        .into());
+        return refuse(
+            "no event is recorded: this clone is shallow, so what came before is not known",
+            "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out",
+        );
     }
     let selection = Selection::new(&args.suites, args.machine.as_deref(), &args.filters, &study)?;
-    selection::warn_unmatched(&project, &study);
-    selection::warn_early(args.as_of, &study);
+    trend::warn_unmatched(&project, &study);
+    trend::warn_early(args.as_of, &study);
     let options = TrendOptions {
         now: args.as_of.unwrap_or_else(clock::now),
         sensitivity: args.sensitivity,
@@ -44,7 +43,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
     };
     let output = analyse(&project, &study, &options, &|one| selection.has(one))?;
     if selection.is_all() {
-        acceptance::warn_unknown(&study.ledger, &output.trend);
+        trend::warn_unknown(&study.ledger, &output.trend);
     }
     let text = match args.format {
         TrendFormat::Table => {
@@ -65,9 +64,9 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
 }
 
 /// What is wrong where `--branch` names no commit; any other error as it is.
-fn no_commit(project: &Project, args: &TrendArgs, error: sprag_pipeline::Error) -> anyhow::Error {
+fn no_commit(project: &Project, args: &TrendArgs, error: sprag_pipeline::Error) -> Error {
     if !matches!(error.cause(), Some(HistoryError::Revision { .. })) {
-        return error.into();
+        return error;
     }
     let is_shallow = || project.store().and_then(|store| Ok(history::facts(store)?.shallow)).unwrap_or(false);
     let message = format!("`--branch {}` names no commit of this repository", text::printable(&words(&args.branch)));
@@ -76,16 +75,15 @@ fn no_commit(project: &Project, args: &TrendArgs, error: sprag_pipeline::Error) 
     } else {
         "name a branch, a tag or a commit, as `git log` takes it; without `--branch` it is HEAD"
     };
-    Advice { message, hint: hint.to_owned() }.into()
+    Advice::new(message, hint.to_owned()).into()
 }
 
-/// A word of a command line, in quotes where nobody would see it otherwise.
 fn words(word: &str) -> String {
     if word.trim().is_empty() { format!("'{word}'") } else { word.to_owned() }
 }
 
 /// What is recorded is of the whole history, as `sprag.toml` says: a part of it would take back what it does not look at.
-fn refuse_parts(args: &TrendArgs) -> anyhow::Result<()> {
+fn refuse_parts(args: &TrendArgs) -> Result<()> {
     let others = [
         ("--suite", !args.suites.is_empty()),
         ("--machine", args.machine.is_some()),
@@ -97,10 +95,9 @@ fn refuse_parts(args: &TrendArgs) -> anyhow::Result<()> {
     ];
     match others.iter().find(|(_, is_given)| args.record && *is_given) {
         None => Ok(()),
-        Some((other, _)) => Err(Advice {
-            message: format!("`--record` writes what became of all events, so it does not go with `{other}`"),
-            hint: format!("leave out `{other}`, or `--record`; settings that are to stay belong in `{FILE_NAME}`"),
-        }
-        .into()),
+        Some((other, _)) => refuse(
+            format!("`--record` writes what became of all events, so it does not go with `{other}`"),
+            format!("leave out `{other}`, or `--record`; settings that are to stay belong in `{FILE_NAME}`"),
+        ),
     }
 }

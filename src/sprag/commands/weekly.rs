@@ -3,26 +3,28 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::pending::Origin;
-use super::progress::Progress;
-use super::project::Project;
-use super::{BUILT_FROM, Exit, acceptance, effort, ledger, pending, publish, study};
 use crate::cli::WeeklyArgs;
+use crate::commands::effort;
+use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_analysis::digest;
 use sprag_history::Record;
 use sprag_measure::clock;
 use sprag_measure::suite::Observer as _;
 use sprag_model::analysis::NoBaseline;
+use sprag_model::ledger::day;
 use sprag_model::run::Run;
 use sprag_model::trend::Trend;
 use sprag_model::verdict::Counts;
-use sprag_pipeline::measuring::MeasureHost;
-use sprag_pipeline::measuring::suites::{self, SuiteRequest};
+use sprag_pipeline::error::Exit;
 use sprag_pipeline::measuring::trt::TrtOptions;
-use sprag_pipeline::trend;
+use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest};
+use sprag_pipeline::pending::{self, Origin};
+use sprag_pipeline::project::Project;
+use sprag_pipeline::trend::TrendOptions;
+use sprag_pipeline::{Result, ledger, publish, study, text, trend};
 use sprag_report as report;
 
-pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Result<Exit> {
     let effort = effort::from_args(&args.effort)?;
     let project = Project::open(folder)?;
     // A relative `--out` counts from where the user is, a relative setting from the root of the project.
@@ -31,21 +33,21 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     pending::foretell(&project, None)?;
     publish::check(&project, site_folder.as_deref())?;
     ledger::read(&project)?;
-    let asked = project.config.select(&[]).map_err(sprag_pipeline::Error::message)?;
+    let asked = project.config.select(&[])?;
     let progress = Progress::new();
     let trt = TrtOptions::none(folder);
     trt.check(&project, &asked)?;
     let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
     let request = SuiteRequest::all(effort, &trt);
-    let runs = suites::measure(&project, &asked, &request, host)?.runs;
+    let runs = measuring::measure(&project, &asked, &request, host)?.runs;
     progress.begin("recording", 1);
     pending::record(&project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);
     let mut study = study::study(&project)?;
     // The digest is of now, the site of the newest run.
     let now = clock::now();
-    let (wish, present) = (trend::TrendOptions::events(now), Some(study.present()));
-    let (found, as_of_newest) = trend::analyse_both(&project, &study, &wish, present, &|_| true)?;
+    let (options, present) = (TrendOptions::events(now), Some(study.present()));
+    let (found, as_of_newest) = trend::analyse_both(&project, &study, &options, present, &|_| true)?;
     // A clone that is cut short cannot tell what is new.
     let has_news = !found.steps.is_empty() && !study.line.shallow;
     if has_news {
@@ -58,7 +60,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
         _ => publish::publish(&project, &mut study::study(&project)?, site_folder.as_deref())?,
     };
     progress.end();
-    acceptance::tell_newest(&mut study, &found.trend, now);
+    trend::answer_newest(&mut study, &found.trend, now);
     out.write_all(report::digest_markdown(&study.analysis, &found.trend).as_bytes())?;
     out.write_all(b"\n")?;
     out.write_all(report::trend::digest(&found.trend).as_bytes())?;
@@ -73,17 +75,17 @@ fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
     for run in runs {
         let found = digest::find_baseline(&study.baselines, &run.suite, &run.machine.class);
         if let Err(fault @ NoBaseline::Unusable { .. }) = &found {
-            super::warn(&format!("{fault}; nothing of `{}` was judged", run.suite));
+            text::warn(&format!("{fault}; nothing of `{}` was judged", run.suite));
             unusable = true;
         }
         let mut comparisons = digest::judge(run, &found);
         let base = found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
-        acceptance::tell_runs(study, trend, [(run, base, comparisons.as_mut_slice())]);
+        trend::answer_run(&study.ledger, &trend.events, &study.line, day(clock::now()), (run, base, &mut comparisons));
         counts = counts.plus(Counts::from_comparisons(&comparisons));
     }
     match (counts.failing() > 0, unusable) {
         (true, _) => Exit::Failed,
         (false, true) => Exit::Usage,
-        (false, false) => suites::exit(runs),
+        (false, false) => measuring::exit(runs),
     }
 }

@@ -1,13 +1,14 @@
-//! The hidden entry of a measuring process: a plan in, a report out.
+//! The hidden commands: a measuring process, which reads a plan and writes a report, and the guard, which outlives a killed
+//! Sprag to end its command or to remove its folder.
 
-use std::io::{BufRead, Read as _, Write};
+use std::io::{BufRead, Read, Write};
 
-use anyhow::Context as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Exit;
-use crate::cli::{Task, WorkerArgs};
+use crate::cli::{GuardArgs, Task, WorkerArgs};
+use sprag_base::process::guard_until_end;
+use sprag_measure::command::keeper;
 use sprag_measure::gpu::settings::Scope;
 use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
@@ -16,11 +17,13 @@ use sprag_measure::seed_report::cpu::{self as cpu_calls, CpuCallsPlan};
 use sprag_measure::task::{self, Question};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, gpu, noise, worker};
+use sprag_pipeline::Result;
+use sprag_pipeline::error::{Context as _, Exit};
 
 /// The largest plan that is read, in bytes: a plan names benchmarks, no more.
 const MOST_PLAN_BYTES: u64 = 1 << 20;
 
-pub(super) fn run(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn worker(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Exit> {
     let scope = args.gpu.as_ref().map(|text| serde_json::from_str(text).context("cannot read the scope"));
     let scope: Option<Scope> = scope.transpose()?;
     let workloads = |suite: &str| workloads(suite, scope.as_ref());
@@ -66,14 +69,24 @@ fn workloads(suite: &str, scope: Option<&Scope>) -> Result<Vec<Workload>, Measur
 }
 
 /// The plan stands on one line; what follows it is for those who are asked for more.
-fn read<P: DeserializeOwned>(input: &mut dyn BufRead) -> anyhow::Result<P> {
+fn read<P: DeserializeOwned>(input: &mut dyn BufRead) -> Result<P> {
     let mut text = String::new();
     input.take(MOST_PLAN_BYTES).read_line(&mut text).context("cannot read the plan")?;
     serde_json::from_str(&text).context("cannot read the plan")
 }
 
-fn answer(report: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
+fn answer(report: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     out.write_all(serde_json::to_string(report).context("cannot write the report")?.as_bytes())?;
     out.flush()?;
     Ok(())
+}
+
+pub(super) fn guard(args: &GuardArgs, input: impl Read) -> Result<Exit> {
+    match &args.remove {
+        None => guard_until_end(input).context("cannot tell whether the parent is alive")?,
+        Some(folder) => {
+            keeper::keep(input, folder).with_context(|| format!("cannot remove `{}`", folder.display()))?;
+        }
+    }
+    Ok(Exit::Done)
 }

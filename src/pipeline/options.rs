@@ -1,87 +1,146 @@
-//! Which part of the suites this job measures, as `--shard` or the build system says.
+//! Values of command-line options: files, dates, and the shard that a job measures.
 
-use crate::Advice;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+
+use crate::{Advice, refuse, text};
 use sprag_model::shard::{Shard, ShardError};
 
-/// What `--shard` holds where no value was given.
+/// A file that an option names, where it is given.
+pub struct NamedFile<'a> {
+    option: &'static str,
+    path: Option<&'a Path>,
+    what: &'static str,
+    is_written: bool,
+}
+
+impl<'a> NamedFile<'a> {
+    pub fn read(option: &'static str, path: Option<&'a Path>, what: &'static str) -> NamedFile<'a> {
+        NamedFile { option, path, what, is_written: false }
+    }
+
+    pub fn written(option: &'static str, path: Option<&'a Path>, what: &'static str) -> NamedFile<'a> {
+        NamedFile { option, path, what, is_written: true }
+    }
+}
+
+/// Fails where a file that is to be written is also another one. Paths count from `folder`.
+pub fn check_distinct(folder: &Path, files: &[NamedFile<'_>]) -> Result<(), Advice> {
+    let place = |file: &NamedFile<'_>| file.path.map(|path| real(&folder.join(path)));
+    for (at, file) in files.iter().enumerate() {
+        let Some(here) = place(file) else { continue };
+        let is_same = |earlier: &&NamedFile<'_>| {
+            (earlier.is_written || file.is_written) && place(earlier).is_some_and(|there| there == here)
+        };
+        if let Some(earlier) = files[..at].iter().find(is_same) {
+            let verb = if earlier.is_written { "writes" } else { "is" };
+            let (first, second) = (earlier.what, file.what);
+            return refuse(
+                format!("`{}` and `{}` name the same file", earlier.option, file.option),
+                format!("the first {verb} {first}, the second {second}: give them two"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Fails where a file is there that would be written over.
+pub fn refuse_existing(path: &Path) -> Result<(), Advice> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
+    refuse(message, "name another file, or move this one away")
+}
+
+fn real(path: &Path) -> PathBuf {
+    let through_folder = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(through_folder).unwrap_or_else(|| path.to_owned())
+}
+
+/// The first second that an option names, and the first one after it: those of a day in UTC, or of a moment in RFC 3339.
+/// Runs are dated to the second.
+pub fn span(option: &str, given: &str) -> Result<(DateTime<Utc>, DateTime<Utc>), Advice> {
+    let day = |day: NaiveDate| {
+        Some([day, day.checked_add_days(Days::new(1))?].map(|day| day.and_time(NaiveTime::MIN).and_utc()))
+    };
+    let found = match given.parse::<NaiveDate>() {
+        Ok(date) => day(date),
+        Err(_) => {
+            let moment = DateTime::parse_from_rfc3339(given).ok().map(|moment| moment.to_utc());
+            moment.and_then(|moment| Some([moment, moment.checked_add_signed(TimeDelta::seconds(1))?]))
+        }
+    };
+    found.map(|[first, after]| (first, after)).ok_or_else(|| {
+        Advice::new(
+            format!("`{option} {}` is no date or time", text::printable(given)),
+            "give a day in UTC such as 2026-05-31, or RFC 3339 such as 2026-05-31T12:00:00Z",
+        )
+    })
+}
+
+/// The value of `--shard` where none was given.
 const DETECT: &str = "auto";
 
 /// What a build system says: its shard, nothing, or why it cannot be.
 type Detected = Result<Option<Shard>, String>;
 
-/// A variable of the environment by name.
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// A build system that may give a job its part.
-struct System {
-    name: &'static str,
-    /// What it sets, for people.
-    variables: &'static str,
-    ask: fn(Variable<'_>) -> Detected,
-}
+type Ask = fn(Variable<'_>) -> Detected;
 
-const SYSTEMS: [System; 4] = [
-    System { name: "Buildkite", variables: "BUILDKITE_PARALLEL_JOB, BUILDKITE_PARALLEL_JOB_COUNT", ask: buildkite },
-    System { name: "Slurm", variables: "SLURM_ARRAY_TASK_ID, _MIN, _MAX, _STEP, _COUNT", ask: slurm },
-    System {
-        name: "Kubernetes",
-        variables: "JOB_COMPLETION_INDEX with JOB_COMPLETIONS or SPRAG_SHARDS",
-        ask: kubernetes,
-    },
-    System { name: "GitHub", variables: "STRATEGY_JOB_INDEX, STRATEGY_JOB_TOTAL", ask: github },
+/// Build systems that may give a job its part: name, variables for people, and how they are read.
+const SYSTEMS: [(&str, &str, Ask); 4] = [
+    ("Buildkite", "BUILDKITE_PARALLEL_JOB, BUILDKITE_PARALLEL_JOB_COUNT", |lookup| {
+        counted_from_zero(lookup, "BUILDKITE_PARALLEL_JOB", &["BUILDKITE_PARALLEL_JOB_COUNT"])
+    }),
+    ("Slurm", "SLURM_ARRAY_TASK_ID, _MIN, _MAX, _STEP, _COUNT", slurm),
+    ("Kubernetes", "JOB_COMPLETION_INDEX with JOB_COMPLETIONS or SPRAG_SHARDS", |lookup| {
+        counted_from_zero(lookup, "JOB_COMPLETION_INDEX", &["JOB_COMPLETIONS", "SPRAG_SHARDS"])
+    }),
+    ("GitHub", "STRATEGY_JOB_INDEX, STRATEGY_JOB_TOTAL", |lookup| {
+        counted_from_zero(lookup, "STRATEGY_JOB_INDEX", &["STRATEGY_JOB_TOTAL"])
+    }),
 ];
 
-/// The shard that the command line asks for, if any.
-pub fn wanted(option: Option<&str>) -> Result<Option<Shard>, Advice> {
+pub fn shard_option(option: Option<&str>) -> Result<Option<Shard>, Advice> {
     match option {
         None => Ok(None),
         Some(DETECT) => detect(&|name| std::env::var(name).ok()).map(Some),
-        Some(text) => Shard::parse(text).map(Some).map_err(|error: ShardError| Advice {
-            message: error.to_string(),
-            hint: "write `--shard i/n`, the i-th of n jobs, counted from 1".to_owned(),
+        Some(text) => Shard::parse(text).map(Some).map_err(|error: ShardError| {
+            Advice::new(error.to_string(), "write `--shard i/n`, the i-th of n jobs, counted from 1")
         }),
     }
 }
 
-/// The shard that the environment tells of.
 fn detect(environment: Variable<'_>) -> Result<Shard, Advice> {
     let lookup = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
     let hint = "give it as `--shard i/n` or in SPRAG_SHARD=i/n; on GitHub set STRATEGY_JOB_INDEX to \
                 ${{ strategy.job-index }} and STRATEGY_JOB_TOTAL to ${{ strategy.job-total }}";
-    let fault = |message: String| Advice { message, hint: hint.to_owned() };
     if let Some(text) = lookup("SPRAG_SHARD") {
-        return Shard::parse(&text).map_err(|error| fault(format!("SPRAG_SHARD: {error}")));
+        return Shard::parse(&text).map_err(|error| Advice::new(format!("SPRAG_SHARD: {error}"), hint));
     }
     let mut found: Vec<(&str, Shard)> = Vec::new();
-    for system in &SYSTEMS {
-        let told =
-            (system.ask)(&lookup).map_err(|reason| fault(format!("{} tells no shard: {reason}", system.name)))?;
-        found.extend(told.map(|shard| (system.name, shard)));
+    for (name, _, ask) in SYSTEMS {
+        match ask(&lookup) {
+            Ok(shard) => found.extend(shard.map(|shard| (name, shard))),
+            Err(reason) => return refuse(format!("{name} tells no shard: {reason}"), hint),
+        }
     }
     match &found[..] {
         [] => {
             let list: Vec<String> =
-                SYSTEMS.iter().map(|system| format!("{} ({})", system.name, system.variables)).collect();
-            Err(fault(format!("no shard was found: looked for SPRAG_SHARD, {}", list.join(", "))))
+                SYSTEMS.iter().map(|(name, variables, _)| format!("{name} ({variables})")).collect();
+            refuse(format!("no shard was found: looked for SPRAG_SHARD, {}", list.join(", ")), hint)
         }
         [(_, first), rest @ ..] if rest.iter().all(|(_, other)| other == first) => Ok(*first),
         more => {
             let list: Vec<String> = more.iter().map(|(system, shard)| format!("{system} {shard}")).collect();
-            Err(fault(format!("the environment tells of different shards: {}", list.join(", "))))
+            refuse(format!("the environment tells of different shards: {}", list.join(", ")), hint)
         }
     }
-}
-
-fn buildkite(lookup: Variable<'_>) -> Detected {
-    counted_from_zero(lookup, "BUILDKITE_PARALLEL_JOB", &["BUILDKITE_PARALLEL_JOB_COUNT"])
-}
-
-fn kubernetes(lookup: Variable<'_>) -> Detected {
-    counted_from_zero(lookup, "JOB_COMPLETION_INDEX", &["JOB_COMPLETIONS", "SPRAG_SHARDS"])
-}
-
-fn github(lookup: Variable<'_>) -> Detected {
-    counted_from_zero(lookup, "STRATEGY_JOB_INDEX", &["STRATEGY_JOB_TOTAL"])
 }
 
 /// An index from 0 in one variable, the count in the first of others that is set.
@@ -134,6 +193,44 @@ fn shard(place: Option<u64>, count: u64) -> Result<Option<Shard>, ()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_file_is_written_over_another() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("a"), "").expect("a file");
+        fs::create_dir(folder.path().join("below")).expect("a folder");
+        let check = |read: [&str; 2], written: [&str; 2], expected: Option<&str>| {
+            let [one, two] = read.map(Path::new);
+            let [three, four] = written.map(Path::new);
+            let files = [
+                NamedFile::read("--one", Some(one), "the report"),
+                NamedFile::read("--two", Some(two), "the baseline"),
+                NamedFile::written("--three", Some(three), "the summary"),
+                NamedFile::written("--four", Some(four), "the trend"),
+                NamedFile::written("--five", None, "nothing"),
+            ];
+            let message = check_distinct(folder.path(), &files).err().map(|advice| advice.message);
+            assert_eq!(message.as_deref(), expected);
+        };
+        check(["a", "b"], ["c", "d"], None);
+        check(["a", "a"], ["c", "d"], None);
+        check(["a", "b"], ["a", "d"], Some("`--one` and `--three` name the same file"));
+        check(["a", "b"], ["c", "./below/../a"], Some("`--one` and `--four` name the same file"));
+        check(["a", "b"], ["below/../new", "new"], Some("`--three` and `--four` name the same file"));
+        check(["a", "absent/b"], ["absent/./b", "c"], Some("`--two` and `--three` name the same file"));
+    }
+
+    #[test]
+    fn dates_and_moments_are_read() {
+        let check = |text: &str, expected: Option<(&str, &str)>| {
+            let found = span("--since", text).ok().map(|(first, after)| (first.to_rfc3339(), after.to_rfc3339()));
+            assert_eq!(found, expected.map(|(first, after)| (first.to_owned(), after.to_owned())), "{text}");
+        };
+        check("2026-05-31", Some(("2026-05-31T00:00:00+00:00", "2026-06-01T00:00:00+00:00")));
+        check("2026-05-31T12:00:00+02:00", Some(("2026-05-31T10:00:00+00:00", "2026-05-31T10:00:01+00:00")));
+        let wrong = ["", "yesterday", "2026-13-01", "2026-05-31T12:00:00", "2026-02-30", "2026-05", "262142-12-31"];
+        wrong.into_iter().for_each(|wrong| check(wrong, None));
+    }
 
     fn check(variables: &[(&str, &str)], expected: Result<&str, &str>) {
         let lookup =
@@ -203,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_command_line_goes_first() {
-        let wanted = |option| wanted(option).map_err(|advice| advice.message);
+        let wanted = |option| shard_option(option).map_err(|advice| advice.message);
         assert_eq!(wanted(None), Ok(None));
         assert_eq!(wanted(Some("2/4")).map(|shard| shard.map(|one| one.to_string())), Ok(Some("2/4".to_owned())));
         assert!(wanted(Some("4")).is_err_and(|message| message.contains("`4` is no shard")));

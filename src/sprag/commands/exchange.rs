@@ -1,15 +1,39 @@
-//! `sprag export`: the history as files for other programs.
+//! `sprag import` and `sprag export`: records made of results of other tools, and the history as files for other programs.
 
 use std::io::Write;
 use std::path::Path;
 
-use super::Exit;
-use super::project::Project;
-use super::text::count;
-use crate::cli::{ExportCommand, ExportTextArgs, SelectionArgs};
+use crate::cli::{ExportCommand, ExportTextArgs, ImportArgs, SelectionArgs};
+use sprag_formats::registry::FORMATS;
+use sprag_pipeline::Result;
+use sprag_pipeline::error::Exit;
 use sprag_pipeline::export::{self, Form, Selected};
+use sprag_pipeline::import::ImportOptions;
+use sprag_pipeline::project::Project;
+use sprag_pipeline::text::{columns, count};
 
-pub(super) fn run(folder: &Path, command: &ExportCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn import(folder: &Path, args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
+    if args.list {
+        let rows: Vec<Vec<String>> =
+            FORMATS.iter().map(|format| vec![format.name.to_owned(), format.title.to_owned()]).collect();
+        write!(out, "{}", columns(&rows, &[]))?;
+        return Ok(Exit::Done);
+    }
+    let options = ImportOptions {
+        paths: args.paths.clone(),
+        format: args.format.clone(),
+        suite: args.suite.clone(),
+        machine: args.machine.clone(),
+        commit: args.commit.clone(),
+        time: args.time.clone(),
+        dry_run: args.dry_run,
+        max_bytes: args.max_bytes,
+    };
+    sprag_pipeline::import::import(folder, &options, out)?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn export(folder: &Path, command: &ExportCommand, out: &mut dyn Write) -> Result<Exit> {
     let project = Project::open(folder)?;
     let (form, args) = match command {
         ExportCommand::Parquet(args) => {
@@ -26,13 +50,7 @@ pub(super) fn run(folder: &Path, command: &ExportCommand, out: &mut dyn Write) -
     text(&project, form, folder, args, out)
 }
 
-fn text(
-    project: &Project,
-    form: Form,
-    folder: &Path,
-    args: &ExportTextArgs,
-    out: &mut dyn Write,
-) -> anyhow::Result<Exit> {
+fn text(project: &Project, form: Form, folder: &Path, args: &ExportTextArgs, out: &mut dyn Write) -> Result<Exit> {
     let file = (args.out.as_os_str() != "-").then(|| folder.join(&args.out));
     let runs = export::write_text(project, form, &selected(&args.selection), file.as_deref(), out)?;
     if let Some(file) = file {

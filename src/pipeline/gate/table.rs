@@ -15,7 +15,6 @@ pub fn suite_text(suite: &SuiteGate, only_changed: bool) -> String {
     text + &table_text(suite, only_changed)
 }
 
-/// The table of verdicts and the suite as a whole.
 pub fn table_text(suite: &SuiteGate, only_changed: bool) -> String {
     let noted = common_note(&suite.comparisons);
     let mut shown: Vec<Comparison> =
@@ -72,12 +71,9 @@ fn mean_words(mean: &MeanChange) -> String {
 
 /// One row a comparison; nothing for none.
 fn table(comparisons: &[Comparison]) -> String {
-    if comparisons.is_empty() {
-        return String::new();
-    }
-    let head = ["verdict", "benchmark", "metric", "baseline", "current", "change", "interval", "allowed", "detectable"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for comparison in comparisons {
+    let heads =
+        ["verdict", "benchmark", "metric", "baseline", "current", "change", "interval", "allowed", "detectable"];
+    let row = |comparison: &Comparison| {
         // Zero has no size that a unit could be chosen by.
         let sizes = [comparison.baseline, comparison.current].into_iter().flatten();
         let typical = sizes.into_iter().find(|value| *value != 0.0).unwrap_or(0.0);
@@ -100,9 +96,9 @@ fn table(comparisons: &[Comparison]) -> String {
         if !reasons.is_empty() {
             row.push(text::printable(&reasons.join("; ")));
         }
-        rows.push(row);
-    }
-    text::columns(&rows, &[3, 4, 5, 6, 7, 8])
+        row
+    };
+    text::table(heads, comparisons.iter().map(row), &[3, 4, 5, 6, 7, 8])
 }
 
 #[cfg(test)]

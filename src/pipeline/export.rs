@@ -1,0 +1,366 @@
+//! The history as files for other programs: Parquet in folders, CSV, JSON Lines, OpenMetrics, and downloads of the site.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+
+use crate::atomic_folder::{AtomicFolder, FolderKind};
+use crate::error::Context as _;
+use crate::options::span;
+use crate::project::Project;
+use crate::text::{self, printable, warn};
+use crate::{cache, refuse};
+use sprag_analysis::frame::ParquetFile;
+use sprag_base::files::{AtomicFile, check_writable};
+use sprag_formats::{json_lines, openmetrics, table_csv, values_csv};
+use sprag_history::{self as history, Entry};
+use sprag_model::flat::{self, BENCHMARKS, Row, SAMPLES};
+use sprag_model::head::RunHead;
+use sprag_model::page::Page;
+use sprag_model::run::RecordedRun;
+
+/// So many records are in memory at once.
+const AT_ONCE: usize = 1_000;
+
+const EXPORT: FolderKind = FolderKind { name: "export", marker: ".sprag-export" };
+
+const FOLDER_COLUMN: &str = "suite";
+
+/// The selected part of the history; all of it where nothing is given.
+#[derive(Clone, Debug, Default)]
+pub struct Selected {
+    pub suites: Vec<String>,
+    pub machine: Option<String>,
+    /// A day in UTC, or a moment.
+    pub since: Option<String>,
+    /// Likewise, included.
+    pub until: Option<String>,
+    pub metric: Option<String>,
+}
+
+impl Selected {
+    fn filter(&self) -> crate::Result<impl Fn(&RunHead) -> bool + '_> {
+        let since = self.since.as_deref().map(|text| span("--since", text)).transpose()?.map(|(first, _)| first);
+        let before = self.until.as_deref().map(|text| span("--until", text)).transpose()?.map(|(_, after)| after);
+        Ok(move |run: &RunHead| {
+            let is_machine = |machine: &str| run.machine.name == machine || run.machine.id == machine;
+            (self.suites.is_empty() || self.suites.contains(&run.suite))
+                && self.machine.as_deref().is_none_or(is_machine)
+                && since.is_none_or(|since| run.timestamp >= since)
+                && before.is_none_or(|before| run.timestamp < before)
+        })
+    }
+
+    fn benchmark_rows<'r>(&self, recorded: &'r RecordedRun) -> Vec<Row<'r>> {
+        let mut rows = flat::benchmark_rows(recorded);
+        if let Some(metric) = &self.metric {
+            rows.retain(|row| row.measurement.is_some_and(|one| one.estimate(metric).is_some()));
+        }
+        rows
+    }
+
+    fn value_rows<'r>(&self, recorded: &'r RecordedRun) -> Vec<Row<'r>> {
+        let mut rows = flat::value_rows(recorded);
+        if let Some(metric) = &self.metric {
+            rows.retain(|row| row.estimate.is_some_and(|one| one.metric.name == *metric));
+        }
+        rows
+    }
+
+    fn samples<'r>(&self, recorded: &'r RecordedRun) -> Vec<Row<'r>> {
+        let mut rows = self.value_rows(recorded);
+        rows.retain(|row| row.estimate.is_some());
+        rows
+    }
+}
+
+struct Export<'a> {
+    project: &'a Project,
+    selected: &'a Selected,
+    runs: usize,
+    quarantined: usize,
+    has_metric: bool,
+}
+
+impl<'a> Export<'a> {
+    fn new(project: &'a Project, selected: &'a Selected) -> Export<'a> {
+        Export { project, selected, runs: 0, quarantined: 0, has_metric: false }
+    }
+
+    /// The selected records, oldest first; those of equal time in the order of their ids.
+    fn list(&mut self) -> crate::Result<Vec<Entry>> {
+        let is_selected = self.selected.filter()?;
+        let store = self.project.store()?;
+        let listing = history::list(store, &self.project.source()?).context("cannot read the history")?;
+        let suites: BTreeSet<&str> = listing.entries.iter().map(Entry::suite).collect();
+        if let Some(unknown) = self.selected.suites.iter().find(|suite| !suites.contains(suite.as_str())) {
+            let known: Vec<&str> = suites.into_iter().collect();
+            let hint =
+                if known.is_empty() { "it has no run yet".to_owned() } else { format!("it has: {}", known.join(", ")) };
+            return refuse(format!("the history has no suite `{}`", printable(unknown)), hint);
+        }
+        let cache::Decoded { runs, quarantined } = cache::decode(self.project, store, &listing.entries)?;
+        self.quarantined += listing.quarantined.len() + quarantined.len();
+        let mut runs = runs.into_heads();
+        runs.retain(|(head, _)| is_selected(head));
+        runs.sort_by(|(a, _), (b, _)| (a.timestamp, &a.id).cmp(&(b.timestamp, &b.id)));
+        Ok(runs.into_iter().map(|(head, blob)| Entry { path: head.path, blob }).collect())
+    }
+
+    /// Gives the runs of these records to `take`, one after another; those that cannot be used are left out.
+    fn pass(
+        &mut self,
+        entries: &[Entry],
+        take: &mut dyn FnMut(&RecordedRun) -> crate::Result<()>,
+    ) -> crate::Result<()> {
+        for part in entries.chunks(AT_ONCE) {
+            for record in history::read(self.project.store()?, part).context("cannot read the history")? {
+                let Ok(recorded) = record else {
+                    self.quarantined += 1;
+                    continue;
+                };
+                self.has_metric |= self.selected.metric.is_some() && !self.selected.value_rows(&recorded).is_empty();
+                self.runs += 1;
+                take(&recorded)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Warns of records that could not be exported, and where nothing was; gives how many runs there were.
+    fn finish(self) -> usize {
+        if self.quarantined > 0 {
+            let records = text::count(self.quarantined, "record");
+            warn(&format!("{records} of the history quarantined and not exported; `sprag history fsck` tells why"));
+        }
+        if self.runs == 0 {
+            warn("no run of the history fits what was asked for; nothing is exported");
+        } else if let Some(metric) = self.selected.metric.as_deref().filter(|_| !self.has_metric) {
+            warn(&format!("no run that was asked for has the metric `{}`", printable(metric)));
+        }
+        self.runs
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Csv,
+    LongCsv,
+    JsonLines,
+    /// The newest value of each series.
+    OpenMetrics,
+}
+
+/// Writes the selected part of the history to a file, atomically, or to `out` where none is named; gives the number of runs.
+pub fn write_text(
+    project: &Project,
+    form: Form,
+    selected: &Selected,
+    file: Option<&Path>,
+    out: &mut dyn Write,
+) -> crate::Result<usize> {
+    if let Some(file) = file {
+        check_writable(file)?;
+    }
+    let mut export = Export::new(project, selected);
+    let entries = export.list()?;
+    match file {
+        None => write(form, &mut export, entries, out)?,
+        Some(file) => {
+            let mut new = AtomicFile::create(file)?;
+            write(form, &mut export, entries, &mut new)
+                .with_context(|| format!("cannot write `{}`", file.display()))?;
+            new.commit()?;
+        }
+    }
+    Ok(export.finish())
+}
+
+fn write(form: Form, export: &mut Export<'_>, mut entries: Vec<Entry>, out: &mut dyn Write) -> crate::Result<()> {
+    let selected = export.selected;
+    match form {
+        Form::Csv => {
+            out.write_all(&table_csv::header(BENCHMARKS))?;
+            export.pass(&entries, &mut |run| {
+                Ok(out.write_all(&table_csv::lines(BENCHMARKS, &selected.benchmark_rows(run)))?)
+            })
+        }
+        Form::LongCsv => {
+            let mut writer = values_csv::Writer::default();
+            out.write_all(&values_csv::header())?;
+            entries.reverse();
+            export.pass(&entries, &mut |run| Ok(out.write_all(&writer.lines(&selected.value_rows(run)))?))
+        }
+        Form::JsonLines => {
+            export.pass(&entries, &mut |run| Ok(out.write_all(&json_lines::lines(&selected.value_rows(run)))?))
+        }
+        Form::OpenMetrics => {
+            let mut newest = openmetrics::Newest::default();
+            export.pass(&entries, &mut |run| {
+                newest.take(&selected.value_rows(run));
+                Ok(())
+            })?;
+            Ok(out.write_all(newest.text().as_bytes())?)
+        }
+    }
+}
+
+pub struct Exported {
+    pub runs: usize,
+    pub files: usize,
+}
+
+/// Writes two Parquet tables to a folder, which takes the place of an earlier export: a file a month, in folders
+/// `suite=/year=/month=`.
+pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> crate::Result<Exported> {
+    EXPORT.check_replaceable(folder)?;
+    let mut export = Export::new(project, selected);
+    let entries = export.list()?;
+    let target = AtomicFolder::begin(project, EXPORT, folder)?;
+    let mut files = 0;
+    for (place, entries) in months(&entries) {
+        let mut benchmarks = ParquetFile::new(BENCHMARKS, &[FOLDER_COLUMN]);
+        let mut samples = ParquetFile::new(SAMPLES, &[FOLDER_COLUMN]);
+        export.pass(&entries, &mut |run| {
+            selected.benchmark_rows(run).iter().for_each(|row| benchmarks.push(row));
+            selected.samples(run).iter().for_each(|row| samples.push(row));
+            Ok(())
+        })?;
+        for (table, file) in [(BENCHMARKS.name, benchmarks), (SAMPLES.name, samples)] {
+            if !file.is_empty() {
+                let path = format!("{table}/{place}/part-0.parquet");
+                target.write(&path, &file.into_bytes().with_context(|| format!("cannot make `{path}`"))?)?;
+                files += 1;
+            }
+        }
+    }
+    target.put()?;
+    Ok(Exported { runs: export.finish(), files })
+}
+
+/// The records by the folder of their suite, year and month. Numbers have no zeros in front, so that every reader takes
+/// them for numbers; a suite is a word of the characters that names of files may have.
+fn months(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
+    let mut months: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for entry in entries {
+        let (year, month) = entry.month();
+        let (year, month) = (year.trim_start_matches('0'), month.trim_start_matches('0'));
+        let place = format!("suite={}/year={year}/month={month}", entry.suite());
+        months.entry(place).or_default().push(entry.clone());
+    }
+    months
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Download {
+    Csv,
+    JsonLines,
+    Benchmarks,
+    Samples,
+}
+
+/// Each file: its path in the site, and a description.
+const DOWNLOADS: [(Download, &str, &str); 4] = [
+    (Download::Csv, "data/benchmarks.csv", "CSV, a line a run and benchmark."),
+    (Download::JsonLines, "data/values.jsonl", "JSON Lines, an object a run, benchmark and metric."),
+    (Download::Benchmarks, "data/benchmarks.parquet", "Parquet, the rows of the CSV."),
+    (Download::Samples, "data/samples.parquet", "Parquet, a row a run, benchmark and metric, with a median a process."),
+];
+
+pub fn list_downloads() -> Vec<(String, &'static str)> {
+    DOWNLOADS.iter().map(|(_, path, what)| ((*path).to_owned(), *what)).collect()
+}
+
+/// Makes the downloads of these records, which are in the order of time, one file after the other.
+pub fn each_download(
+    project: &Project,
+    entries: &[Entry],
+    take: &mut dyn FnMut(Page) -> crate::Result<()>,
+) -> crate::Result<()> {
+    for (download, path, _) in DOWNLOADS {
+        let bytes = download_bytes(project, entries, download).with_context(|| format!("cannot make `{path}`"))?;
+        take(Page { path: path.to_owned(), bytes })?;
+    }
+    Ok(())
+}
+
+fn download_bytes(project: &Project, entries: &[Entry], download: Download) -> crate::Result<Vec<u8>> {
+    let all = Selected::default();
+    let mut text = if download == Download::Csv { table_csv::header(BENCHMARKS) } else { Vec::new() };
+    let mut rows = ParquetFile::new(if download == Download::Samples { SAMPLES } else { BENCHMARKS }, &[]);
+    Export::new(project, &all).pass(entries, &mut |run| {
+        match download {
+            Download::Csv => text.extend(table_csv::lines(BENCHMARKS, &all.benchmark_rows(run))),
+            Download::JsonLines => text.extend(json_lines::lines(&all.value_rows(run))),
+            Download::Benchmarks => all.benchmark_rows(run).iter().for_each(|row| rows.push(row)),
+            Download::Samples => all.samples(run).iter().for_each(|row| rows.push(row)),
+        }
+        Ok(())
+    })?;
+    match download {
+        Download::Csv | Download::JsonLines => Ok(text),
+        Download::Benchmarks | Download::Samples => Ok(rows.into_bytes()?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sprag_model::flat::example::recorded;
+
+    const ALL: Selected = Selected { suites: Vec::new(), machine: None, since: None, until: None, metric: None };
+
+    #[test]
+    fn runs_are_selected_by_suite_machine_and_time() {
+        // Of the suite `cpu` on the machine `bench`, on 4 May 2026 at 03:02:01.
+        let head = RunHead::new(&recorded());
+        let check = |asked: Selected, expected: bool| {
+            assert_eq!(asked.filter().expect("the dates are dates")(&head), expected, "{asked:?}");
+        };
+        let some = |text: &str| Some(text.to_owned());
+        check(ALL, true);
+        check(Selected { suites: vec!["gpu".into(), "cpu".into()], ..ALL }, true);
+        check(Selected { suites: vec!["gpu".into()], ..ALL }, false);
+        check(Selected { machine: some("bench"), ..ALL }, true);
+        check(Selected { machine: some(&head.machine.id), ..ALL }, true);
+        check(Selected { machine: some("ben"), ..ALL }, false);
+        check(Selected { since: some("2026-05-04"), until: some("2026-05-04"), ..ALL }, true);
+        check(Selected { since: some("2026-05-05"), ..ALL }, false);
+        check(Selected { until: some("2026-05-03"), ..ALL }, false);
+        check(Selected { since: some("2026-05-04T03:02:01Z"), ..ALL }, true);
+        check(Selected { since: some("2026-05-04T03:02:02Z"), ..ALL }, false);
+        check(Selected { until: some("2026-05-04T05:02:01+02:00"), ..ALL }, true);
+        check(Selected { until: some("2026-05-04T03:02:00Z"), ..ALL }, false);
+    }
+
+    #[test]
+    fn rows_are_selected_by_metric() {
+        let recorded = recorded();
+        let check = |metric: Option<&str>, benchmarks: usize, values: usize| {
+            let asked = Selected { metric: metric.map(str::to_owned), ..ALL };
+            assert_eq!(asked.benchmark_rows(&recorded).len(), benchmarks);
+            assert_eq!(asked.value_rows(&recorded).len(), values);
+        };
+        check(None, 3, 6);
+        check(Some("time"), 2, 2);
+        check(Some("ratio"), 1, 1);
+        check(Some("other"), 0, 0);
+    }
+
+    #[test]
+    fn records_lie_by_suite_year_and_month() {
+        let entry = |folder: &str| Entry {
+            path: format!("history/v1/{folder}/0123456789ab-01234567-0123456789abcdef.json"),
+            blob: String::new(),
+        };
+        let entries = [entry("cpu/2026/05"), entry("gpu/2026/05"), entry("cpu/2026/05"), entry("cpu/2026/10")];
+        let months = months(&entries);
+        let found: Vec<(&str, usize)> = months.iter().map(|(place, runs)| (place.as_str(), runs.len())).collect();
+        let expected = [
+            ("suite=cpu/year=2026/month=10", 1),
+            ("suite=cpu/year=2026/month=5", 2),
+            ("suite=gpu/year=2026/month=5", 1),
+        ];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,77 @@
+//! `sprag init`, `demo`, `doctor`, `completions` and `man`: a project, a demo, the machine, and files for packages.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::cli::{self, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, ManArgs};
+use crate::commands::progress::Progress;
+use sprag_base::files::write_atomic;
+use sprag_measure::doctor::{MachineName, examine};
+use sprag_measure::environment::MACHINE_VARIABLE;
+use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::init::InitOptions;
+use sprag_pipeline::project::Project;
+use sprag_pipeline::text::count;
+use sprag_pipeline::{Result, demo, publish, study};
+
+pub(super) fn init(folder: &Path, args: &InitArgs, out: &mut dyn Write) -> Result<Exit> {
+    let options = InitOptions {
+        dry_run: args.dry_run,
+        force: args.force,
+        keep: args.keep,
+        download_from: args.download_from.clone(),
+        sha256: args.sha256.clone(),
+    };
+    sprag_pipeline::init::init(folder, &options, out)
+}
+
+pub(super) fn demo(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> Result<Exit> {
+    let folder = folder.join(&args.folder);
+    let facts = demo::generate(&folder, args.seed)?;
+    let project = Project::open(&folder)?;
+    let mut study = study::study(&project)?;
+    let site = publish::publish(&project, &mut study, None)?;
+    writeln!(out, "{} commits and {} runs in `{}`.", facts.commits, facts.runs, folder.display())?;
+    writeln!(out, "\nPlanted, for you to find:")?;
+    for sentence in &facts.planted {
+        writeln!(out, "- {sentence}")?;
+    }
+    writeln!(out, "\nThe gate sees the regression: SPRAG_MACHINE=bench-xeon sprag -C {} check", folder.display())?;
+    writeln!(out, "\nSite: {}", site.join("index.html").display())?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn doctor(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit> {
+    let project = Project::open(folder)?;
+    let given = project.machine_name();
+    let is_variable = std::env::var(MACHINE_VARIABLE).is_ok_and(|name| !name.trim().is_empty());
+    let source = match &given {
+        Some(_) if is_variable => MACHINE_VARIABLE,
+        Some(_) => "sprag.toml",
+        None => "hardware",
+    };
+    let name = MachineName { given: given.as_deref(), source };
+    let abilities = |facts: &_| sprag_pipeline::doctor::abilities(&project, facts);
+    let findings = examine(env!("CARGO_PKG_VERSION"), name, args.quick, &abilities, &Progress::new())?;
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&findings).context("cannot write the findings")?)?;
+    } else {
+        out.write_all(sprag_pipeline::doctor::text(&findings).as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit> {
+    cli::completions(args.shell, out)?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn man(folder: &Path, args: &ManArgs, out: &mut dyn Write) -> Result<Exit> {
+    let folder = folder.join(&args.folder);
+    let pages = cli::man_pages().context("cannot render the manual")?;
+    for (name, page) in &pages {
+        write_atomic(&folder.join(name), page)?;
+    }
+    writeln!(out, "{}: {}", count(pages.len(), "page"), folder.display())?;
+    Ok(Exit::Done)
+}
