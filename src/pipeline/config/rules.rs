@@ -40,7 +40,7 @@ pub struct Rules {
     pub metric: Vec<MetricRule>,
 }
 
-/// The parameters of a rule by name, as far as they are given; `docs/RULES.md` has their meaning.
+/// The parameters of a rule by name, as far as they are given; `docs/GATE.md` says what they mean.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Parameters(BTreeMap<String, f64>);
