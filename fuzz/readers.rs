@@ -11,8 +11,8 @@ use libfuzzer_sys::fuzz_target;
 use sprag_pipeline::import::convert::{self, NO_MACHINE, Place, Source};
 use sprag_pipeline::import::word;
 use sprag::config::Config;
-use sprag_formats::compat::apex_x::suite::SeedSuite;
-use sprag_formats::compat::apex_x::{compare, compare_text};
+use sprag_formats::compat::apex_x::gate::{self as apex_x, SeedSuite};
+use sprag_formats::compat::json;
 use sprag_formats::Format;
 use sprag_formats::registry::{self, FORMATS};
 use sprag_formats::compat::trueno::gate;
@@ -189,17 +189,14 @@ fn test_data(bytes: &[u8]) {
     }
 }
 
-/// A report and the baseline that it is held against.
+/// A report and the baseline that it is compared with.
 fn gate(bytes: &[u8]) {
     let files = files("apex-x", bytes);
-    let [Ok(report), Ok(baseline)] =
-        [0, 1].map(|place| files.get(place).map_or(Ok(""), |file| str::from_utf8(&file.bytes)))
-    else {
-        return;
-    };
+    let text = |place: usize| files.get(place).and_then(|file| str::from_utf8(&file.bytes).ok()).unwrap_or_default();
+    let [Ok(report), Ok(baseline)] = [0, 1].map(|place| json::parse(text(place))) else { return };
     for suite in SeedSuite::ALL {
-        if let Ok(comparison) = compare::compare(suite, report, baseline) {
-            let _ = (compare_text::summary(&comparison), compare_text::trend(&comparison, "2026-11-21T00:00:00Z"));
+        if let Ok(comparison) = apex_x::compare(suite, &report, &baseline) {
+            let _ = (apex_x::summary(&comparison), apex_x::trend(&comparison, "2026-11-21T00:00:00Z"));
         }
     }
 }

@@ -24,6 +24,7 @@ RUST = re.compile(
     re.DOTALL,
 )
 ESCAPED = re.compile(r"\\(?:\n\s*|u\{[0-9a-fA-F]+\}|.)", re.DOTALL)
+NAME = re.compile(r"\b[a-z]+[A-Z]\w*")
 HOLE = re.compile(r"\{[^{}]*\}")
 MODULE = re.compile(r"mod\s+(\w+)\s*;\s*$")
 TAGS = re.compile(r"\{#.*?#\}|\{%.*?%\}|<(?:style|script)\b.*?</(?:style|script)>|<!--.*?-->", re.DOTALL)
@@ -62,8 +63,9 @@ def spoken(code):
 
 
 def of_string(text):
-    """A literal as its reader sees it: a hole is one word, a line of its own is a paragraph."""
+    """A literal as its reader sees it: a hole is one word, a line of its own and a block of HTML are paragraphs; camelCase is no word."""
     plain = ESCAPED.sub(lambda one: "\n\n" if one[0] == "\\n" else same_lines(one[0], "" if one[0][1] in "\n" else one[0][-1]), text)
+    plain = NAME.sub("", BLOCK.sub(lambda tag: same_lines(tag[0], "\0"), plain))
     return HOLE.sub(lambda hole: same_lines(hole[0], "x"), plain)
 
 

@@ -52,6 +52,7 @@ pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Res
     let is_news = !fresh.heads().is_empty() || runs.heads().len() * 2 < count;
     runs.append(fresh);
     if is_news {
+        runs = runs.sorted();
         file.write(&runs.to_bytes());
     }
     Ok(Decoded { runs, quarantined })

@@ -92,7 +92,7 @@ impl<'a> Catalog<'a> {
             machines: machines(&newest_first),
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
-            selection: PageSelection::new(input),
+            selection: PageSelection::new(input.analysis, &input.trend.events, input.line, input.heads),
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
             kernels,
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),

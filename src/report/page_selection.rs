@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::catalog::Input;
+use sprag_model::analysis::Analysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::{Event, EventKind};
 use sprag_model::head::RunHead;
@@ -35,10 +35,14 @@ pub(super) struct PageSelection<'a> {
 }
 
 impl<'a> PageSelection<'a> {
-    pub(super) fn new(input: &Input<'a>) -> PageSelection<'a> {
-        let Input { analysis, trend, line, heads, .. } = *input;
+    pub(super) fn new(
+        analysis: &'a Analysis,
+        events: &'a [Event],
+        line: &'a CommitLine,
+        heads: &'a [RunHead],
+    ) -> PageSelection<'a> {
         let mut chosen = on_line(line, heads);
-        chosen.extend(newest_events(&trend.events).into_iter().flat_map(in_range));
+        chosen.extend(newest_events(events).into_iter().flat_map(in_range));
         let tips: BTreeSet<&str> = analysis.suites.iter().map(|suite| suite.run.as_str()).collect();
         let is_shown = |head: &&RunHead| chosen.contains(key(head)) || tips.contains(head.id.as_str());
         let commits = heads.iter().filter_map(|head| Some(head.commit.as_ref()?.sha.as_str()));
@@ -172,7 +176,8 @@ mod tests {
         sample.trend.events.clear();
         let heads = sample.heads();
         let oldest = heads.iter().min_by_key(|head| head.timestamp).expect("the sample has runs");
-        let selection = PageSelection::new(&sample.input(&heads));
+        let input = sample.input(&heads);
+        let selection = PageSelection::new(input.analysis, &input.trend.events, input.line, &heads);
         assert!(!selection.runs.contains(oldest.id.as_str()) && selection.runs.len() < heads.len());
         assert!(
             heads
@@ -180,6 +185,8 @@ mod tests {
                 .all(|head| { selection.runs.contains(head.id.as_str()) == selection.commits.contains(key(head)) })
         );
         sample.analysis.suites[0].run.clone_from(&oldest.id);
-        assert!(PageSelection::new(&sample.input(&heads)).runs.contains(oldest.id.as_str()));
+        let input = sample.input(&heads);
+        let selection = PageSelection::new(input.analysis, &input.trend.events, input.line, &heads);
+        assert!(selection.runs.contains(oldest.id.as_str()));
     }
 }

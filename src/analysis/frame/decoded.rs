@@ -133,6 +133,23 @@ impl DecodedRuns {
         DecodedRuns { heads, contents, ..self }
     }
 
+    /// The runs in the order of their paths, so that equal runs give equal bytes in whichever order they were read.
+    pub fn sorted(self) -> DecodedRuns {
+        let mut runs: Vec<(RunHead, Content)> = self.heads.into_iter().zip(self.contents).collect();
+        runs.sort_by(|a, b| a.0.path.cmp(&b.0.path));
+        let mut numbers: Vec<Option<u32>> = vec![None; self.cells.len()];
+        let mut sorted = DecodedRuns::default();
+        for (head, mut content) in runs {
+            for value in &mut content.values {
+                let cell = &self.cells[value.cell as usize];
+                let number = &mut numbers[value.cell as usize];
+                value.cell = *number.get_or_insert_with(|| sorted.number(&cell.benchmark, cell.role, &cell.metric));
+            }
+            sorted.push(head, content);
+        }
+        sorted
+    }
+
     /// The runs as bytes for the cache (MessagePack).
     pub fn to_bytes(&self) -> Vec<u8> {
         rmp_serde::to_vec(&(&self.cells, &self.heads, &self.contents)).expect("plain values can be written")

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Datelike, Utc};
 
-use super::series_values::ROWS;
 use crate::catalog::Catalog;
 use crate::chart::trend::{Dot, Fitted, Flag, Line, Processes, Trend, Turn};
 use crate::date;
@@ -18,6 +17,8 @@ use sprag_model::commit::CommitLine;
 use sprag_model::event::Event;
 use sprag_model::series::Point;
 use sprag_model::unit::Scale;
+
+pub(super) const ROWS: usize = 50;
 
 /// The longest label of a flag, and the longest value of a fact in one, in characters.
 const LABEL: usize = 26;

@@ -4,7 +4,7 @@
 use askama::Template;
 
 use super::cell;
-use super::series_chart::{environment_change, on_line};
+use super::series_chart::{ROWS, environment_change, on_line};
 use crate::catalog::Catalog;
 use crate::chart::spread::{self, Spread};
 use crate::date;
@@ -16,8 +16,6 @@ use crate::sheet::Section;
 use crate::text::{short_commit, short_digest, shortened};
 use sprag_model::series::{Point, Series};
 use sprag_model::unit::Scale;
-
-pub(super) const ROWS: usize = 50;
 
 /// The longest list of tags in the table, in characters.
 const TAGS: usize = 70;
