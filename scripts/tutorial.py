@@ -4,7 +4,7 @@
     scripts/tutorial.py SPRAG docs/START.md
 
 A code block after a line that ends with `FILE`: is written to that file. A block of the language `sh` is run;
-it must exit with 0. Everything else is prose. Prints what was run, exits with 1 at the first command that fails.
+it must exit with 0, and what it exports holds in the blocks after it. Everything else is prose. Prints what was run, exits with 1 at the first command that fails.
 """
 
 import os
@@ -57,7 +57,9 @@ def follow(sprag, page):
                 print(f"wrote {name}", flush=True)
                 continue
             print(f"+ {content}", flush=True)
-            code = subprocess.run(["bash", "-euc", content], cwd=project, env=environment).returncode
+            exported = home / "exported"
+            script = f"[ ! -e {exported} ] || . {exported}\n{content}\nexport -p > {exported}"
+            code = subprocess.run(["bash", "-euc", script], cwd=project, env=environment).returncode
             if code:
                 print(f"{page}: exit code {code} of\n{content}", file=sys.stderr)
                 return 1
