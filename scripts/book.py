@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Builds the book: scripts/book.py SPRAG [--out FOLDER]
 
-Copies `docs/` to `target/book-source/` and adds the parts of the reference that SPRAG (the program) prints itself: the help of each command,
-the settings of `sprag.toml`, the schemas and the formats. Then `mdbook` makes the pages, and every link of them is checked. Without `mdbook`
+Copies `docs/` to `target/book-source/` and adds the parts of the reference that SPRAG (the program) prints itself: the help of each command and
+the formats that can be imported. Then `mdbook` makes the pages, and every link of them is checked. Without `mdbook`
 the pages are not made; the generated parts and the links of the sources are checked all the same. Exits with 1 on a broken link.
 """
 
 import argparse
 import html.parser
-import json
 import pathlib
 import re
 import shutil
@@ -48,57 +47,6 @@ def commands(program):
 
 def listed(title, introduction, text):
     return f"# {title}\n\n{introduction}\n\n```text\n{text.rstrip()}\n```\n"
-
-
-def type_words(schema, root):
-    """The type of a setting in words."""
-    if "$ref" in schema:
-        return type_words(root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root)
-    for key in ("anyOf", "oneOf"):
-        if key in schema:
-            words = [type_words(one, root) for one in schema[key] if one.get("type") != "null"]
-            return " or ".join(dict.fromkeys(words))
-    if "const" in schema:
-        return f"`{json.dumps(schema['const'])}`"
-    if "enum" in schema:
-        return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"] if value is not None)
-    kinds = schema.get("type", "any")
-    kind = next((one for one in kinds if one != "null"), "any") if isinstance(kinds, list) else kinds
-    names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "table"}
-    if kind == "array":
-        return f"list of {type_words(schema.get('items', {}), root)}"
-    return names.get(kind, kind)
-
-
-def settings(program):
-    """The settings of `sprag.toml`, a table for each section, from its schema."""
-    root = json.loads(printed(program, "schema", "config-1"))
-    lines = ["# Settings of sprag.toml", "", "Generated from the types that read the file.", ""]
-    def add(schema, path):
-        schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
-        rows, inner = [], []
-        for name, one in schema.get("properties", {}).items():
-            target = next((part for part in [one, *one.get("anyOf", [])] if "$ref" in part), one)
-            resolved = root["$defs"][target["$ref"].rsplit("/", 1)[1]] if "$ref" in target else one
-            if resolved.get("type") == "object" and "properties" in resolved:
-                inner.append((target, [*path, name]))
-                continue
-            items = one.get("additionalProperties")
-            if isinstance(items, dict) and "$ref" in items:
-                inner.append((items, [*path, name, "NAME"]))
-                continue
-            about = " ".join(one.get("description", "").split()).replace("|", "\\|")
-            rows.append(f"| `{name}` | {type_words(one, root)} | {about} |")
-        for variant in schema.get("oneOf", []):
-            add(variant, path)
-        if rows:
-            title = ".".join(path)
-            lines.extend([f"## `[{title}]`" if path else "## Top level", "", *([schema["description"], ""] if schema.get("description") else [])])
-            lines.extend(["| Setting | Type | Meaning |", "|---|---|---|", *rows, ""])
-        for schema, path in inner:
-            add(schema, path)
-    add(root, [])
-    return "\n".join(lines)
 
 
 class Links(html.parser.HTMLParser):
@@ -146,7 +94,6 @@ def main():
     shutil.copytree(ROOT / "docs", SOURCE)
     formats = printed(program, "import", "--list")
     (SOURCE / "HELP.md").write_text(commands(program))
-    (SOURCE / "SETTINGS.md").write_text(settings(program))
     (SOURCE / "FORMATS.md").write_text(listed("Formats that can be imported", "Printed by `sprag import --list`.", formats))
     if not shutil.which("mdbook"):
         print("skipped: `mdbook` is not installed (cargo install mdbook), so the pages are not made")
