@@ -3,7 +3,7 @@
 
 Copies `docs/` to `target/book-source/` and adds the parts of the reference that SPRAG (the program) prints itself: the help of each command and
 the formats that can be imported. Then `mdbook` makes the pages, and every link of them is checked. Without `mdbook`
-the pages are not made; the generated parts and the links of the sources are checked all the same. Exits with 1 on a broken link.
+the pages are not made, and `scripts/prose.py` alone checks links. Exits with 1 on a broken link.
 """
 
 import argparse
