@@ -268,7 +268,7 @@ test("a mode calls nothing an outlier that the printed chart shows, and a part t
 });
 
 test("paper shows the columns that a narrow window leaves out", async () => {
-  const { context, tab } = await open(pages.find((page) => /^week\/2/.test(page) && text(page).includes("opt-")), { viewport: { width: 690, height: 900 } });
+  const { context, tab } = await open(pages.find((page) => /^week\/2/.test(page) && /\bopt"/.test(text(page))), { viewport: { width: 690, height: 900 } });
   const hidden = () => tab.evaluate(() => [...document.querySelectorAll("table th")].filter((head) => !head.getClientRects().length).length);
   assert.ok((await hidden()) > 0, "the window leaves some out");
   await tab.emulateMedia({ media: "print" });
