@@ -25,7 +25,7 @@ use sprag_base::{digest, json};
 pub enum Source {
     /// The one used untuned. The same in the seed.
     Heuristic,
-    /// Chosen earlier and known. In ours: by an earlier run, kept in the [`Store`](super::Store). In the seed: by an
+    /// Chosen earlier and known. In ours: by an earlier run, kept in the [`Stored`]. In the seed: by an
     /// earlier launch of the same process; its reports never show it, for an entry keeps the source of its first launch.
     RegistryCache,
     /// Chosen by Triton's own tuner. In the seed's files only.
@@ -249,7 +249,7 @@ fn python_representation(value: &Value) -> String {
 pub struct Key {
     /// The operation, such as `tile_pack`.
     pub op: String,
-    /// The exact shape, by [`shape_bucket`](super::shape_bucket).
+    /// The exact shape, by [`shape_bucket`].
     pub bucket: String,
     /// The element type, such as `f16`.
     pub dtype: String,
