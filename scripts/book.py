@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Builds the book: scripts/book.py SPRAG [--out FOLDER]
 
-Copies `docs/` to `target/book-source/` and adds the parts of the reference that SPRAG (the program) prints itself: the help of each command and
-the formats that can be imported. Then `mdbook` makes the pages, and every link of them is checked. Without `mdbook`
+Copies `docs/` to `target/book-source/` and adds the parts of the reference that SPRAG (the program) prints itself: the help of each command,
+the settings of `sprag.toml` and the formats that can be imported. Then `mdbook` makes the pages, and every link of them is checked. Without `mdbook`
 the pages are not made, and `scripts/prose.py` alone checks links. Exits with 1 on a broken link.
 """
 
 import argparse
 import html.parser
+import json
 import pathlib
 import re
 import shutil
@@ -42,6 +43,56 @@ def commands(program):
         for name in subcommands(text):
             add([*path, name])
     add([])
+    return "\n".join(pages)
+
+
+def settings(program):
+    """Every setting of `sprag.toml`, from its schema."""
+    schema = json.loads(printed(program, "schema", "config-1"))
+    pages = ["# Settings", "", "Every setting of `sprag.toml`, from `sprag schema config-1`. [Configuration](CONFIGURATION.md) has an example.", ""]
+
+    def resolved(node):
+        """Without references and the `null` of optional settings."""
+        while "$ref" in node or "anyOf" in node:
+            if "anyOf" in node:
+                node = next(one for one in node["anyOf"] if one.get("type") != "null")
+            else:
+                node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
+        return node
+
+    def kind(node):
+        node = resolved(node)
+        values = [one["const"] for one in node.get("oneOf", []) if "const" in one] or node.get("enum")
+        if values:
+            return " or ".join(f"`{one}`" for one in values)
+        name = node.get("type")
+        name = next(one for one in name if one != "null") if isinstance(name, list) else name
+        if name == "array":
+            return f"list of {kind(node['items'])}"
+        return {"object": "table", "boolean": "`true` or `false`", "integer": "whole number"}.get(name, name)
+
+    def section(title, node):
+        node = resolved(node)
+        pages.extend([f"## `{title}`", "", *([node["description"], ""] if "description" in node else [])])
+        pages.extend(["| Setting | Type | Meaning |", "|---|---|---|"])
+        below = []
+        for name, setting in node["properties"].items():
+            target = resolved(setting)
+            inner = resolved(target["items"]) if target.get("type") == "array" else target
+            if "properties" in inner:
+                below.append((f"[[{title[1:-1]}.{name}]]" if inner is not target else f"[{title[1:-1]}.{name}]", inner))
+            meaning = " ".join(setting.get("description", target.get("description", "")).split()).replace("|", "\\|")
+            pages.append(f"| `{name}` | {kind(setting)} | {meaning} |")
+        pages.append("")
+        for one in below:
+            section(*one)
+
+    for name, node in schema["properties"].items():
+        node = resolved(node)
+        if name == "suites":
+            section("[suites.NAME]", node["additionalProperties"])
+        else:
+            section(f"[{name}]", node)
     return "\n".join(pages)
 
 
@@ -94,6 +145,7 @@ def main():
     shutil.copytree(ROOT / "docs", SOURCE)
     formats = printed(program, "import", "--list")
     (SOURCE / "HELP.md").write_text(commands(program))
+    (SOURCE / "SETTINGS.md").write_text(settings(program))
     (SOURCE / "FORMATS.md").write_text(listed("Formats that can be imported", "Printed by `sprag import --list`.", formats))
     if not shutil.which("mdbook"):
         print("skipped: `mdbook` is not installed (cargo install mdbook), so the pages are not made")

@@ -41,7 +41,7 @@ RIDDLE = re.compile(r"^\W*What (?:is|was|are|were|has|had) [^?:]*\b(?:is|was|are
 NOT_YET = ()
 
 # Pages of the book that `scripts/book.py` makes from what the program prints.
-GENERATED = ("FORMATS.md", "HELP.md")
+GENERATED = ("FORMATS.md", "HELP.md", "SETTINGS.md")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "GLOSSARY.md")

@@ -249,7 +249,7 @@ fn python_representation(value: &Value) -> String {
 pub struct Key {
     /// The operation, such as `tile_pack`.
     pub op: String,
-    /// The exact shape, by [`shape_bucket`].
+    /// The exact shape: `name=value` for each dimension, in the order of names, joined by a vertical bar.
     pub bucket: String,
     /// The element type, such as `f16`.
     pub dtype: String,

@@ -23,9 +23,18 @@ pub mod patterns {
     pub const REASON: &str = r"\S";
 }
 
+/// The schema of what is written.
 pub fn for_type<T: JsonSchema>() -> Value {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    generated::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// The schema of what users write and Sprag reads: fields with a default are optional.
+pub fn for_input<T: JsonSchema>() -> Value {
+    generated::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+fn generated<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(fields) = schema.as_object_mut() {
         fields.retain(|key, _| !["$schema", "title"].contains(&key.as_str()));
     }

@@ -10,6 +10,7 @@ use sprag_model::baseline::Baseline;
 use sprag_model::event_record::{EVENT_ROOT, EventRecord};
 use sprag_model::foreign::Output;
 use sprag_model::run::Run;
+use sprag_pipeline::config::Config;
 
 use crate::sandbox::Sandbox;
 
@@ -103,6 +104,20 @@ fn what_the_project_has_recorded_follows_its_schema() {
         let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
         follows(&format!("baseline-{}", baseline["schema_version"]), &text);
     }
+}
+
+/// The example of the documentation has most settings; a misspelt one fits neither the reader nor the schema.
+#[test]
+fn the_documented_settings_follow_the_schema() {
+    let page = read("docs/CONFIGURATION.md");
+    let example = page.split("```").nth(1).and_then(|block| block.strip_prefix("toml\n")).expect("an example");
+    for text in [example, &read("sprag.toml")] {
+        Config::parse(text, Path::new("sprag.toml")).unwrap_or_else(|error| panic!("{error}"));
+        let settings: Value = toml::from_str(text).expect("the settings are TOML");
+        follows("config-1", &settings.to_string());
+    }
+    let validator = jsonschema::validator_for(&schema("config-1")).expect("the schema is one");
+    assert!(!validator.is_valid(&json!({ "site": { "download": true } })));
 }
 
 /// Files of every version that was ever written, frozen: they are read, and written again to the same bytes.

@@ -90,10 +90,10 @@ fn a_final_job_passes_only_where_all_is_well() {
     let few = ["success", "failure", "skipped"];
     check(
         "perf_trend_weekly.yml",
-        &[("CPU", &few), ("GPU", &few), ("RECORD", &few), ("DEPLOY", &few), ("GPU_WANTED", &WORDS)],
+        &[("BOOK", &few), ("CPU", &few), ("GPU", &few), ("RECORD", &few), ("DEPLOY", &few), ("GPU_WANTED", &WORDS)],
         &[
-            &["success", "success", "success", "success", "true"],
-            &["success", "skipped", "success", "success", "false"],
+            &["success", "success", "success", "success", "success", "true"],
+            &["success", "success", "skipped", "success", "success", "false"],
         ],
     );
 }
@@ -102,7 +102,7 @@ fn a_final_job_passes_only_where_all_is_well() {
 fn the_weekly_verdict_fails_where_a_run_is_slower_or_was_not_judged() {
     let (workflows, sandbox) = (ours(), Sandbox::empty());
     let verdict = workflows.job("perf_trend_weekly.yml", "verdict").steps().last().expect("it has a step");
-    let well = ["CPU", "RECORD", "DEPLOY"].map(|name| (name, "success"));
+    let well = ["BOOK", "CPU", "RECORD", "DEPLOY"].map(|name| (name, "success"));
     let well = [&well[..], &[("GPU", "skipped"), ("GPU_WANTED", "false")]].concat();
     for (codes, code) in [("0 cpu-cpu\n0 cpu-own\n", 0), ("0 cpu-cpu\n1 cpu-own\n", 1), ("4 cpu-cpu\n0 cpu-own\n", 1)] {
         sandbox.write("verdicts/exit-codes", codes);

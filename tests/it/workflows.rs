@@ -68,8 +68,8 @@ fn a_broken_rule_is_reported() {
         ),
         (
             "perf_trend_weekly.yml",
-            "needs: [cpu-trend, gpu-trend]\n",
-            "needs: [cpu-trend]\n",
+            "needs: [cpu-trend, gpu-trend, book]\n",
+            "needs: [cpu-trend, book]\n",
             "uploads None Some(\"perf-trend-gpu",
         ),
         ("release.yml", "pattern: release-*", "pattern: archive-*", "uploads None Some(\"archive-*\")"),

@@ -213,12 +213,14 @@ fn range(name: &'static str, value: u32, least: u64, most: u64) -> Result<(), Se
 const FP8_CAPABILITY: (u32, u32) = (9, 0);
 
 /// An element type as it is asked for; whether it can run depends on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedDtype {
+    /// 16-bit floating point.
     Fp16,
-    /// 16-bit floating point with the range of 32.
+    /// 16-bit floating point with the range of 32 bits.
     Bf16,
+    /// 32-bit floating point.
     Fp32,
     /// 8-bit floating point, where the device has it.
     Fp8,

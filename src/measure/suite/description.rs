@@ -62,11 +62,12 @@ pub struct CommandSettings {
     pub output: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
+    /// Sprag's own report, `sprag schema metrics-1`.
     Custom,
-    /// The folder that a Criterion bench leaves.
+    /// The folder that a Criterion bench writes.
     Criterion,
 }
 

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::Error;
 use crate::config::rules::{Fault, did_you_mean};
 use sprag_base::files::read_bounded;
 use sprag_base::toml::{TomlError, TomlText};
+use sprag_model::schema;
 
 pub use crate::config::rules::{MetricRule, MetricTrend, Parameters, Rules, SensitivityName, Trend};
 pub use crate::config::suite::{GpuProfile, Suite, SuiteKind};
@@ -28,16 +30,18 @@ const TRT_SUITE: &str = "trt";
 const MOST_BYTES: usize = 1 << 20;
 
 /// The configuration of a project. Every field has a default, so a project without a file works.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub project: Project,
-    /// The suites, by name; `cpu` and `gpu` where the file names none.
+    /// The benchmark suites by name. Default: `cpu` and `gpu`, with Sprag's own kernels.
     pub suites: BTreeMap<String, Suite>,
     /// Suites that the file need not name, and that run only where they are asked for by name.
     #[serde(skip)]
     pub on_request: BTreeMap<String, Suite>,
+    /// How the gate judges metrics.
     pub rules: Rules,
+    /// Which changes of the history are reported.
     pub trend: Trend,
     pub history: History,
     pub schedule: Schedule,
@@ -45,41 +49,43 @@ pub struct Config {
     pub site: Site,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Project {
+    /// The title of the site. Default: `this project`.
     pub name: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct History {
-    /// A branch for records alone; the current branch where absent.
+    /// A branch that holds records only. Default: the current branch.
     #[serde(rename = "ref")]
     pub reference: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
+    /// Days between scheduled runs, 1 to 366; a suite without a run for longer is stale. Default: 7.
     pub every_days: u32,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MachineName {
-    /// Takes the place of a digest of the hardware; `SPRAG_MACHINE` goes before it.
+    /// The name of this machine; the variable `SPRAG_MACHINE` overrides it. Default: a digest of the hardware.
     pub name: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Site {
-    /// The folder, relative to the root of the project.
+    /// The folder of the site, relative to the root of the project. Default: `_site`.
     pub out: PathBuf,
-    /// Where the site is published, such as `https://example.org/kernels/`.
+    /// The address that the site is published at, such as `https://example.org/kernels/`. Feeds need it.
     pub url: Option<String>,
-    /// Whether files of all values lie beside the pages, as CSV, JSON Lines and Parquet.
+    /// Publishes all values with the pages, as CSV, JSON Lines and Parquet. Default: false.
     pub downloads: bool,
 }
 
@@ -102,6 +108,11 @@ impl Default for Site {
 }
 
 impl Config {
+    /// The JSON Schema of `sprag.toml`.
+    pub fn schema() -> serde_json::Value {
+        schema::for_input::<Config>()
+    }
+
     /// Reads `sprag.toml` in `root`, or takes the built-in configuration where there is none.
     pub fn load(root: &Path) -> crate::Result<Config> {
         let path = root.join(FILE_NAME);

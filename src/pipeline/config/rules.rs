@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use sprag_base::text::nearest;
@@ -27,32 +28,37 @@ pub(super) fn did_you_mean(word: &str, words: &[&str]) -> String {
     nearest(word, words).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rules {
-    /// The rule of metrics that no entry of `metric` names; `interval` where absent.
+    /// The rule for metrics without an entry in `metric`: `interval`, `tolerance`, `bands` or `rank`. Default: `interval`.
     pub default: Option<String>,
+    /// `tolerance`: the ratio that a change must pass. Default: for each metric, the least that its noise allows.
     pub interval: Option<Parameters>,
+    /// `ratio` (default 0.25) and `abs` (default 0, in the unit of the metric): the largest change that passes.
     pub tolerance: Option<Parameters>,
+    /// `fail` (default 0.05) and `warn` (default 0.02): ratios above which a change fails or warns.
     pub bands: Option<Parameters>,
+    /// `noise_threshold` (default 0.01), `significance` (default 0.05) and `mad_multiplier` (default 3).
     pub rank: Option<Parameters>,
-    /// Metrics that are judged otherwise, the first that fits.
+    /// Rules for single metrics; the first match applies.
     pub metric: Vec<MetricRule>,
 }
 
 /// The parameters of a rule by name, as far as they are given; `docs/GATE.md` says what they mean.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Parameters(BTreeMap<String, f64>);
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricRule {
-    /// A part of `<benchmark id> <metric name>`.
+    /// Text that `<benchmark id> <metric name>` must contain.
     #[serde(rename = "match")]
     pub part: String,
+    /// The name of the rule.
     pub rule: String,
-    /// Its parameters where they differ from those of its section.
+    /// Parameters that override those of the rule's section.
     #[serde(default)]
     pub with: Parameters,
 }
@@ -201,19 +207,18 @@ impl Rules {
 /// Smaller lasting changes are seldom worth a search, and on shared machines often none: 0.4 %.
 const DEFAULT_LEAST: f64 = 0.004;
 
-/// What counts as a change over the history.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Trend {
-    /// `balanced` where absent.
+    /// How much evidence a change needs. Default: `balanced`.
     pub sensitivity: Option<SensitivityName>,
-    /// The least relative change that counts, 0 to 1; 0.004 where absent.
+    /// The smallest relative change that is reported, 0 to 1. Default: 0.004.
     pub least: Option<f64>,
-    /// Metrics of which other settings hold, the first that fits.
+    /// Settings for single metrics; the first match applies.
     pub metric: Vec<MetricTrend>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SensitivityName {
     Strict,
@@ -222,15 +227,15 @@ pub enum SensitivityName {
     Loose,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricTrend {
-    /// A part of `<benchmark id> <metric name>`.
+    /// Text that `<benchmark id> <metric name>` must contain.
     #[serde(rename = "match")]
     pub part: String,
-    /// That of the section where absent.
+    /// Default: that of `[trend]`.
     pub sensitivity: Option<SensitivityName>,
-    /// Likewise.
+    /// Default: that of `[trend]`.
     pub least: Option<f64>,
 }
 

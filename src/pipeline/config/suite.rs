@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::rules::Fault;
@@ -40,65 +41,70 @@ const DEFAULT_DURATION_SECONDS: u32 = 3;
 const PADDING_VARIABLE: &str = "SPRAG_PADDING";
 
 /// A suite of benchmarks. Settings that do not belong to its kind are refused.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
+    /// What the suite measures.
     pub kind: SuiteKind,
-    /// Only benchmarks whose id contains one of these texts; all where absent.
+    /// Runs only benchmarks whose id contains one of these texts. Default: all.
     #[serde(default)]
     pub include: Vec<String>,
-    /// Worker processes of an ordinary run, or how often a command is run; five where absent.
+    /// Processes of a run: each runs the benchmarks, or the command, once. 1 to 100. Default: 5.
     pub processes: Option<u32>,
-    /// The program of a command suite and its arguments; no shell reads them.
+    /// `command`: the program and its arguments; no shell reads them.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The folder that the command runs in, relative to the root of the project, which holds where absent.
+    /// `command`: the working folder, relative to the root of the project. Default: the root.
     pub cwd: Option<PathBuf>,
+    /// `command`: environment variables.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// A program and its arguments, run once in the same folder before the first process.
+    /// `command`: a program and its arguments, run once before the first process.
     #[serde(default)]
     pub build: Vec<String>,
-    /// Seconds that one process of a command or of TensorRT may take; ten minutes where absent.
+    /// `command` and `trt`: the most seconds that one process may take. Default: 600.
     pub timeout_seconds: Option<u64>,
-    /// Seconds that the build step of a command may take, ten minutes where absent; or with CPU kernels, that building a
-    /// commit may take, an hour where absent.
+    /// The most seconds that `build` may take, or with `cpu` the build of a commit. Default: 600, with `cpu` 3600.
     pub build_timeout_seconds: Option<u64>,
-    /// Bytes that one process may write to each of its outputs; 16 MiB where absent.
+    /// `command`: the most bytes that one process may write to each of its outputs. Default: 16 MiB.
     pub max_output_bytes: Option<u64>,
-    /// How the output of the command is read; Sprag's own format where absent.
+    /// `command`: the format of the results. Default: `custom`.
     pub format: Option<OutputFormat>,
-    /// The file or folder, relative to `cwd`, that the command writes its results to. Where absent, its standard
-    /// output, or with Criterion `target/criterion`.
+    /// `command`: the file or folder, relative to `cwd`, that the command writes its results to. Default: its standard
+    /// output, with Criterion `target/criterion`.
     pub output: Option<PathBuf>,
-    /// The sizes that a suite of CUDA kernels measures at; all where absent.
+    /// `gpu`: the sizes to measure. Default: both.
     pub profiles: Option<Vec<GpuProfile>>,
-    /// The element types that it measures with; `fp16`, `bf16` and `fp32` where absent.
+    /// `gpu`: the element types to measure. Default: `fp16`, `bf16` and `fp32`.
     pub dtypes: Option<Vec<AskedDtype>>,
-    /// The engine that a suite of TensorRT times, relative to the root of the project.
+    /// `trt`: the engine, relative to the root of the project.
     pub engine: Option<PathBuf>,
-    /// The shapes that it is timed with beside those it has by itself, such as `image=1x3x128x128;centers=1024x2`.
+    /// `trt`: more shapes to time, such as `image=1x3x128x128;centers=1024x2`.
     #[serde(default)]
     pub shape_cases: Vec<String>,
-    /// A library with plugins of the engine, relative to the root of the project.
+    /// `trt`: a library with plugins of the engine, relative to the root of the project.
     pub plugin_lib: Option<PathBuf>,
-    /// The program of TensorRT that times engines, relative to the root of the project; looked for where absent.
+    /// `trt`: the program `trtexec`, relative to the root of the project. Default: the one on the search path.
     pub trtexec: Option<PathBuf>,
-    /// Milliseconds that each process calls the engine before times count.
+    /// `trt`: milliseconds of warm-up in each process. Default: 500.
     pub warmup_milliseconds: Option<u32>,
-    /// Calls that each process times at least.
+    /// `trt`: the fewest calls that each process times. Default: 100.
     pub iterations: Option<u32>,
-    /// Seconds that each process times calls at least.
+    /// `trt`: the fewest seconds that each process times calls. Default: 3.
     pub duration_seconds: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SuiteKind {
+    /// Sprag's own CPU kernels.
     #[default]
     Cpu,
+    /// Sprag's own CUDA kernels.
     Gpu,
+    /// A program that measures itself.
     Command,
+    /// An engine of TensorRT.
     Trt,
 }
 
@@ -118,12 +124,12 @@ impl SuiteKind {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuProfile {
-    /// Maps of some mebibytes: launching the kernels shows.
+    /// Maps of some mebibytes; the launch of a kernel takes a visible share.
     Fixed,
-    /// Maps of gibibytes: memory bounds the kernels. The device needs about 60 GB for all element types.
+    /// Maps of gibibytes, bound by memory. All element types together need about 60 GB on the device.
     Large,
 }
 

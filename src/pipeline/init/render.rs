@@ -104,6 +104,11 @@ fn lines(facts: &Facts) -> Vec<Line> {
         gone("    src/measure"),
         gone("    src/kernels"),
         line(NEEDS_OF_PUBLISH, "    needs: evidence".to_owned()),
+        line("    needs: [cpu-trend, gpu-trend, book]", "    needs: [cpu-trend, gpu-trend]".to_owned()),
+        line(
+            "    needs: [cpu-trend, gpu-trend, book, record, deploy]",
+            "    needs: [cpu-trend, gpu-trend, record, deploy]".to_owned(),
+        ),
         line(
             "  # Suites of the kinds `cpu` (of Sprag itself) and `command`, parted by blanks. Without any the gate is out of scope.",
             "  # Suites of the kind `command`, parted by blanks. Without any the gate is out of scope.".to_owned(),

@@ -22,6 +22,7 @@ use sprag_model::history_log::{HistoryLog, HistoryRoot};
 use sprag_model::proof::Proof;
 use sprag_model::statement::{Envelope, Statement};
 use sprag_model::{record, schema};
+use sprag_pipeline::config::Config;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::{Result, compare, refuse, text};
 use sprag_report::{gate, trend};
@@ -29,9 +30,10 @@ use sprag_report::{gate, trend};
 /// A file that is described: the name of its schema with the version, a title, and the schema.
 type Published = (&'static str, &'static str, fn() -> Value);
 
-/// Every file that Sprag writes for others to read, and the one that it asks other programs to write. A version stays
+/// Every file that Sprag writes for others to read, and those that others write for it. A version stays
 /// when a newer one comes: its files are read for ever.
-const SCHEMAS: [Published; 33] = [
+const SCHEMAS: [Published; 34] = [
+    ("config-1", "The configuration of a project, sprag.toml", Config::schema),
     ("run-1", "A run record under history/v1, version 1", || record::schema(1).expect("the version is known")),
     ("run-2", "A run record under history/v1, version 2", || record::schema(2).expect("the version is known")),
     ("event-1", "An event record under history/v1/_events", EventRecord::schema),
