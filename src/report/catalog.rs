@@ -1,4 +1,4 @@
-//! What the site is made of, and the look-ups that its pages need.
+//! The input of the site, and the look-ups that its pages need.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
@@ -23,24 +23,21 @@ use sprag_model::run::RecordedRun;
 use sprag_model::sample::Measurement;
 use sprag_model::trend::{SeriesTrend, Trend};
 
-/// The fact that only runs on a device have.
 pub(super) const GPU_DRIVER: &str = "gpu_driver";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     pub analysis: &'a Analysis,
-    /// What changed over the history, as of the newest run.
     pub trend: &'a Trend,
     pub line: &'a CommitLine,
     pub heads: &'a [RunHead],
-    /// What moved in the newest [`crate::WEEKS`] weeks, newest first.
+    /// Of the newest [`crate::WEEKS`] weeks, newest first.
     pub movers: &'a [WeekMovers],
     pub newest: &'a [RecordedRun],
     pub ledger: &'a Ledger,
-    /// The day on which the ledger is read.
     pub today: NaiveDate,
     pub releases: &'a Released,
-    /// What the rule of the gate said where a commit was measured again.
+    /// The verdicts of the gate where a commit was measured again.
     pub reruns: &'a [Reruns],
 }
 
@@ -58,13 +55,12 @@ pub(super) struct Catalog<'a> {
     series_trends: BTreeMap<&'a str, &'a SeriesTrend>,
     events: BTreeMap<&'a str, &'a Event>,
     members: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
-    /// Made on demand: the pages of runs, of which some are made at a time, do without it.
+    /// Made on demand: the pages of runs do not need it.
     positions: OnceLock<HashMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
     compared: OnceLock<Compared>,
 }
 
-/// The commits that can be compared, oldest first, and their places by name.
 struct Compared {
     commits: Vec<ComparedCommit>,
     places: BTreeMap<String, usize>,
@@ -122,7 +118,6 @@ impl<'a> Catalog<'a> {
         self.series.get(id).copied()
     }
 
-    /// All series of a kernel of a suite, by id.
     pub(super) fn kernel<'s>(&'s self, suite: &'s str, name: &'s str) -> &'s [&'a SeriesAnalysis] {
         self.kernels.get(&(suite, name)).map_or(&[], Vec::as_slice)
     }
@@ -131,7 +126,7 @@ impl<'a> Catalog<'a> {
         self.series_trends.get(id).copied()
     }
 
-    /// What was fitted to the series of that id, where it was analysed.
+    /// Nothing where the series was not analysed.
     pub(super) fn fit(&self, id: &str) -> Option<Fit<'a>> {
         let series = self.series_trend(id)?;
         Some(Fit::new(series, self.members.get(id).map_or(&[], Vec::as_slice)))
@@ -165,12 +160,12 @@ impl<'a> Catalog<'a> {
         self.selection.runs.contains(id).then(|| link::run(id))
     }
 
-    /// Where to read of the run of that id: its page, or where to read of its commit.
+    /// The page of a run, or else that of its commit.
     pub(super) fn run_place(&self, id: &str) -> Option<String> {
         self.run_page(id).or_else(|| self.compare_place(&self.run(id)?.commit.as_ref()?.sha))
     }
 
-    /// Where to read of a commit: its page, or its comparison with the one measured before.
+    /// The page of a commit, or its comparison with the one measured before.
     pub(super) fn commit_place(&self, sha: &str) -> Option<String> {
         self.commit_page(sha).or_else(|| self.compare_place(sha))
     }
@@ -179,7 +174,6 @@ impl<'a> Catalog<'a> {
         self.selection.commits.contains(sha).then(|| link::commit(sha))
     }
 
-    /// The commits that can be compared, oldest first.
     pub(super) fn compared(&self) -> &[ComparedCommit] {
         &self.comparable().commits
     }
@@ -197,7 +191,7 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// Where the script compares a commit with the one that was measured before, or the first with the one after.
+    /// The comparison of a commit with the one measured before, or of the first with the one after.
     fn compare_place(&self, sha: &str) -> Option<String> {
         let number = self.compared_number(sha)?.max(1);
         Some(link::compared_with_previous(&self.compared().get(number)?.sha))

@@ -15,12 +15,8 @@ fn tokens(part: &str) -> BTreeMap<&str, &str> {
     pairs.map(|(name, value)| (name.trim(), value.trim())).filter(|(_, value)| value.starts_with('#')).collect()
 }
 
-fn light() -> BTreeMap<&'static str, &'static str> {
-    tokens(STYLE)
-}
-
 fn with(media: &str) -> BTreeMap<&'static str, &'static str> {
-    let mut all = light();
+    let mut all = tokens(STYLE);
     all.extend(tokens(STYLE.split(media).nth(1).expect("the style sheet has this theme")));
     all
 }
@@ -49,9 +45,8 @@ fn the_formula_agrees_with_known_values() {
 
 #[test]
 fn every_theme_can_be_read() {
-    for (name, theme) in
-        [("light", light()), ("dark", with("@media (prefers-color-scheme: dark)")), ("print", with("@page"))]
-    {
+    let (dark, print) = (with("@media (prefers-color-scheme: dark)"), with("@page"));
+    for (name, theme) in [("light", tokens(STYLE)), ("dark", dark), ("print", print)] {
         let check = |front: &str, back: &str, least: f64| {
             let (Some(a), Some(b)) = (theme.get(front), theme.get(back)) else {
                 panic!("{name} lacks {front} or {back}")

@@ -1,30 +1,21 @@
-//! Checks of the pages of events beyond what all pages are held to.
+//! Checks of the pages of events, beyond those of all pages.
 
 use super::fit::example;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, text};
-use super::{ReportError, link, pages};
-use crate::catalog::Catalog;
-use sprag_model::environment::FactChange;
-use sprag_model::event::{Event, EventKind, Member, NamedCommit, Suspect};
-use sprag_model::page::Page;
+use super::{link, pages};
+use sprag_model::event::{Event, EventKind, Member, Suspect};
 
 const LARGEST_PAGE: usize = 1 << 20;
 
 fn list(sample: &Sample) -> String {
-    let heads = sample.heads();
-    let page = pages::event_list(&Catalog::new(&sample.input(&heads))).expect("it renders");
+    let page = pages::event_list(&sample.catalog()).expect("it renders");
     check_balance(&page.path, text(&page));
     text(&page).to_owned()
 }
 
-fn event_page(sample: &Sample, event: &Event) -> Result<Page, ReportError> {
-    let heads = sample.heads();
-    pages::event(&Catalog::new(&sample.input(&heads)), event)
-}
-
 fn event_html(sample: &Sample, event: &Event) -> String {
-    let page = event_page(sample, event).expect("it renders");
+    let page = pages::event(&sample.catalog(), event).expect("it renders");
     check_balance(&page.path, text(&page));
     text(&page).to_owned()
 }
@@ -35,7 +26,6 @@ fn holds(html: &str, parts: &[&str]) {
     }
 }
 
-/// The page of an event of the sample.
 fn html_of(id: &str) -> String {
     let sample = sample_data::rich();
     event_html(&sample, sample.trend.events.iter().find(|one| one.id == id).expect("it is in the sample"))
@@ -46,8 +36,8 @@ fn where_there_is_no_event_sentences_say_so() {
     let mut sample = sample_data::rich();
     sample.trend.events.clear();
     sample.trend.newest.clear();
-    let list = list(&sample);
-    assert!(!list.contains("<table"), "an empty table is drawn");
+    let html = list(&sample);
+    assert!(!html.contains("<table"), "an empty table is drawn");
     let sentences = [
         "No change of level is present.",
         "No event is possible chance.",
@@ -56,32 +46,13 @@ fn where_there_is_no_event_sentences_say_so() {
         "No series drifted.",
         "Every newest value is within the usual range of its series.",
     ];
-    holds(&list, &sentences);
-    let heads = sample.heads();
-    let digest = pages::digest(&Catalog::new(&sample.input(&heads))).expect("it renders");
+    holds(&html, &sentences);
+    let digest = pages::digest(&sample.catalog()).expect("it renders");
     let none = "No event of the four weeks since 2\u{202f}Nov 2026 is still present.";
     holds(text(&digest), &["No event is present.", none]);
-}
-
-#[test]
-fn what_is_stale_is_a_banner_above_the_events() {
-    let mut sample = sample_data::rich();
-    // The script fills the hidden one where the site itself is old.
-    assert_eq!(list(&sample).matches("class=\"banner").count(), 1);
     let due = &mut sample.trend.schedule[1];
     (due.days, due.stale) = (40, true);
     holds(&list(&sample), &["the newest run is 40 days old, 7 days are allowed."]);
-}
-
-#[test]
-fn only_present_regressions_can_be_accepted() {
-    let sample = sample_data::rich();
-    for event in &sample.trend.events {
-        let html = event_html(&sample, event);
-        let entry = format!("[[accept]]\nevent = &#34;{}&#34;\nscope = &#34;event&#34;\nat_most = 0.", event.id);
-        assert_eq!(html.contains(&entry), event.is_ongoing_regression(), "{}", event.id);
-        assert_eq!(html.contains("\nreason = &#34;&#34;\n"), event.is_ongoing_regression());
-    }
 }
 
 #[test]
@@ -120,7 +91,6 @@ fn a_drift_continues_in_as_many_series_as_it_does() {
     let member = |standing: bool, points_since: usize, like: &Member| Member { standing, points_since, ..like.clone() };
     let over = member(true, 9, &drift.members[0]);
     for (members, begin, end) in [
-        (vec![over.clone()], "; 57 commits", "ramp ends"),
         (vec![member(true, 0, &over)], "its newest point, and it goes on; 57 commits", "newest of the ramp"),
         (vec![over.clone(), member(true, 0, &over)], "and it goes on in 1 of 2 series; 57", "newest of the ramp"),
         (vec![over.clone(), member(false, 0, &over)], "; 57 commits", "ramp ends"),
@@ -134,20 +104,24 @@ fn a_drift_continues_in_as_many_series_as_it_does() {
 fn where_nothing_can_be_pasted_the_reason_is_given() {
     let sample = sample_data::rich();
     let mut event = sample.trend.events[0].clone();
-    event.last_good = None;
-    holds(&event_html(&sample, &event), &["No commit before it is known to be good"]);
-    let mut event = sample.trend.events[0].clone();
     event.members.iter_mut().for_each(|one| one.suite = HOSTILE.to_owned());
+    event.next.as_mut().expect("it has a next step").command.push(HOSTILE.to_owned());
     let html = event_html(&sample, &event);
     holds(&html, &["No command to paste: it would hold a name that is not safe to paste."]);
-    assert!(!html.contains("known to be good, so"));
+    holds(&html, &["No command to paste: its command holds a name that is not safe to paste"]);
+    assert!(
+        !html.contains("known to be good, so") && !html.contains("--filter"),
+        "only what is safe to paste is there"
+    );
 }
 
 #[test]
-fn the_small_pictures_share_one_window_and_one_scale() {
+fn only_present_regressions_can_be_accepted_and_small_pictures_share_one_scale() {
     let sample = sample_data::rich();
     for event in &sample.trend.events {
         let html = event_html(&sample, event);
+        let entry = format!("[[accept]]\nevent = &#34;{}&#34;\nscope = &#34;event&#34;\nat_most = 0.", event.id);
+        assert_eq!(html.contains(&entry), event.is_ongoing_regression(), "{}", event.id);
         let minis: Vec<&str> = html.split("<svg class=\"fill mini\"").skip(1).collect();
         assert_eq!(minis.len(), event.members.len().min(12), "{}", event.id);
         let grid = |svg: &str| {
@@ -183,29 +157,6 @@ fn an_event_without_its_series_and_commits_has_a_page() {
     let html = event_html(&sample, &event);
     holds(&html, &["No commit before it is known to be good", "What moved: 0 series"]);
     assert!(!html.contains("commit is left"));
-}
-
-#[test]
-fn hostile_names_do_nothing_on_the_page_of_an_event() {
-    let sample = sample_data::rich();
-    let mut event = sample.trend.events[0].clone();
-    let hostile = NamedCommit { subject: HOSTILE.repeat(20), tags: vec![HOSTILE.to_owned()], ..NamedCommit::default() };
-    event.first_bad = hostile.clone();
-    event.last_good = Some(hostile.clone());
-    event.suspects = vec![Suspect { commit: hostile, probability: f64::NAN, measured: true }; 3];
-    event.machine_signs = vec![HOSTILE.to_owned()];
-    event.facts = vec![FactChange { fact: HOSTILE.into(), was: HOSTILE.into(), is: HOSTILE.into() }];
-    event.machines[0].name = HOSTILE.to_owned();
-    event.members[0].benchmark = format!("cpu/{HOSTILE}");
-    event.next.as_mut().expect("it has a next step").command.push(HOSTILE.to_owned());
-    let html = event_html(&sample, &event);
-    assert_eq!(html.matches("<script").count(), 1, "our own and no other");
-    assert!(!html.contains('\u{202e}') && !html.contains("--filter"), "only what is safe to paste is there");
-    holds(&html, &["No command to paste: its command holds a name that is not safe to paste", "sprag compare"]);
-    for bad in ["../../x", "a b", ""] {
-        event.id = bad.to_owned();
-        assert!(matches!(event_page(&sample, &event), Err(ReportError::Name { of: "event", .. })), "{bad}");
-    }
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Pages from findings: the static site, the digest as Markdown, the reports of the gate and of the trend.
 //!
-//! A pure function from values to pages: nothing here reads a file or a clock, and equal input gives equal bytes.
-//! Sentences are made once ([`summary`]) and pages and Markdown show the same. Numbers are set by [`number`],
-//! text of others passes [`text`] before anyone sees it. Every page is complete without script and without network,
-//! and its links are relative, so that the site works from a folder.
+//! Nothing here reads a file or a clock, and equal input gives equal bytes. [`number`] formats numbers, and text of others passes
+//! [`text`]. Every page is complete without script and network, and its links are relative, so that the site works from a folder.
 
 pub mod chart;
 pub mod date;
@@ -21,7 +19,6 @@ pub mod trend;
 
 use sprag_model::method::Method;
 
-mod advice;
 mod catalog;
 mod compare;
 mod pages;
@@ -48,7 +45,7 @@ pub use site::Site;
 pub enum ReportError {
     #[error("cannot name a page after the {of} `{}`: only letters, digits, `-`, `_` and `.` make a file name", .name.escape_debug())]
     Name { of: &'static str, name: String },
-    /// Two pages would be written to one file, on a file system that does not tell upper from lower case.
+    /// Two pages would share a file where names differ in case only.
     #[error("would write two pages to `{0}`")]
     Duplicate(String),
     #[error("the site's URL `{}` does not begin with `https://` or `http://`, or holds blanks", .0.escape_debug())]
@@ -59,10 +56,10 @@ pub enum ReportError {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Where the site is published, such as `https://example.org/kernels/`. The page for missing pages uses it, which
-    /// appears under any path, and so do feeds and the list of pages, which want absolute URLs.
+    /// Where the site is published, such as `https://example.org/kernels/`: for feeds, the list of pages, and the page for missing
+    /// pages, which need absolute URLs.
     pub url: Option<String>,
     pub method: Method,
-    /// Files of all values in the site: the path of each, and what it is.
+    /// The path and the description of each file of all values.
     pub downloads: Vec<(String, &'static str)>,
 }

@@ -3,19 +3,18 @@
 use chrono::NaiveDate;
 
 use super::{ReportError, Settings};
+use crate::text::commit_digits as digits;
 
 pub const DIGEST: &str = "index.html";
 pub const SERIES_LIST: &str = "series/index.html";
 pub const EVENT_LIST: &str = "events/index.html";
 pub const ATOM_FEED: &str = "events/feed.atom";
 pub const JSON_FEED: &str = "events/feed.json";
-/// The state in a few words, as shields.io reads it.
 pub const BADGE: &str = "badge.json";
 pub const SITEMAP: &str = "sitemap.xml";
 pub const RUN_LIST: &str = "runs/index.html";
 pub const WEEK_LIST: &str = "week/index.html";
 pub const COMMIT_LIST: &str = "commits/index.html";
-/// What is judged, and what not and why.
 pub const COVERAGE: &str = "coverage.html";
 pub const METHOD: &str = "about/method.html";
 pub const LEDGER: &str = "ledger.html";
@@ -28,17 +27,12 @@ pub const ICON: &str = "icon.svg";
 
 pub const SCRIPT: &str = "app.js";
 pub const CHART_SCRIPT: &str = "chart.js";
-/// The script that shows the distribution of the values at a chosen commit.
 pub const SPREAD_SCRIPT: &str = "spread.js";
 pub const COMPARE_SCRIPT: &str = "compare.js";
-/// Where any two commits are compared.
 pub const COMPARE: &str = "compare/index.html";
-/// The commits and environments, for the script.
 pub const COMMITS_DATA: &str = "data/commits.js";
-/// The series and their fits, for the script.
 pub const SERIES_DATA: &str = "data/series.js";
 
-/// The values of a chunk of commits, for the script.
 pub fn values(chunk: usize) -> String {
     format!("data/values-{chunk}.js")
 }
@@ -47,17 +41,17 @@ pub fn compare(a: &str, b: &str) -> String {
     format!("compare/{}-{}.html", digits(a), digits(b))
 }
 
-/// The page of the newest commit, whichever that is, against another one.
+/// The page of the newest commit against another one: its name stays as commits are measured.
 pub fn compare_newest(a: &str) -> String {
     format!("compare/{}-newest.html", digits(a))
 }
 
-/// Where the script holds two commits against each other.
+/// Where the script compares two commits.
 pub fn compared(a: &str, b: &str) -> String {
     format!("{COMPARE}?a={}&b={}", digits(a), digits(b))
 }
 
-/// Where the script holds a commit against the one measured before it.
+/// Where the script compares a commit with the one measured before it.
 pub fn compared_with_previous(commit: &str) -> String {
     format!("{COMPARE}?b={}", digits(commit))
 }
@@ -72,11 +66,6 @@ pub fn week_text(monday: NaiveDate) -> String {
 
 pub fn commit(sha: &str) -> String {
     format!("commits/{}.html", digits(sha))
-}
-
-/// The twelve digits of a commit that paths bear.
-fn digits(sha: &str) -> &str {
-    sha.get(..12).unwrap_or(sha)
 }
 
 pub fn compare_markdown(page: &str) -> String {
@@ -119,10 +108,7 @@ pub fn run(id: &str) -> String {
     format!("runs/{id}.html")
 }
 
-/// Checks that `word` is a plain file name on every system: letters, digits, `-`, `_` and `.`, not first a dot.
-///
-/// # Errors
-/// When it is not; `of` says what it names.
+/// Checks that `word`, which names an `of`, is a plain file name on every system: letters, digits, `-`, `_` and `.`, not first a dot.
 pub fn file_word(of: &'static str, word: &str) -> Result<(), ReportError> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if word.is_empty() || word.len() > 120 || word.starts_with('.') || !word.chars().all(fine) {
@@ -131,10 +117,7 @@ pub fn file_word(of: &'static str, word: &str) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// The URL of the site with a slash at its end, where it has one.
-///
-/// # Errors
-/// When it is none.
+/// The URL of the site with a slash at its end, where it has one; an error where that is none.
 pub(super) fn root(settings: &Settings) -> Result<Option<String>, ReportError> {
     let Some(url) = &settings.url else { return Ok(None) };
     let plain = url.chars().all(|c| c.is_ascii_graphic());

@@ -9,7 +9,6 @@ use sprag_model::run::{Quality, RunStatus};
 use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// The four things that colour may mean, and the plain ink of everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     Worse,
@@ -47,8 +46,7 @@ impl Mark {
         self.tone.class()
     }
 
-    /// The mark of what a rule decided. The glyph points where the number went; word and colour say whether that
-    /// is bad.
+    /// The glyph points where the number went; word and colour say whether that is bad.
     pub fn of_comparison(comparison: &Comparison) -> Mark {
         let tone = Mark::tone_of(&comparison.verdict);
         match &comparison.verdict {
@@ -90,12 +88,11 @@ impl Mark {
         }
     }
 
-    /// The mark of whether the numbers of a run can be trusted.
     pub fn of_quality(quality: &Quality) -> Mark {
         if quality.clean { Mark::new(Tone::Plain, "✓", "clean") } else { Mark::new(Tone::Doubt, "?", "rough") }
     }
 
-    /// The mark of the quality of a run, for a table: one that gave no values has none.
+    /// For a table: a run without values has no mark.
     pub fn of_run_quality(run: &RunHead) -> Mark {
         match run.status {
             RunStatus::Ok => Mark::of_quality(&run.quality),
@@ -114,7 +111,7 @@ impl Mark {
     }
 }
 
-/// The words for worse and better that fit all of the comparisons: `slower` and `faster` where all are of speed.
+/// The words for worse and better that fit all comparisons: `slower` and `faster` where all are of speed.
 pub fn words<'a>(mut comparisons: impl Iterator<Item = &'a Comparison>) -> (&'static str, &'static str) {
     if comparisons.all(|comparison| worse_word(&comparison.metric) == "slower") {
         ("slower", "faster")
@@ -156,32 +153,17 @@ mod tests {
     use super::*;
     use sprag_model::verdict::Effect;
 
-    fn comparison(metric: Metric, change: f64, verdict: Verdict) -> Comparison {
-        Comparison {
-            benchmark: "cpu/a @fast".into(),
-            metric,
-            series: None,
-            baseline: Some(1.0),
-            allowed: Some(1.02),
-            current: Some(1.0 + change),
-            effect: Some(Effect { change, interval: None, detectable: Some(0.02) }),
-            p_value: None,
-            rule: "tolerance",
-            verdict,
-            note: None,
-            answer: None,
-        }
+    fn mark(metric: Metric, change: f64, verdict: Verdict) -> Mark {
+        let effect = Some(Effect { change, interval: None, detectable: None });
+        Mark::of_comparison(&Comparison { effect, ..Comparison::bare("cpu/a @fast", metric, "tolerance", verdict) })
     }
 
     #[test]
     fn the_glyph_points_where_the_number_went() {
-        let slower_rate = comparison(Metric::throughput("tiles_per_s"), -0.1, Verdict::Regressed);
-        assert_eq!(Mark::of_comparison(&slower_rate), Mark::new(Tone::Worse, "▼", "slower"));
-        let slower_time = comparison(Metric::time(), 0.1, Verdict::Regressed);
-        assert_eq!(Mark::of_comparison(&slower_time), Mark::new(Tone::Worse, "▲", "slower"));
-        let memory = Metric { name: "peak_memory".into(), unit: Unit::Byte, better: Better::Lower };
-        assert_eq!(Mark::of_comparison(&comparison(memory, -0.1, Verdict::Improved)).word, "smaller");
-        let ratio = Metric { name: "ratio".into(), unit: Unit::One, better: Better::Lower };
-        assert_eq!(Mark::of_comparison(&comparison(ratio, -0.1, Verdict::Improved)).word, "faster");
+        let slower_rate = mark(Metric::throughput("tiles_per_s"), -0.1, Verdict::Regressed);
+        assert_eq!(slower_rate, Mark::new(Tone::Worse, "▼", "slower"));
+        assert_eq!(mark(Metric::time(), 0.1, Verdict::Regressed), Mark::new(Tone::Worse, "▲", "slower"));
+        assert_eq!(mark(Metric::peak_memory(), -0.1, Verdict::Improved).word, "smaller");
+        assert_eq!(mark(Metric::ratio(), -0.1, Verdict::Improved).word, "faster");
     }
 }

@@ -2,25 +2,21 @@
 
 use sprag_model::unit::{Scale, significant};
 
-/// The narrow no-break space before a unit and between thousands.
 pub const NARROW: char = '\u{202f}';
 
 pub const NONE: &str = "–";
 
-/// The steps of a size that was estimated: the numbers of R10 (ISO 3) in two digits at most, as pages show them.
+/// The steps to which an estimated size is rounded up: the numbers of R10 (ISO 3) in two digits at most.
 const STEPS: [f64; 10] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
 
-/// From here on plain digits are longer than anyone reads, so the number is written with an exponent.
-const PLAIN_BELOW: f64 = 1e9;
+/// Beyond these a plain number is longer than anyone reads, or mostly zeros: it has an exponent.
+const PLAIN: std::ops::Range<f64> = 1e-6..1e9;
 
 /// From here on a change is a factor; below, it rounds to less than 1000 %.
 const AS_FACTOR: f64 = 9.995;
 
-/// From here on a factor is written with an exponent.
+/// From here on a factor has an exponent.
 const PLAIN_FACTOR_BELOW: f64 = 1e6;
-
-/// Below this a plain number is mostly zeros.
-const PLAIN_FROM: f64 = 1e-6;
 
 /// A change with its sign, such as `+8.1 %`; from a thousand percent on a factor, such as `x13.3`.
 pub fn percent(change: f64) -> String {
@@ -50,7 +46,7 @@ pub fn percent_size(share: f64) -> String {
     factor(share.abs()).unwrap_or_else(|| format!("{}{NARROW}%", signed(share.abs()).trim_start_matches('+')))
 }
 
-/// An interval of changes, such as `+7.6 to +8.6`; the head of its column says that it is in percent.
+/// An interval of changes, such as `+7.6 to +8.6`, without the percent sign.
 pub fn percent_interval((low, high): (f64, f64)) -> String {
     let bound = |bound: f64| match bound.is_finite() {
         true => factor(bound).unwrap_or_else(|| signed(bound)),
@@ -72,7 +68,7 @@ pub fn count(n: usize) -> String {
     thousands(&n.to_string())
 }
 
-/// A size that was estimated, up to the next of ten steps to a power of ten: another point seldom changes it, and less is known of it.
+/// An estimated size, rounded up to one of ten steps to a power of ten, so that another point seldom changes it.
 pub fn step_up(size: f64) -> f64 {
     if !size.is_normal() || size < 0.0 {
         return size;
@@ -82,36 +78,53 @@ pub fn step_up(size: f64) -> f64 {
     step.map_or(10.0 * unit, |step| step * unit)
 }
 
-/// The minimum detectable effect of a series as every page shows it: [`step_up`].
+/// A minimum detectable effect as every page shows it: [`step_up`].
 pub fn detectable(size: f64) -> String {
     percent_size(step_up(size))
+}
+
+/// What a value is in words, or [`NONE`].
+pub(crate) fn or_none<T>(value: Option<T>, words: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| NONE.to_owned(), words)
+}
+
+/// How many of all are beyond the first so many, such as `3 more`; empty where there are none.
+pub(crate) fn beyond(all: usize, most: usize, words: &str) -> String {
+    match all.saturating_sub(most) {
+        0 => String::new(),
+        more => format!("{} {words}", count(more)),
+    }
+}
+
+/// The counts that are not zero, each with its words.
+pub(crate) fn nonzero(counts: &[(usize, &str)]) -> Vec<String> {
+    let present = counts.iter().filter(|(n, _)| *n > 0);
+    present.map(|(n, words)| format!("{} {words}", count(*n))).collect()
 }
 
 pub fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
-/// A value in the unit of `scale`, without the unit.
 pub fn value(scale: Scale, value: f64) -> String {
     let shown = value / scale.factor;
     if !shown.is_finite() {
         return NONE.to_owned();
     }
-    if shown != 0.0 && !(PLAIN_FROM..PLAIN_BELOW).contains(&shown.abs()) {
+    if shown != 0.0 && !PLAIN.contains(&shown.abs()) {
         return typeset(&format!("{shown:.3e}"));
     }
     typeset(&scale.number(value))
 }
 
-/// An interval of values in the unit of `scale`, such as `1.2 to 1.3`, without the unit.
 pub fn interval(scale: Scale, (low, high): (f64, f64)) -> String {
     format!("{} to {}", value(scale, low), value(scale, high))
 }
 
-/// A value in the unit of `scale` with three digits, without the unit.
+/// A value with three digits, without the unit.
 pub fn short_value(scale: Scale, value: f64) -> String {
     let shown = value / scale.factor;
-    if !shown.is_finite() || (shown != 0.0 && !(PLAIN_FROM..PLAIN_BELOW).contains(&shown.abs())) {
+    if !shown.is_finite() || (shown != 0.0 && !PLAIN.contains(&shown.abs())) {
         return self::value(scale, value);
     }
     typeset(&significant(shown, 3))
@@ -154,7 +167,6 @@ fn signed(change: f64) -> String {
     }
 }
 
-/// Plain ASCII digits with the minus and the thousands that print uses.
 fn typeset(plain: &str) -> String {
     match plain.strip_prefix('-') {
         Some(digits) if is_zero(digits) => digits.to_owned(),
@@ -188,11 +200,8 @@ mod tests {
 
     #[test]
     fn an_estimated_size_has_few_steps() {
-        let sizes = [0.0, 0.004, 0.0041, 0.022, 0.1, 0.119, 0.81, 3.0, 0.03];
-        let expected = [0.0, 0.004, 0.005, 0.025, 0.1, 0.12, 1.0, 3.0, 0.03];
-        for (size, expected) in sizes.into_iter().zip(expected) {
-            let step = step_up(size);
-            assert!((step - expected).abs() <= 1e-12 * expected, "{size}: {step}");
+        for (size, expected) in [(0.0, 0.0), (0.004, 0.004), (0.0041, 0.005), (0.119, 0.12), (0.81, 1.0), (3.0, 3.0)] {
+            assert!((step_up(size) - expected).abs() <= 1e-12 * expected, "{size}: {}", step_up(size));
         }
         assert!(step_up(f64::NAN).is_nan() && step_up(f64::INFINITY).is_infinite());
     }

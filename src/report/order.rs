@@ -1,8 +1,8 @@
-//! The order of names and parameters that a reader expects: 512 before 4096.
+//! The order of names that a reader expects: 512 before 4096.
 
 use std::cmp::Ordering;
 
-/// Compares texts with runs of digits as numbers; equal only when the texts are.
+/// Compares runs of digits as numbers; equal only where the texts are.
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {
@@ -46,10 +46,6 @@ mod tests {
         names.sort_by(|a, b| natural(a, b));
         assert_eq!(names, ["", "{n=64,t=9}", "{n=64,t=10}", "{n=0512}", "{n=512}", "{n=4096}", "{n=}"]);
         assert_eq!(natural("é2", "é10"), Ordering::Less);
-    }
-
-    #[test]
-    fn parameters_come_apart() {
         assert_eq!(parameters("{c=128,t=8}"), vec![("c", "128"), ("t", "8")]);
         assert!(parameters("").is_empty());
     }

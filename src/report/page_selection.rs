@@ -1,14 +1,13 @@
-//! Which commits and runs have a page. What has none is answered by the comparison of any two commits.
+//! Which commits and runs have a page. Others link to the comparison of two commits.
 //!
-//! A commit has one where a run of it is in the history and it is
+//! A measured commit has a page if it is
 //!
-//! - among the newest [`NEWEST`] commits that were measured, in the order of the line,
-//! - or among the newest [`RELEASES`] of them that have a tag,
-//! - or in the range of one of the newest [`EVENTS`] events: its last good commit, its first bad one, or a suspect between.
-//!   No single commit is the cause of a drift, whose ramp may be long, or of an event of the environment: only their ends count.
+//! - among the newest [`NEWEST`] in the order of the line,
+//! - among the newest [`RELEASES`] with a tag,
+//! - or in the range of one of the newest [`EVENTS`] events: its last good commit, its first bad one, or a suspect of a change.
 //!
-//! Where the line holds no measured commit, as without a repository, the order is that of the newest runs, and a run without a
-//! commit counts as one. A run has a page where its commit has one, and where it is the newest of its suite on its machine.
+//! Without a line the order is that of the newest runs, and a run without a commit counts as one. A run has a page if its commit has
+//! one, or if it is the newest of its suite on its machine.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,16 +17,13 @@ use sprag_model::commit::CommitLine;
 use sprag_model::event::{Event, EventKind};
 use sprag_model::head::RunHead;
 
-/// The commits of this number are also compared with the one measured before each.
+/// Each of so many is compared with the one before.
 pub(super) const NEWEST: usize = 30;
-
-/// The releases of this number are also compared with the one before each.
 pub(super) const RELEASES: usize = 30;
 
-/// A thousand series have so many events that nearly every commit is in the range of one.
+/// A thousand series have events that cover nearly every commit.
 pub(super) const EVENTS: usize = 30;
 
-/// The names of the commits and the ids of the runs that have a page.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageSelection<'a> {
     pub(super) commits: BTreeSet<&'a str>,
@@ -53,12 +49,11 @@ impl<'a> PageSelection<'a> {
     }
 }
 
-/// The name of the commit of a run, or of a run without a commit its id.
+/// The name of the commit of a run, or else its id.
 fn key(head: &RunHead) -> &str {
     head.commit.as_ref().map_or(head.id.as_str(), |commit| commit.sha.as_str())
 }
 
-/// The newest commits that were measured, and the newest releases among them.
 fn on_line<'a>(line: &'a CommitLine, heads: &'a [RunHead]) -> BTreeSet<&'a str> {
     let mut newest_run: BTreeMap<&str, _> = BTreeMap::new();
     for head in heads {
@@ -82,7 +77,7 @@ fn newest_events(events: &[Event]) -> Vec<&Event> {
     ordered
 }
 
-/// The commits in the range of an event, measured or not.
+/// Measured or not.
 fn in_range(event: &Event) -> impl Iterator<Item = &str> {
     let suspects = event.suspects.iter().filter(|_| event.kind == EventKind::Change).map(|suspect| &suspect.commit);
     event.last_good.iter().chain([&event.first_bad]).chain(suspects).map(|commit| commit.sha.as_str())
@@ -102,17 +97,15 @@ mod tests {
     fn history(gaps: &[usize]) -> (CommitLine, Vec<RunHead>) {
         let sample = sample_data::rich();
         let (like, on_line) = (sample.heads()[0].clone(), sample.line.commits[0].clone());
-        let sha = |place: usize| example::commit(place).sha;
-        let head = |place: usize| {
-            let like_commit = like.commit.as_deref().expect("it has one").clone();
-            RunHead {
-                id: format!("run-{place:04}"),
-                commit: Some(Arc::new(Commit { sha: sha(place), ..like_commit })),
-                timestamp: like.timestamp + chrono::Duration::days(place as i64),
-                ..like.clone()
-            }
+        let commit = like.commit.as_deref().expect("it has one");
+        let head = |place: usize| RunHead {
+            id: format!("run-{place:04}"),
+            commit: Some(Arc::new(Commit { sha: example::commit(place).sha, ..commit.clone() })),
+            timestamp: like.timestamp + chrono::Duration::days(place as i64),
+            ..like.clone()
         };
-        let commits = (0..100).map(|place| CommitOnLine { sha: sha(place), tags: Vec::new(), ..on_line.clone() });
+        let commits =
+            (0..100).map(|place| CommitOnLine { sha: example::commit(place).sha, tags: Vec::new(), ..on_line.clone() });
         let line = CommitLine { commits: commits.collect(), shallow: false, named: false };
         (line, (0..100).filter(|place| !gaps.contains(place)).map(head).collect())
     }
@@ -124,15 +117,20 @@ mod tests {
 
     #[test]
     fn the_newest_measured_commits_and_releases_are_chosen() {
-        let check = |gaps: &[usize], tagged: &[usize], expected: Vec<usize>| {
+        for (gaps, tagged, expected) in [
+            (&[98, 97][..], vec![], (68..97).chain(99..100)),
+            (&[3], vec![2, 3, 99], (2..3).chain(70..100)),
+            (&[], (0..60).collect(), (30..60).chain(70..100)),
+        ] {
             let (mut line, heads) = history(gaps);
-            tagged.iter().for_each(|place| line.commits[*place].tags.push("v".to_owned()));
-            assert_eq!(places(&line, on_line(&line, &heads)), expected);
-        };
-        check(&[98, 97], &[], (68..97).chain([99]).collect());
-        check(&[3], &[2, 3, 99], [2].into_iter().chain(70..100).collect());
-        let many: Vec<usize> = (0..60).collect();
-        check(&[], &many, (30..60).chain(70..100).collect());
+            tagged.into_iter().for_each(|place: usize| line.commits[place].tags.push("v".to_owned()));
+            assert_eq!(places(&line, on_line(&line, &heads)), expected.collect::<Vec<usize>>());
+        }
+        // Without a line the newest runs decide.
+        let (_, mut heads) = history(&[]);
+        heads.iter_mut().for_each(|head| head.commit = None);
+        let expected: Vec<String> = (70..100).map(|place| format!("run-{place:04}")).collect();
+        assert_eq!(on_line(&CommitLine::default(), &heads).into_iter().collect::<Vec<&str>>(), expected);
     }
 
     #[test]
@@ -144,30 +142,17 @@ mod tests {
             (EventKind::Drift, vec![17, 22]),
             (EventKind::Environment, vec![17, 22]),
         ] {
-            let event = Event {
-                last_good: Some(example::commit(17)),
-                suspects: (18..22).map(suspect).collect(),
-                ..example::event(kind, 22)
-            };
+            let (last_good, suspects) = (Some(example::commit(17)), (18..22).map(suspect).collect());
+            let event = Event { last_good, suspects, ..example::event(kind, 22) };
             assert_eq!(places(&line, in_range(&event)), expected);
         }
-        let event = |place: usize| {
-            let like = example::event(EventKind::Change, place);
-            Event { since: like.since + chrono::Duration::days(place as i64), id: format!("e-{}", 99 - place), ..like }
+        let event = |place: i64| {
+            let like = example::event(EventKind::Change, 0);
+            Event { since: like.since + chrono::Duration::days(place), id: format!("e-{}", 99 - place), ..like }
         };
         let events: Vec<Event> = (0..35).map(event).collect();
         let newest = newest_events(&events);
         assert_eq!((newest.len(), &*newest[0].id, &*newest[29].id), (EVENTS, "e-65", "e-94"));
-    }
-
-    #[test]
-    fn without_a_line_the_newest_runs_decide() {
-        let (_, mut heads) = history(&[]);
-        let empty = CommitLine::default();
-        assert_eq!(on_line(&empty, &heads).len(), NEWEST);
-        heads.iter_mut().for_each(|head| head.commit = None);
-        let expected: Vec<String> = (70..100).map(|place| format!("run-{place:04}")).collect();
-        assert_eq!(on_line(&empty, &heads).into_iter().collect::<Vec<&str>>(), expected);
     }
 
     #[test]
@@ -176,17 +161,11 @@ mod tests {
         sample.trend.events.clear();
         let heads = sample.heads();
         let oldest = heads.iter().min_by_key(|head| head.timestamp).expect("the sample has runs");
-        let input = sample.input(&heads);
-        let selection = PageSelection::new(input.analysis, &input.trend.events, input.line, &heads);
-        assert!(!selection.runs.contains(oldest.id.as_str()) && selection.runs.len() < heads.len());
-        assert!(
-            heads
-                .iter()
-                .all(|head| { selection.runs.contains(head.id.as_str()) == selection.commits.contains(key(head)) })
-        );
+        let selection = PageSelection::new(&sample.analysis, &[], &sample.line, &heads);
+        assert!(!selection.runs.contains(&*oldest.id));
+        assert!(heads.iter().all(|head| selection.runs.contains(&*head.id) == selection.commits.contains(key(head))));
         sample.analysis.suites[0].run.clone_from(&oldest.id);
-        let input = sample.input(&heads);
-        let selection = PageSelection::new(input.analysis, &input.trend.events, input.line, &heads);
-        assert!(selection.runs.contains(oldest.id.as_str()));
+        let selection = PageSelection::new(&sample.analysis, &[], &sample.line, &heads);
+        assert!(selection.runs.contains(&*oldest.id));
     }
 }

@@ -1,7 +1,7 @@
-//! A sentence with names, figures and links in it, made once for pages and Markdown.
+//! A sentence with names, figures and links in it.
 
 use super::mark::Mark;
-use super::text::shortened;
+use super::text::{capital, shortened};
 
 /// The longest reason, in characters: a compiler's output can have pages.
 const REASON: usize = 300;
@@ -32,12 +32,11 @@ impl Phrase {
         Phrase::default().text(words)
     }
 
-    /// A name alone.
     pub fn code(name: impl Into<String>) -> Phrase {
         Phrase::default().id(name)
     }
 
-    /// A name alone, which leads to a page where there is one.
+    /// A name that leads to a page where there is one.
     pub fn page_name(to: Option<String>, name: impl Into<String>) -> Phrase {
         Phrase::default().name(to, name)
     }
@@ -81,18 +80,15 @@ impl Phrase {
         self
     }
 
-    /// The sentence with a name that leads to a page where there is one.
     pub fn name(mut self, to: Option<String>, name: impl Into<String>) -> Phrase {
-        match to {
-            Some(to) => {
-                self.parts.push(Part::Link { to, words: name.into(), is_name: true });
-                self
-            }
-            None => self.id(name),
-        }
+        let words = name.into();
+        self.parts.push(match to {
+            Some(to) => Part::Link { to, words, is_name: true },
+            None => Part::Id(words),
+        });
+        self
     }
 
-    /// The sentence with words that lead to a page where there is one.
     pub fn to(self, to: Option<String>, words: impl Into<String>) -> Phrase {
         match to {
             Some(to) => self.link(to, words),
@@ -105,12 +101,10 @@ impl Phrase {
         self
     }
 
-    /// The sentence with a capital at its begin, unless that is a name, a link or a state.
+    /// The sentence with a capital at its begin, unless it begins with a name, a link or a state.
     pub fn begun(mut self) -> Phrase {
         if let Some(Part::Text(words)) = self.parts.first_mut() {
-            let mut letters = words.chars();
-            let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
-            *words = first.unwrap_or_default() + letters.as_str();
+            *words = capital(words);
         }
         self
     }
@@ -120,7 +114,6 @@ impl Phrase {
         self
     }
 
-    /// Another sentence behind this one.
     pub fn then(mut self, other: Phrase) -> Phrase {
         if !self.parts.is_empty() && !other.parts.is_empty() {
             self.parts.push(Part::Text(" ".to_owned()));
@@ -129,7 +122,6 @@ impl Phrase {
         self
     }
 
-    /// The bare words, as a title or a description of a page needs them.
     pub fn words(&self) -> String {
         self.parts
             .iter()

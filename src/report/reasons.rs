@@ -1,4 +1,4 @@
-//! What a verdict needs besides its mark: a reason that many comparisons share is given once, and what the ledger says to a regression.
+//! What a verdict needs besides its mark: its reason, given once where many share it, and the answer of the ledger to a regression.
 
 use super::mark::Mark;
 use super::{date, number};
@@ -7,10 +7,10 @@ use crate::text::shortened;
 use sprag_model::ledger::answer::{Answer, Standing};
 use sprag_model::verdict::Comparison;
 
-/// From so many comparisons on, their reason is given once.
+/// As many comparisons share one statement of their reason.
 const MANY: usize = 3;
 
-/// The longest author and place of an entry, and the longest reason in a sentence, in characters; the page of the ledger has all of it.
+/// The longest author and place of an entry, and the longest reason in a sentence, in characters; the page of the ledger has them all.
 const NAME: usize = 120;
 const REASON: usize = 300;
 
@@ -22,7 +22,6 @@ pub(super) struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// The verdict with the number of those that share it, such as `6 inconclusive`.
     pub(super) fn counted(&self) -> Mark {
         Mark { word: format!("{} {}", number::count(self.count), self.mark.word), ..self.mark }
     }
@@ -51,7 +50,7 @@ pub(super) fn own(comparison: &Comparison, shared: &[Shared<'_>]) -> String {
     parts.join("; ")
 }
 
-/// The state with its mark, who accepted it, and until when: `◆ accepted by Ada until 31 Dec 2026`.
+/// Such as `◆ accepted by Ada until 31 Dec 2026`.
 pub(super) fn accepted(answer: &Answer) -> Phrase {
     let author = shortened(&answer.author, NAME);
     let [from, until] = [answer.date, answer.expires].map(date::calendar_day);
@@ -62,7 +61,7 @@ pub(super) fn accepted(answer: &Answer) -> Phrase {
     })
 }
 
-/// The state with its mark, and until when, for tables: `◆ accepted until 31 Dec 2026`.
+/// Such as `◆ accepted until 31 Dec 2026`.
 pub(super) fn accepted_briefly(answer: &Answer) -> Phrase {
     let [from, until] = [answer.date, answer.expires].map(date::calendar_day);
     Phrase::from(Mark::of_answer(answer)).text(match answer.standing {
@@ -73,7 +72,7 @@ pub(super) fn accepted_briefly(answer: &Answer) -> Phrase {
     })
 }
 
-/// With the reason and the place of the entry: `… until 31 Dec 2026. “The layout saves memory.” (ledger/2026.toml:3)`.
+/// Such as `◆ accepted by Ada until 31 Dec 2026. “The layout saves memory.” (ledger/2026.toml:3)`.
 pub(super) fn acceptance(answer: &Answer) -> Phrase {
     let reason = shortened(&answer.reason, REASON);
     accepted(answer).text(format!(". “{reason}” (")).id(shortened(&answer.entry, NAME)).text(")")

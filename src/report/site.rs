@@ -1,7 +1,4 @@
-//! The pages of the site.
-//!
-//! The page of a run holds all that the run measured, and memory has room for some runs of a large history at a time: these pages are
-//! rendered by themselves, as many at once as the caller likes.
+//! The pages of the site. Those of runs are rendered separately, because memory may have no room for all runs at once.
 
 use std::collections::BTreeSet;
 
@@ -23,10 +20,8 @@ const ASSETS: [(&str, &str); 6] = [
     (link::COMPARE_SCRIPT, include_str!("../../site/compare.js")),
 ];
 
-/// The pages of events and series that are in memory at a time.
 const BATCH: usize = 64;
 
-/// A site that can be rendered, with the look-ups that its pages need.
 pub struct Site<'a> {
     catalog: Catalog<'a>,
 }
@@ -36,17 +31,15 @@ impl<'a> Site<'a> {
         Site { catalog: Catalog::new(input) }
     }
 
-    /// The ids of the runs that have a page: [`Site::render_runs`] wants no other.
     pub fn shown_runs(&self) -> &BTreeSet<&'a str> {
         &self.catalog.selection.runs
     }
 
-    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists, and hands them to `take`, those of
-    /// events and series some at a time, so that not all are in memory at once.
+    /// Renders all pages and assets, without the pages of runs, and hands them to `take`, some at a time.
     ///
     /// # Errors
-    /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none; and the first
-    /// that `take` gives, after which nothing more is rendered.
+    /// When a name cannot be a file name, two pages would share a file, or the URL of the settings is none; and the first error of
+    /// `take`.
     pub fn render<E: From<ReportError>>(
         &self,
         settings: &Settings,
@@ -71,21 +64,20 @@ impl<'a> Site<'a> {
             site.add([pages::series_list(catalog, settings)?])?;
         }
         site.add_all(&analysis.series, |series| pages::series(catalog, series))?;
-        {
-            let data = Data::new(catalog);
-            for suite in &catalog.matrix_suites {
-                site.add([pages::matrix(catalog, &data, suite)?])?;
-            }
-            let compared = catalog.is_compared().then_some(&data);
-            if let Some(data) = compared {
-                site.add(script::pages(data))?;
-                site.add(pages::compare(catalog, data)?)?;
-            }
-            site.add(pages::commits(catalog, compared)?)?;
-            if !catalog.runs.is_empty() {
-                site.add(pages::releases(catalog, compared)?)?;
-            }
+        let data = Data::new(catalog);
+        for suite in &catalog.matrix_suites {
+            site.add([pages::matrix(catalog, &data, suite)?])?;
         }
+        let compared = catalog.is_compared().then_some(&data);
+        if let Some(data) = compared {
+            site.add(script::pages(data))?;
+            site.add(pages::compare(catalog, data)?)?;
+        }
+        site.add(pages::commits(catalog, compared)?)?;
+        if !catalog.runs.is_empty() {
+            site.add(pages::releases(catalog, compared)?)?;
+        }
+        drop(data);
         site.add(pages::weeks(catalog)?)?;
         site.add(pages::gpu(catalog)?)?;
         if !catalog.runs.is_empty() {
@@ -103,10 +95,8 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
-    /// The pages of some runs of the history.
-    ///
     /// # Errors
-    /// When the id of a run cannot become a file name.
+    /// When the id of a run cannot be a file name.
     pub fn render_runs(&self, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
         runs.par_iter().map(|run| pages::run(&self.catalog, run)).collect()
     }
@@ -135,7 +125,6 @@ impl<E: From<ReportError>> Pages<'_, E> {
         Ok(())
     }
 
-    /// Adds the pages of many things, made on all cores.
     fn add_all<T: Sync>(
         &mut self,
         things: &[T],

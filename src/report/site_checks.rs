@@ -1,9 +1,8 @@
-//! Checks over all pages of a made-up history: links, markup, hostile names, and what pages say in a few words.
+//! Checks over all pages of the sample: links, markup, hostile names, and what pages say in a few words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use super::catalog::Catalog;
 use super::sample_data::{self, Sample};
 use super::{Input, ReportError, Settings, link, pages};
 use sprag_model::commit::CommitLine;
@@ -18,13 +17,10 @@ fn site_of(sample: &Sample) -> Vec<Page> {
     sample.render().expect("the sample renders")
 }
 
-/// The site without the pages of runs.
 fn site_with(sample: &Sample, settings: &Settings) -> Vec<Page> {
-    let heads = sample.heads();
-    sample_data::rendered(&sample.input(&heads), settings).expect("the sample renders")
+    sample_data::rendered(&sample.catalog().input, settings).expect("the sample renders")
 }
 
-/// The site of a history in which nothing has happened.
 fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
     let (ledger, releases) = (Ledger::default(), Released::default());
@@ -60,7 +56,6 @@ pub(super) fn page<'a>(site: &'a [Page], path: &str) -> &'a str {
     text(site.iter().find(|page| page.path == path).expect("the page was made"))
 }
 
-/// The values of an attribute, anywhere in a page.
 fn attributes<'a>(html: &'a str, name: &str) -> Vec<&'a str> {
     let start = format!(" {name}=\"");
     html.split(&start as &str).skip(1).map(|rest| rest.split('"').next().unwrap_or_default()).collect()
@@ -82,31 +77,13 @@ fn resolve(from: &str, to: &str) -> String {
 fn every_page_is_there() {
     let sample = sample_data::rich();
     let paths: BTreeSet<&str> = rich().iter().map(|page| page.path.as_str()).collect();
-    let fixed = [
-        [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::LEDGER],
-        [link::MACHINE_LIST, link::RELEASE_LIST, link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU],
-        [link::ATOM_FEED, link::JSON_FEED, link::BADGE, link::MISSING, link::STYLE, link::ICON],
-        [
-            link::SCRIPT,
-            link::CHART_SCRIPT,
-            link::SPREAD_SCRIPT,
-            link::COMPARE_SCRIPT,
-            link::COMPARE,
-            link::COMMITS_DATA,
-        ],
-        [link::SERIES_DATA, &link::values(0), "matrix/cpu.html", "matrix/gpu.html", "data/series.js", link::DIGEST],
-    ];
-    for path in fixed.iter().flatten() {
+    // Links lead to the other pages, which another test follows.
+    for path in [link::JSON_FEED, link::BADGE, link::MISSING, link::SERIES_DATA, &link::values(0)] {
         assert!(paths.contains(path), "{path}");
     }
-    for release in &sample.releases.newest {
-        assert!(paths.contains(&*link::release(&release.name)), "{}", release.name);
-    }
     let count = |folder: &str, end: &str| {
-        paths
-            .iter()
-            .filter(|path| path.starts_with(folder) && path.ends_with(end) && !path.ends_with("/index.html"))
-            .count()
+        let is_one = |path: &&&str| path.starts_with(folder) && path.ends_with(end) && !path.ends_with("/index.html");
+        paths.iter().filter(is_one).count()
     };
     // Of the 30 commits with a page all but the changed tree against the one before, three releases and the newest commit against the
     // release before each; the newest two between releases also as Markdown.
@@ -117,6 +94,7 @@ fn every_page_is_there() {
     assert_eq!((count("commits/", ".html"), count("runs/", ".html")), (30, sample.runs.len() - 7 * 3));
     let machines: BTreeSet<&str> = sample.runs.iter().map(|run| run.run.machine.id.as_str()).collect();
     assert_eq!((count("week/", ".html"), count("week/", ".md"), count("machines/", ".html")), (26, 26, machines.len()));
+    assert_eq!(count("release/", ".html"), sample.releases.newest.len());
     assert_eq!(count("series/", ".html"), sample.analysis.series.len());
     assert_eq!(count("events/", ".html"), sample.trend.events.len());
 }
@@ -138,28 +116,29 @@ fn part(html: &str, from: &str, to: &str) -> String {
 #[test]
 fn the_pages_read_as_they_should() {
     let site = rich();
-    let analysis = sample_data::rich().analysis;
+    let sample = sample_data::rich();
+    let analysis = &sample.analysis;
     let (head, end) = ("<div class=\"head\">", "</main>");
-    insta::assert_snapshot!("digest", part(page(site, link::DIGEST), head, "<h2 id=\"suite-2\">"));
-    insta::assert_snapshot!("events", part(page(site, link::EVENT_LIST), head, end));
-    insta::assert_snapshot!("event", part(page(site, &link::event("e-7c1f03")), head, end));
-    insta::assert_snapshot!("releases", part(page(site, link::RELEASE_LIST), head, end));
-    insta::assert_snapshot!("release", part(page(site, &link::release("v1.1")), head, end));
-    insta::assert_snapshot!("matrix", part(page(site, "matrix/cpu.html"), head, end));
     let worst = analysis.suites[0].comparisons[0].series.as_deref().expect("it has a series");
-    let series = page(site, &link::series(worst));
-    insta::assert_snapshot!("series", part(series, head, "<h2 id=\"points\">"));
-    let skipped = page(site, &link::run(&analysis.suites[2].run));
-    insta::assert_snapshot!("coverage", part(page(site, link::COVERAGE), head, end));
-    let machine = page(site, &link::machine(&analysis.suites[0].machine));
-    insta::assert_snapshot!("machine", part(machine, head, "<h2 id=\"runs\">"));
-    let commit = link::commit(&sample_data::rich().line.commits[36].sha);
-    insta::assert_snapshot!("commit", part(page(site, &commit), head, end));
-    insta::assert_snapshot!("week", part(page(site, "week/2026-11-09.html"), head, end));
-    insta::assert_snapshot!("gpu", part(page(site, link::GPU), head, end));
-    insta::assert_snapshot!("method", part(page(site, link::METHOD), head, end));
-    insta::assert_snapshot!("ledger", part(page(site, link::LEDGER), head, end));
-    insta::assert_snapshot!("run_skipped", part(skipped, head, end));
+    for (name, path, end) in [
+        ("digest", link::DIGEST, "<h2 id=\"suite-2\">"),
+        ("events", link::EVENT_LIST, end),
+        ("event", &link::event("e-7c1f03"), end),
+        ("releases", link::RELEASE_LIST, end),
+        ("release", &link::release("v1.1"), end),
+        ("matrix", "matrix/cpu.html", end),
+        ("series", &link::series(worst), "<h2 id=\"points\">"),
+        ("coverage", link::COVERAGE, end),
+        ("machine", &link::machine(&analysis.suites[0].machine), "<h2 id=\"runs\">"),
+        ("commit", &link::commit(&sample.line.commits[36].sha), end),
+        ("week", "week/2026-11-09.html", end),
+        ("gpu", link::GPU, end),
+        ("method", link::METHOD, end),
+        ("ledger", link::LEDGER, end),
+        ("run_skipped", &link::run(&analysis.suites[2].run), end),
+    ] {
+        insta::assert_snapshot!(name, part(page(site, path), head, end));
+    }
 }
 
 #[test]
@@ -278,7 +257,7 @@ fn markup_is_balanced() {
     }
 }
 
-/// Every element is closed in the order in which it was opened, and every attribute has a quoted value.
+/// Elements are closed in the order in which they were opened, and attributes have quoted values.
 pub(super) fn check_balance(path: &str, markup: &str) {
     const VOID: [&str; 5] = ["meta", "link", "br", "input", "!DOCTYPE"];
     let mut open: Vec<&str> = Vec::new();
@@ -333,12 +312,7 @@ fn every_class_has_a_rule() {
 #[test]
 fn an_empty_history_has_a_page_that_helps() {
     let site = empty(&Settings::default()).expect("it renders");
-    let paths: Vec<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT];
-    let mut expected = scripts.to_vec();
-    expected.extend([link::MISSING, link::BADGE, link::ICON, link::DIGEST, link::STYLE]);
-    expected.sort_unstable();
-    assert_eq!(paths, expected);
+    assert_eq!(html(&site).map(|(path, _)| path).collect::<Vec<&str>>(), [link::MISSING, link::DIGEST]);
     assert!(page(&site, link::BADGE).contains("No runs yet"));
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("No runs yet") && digest.contains("sprag weekly"));
@@ -349,10 +323,7 @@ fn an_empty_history_has_a_page_that_helps() {
 #[test]
 fn the_page_for_missing_pages_is_safe_under_any_path() {
     assert!(attributes(page(rich(), link::MISSING), "href").is_empty());
-    let with = |url: &str| {
-        let settings = Settings { url: Some(url.to_owned()), ..Settings::default() };
-        empty(&settings)
-    };
+    let with = |url: &str| empty(&Settings { url: Some(url.to_owned()), ..Settings::default() });
     let site = with("https://example.org/kernels").expect("it renders");
     let links = attributes(page(&site, link::MISSING), "href");
     assert_eq!(links, ["https://example.org/kernels/style.css", "https://example.org/kernels/index.html"]);
@@ -365,13 +336,15 @@ fn the_page_for_missing_pages_is_safe_under_any_path() {
 fn a_name_that_is_no_file_name_is_refused() {
     let mut sample = sample_data::rich();
     let newest = sample.runs.len() - 1;
-    "../../etc/x".clone_into(&mut sample.runs[newest].id);
-    let outcome = sample.render();
-    assert!(matches!(outcome, Err(ReportError::Name { of: "run", .. })));
-    let mut sample = sample_data::rich();
     sample.runs.push(sample.runs[newest].clone());
-    let outcome = sample.render();
-    assert!(matches!(outcome, Err(ReportError::Duplicate(_))));
+    assert!(matches!(sample.render(), Err(ReportError::Duplicate(_))));
+    "../../etc/x".clone_into(&mut sample.runs[newest].id);
+    assert!(matches!(sample.render(), Err(ReportError::Name { of: "run", .. })));
+    for bad in ["../../x", "a b", ""] {
+        sample.trend.events[0].id = bad.to_owned();
+        let page = pages::event(&sample.catalog(), &sample.trend.events[0]);
+        assert!(matches!(page, Err(ReportError::Name { of: "event", .. })), "{bad}");
+    }
 }
 
 #[test]
@@ -403,64 +376,45 @@ fn controls_and_calibration_kernels_come_last_under_their_own_heading() {
 }
 
 #[test]
-fn the_title_of_a_series_names_its_suite() {
-    let site = site_with(&sample_data::rich(), &Settings::default());
-    for (path, html) in html(&site).filter(|(path, _)| path.starts_with("series/") && *path != link::SERIES_LIST) {
-        let title =
-            html.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>")).expect("it has a title");
-        assert!(title.0.contains(" of cpu on ") || title.0.contains(" of gpu on "), "{path}: {}", title.0);
-        let has_empty =
-            ["n ci", "n ci opt2"].iter().any(|class| html.contains(&format!("<td class=\"{class}\"></td>")));
-        assert!(!has_empty, "{path} has an empty interval");
-    }
-    let digest = page(&site, link::DIGEST);
-    assert!(!digest.contains("ci opt\"></td>") && digest.contains("ci opt\">–</td>"));
-}
-
-#[test]
-fn names_in_reasons_are_names_and_bear_no_backticks() {
+fn titles_of_series_name_their_suite_and_names_in_reasons_have_no_backticks() {
     let mut sample = sample_data::rich();
     let comparison = &mut sample.analysis.suites[0].comparisons[0];
     comparison.note = Some("taking turns tells: `sprag compare A B --measure`".to_owned());
-    let site = site_with(&sample, &Settings::default());
+    sample.analysis.suites[0].environment_changes = None;
+    sample.analysis.suites[1].environment_changes = Some(Vec::new());
+    let downloads = vec![("data/a.csv".to_owned(), "CSV."), ("data/b.parquet".to_owned(), "Parquet.")];
+    let site = site_with(&sample, &Settings { downloads, ..Settings::default() });
+    for (path, html) in html(&site).filter(|(path, _)| path.starts_with("series/") && *path != link::SERIES_LIST) {
+        let title = html.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+        assert!(
+            title.is_some_and(|(title, _)| title.contains(" of cpu on ") || title.contains(" of gpu on ")),
+            "{path}"
+        );
+        assert!(
+            !html.contains("<td class=\"n ci\"></td>") && !html.contains("<td class=\"n ci opt2\"></td>"),
+            "{path}"
+        );
+    }
+    let all = "All values, for other programs: <a href=\"../data/a.csv\">a.csv</a>, <a href=\"../data/b.parquet\">b.parquet</a>.";
+    assert!(page(&site, link::SERIES_LIST).contains(all));
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("<span class=\"q why\">there is no <span class=\"id\">baselines/"), "{digest}");
     assert!(digest.contains("taking turns tells: <span class=\"id\">sprag compare A B --measure</span>"));
     assert!(!digest.contains("`sprag") && !digest.contains("`baselines"));
+    // A suite that ran once has no run before.
+    assert!(digest.contains("<td>no run came before</td>") && digest.contains("<td>no relevant difference</td>"));
 }
 
 #[test]
 fn how_checks_ran_is_a_column_only_where_one_has_attributes() {
     let sample = sample_data::rich();
-    let heads = sample.heads();
-    let catalog = Catalog::new(&sample.input(&heads));
+    let catalog = sample.catalog();
     let run_page = |recorded: &RecordedRun| text(&pages::run(&catalog, recorded).expect("it renders")).to_owned();
-    let checked = |one: &&RecordedRun| run_page(one).contains("Checked against the reference</h2>");
-    let mut recorded = sample.runs.iter().find(checked).expect("one is checked").clone();
-    for measurement in &mut recorded.run.measurements {
-        measurement.attributes.clear();
-    }
-    if run_page(&recorded).contains("Checked against the reference</h2>") {
-        assert!(!run_page(&recorded).contains("How it ran"));
-    }
-    let one = recorded.run.measurements.iter_mut().find(|one| one.failed().is_none()).expect("one worked");
-    one.attributes.insert("tile".to_owned(), "16".to_owned());
-    assert!(
-        run_page(&recorded).contains("How it ran") && run_page(&recorded).contains("<td class=\"opt\">tile=16</td>")
-    );
-    assert!(!run_page(&recorded).contains("\"></td>") && !run_page(&recorded).contains("<td></td>"));
-}
-
-#[test]
-fn feeds_and_files_have_links_that_readers_see() {
-    let downloads = vec![("data/a.csv".to_owned(), "CSV."), ("data/b.parquet".to_owned(), "Parquet.")];
-    let site = site_with(&sample_data::rich(), &Settings { downloads, ..Settings::default() });
-    assert!(page(&site, link::EVENT_LIST).contains("Feeds: <a href=\"../events/feed.atom\">Atom</a>, <a href"));
-    assert!(page(&site, link::DIGEST).contains("Feeds: <a href=\"events/feed.atom\">Atom</a>, <a href"));
-    let all = "All values, for other programs: <a href=\"../data/a.csv\">a.csv</a>, <a href=\"../data/b.parquet\">b.parquet</a>.";
-    assert!(page(&site, link::SERIES_LIST).contains(all));
-    let with_feeds = html(&site).filter(|(_, html)| html.contains("Feeds: ")).count();
-    assert_eq!(with_feeds, 2, "no other page bears them");
+    let mut recorded = sample.runs[0].clone();
+    assert!(run_page(&recorded).contains("<td class=\"opt\">tile=64x8</td>"));
+    recorded.run.measurements.iter_mut().for_each(|one| one.attributes.clear());
+    let bare = run_page(&recorded);
+    assert!(bare.contains("Checked against the reference</h2>") && !bare.contains("How it ran"));
 }
 
 #[test]
@@ -481,31 +435,15 @@ fn a_release_that_names_none_before_it_has_the_tag_before() {
 }
 
 #[test]
-fn without_a_release_the_page_of_releases_says_how_to_have_one() {
+fn without_releases_and_ledger_pages_say_how_to_have_them() {
     let mut sample = sample_data::rich();
-    sample.releases = Released::default();
+    (sample.releases, sample.ledger) = (Released::default(), Ledger::default());
     let site = site_with(&sample, &Settings::default());
     let html = page(&site, link::RELEASE_LIST);
     assert!(html.contains("No release is listed") && html.contains("release/releases.toml"), "{html}");
     assert!(!page(&site, link::DIGEST).contains("releases/index.html"), "the navigation leads to none");
-}
-
-#[test]
-fn a_suite_that_ran_once_has_no_run_before() {
-    let mut sample = sample_data::rich();
-    sample.analysis.suites[0].environment_changes = None;
-    sample.analysis.suites[1].environment_changes = Some(Vec::new());
-    let site = site_with(&sample, &Settings::default());
-    let digest = page(&site, link::DIGEST);
-    assert!(digest.contains("<td>no run came before</td>"), "{digest}");
-    assert!(digest.contains("<td>no relevant difference</td>"));
-}
-
-#[test]
-fn a_state_without_a_word_is_a_glyph_in_markdown() {
-    let site = site_with(&sample_data::rich(), &Settings::default());
-    for week in site.iter().filter(|page| page.path.starts_with("week/") && page.path.ends_with(".md")) {
-        let doubled = text(week).lines().find(|line| line.trim_start().contains("  "));
-        assert_eq!(doubled, None, "{}", week.path);
-    }
+    let ledger = page(&site, link::LEDGER);
+    assert!(ledger.contains("Nothing is accepted or waived") && !ledger.contains("<table"), "{ledger}");
+    assert!(ledger.contains("sprag release waive --event ID --reason TEXT"));
+    assert!(ledger.contains("sprag release waive --release TAG --item ID --reason TEXT"));
 }

@@ -1,16 +1,19 @@
-//! The verdict in sentences: the headline, the line below it, and the four questions of a weekly build.
-//!
-//! Made once; the digest page and the Markdown say the same.
+//! The verdict in sentences: the headline, the line below it, and the four questions of a weekly build, of which the last is what
+//! to do next. The digest page and its Markdown show the same.
 
-use super::advice::{largest, page_of};
+use chrono::Duration;
+
 use super::mark::{self, Mark, Tone, better_word, worse_word};
-use super::phrase::{Fact, Phrase};
-use super::{advice, date, link, number};
-use crate::text::short_benchmark;
-use sprag_model::analysis::{Analysis, SuiteAnalysis};
+use super::phrase::{Fact, Part, Phrase};
+use super::{date, link};
+use crate::number::{self, count, counted};
+use crate::text::{capital, short_benchmark};
+use crate::trend::{event, summary as trend_summary, words};
+use sprag_model::analysis::{Analysis, NoBaseline, SuiteAnalysis};
+use sprag_model::event::{Event, EventKind, Member};
 use sprag_model::run::RunStatus;
 use sprag_model::trend::Trend;
-use sprag_model::verdict::{Counts, Verdict};
+use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
@@ -24,13 +27,13 @@ pub struct Summary {
 pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
     let totals = Totals::new(analysis);
     Summary {
-        headline: advice::headline(headline(&totals), trend),
+        headline: with_regressions(headline(&totals), trend),
         lede: lede(analysis, &totals),
         facts: vec![
             ran(analysis, &totals),
             complete(&totals, trend),
             changed(analysis, &totals, trend),
-            advice::next_step(analysis, trend),
+            next_step(analysis, trend),
         ],
     }
 }
@@ -39,7 +42,7 @@ pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
 pub fn late_suites(analysis: &Analysis) -> Vec<&SuiteAnalysis> {
     let Some(as_of) = analysis.as_of else { return Vec::new() };
     let allowed = i64::from(analysis.every_days);
-    // What others measured is due whenever they measure.
+    // Imported suites have no schedule.
     let own = analysis.suites.iter().filter(|suite| !suite.imported);
     own.filter(|suite| (as_of - suite.last).num_days() > allowed).collect()
 }
@@ -79,91 +82,83 @@ impl Totals {
 }
 
 fn headline(totals: &Totals) -> Phrase {
-    let counts = &totals.counts;
-    let decided = number::count(counts.judged());
-    let metrics = if counts.judged() == 1 { "metric" } else { "metrics" };
-    let verdict = |tone: Tone, glyph: &'static str, word: &str, rest: String| {
-        Phrase::from(Mark::new(tone, glyph, word)).text(rest)
-    };
+    let Totals { counts, slower, .. } = totals;
+    let (judged, total) = (counts.judged(), counts.total());
+    let decided = format!("{} decided {}", count(judged), if judged == 1 { "metric" } else { "metrics" });
+    let suites = |one: &str, many: &str| counted(totals.suites, one, many);
+    let faster = format!("{}:", capital(totals.faster));
     if totals.suites == 0 {
         return Phrase::plain("No runs yet: there is nothing to report");
     }
-    if counts.regressed > 0 {
-        let rest = format!(" {} of {decided} decided {metrics} got {}", number::count(counts.regressed), totals.slower);
-        return verdict(Tone::Worse, "▲", "Regressed:", rest);
-    }
-    if totals.failed > 0 {
-        let rest = format!(" {} of {} broke", totals.failed, number::counted(totals.suites, "suite", "suites"));
-        return verdict(Tone::Worse, "✕", "Failed:", rest);
-    }
-    if totals.failures > 0 {
-        let rest = format!(" {} did not give a result", number::counted(totals.failures, "benchmark", "benchmarks"));
-        return verdict(Tone::Worse, "✕", "Failed:", rest);
-    }
-    if counts.missing > 0 {
-        let what = number::counted(counts.missing, "metric of the baseline was", "metrics of the baseline were");
-        return verdict(Tone::Worse, "–", "Missing:", format!(" {what} not measured"));
-    }
-    if totals.ran == 0 {
-        let suites = number::counted(totals.suites, "suite was", "suites were");
-        return verdict(Tone::Doubt, "○", "Not measured:", format!(" {suites} skipped"));
-    }
-    if counts.judged() == 0 {
-        let metrics = number::counted(counts.total(), "metric has", "metrics have");
-        return verdict(Tone::Doubt, "?", "Undecided:", format!(" {metrics} no verdict"));
-    }
-    if counts.accepted > 0 {
-        let rest = format!(
-            " {} of {decided} decided {metrics} got {}, as accepted",
-            number::count(counts.accepted),
-            totals.slower
-        );
-        return verdict(Tone::Doubt, "◆", "Accepted:", rest);
-    }
-    if counts.improved > 0 {
-        let rest = format!(" {} of {decided} decided {metrics} improved, none got {}", counts.improved, totals.slower);
-        return verdict(Tone::Better, "▼", &capital(totals.faster), rest);
-    }
-    let rest = format!(" in {} of {} metrics; the rest has no verdict", decided, number::count(counts.total()));
-    let all = match counts.judged() {
-        1 => " in the one metric".to_owned(),
-        _ => format!(" in all {decided} metrics"),
+    let (tone, glyph, word, rest) = if counts.regressed > 0 {
+        (Tone::Worse, "▲", "Regressed:", format!("{} of {decided} got {slower}", count(counts.regressed)))
+    } else if totals.failed > 0 {
+        (Tone::Worse, "✕", "Failed:", format!("{} of {} broke", totals.failed, suites("suite", "suites")))
+    } else if totals.failures > 0 {
+        let benchmarks = counted(totals.failures, "benchmark", "benchmarks");
+        (Tone::Worse, "✕", "Failed:", format!("{benchmarks} did not give a result"))
+    } else if counts.missing > 0 {
+        let what = counted(counts.missing, "metric of the baseline was", "metrics of the baseline were");
+        (Tone::Worse, "–", "Missing:", format!("{what} not measured"))
+    } else if totals.ran == 0 {
+        (Tone::Doubt, "○", "Not measured:", format!("{} skipped", suites("suite was", "suites were")))
+    } else if judged == 0 {
+        (Tone::Doubt, "?", "Undecided:", format!("{} no verdict", counted(total, "metric has", "metrics have")))
+    } else if counts.accepted > 0 {
+        let rest = format!("{} of {decided} got {slower}, as accepted", count(counts.accepted));
+        (Tone::Doubt, "◆", "Accepted:", rest)
+    } else if counts.improved > 0 {
+        (Tone::Better, "▼", &*faster, format!("{} of {decided} improved, none got {slower}", counts.improved))
+    } else {
+        let rest = match (judged, total) {
+            (1, 1) => "in the one metric".to_owned(),
+            (judged, total) if judged == total => format!("in all {} metrics", count(judged)),
+            _ => format!("in {} of {} metrics; the rest has no verdict", count(judged), count(total)),
+        };
+        (Tone::Better, "=", "No change", rest)
     };
-    verdict(Tone::Better, "=", "No change", if counts.judged() == counts.total() { all } else { rest })
+    Phrase::from(Mark::new(tone, glyph, word)).text(format!(" {rest}"))
+}
+
+fn with_regressions(newest: Phrase, trend: &Trend) -> Phrase {
+    let regressions = open_regressions(trend).count();
+    if regressions == 0 {
+        return newest;
+    }
+    let words = counted(regressions, "open regression", "open regressions");
+    let is_bad = newest.parts.iter().any(|part| matches!(part, Part::Mark(mark) if mark.tone == Tone::Worse));
+    if is_bad {
+        return newest.text(format!("; {words}"));
+    }
+    Phrase::from(Mark::new(Tone::Worse, "▲", words)).text(";").then(newest)
 }
 
 fn lede(analysis: &Analysis, totals: &Totals) -> Phrase {
     let mut lede = Phrase::default();
-    for (verdict, count) in [(Verdict::Regressed, totals.counts.regressed), (Verdict::Improved, totals.counts.improved)]
-    {
+    for (verdict, count, rank) in [
+        (Verdict::Regressed, totals.counts.regressed, ", the worst of them"),
+        (Verdict::Improved, totals.counts.improved, ", the best of them"),
+    ] {
         let Some((suite, comparison)) = largest(analysis, &verdict) else { continue };
-        let word = match verdict {
-            Verdict::Regressed => worse_word(&comparison.metric),
-            _ => better_word(&comparison.metric),
-        };
         let size = comparison.effect.map_or(String::new(), |effect| number::percent_size(effect.change) + " ");
-        let name = short_benchmark(&comparison.benchmark);
-        let rank = match (count, &verdict) {
-            (1, _) => "",
-            (_, Verdict::Regressed) => ", the worst of them",
-            _ => ", the best of them",
-        };
+        let is_worse = verdict == Verdict::Regressed;
+        let word = if is_worse { worse_word(&comparison.metric) } else { better_word(&comparison.metric) };
+        let rank = if count == 1 { "" } else { rank };
         let sentence = Phrase::default()
-            .name(page_of(analysis, comparison), name)
+            .name(page_of(analysis, comparison), short_benchmark(&comparison.benchmark))
             .text(" is ")
             .strong(format!("{size}{word}"))
             .text(format!(" than its baseline in {} on {}{rank}.", suite.suite, suite.machine_name));
         lede = lede.then(sentence);
     }
     if totals.counts.accepted > 0 {
-        let accepted = number::counted(totals.counts.accepted, "metric is", "metrics are");
+        let accepted = counted(totals.counts.accepted, "metric is", "metrics are");
         let words = format!("{accepted} {} than the baseline, which the ", totals.slower);
         lede = lede.then(Phrase::plain(words).link(link::LEDGER, "ledger").text(" accepts."));
     }
     match totals.counts.unchanged {
         0 => lede,
-        1 => lede.then(Phrase::plain("1 metric did not change.")),
-        n => lede.then(Phrase::plain(format!("{} metrics did not change.", number::count(n)))),
+        n => lede.then(format!("{} did not change.", counted(n, "metric", "metrics")).into()),
     }
 }
 
@@ -172,98 +167,246 @@ fn ran(analysis: &Analysis, totals: &Totals) -> Fact {
     let Some(as_of) = analysis.as_of else {
         return Fact::new(question, "No", "The history holds no run.");
     };
-    let answer = Phrase::plain(format!("{} of {}", totals.ran, number::counted(totals.suites, "suite", "suites")));
     let mut note = Phrase::default();
     if totals.skipped > 0 {
-        note = note.then(Phrase::from(Mark::new(Tone::Doubt, "○", format!("{} skipped.", totals.skipped))));
+        note = note.then(Mark::new(Tone::Doubt, "○", format!("{} skipped.", totals.skipped)).into());
     }
     if totals.failed > 0 {
-        note = note.then(Phrase::from(Mark::new(Tone::Worse, "✕", format!("{} failed.", totals.failed))));
+        note = note.then(Mark::new(Tone::Worse, "✕", format!("{} failed.", totals.failed)).into());
     }
-    let due = as_of + chrono::Duration::days(i64::from(analysis.every_days));
-    note = note.then(Phrase::plain(format!("Newest {} UTC; next due {}.", date::moment(as_of), date::day(due))));
+    let due = as_of + Duration::days(i64::from(analysis.every_days));
+    note = note.then(format!("Newest {} UTC; next due {}.", date::moment(as_of), date::day(due)).into());
     let late = late_suites(analysis);
     if let Some(first) = late.first() {
-        let words = format!("{} late:", number::counted(late.len(), "suite is", "suites are"));
-        note = note.then(Phrase::from(Mark::new(Tone::Doubt, "◆", words))).text(format!(
-            " {} on {} last ran {}.",
-            first.suite,
-            first.machine_name,
-            date::day(first.last)
-        ));
+        let words = format!("{} late:", counted(late.len(), "suite is", "suites are"));
+        let first = format!(" {} on {} last ran {}.", first.suite, first.machine_name, date::day(first.last));
+        note = note.then(Phrase::from(Mark::new(Tone::Doubt, "◆", words)).text(first));
     }
-    Fact { question, answer, note }
+    Fact::new(question, format!("{} of {}", totals.ran, counted(totals.suites, "suite", "suites")), note)
 }
 
 fn complete(totals: &Totals, trend: &Trend) -> Fact {
     let counts = &totals.counts;
+    let coverage = match trend.coverage.total {
+        0 => Phrase::default(),
+        total => {
+            let total = counted(total, "series is", "series are");
+            format!("Over the history {} of {total} judged.", count(trend.coverage.judged)).into()
+        }
+    };
     let question = "Is it complete?";
     if counts.total() == 0 {
         let note = Phrase::plain("No metric was compared with anything.");
-        return Fact::new(question, "Nothing to judge", note.then(advice::coverage(trend)));
+        return Fact::new(question, "Nothing to judge", note.then(coverage));
     }
-    let answer = format!("{} of {} decided", number::count(counts.judged()), number::count(counts.total()));
-    let failed = if totals.failures == 1 { "benchmark failed" } else { "benchmarks failed" };
-    let rest = [
-        (totals.failures, failed),
+    let rest = number::nonzero(&[
+        (totals.failures, if totals.failures == 1 { "benchmark failed" } else { "benchmarks failed" }),
         (counts.missing, "missing"),
         (counts.inconclusive, "inconclusive"),
         (counts.not_comparable, "not comparable"),
         (counts.no_baseline, "without a baseline"),
-    ];
-    let rest = rest.into_iter().filter(|(count, _)| *count > 0);
-    let rest: Vec<String> = rest.map(|(count, words)| format!("{} {words}", number::count(count))).collect();
+    ]);
     let note = if rest.is_empty() { "None is left out.".to_owned() } else { format!("{}.", rest.join(", ")) };
-    Fact::new(question, answer, Phrase::plain(note).then(advice::coverage(trend)))
+    let answer = format!("{} of {} decided", count(counts.judged()), count(counts.total()));
+    Fact::new(question, answer, Phrase::plain(note).then(coverage))
 }
 
 fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
     let counts = &totals.counts;
-    let mut answer = Phrase::default();
     let moved = [
-        (counts.regressed, Tone::Worse, totals.slower.to_owned()),
-        (counts.accepted, Tone::Doubt, format!("{}, accepted", totals.slower)),
-        (counts.improved, Tone::Better, totals.faster.to_owned()),
+        (counts.regressed, Tone::Worse, "", totals.slower.to_owned()),
+        (counts.accepted, Tone::Doubt, "◆", format!("{}, accepted", totals.slower)),
+        (counts.improved, Tone::Better, "", totals.faster.to_owned()),
     ];
-    if counts.judged() == 0 {
-        answer = answer.text("Unknown");
-    } else if moved.iter().all(|(count, ..)| *count == 0) {
-        answer = answer.text("Nothing");
-    }
-    for (count, tone, word) in moved.into_iter().filter(|(count, ..)| counts.judged() > 0 && *count > 0) {
-        let glyph = if tone == Tone::Doubt { "◆" } else { "" };
-        let mark = Mark::new(tone, glyph, format!("{} {word}", number::count(count)));
-        answer = if answer.parts.is_empty() { answer.mark(mark) } else { answer.text(", ").mark(mark) };
-    }
+    let moved = moved.into_iter().filter(|(n, ..)| *n > 0);
+    let marks = moved.map(|(n, tone, glyph, word)| Mark::new(tone, glyph, format!("{} {word}", count(n))).into());
+    let answer = match counts.judged() {
+        0 => "Unknown".into(),
+        _ => marks.reduce(|sentence: Phrase, mark| sentence.text(", ").join(mark)).unwrap_or_else(|| "Nothing".into()),
+    };
     let mut note = Phrase::default();
     if let Some(detectable) = totals.median_detectable {
-        let size = number::percent_size(detectable);
-        note = note.then(Phrase::plain(format!("The median minimum detectable effect is {size}.")));
+        note = format!("The median minimum detectable effect is {}.", number::percent_size(detectable)).into();
     }
-    let present = analysis.suites.iter().filter_map(|suite| Some((suite, suite.environment_changes.as_ref()?)));
-    let moved: Vec<&SuiteAnalysis> =
-        present.clone().filter(|(_, changes)| !changes.is_empty()).map(|(suite, _)| suite).collect();
-    if let Some(first) = moved.first() {
-        let words = format!("{} another environment", number::counted(moved.len(), "suite has", "suites have"));
+    let compared = || analysis.suites.iter().filter_map(|suite| Some((suite, suite.environment_changes.as_ref()?)));
+    let moved: Vec<_> = compared().filter(|(_, changes)| !changes.is_empty()).collect();
+    if let Some((first, _)) = moved.first() {
+        let words = format!("{} another environment", counted(moved.len(), "suite has", "suites have"));
         let place = format!(" than in the run before, as {} on {}.", first.suite, first.machine_name);
         note = note.then(Phrase::from(Mark::new(Tone::Environment, "◇", words)).text(place));
-    } else if present.count() > 0 {
-        note = note.then(Phrase::plain("No environment changed since the run before."));
+    } else if compared().count() > 0 {
+        note = note.then("No environment changed since the run before.".into());
     } else if totals.suites > 0 {
-        note = note.then(Phrase::plain("There is no run before to compare the environment with."));
+        note = note.then("There is no run before to compare the environment with.".into());
     }
-    Fact::new("Did anything change?", answer, note.then(advice::recent_events(trend)))
+    Fact::new("Did anything change?", answer, note.then(recent_events(trend)))
 }
 
-fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str() + ":")
+/// An event of so many days is new, and so many of these are named.
+const RECENT: i64 = 28;
+const NAMED: usize = 3;
+
+fn recent_events(trend: &Trend) -> Phrase {
+    let Some(as_of) = trend.as_of else { return Phrase::default() };
+    let from = as_of - Duration::days(RECENT);
+    let new = trend.events.iter().filter(|one| trend_summary::is_listed(one) && one.since >= from);
+    let new: Vec<&Event> = new.collect();
+    let from = date::day(from);
+    if new.is_empty() {
+        return Phrase::plain(format!("No event of the four weeks since {from} is still present."));
+    }
+    let present = counted(new.len(), "event is", "events are");
+    let mut words = Phrase::plain(format!("Of the four weeks since {from}, {present} still present: "));
+    for (place, one) in new.iter().take(NAMED).enumerate() {
+        words = words.text(if place == 0 { "" } else { ", " }).link(link::event(&one.id), one.id.as_str());
+    }
+    let more = new.len().saturating_sub(NAMED);
+    words.text(if more > 0 { format!(" and {} more.", count(more)) } else { ".".to_owned() })
+}
+
+/// The most useful next step: what the newest runs did comes first, then open regressions of the history, then what would settle
+/// doubts.
+fn next_step(analysis: &Analysis, trend: &Trend) -> Fact {
+    let (answer, note) = step(analysis, trend);
+    Fact::new("What now?", answer, note)
+}
+
+fn step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
+    let place = |suite: &SuiteAnalysis| format!("{} on {}", suite.suite, suite.machine_name);
+    if analysis.suites.is_empty() {
+        return ("Measure".into(), Phrase::quoted("Run `sprag weekly` where the kernels are to be measured."));
+    }
+    if let Some((suite, worst)) = largest(analysis, &Verdict::Regressed) {
+        let answer = Phrase::plain("Look at ").name(page_of(analysis, worst), short_benchmark(&worst.benchmark));
+        let note = Phrase::plain(format!("The worst, in {}. If the change is intended, ", place(suite)));
+        return (answer, note.join(Phrase::quoted("`sprag baseline accept --why TEXT` makes it the new baseline.")));
+    }
+    if let Some(suite) = analysis.suites.iter().find(|suite| suite.status == RunStatus::Failed) {
+        let reason = suite.reason.as_deref().unwrap_or("no reason was recorded");
+        return (format!("Fix {}", place(suite)).into(), reason.into());
+    }
+    let failure = analysis.suites.iter().find_map(|suite| Some((suite, suite.failures.first()?)));
+    if let Some((suite, (benchmark, reason))) = failure {
+        let answer = Phrase::plain("Fix ").id(short_benchmark(benchmark));
+        return (answer, format!("In {}: {reason}", place(suite)).into());
+    }
+    if let Some((suite, missing)) = largest(analysis, &Verdict::Missing) {
+        let answer = Phrase::plain("Find ").id(short_benchmark(&missing.benchmark));
+        let note =
+            format!("The baseline of {} has it, the newest run has not. If it was removed on purpose, ", place(suite));
+        return (answer, Phrase::plain(note).join(Phrase::quoted("`sprag baseline accept --why TEXT` drops it.")));
+    }
+    if !analysis.history.quarantined.is_empty() {
+        let note = "Quarantined records are left out; `git log -- history` says who changed them.";
+        return ("Look at the history".into(), Phrase::quoted(note));
+    }
+    if !analysis.suites.iter().any(|suite| suite.status == RunStatus::Ok) {
+        return ("Find out why nothing ran".into(), "Each suite below says what the machine lacks.".into());
+    }
+    unjudged_step(analysis, trend)
+}
+
+fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
+    let unusable = analysis.suites.iter().find_map(|suite| match &suite.baseline {
+        Err(NoBaseline::Unusable { path, fault }) => Some((path, fault)),
+        _ => None,
+    });
+    if let Some((path, fault)) = unusable {
+        let note = Phrase::code(path.as_str()).text(format!(" {fault}. Fix it or move it away."));
+        return ("Fix the baseline".into(), note);
+    }
+    let total = |of: fn(&SuiteAnalysis) -> usize| analysis.suites.iter().map(of).sum::<usize>();
+    let without = total(|suite| suite.counts.no_baseline);
+    if let Some((answer, note)) = regression_step(analysis, trend) {
+        let metrics = counted(without, "metric has", "metrics have");
+        let besides = format!("Besides, {metrics} no baseline: `sprag baseline emit` takes one.");
+        return (answer, if without > 0 { note.then(Phrase::quoted(&besides)) } else { note });
+    }
+    let steps = [
+        (without, "Take a baseline", "`sprag baseline emit` makes the newest run the baseline of later ones."),
+        (
+            total(|suite| suite.counts.not_comparable),
+            "Renew the baseline",
+            "The baseline was taken elsewhere. `sprag baseline emit` takes a new one in the present environment.",
+        ),
+        (total(|suite| suite.counts.inconclusive), "Measure longer", "Another run may decide: `sprag run --record`."),
+        (
+            total(|suite| suite.counts.improved),
+            "Nothing to do",
+            "To keep the gain from now on: `sprag baseline accept --why TEXT`.",
+        ),
+    ];
+    let step = steps.into_iter().find(|(n, ..)| *n > 0);
+    let (_, answer, note) = step.unwrap_or((0, "Nothing", "Wait for the next run."));
+    (answer.into(), Phrase::quoted(note))
+}
+
+/// The comparison with the largest change of that verdict, over all suites, without those that are accepted.
+fn largest<'a>(analysis: &'a Analysis, verdict: &Verdict) -> Option<(&'a SuiteAnalysis, &'a Comparison)> {
+    let size = |comparison: &Comparison| comparison.effect.map_or(0.0, |effect| effect.change.abs());
+    analysis
+        .suites
+        .iter()
+        .flat_map(|suite| suite.comparisons.iter().map(move |comparison| (suite, comparison)))
+        .filter(|(_, comparison)| comparison.verdict == *verdict && !comparison.is_accepted())
+        .reduce(|best, next| if size(next.1) > size(best.1) { next } else { best })
+}
+
+fn page_of(analysis: &Analysis, comparison: &Comparison) -> Option<String> {
+    series_page(analysis, comparison.series.as_deref()?)
+}
+
+fn series_page(analysis: &Analysis, id: &str) -> Option<String> {
+    analysis.series.iter().any(|series| series.series.id == id).then(|| link::series(id))
+}
+
+/// The regressions of the history that are still present and that nobody accepts.
+pub(super) fn open_regressions(trend: &Trend) -> impl Iterator<Item = &Event> {
+    trend.events.iter().filter(|one| one.is_open_regression())
+}
+
+/// What to do about the worst open regression, and why; nothing where there is none.
+fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase)> {
+    let size = |of: &Event| leading_member(of).and_then(|one| one.worse).unwrap_or(0.0);
+    let worst = open_regressions(trend).reduce(|worst, next| if size(next) > size(worst) { next } else { worst })?;
+    let answer = Phrase::plain("Look at ").link(link::event(&worst.id), worst.id.as_str());
+    let Some(present) = leading_member(worst) else { return Some((answer, acceptance(worst))) };
+    let name = words::name(short_benchmark(&present.benchmark));
+    let answer = answer.text(", ").name(series_page(analysis, &present.series), name);
+    let by = present.relative.as_ref().map_or_else(String::new, |by| number::percent_size(by.value) + " ");
+    let since = match worst.kind {
+        EventKind::Drift => worst.suspects.first().map_or(&worst.first_bad, |first| &first.commit),
+        EventKind::Change | EventKind::Environment => &worst.first_bad,
+    };
+    let rank = match open_regressions(trend).count() {
+        1 => "the only open regression".to_owned(),
+        all => format!("the worst of {} open regressions", count(all)),
+    };
+    let (suite, machine) = (words::name(&present.suite), words::name(&present.machine.name));
+    let way = words::way(&present.metric, present.worse);
+    let why = Phrase::plain(format!("In {suite} on {machine} it is {by}{way} since "));
+    let why = why.id(words::name(since.short())).text(format!(", {rank}."));
+    Some((answer, why.then(acceptance(worst))))
+}
+
+/// The member that got worst of those still at their new level; else the one that names the event.
+fn leading_member(of: &Event) -> Option<&Member> {
+    of.members.iter().find(|one| one.standing).or_else(|| event::lead(of))
+}
+
+fn acceptance(of: &Event) -> Phrase {
+    if of.worst_ongoing().is_none() {
+        return Phrase::plain("No relative change can be accepted, because a level of it was zero before.");
+    }
+    let command = format!("sprag release waive --event {} --reason TEXT", of.id);
+    Phrase::plain("If it is intended, ").id(command).text(" writes the ledger entry that accepts it for a time.")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample_data;
+    use sprag_model::event::EventState;
 
     /// The words of the headline after a change of the sample in which nothing is wrong.
     fn check(change: impl FnOnce(&mut Analysis), expected: &str) {
@@ -271,9 +414,7 @@ mod tests {
         analysis.suites.retain(|suite| suite.suite == "cpu");
         for suite in &mut analysis.suites {
             suite.failures.clear();
-            for comparison in &mut suite.comparisons {
-                comparison.verdict = Verdict::Unchanged;
-            }
+            suite.comparisons.iter_mut().for_each(|comparison| comparison.verdict = Verdict::Unchanged);
         }
         change(&mut analysis);
         for suite in &mut analysis.suites {
@@ -287,10 +428,11 @@ mod tests {
         let set = |analysis: &mut Analysis, at: usize, verdict: Verdict| {
             analysis.suites[0].comparisons[at].verdict = verdict;
         };
+        let first_of_each = |all: &mut Analysis| all.suites.iter_mut().for_each(|suite| suite.comparisons.truncate(1));
         check(|_| {}, "No change in all 24 metrics");
         let one = |all: &mut Analysis| {
             all.suites.truncate(1);
-            all.suites[0].comparisons.truncate(1);
+            first_of_each(all);
         };
         check(one, "No change in the one metric");
         check(|all| set(all, 0, Verdict::NoBaseline), "No change in 23 of 24 metrics; the rest has no verdict");
@@ -308,32 +450,105 @@ mod tests {
         let skipped = |all: &mut Analysis| all.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped);
         check(skipped, "Not measured: 2 suites were skipped");
         let noisy = |all: &mut Analysis| {
-            for suite in &mut all.suites {
-                suite.comparisons.truncate(1);
-                suite.comparisons[0].verdict = Verdict::Inconclusive("noise".to_owned());
-            }
+            first_of_each(all);
+            (0..2).for_each(|at| all.suites[at].comparisons[0].verdict = Verdict::Inconclusive("noise".to_owned()));
         };
         check(noisy, "Undecided: 2 metrics have no verdict");
     }
 
     #[test]
-    fn without_a_run_before_no_environment_is_called_unchanged() {
+    fn a_late_suite_is_named_and_no_environment_is_called_unchanged_without_a_run_before() {
         let mut analysis = sample_data::rich().analysis;
-        let result = |analysis: &Analysis| summarise(analysis, &Trend::default()).facts[2].note.words();
+        let note = |analysis: &Analysis, place: usize| summarise(analysis, &Trend::default()).facts[place].note.words();
+        assert!(late_suites(&analysis).is_empty());
+        analysis.suites[0].last -= Duration::days(9);
+        assert!(note(&analysis, 0).contains("1 suite is late: cpu on epyc-9354"), "{}", note(&analysis, 0));
         analysis.suites.iter_mut().for_each(|suite| suite.environment_changes = Some(Vec::new()));
-        assert!(result(&analysis).contains("No environment changed since the run before."));
+        assert!(note(&analysis, 2).contains("No environment changed since the run before."));
         analysis.suites.iter_mut().for_each(|suite| suite.environment_changes = None);
-        let words = result(&analysis);
-        assert!(words.contains("There is no run before") && !words.contains("No environment changed"), "{words}");
+        assert!(
+            note(&analysis, 2).contains("There is no run before") && !note(&analysis, 2).contains("No environment")
+        );
+    }
+
+    /// What to do about the sample where the newest runs came to `verdict` alone, with and without the events of its history.
+    fn check_step(verdict: &Verdict, change: impl FnOnce(&mut Analysis), expected: [&str; 2]) {
+        let mut sample = sample_data::rich();
+        sample.analysis.history.quarantined.clear();
+        for suite in &mut sample.analysis.suites {
+            suite.failures.clear();
+            suite.baseline = Err(NoBaseline::Absent("baselines/cpu.json".to_owned()));
+            suite.comparisons.iter_mut().for_each(|comparison| comparison.verdict = verdict.clone());
+            suite.counts = Counts::from_comparisons(&suite.comparisons);
+        }
+        change(&mut sample.analysis);
+        let result = |trend: &Trend| next_step(&sample.analysis, trend).answer.words();
+        assert_eq!([result(&sample.trend), result(&Trend::default())], expected, "{verdict:?}");
     }
 
     #[test]
-    fn a_late_suite_is_named() {
-        let mut analysis = sample_data::rich().analysis;
-        assert!(late_suites(&analysis).is_empty());
-        analysis.suites[0].last -= chrono::Duration::days(9);
-        assert_eq!(late_suites(&analysis).len(), 1);
-        let ran = &summarise(&analysis, &Trend::default()).facts[0];
-        assert!(ran.note.words().contains("1 suite is late: cpu on epyc-9354"), "{}", ran.note.words());
+    fn open_regressions_come_after_bad_news_and_before_doubt() {
+        let worst = "Look at e-7c1f03, tile_pack{n=4096} @fast";
+        check_step(&Verdict::NoBaseline, |_| (), [worst, "Take a baseline"]);
+        check_step(&Verdict::Inconclusive("noise".to_owned()), |_| (), [worst, "Measure longer"]);
+        check_step(&Verdict::NotComparable("another".to_owned()), |_| (), [worst, "Renew the baseline"]);
+        check_step(&Verdict::Improved, |_| (), [worst, "Nothing to do"]);
+        check_step(&Verdict::Unchanged, |_| (), [worst, "Nothing"]);
+        check_step(&Verdict::Regressed, |_| (), ["Look at fusion_gate{n=512} @fast"; 2]);
+        check_step(&Verdict::Missing, |_| (), ["Find fusion_gate{n=512} @fast"; 2]);
+        let failed = |analysis: &mut Analysis| analysis.suites[0].status = RunStatus::Failed;
+        check_step(&Verdict::Unchanged, failed, ["Fix cpu on epyc-9354"; 2]);
+        let skipped = |all: &mut Analysis| all.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped);
+        check_step(&Verdict::NoBaseline, skipped, ["Find out why nothing ran"; 2]);
+        check_step(&Verdict::NoBaseline, |analysis| analysis.suites.clear(), ["Measure"; 2]);
+    }
+
+    #[test]
+    fn open_regressions_are_in_the_headline_whatever_the_newest_runs_say() {
+        let calm = Phrase::from(Mark::new(Tone::Better, "=", "No change")).text(" in all 24 metrics");
+        let bad = Phrase::from(Mark::new(Tone::Worse, "▲", "Regressed:")).text(" 1 metric");
+        let mut trend = sample_data::rich().trend;
+        let recent = |trend: &Trend| recent_events(trend).words().replace('\u{202f}', " ");
+        assert_eq!(with_regressions(calm.clone(), &trend).words(), "2 open regressions; No change in all 24 metrics");
+        assert_eq!(with_regressions(bad, &trend).words(), "Regressed: 1 metric; 2 open regressions");
+        assert_eq!(recent(&trend), "Of the four weeks since 2 Nov 2026, 1 event is still present: e-7c1f03.");
+        let one = trend.events[0].clone();
+        trend.events.extend(std::iter::repeat_n(one, 4));
+        assert!(recent(&trend).ends_with("e-7c1f03, e-7c1f03, e-7c1f03 and 2 more."));
+        trend.events.iter_mut().for_each(|one| one.state = EventState::TakenBack { by: "e-000000".to_owned() });
+        assert_eq!(with_regressions(calm.clone(), &trend), calm);
+        assert_eq!(recent(&trend), "No event of the four weeks since 2 Nov 2026 is still present.");
+    }
+
+    #[test]
+    fn the_worst_open_regression_comes_first() {
+        let step = |change: &dyn Fn(&mut Vec<Event>)| {
+            let mut sample = sample_data::rich();
+            change(&mut sample.trend.events);
+            let step = regression_step(&sample.analysis, &sample.trend)?;
+            Some([step.0, step.1].map(|phrase| phrase.words().replace('\u{202f}', " ")))
+        };
+        let [answer, note] = step(&|_| ()).expect("it is open");
+        assert_eq!(answer, "Look at e-7c1f03, tile_pack{n=4096} @fast");
+        let slower = "In cpu on epyc-9354 it is 8.9 % slower since 7b6a15d, the worst of 2 open regressions. If it is intended, sprag release waive --event e-7c1f03 --reason TEXT writes the ledger entry that accepts it for a time.";
+        assert_eq!(note, slower);
+        let [alone, note] = step(&|events| events.retain(|one| one.id == "e-5b20d9")).expect("it is open");
+        assert_eq!(alone, "Look at e-5b20d9, fusion_gate{n=512} @cuda_graph");
+        assert!(note.contains(", the only open regression. If it is intended, "), "{note}");
+        // The other one got worse by more, and is listed behind it.
+        let turned = step(&|events| {
+            events.reverse();
+            events.iter_mut().filter(|one| one.id == "e-5b20d9").for_each(|one| one.members[0].worse = Some(9.0));
+        });
+        assert_eq!(turned.expect("it is open")[0], alone);
+        assert_eq!(step(&|events| events.retain(|one| !one.is_open_regression())), None);
+        // Nothing is accepted of a level of zero.
+        let zero = step(&|events| {
+            events.retain(|one| one.id == "e-7c1f03");
+            events[0].members.truncate(1);
+            (events[0].members[0].relative, events[0].members[0].worse) = (None, None);
+        });
+        let [_, note] = zero.expect("it is open");
+        assert!(note.contains(" it is changed since ") && note.ends_with("a level of it was zero before."), "{note}");
     }
 }

@@ -1,6 +1,5 @@
-//! Text that others wrote, made harmless to show.
-//!
-//! What a language gives a meaning to is escaped here, characters that are unsafe everywhere by `sprag_base::text`.
+//! Text of others, made harmless: what has a meaning in XML or in a script is escaped here, what is unsafe everywhere by
+//! `sprag_base::text`.
 
 pub use sprag_base::text::{shortened, visible};
 
@@ -35,9 +34,18 @@ pub fn script(json: &str) -> String {
     escaped
 }
 
-/// The benchmark without its suite, which the page or the section already names.
 pub(crate) fn short_benchmark(id: &str) -> &str {
     id.split_once('/').map_or(id, |(_, rest)| rest)
+}
+
+pub(crate) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The twelve digits of a commit by which paths and commands name it.
+pub(crate) fn commit_digits(sha: &str) -> &str {
+    sha.get(..12).unwrap_or(sha)
 }
 
 /// The first digits of a commit, as many as GitHub shows.
@@ -45,7 +53,6 @@ pub(crate) fn short_commit(sha: &str) -> &str {
     sha.get(..7).unwrap_or(sha)
 }
 
-/// The first digits of a digest, enough for a reader.
 pub(crate) fn short_digest(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
@@ -55,12 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn xml_gives_no_character_a_meaning() {
+    fn no_character_has_a_meaning() {
         assert_eq!(xml("<a b=\"c\" d='e'>&\u{1b}"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;\u{fffd}");
-    }
-
-    #[test]
-    fn json_cannot_leave_its_script() {
         assert_eq!(script("[\"</script><!--&\u{2028}\"]"), "[\"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\"]");
     }
 }

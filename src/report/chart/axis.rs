@@ -2,13 +2,13 @@
 
 use sprag_base::stats::describe;
 
-/// How far the range reaches beyond what it must show, on each side.
+/// How far the range reaches beyond what it must show, on each side, as a share.
 const HEADROOM: f64 = 0.08;
 
-/// No range is narrower than this share of its middle, so that noise of a flat series stays flat.
+/// No range is narrower than this share of its middle, so that noise stays flat.
 const NARROWEST: f64 = 0.04;
 
-/// The scatter that stays inside: this many times the spread around the running median.
+/// The scatter that stays inside, in spreads around the running median.
 const SCATTER: f64 = 1.5;
 
 /// Maps a range of values to coordinates in tenths of a unit.
@@ -19,7 +19,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// From the first value at the first coordinate to the last at the last; coordinates are given in units.
+    /// From the first value at the first coordinate to the last at the last, these in units.
     pub(super) fn new(values: (f64, f64), (from, to): (i32, i32)) -> Axis {
         Axis { values, coordinates: (10 * from, 10 * to) }
     }
@@ -29,21 +29,16 @@ impl Axis {
         let share = (value - self.values.0) / (self.values.1 - self.values.0);
         // Towards the first coordinate, but for what rounding made.
         match f64::from(last - first) * share {
-            _ if share.is_infinite() => {
-                if share > 0.0 {
-                    last
-                } else {
-                    first
-                }
-            }
+            _ if share == f64::INFINITY => last,
+            _ if share == f64::NEG_INFINITY => first,
             length if last > first => first + (length + 1e-3).floor() as i32,
             length => first + (length - 1e-3).ceil() as i32,
         }
     }
 }
 
-/// The range of values to show. A single value far from its neighbours does not widen it, a level that holds for
-/// two runs does, and so does the newest value. `also` is shown as well where it does not squeeze the rest.
+/// The range of values to show. A single value far from its neighbours does not widen it; a level of two runs and the newest value
+/// do, and `also` where it does not squeeze the rest.
 pub(super) fn robust_range(values: &[f64], also: &[f64]) -> (f64, f64) {
     let Some(&newest) = values.last() else { return (0.0, 1.0) };
     let smooth: Vec<f64> = (0..values.len())
@@ -79,12 +74,11 @@ pub(super) fn ticks(low: f64, high: f64) -> (Vec<f64>, usize) {
         .map(|factor| factor * power)
         .find(|step| span / step <= 7.0)
         .unwrap_or(10.0 * power);
-    let mut decimals = 0;
-    let mut shown = step;
-    while decimals < 12 && (shown - shown.round()).abs() > 1e-6 * shown {
-        shown *= 10.0;
-        decimals += 1;
-    }
+    let is_exact = |decimals: &usize| {
+        let shown = step * 10f64.powi(*decimals as i32);
+        (shown - shown.round()).abs() <= 1e-6 * shown
+    };
+    let decimals = (0..12).find(is_exact).unwrap_or(12);
     let first = (low / step).ceil();
     // Dividing by the number of steps in one unit keeps 1.15 from becoming 1.1500000000000001.
     let tick = |count: f64| if step < 1.0 { count / (1.0 / step) } else { count * step };
@@ -92,12 +86,11 @@ pub(super) fn ticks(low: f64, high: f64) -> (Vec<f64>, usize) {
     (ticks, decimals)
 }
 
-/// The least and the largest value; of nothing, an empty range the wrong way round.
 pub(super) fn extent(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| (low.min(value), high.max(value)))
 }
 
-/// The middle of some values; 0 where there are none.
+/// 0 where there are none.
 pub(super) fn median(values: &[f64]) -> f64 {
     describe::median(values).unwrap_or_default()
 }

@@ -1,10 +1,9 @@
-//! Pictures in a table cell: a bar for a share, and the interval of a change on a scale that all rows of the table share.
+//! Pictures in a table cell: a bar for a share, and the interval of a change on a scale that all rows share.
 
 use super::svg::{Svg, rectangle};
 
 const WIDTH: i32 = 110;
 
-/// The bar of a share from 0 to 1; that of the row in question stands out. The cell next to it has the figure.
 pub fn draw(share: f64, stands_out: bool, label: &str) -> String {
     let mut svg = Svg::new(WIDTH, 14);
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
@@ -14,12 +13,11 @@ pub fn draw(share: f64, stands_out: bool, label: &str) -> String {
     svg.labelled("share", label)
 }
 
-/// Where no change is, in tenths of a unit.
+/// The place of no change, in tenths of a unit.
 const ZERO: i32 = 5 * WIDTH;
 
 /// A change with its interval: a band of what would not show, the interval as a line, and the change as a dot, or as a triangle at
-/// the edge where it is beyond the scale. `places` are tenths of a unit: the end of the band, the lower end, the change, the upper
-/// end, and whether it is below the scale (-1) or above it (1). The cells next to it say the same in words.
+/// the edge where it is below the scale (`beyond` is -1) or above it (1). The others are places in tenths of a unit.
 pub fn interval([band, low, change, high, beyond]: [i32; 5], is_worse: Option<bool>) -> String {
     let mut svg = Svg::new(WIDTH, 16);
     let end = match is_worse {

@@ -1,35 +1,23 @@
 //! What was fitted, over the data: levels, changes with their number and size, the suspects of open events.
 
 use super::labels::{self, Area, text_width};
-use super::plot::{BOTTOM, LEFT, Plot, RIGHT, TEXT, TOP, units};
 use super::svg::{Anchor, Svg, rectangle};
-use super::trend::{Fitted, Turn};
+use super::trend::{BOTTOM, Fitted, LEFT, Plot, RIGHT, TEXT, TOP, Turn, units};
 
 use crate::mark::Tone;
 use crate::number;
 
-/// The narrowest band of suspects, in units of the picture.
-const NARROWEST: f64 = 4.0;
+// In units of the picture.
+const NARROWEST_BAND: f64 = 4.0;
+const SHORTEST_LABELLED: f64 = 90.0;
+const LABEL_CLEARANCE: f64 = 30.0;
+const POINT_DISTANCE: f64 = 12.0;
+const WORDS_DISTANCE: f64 = 8.0;
+const BADGE_RADIUS: f64 = 8.5;
 
-/// A level has a label where it is longer than this.
-const LABELLED: f64 = 90.0;
-
-/// How far the label of a level keeps from changes, releases and changes of the environment.
-const CLEAR: f64 = 30.0;
-
-/// How far points along a line are apart.
-const ALONG: f64 = 12.0;
-
-/// Where along its level a label may be, the best first.
+/// Where along its level a label may be, as shares of it, the best first.
 const PLACES: [f64; 6] = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2];
 
-/// How far words are from the riser of their change.
-const DISTANCE: f64 = 8.0;
-
-/// The radius of the disc with the number of a turn.
-const RADIUS: f64 = 8.5;
-
-/// Draws a band over the suspects of open events.
 pub(super) fn suspects(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) {
     for (left, right) in bands(plot, fit) {
         svg.area("suspect", rectangle((tenths(left), tenths(right)), (10 * TOP, 10 * BOTTOM)));
@@ -49,18 +37,17 @@ pub(super) fn lines(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) {
     }
 }
 
-/// The class of the colour of a turn; a drift is in doubt.
 fn tone_class(tone: Tone) -> &'static str {
     if tone == Tone::Plain { Tone::Doubt.class() } else { tone.class() }
 }
 
-/// Writes sizes and levels, and draws the numbers of the changes; gives what they cover.
+/// Writes sizes and levels, and draws the numbers of the changes; returns the areas that they cover.
 pub(super) fn labels(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) -> Vec<Area> {
     let mut taken = Vec::new();
     let mut badges: Vec<(f64, f64, &Turn)> = Vec::new();
     for turn in fit.turns.iter().filter(|turn| plot.shows(middle(turn))) {
         let (x, y) = badge_place(plot, turn, &taken);
-        taken.push(square(x, y, RADIUS + 1.0));
+        taken.push(square(x, y, BADGE_RADIUS + 1.0));
         badges.push((x, y, turn));
     }
     let bands = bands(plot, fit);
@@ -70,19 +57,19 @@ pub(super) fn labels(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) -> Vec<Area> 
     }
     level_labels(plot, fit, &mut taken, svg);
     for (x, y, turn) in badges {
-        svg.circle(&format!("badge {}", tone_class(turn.tone)), (tenths(x), tenths(y)), tenths(RADIUS));
+        svg.circle(&format!("badge {}", tone_class(turn.tone)), (tenths(x), tenths(y)), tenths(BADGE_RADIUS));
         svg.text("in", &turn.number.to_string(), (tenths(x), tenths(y + 3.9)), Anchor::Middle);
     }
     taken
 }
 
-/// Points along the fitted line, in units, that labels of others should not cover.
+/// Points along the fitted line, in units, for labels to avoid.
 pub(super) fn along(plot: &Plot<'_>, fit: &Fitted) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for line in &fit.lines {
         let corner = |place: f64, value: f64| (units(plot.x(place)), units(plot.y(value)));
         let (from, to) = (corner(line.places.0, line.values.0), corner(line.places.1, line.values.1));
-        let steps = ((to.0 - from.0) / ALONG).ceil().max(1.0);
+        let steps = ((to.0 - from.0) / POINT_DISTANCE).ceil().max(1.0);
         points.extend((0..=steps as usize).map(|step| {
             let share = step as f64 / steps;
             (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1))
@@ -91,15 +78,15 @@ pub(super) fn along(plot: &Plot<'_>, fit: &Fitted) -> Vec<(f64, f64)> {
     points
 }
 
-/// Where the number of a turn is: halfway up its riser or its ramp, or as near to that as others leave room.
+/// Where the number of a turn is: halfway up its riser or its ramp, or as near to that as others allow.
 fn badge_place(plot: &Plot<'_>, turn: &Turn, taken: &[Area]) -> (f64, f64) {
     let x = units(plot.x(middle(turn)));
     let y = f64::midpoint(units(plot.y(turn.values.0)), units(plot.y(turn.values.1)));
-    let step = 2.0 * RADIUS + 3.0;
-    let (top, bottom) = (f64::from(TOP) + RADIUS, f64::from(BOTTOM) - RADIUS);
+    let step = 2.0 * BADGE_RADIUS + 3.0;
+    let (top, bottom) = (f64::from(TOP) + BADGE_RADIUS, f64::from(BOTTOM) - BADGE_RADIUS);
     let y = y.clamp(top, bottom);
     let mut places = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0].into_iter().map(|steps| y + steps * step);
-    let is_free = |y: &f64| (top..=bottom).contains(y) && labels::is_free(taken, &square(x, *y, RADIUS));
+    let is_free = |y: &f64| (top..=bottom).contains(y) && labels::is_free(taken, &square(x, *y, BADGE_RADIUS));
     (x, places.find(is_free).unwrap_or(y))
 }
 
@@ -107,19 +94,17 @@ fn square(x: f64, y: f64, reach: f64) -> Area {
     (x - reach, y - reach, x + reach, y + reach)
 }
 
-/// Writes the size of a turn on the empty side of its step: before a rise, level with its top, and after a fall, above it.
+/// Writes the size of a turn on the empty side of its step: before a rise, and above or after a fall.
 fn words(plot: &Plot<'_>, turn: &Turn, x: f64, bands: &[(f64, f64)], taken: &mut Vec<Area>, svg: &mut Svg) {
     let width = text_width(&turn.words, TEXT);
     let (before, after) = (units(plot.y(turn.values.0)), units(plot.y(turn.values.1)));
     let top = before.min(after);
-    let band = bands.iter().find(|(left, right)| (*left..=*right).contains(&x));
-    let (left, right) = (band.map_or(x, |band| band.0) - DISTANCE, band.map_or(x, |band| band.1) + DISTANCE);
-    // A short riser is covered by its number, and the words keep clear of that.
-    let (left, right) = if (before - after).abs() < 3.0 * RADIUS || turn.places.0 < turn.places.1 {
-        (left.min(x - RADIUS - 3.0), right.max(x + RADIUS + 3.0))
-    } else {
-        (left, right)
-    };
+    let band = bands.iter().copied().find(|(left, right)| (*left..=*right).contains(&x)).unwrap_or((x, x));
+    let (mut left, mut right) = (band.0 - WORDS_DISTANCE, band.1 + WORDS_DISTANCE);
+    // The words avoid the number, which covers a short riser.
+    if (before - after).abs() < 3.0 * BADGE_RADIUS || turn.places.0 < turn.places.1 {
+        (left, right) = (left.min(x - BADGE_RADIUS - 3.0), right.max(x + BADGE_RADIUS + 3.0));
+    }
     let above_left = (left, top - 10.0, Anchor::End);
     let rise = [(left, top + 4.0, Anchor::End), (right, top - 6.0, Anchor::Start), above_left];
     let fall = [(right, top - 6.0, Anchor::Start), (right, top + 4.0, Anchor::Start), above_left];
@@ -129,16 +114,14 @@ fn words(plot: &Plot<'_>, turn: &Turn, x: f64, bands: &[(f64, f64)], taken: &mut
         let inside = area.0 >= f64::from(LEFT) && area.2 <= f64::from(RIGHT);
         if inside && area.1 >= f64::from(TOP) - 6.0 && labels::is_free(taken, &area) {
             taken.push(area);
-            let class = match turn.tone {
-                Tone::Environment => "halo env strong".to_owned(),
-                tone => format!("halo {}", tone_class(tone)),
-            };
+            let strong = if turn.tone == Tone::Environment { " strong" } else { "" };
+            let class = format!("halo {}{strong}", tone_class(turn.tone));
             return svg.text(&class, &turn.words, (tenths(at), tenths(base)), anchor);
         }
     }
 }
 
-/// Writes long levels above their lines, but for the newest, which is at the end of the picture.
+/// Labels long levels, but for the newest, whose label is at the end of the picture.
 fn level_labels(plot: &Plot<'_>, fit: &Fitted, taken: &mut Vec<Area>, svg: &mut Svg) {
     let flags = plot.trend.releases.iter().chain(&plot.trend.environments).map(|flag| flag.place);
     let turns = fit.turns.iter().flat_map(|turn| [turn.places.0, turn.places.1]);
@@ -147,7 +130,7 @@ fn level_labels(plot: &Plot<'_>, fit: &Fitted, taken: &mut Vec<Area>, svg: &mut 
     let Some((_, earlier)) = fit.lines.split_last() else { return };
     for line in earlier.iter().filter(|line| line.values.0 == line.values.1) {
         let (left, right) = (units(plot.x(line.places.0)), units(plot.x(line.places.1)));
-        if right - left <= LABELLED {
+        if right - left <= SHORTEST_LABELLED {
             continue;
         }
         let label = number::value(plot.trend.scale, line.values.0);
@@ -155,7 +138,7 @@ fn level_labels(plot: &Plot<'_>, fit: &Fitted, taken: &mut Vec<Area>, svg: &mut 
         let base = units(plot.y(line.values.0)) - 9.0;
         let area = |x: f64| (x - half, base - TEXT, x + half, base + 2.0);
         let is_clear =
-            |x: &f64| marks.iter().all(|mark| (mark - x).abs() >= CLEAR) && labels::is_free(taken, &area(*x));
+            |x: &f64| marks.iter().all(|mark| (mark - x).abs() >= LABEL_CLEARANCE) && labels::is_free(taken, &area(*x));
         if let Some(x) = PLACES.into_iter().map(|share| left + share * (right - left)).find(is_clear) {
             taken.push(area(x));
             svg.text("halo strong", &label, (tenths(x), tenths(base)), Anchor::Middle);
@@ -163,13 +146,12 @@ fn level_labels(plot: &Plot<'_>, fit: &Fitted, taken: &mut Vec<Area>, svg: &mut 
     }
 }
 
-/// The bands over suspects, from left to right, in units.
 fn bands(plot: &Plot<'_>, fit: &Fitted) -> Vec<(f64, f64)> {
     let shown = fit.suspects.iter().filter(|(_, last)| plot.shows(*last));
     shown
         .map(|(first, last)| {
             let (left, right) = (units(plot.x(first.max(plot.places.0))), units(plot.x(*last)));
-            let more = (0.5 * (NARROWEST - (right - left))).max(0.0);
+            let more = (0.5 * (NARROWEST_BAND - (right - left))).max(0.0);
             (left - more, right + more)
         })
         .collect()
@@ -179,7 +161,6 @@ fn middle(turn: &Turn) -> f64 {
     f64::midpoint(turn.places.0, turn.places.1)
 }
 
-/// Units of the picture as the tenths of a coordinate.
 fn tenths(units: f64) -> i32 {
     (units * 10.0).round() as i32
 }
@@ -249,13 +230,11 @@ mod tests {
     fn no_two_numbers_cover_each_other() {
         let levels: Vec<f64> = (0..40).map(|i| 1e-3 * (1.0 + 0.1 * f64::from(i % 3))).collect();
         let svg = draw(&example(&levels, 3));
-        let centre = |rest: &str| {
-            let number = |name: &str| -> Option<f64> {
-                rest.split_once(&format!(" {name}=\""))?.1.split('"').next()?.parse().ok()
-            };
-            (number("cx").expect("a disc has a centre"), number("cy").expect("a disc has a centre"))
+        let centre = |rest: &str| -> Option<(f64, f64)> {
+            let number = |name: &str| rest.split_once(&format!(" {name}=\""))?.1.split('"').next()?.parse().ok();
+            Some((number("cx")?, number("cy")?))
         };
-        let discs: Vec<(f64, f64)> = svg.split("<circle class=\"badge").skip(1).map(centre).collect();
+        let discs: Vec<(f64, f64)> = svg.split("<circle class=\"badge").skip(1).filter_map(centre).collect();
         assert_eq!(discs.len(), 39);
         for (at, one) in discs.iter().enumerate() {
             assert!(discs[..at].iter().all(|other| (one.0 - other.0).hypot(one.1 - other.1) > 15.0), "{discs:?}");

@@ -2,21 +2,17 @@
 
 use super::svg::Anchor;
 
-/// A letter is about this wide, in parts of the text's size.
+/// The width of a letter, as a share of the text's size.
 const LETTER: f64 = 0.58;
 
-/// How far a label is from its line.
+/// How far a label is from its line, and from others of its row.
 const DISTANCE: f64 = 5.0;
-
-/// How far labels of a row are apart at least.
 const BETWEEN: f64 = 4.0;
 
-/// About how wide a text is.
 pub(super) fn text_width(words: &str, size: f64) -> f64 {
     words.chars().count() as f64 * LETTER * size
 }
 
-/// The labels placed in a row so far.
 pub(super) struct LabelRow {
     bounds: (f64, f64),
     size: f64,
@@ -24,13 +20,12 @@ pub(super) struct LabelRow {
 }
 
 impl LabelRow {
-    /// An empty row between two bounds, for text of that size.
     pub(super) fn new(bounds: (f64, f64), size: f64) -> LabelRow {
         LabelRow { bounds, size, taken: Vec::new() }
     }
 
-    /// Where the label of a line at `x` can be, right of the line if possible, else left, on the side that none of
-    /// `crossed` goes through where there is one; nothing where there is no room.
+    /// Where the label of a line at `x` can be: on the side that fewer of the lines `crossed` go through, right rather than left;
+    /// nothing where there is no room.
     pub(super) fn place_near(&mut self, x: f64, label: &str, crossed: &[f64]) -> Option<(f64, Anchor)> {
         let width = text_width(label, self.size);
         let mut sides =
@@ -38,11 +33,8 @@ impl LabelRow {
         sides.sort_by_key(|(from, ..)| crossed.iter().filter(|line| (*from..from + width).contains(*line)).count());
         for (from, at, anchor) in sides {
             let to = from + width;
-            let free = self
-                .taken
-                .iter()
-                .all(|(taken_from, taken_to)| to + BETWEEN < *taken_from || from > *taken_to + BETWEEN);
-            if from >= self.bounds.0 && to <= self.bounds.1 && free {
+            let is_apart = |(left, right): &(f64, f64)| to + BETWEEN < *left || from > *right + BETWEEN;
+            if from >= self.bounds.0 && to <= self.bounds.1 && self.taken.iter().all(is_apart) {
                 self.taken.push((from, to));
                 return Some((at, anchor));
             }
@@ -58,24 +50,20 @@ fn overlap(one: &Area, other: &Area) -> bool {
     one.0 < other.2 && one.2 > other.0 && one.1 < other.3 && one.3 > other.1
 }
 
-/// Whether an area covers none of these.
 pub(super) fn is_free(taken: &[Area], area: &Area) -> bool {
     taken.iter().all(|other| !overlap(area, other))
 }
 
-/// The places that a label on a level line may take, along the line.
+/// How many places along its line a label may take.
 const PLACES: u32 = 24;
 
-/// The area of the data, where labels on level lines need room.
+/// The area of the data, with what labels on level lines should not cover.
 pub(super) struct Field {
     pub(super) across: (f64, f64),
     pub(super) down: (f64, f64),
     pub(super) size: f64,
-    /// Points that a label should not cover.
     pub(super) points: Vec<(f64, f64)>,
-    /// Lines across the field that a label should not cover.
     pub(super) lines: Vec<f64>,
-    /// Other labels.
     pub(super) taken: Vec<Area>,
 }
 

@@ -1,4 +1,4 @@
-//! A small multiple: a series around an event, as a change against the level before, on the scale of all next to it.
+//! A small multiple: a series around an event, as a change against the level before, on one scale for all.
 
 use super::axis::{self, Axis};
 use super::svg::{Anchor, Svg, rectangle};
@@ -12,32 +12,28 @@ const RIGHT: i32 = 322;
 const TOP: i32 = 6;
 const BOTTOM: i32 = 100;
 
-/// The labels at the right; a small picture has room for no more.
 const LABELS: usize = 3;
 
-/// A series around an event. Values are shares of the level before: 1 is none.
+/// Values are shares of the level before: 1 is no change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mini {
     pub dots: Vec<(f64, f64)>,
-    /// Levels, each from a point to another.
     pub levels: Vec<[(f64, f64); 2]>,
     /// From the last commit that is surely before the event to the first that surely has it.
     pub suspects: (f64, f64),
     /// The first place at the new level.
     pub at: f64,
-    /// What the change of level there is put down to.
+    /// The colour of the change there.
     pub tone: Tone,
     pub label: String,
 }
 
-/// What all pictures next to one another share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     pub places: (f64, f64),
     pub values: (f64, f64),
 }
 
-/// The scale that shows all of them.
 pub fn scale(all: &[Mini], places: (f64, f64)) -> Scale {
     let ranges = all.iter().filter(|mini| !mini.dots.is_empty()).map(|mini| {
         let levels = mini.levels.iter().filter_map(|level| cut(level, places)).flatten();
@@ -60,17 +56,11 @@ fn cut([begin, end]: &[(f64, f64); 2], (first, last): (f64, f64)) -> Option<[(f6
     (end.0 >= first && begin.0 <= last).then(|| [at(begin.0), at(end.0)])
 }
 
-/// The picture as SVG; nothing for a series without points.
 pub fn draw(mini: &Mini, scale: &Scale) -> String {
     if mini.dots.is_empty() {
         return String::new();
     }
     let mut svg = Svg::new(WIDTH, HEIGHT);
-    picture(mini, scale, &mut svg);
-    svg.labelled("fill mini", &mini.label)
-}
-
-fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) {
     let (first, last) = scale.places;
     let (low, high) = scale.values;
     let across = Axis::new((first - 0.5, last + 0.5), (LEFT, RIGHT));
@@ -104,9 +94,10 @@ fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) {
         }
         before = Some(end);
     }
+    svg.labelled("fill mini", &mini.label)
 }
 
-/// Round changes with their labels: none, and what fits next to it.
+/// Round changes with their labels: zero, and what fits next to it.
 fn labels(scale: &Scale) -> Vec<(f64, String)> {
     let (low, high) = ((scale.values.0 - 1.0) * 100.0, (scale.values.1 - 1.0) * 100.0);
     let (ticks, decimals) = axis::ticks(low, high);
@@ -164,11 +155,10 @@ mod tests {
 
     #[test]
     fn odd_series_are_drawn_too() {
-        for values in [vec![], vec![1.0], vec![0.0, -3.0, 1e9], vec![1.0; 3]] {
-            let dots: Vec<(f64, f64)> = values.iter().enumerate().map(|(i, value)| (i as f64, *value)).collect();
+        for dots in [vec![], vec![(0.0, 1.0)], vec![(0.0, 0.0), (1.0, -3.0), (2.0, 1e9)]] {
             let one = Mini { dots, levels: Vec::new(), ..mini(0.0) };
             let svg = draw(&one, &scale(std::slice::from_ref(&one), (0.0, 2.0)));
-            assert_eq!(svg.is_empty(), values.is_empty());
+            assert_eq!(svg.is_empty(), one.dots.is_empty());
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
     }

@@ -1,6 +1,5 @@
-//! Charts: pure functions from plain data to the text of an inline SVG.
-//!
-//! A chart has no colour and no style, only classes of the style sheet, so that it follows the theme of its page.
+//! Charts: pure functions from plain data to the text of an inline SVG. A chart has no colour and no style, only classes of the
+//! style sheet, so that it follows the theme of its page.
 
 mod axis;
 pub mod bar;
@@ -8,7 +7,6 @@ pub mod bar;
 mod fitted;
 mod labels;
 pub mod mini;
-mod plot;
 pub mod roofline;
 pub mod script;
 pub mod spark;

@@ -1,30 +1,21 @@
-//! Roofline bars: how near kernels come to what the machine can do, a bar each over one axis from nothing to its peak.
+//! Roofline bars: how near kernels come to a limit, a bar each over one axis.
 
 use super::svg::{Anchor, Svg, rectangle};
 use crate::number::NARROW;
 use crate::text::shortened;
 
-/// As wide as the chart of a distribution: its text can be read on a phone.
+// In units: the width, which a phone can show, the height of a bar with its words, and that of the axis.
 const WIDTH: i32 = 440;
-
-/// A bar with the line of words above it.
 const ROW: i32 = 36;
-
-/// Below the last bar: the axis.
 const FOOT: i32 = 20;
 
-/// The most characters of a name.
+/// The longest name, in characters.
 const NAME: usize = 44;
-
-/// The quarters of the axis, in percent.
-const QUARTERS: [i32; 5] = [0, 25, 50, 75, 100];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roofline {
-    /// The start of the ids in the picture; unique in the page.
     pub id: String,
     pub title: String,
-    /// What is to be seen. The table next to it has the figures.
     pub description: String,
     pub bars: Vec<Bar>,
 }
@@ -32,20 +23,17 @@ pub struct Roofline {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     pub name: String,
-    /// What limits it, such as `memory`; nothing where the record does not tell.
-    pub limit: String,
-    /// The share of the peak, 1 is all of it.
+    /// The share of the limit: 1 is all of it.
     pub share: f64,
     pub figure: String,
 }
 
-/// The bars as SVG; nothing where there is none. A share above 1 fills its bar, and one that is no number leaves it empty:
-/// the words say what it is.
+/// Nothing where there is no bar. A share above 1 fills its bar, and one that is no number leaves it empty: the figure says it.
 pub fn draw(roofline: &Roofline) -> String {
     let Ok(rows @ 1..) = i32::try_from(roofline.bars.len()) else { return String::new() };
     let mut svg = Svg::new(WIDTH, rows * ROW + FOOT);
     for (one, top) in roofline.bars.iter().zip((0..).map(|row| row * ROW)) {
-        svg.text("", &named(one), (0, 10 * (top + 14)), Anchor::Start);
+        svg.text("", &shortened(&one.name, NAME), (0, 10 * (top + 14)), Anchor::Start);
         svg.text("halo strong", &one.figure, (10 * WIDTH, 10 * (top + 14)), Anchor::End);
         let share = if one.share.is_finite() { one.share.clamp(0.0, 1.0) } else { 0.0 };
         let down = (10 * (top + 20), 10 * (top + 30));
@@ -53,7 +41,7 @@ pub fn draw(roofline: &Roofline) -> String {
         svg.area("bar", rectangle((0, (share * f64::from(10 * WIDTH)).round() as i32), down));
     }
     let bottom = rows * ROW;
-    for percent in QUARTERS {
+    for percent in [0, 25, 50, 75, 100] {
         let x = WIDTH * percent / 10;
         svg.stroke("axis", [(x, 10 * (bottom - 2)), (x, 10 * (bottom + 3))]);
         let anchor = match percent {
@@ -66,28 +54,17 @@ pub fn draw(roofline: &Roofline) -> String {
     svg.captioned("fill dist", [&roofline.id, &roofline.title, &roofline.description])
 }
 
-fn named(bar: &Bar) -> String {
-    let name = shortened(&bar.name, NAME);
-    if bar.limit.is_empty() { name } else { format!("{name}, {}", shortened(&bar.limit, NAME / 3)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn roofline(shares: &[f64]) -> Roofline {
-        let bar = |share: &f64| Bar {
-            name: "tile_pack{n=8192} <@cuda>".into(),
-            limit: "memory".into(),
-            share: *share,
-            figure: format!("{:.1}{NARROW}%", share * 100.0),
+        let bar = |share: &f64| {
+            let (name, figure) = ("tile_pack{n=8192} <@cuda>, memory".into(), format!("{:.1}{NARROW}%", share * 100.0));
+            Bar { name, share: *share, figure }
         };
-        Roofline {
-            id: "roof".into(),
-            title: "Share of the peak".into(),
-            description: "One of two.".into(),
-            bars: shares.iter().map(bar).collect(),
-        }
+        let (title, description) = ("Share of the peak".into(), "One of two.".into());
+        Roofline { id: "roof".into(), title, description, bars: shares.iter().map(bar).collect() }
     }
 
     #[test]
@@ -107,6 +84,6 @@ mod tests {
         assert_eq!(draw(&roofline(&[])), "");
         let mut long = roofline(&[0.5]);
         long.bars[0].name = "x".repeat(500);
-        assert!(draw(&long).contains(&format!(">{}…, memory<", "x".repeat(NAME - 1))));
+        assert!(draw(&long).contains(&format!(">{}…<", "x".repeat(NAME - 1))));
     }
 }

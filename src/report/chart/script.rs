@@ -1,32 +1,24 @@
-//! What a trend shows as data: the script of the site draws it from other sides (logarithms, shares of the first level, a part
-//! of it at full detail), and walks over every run, also over those that share a dot and those that no table lists. Of the
-//! newest it has what each process measured, and draws the distribution of these values.
+//! What a trend shows as data for the script of the site, which draws it in other ways, walks over every run, and draws the
+//! distribution of what the processes of the newest runs measured.
 
 use serde_json::{Value, json};
 
-use super::trend::{Flag, Processes, Trend};
+use super::trend::{Flag, Line, Processes, Trend, Turn};
 use crate::compare::rounding::rounded;
 use crate::text::{self, short_commit};
 
-/// The data as JSON for a script of the page. `names_commits` where the places of the runs are not those of commits on the
-/// line, by which the script would find their names.
+/// The data as JSON. `names_commits` where the places of the runs are not those of commits on the line, by which the script would
+/// find their names.
 pub fn data(trend: &Trend, names_commits: bool) -> String {
     let places: Vec<f64> = trend.dots.iter().map(|dot| dot.place).collect();
     let medians: Vec<f64> = trend.dots.iter().map(|dot| rounded(dot.value)).collect();
     let fit = trend.fit.as_ref();
-    let lines: Vec<Value> = fit
-        .iter()
-        .flat_map(|fit| &fit.lines)
-        .map(|line| json!([line.places.0, line.places.1, rounded(line.values.0), rounded(line.values.1)]))
-        .collect();
-    let turns: Vec<Value> = fit
-        .iter()
-        .flat_map(|fit| &fit.turns)
-        .map(|turn| {
-            let values = [rounded(turn.values.0), rounded(turn.values.1)];
-            json!([turn.number, turn.tone.class(), turn.places.0, turn.places.1, values[0], values[1], turn.words])
-        })
-        .collect();
+    let line = |Line { places, values }: &Line| json!([places.0, places.1, rounded(values.0), rounded(values.1)]);
+    let turn = |Turn { number, tone, places, values, words }: &Turn| {
+        json!([number, tone.class(), places.0, places.1, rounded(values.0), rounded(values.1), words])
+    };
+    let lines: Vec<Value> = fit.iter().flat_map(|fit| &fit.lines).map(line).collect();
+    let turns: Vec<Value> = fit.iter().flat_map(|fit| &fit.turns).map(turn).collect();
     let mut result = json!({
         "factor": trend.scale.factor,
         "symbol": trend.scale.symbol,
@@ -42,8 +34,7 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         "limit": trend.limit.map(rounded),
     });
     if names_commits {
-        let short = |sha: &str| short_commit(sha).to_owned();
-        result["commits"] = trend.dots.iter().map(|dot| json!(short(&dot.commit))).collect();
+        result["commits"] = trend.dots.iter().map(|dot| json!(short_commit(&dot.commit))).collect();
     }
     if let Some(Processes { values: lists, groups, newest, apart }) = &trend.processes {
         let values: Vec<Vec<f64>> = lists.iter().map(|values| values.iter().copied().map(rounded).collect()).collect();
@@ -59,17 +50,12 @@ fn flags(flags: &[Flag]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::trend::{Fitted, Line, Turn, example};
+    use crate::chart::trend::{Fitted, example};
     use crate::mark::Tone;
 
     fn trend(values: &[f64]) -> Trend {
-        let turn = Turn {
-            number: 1,
-            tone: Tone::Worse,
-            places: (1.5, 1.5),
-            values: (1e-3, 1.1e-3),
-            words: "+10.0\u{202f}%".into(),
-        };
+        let (places, values_of_turn, words) = ((1.5, 1.5), (1e-3, 1.1e-3), "+10.0\u{202f}%".to_owned());
+        let turn = Turn { number: 1, tone: Tone::Worse, places, values: values_of_turn, words };
         let fit = Fitted {
             lines: vec![Line { places: (0.0, 1.5), values: (1e-3, 1e-3) }],
             turns: vec![turn],
@@ -106,11 +92,7 @@ mod tests {
         assert_eq!(value["commits"], json!(["a3f19c2", "a3f19c2", "a3f19c2"]));
         let expected = json!({ "values": [[1.0, 1.5], [2.0]], "groups": [0, 1], "newest": 1, "apart": [0] });
         assert_eq!(value["processes"], expected);
-    }
-
-    #[test]
-    fn labels_of_others_do_nothing() {
-        let result = data(&trend(&[]), false);
+        let result = data(&self::trend(&[]), false);
         assert!(result.contains("\\u003c/script\\u003e\\u003c!--\u{fffd}↵"), "{result}");
         assert!(!result.contains(['<', '>', '&', '\u{202e}']));
     }

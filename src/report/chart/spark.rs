@@ -1,5 +1,4 @@
-//! A sparkline: the newest values of a series in a table cell, without axes. Where levels are fitted, they are drawn over
-//! some of the values.
+//! A sparkline: the newest values of a series in a table cell, with the fitted levels over some of them.
 
 use std::ops::Range;
 
@@ -8,11 +7,10 @@ use super::svg::Svg;
 use super::trend_chart::end_class;
 use crate::mark::Tone;
 
-/// The newest values that a sparkline shows.
 const LONGEST: usize = 60;
 
 /// The most dots under fitted levels, so that a list of a thousand sparklines stays small.
-pub const DOTS: usize = 15;
+const DOTS: usize = 15;
 
 /// No sparkline spans less than this share of its middle, so that noise stays flat.
 const NARROWEST: f64 = 0.05;
@@ -23,19 +21,14 @@ const MARGIN: i32 = 3;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spark {
-    /// The values, oldest first.
     pub values: Vec<f64>,
-    /// The fitted levels and ramps: the values that each spans, and where it begins and ends; none where nothing is fitted.
+    /// The fitted levels and ramps: the values that each spans, and where it begins and ends.
     pub levels: Vec<(Range<usize>, f64, f64)>,
-    /// The value they are compared with.
     pub baseline: Option<f64>,
     pub tone: Tone,
-    /// The most dots under these.
-    pub dots: usize,
     pub label: String,
 }
 
-/// The sparkline as SVG; nothing for a series without points.
 pub fn draw(spark: &Spark) -> String {
     let first = spark.values.len().saturating_sub(LONGEST);
     let values = &spark.values[first..];
@@ -62,7 +55,7 @@ pub fn draw(spark: &Spark) -> String {
     if line.is_empty() {
         svg.line("trace", points.into_iter().map(at));
     } else {
-        for group in points.chunks(points.len().div_ceil(spark.dots.max(1))).take(spark.dots) {
+        for group in points.chunks(points.len().div_ceil(DOTS)) {
             let median = axis::median(&group.iter().map(|(_, value)| *value).collect::<Vec<f64>>());
             svg.dot("dots", at((group[group.len() / 2].0, median)));
         }
@@ -102,7 +95,6 @@ mod tests {
             levels: Vec::new(),
             baseline: Some(1.0),
             tone: Tone::Worse,
-            dots: DOTS,
             label: "\"><script>".into(),
         };
         let svg = draw(&spark);
@@ -116,13 +108,11 @@ mod tests {
     fn fitted_levels_are_steps_over_few_dots() {
         let values: Vec<f64> = (0..100).map(|i| if i < 80 { 1.0 } else { 1.1 }).collect();
         let levels = vec![(0..80, 1.0, 1.0), (80..100, 1.1, 1.1)];
-        let spark = Spark { values, levels, baseline: None, tone: Tone::Worse, dots: DOTS, label: "1 change".into() };
+        let spark = Spark { values, levels, baseline: None, tone: Tone::Worse, label: "1 change".into() };
         assert_eq!(line(&spark, 40), [(0.0, 1.0), (39.5, 1.0), (39.5, 1.1), (59.0, 1.1)]);
         let svg = draw(&spark);
         assert_eq!((svg.matches("h0").count(), svg.matches("class=\"level\"").count()), (DOTS, 1), "{svg}");
         assert!(svg.len() < 600, "{}", svg.len());
-        let bare = draw(&Spark { dots: 0, ..spark.clone() });
-        assert_eq!((bare.contains("dots"), bare.matches("class=\"level\"").count()), (false, 1), "{bare}");
         let ramp = Spark { levels: vec![(0..50, 1.0, 2.0), (50..100, 2.0, 2.0)], ..spark };
         assert_eq!(line(&ramp, 25), [(0.0, 1.5), (24.5, 2.0), (25.0, 2.0), (74.0, 2.0)]);
     }

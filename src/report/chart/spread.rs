@@ -1,6 +1,4 @@
-//! The distribution of some values: those of a level above those of another, a dot each, with the middle half and the median.
-
-use std::fmt;
+//! The distributions of two sides: a dot for each value, with the middle half and the median.
 
 use super::axis;
 use super::svg::{Anchor, At, Svg};
@@ -10,61 +8,33 @@ use sprag_model::unit::Scale;
 const WIDTH: i32 = 440;
 const HEIGHT: i32 = 150;
 
-/// Where the values begin and end, from left to right.
+// In units: where the values begin and end, and the middle of each row.
 const ACROSS: (f64, f64) = (66.0, 404.0);
-
-/// The middle of each of the two rows.
 const ROWS: [f64; 2] = [40.0, 94.0];
 
-/// The newest values of a side that are shown.
 const MOST: usize = 100;
 
 /// Values farther from the middle half than this many times its width do not widen the axis.
 const FAR: f64 = 3.0;
 
-/// How far dots are from the middle of their row, by turns above and below.
+/// Dots of a row that are nearer than `NEAR` are moved up or down in steps, in units.
 const STEP: f64 = 4.0;
-
-/// Values that differ by less than this have their dots one above the other.
 const NEAR: f64 = 4.5;
 
-/// Two sides to compare; values are in base units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// The name and the values of each side, oldest first.
+    /// The name and the values of each side, oldest first, in base units.
     pub sides: [(&'static str, Vec<f64>); 2],
     pub scale: Scale,
     pub label: String,
 }
 
-/// As the picture that it is drawn as.
-impl fmt::Display for Spread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&draw(self))
-    }
-}
-
-/// The picture as SVG; nothing where a side has no value.
+/// Nothing where a side has no value.
 pub fn draw(spread: &Spread) -> String {
     if spread.sides.iter().any(|(_, values)| values.is_empty()) {
         return String::new();
     }
     let mut svg = Svg::new(WIDTH, HEIGHT);
-    picture(spread, &mut svg);
-    svg.labelled("fill dist", &spread.label)
-}
-
-/// The first quartile, the median and the third; a quartile is the middle of its half, the median in neither.
-pub fn quarters(values: &[f64]) -> (f64, f64, f64) {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let half = sorted.len() / 2;
-    let low = if half == 0 { &sorted[..] } else { &sorted[..half] };
-    let high = if half == 0 { &sorted[..] } else { &sorted[sorted.len() - half..] };
-    (axis::median(low), axis::median(&sorted), axis::median(high))
-}
-
-fn picture(spread: &Spread, svg: &mut Svg) {
     let newest = |values: &'_ [f64]| values[values.len().saturating_sub(MOST)..].to_vec();
     let sides = [0, 1].map(|side| newest(&spread.sides[side].1));
     let all: Vec<f64> = sides.iter().flat_map(|values| usual(values)).collect();
@@ -90,19 +60,27 @@ fn picture(spread: &Spread, svg: &mut Svg) {
         for (at, up) in swarm(inside.into_iter().map(x).collect()) {
             svg.dot("dots many", tenths((at, row + up)));
         }
-        beyond(&outside, low, row, spread.scale, svg);
+        beyond(&outside, low, row, spread.scale, &mut svg);
         svg.line("level", [row - 18.0, row + 18.0].map(|y| tenths((x(median), y))));
     }
+    svg.labelled("fill dist", &spread.label)
 }
 
-/// The values of a side that the axis is made for: within three times the middle half of it.
+/// The first quartile, the median and the third; a quartile is the middle of its half, the median in neither.
+pub fn quarters(values: &[f64]) -> (f64, f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = (sorted.len() / 2).max(sorted.len().min(1));
+    (axis::median(&sorted[..half]), axis::median(&sorted), axis::median(&sorted[sorted.len() - half..]))
+}
+
+/// The values of a side that the axis is made for.
 fn usual(values: &[f64]) -> Vec<f64> {
     let (first, _, third) = quarters(values);
     let reach = FAR * (third - first);
     values.iter().copied().filter(|value| (first - reach..=third + reach).contains(value)).collect()
 }
 
-/// Draws a triangle at each end beyond which there are values.
 fn beyond(outside: &[f64], low: f64, row: f64, scale: Scale, svg: &mut Svg) {
     let (below, above): (Vec<f64>, Vec<f64>) = outside.iter().partition(|value| **value < low);
     let farthest = [below.iter().copied().reduce(f64::min), above.iter().copied().reduce(f64::max)];
@@ -132,7 +110,6 @@ fn swarm(mut all: Vec<f64>) -> Vec<(f64, f64)> {
     placed
 }
 
-/// Units of the picture as the tenths of a coordinate.
 fn tenths((x, y): (f64, f64)) -> At {
     ((x * 10.0).round() as i32, (y * 10.0).round() as i32)
 }

@@ -1,16 +1,14 @@
 //! SVG pictures, written as they are drawn. A shape names a class of the style sheet and no colour.
 //!
-//! Coordinates are tenths of a unit of the picture, and none is outside it. A text has its base line at its point; the style
-//! sheet gives its size.
+//! Coordinates are tenths of a unit and clamped to the picture. A text has its base line at its point.
 
 use std::fmt::Write as _;
 
 use crate::text;
 
-/// A point: from the left and from the top, in tenths of a unit.
+/// From the left and from the top, in tenths of a unit.
 pub(super) type At = (i32, i32);
 
-/// Which part of a text is at its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -28,19 +26,16 @@ pub(super) struct Svg {
 
 enum Open {
     None,
-    /// A path of several strokes: its class and its data.
     Path(&'static str, String),
-    /// Texts with the same attributes.
     Texts(String, Vec<String>),
 }
 
 impl Svg {
-    /// An empty picture of that size in units.
     pub(super) fn new(width: i32, height: i32) -> Svg {
         Svg { width, height, body: String::new(), open: Open::None }
     }
 
-    /// The picture as wide as its place, with a title and a description, whose ids begin with `id`.
+    /// The picture as wide as its place; the ids of title and description begin with `id`.
     pub(super) fn captioned(mut self, class: &str, [id, title, description]: [&str; 3]) -> String {
         self.flush();
         format!(
@@ -54,12 +49,12 @@ impl Svg {
         )
     }
 
-    /// The picture at its natural size, with a label.
+    /// The picture at its natural size.
     pub(super) fn labelled(self, class: &str, label: &str) -> String {
         self.sized(class, &format!("role=\"img\" aria-label=\"{}\"", text::xml(label)))
     }
 
-    /// The picture at its natural size, for a cell next to others that say the same in words.
+    /// The picture for a cell next to others that say the same in words.
     pub(super) fn hidden(self, class: &str) -> String {
         self.sized(class, "aria-hidden=\"true\"")
     }
@@ -73,7 +68,6 @@ impl Svg {
         )
     }
 
-    /// A line of its own; nothing without points.
     pub(super) fn line(&mut self, class: &str, points: impl IntoIterator<Item = At>) {
         let path = self.path_data(points);
         self.shape(class, path, "");
@@ -91,7 +85,7 @@ impl Svg {
         }
     }
 
-    /// A line that shares a path with those of its class right before it.
+    /// A line that shares a path with the strokes of its class right before it.
     pub(super) fn stroke(&mut self, class: &'static str, points: impl IntoIterator<Item = At>) {
         let path = self.path_data(points);
         self.join(class, &path);
@@ -119,7 +113,6 @@ impl Svg {
         self.element(&format!("<circle{} cx=\"{x}\" cy=\"{y}\" r=\"{}\"/>", class_attribute(class), units(radius)));
     }
 
-    /// Words; nothing where there are none.
     pub(super) fn text(&mut self, class: &str, words: &str, at: At, anchor: Anchor) {
         if words.is_empty() {
             return;
@@ -141,7 +134,6 @@ impl Svg {
         }
     }
 
-    /// Gives the newest shape a title.
     pub(super) fn title(&mut self, words: &str) {
         self.flush();
         let Some(start) = self.body.rfind('<').filter(|_| self.body.ends_with("/>\n")) else { return };

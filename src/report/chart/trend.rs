@@ -1,72 +1,58 @@
-//! What the chart of a series shows.
+//! What the chart of a series shows, in base units, and how places and values become coordinates.
 
 use std::sync::Arc;
 
+use super::axis::{self, Axis};
+use super::svg::At;
 use crate::mark::Tone;
 use sprag_model::medians::Medians;
 use sprag_model::unit::Scale;
 
-/// What a trend shows; values are in base units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
-    /// The start of the ids in the picture; unique in the page.
-    pub id: String,
     pub title: String,
     pub description: String,
     pub scale: Scale,
-    /// The runs, by place.
     pub dots: Vec<Dot>,
-    /// What each process measured in the newest of these runs; nothing where no page shows it, or none of these was fitted.
+    /// Absent where the page shows no distribution, or none of the newest runs was fitted.
     pub processes: Option<Processes>,
     pub fit: Option<Fitted>,
     pub baseline: Option<f64>,
-    /// The worst value that passes.
     pub limit: Option<f64>,
     pub releases: Vec<Flag>,
-    /// Changes of the environment, by place.
     pub environments: Vec<Flag>,
-    /// Dates below the axis, by place.
     pub dates: Vec<Flag>,
-    /// The newest value in words.
     pub newest: String,
-    /// The colour of the newest value.
     pub tone: Tone,
 }
 
-/// What processes measured in the newest runs of a chart, oldest first; values are in base units.
+/// What each process measured in the newest runs of a chart, oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Processes {
-    /// Of each run, one value a process.
     pub values: Vec<Medians>,
-    /// Of each run, which of these make one measurement with it: those of the same number.
+    /// The measurement that each run is a part of, by its number.
     pub groups: Vec<usize>,
     /// The number of the newest measurement that was fitted.
     pub newest: usize,
-    /// The runs of the chart that were not fitted, by their places among all its runs: of a changed tree, or of another branch.
+    /// The numbers of the runs that were not fitted: of a changed tree, or of another branch.
     pub apart: Vec<usize>,
 }
 
-/// What was fitted to a series; values are in base units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// The levels and ramps, oldest first.
     pub lines: Vec<Line>,
-    /// The changes and drifts, oldest first.
     pub turns: Vec<Turn>,
     /// The first and the last suspect of each open event, by place.
     pub suspects: Vec<(f64, f64)>,
-    /// The level that holds now, in words.
     pub newest: String,
 }
 
-/// A level, or the ramp of a drift.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     pub places: (f64, f64),
     pub values: (f64, f64),
 }
 
-/// A change between two levels, or a drift.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// Its number in the table next to the chart.
@@ -78,13 +64,13 @@ pub struct Turn {
     pub words: String,
 }
 
-/// One run, or several close together.
+/// A run, or several that are neighbours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot {
     /// Its place in commit order.
     pub place: f64,
     pub value: f64,
-    /// The interval of its median; of several runs, the lowest and the highest median.
+    /// The interval of its value; of several runs, the lowest and the highest value.
     pub interval: Option<(f64, f64)>,
     /// Its commit, forty digits or nothing.
     pub commit: Arc<str>,
@@ -92,13 +78,71 @@ pub struct Dot {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flag {
-    /// Its place in commit order.
     pub place: f64,
     pub label: String,
 }
 
-/// The id of the table of points next to the picture.
+/// The id of the table of points in `templates/series.html`.
 pub const POINTS: &str = "point-rows";
+
+// The size of the picture and the area of its data, in units; templates/series.html and site/style.css have its size and its left
+// edge.
+pub(super) const WIDTH: i32 = 1184;
+pub(super) const HEIGHT: i32 = 350;
+pub(super) const LEFT: i32 = 58;
+pub(super) const RIGHT: i32 = 1106;
+pub(super) const TOP: i32 = 50;
+pub(super) const BOTTOM: i32 = 320;
+pub(super) const TEXT: f64 = 12.0;
+
+pub(super) struct Plot<'a> {
+    pub(super) trend: &'a Trend,
+    pub(super) places: (f64, f64),
+    pub(super) values: (f64, f64),
+    across: Axis,
+    down: Axis,
+}
+
+impl<'a> Plot<'a> {
+    pub(super) fn new(trend: &'a Trend) -> Plot<'a> {
+        let (first, last) = axis::extent(&trend.dots.iter().map(|dot| dot.place).collect::<Vec<f64>>());
+        let side = (0.01 * (last - first)).max(0.5);
+        let places = (first - side, last + side);
+        let medians: Vec<f64> = trend.dots.iter().map(|dot| dot.value).collect();
+        let fitted = trend.fit.iter().flat_map(|fit| &fit.lines).flat_map(|line| [line.values.0, line.values.1]);
+        let also: Vec<f64> = fitted.chain(trend.baseline).chain(trend.limit).collect();
+        let values = axis::robust_range(&medians, &also);
+        // Values grow upwards, coordinates downwards.
+        let (across, down) = (Axis::new(places, (LEFT, RIGHT)), Axis::new(values, (BOTTOM, TOP)));
+        Plot { trend, places, values, across, down }
+    }
+
+    pub(super) fn shows(&self, place: f64) -> bool {
+        (self.places.0..=self.places.1).contains(&place)
+    }
+
+    pub(super) fn within(&self, value: f64) -> bool {
+        (self.values.0..=self.values.1).contains(&value)
+    }
+
+    /// In tenths of a unit.
+    pub(super) fn x(&self, place: f64) -> i32 {
+        self.across.at(place)
+    }
+
+    /// In tenths of a unit, clamped to the range shown.
+    pub(super) fn y(&self, value: f64) -> i32 {
+        self.down.at(value.clamp(self.values.0, self.values.1))
+    }
+
+    pub(super) fn at(&self, dot: &Dot) -> At {
+        (self.x(dot.place), self.y(dot.value))
+    }
+}
+
+pub(super) fn units(tenths: i32) -> f64 {
+    f64::from(tenths) / 10.0
+}
 
 /// The trend of runs at one place each, without a fit.
 #[cfg(test)]
@@ -111,7 +155,6 @@ pub(super) fn example(values: &[f64]) -> Trend {
         commit: "a3f19c2b01d4".into(),
     };
     Trend {
-        id: "trend".to_owned(),
         title: "Trend of <a>".to_owned(),
         description: "Flat.".to_owned(),
         scale: Unit::Second.scale(1e-3),

@@ -1,15 +1,14 @@
 //! The trend of a series: its levels and their changes over one dot a run in commit order, the spread of each as a band,
 //! and what it is compared with.
 //!
-//! A value outside the range becomes a triangle on the edge; the range follows the running median, so that one bad run
-//! does not flatten the rest. Where there are more runs than a reader could tell apart, a dot is for several.
+//! A value outside the range becomes a triangle on the edge; the range follows the running median, so that one bad run does not
+//! flatten the rest. Of many runs several share a dot.
 
 use super::axis;
 use super::fitted;
 use super::labels::{Area, Field, LabelRow, text_width};
-use super::plot::{BOTTOM, HEIGHT, LEFT, Plot, RIGHT, TEXT, TOP, WIDTH, units};
 use super::svg::{Anchor, At, Svg, rectangle};
-use super::trend::{Dot, POINTS, Trend};
+use super::trend::{BOTTOM, Dot, HEIGHT, LEFT, POINTS, Plot, RIGHT, TEXT, TOP, Trend, WIDTH, units};
 use crate::mark::Tone;
 use crate::number;
 use crate::text::short_commit;
@@ -18,21 +17,18 @@ use crate::text::short_commit;
 const RELEASE_ROW: i32 = 26;
 const ENVIRONMENT_ROW: i32 = 44;
 
-/// So many runs have a dot each.
+/// So many runs have a dot each; of more several share one, so that there are about [`POOLED`]. The script draws any part of the
+/// picture with a dot for each run.
 const SINGLE: usize = 200;
-
-/// Of more runs several share a dot, so that there are about so many. The script draws any part of the picture with a dot for each
-/// run.
 const POOLED: usize = 125;
 
 /// Above so many dots they are small and no line joins them.
 const MANY: usize = 150;
 
-/// From so many missing commits on, runs count as missing, if it is also [`GAP_STEPS`] times the usual distance.
+/// A gap has at least so many missing commits, and so many times the usual distance.
 const GAP: f64 = 4.0;
 const GAP_STEPS: f64 = 3.0;
 
-/// The trend as SVG; nothing for a series without points.
 pub fn draw(trend: &Trend) -> String {
     if trend.dots.is_empty() {
         return String::new();
@@ -40,21 +36,20 @@ pub fn draw(trend: &Trend) -> String {
     let plot = Plot::new(trend);
     let mut svg = Svg::new(WIDTH, HEIGHT);
     layers(&plot, &mut svg);
-    let picture = svg.captioned("fill wide", [&trend.id, &trend.title, &trend.description]);
-    // For the script: the table of points, the places at the edges of the area, and where these edges are.
+    let picture = svg.captioned("fill wide", ["trend", &trend.title, &trend.description]);
+    // For the script: the table of points, the places at the edges of the area, and the edges.
     let (first, last) = plot.places;
     let data = format!("data-places=\"{first} {last}\" data-area=\"{LEFT} {RIGHT} {TOP} {BOTTOM}\"");
     let picture = picture.replacen("<svg ", &format!("<svg data-points=\"{POINTS}\" {data} "), 1);
     // The first texts that end at their places are those of the axis, which a narrow window shows next to the rest.
-    picture.replacen("<g text-anchor", &format!("<g id=\"{}-y\" text-anchor", trend.id), 1)
+    picture.replacen("<g text-anchor", "<g id=\"trend-y\" text-anchor", 1)
 }
 
-/// For how many runs a dot is at most, of a series with so many.
+/// How many runs share a dot at most, of a series with so many.
 pub fn runs_a_dot(runs: usize) -> usize {
     if runs <= SINGLE { 1 } else { runs.div_ceil(POOLED) }
 }
 
-/// Where runs are missing: the places around each gap.
 fn gaps(dots: &[Dot]) -> Vec<(f64, f64)> {
     let pairs = dots.windows(2).map(|pair| (pair[0].place, pair[1].place));
     let steps: Vec<f64> = pairs.clone().map(|(before, after)| after - before).filter(|step| *step > 0.0).collect();
@@ -62,7 +57,7 @@ fn gaps(dots: &[Dot]) -> Vec<(f64, f64)> {
     pairs.filter(|(before, after)| after - before > widest).collect()
 }
 
-/// The runs that share a dot, in their order: none with a change between them.
+/// The runs that share a dot: none with a change between them.
 fn groups(trend: &Trend) -> Vec<&[Dot]> {
     let dots = &trend.dots;
     let most = runs_a_dot(dots.len());
@@ -124,7 +119,6 @@ fn layers(plot: &Plot<'_>, svg: &mut Svg) {
     date_axis(plot, svg);
 }
 
-/// The class of the newest value.
 pub(super) fn end_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Worse => "end worse",
@@ -133,7 +127,6 @@ pub(super) fn end_class(tone: Tone) -> &'static str {
     }
 }
 
-/// The runs of a group that are within the range as one dot.
 fn pooled_dot(plot: &Plot<'_>, group: &[Dot]) -> Option<Dot> {
     let inside: Vec<&Dot> = group.iter().filter(|dot| plot.within(dot.value)).collect();
     let (first, last) = (inside.first()?, inside.last()?);
@@ -146,7 +139,6 @@ fn pooled_dot(plot: &Plot<'_>, group: &[Dot]) -> Option<Dot> {
     })
 }
 
-/// Draws a triangle for the runs of a group above the range, or below it.
 fn beyond(plot: &Plot<'_>, group: &[Dot], is_above: bool, svg: &mut Svg) {
     let is_beyond = |dot: &&Dot| if is_above { dot.value > plot.values.1 } else { dot.value < plot.values.0 };
     let all: Vec<&Dot> = group.iter().filter(is_beyond).collect();
@@ -210,7 +202,7 @@ fn flags(plot: &Plot<'_>, svg: &mut Svg) {
     }
 }
 
-/// Draws the spread of the dots as bands, each of which ends at a gap and at a change.
+/// Draws the spread of the dots as bands, which end at gaps and changes.
 fn bands(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)], svg: &mut Svg) {
     let turns = || plot.trend.fit.iter().flat_map(|fit| &fit.turns).map(|turn| turn.places);
     let mut part: Vec<(i32, i32, i32)> = Vec::new();
@@ -244,7 +236,7 @@ fn band(part: &[(i32, i32, i32)], svg: &mut Svg) {
     svg.area("band", above.chain(part.iter().rev().map(|(x, low, _)| (*x, *low))));
 }
 
-/// Draws the baseline and the limit; gives the labels they need, each with its coordinate.
+/// Draws the baseline and the limit; returns their labels with their coordinates.
 fn levels(plot: &Plot<'_>, svg: &mut Svg) -> Vec<(i32, String)> {
     let trend = plot.trend;
     let Some(baseline) = trend.baseline.filter(|value| plot.within(*value)) else { return Vec::new() };
@@ -303,7 +295,6 @@ fn medians(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)], svg: &mut Svg) {
     }
 }
 
-/// A value in words at the right end, and what it is.
 fn at_the_end(plot: &Plot<'_>, value: f64, words: &str, what: &str, svg: &mut Svg) {
     let (right, y) = (10 * RIGHT, plot.y(value));
     svg.text("halo strong", words, (right + 80, y + 10), Anchor::Start);
@@ -392,10 +383,8 @@ mod tests {
             let svg = draw(&trend(values));
             assert!(svg.ends_with("</svg>") && !svg.contains("NaN"), "{values:?}: {svg}");
         }
-        for values in [&[1.0][..], &[1e-3, 1.01e-3], &[-1.0, 1.0]] {
-            let svg = draw(&trend(values));
-            assert!(svg.contains("<g id=\"trend-y\" text-anchor=\"end\"><text x=\"50\""), "the axis has an id: {svg}");
-        }
+        let axis = "<g id=\"trend-y\" text-anchor=\"end\"><text x=\"50\"";
+        assert!(draw(&trend(&[-1.0, 1.0])).contains(axis), "the axis has an id");
         assert_eq!(draw(&trend(&[])), "");
     }
 }

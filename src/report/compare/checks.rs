@@ -1,4 +1,4 @@
-//! Checks of what is compared: the page and the script say the same, and old chunks stay as they are.
+//! Checks that pages and the script of the site say the same of two commits.
 
 #![cfg(test)]
 
@@ -17,7 +17,6 @@ use crate::catalog::Catalog;
 use crate::compare::segments::{Segment, Step};
 use crate::link;
 use crate::sample_data::{self, Sample};
-use sprag_model::page::Page;
 
 /// Runs the script of the site over the data of the site, without a page.
 const HARNESS: &str = r#"
@@ -31,8 +30,7 @@ process.stdout.write(vm.runInThisContext(`JSON.stringify(${pairs}.map(([a, b]) =
 "#;
 
 fn with<T>(sample: &Sample, of: impl FnOnce(&Data, &Catalog<'_>) -> T) -> T {
-    let heads = sample.heads();
-    let catalog = Catalog::new(&sample.input(&heads));
+    let catalog = sample.catalog();
     of(&Data::new(&catalog), &catalog)
 }
 
@@ -62,12 +60,11 @@ fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
     }
 }
 
-/// The table of two commits with all its rows.
 fn table(data: &Data, a: usize, b: usize) -> Table {
     table::listed(data, a, b, |_, all| all)
 }
 
-/// Compares what both have; the rows of the script have figures for CSV, too.
+/// Compares what both have; the rows of the script have further figures for CSV.
 fn assert_same(place: &str, expected: &Value, result: &Value) {
     match (expected, result) {
         (Value::Array(expected), Value::Array(result)) => {
@@ -155,48 +152,27 @@ fn the_script_agrees_on_names_that_mean_something_elsewhere() {
         let mut data = data.clone();
         let names =
             ["=1+1", "@a_b _c_ *d* [e](http://f)", "x|`y`\\<z>", "a,\"b\"", "+c", "-d #1 www.e.org", "ünï_cödé ~$"];
+        let name = |place: usize| names[place % names.len()].to_owned();
         for (place, one) in data.series.iter_mut().enumerate() {
-            names[place % names.len()].clone_into(&mut one.benchmark);
-            names[place % 3].clone_into(&mut one.machine_name);
+            (one.benchmark, one.machine_name) = (name(place), name(place % 3));
             one.dtype = ["", "f16", "<bf16>"][place % 3].to_owned();
         }
         for (place, commit) in data.commits.iter_mut().enumerate() {
-            names[place % names.len()].clone_into(&mut commit.subject);
-            if place % 5 == 0 {
-                commit.tags = vec![names[place % names.len()].to_owned()];
-            }
+            commit.subject = name(place);
+            commit.tags.extend((place % 5 == 0).then(|| name(place)));
         }
         let last = data.commits.len() - 1;
-        data.tagged = [3, 17, last]
-            .map(|place| ComparedCommit { measured_before: Some(place), ..data.commits[1].clone() })
-            .to_vec();
-        for (commit, name) in data.tagged.iter_mut().zip(names) {
-            commit.tags = vec![name.to_owned(), "x".to_owned()];
-        }
+        let tagged = |place: usize| ComparedCommit {
+            measured_before: Some(place),
+            tags: vec![name(place), "x".to_owned()],
+            ..data.commits[1].clone()
+        };
+        data.tagged = [3, 17, last].map(tagged).to_vec();
         let [first, second, third] = [1, 2, 3].map(|more| last + more);
         let unmeasured = [(first, second), (second, first), (0, first), (first, last), (third, last), (second, 20)];
         check("names", &data, &[&[(0, last), (last, 0), (last / 2, last), (5, 10)][..], &unmeasured].concat());
         let markdown = export::markdown(&data, [0, last], &table(&data, 0, last));
         assert!(!markdown.contains("http://") && !markdown.contains("<z>"), "{markdown}");
-    });
-}
-
-#[test]
-fn a_page_of_the_newest_commit_keeps_its_name() {
-    with(&sample_data::rich(), |data, catalog| {
-        let pairs = Pairs::new(data, catalog);
-        let newest = data.commits.len() - 1;
-        let all = pairs.all();
-        assert!(all.iter().any(|pair| pair.as_newest) && pairs.steps.iter().all(|pair| !pair.as_newest));
-        for pair in all {
-            assert_eq!(pair.page(data).ends_with("-newest.html"), pair.as_newest);
-            assert!(pair.b == newest || !pair.as_newest);
-            let page = pairs.page(data, pair.a, pair.b).expect("it has a page");
-            assert!(
-                page == pair.page(data) || pair.as_newest && pairs.steps.contains(&Pair { as_newest: false, ..pair })
-            );
-        }
-        assert_eq!(pairs.page(data, newest, newest), None);
     });
 }
 
@@ -212,27 +188,6 @@ fn a_comparison_reads_as_it_should() {
     });
 }
 
-#[test]
-fn a_new_commit_changes_the_last_chunk_alone() {
-    let overall = with(&sample_data::rich(), |data, _| long(data, 3));
-    let values = |commits: usize| -> Vec<Page> {
-        let mut data = overall.clone();
-        data.commits.truncate(commits);
-        data.series.iter_mut().for_each(|one| one.points.retain(|point| point.number < commits));
-        script::pages(&data).into_iter().filter(|page| page.path.starts_with("data/values-")).collect()
-    };
-    let all = overall.commits.len();
-    assert!(all > 2 * script::CHUNK, "{all} commits make several chunks");
-    let (before, after) = (values(all - 1), values(all));
-    let last = before.len() - 1;
-    assert_eq!(before[..last], after[..last]);
-    assert_ne!(before[last], after[last]);
-    // The first commit of a new chunk changes none.
-    let (before, after) = (values(2 * script::CHUNK), values(2 * script::CHUNK + 1));
-    assert_eq!((&before[..], before.len() + 1), (&after[..before.len()], after.len()));
-}
-
-/// The data with its commits several times over.
 fn long(data: &Data, times: usize) -> Data {
     let mut long = data.clone();
     let commits = data.commits.len();
@@ -315,7 +270,7 @@ fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_
         assert_eq!(between, (Kind::Missing, format!("not measured between the two; {as_of}")));
         let pairs = [(earlier, number), (number, earlier), (nearest, number), (0, number)];
         check("between", &data, &[&pairs[..], &[(number, data.commits.len() - 1)]].concat());
-        // Too long ago counts for nothing.
+        // Older values do not count.
         let mut long = long(&data, 3);
         long.tagged = vec![ComparedCommit { measured_before: Some(long.commits.len() - 1), ..data.tagged[0].clone() }];
         let one = &mut long.series[0];

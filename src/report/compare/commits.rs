@@ -1,5 +1,4 @@
-//! The commits that are compared: those that were measured, and those with a tag that were not, for which the commit measured
-//! last before it counts.
+//! The commits that are compared: those that were measured, and others with a tag, for which the commit measured last before counts.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,21 +13,18 @@ use sprag_model::trend::Trend;
 pub(super) const NAME: usize = 160;
 const SUBJECT: usize = 90;
 
-/// A commit that was measured, or one with a tag.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ComparedCommit {
     pub(crate) sha: String,
     pub(crate) day: String,
     pub(crate) subject: String,
     pub(crate) tags: Vec<String>,
-    /// Its place on the line; absent without one.
     pub(crate) place: Option<usize>,
     /// The number of the nearest measured commit before it, where it was not measured itself.
     pub(crate) measured_before: Option<usize>,
 }
 
 impl ComparedCommit {
-    /// A tag where it bears one, else seven digits.
     pub(crate) fn name(&self) -> String {
         self.tags.first().cloned().unwrap_or_else(|| short_commit(&self.sha).to_owned())
     }
@@ -45,22 +41,16 @@ pub(crate) fn measured(analysis: &Analysis, trend: &Trend, line: &CommitLine) ->
         return commits.map(|(place, commit)| compared(commit, place, None)).collect();
     }
     let runs = analysis.series.iter().flat_map(|one| &one.series.points);
-    let ranked: BTreeMap<(usize, &str), &Point> = runs
-        .filter(|point| present.contains(&*point.commit))
-        .map(|point| ((point.rank, &*point.commit), point))
-        .collect();
+    let runs = runs.filter(|point| present.contains(&*point.commit));
+    let ranked: BTreeMap<(usize, &str), &Point> = runs.map(|point| ((point.rank, &*point.commit), point)).collect();
     let mut seen = BTreeSet::new();
     let first = ranked.into_values().filter(|point| seen.insert(&*point.commit));
-    first
-        .map(|point| ComparedCommit {
-            place: None,
-            sha: point.commit.to_string(),
-            day: date::day(point.time),
-            subject: String::new(),
-            tags: Vec::new(),
-            measured_before: None,
-        })
-        .collect()
+    let commit = |point: &Point| ComparedCommit {
+        sha: point.commit.to_string(),
+        day: date::day(point.time),
+        ..ComparedCommit::default()
+    };
+    first.map(commit).collect()
 }
 
 /// The commits with a tag that were not measured, oldest first, from the first measured one on.
@@ -85,7 +75,7 @@ fn compared(commit: &CommitOnLine, place: usize, measured_before: Option<usize>)
     }
 }
 
-/// Text of others that shows all it does.
+/// Text of others without invisible characters.
 pub(super) fn plain(text: &str, length: usize) -> String {
     shortened(&visible(text), length)
 }

@@ -1,5 +1,5 @@
-//! What two commits are compared by: commits, environments, series with their fits and values. All numbers are rounded as
-//! the scripts hold them, so that a page and the script compute from the same ones.
+//! What two commits are compared by: commits, environments, series with their fits and values. Numbers are rounded as in the data of
+//! the script, so that a page and the script compute from the same ones.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,18 +19,16 @@ use sprag_model::head::RunHead;
 use sprag_model::metric::Metric;
 use sprag_model::trend::{PooledPoint, SeriesTrend};
 
-/// The longest fact, in characters.
 const FACT: usize = 60;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Data {
-    /// The commits that were measured, oldest first: their place is their number.
+    /// The measured commits, oldest first: their place is their number.
     pub(crate) commits: Vec<ComparedCommit>,
-    /// The commits with a tag that were not, oldest first, numbered on from there.
+    /// Other commits with a tag, oldest first, numbered on from there.
     pub(crate) tagged: Vec<ComparedCommit>,
-    /// The facts of each environment by which keys differ, by key.
+    /// The facts of each environment that its key is made of, by key.
     pub(super) environments: BTreeMap<String, BTreeMap<&'static str, String>>,
-    /// The series, in the order in which a reader expects them.
     pub(super) series: Vec<SeriesData>,
 }
 
@@ -38,30 +36,28 @@ pub(crate) struct Data {
 pub(super) struct SeriesData {
     pub(super) id: String,
     pub(super) suite: String,
-    /// The benchmark without its suite.
     pub(super) benchmark: String,
-    /// Its parameter `dtype`; empty where it has none.
+    /// Its parameter `dtype`, or empty.
     pub(super) dtype: String,
     pub(super) machine: String,
     pub(super) machine_name: String,
     pub(super) metric: Metric,
     pub(super) judged: bool,
-    /// Whether kernels are compared with it.
+    /// Whether it is a control or calibration kernel.
     pub(super) auxiliary: bool,
-    /// The deviation of a point from its level, a share of it.
+    /// The deviation of a point, as a share of its level.
     pub(super) deviation: Option<f64>,
     /// The smallest change that shows.
     pub(super) shows: Option<f64>,
     /// The smallest change that counts.
     pub(super) least: f64,
-    /// The levels and drifts; empty where no level was fitted.
+    /// Empty where no level was fitted.
     pub(super) levels: Vec<Segment>,
     pub(super) changes: Vec<Step>,
-    /// The values, in the order of their commits; those of one commit in the order in which they were measured.
+    /// In the order of their commits, and those of one commit as they were measured.
     pub(super) points: Vec<PointData>,
 }
 
-/// What a series has at a commit in one environment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PointData {
     pub(super) number: usize,
@@ -69,12 +65,11 @@ pub(super) struct PointData {
     pub(super) time: DateTime<Utc>,
     /// The median over the processes of all its runs, in base units.
     pub(super) value: f64,
-    /// The lowest and the highest median of a process; absent where there is one process only.
+    /// The lowest and the highest median of a process; absent of a single one.
     pub(super) spread: Option<(f64, f64)>,
 }
 
 impl Data {
-    /// What the trend has of the commits of the line; without a line, of all commits in the order of their runs.
     pub(crate) fn new(catalog: &Catalog<'_>) -> Data {
         let commits = catalog.compared().to_vec();
         let tagged = commits::tagged(catalog.line, &commits);
@@ -95,7 +90,6 @@ impl Data {
         self.series.len()
     }
 
-    /// The commit of a number, measured or not.
     pub(crate) fn commit(&self, number: usize) -> &ComparedCommit {
         self.commits.get(number).unwrap_or_else(|| &self.tagged[number - self.commits.len()])
     }
@@ -105,7 +99,7 @@ impl Data {
         self.commit(number).measured_before.unwrap_or(number)
     }
 
-    /// The name of a commit, and where it was not measured, of which one the values are.
+    /// The name of a commit, and if it was not measured, which one counts for it.
     pub(crate) fn name(&self, number: usize) -> String {
         let commit = self.commit(number);
         match commit.measured_before {
@@ -120,23 +114,20 @@ impl Data {
         end.saturating_sub(self.measured(a) + 1)
     }
 
-    /// The commits with tags, oldest first, each of which something was measured at or since the one before; of several at which
-    /// the same was measured, one that was measured itself, or else the newest.
+    /// The commits with tags, oldest first. Of several with the same values one that was measured counts, or else the newest.
     pub(crate) fn releases(&self) -> Vec<usize> {
         let own = (0..self.commits.len()).filter(|number| !self.commits[*number].tags.is_empty());
         let all = (self.commits.len()..self.commits.len() + self.tagged.len()).chain(own);
         all.map(|number| (self.measured(number), number)).collect::<BTreeMap<usize, usize>>().into_values().collect()
     }
 
-    /// The number of a commit, where it was measured.
     pub(super) fn number(&self, sha: &str) -> Option<usize> {
         self.commits.iter().position(|commit| commit.sha == sha)
     }
 }
 
-/// A series; none where its commits are not in the order of the others'.
+/// Nothing where its commits are not in the order of those of others.
 fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str, usize>) -> Option<SeriesData> {
-    // Its page is what a row leads to.
     let listed = catalog.series(&one.series)?;
     let dtype = parameters(&listed.series.params).into_iter().find(|(name, _)| *name == "dtype");
     let numbers: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.get(&*point.commit).copied()).collect();
@@ -171,7 +162,6 @@ fn point_data((number, point): (&usize, &PooledPoint)) -> PointData {
     }
 }
 
-/// The deviation of a point from its level, as a share of the newest level.
 fn deviation(one: &SeriesTrend, segments: &[Segment]) -> Option<f64> {
     let Some(noise) = one.noise else { return one.exact.then_some(0.0) };
     if noise.is_relative {

@@ -1,14 +1,14 @@
-//! A comparison as Markdown, to paste where people talk about it. The script of the site writes the same text for any pair.
+//! A comparison as Markdown. The script of the site writes the same text for any pair.
 
 use super::commits::ComparedCommit;
 use super::data::Data;
-use super::table::{Group, SummaryRow, Table, capital};
+use super::table::{Group, SummaryRow, Table};
 use super::words::{ComparedRow, Kind};
 use crate::number;
 use crate::phrase::Phrase;
 use crate::sheet::{self, Column, Row, Section, Sheet};
+use crate::text::{capital, commit_digits};
 
-/// The most rows of a group; the others are counted.
 pub(crate) const ROWS: usize = 60;
 
 const COLUMNS: [(&str, &str); 8] = [
@@ -22,14 +22,11 @@ const COLUMNS: [(&str, &str); 8] = [
     ("Detectable", "n"),
 ];
 
-/// The note to a commit that was not measured.
 pub(crate) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
 
-/// How the limits are to be read.
 const MEANS_NOTE: &str =
     "Limits are as if all series erred together; one without change counts from none to what was measured at the two.";
 
-/// The comparison of two commits: the verdict, what was compared with what, the means, and each series that changed or may have.
 pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String {
     let pieces = table.headline.iter().map(|[_, glyph, words]| format!("{glyph} {words}").trim().to_owned());
     let sides = [('A', a), ('B', b)].map(|(letter, commit)| side(letter, data.commit(commit)));
@@ -60,15 +57,13 @@ pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String
     sheet.markdown()
 }
 
-/// The counts and the mean of each suite.
 fn summary(table: &Table) -> sheet::Table {
     let [worse, better] = [0, 1].map(|place| capital(&table.words[place]));
     let heads =
         ["Suite", "Machine", "Series", &worse, &better, "No change", "No verdict", "Mean", "95\u{202f}% limits"];
     let class = |place: usize| if place < 2 { "" } else { "n" };
-    let columns = heads.iter().enumerate();
-    let columns =
-        columns.map(|(place, head)| Column { head: (*head).to_owned().into(), class: class(place) }).collect();
+    let column = |(place, head): (usize, &&str)| Column { head: (*head).to_owned().into(), class: class(place) };
+    let columns = heads.iter().enumerate().map(column).collect();
     let row = |row: &SummaryRow| {
         let names = [&row.suite, &row.machine].into_iter().cloned();
         Row::new(names.chain(row.counts.map(number::count)).chain([row.mean.clone(), row.interval.clone()]))
@@ -86,9 +81,7 @@ fn side(letter: char, commit: &ComparedCommit) -> Phrase {
     let tags = if tags.is_empty() { String::new() } else { format!(" {}", tags.join(", ")) };
     let unmeasured = if commit.measured_before.is_some() { UNMEASURED } else { "" };
     let subject = if subject.is_empty() { String::new() } else { format!(", “{subject}”") };
-    Phrase::plain(format!("{letter}: "))
-        .id(sha.get(..12).unwrap_or(sha))
-        .text(format!("{tags}{subject}, {day}{unmeasured}"))
+    Phrase::plain(format!("{letter}: ")).id(commit_digits(sha)).text(format!("{tags}{subject}, {day}{unmeasured}"))
 }
 
 fn row(row: &ComparedRow) -> Row {

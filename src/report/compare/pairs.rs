@@ -10,13 +10,11 @@ use crate::link;
 use crate::page_selection::RELEASES;
 use sprag_model::commit::CommitLine;
 
-/// A pair of commits, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pair {
     pub(crate) a: usize,
     pub(crate) b: usize,
-    /// Whether its page is that of A and the newest commit, whichever that is: it keeps its name as commits are measured, so that
-    /// links to it stay.
+    /// Whether its page is that of A and the newest commit: its name stays as commits are measured.
     pub(crate) as_newest: bool,
 }
 
@@ -27,15 +25,13 @@ impl Pair {
     }
 }
 
-/// The pairs, newest first each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Pairs {
     /// The newest commit against those that baselines were taken from.
     pub(crate) baselines: Vec<Pair>,
-    /// Releases against the one before; the newest commit against the newest release. One that was not measured has
-    /// the values of what was measured last before it.
+    /// Releases against the one before, and the newest commit against the newest release.
     pub(crate) releases: Vec<Pair>,
-    /// Commits that have a page against the one that was measured before.
+    /// Commits with a page against the one measured before.
     pub(crate) steps: Vec<Pair>,
 }
 
@@ -60,12 +56,11 @@ impl Pairs {
         }
     }
 
-    /// Each pair once, or twice where it has a page of each name.
     pub(crate) fn all(&self) -> BTreeSet<Pair> {
         [&self.baselines, &self.releases, &self.steps].into_iter().flatten().copied().collect()
     }
 
-    /// The page of two commits, where they have one: that of these two before that of the newest.
+    /// The page of two commits, rather than that of the newest.
     pub(crate) fn page(&self, data: &Data, a: usize, b: usize) -> Option<String> {
         let has = |pair: &Pair| [&self.baselines, &self.releases, &self.steps].iter().any(|pairs| pairs.contains(pair));
         let pair = [false, true].map(|as_newest| Pair { a, b, as_newest }).into_iter().find(has)?;
@@ -73,19 +68,17 @@ impl Pairs {
     }
 }
 
-/// A suite on a machine at two commits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Newest {
-    /// The two, by their numbers: the same where one commit was measured only.
+    /// By their numbers: the same where only one commit was measured.
     pub(crate) pair: [usize; 2],
-    /// The release of which the first is the last commit that was measured, where it is not the release itself.
+    /// The release before which the first was measured last, unless it is the release.
     pub(crate) release: Option<String>,
-    /// The rows of its series, by id.
     pub(crate) rows: BTreeMap<String, ComparedRow>,
 }
 
-/// Compares the newest commit of a suite on a machine with the last one measured there up to the newest release before it, else
-/// with the commit of its baseline, else with the first that was measured there. Nothing where none was.
+/// Compares the newest commit of a suite on a machine with the last one measured up to the newest release, else with that of its
+/// baseline, else with the first that was measured.
 pub(crate) fn newest(
     data: &Data,
     line: &CommitLine,

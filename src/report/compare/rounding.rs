@@ -1,20 +1,16 @@
-//! Numbers with as many digits as count, and as integers.
+//! Numbers rounded to significant digits, and as integers.
 
-/// The significant digits of what was fitted, one more than pages show, as more is computed from it.
+/// The significant digits of fitted values, from which more is computed, and of measured ones, which are only shown.
 const DIGITS: i32 = 5;
-
-/// Those of a value that was measured, which is only shown.
 const SHOWN: i32 = 4;
 
-/// The most digits of an integer, so that every language has it exactly.
+/// The most digits of an integer that a script holds exactly.
 const MOST_DIGITS: i32 = 15;
 
-/// What was fitted, with as many digits as count.
 pub(crate) fn rounded(value: f64) -> f64 {
     rounded_to(value, DIGITS)
 }
 
-/// What was measured, with as many digits as are shown.
 pub(super) fn rounded_as_shown(value: f64) -> f64 {
     rounded_to(value, SHOWN)
 }
@@ -25,11 +21,11 @@ fn rounded_to(value: f64, digits: i32) -> f64 {
     }
     let places = digits - 1 - value.abs().log10().floor() as i32;
     let power = 10f64.powi(places.abs());
-    // An integer over an exact power of ten is the number that its few digits are read as.
+    // An integer over an exact power of ten is the number that its digits are read as.
     if places < 0 { (value / power).round() * power } else { (value * power).round() / power }
 }
 
-/// Measured numbers as integers times a common power of ten, which is the first of the two.
+/// A power of ten, and the measured numbers as integers in units of it.
 pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
     let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
     let magnitude = |size: f64| size.log10().floor() as i32;

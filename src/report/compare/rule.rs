@@ -1,4 +1,4 @@
-//! The rule by which a series is judged between two commits; the module above has it in words.
+//! The rule by which a series is judged between two commits; `compare/mod.rs` has it in words.
 
 use std::ops::Range;
 
@@ -10,37 +10,24 @@ pub(super) struct Outcome<'a> {
     pub(super) verdict: Verdict,
     pub(super) a: Option<&'a PointData>,
     pub(super) b: Option<&'a PointData>,
-    /// The most likely level at A, where there is one.
     pub(super) before: Option<f64>,
     pub(super) after: Option<f64>,
-    /// The level at B over that at A, less 1.
     pub(super) relative: Option<f64>,
     pub(super) interval: Option<(f64, f64)>,
-    /// The numbers of the commits at which the series was measured in place of A and B, where these are others.
+    /// The numbers of other commits at which the series was measured in place of A and B.
     pub(super) as_of: [Option<usize>; 2],
 }
 
 impl Outcome<'_> {
-    /// A verdict without points and levels.
     pub(super) fn bare(verdict: Verdict) -> Outcome<'static> {
-        Outcome {
-            verdict,
-            a: None,
-            b: None,
-            before: None,
-            after: None,
-            relative: None,
-            interval: None,
-            as_of: [None; 2],
-        }
+        let as_of = [None; 2];
+        Outcome { verdict, a: None, b: None, before: None, after: None, relative: None, interval: None, as_of }
     }
 }
 
-/// How far back from a commit that was not measured the values of a series may come from, in measured commits; the script has it as
-/// the length of a chunk.
+/// A commit that was not measured takes values from so many measured commits before it; the script knows it as the length of a chunk.
 pub(super) const LOOK_BACK: usize = 50;
 
-/// A commit at which a series is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
     /// The number of the measured commit: itself, or the nearest before it.
@@ -59,7 +46,6 @@ impl Moment {
         Moment { measured: data.measured(number), number }
     }
 
-    /// The places of the points that count: those of one commit.
     fn places(self, points: &[PointData]) -> Range<usize> {
         let end = points.partition_point(|point| point.number <= self.measured);
         let is_counted = |last: &&PointData| match self.measured == self.number {
@@ -70,7 +56,7 @@ impl Moment {
         last.map_or(end, |last| points.partition_point(|point| point.number < last.number))..end
     }
 
-    /// The number of the commit of these points, where it is another one.
+    /// The number of the commit of these points, if it is another one.
     fn as_of(self, points: &[PointData]) -> Option<usize> {
         points.first().map(|point| point.number).filter(|number| *number != self.measured)
     }
@@ -79,23 +65,20 @@ impl Moment {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
     Changed(Through),
-    /// Both are in one level, or in levels that differ no longer.
+    /// Both are in one level, or in levels that do not differ clearly.
     Same {
-        /// Whether it changed between and came back.
         came_back: bool,
     },
-    /// There are too few points for levels.
     Short,
-    /// One of them is in a drift.
     Drift,
-    /// Between them is a drift that may have come to nothing.
+    /// A drift between them may have had no effect.
     DriftBetween,
-    /// A commit may be on either side of the change at the commit of that number.
+    /// One of them may be on either side of the change at the commit of that number.
     Open(usize),
     NotComparable,
     MissingAtA,
     MissingAtB,
-    /// What was measured last before B is what was at A.
+    /// The same measurement counts for both.
     MissingBetween,
 }
 
@@ -118,7 +101,7 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
         (.., Some(places)) => places,
     };
     let (a, b) = (&points[place_a], &points[place_b]);
-    // A measurement compared with itself says nothing of two commits.
+    // A measurement is not compared with itself.
     if !is_one_commit && a.number == b.number {
         return bare(Verdict::MissingBetween, Some(a), Some(b));
     }
@@ -127,7 +110,7 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
     Some(Outcome { a: Some(a), b: Some(b), as_of, ..judged })
 }
 
-/// Judges a series by the levels in which two points may be, which are so many commits apart.
+/// Judges a series by the possible levels of two points that are so many commits apart.
 pub(super) fn judge_levels<'a>(series: &SeriesData, of_a: &Levels, of_b: &Levels, apart: usize) -> Outcome<'a> {
     if series.levels.is_empty() {
         return Outcome::bare(Verdict::Short);
@@ -168,17 +151,17 @@ pub(super) fn judge_levels<'a>(series: &SeriesData, of_a: &Levels, of_b: &Levels
     }
 }
 
-/// The levels in which a point may be, by their places.
+/// The possible levels of a point, by their places.
 pub(super) struct Levels {
     least: usize,
     likely: usize,
     most: usize,
-    /// The commit of the first change that may be before it or not.
+    /// The commit of the first change that may be before or after it.
     open: Option<usize>,
 }
 
 impl Levels {
-    /// Those of the last of the first so many points; of none, what is before all steps.
+    /// Those of the last of the first so many points.
     pub(super) fn new(series: &SeriesData, points: usize) -> Levels {
         let changes = &series.changes;
         let is_open = |step: &&Step| !step.is_edge && step.first < points && step.last >= points;
@@ -193,7 +176,6 @@ impl Levels {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Through {
-    /// One change, at the commit of that number.
     One(usize),
     /// One drift, from the commit of a number, and over at that of another.
     Drift(usize, usize),
@@ -205,13 +187,11 @@ pub(super) enum Through {
 struct Judged {
     /// -1 and 1 are a change down and up, 0 is none.
     sign: i8,
-    /// The other level over the one, less 1.
     relative: Option<f64>,
     interval: Option<(f64, f64)>,
 }
 
-/// How two levels differ, at commits so many apart; nothing where one of them drifts, or a drift is between and comes to nothing
-/// that is clear. Where a drift is all that there is, what it moves between them may be less than counts.
+/// How two levels differ, at commits so many apart; nothing where one of them drifts, or a drift is between and no clear change.
 fn between(series: &SeriesData, from: usize, to: usize, apart: usize) -> Option<Judged> {
     let (low, high) = (from.min(to), from.max(to));
     let segments = &series.levels[low..=high];
@@ -233,7 +213,7 @@ fn between(series: &SeriesData, from: usize, to: usize, apart: usize) -> Option<
     } else {
         a[0] - b[0] > (a[0] - a[1]).hypot(b[2] - b[0])
     };
-    // What drifts and comes to nothing that is clear, nobody can call unchanged.
+    // With a drift between, no clear change is not the same as none.
     if !(clear && counts) && series.changes[low..high].iter().any(|step| step.is_edge) {
         return None;
     }
@@ -246,7 +226,6 @@ fn between(series: &SeriesData, from: usize, to: usize, apart: usize) -> Option<
     Some(Judged { sign: if clear && counts { sign } else { 0 }, relative, interval })
 }
 
-/// A relative change seen from the other side.
 fn turned([value, lower, upper]: [f64; 3]) -> Option<[f64; 3]> {
     let turn = |one: f64| 1.0 / (1.0 + one) - 1.0;
     (lower > -1.0).then(|| [turn(value), turn(upper), turn(lower)])
@@ -256,7 +235,6 @@ fn turned([value, lower, upper]: [f64; 3]) -> Option<[f64; 3]> {
 fn through(series: &SeriesData, low: usize, high: usize) -> Through {
     let at = |step: usize| series.points[series.changes[step].at].number;
     let has_drift = series.levels[low + 1..high].iter().any(|segment| segment.level().is_none());
-    // No change leads into it or out of it.
     let has_edges_only = series.changes[low..high].iter().all(|step| step.is_edge);
     match high - low {
         1 => Through::One(at(low)),
@@ -266,7 +244,7 @@ fn through(series: &SeriesData, low: usize, high: usize) -> Through {
     }
 }
 
-/// Whether nothing in those segments moves as much as counts between commits so many apart: one level, or drifts by their pace.
+/// Whether the segments move less than counts between commits so many apart.
 fn is_slow(segments: &[Segment], apart: usize, least: f64) -> bool {
     segments.iter().all(|segment| match segment {
         Segment::Level(_) => true,
@@ -319,10 +297,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(series: &SeriesData, expected: &[(usize, usize, Verdict)]) {
-        for (a, b, verdict) in expected {
-            let outcome = judge(series, *a, *b).expect("one of them is measured");
-            assert_eq!(outcome.verdict, *verdict, "{a} {b}");
+    fn check<const N: usize>(series: &SeriesData, verdict: Verdict, pairs: [(usize, usize); N]) {
+        for (a, b) in pairs {
+            assert_eq!(judge(series, a, b).expect("one of them is measured").verdict, verdict, "{a} {b}");
         }
     }
 
@@ -337,18 +314,20 @@ mod tests {
     fn levels_are_judged_and_not_values() {
         let mut series = example();
         // Commits 9 and 10 may be on either side of the change; 11 is surely after it.
-        let open = [(8, 9), (8, 10), (9, 10)].map(|(a, b)| (a, b, Verdict::Open(10)));
-        check(&series, &open);
-        check(&series, &[(0, 8, SAME), (8, 12, at(10)), (12, 8, at(10)), (8, 11, at(10)), (8, 25, CAME_BACK)]);
+        check(&series, Verdict::Open(10), [(8, 9), (8, 10), (9, 10)]);
+        check(&series, at(10), [(8, 12), (12, 8), (8, 11)]);
+        check(&series, SAME, [(0, 8)]);
+        check(&series, CAME_BACK, [(8, 25)]);
         let forth = judge(&series, 8, 12).expect("measured");
         assert_eq!((forth.relative, forth.interval), (Some(0.1), Some((0.08, 0.12))));
         let back = judge(&series, 12, 8).expect("measured").interval.expect("has one");
         assert!((back.0 - (1.0 / 1.12 - 1.0)).abs() < 1e-12 && (back.1 - (1.0 / 1.08 - 1.0)).abs() < 1e-12);
         // The level rose, wherever the first change is: such doubt changes nothing.
         series.levels[2] = Segment::Level([2.0, 1.9, 2.1]);
-        check(&series, &[(10, 25, at(20)), (8, 25, Verdict::Changed(Through::Several(2)))]);
+        check(&series, at(20), [(10, 25)]);
+        check(&series, Verdict::Changed(Through::Several(2)), [(8, 25)]);
         series.levels.clear();
-        check(&series, &[(8, 25, Verdict::Short)]);
+        check(&series, Verdict::Short, [(8, 25)]);
     }
 
     #[test]
@@ -357,51 +336,50 @@ mod tests {
         series.points.retain(|point| point.number != 3);
         series.points[14..].iter_mut().for_each(|point| point.environment = "new".into());
         assert_eq!(judge(&series, 3, 3), None);
-        check(&series, &[(3, 4, Verdict::MissingAtA), (4, 3, Verdict::MissingAtB), (4, 29, Verdict::NotComparable)]);
+        check(&series, Verdict::MissingAtA, [(3, 4)]);
+        check(&series, Verdict::MissingAtB, [(4, 3)]);
+        check(&series, Verdict::NotComparable, [(4, 29)]);
         // A commit that was measured in both is compared with each in its own.
         series.points.insert(14, point(14, "new"));
-        check(&series, &[(14, 29, at(20)), (4, 14, at(11))]);
-    }
-
-    #[test]
-    fn a_drift_moves_as_its_pace_says() {
+        check(&series, at(20), [(14, 29)]);
+        check(&series, at(11), [(4, 14)]);
+        // A change between two environments of a commit is between them.
         let mut series = example();
-        series.levels[1] = Segment::Drift(None);
-        check(&series, &[(8, 15, Verdict::Drift), (8, 25, CAME_BACK), (13, 15, Verdict::Drift)]);
-        // Between 2 and 4 commits of 0.15 % each it moves less than the 0.4 % that count, or more.
-        series.levels[1] = Segment::Drift(Some(0.0015));
-        check(&series, &[(13, 15, SAME), (15, 13, SAME), (13, 17, Verdict::Drift), (8, 13, Verdict::Drift)]);
+        series.points.insert(11, point(10, "new"));
+        series.changes = vec![step(11, 11, 11, [0.1, 0.08, 0.12])];
+        series.levels.truncate(2);
+        check(&series, SAME, [(8, 10)]);
+        check(&series, at(10), [(10, 12)]);
     }
 
     #[test]
     fn levels_before_and_after_a_drift_are_compared() {
         let mut series = example();
-        let drift = Verdict::Changed(Through::Drift(10, 20));
+        series.levels[1] = Segment::Drift(None);
+        check(&series, Verdict::Drift, [(8, 15), (13, 15)]);
+        check(&series, CAME_BACK, [(8, 25)]);
+        // Between 2 and 4 commits of 0.15 % each it moves less than the 0.4 % that count, or more.
+        series.levels[1] = Segment::Drift(Some(0.0015));
+        check(&series, SAME, [(13, 15), (15, 13)]);
+        check(&series, Verdict::Drift, [(13, 17), (8, 13)]);
         series.levels = vec![level(1.0), Segment::Drift(None), level(1.1)];
         series.changes = vec![edge(10), edge(20)];
-        check(&series, &[(3, 25, drift.clone()), (25, 3, drift), (3, 9, SAME), (20, 29, SAME)]);
-        check(&series, &[(3, 15), (15, 25), (12, 15)].map(|(a, b)| (a, b, Verdict::Drift)));
+        check(&series, Verdict::Changed(Through::Drift(10, 20)), [(3, 25), (25, 3)]);
+        check(&series, SAME, [(3, 9), (20, 29)]);
+        check(&series, Verdict::Drift, [(3, 15), (15, 25), (12, 15)]);
         let relative = |a: usize, b: usize| judge(&series, a, b).and_then(|one| one.relative).expect("it changed");
         assert!((relative(3, 25) - 0.1).abs() < 1e-9 && (relative(25, 3) + 1.0 / 11.0).abs() < 1e-9);
         series.levels[2] = level(1.01);
-        check(&series, &[(3, 25, Verdict::DriftBetween)]);
+        check(&series, Verdict::DriftBetween, [(3, 25)]);
         series.levels = vec![level(1.0), Segment::Drift(None), level(1.1), level(1.2)];
         series.changes.push(step(25, 25, 25, [0.09, 0.08, 0.1]));
-        check(&series, &[(3, 28, Verdict::Changed(Through::Drifts))]);
-        // What comes to nothing clear over a drift and a change is no more unchanged than over the drift alone.
+        check(&series, Verdict::Changed(Through::Drifts), [(3, 28)]);
+        // No clear change over a drift and a change is no more unchanged than over the drift alone.
         (series.levels[2], series.levels[3]) = (Segment::Level([1.02, 1.0, 1.04]), level(1.01));
-        check(&series, &[(3, 28, Verdict::DriftBetween)]);
+        check(&series, Verdict::DriftBetween, [(3, 28)]);
         // Next to the edge of a drift as in it: two commits between which it moves less than counts did not change.
         series.levels[1] = Segment::Drift(Some(0.0015));
-        check(&series, &[(9, 10, SAME), (9, 11, SAME), (9, 12, Verdict::Drift), (19, 21, SAME)]);
-    }
-
-    #[test]
-    fn a_change_between_two_environments_of_a_commit_is_between_them() {
-        let mut series = example();
-        series.points.insert(11, point(10, "new"));
-        series.changes = vec![step(11, 11, 11, [0.1, 0.08, 0.12])];
-        series.levels.truncate(2);
-        check(&series, &[(8, 10, SAME), (10, 12, at(10))]);
+        check(&series, SAME, [(9, 10), (9, 11), (19, 21)]);
+        check(&series, Verdict::Drift, [(9, 12)]);
     }
 }

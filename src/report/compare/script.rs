@@ -1,8 +1,5 @@
-//! The data as scripts: each calls one function of the site's script, so that a page that was opened from a folder has them
-//! without fetching anything, and without a script in the page.
-//!
-//! Values come in chunks of [`CHUNK`] measured commits, counted from the oldest: a new commit changes the last chunk alone.
-//! What may change of old commits (tags, the fit) is in the other two files.
+//! The data as scripts: each calls one function of the site's script, so that a page that was opened from a folder has them without
+//! fetching anything. Values come in chunks of [`CHUNK`] measured commits, counted from the oldest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +17,6 @@ use crate::{link, mark, text};
 use sprag_model::metric::Better;
 use sprag_model::page::Page;
 
-/// How many commits a chunk holds.
 pub(super) const CHUNK: usize = LOOK_BACK;
 
 pub(crate) fn pages(data: &Data) -> Vec<Page> {
@@ -35,7 +31,6 @@ pub(crate) fn pages(data: &Data) -> Vec<Page> {
     pages
 }
 
-/// A script that calls a function with a value.
 fn page(path: String, function: &str, value: &Value) -> Page {
     Page { path, bytes: format!("sprag.{function}({});\n", text::script(&value.to_string())).into_bytes() }
 }
@@ -77,12 +72,10 @@ fn series(data: &Data, one: &SeriesData) -> Value {
     fields
 }
 
-// The place of a point among the steps of its series decides which levels it may be in. All points between two steps are alike,
-// so a series has few places, and each pair of places has one verdict. Where both are in a drift, how many commits they are
-// apart counts, too.
-
-/// The fields of a series in the data of the script: `places` are the first points of all places but the first, `outcomes` the possible
-/// ones, and `table` has for each pair of places the number of its outcome, or pairs of a distance and the number from there on.
+/// The place of a point among the steps of its series decides its possible levels, so a series has few places, and each pair of
+/// places has one verdict; in a drift the distance of the commits counts, too. `places` are the first points of all places but the
+/// first, `outcomes` the possible ones, and `table` has for each pair of places the number of its outcome, or pairs of a distance
+/// and the number from there on.
 fn verdict_fields(data: &Data, series: &SeriesData) -> [(&'static str, Value); 3] {
     let steps = series.changes.iter().flat_map(|step| [step.at, step.first, step.last]);
     let places: BTreeSet<usize> = steps.collect();
@@ -112,14 +105,14 @@ fn verdict_fields(data: &Data, series: &SeriesData) -> [(&'static str, Value); 3
     [("places", json!(places)), ("outcomes", json!(outcomes)), ("table", json!(table))]
 }
 
-/// The number of the commit of a point, and the environments of it that come before.
+/// The number of the commit of a point, and the environments of that commit before it.
 fn point_value(points: &[PointData], place: usize) -> Value {
     let number = points[place].number;
     let first = points.partition_point(|point| point.number < number);
     std::iter::once(json!(number)).chain(points[first..place].iter().map(|point| json!(*point.environment))).collect()
 }
 
-/// The distances from which on a drift moves as much as counts, and zero; those of more commits than there are never occur.
+/// Zero, and the distances from which on a drift moves as much as counts.
 fn distances(series: &SeriesData, commits: usize) -> Vec<usize> {
     let of_drift = |segment: &Segment| match segment {
         Segment::Drift(Some(pace)) => (1..commits).find(|apart| pace * *apart as f64 >= series.least),
@@ -131,7 +124,7 @@ fn distances(series: &SeriesData, commits: usize) -> Vec<usize> {
     distances
 }
 
-/// Kind, mark, reason, the levels at both points, the change and the ends of its interval where these are shown.
+/// Kind, mark, reason, levels, change, and the ends of its interval.
 fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Value {
     let (kind, up) = words::kind(series, outcome);
     let mark = words::mark_of(series, kind, up);
@@ -148,10 +141,8 @@ fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Val
     ])
 }
 
-/// The points of each series of a suite on a machine.
 type InChunk<'a> = Vec<(&'a str, &'a [PointData])>;
 
-/// The values of the commits of a chunk, by suite and machine.
 fn chunk(data: &Data, number: usize) -> Value {
     let begin = number * CHUNK;
     let mut places: BTreeMap<(&str, &str), InChunk<'_>> = BTreeMap::new();
@@ -174,7 +165,7 @@ fn chunk(data: &Data, number: usize) -> Value {
     json!({ "number": number, "environments": environments, "groups": groups })
 }
 
-/// The columns, which are one a commit and environment, and for each series one number a column.
+/// A column for each commit and environment, and a number of each series in it.
 fn group<'a>(mut series: InChunk<'a>, begin: usize, environments: &mut Vec<&'a str>) -> Value {
     let mut first: BTreeMap<(usize, &str), DateTime<Utc>> = BTreeMap::new();
     for point in series.iter().flat_map(|(_, points)| *points) {
@@ -197,8 +188,7 @@ fn group<'a>(mut series: InChunk<'a>, begin: usize, environments: &mut Vec<&'a s
     json!({ "at": at, "environment": environment, "series": values })
 }
 
-/// The values of a series in those columns: a power of ten and the medians times that; where there is a spread, how far it reaches
-/// down and up.
+/// The values of a series: a power of ten, the medians in units of it, and how far the spread reaches down and up.
 fn values(points: &[PointData], columns: &[(usize, &str)]) -> Value {
     let numbers = points.iter().flat_map(|point| {
         let (low, high) = point.spread.unwrap_or((point.value, point.value));
@@ -216,8 +206,5 @@ fn values(points: &[PointData], columns: &[(usize, &str)]) -> Value {
         down.push(spread.map(|place| scaled[3 * place] - scaled[3 * place + 1]));
         up.push(spread.map(|place| scaled[3 * place + 2] - scaled[3 * place]));
     }
-    match down.iter().any(Option::is_some) {
-        true => json!([power, medians, down, up]),
-        false => json!([power, medians]),
-    }
+    if down.iter().any(Option::is_some) { json!([power, medians, down, up]) } else { json!([power, medians]) }
 }

@@ -1,28 +1,24 @@
-//! What a series does over time: segments at a level and segments that drift, and the steps between.
+//! A series over time: segments at a level, segments that drift, and the steps between.
 
 use super::rounding::rounded;
 use crate::fit::{Fit, Piece};
 use sprag_model::change_point::{Drift, Level};
 use sprag_model::trend::SeriesTrend;
 
-/// The quantile of the normal distribution for 95 %.
 const NORMAL_95: f64 = 1.96;
 
-/// The errors of a ramp are so many times those of a line with certain ends, as in the analysis: where noise wanders, ramps end
-/// elsewhere.
+/// The errors of a ramp are so many times those of a line with certain ends, as in the analysis.
 const RAMP_ERROR: f64 = 2.0;
 
-/// What a series does between two steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Segment {
-    /// It stays at a level: value, lower and upper end.
+    /// Value, lower and upper end.
     Level([f64; 3]),
-    /// It drifts: by which share of its level a commit at most, where that can be computed.
+    /// The most that it moves in a commit, as a share of its level.
     Drift(Option<f64>),
 }
 
 impl Segment {
-    /// Value, lower and upper end; nothing where it drifts.
     pub(super) fn level(self) -> Option<[f64; 3]> {
         match self {
             Segment::Level(level) => Some(level),
@@ -31,22 +27,20 @@ impl Segment {
     }
 }
 
-/// A change between two levels, or where a drift begins or ends; points are given by their places in the series.
+/// A change between two levels, or an end of a drift; points are given by their places in the series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
     /// The most likely first point of the new segment.
     pub(super) at: usize,
-    /// The first point that may be it.
+    /// The first and the last point that may be it.
     pub(super) first: usize,
     pub(super) last: usize,
-    /// The level after over that before, less 1, with its interval; absent where there was none before, and at an edge.
+    /// The level after over that before, less 1, with its interval.
     pub(super) relative: Option<[f64; 3]>,
-    /// Whether it is where a drift begins or ends.
     pub(super) is_edge: bool,
 }
 
-/// The segments of a series whose points have these numbers of commits, and the steps between them, which are one fewer; nothing
-/// where no level was fitted.
+/// The segments of a series whose points have these numbers of commits, and the steps between them; nothing without a level.
 pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, Vec<Step>) {
     let changes = &one.changes.points;
     let is_listed = one.levels.len() == changes.len() + 1 && one.pooled.len() == numbers.len();
@@ -58,7 +52,7 @@ pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, V
     let segment = |(place, piece): (usize, &Piece)| {
         let before = place.checked_sub(1).map_or(0, |edge| doubts[edge][1]);
         let after = doubts.get(place).map_or(0, |doubt| doubt[0]);
-        // Where each of its points may be in the next ramp, it may be a part of that.
+        // A segment whose points may all be part of the next ramp has no level.
         let level = if piece.is_ramp || before + after >= piece.points.len() { None } else { level(one, piece) };
         level.map_or_else(|| Segment::Drift(pace(one, numbers, piece)), Segment::Level)
     };
@@ -76,10 +70,9 @@ pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, V
     (levels, steps)
 }
 
-/// How many points before and after the edge between two pieces may be on its other side; none where it is a change. Where two lines
-/// meet is as certain as they are there: the error of the end of a ramp of so many points is
-/// twice that of their mean, that of a level the one of its mean, and over the pace these are points. Within the ramp it is half of
-/// that at most.
+/// How many points before and after the edge between two pieces may be on its other side; none where it is a change. The error of the
+/// end of a ramp is twice that of its mean, that of a level is that of its mean; divided by the pace these are points, of which the
+/// ramp has at most half of its own.
 fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
     let is_edge = before.is_ramp != after.is_ramp && !after.is_step;
     let Some(noise) = one.noise.filter(|_| is_edge) else { return [0; 2] };
@@ -94,8 +87,7 @@ fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
     if before.is_ramp { [in_ramp, points] } else { [points, in_ramp] }
 }
 
-/// Lets no edge of a drift be beyond where the change before it or after it may be, and no step be surely before one that comes
-/// before it, nor possibly after one that comes after: a drift may begin where a change is not sure to have been.
+/// Keeps the range of each edge of a drift between those of the changes around it, and the ranges of all steps in their order.
 fn put_in_order(steps: &mut [Step], newest: usize) {
     let mut first = 0;
     for step in steps.iter_mut() {
@@ -117,7 +109,7 @@ fn put_in_order(steps: &mut [Step], newest: usize) {
     }
 }
 
-/// The level of a segment: that of the trend, or next to a drift that of the fit, with the error of a mean of so many points.
+/// The level of a segment: that of the trend, or next to a drift that of the fit, with the error of its mean.
 fn level(one: &SeriesTrend, piece: &Piece) -> Option<[f64; 3]> {
     let number = one.changes.points.partition_point(|change| change.index <= piece.points.start);
     if let Some(level) = &one.levels[number].level {
@@ -132,8 +124,7 @@ fn level(one: &SeriesTrend, piece: &Piece) -> Option<[f64; 3]> {
     ends(&Level { value, lower: lower.min(upper), upper: upper.max(lower) })
 }
 
-/// By which share of its level a series moves a commit at most, in a drift that the piece is a part of or next to; its points have
-/// these numbers of commits.
+/// The most that a series moves in a commit, as a share of its level, in a drift that the piece is part of or next to.
 fn pace(one: &SeriesTrend, numbers: &[usize], piece: &Piece) -> Option<f64> {
     let is_near = |drift: &&Drift| match piece.is_ramp {
         true => drift.begin < piece.points.end && drift.end > piece.points.start,
@@ -150,7 +141,7 @@ fn pace(one: &SeriesTrend, numbers: &[usize], piece: &Piece) -> Option<f64> {
     fastest.map(rounded).filter(|pace| pace.is_finite())
 }
 
-/// Value and ends of a level, rounded; none where one is no number.
+/// Value and ends of a level, rounded; nothing unless all are finite.
 fn ends(level: &Level) -> Option<[f64; 3]> {
     let ends = [level.value, level.lower, level.upper];
     ends.iter().all(|end| end.is_finite()).then(|| ends.map(rounded))
@@ -162,7 +153,7 @@ mod tests {
     use crate::fit::example::{change, drift, series};
     use sprag_model::change_point::{ChangePoint, SeriesNoise};
 
-    /// The segments, and where each step is: most likely, at least and at most.
+    /// The segments, and the place, the first and the last point of each step.
     fn result(trend: &SeriesTrend) -> (Vec<Segment>, Vec<[usize; 3]>) {
         let numbers: Vec<usize> = (0..trend.pooled.len()).collect();
         let (levels, steps) = segments(trend, &numbers);
@@ -193,10 +184,8 @@ mod tests {
         let check = |trend: SeriesTrend, expected: &str, expected_steps: &[(usize, [usize; 3])]| {
             let (levels, steps) = result(&trend);
             let kinds: String = levels.iter().map(|one| if one.level().is_some() { 'l' } else { 'd' }).collect();
-            assert_eq!(kinds, expected, "{levels:?}");
-            for (place, step) in expected_steps {
-                assert_eq!(steps[*place], *step, "{steps:?}");
-            }
+            let given: Vec<(usize, [usize; 3])> = expected_steps.iter().map(|(at, _)| (*at, steps[*at])).collect();
+            assert_eq!((&*kinds, &given[..]), (expected, expected_steps), "{levels:?}");
         };
         // A drift that goes on, or ended a moment ago.
         check(series(1.0, 60, vec![], vec![drift(20, 60, 1.0, 1.2)]), "ld", &[]);

@@ -1,4 +1,4 @@
-//! All series between two commits: the rows in their order, counts, geometric means.
+//! All series between two commits: rows, counts, geometric means.
 
 use std::collections::BTreeMap;
 
@@ -9,38 +9,33 @@ use super::rule::{self, Moment, Outcome, Verdict};
 use super::words::{self, ComparedRow, Kind};
 use crate::mark;
 use crate::number::{self, NARROW};
+use crate::text::capital;
 use sprag_model::metric::Better;
 
-/// The heading of what kernels are compared with.
 const AUXILIARY: &str = "Controls and calibration";
 
-/// How far scales of drawn changes reach to either side of no change.
+/// How far a scale of drawn changes may reach to either side.
 const SPANS: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 
-/// The share of the rows that the scale is made for: one that changed far more than all others does not flatten these.
+/// The share of the rows that the scale fits, so that one extreme change does not flatten the others.
 const USUAL: f64 = 0.9;
 
-/// The normal quantile of a 95 % interval.
 const QUANTILE: f64 = 1.959_964;
 
-/// Two commits against each other, ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Table {
     /// The pieces of the headline: class, glyph and words of each.
     pub(crate) headline: Vec<[String; 3]>,
-    /// The words for worse and better that fit all rows.
     pub(crate) words: [String; 2],
     /// Where environments differ: the strong words and those after them.
     pub(crate) banners: Vec<[String; 2]>,
-    /// Each suite and element type on each machine.
     pub(crate) summary: Vec<SummaryRow>,
     /// How far the scale of drawn changes reaches, such as `±10 %`; empty where none is drawn.
     pub(crate) scale: String,
-    /// The rows by kind, those of what kernels are compared with last.
+    /// By kind; controls and calibration kernels are the last.
     pub(crate) groups: Vec<Group>,
 }
 
-/// A suite and element type on a machine: figures ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct SummaryRow {
     /// The suite, and the element type where its benchmarks have one.
@@ -50,7 +45,6 @@ pub(crate) struct SummaryRow {
     pub(crate) counts: [usize; 5],
     /// The geometric mean of the changes, positive is worse.
     pub(crate) mean: String,
-    /// Its interval, in percent; empty where there is none.
     pub(crate) interval: String,
 }
 
@@ -59,12 +53,12 @@ pub(crate) struct Group {
     pub(crate) heading: String,
     #[serde(skip)]
     pub(crate) count: usize,
-    /// The rows, or the first ones where not all were asked for.
+    /// May be only the first ones.
     pub(crate) rows: Vec<ComparedRow>,
 }
 
 impl Group {
-    /// Whether it is of what kernels are compared with, whose rows are of any kind.
+    /// Whether it has controls and calibration kernels, of any kind.
     pub(crate) fn is_auxiliary(&self) -> bool {
         self.heading == AUXILIARY
     }
@@ -77,7 +71,7 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// By what rows of a group are sorted; the largest first.
+    /// By which rows of a group are sorted, the largest first.
     fn size(&self) -> f64 {
         match self.kind {
             Kind::Worse | Kind::Better => self.outcome.relative.unwrap_or(f64::MAX).abs(),
@@ -86,8 +80,7 @@ impl Judged<'_> {
     }
 }
 
-/// The table of two commits by their numbers, with so many rows of a kind of which there are so many: to put a row into words
-/// costs more than to judge it.
+/// The table of two commits by their numbers; `most` gives the number of rows of a kind from how many there are.
 pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize) -> usize) -> Table {
     let [kernels, auxiliary] = judged(data, a, b);
     let words = words_of(&kernels);
@@ -124,14 +117,14 @@ pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize)
     }
 }
 
-/// What changed between two commits: the headline, and the rows of what got worse and better.
+/// The headline, and the rows of what got worse and better.
 pub(crate) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec<ComparedRow>) {
     let [kernels, _] = judged(data, a, b);
     let of_kind = |kind| rows(data, &kernels, kind, usize::MAX, None);
     (headline(&kernels, words_of(&kernels)), [of_kind(Kind::Worse), of_kind(Kind::Better)].concat())
 }
 
-/// The judged kernels, and what they are compared with.
+/// The kernels; and the controls and calibration kernels.
 fn judged(data: &Data, a: usize, b: usize) -> [Vec<Judged<'_>>; 2] {
     let judge = |series| {
         let outcome = rule::judge(series, Moment::new(data, a), Moment::new(data, b))?;
@@ -141,20 +134,17 @@ fn judged(data: &Data, a: usize, b: usize) -> [Vec<Judged<'_>>; 2] {
     [kernels, auxiliary]
 }
 
-/// The words for worse and better that fit all of them.
 fn words_of(kernels: &[Judged<'_>]) -> [&'static str; 2] {
     let is_speed = kernels.iter().all(|one| mark::worse_word(&one.series.metric) == "slower");
     if is_speed { ["slower", "faster"] } else { ["worse", "better"] }
 }
 
-/// The rows of a kind, the largest change first, and at most so many.
 fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind, most: usize, span: Option<f64>) -> Vec<ComparedRow> {
     let mut of_kind: Vec<&Judged<'_>> = kernels.iter().filter(|one| one.kind == kind).collect();
     of_kind.sort_by(|one, other| other.size().total_cmp(&one.size()));
     of_kind.iter().take(most).map(|one| words::row(data, one.series, &one.outcome, span)).collect()
 }
 
-/// How far a scale reaches that shows most changes; nothing where there are none.
 fn span<'a>(outcomes: impl Iterator<Item = &'a Outcome<'a>>) -> Option<f64> {
     let size = |outcome| {
         let (change, interval) = words::shown_change(outcome);
@@ -165,10 +155,6 @@ fn span<'a>(outcomes: impl Iterator<Item = &'a Outcome<'a>>) -> Option<f64> {
     sizes.sort_by(f64::total_cmp);
     let usual = *sizes.get((USUAL * sizes.len().checked_sub(1)? as f64) as usize)?;
     Some(SPANS.into_iter().find(|span| *span >= usual).unwrap_or(1.0))
-}
-
-pub(crate) fn capital(word: &str) -> String {
-    word[..1].to_ascii_uppercase() + &word[1..]
 }
 
 fn headline(kernels: &[Judged<'_>], words: [&str; 2]) -> Vec<[String; 3]> {
@@ -254,11 +240,9 @@ struct Change {
     reach: Option<(f64, f64)>,
 }
 
-/// The geometric mean of changes less 1, positive is worse, and its 95 % interval; that is absent where the interval of a change
-/// is, and where it has no width.
-///
-/// The interval is from the mean of the lower ends to that of the upper ends: series of one run share what befell it, so their
-/// errors are not taken as independent, which would make it too narrow.
+/// The geometric mean of changes less 1, positive is worse, and its 95 % interval; that is absent where one of a change is, and
+/// where it has no width. It is from the mean of the lower ends to that of the upper ends, because the errors of one run are not
+/// independent.
 fn mean(changes: &[Change]) -> Option<(f64, Option<(f64, f64)>)> {
     let count = changes.len() as f64;
     let log = changes.iter().map(|one| one.log).sum::<f64>() / count;
@@ -271,7 +255,7 @@ fn mean(changes: &[Change]) -> Option<(f64, Option<(f64, f64)>)> {
     (!changes.is_empty()).then(|| (log.exp_m1(), interval))
 }
 
-/// The change of a judged series that has a verdict.
+/// Nothing of a series that is not judged or has no verdict.
 fn change(one: &Judged<'_>) -> Option<Change> {
     let Judged { series, outcome, kind } = one;
     let (log, reach) = match kind {
@@ -291,8 +275,7 @@ fn change(one: &Judged<'_>) -> Option<Change> {
     change.log.is_finite().then_some(change)
 }
 
-/// How far a series that is called unchanged may have moved down and up all the same, as where few points are measured after a
-/// change: between none and what was measured at the two commits, give or take the noise of both.
+/// How far an unchanged series may have moved down and up: between none and what was measured at the two commits, within their noise.
 fn unchanged(deviation: Option<f64>, [a, b]: [f64; 2]) -> Option<(f64, f64)> {
     let noise = QUANTILE * std::f64::consts::SQRT_2 * deviation?;
     let moved = if a == b { 0.0 } else { (b / a).ln() };
@@ -306,22 +289,15 @@ mod tests {
 
     #[test]
     fn one_wild_change_does_not_flatten_the_others() {
-        let outcome = |change: f64| Outcome {
-            relative: Some(change),
-            interval: Some((change - 0.01, change + 0.01)),
-            ..Outcome::bare(Verdict::Open(0))
+        let outcome = |change: f64| {
+            let interval = Some((change - 0.01, change + 0.01));
+            Outcome { relative: Some(change), interval, ..Outcome::bare(Verdict::Open(0)) }
         };
         let mut all: Vec<Outcome<'_>> = (0..20).map(|i| outcome(0.002 * f64::from(i))).collect();
         assert_eq!(span(all.iter()), Some(0.05));
         all.push(outcome(7.0));
-        assert_eq!(span(all.iter()), Some(0.05));
-        assert_eq!((span(all[20..].iter()), span(all[..0].iter())), (Some(1.0), None));
-    }
-
-    /// A change by a share with its interval.
-    fn changed(change: f64, low: f64, high: f64) -> Change {
-        let [log, low, high] = [change, low, high].map(f64::ln_1p);
-        Change { log, reach: Some((log - low, high - log)) }
+        let spans = [&all[..], &all[20..], &all[..0]].map(|some| span(some.iter()));
+        assert_eq!(spans, [Some(0.05), Some(1.0), None]);
     }
 
     /// What is called unchanged though the second value is so many times the first.
@@ -331,53 +307,48 @@ mod tests {
 
     #[test]
     fn a_mean_has_the_interval_of_changes_that_err_together() {
+        let changed = |change: f64, low: f64, high: f64| {
+            let [log, low, high] = [change, low, high].map(f64::ln_1p);
+            Change { log, reach: Some((log - low, high - log)) }
+        };
         let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
-        let check = |changes: &[Change], expected: (f64, f64, f64)| {
+        let noise = (QUANTILE * 2f64.sqrt() * 0.01).exp();
+        // Of two, one that did not move reaches by its noise, and the mean by half of both.
+        let half = ((1.1f64.ln() + noise.ln()) / 2.0).exp();
+        for (changes, expected) in [
+            (&[changed(0.1, 0.08, 0.13)][..], (0.1, 0.08, 0.13)),
+            (&[changed(0.21, 0.1, 0.331); 4], (0.21, 0.1, 0.331)),
+            (&[changed(0.21, 0.1, 0.331), same(Some(0.01), 1.0)], (0.1, 1.1 / half - 1.0, 1.1 * half - 1.0)),
+            // All got a third slower at the newest commit, of which one point says little: each is called unchanged.
+            (&[same(Some(0.01), 1.3); 5], (0.0, 0.0, 1.3 * noise - 1.0)),
+        ] {
             let (value, interval) = mean(changes).expect("there is a change");
             let (low, high) = interval.expect("each has an interval");
             assert!(near(value, expected.0) && near(low, expected.1) && near(high, expected.2), "{changes:?}");
-        };
-        let noise = (QUANTILE * 2f64.sqrt() * 0.01).exp();
-        check(&[changed(0.1, 0.08, 0.13)], (0.1, 0.08, 0.13));
-        check(&[changed(0.21, 0.1, 0.331); 4], (0.21, 0.1, 0.331));
-        // Of two, one that did not move reaches by its noise, and the mean by half of both.
-        let half = ((1.1f64.ln() + noise.ln()) / 2.0).exp();
-        check(&[changed(0.21, 0.1, 0.331), same(Some(0.01), 1.0)], (0.1, 1.1 / half - 1.0, 1.1 * half - 1.0));
-        // All got a third slower at the newest commit, of which one point says little: each is called unchanged.
-        check(&[same(Some(0.01), 1.3); 5], (0.0, 0.0, 1.3 * noise - 1.0));
+        }
+        // Without the interval of one change there is none of the mean.
+        for changes in [&[same(None, 1.0), same(Some(0.1), 1.0)][..], &[same(Some(0.0), 1.0)], &[same(Some(0.1), -1.0)]]
+        {
+            assert_eq!(mean(changes), Some((0.0, None)), "{changes:?}");
+        }
+        assert_eq!(mean(&[]), None);
     }
 
     #[test]
     fn a_change_is_positive_where_it_is_worse() {
         let mut series = rule::example();
-        series.metric.better = Better::Higher;
-        series.deviation = Some(0.0);
+        (series.metric.better, series.deviation) = (Better::Higher, Some(0.0));
         let points = [series.points[0].clone(), PointData { value: 0.75, ..series.points[1].clone() }];
         let mean_of = |outcome: Outcome<'_>, kind: Kind| {
             let one = Judged { series: &series, outcome, kind };
-            mean(&[change(&one).expect("it has a verdict")]).expect("there is a change")
+            let (value, interval) = mean(&[change(&one).expect("it has a verdict")]).expect("there is a change");
+            let (low, high) = interval.expect("it has one");
+            [value, low, high].map(|one| (one * 1e9).round() / 1e9)
         };
-        // Half the rate is twice the time.
+        // Half the rate is twice the time; three quarters are a third more, though that is called unchanged.
         let half = Outcome { relative: Some(-0.5), interval: Some((-0.6, -0.2)), ..Outcome::bare(Verdict::Open(0)) };
-        let (value, interval) = mean_of(half, Kind::Worse);
-        assert_eq!((value * 1e9).round(), 1e9);
-        assert!(interval.is_some_and(|(low, high)| (low - 0.25).abs() < 1e-9 && (high - 1.5).abs() < 1e-9));
-        // Three quarters of the rate are a third more, though it is called unchanged.
+        assert_eq!(mean_of(half, Kind::Worse), [1.0, 0.25, 1.5]);
         let same = Outcome { a: Some(&points[0]), b: Some(&points[1]), ..Outcome::bare(Verdict::Short) };
-        let (_, interval) = mean_of(same, Kind::Same);
-        assert!(interval.is_some_and(|(low, high)| low.abs() < 1e-9 && (high - 1.0 / 3.0).abs() < 1e-9));
-    }
-
-    #[test]
-    fn without_the_interval_of_one_change_there_is_none_of_the_mean() {
-        for changes in [
-            &[same(None, 1.0), same(Some(0.1), 1.0)][..],
-            &[same(Some(0.0), 1.0)],
-            &[same(Some(0.1), -1.0)],
-            &[same(Some(0.1), -1.0), same(Some(0.1), 1.0)],
-        ] {
-            assert_eq!(mean(changes), Some((0.0, None)), "{changes:?}");
-        }
-        assert_eq!(mean(&[]), None);
+        assert_eq!(mean_of(same, Kind::Same), [0.0, 0.0, 0.333_333_333]);
     }
 }

@@ -11,7 +11,6 @@ use crate::number;
 use sprag_model::metric::Better;
 use sprag_model::unit::Scale;
 
-/// The groups of rows, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -30,7 +29,6 @@ pub(crate) struct ComparedRow {
     pub(crate) id: String,
     pub(crate) suite: String,
     pub(crate) machine: String,
-    /// The benchmark without its suite.
     pub(crate) name: String,
     pub(crate) metric: String,
     pub(crate) kind: Kind,
@@ -42,23 +40,20 @@ pub(crate) struct ComparedRow {
     pub(crate) after: String,
     pub(crate) change: String,
     pub(crate) interval: String,
-    /// The smallest change that shows.
     pub(crate) shows: String,
-    /// How many times as large the change is; empty where there is none of either.
+    /// How many times as large the change is, or empty.
     pub(crate) times: String,
-    /// What was measured at A, and its spread.
     pub(crate) measured_before: [String; 2],
     pub(crate) measured_after: [String; 2],
     /// The levels at A and B, in base units.
     #[serde(skip)]
     pub(crate) levels: [Option<f64>; 2],
-    /// The change that is shown.
     #[serde(skip)]
     pub(crate) relative: Option<f64>,
     #[serde(skip)]
     pub(crate) measured: Option<f64>,
-    /// The change as places on the scale of the table, where one is drawn: in tenths of a unit the smallest change that shows, the
-    /// lower end, the change and the upper end, and whether the change is below the scale (-1) or above it (1).
+    /// The change on the scale of the table, in tenths of a unit: the minimum detectable effect, the lower end, the change and the
+    /// upper end, and whether the change is below the scale (-1) or above it (1).
     pub(crate) places: Option<[i32; 5]>,
 }
 
@@ -76,7 +71,6 @@ pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
     (kind, up)
 }
 
-/// The change of an outcome that is shown, and its interval.
 pub(super) fn shown_change(outcome: &Outcome<'_>) -> (Option<f64>, Option<(f64, f64)>) {
     match outcome.verdict {
         Verdict::Changed(_) | Verdict::Open(_) | Verdict::Same { came_back: true } => {
@@ -86,7 +80,7 @@ pub(super) fn shown_change(outcome: &Outcome<'_>) -> (Option<f64>, Option<(f64, 
     }
 }
 
-/// A row; `span` is how far the scale of the table reaches.
+/// `span` is how far the scale of the table reaches.
 pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span: Option<f64>) -> ComparedRow {
     let (kind, up) = kind(series, outcome);
     let mark = mark_of(series, kind, up);
@@ -121,13 +115,13 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span:
     }
 }
 
-/// Where no change is on a scale, and how far the scale reaches from there, in tenths of a unit.
+/// The place of no change on a scale, and how far the scale reaches from there, in tenths of a unit.
 const ZERO: f64 = 550.0;
 const HALF: f64 = 500.0;
 
 fn places(series: &SeriesData, change: f64, interval: Option<(f64, f64)>, span: f64) -> [i32; 5] {
     let (low, high) = interval.unwrap_or((change, change));
-    // Half goes up, as in the script.
+    // Rounds half up, as the script does.
     let place = |value: f64| ((ZERO + HALF * (value / span).clamp(-1.0, 1.0)) + 0.5).floor() as i32;
     let beyond = i32::from(change > span) - i32::from(change < -span);
     [place(series.shows.unwrap_or_default().abs()), place(low), place(change), place(high), beyond]
@@ -174,7 +168,6 @@ pub(super) fn why(data: &Data, outcome: &Outcome<'_>) -> String {
     }
 }
 
-/// The facts that differ between the environments of the two values.
 pub(super) fn differences(data: &Data, outcome: &Outcome<'_>) -> String {
     let facts = |point: Option<&PointData>| data.environments.get(&*point?.environment);
     let mut differ = Vec::new();
@@ -188,7 +181,6 @@ pub(super) fn differences(data: &Data, outcome: &Outcome<'_>) -> String {
     if differ.is_empty() { "the environment differs".to_owned() } else { differ.join("; ") }
 }
 
-/// A measured value and its spread.
 fn measured_words(scale: Scale, point: Option<&PointData>) -> [String; 2] {
     let Some(point) = point else { return [number::NONE.to_owned(), String::new()] };
     let spread = point.spread.map_or(String::new(), |spread| number::interval(scale, spread));

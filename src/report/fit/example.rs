@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::turn::Fit;
+use super::Fit;
 use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine};
 use sprag_model::metric::Metric;
 use sprag_model::series::PointRun;
 use sprag_model::trend::{PooledPoint, SeriesTrend, Stretch};
 
-/// A level without width.
 pub(crate) fn level(value: f64) -> Level {
     Level { value, lower: value * 0.999, upper: value * 1.001 }
 }
@@ -20,7 +19,6 @@ pub(crate) fn commit(place: usize) -> NamedCommit {
     NamedCommit { sha: format!("{place:07x}{}", "0".repeat(33)), subject: String::new(), tags: Vec::new() }
 }
 
-/// A change at a point between two levels.
 pub(crate) fn change(index: usize, before: f64, after: f64) -> ChangePoint {
     let relative = after / before - 1.0;
     ChangePoint {
@@ -36,24 +34,23 @@ pub(crate) fn change(index: usize, before: f64, after: f64) -> ChangePoint {
     }
 }
 
-/// A drift from a point to before another.
 pub(crate) fn drift(begin: usize, end: usize, before: f64, after: f64) -> Drift {
     Drift { begin, end, before, after, rate: level(0.001), chance: 1e-4, held: false }
 }
 
-/// A series of times with those turns: flat at `start`, unless they say otherwise. Of no turns and fewer than eight points it is
-/// too short.
+/// A series of times with those turns that begins at `start`; with fewer than eight points it has no level.
 pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts: Vec<Drift>) -> SeriesTrend {
     let levels = match count {
         0..8 => Vec::new(),
         _ => std::iter::once(start).chain(points.iter().map(|one| one.after.value)).map(level).collect(),
     };
+    let Member { series, suite, benchmark, metric, machine, .. } = member(0);
     let mut trend = SeriesTrend {
-        series: "s-01234567".to_owned(),
-        suite: "cpu".to_owned(),
-        benchmark: "cpu/tile_pack{n=4096} @fast".to_owned(),
-        metric: Metric::time(),
-        machine: machine(),
+        series,
+        suite,
+        benchmark,
+        metric,
+        machine,
         judged: true,
         beside: false,
         exact: false,
@@ -81,7 +78,7 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
     trend
 }
 
-/// The levels between the changes of a series with so many points, without a value where a drift is among them.
+/// The levels between the changes; one with a drift in it has no value.
 pub(crate) fn segments(changes: &Changes, count: usize, commit: impl Fn(usize) -> NamedCommit) -> Vec<Stretch> {
     let begins = changes.points.iter().map(|change| change.index);
     let bounds: Vec<usize> = [0].into_iter().chain(begins).chain([count]).collect();
@@ -102,7 +99,7 @@ fn machine() -> NamedMachine {
 }
 
 fn time(day: usize) -> DateTime<Utc> {
-    DateTime::from_timestamp(1_772_424_000, 0).expect("within range") + Duration::days(day as i64)
+    DateTime::UNIX_EPOCH + Duration::days(20_514 + day as i64)
 }
 
 fn pooled(place: usize) -> PooledPoint {
@@ -119,7 +116,6 @@ fn pooled(place: usize) -> PooledPoint {
     PooledPoint { first: first.into(), place, value, runs: 1, processes: 10, spread: None, alike: false }
 }
 
-/// A change for the worse of the series at that point.
 pub(crate) fn member(at: usize) -> Member {
     Member {
         series: "s-01234567".to_owned(),
@@ -139,7 +135,7 @@ pub(crate) fn member(at: usize) -> Member {
     }
 }
 
-/// An event of the change or drift of the series that ends at that point.
+/// A regression of the series; a drift ends at that point.
 pub(crate) fn event(kind: EventKind, at: usize) -> Event {
     Event {
         id: format!("e-{at:04x}"),

@@ -1,23 +1,24 @@
-//! Gates for tests: one with every verdict, one in doubt, and hostile names.
+//! Gates for tests.
 
 use chrono::DateTime;
 
 use sprag_model::commit::Commit;
 use sprag_model::gate::{Gate, MeanChange, Outcome, SuiteGate};
-use sprag_model::metric::{Better, Metric};
+use sprag_model::metric::Metric;
 use sprag_model::run::RunStatus;
-use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Effect, Verdict};
 
-/// Ends a cell, an element, a section, a line, a text and a command, and mentions people.
+/// Ends a cell, an element, a section, a line, a text and a command, and mentions a person.
 pub const HOSTILE: &str =
     "<script>alert(1)</script>]]>|`x`\n::error::gone%0A%25\u{202e}\u{1b}[31m\"'&@someone #12 [a](http://b) {0}\\";
 
-/// One time against another: 2 ms, times `ratio`.
+const SERIES: &str = "0123456789abcdef";
+
+/// A time of 2 ms that became `ratio` times as long.
 pub fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
     let change = ratio - 1.0;
     Comparison {
-        series: Some("0123456789abcdef".to_owned()),
+        series: Some(SERIES.to_owned()),
         baseline: Some(0.002),
         allowed: Some(0.00204),
         current: Some(0.002 * ratio),
@@ -27,7 +28,7 @@ pub fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
     }
 }
 
-/// A suite that ran and was compared with a baseline, with nothing in it.
+/// A suite that ran and has a baseline, without comparisons.
 pub fn suite(name: &str) -> SuiteGate {
     let time = DateTime::from_timestamp(1_795_230_000, 0).expect("a time within range");
     let commit = Commit {
@@ -58,18 +59,14 @@ pub fn suite(name: &str) -> SuiteGate {
     }
 }
 
-/// A gate that failed, with every verdict, a suite that was skipped, and one that has no run.
+/// A gate that failed, with every verdict, a suite that was skipped, and one without a run.
 pub fn gate() -> Gate {
     let named = |name: &str| format!("cpu/{name}{{n=512}} @fast");
     let absent = |comparison: Comparison| Comparison { current: None, effect: None, p_value: None, ..comparison };
-    let rate = Comparison {
-        metric: Metric::throughput("tiles_per_s"),
-        baseline: Some(812_000.0),
-        allowed: Some(795_760.0),
-        current: Some(690_200.0),
-        ..comparison(&named("tile_pack"), 0.85, Verdict::Regressed)
-    };
-    let bytes = Metric { name: "peak_memory".to_owned(), unit: Unit::Byte, better: Better::Lower };
+    let (metric, values) = (Metric::throughput("tiles_per_s"), [812_000.0, 795_760.0, 690_200.0]);
+    let [baseline, allowed, current] = values.map(Some);
+    let rate = comparison(&named("tile_pack"), 0.85, Verdict::Regressed);
+    let rate = Comparison { metric, baseline, allowed, current, ..rate };
     let comparisons = vec![
         comparison(&named("ssm_scan"), 1.081, Verdict::Regressed),
         rate,
@@ -85,14 +82,12 @@ pub fn gate() -> Gate {
         },
         comparison(&named("quick"), 0.9, Verdict::Improved),
         Comparison {
-            metric: bytes,
             baseline: Some(4096.0),
             allowed: Some(4096.0),
             current: Some(4096.0),
             effect: Some(Effect { change: 0.0, interval: None, detectable: None }),
-            p_value: None,
-            rule: "tolerance",
-            ..comparison(&named("same"), 1.0, Verdict::Unchanged)
+            series: Some(SERIES.to_owned()),
+            ..Comparison::bare(&named("same"), Metric::peak_memory(), "tolerance", Verdict::Unchanged)
         },
     ];
     let cpu = SuiteGate {

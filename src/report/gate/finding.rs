@@ -1,4 +1,4 @@
-//! What a gate reports apart from what is unchanged or better: made once, so that every form says the same.
+//! What a gate reports besides unchanged and better metrics, made once for all forms.
 
 use crate::mark::worse_word;
 use crate::number;
@@ -6,7 +6,6 @@ use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Effect, Verdict};
 
-/// The command that compares two sides, of which neither is a baseline.
 pub(super) const COMPARE: &str = "compare";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +16,11 @@ pub(super) enum Kind {
     Inconclusive,
     NotComparable,
     NoBaseline,
-    /// A suite has no numbers.
     NotMeasured,
 }
 
 impl Kind {
-    /// All of them, the worst first.
+    /// The worst first.
     pub(super) const ALL: [Kind; 7] = [
         Kind::Regressed,
         Kind::Missing,
@@ -46,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// How serious it is where doubt fails no gate.
+    /// The level in a gate that doubt does not fail.
     pub(super) fn level(self) -> Level {
         match self {
             Kind::Regressed | Kind::Missing | Kind::NotMeasured => Level::Error,
@@ -55,12 +53,10 @@ impl Kind {
         }
     }
 
-    /// How serious it is for a gate.
     fn level_in(self, gate: &Gate) -> Level {
         if gate.doubt_fails && self != Kind::Accepted { Level::Error } else { self.level() }
     }
 
-    /// The kind of a verdict; `None` where there is nothing to do.
     fn from_comparison(comparison: &Comparison) -> Option<Kind> {
         match &comparison.verdict {
             Verdict::Unchanged | Verdict::Improved => None,
@@ -74,12 +70,9 @@ impl Kind {
     }
 }
 
-/// How serious it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// It fails the gate.
     Error,
-    /// It leaves the gate in doubt.
     Warning,
     Note,
 }
@@ -94,7 +87,7 @@ impl Level {
     }
 }
 
-/// Something to report. Its texts hold names and reasons of others as they are.
+/// Its texts hold names and reasons of others as they are.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding<'a> {
     pub(super) kind: Kind,
@@ -107,7 +100,6 @@ pub(super) struct Finding<'a> {
     pub(super) message: String,
 }
 
-/// All findings, in the order of the gate.
 pub(super) fn all<'a>(gate: &'a Gate) -> Vec<Finding<'a>> {
     let findings = |suite: &'a SuiteGate| {
         let metrics = suite.comparisons.iter().filter_map(move |comparison| of_comparison(gate, suite, comparison));
@@ -128,7 +120,7 @@ pub(super) fn of_comparison<'a>(gate: &Gate, suite: &'a SuiteGate, comparison: &
     })
 }
 
-/// The finding of a suite as such: that it did not run, or that nothing of it was judged.
+/// That a suite did not run, or that nothing of it was judged.
 pub(super) fn of_suite<'a>(gate: &Gate, suite: &'a SuiteGate) -> Option<Finding<'a>> {
     let reason = || suite.reason.clone().unwrap_or_else(|| "no reason is given".to_owned());
     let (kind, title, message) = match suite.status {
@@ -148,9 +140,8 @@ pub(super) fn of_suite<'a>(gate: &Gate, suite: &'a SuiteGate) -> Option<Finding<
     Some(Finding { kind, level, suite, comparison: None, title, message })
 }
 
-/// Whether a suite should have been judged and has no numbers. One that is compared with nothing may be skipped, as
-/// that of a device which a machine does not have. Where a gate was left with nothing to judge and no suite bears the
-/// blame, all do.
+/// Whether a suite should have been judged and has no numbers. One that is compared with nothing may be skipped, such as that of a
+/// device that the machine lacks; but where a gate has nothing to judge and no suite is to blame, all are.
 pub fn was_not_judged(gate: &Gate, suite: &SuiteGate) -> bool {
     let is_to_blame = |suite: &SuiteGate| match suite.status {
         Some(RunStatus::Ok) => false,
@@ -163,17 +154,16 @@ pub fn was_not_judged(gate: &Gate, suite: &SuiteGate) -> bool {
     is_to_blame(suite) || is_unjudged && is_nobody()
 }
 
-/// The benchmark and its metric, as baselines name them.
 pub(super) fn metric_name(comparison: &Comparison) -> String {
     format!("{} {}", comparison.benchmark, comparison.metric.name)
 }
 
-/// The benchmark without the name of its suite in front. Names of other tools, such as `sort/quick/1000`, have none.
+/// The benchmark without its suite. Names of other tools, such as `sort/quick/1000`, have none.
 pub(super) fn short_name<'c>(suite: &str, benchmark: &'c str) -> &'c str {
     benchmark.strip_prefix(suite).and_then(|rest| rest.strip_prefix('/')).unwrap_or(benchmark)
 }
 
-/// What a comparison came to, without the verdict's word and the names; `command` is the one that compared.
+/// The result without the verdict's word and the names; `command` is the one that compared.
 pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
     let values = values(comparison);
     let effect = effect(comparison);
@@ -206,25 +196,25 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
     if parts.is_empty() { comparison.verdict.word().to_owned() } else { parts.join("; ") }
 }
 
-/// What the ledger says to a regression, with its reason.
+/// The answer of the ledger, with its reason.
 pub fn answer(comparison: &Comparison) -> Option<String> {
     comparison.answer.as_ref().map(|answer| format!("{} ({}: {})", answer.words(), answer.entry, answer.reason))
 }
 
-/// How much a comparison changed; nothing where the baseline is zero, of which there is no share.
+/// Nothing where the baseline is zero, which has no relative change.
 pub fn effect(comparison: &Comparison) -> Option<Effect> {
     let effect = comparison.effect.filter(|_| comparison.baseline != Some(0.0))?;
     Some(Effect { interval: comparison.interval(), ..effect })
 }
 
-/// A change with its interval, such as `+8.1 % (+7.6 to +8.6)`.
+/// Such as `+8.1 % (+7.6 to +8.6)`.
 pub(super) fn change(effect: Effect) -> String {
     let interval = effect.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
     let interval = interval.map(|interval| format!(" ({})", number::percent_interval(interval)));
     format!("{}{}", number::percent(effect.change), interval.unwrap_or_default())
 }
 
-/// The two values in one unit, such as `1.200 → 1.297 ms`; empty where there are none.
+/// Such as `1.200 → 1.297 ms`; empty without values.
 pub(super) fn values(comparison: &Comparison) -> String {
     let unit = comparison.metric.unit;
     match (comparison.baseline, comparison.current) {
@@ -251,20 +241,9 @@ mod tests {
             ("cpu", "cpu/infer{n=512} @fast", "infer{n=512} @fast"),
             ("cpu", "cpu2/infer @fast", "cpu2/infer @fast"),
             ("criterion", "sort/quick/1000", "sort/quick/1000"),
-            ("criterion", "criterion", "criterion"),
             ("", "a/b", "a/b"),
         ] {
             assert_eq!(short_name(suite, name), expected);
-        }
-    }
-
-    #[test]
-    fn a_comparison_without_figures_still_says_something() {
-        for verdict in
-            [Verdict::Regressed, Verdict::Unchanged, Verdict::Missing, Verdict::Inconclusive("why".to_owned())]
-        {
-            let comparison = Comparison::bare("cpu/a @fast", Metric::time(), "interval", verdict);
-            assert!(!sentence("check", &comparison).is_empty());
         }
     }
 
@@ -282,76 +261,52 @@ mod tests {
         assert_eq!(sentence("check", &comparison), format!("{reason}; 0 → 12.00"));
         assert_eq!(effect(&Comparison { baseline: Some(-0.0), ..comparison.clone() }), None);
         assert_eq!(effect(&Comparison { baseline: Some(1.0), ..comparison }), Some(zero));
+        assert!(!sentence("check", &Comparison::bare("a", Metric::time(), "interval", Verdict::Missing)).is_empty());
     }
 
     #[test]
     fn doubt_is_as_serious_as_it_counts() {
         let mut gate = example::doubtful();
-        let one = |name: &str, ratio: f64, verdict| example::comparison(name, ratio, verdict);
-        gate.suites[0].comparisons.push(one("cpu/b @fast", 1.3, Verdict::Regressed));
-        gate.suites[0].comparisons.push(one("cpu/c @fast", 1.0, Verdict::NoBaseline));
-        for (outcome, doubt_fails, expected) in [
-            (Outcome::Inconclusive, false, [Level::Warning, Level::Error, Level::Note]),
-            (Outcome::Fail, false, [Level::Warning, Level::Error, Level::Note]),
-            (Outcome::Fail, true, [Level::Error; 3]),
-        ] {
-            let gate = Gate { outcome, doubt_fails, ..gate.clone() };
+        gate.suites[0].comparisons.push(example::comparison("cpu/b @fast", 1.3, Verdict::Regressed));
+        gate.suites[0].comparisons.push(example::comparison("cpu/c @fast", 1.0, Verdict::NoBaseline));
+        for (doubt_fails, expected) in [(false, [Level::Warning, Level::Error, Level::Note]), (true, [Level::Error; 3])]
+        {
+            let gate = Gate { doubt_fails, ..gate.clone() };
             assert_eq!(all(&gate).iter().map(|one| one.level).collect::<Vec<Level>>(), expected);
         }
     }
 
     #[test]
-    fn a_suite_without_numbers_is_an_error_where_it_should_have_them() {
-        let (ok, skipped, failed) = (Some(RunStatus::Ok), Some(RunStatus::Skipped), Some(RunStatus::Failed));
-        for (outcome, wants_all, status, has_base, expected) in [
-            (Outcome::Fail, false, None, true, Level::Error),
-            (Outcome::Inconclusive, true, None, false, Level::Error),
-            (Outcome::Pass, false, None, false, Level::Note),
-            (Outcome::Pass, false, skipped, false, Level::Note),
-            (Outcome::NotMeasured, false, skipped, false, Level::Error),
-            (Outcome::NotMeasured, false, skipped, true, Level::Error),
-            (Outcome::Fail, false, failed, false, Level::Error),
-            (Outcome::Inconclusive, false, ok, true, Level::Warning),
+    fn a_suite_without_numbers_is_an_error_where_it_should_have_them_and_no_other_is_to_blame() {
+        const OK: Option<RunStatus> = Some(RunStatus::Ok);
+        const SKIPPED: Option<RunStatus> = Some(RunStatus::Skipped);
+        let judged = |verdict| {
+            let comparisons = vec![example::comparison("cpu/a @fast", 1.2, verdict)];
+            SuiteGate { comparisons, ..example::suite("cpu") }
+        };
+        let skipped = |has_base| SuiteGate { status: SKIPPED, has_base, ..example::suite("cpu") };
+        for (outcome, wants_all, other, status, has_base, expected) in [
+            (Outcome::Fail, false, None, None, true, Level::Error),
+            (Outcome::Inconclusive, true, None, None, false, Level::Error),
+            (Outcome::Pass, false, None, None, false, Level::Note),
+            (Outcome::Pass, false, None, SKIPPED, false, Level::Note),
+            (Outcome::NotMeasured, false, None, SKIPPED, false, Level::Error),
+            (Outcome::NotMeasured, false, None, SKIPPED, true, Level::Error),
+            (Outcome::Fail, false, None, Some(RunStatus::Failed), false, Level::Error),
+            (Outcome::Inconclusive, false, None, OK, true, Level::Warning),
+            (Outcome::Fail, false, Some(judged(Verdict::Regressed)), None, false, Level::Note),
+            (Outcome::Inconclusive, false, Some(judged(Verdict::NoBaseline)), SKIPPED, false, Level::Note),
+            (Outcome::Pass, true, Some(judged(Verdict::Unchanged)), None, false, Level::Error),
+            (Outcome::Pass, false, Some(judged(Verdict::Unchanged)), None, true, Level::Error),
+            // A suite that was judged before and is skipped now is to blame alone.
+            (Outcome::NotMeasured, false, Some(skipped(true)), None, false, Level::Note),
+            (Outcome::NotMeasured, false, Some(skipped(false)), SKIPPED, false, Level::Error),
         ] {
             let suite = SuiteGate { status, has_base, ..example::suite("gpu") };
-            let gate = Gate { outcome, wants_all, suites: vec![suite], ..example::gate() };
-            assert_eq!(all(&gate)[0].level, expected, "{outcome:?} {status:?} {has_base}");
-        }
-    }
-
-    #[test]
-    fn no_suite_is_to_blame_for_another() {
-        let (skipped, absent) = (Some(RunStatus::Skipped), None);
-        let check = |outcome, wants_all, cpu: &SuiteGate, (status, has_base), expected: Level| {
-            let gpu = SuiteGate { status, has_base, ..example::suite("gpu") };
-            let gate = Gate { outcome, wants_all, suites: vec![cpu.clone(), gpu], ..example::gate() };
-            assert_eq!(of_suite(&gate, &gate.suites[1]).expect("it has no numbers").level, expected, "{outcome:?}");
-        };
-        for (outcome, verdict) in [
-            (Outcome::Pass, Verdict::Unchanged),
-            (Outcome::Fail, Verdict::Regressed),
-            (Outcome::Inconclusive, Verdict::NoBaseline),
-        ] {
-            let comparisons = vec![example::comparison("cpu/a @fast", 1.2, verdict)];
-            let cpu = SuiteGate { comparisons, ..example::suite("cpu") };
-            check(outcome, false, &cpu, (absent, false), Level::Note);
-            check(outcome, false, &cpu, (skipped, false), Level::Note);
-            check(outcome, true, &cpu, (absent, false), Level::Error);
-            check(outcome, false, &cpu, (absent, true), Level::Error);
-        }
-        // A suite that was judged before and is skipped now bears it alone.
-        let judged_before = SuiteGate { status: skipped, ..example::suite("cpu") };
-        check(Outcome::NotMeasured, false, &judged_before, (absent, false), Level::Note);
-        let never_judged = SuiteGate { has_base: false, ..judged_before };
-        check(Outcome::NotMeasured, false, &never_judged, (skipped, false), Level::Error);
-    }
-
-    #[test]
-    fn a_value_is_no_interval() {
-        let exact = Some(Effect { change: 0.249, interval: Some((0.249, 0.249)), detectable: None });
-        for (rule, expected) in [("tolerance", "+24.9\u{202f}%"), ("interval", "+24.9\u{202f}% (+24.9 to +24.9)")] {
-            let one = Comparison { rule, effect: exact, ..example::comparison("a", 1.249, Verdict::Regressed) };
-            assert_eq!(change(effect(&one).expect("there is one")), expected);
+            let suites: Vec<SuiteGate> = other.into_iter().chain([suite]).collect();
+            let gate = Gate { outcome, wants_all, suites, ..example::gate() };
+            let finding = of_suite(&gate, &gate.suites[gate.suites.len() - 1]).expect("it has no numbers");
+            assert_eq!(finding.level, expected, "{outcome:?} {status:?} {has_base}");
         }
     }
 }

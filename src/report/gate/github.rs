@@ -1,22 +1,20 @@
 //! Annotations: the workflow commands of GitHub, which a job writes to its standard output.
 //!
-//! `::error title=TITLE::MESSAGE`, likewise `warning` and `notice`. A command is one line, so that line feeds, and the
-//! percent sign that writes them, are written as `%0A` and the like; in a title so are the colon and the comma, which
-//! end it. GitHub shows ten annotations of a kind and step and drops the others; the tenth says how many.
+//! `::error title=TITLE::MESSAGE`, likewise `warning` and `notice`. A command is one line: line feeds and percent signs are written
+//! as `%0A` and `%25`, and so are the colon and the comma of a title, which end it. GitHub shows ten annotations of a kind and step
+//! and drops the others; the tenth says how many.
 
 use super::finding::{self, Finding, Level};
 use crate::text::{shortened, visible};
 use sprag_model::gate::Gate;
 
-/// The annotations of a kind that GitHub shows.
 const SHOWN: usize = 10;
 
-/// The longest message and the longest title, in characters: an annotation is read next to the code.
+/// The longest message and the longest title, in characters.
 const MESSAGE: usize = 1000;
 const TITLE: usize = 200;
 
-/// The commands for what fails the gate, what leaves it in doubt, and what else is worth knowing; nothing where there is
-/// none of it.
+/// A command for each finding; what fails the gate comes first.
 pub fn gate_commands(gate: &Gate) -> String {
     let findings = finding::all(gate);
     let mut text = String::new();
@@ -68,13 +66,6 @@ mod tests {
         ::notice title=sprag%3A skipped%3A gpu::no CUDA driver on this machine
         "#);
         assert_eq!(gate_commands(&example::passing()), "");
-    }
-
-    #[test]
-    fn a_command_is_one_line_and_its_parts_stay_apart() {
-        assert_eq!(data("50 % of\r\na::b,c"), "50 %25 of%0D%0Aa::b,c");
-        assert_eq!(property("50 % of\r\na::b,c"), "50 %25 of%0D%0Aa%3A%3Ab%2Cc");
-        assert_eq!(data("%0A"), "%250A");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Hostile names, reasons and notes in a gate: each form has the shape that it has with tame ones.
+//! Hostile names, reasons and notes in a gate: each form keeps the shape that it has with tame ones.
 
 use serde_json::Value;
 
@@ -7,22 +7,15 @@ use super::{gate_commands, gate_junit, gate_markdown, gate_sarif};
 use sprag_model::gate::Gate;
 use sprag_model::verdict::Verdict;
 
-/// A gate with every verdict, in which all names, reasons and notes are that text.
 fn gate_of(text: &str) -> Gate {
     let mut gate = example::gate();
     for suite in &mut gate.suites {
         let texts = [&mut suite.suite, &mut suite.machine_class, &mut suite.against];
-        for one in
-            texts.into_iter().chain(suite.machine.as_mut()).chain(suite.run.as_mut()).chain(suite.reason.as_mut())
-        {
-            *one = text.to_owned();
-        }
-        suite.base_commit = Some(text.to_owned());
+        let absent = [&mut suite.machine, &mut suite.run, &mut suite.reason, &mut suite.base_commit];
+        texts.into_iter().chain(absent.into_iter().flatten()).for_each(|one| *one = text.to_owned());
         suite.quality = vec![text.to_owned()];
         if let Some(commit) = &mut suite.commit {
-            commit.sha = text.to_owned();
-            commit.subject = text.to_owned();
-            commit.branch = Some(text.to_owned());
+            (commit.sha, commit.subject, commit.branch) = (text.to_owned(), text.to_owned(), Some(text.to_owned()));
         }
         for (place, comparison) in suite.comparisons.iter_mut().enumerate() {
             comparison.benchmark = format!("{text}{place}");
@@ -36,7 +29,6 @@ fn gate_of(text: &str) -> Gate {
     gate
 }
 
-/// Compares the shape of a form with hostile texts with that with tame ones.
 #[track_caller]
 fn check<T: PartialEq + std::fmt::Debug>(form: fn(&Gate) -> String, shape: fn(&str) -> T) {
     let (tame, hostile) = (form(&gate_of("tame")), form(&gate_of(HOSTILE)));
@@ -63,14 +55,9 @@ fn annotations_stay_one_command_a_line() {
 #[test]
 fn junit_keeps_its_elements_and_attributes() {
     check(gate_junit, |text| {
-        let tag = |part: &str| part.split_once('>').map(|(tag, _)| names(tag));
-        text.split('<').map(tag).collect::<Vec<Option<Vec<String>>>>()
+        let names = |tag: &str| tag.split('"').step_by(2).map(|name| name.trim().to_owned()).collect::<Vec<String>>();
+        text.split('<').map(|part| part.split_once('>').map(|(tag, _)| names(tag))).collect::<Vec<_>>()
     });
-}
-
-/// The name of an element and those of its attributes.
-fn names(tag: &str) -> Vec<String> {
-    tag.split('"').step_by(2).map(|name| name.trim().to_owned()).collect()
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! A gate as JUnit XML, in the form that Jenkins, GitLab and other viewers of tests read.
 //!
-//! There is no standard; this keeps to what the schema of Jenkins' xUnit plugin (`junit-10.xsd`) allows and to what GitLab
-//! reads: the class and the name of a case, which together must be unique, its time in plain decimals, and the text
-//! within `failure`, `error` and `skipped`. A suite on a machine is a `testsuite`, a judged metric a `testcase`. What is
-//! worse or gone is a failure, what could not be judged is skipped with the reason, and what should have been measured
-//! and was not is an error.
+//! There is no standard; this follows the schema of Jenkins' xUnit plugin (`junit-10.xsd`) and what GitLab reads: the class and the
+//! name of a case, which together must be unique, its time in plain decimals, and the text within `failure`, `error` and `skipped`.
+//! A suite on a machine is a `testsuite`, a judged metric a `testcase`. What is worse or missing is a failure, what could not be
+//! judged is skipped with the reason, and what was not measured though expected is an error.
 
 use crate::text::{shortened, xml};
 use sprag_model::gate::{Gate, SuiteGate};
@@ -13,13 +12,10 @@ use sprag_model::verdict::Comparison;
 
 use super::finding::{self, Finding, Kind, Level};
 
-/// The longest message, in characters.
 const MESSAGE: usize = 2000;
 
-/// The name of the case of a suite as such.
 const THE_SUITE: &str = "the suite";
 
-/// A gate as XML.
 pub fn gate_junit(gate: &Gate) -> String {
     let suites: Vec<(String, Tally)> = gate.suites.iter().map(|suite| of_suite(gate, suite)).collect();
     let [tests, failures, errors] = [0, 1, 2].map(|place| suites.iter().map(|(_, tally)| tally[place]).sum::<usize>());
@@ -64,7 +60,7 @@ fn of_suite(gate: &Gate, suite: &SuiteGate) -> (String, Tally) {
     (text, tally)
 }
 
-/// The suite; with its class of machine where the gate has it on several, for a class and a name identify a case.
+/// The suite, with its class of machine where the gate has it on several: class and name identify a case.
 fn class_name(gate: &Gate, suite: &SuiteGate) -> String {
     let alike: Vec<&SuiteGate> = gate.suites.iter().filter(|other| other.suite == suite.suite).collect();
     if alike.len() < 2 {
@@ -97,7 +93,6 @@ fn properties(suite: &SuiteGate) -> String {
 fn case(class: &str, name: &str, seconds: Option<f64>, finding: Option<&Finding<'_>>) -> String {
     let mut text = format!("    <testcase classname=\"{}\" name=\"{}\"", xml(class), xml(name));
     if let Some(seconds) = seconds {
-        // Written without an exponent, which some readers of XML do not know.
         text.push_str(&format!(" time=\"{seconds}\""));
     }
     let Some(finding) = finding else { return text + "/>\n" };
@@ -119,10 +114,9 @@ fn element_of(finding: &Finding<'_>) -> &'static str {
     }
 }
 
-/// Nothing takes as long, and in plain digits it would be a line of them.
+/// The longest time that is written, in seconds: some readers do not accept exponents.
 const MOST_SECONDS: f64 = 1e15;
 
-/// How long a call takes, where that is what is measured.
 fn seconds(comparison: &Comparison) -> Option<f64> {
     let is_time = comparison.metric.unit == Unit::Second;
     comparison.current.filter(|seconds| is_time && (0.0..=MOST_SECONDS).contains(seconds))
@@ -156,11 +150,8 @@ mod tests {
           </testsuite>
         </testsuites>
         "#);
-        let text = gate_junit(&example::passing());
-        assert!(
-            text.contains("    <testcase classname=\"cpu\" name=\"cpu/a @fast time\" time=\"0.002002\"/>\n"),
-            "{text}"
-        );
+        let case = "    <testcase classname=\"cpu\" name=\"cpu/a @fast time\" time=\"0.002002\"/>\n";
+        assert!(gate_junit(&example::passing()).contains(case));
     }
 
     #[test]
@@ -170,15 +161,8 @@ mod tests {
         let count = |element: &str| text.matches(&format!("<{element} ")).count();
         let counted = ["testsuite", "testcase", "failure", "error", "skipped"].map(count);
         assert_eq!(counted, [3, 10, 3, 1, 4]);
-        for part in [
-            "<testsuites name=\"sprag check\" tests=\"10\" failures=\"3\" errors=\"1\">",
-            "classname=\"cpu\" name=\"cpu/ssm_scan{n=512} @fast time\" time=\"0.002162\"",
-            "classname=\"cpu\" name=\"cpu/tile_pack{n=512} @fast tiles_per_s\">",
-            "classname=\"trt\" name=\"the suite\">",
-            "name=\"&lt;script&gt;alert(1)&lt;/script&gt;]]&gt;|`x`↵::error::gone%0A%25\u{fffd}\u{fffd}[31m&quot;&#39;&amp;",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
+        assert!(text.contains("<testsuites name=\"sprag check\" tests=\"10\" failures=\"3\" errors=\"1\">"), "{text}");
+        assert!(text.contains("classname=\"cpu\" name=\"cpu/tile_pack{n=512} @fast tiles_per_s\">"), "{text}");
     }
 
     #[test]
@@ -193,15 +177,10 @@ mod tests {
     #[test]
     fn doubt_that_fails_the_gate_is_a_failure() {
         let mut failing = Gate { outcome: Outcome::Fail, exit_code: 1, doubt_fails: true, ..example::doubtful() };
-        let text = gate_junit(&failing);
-        assert!(
-            text.contains("failures=\"1\" errors=\"0\">") && text.contains("<failure type=\"inconclusive\""),
-            "{text}"
-        );
-        // Another regression takes nothing from it.
         failing.suites[0].comparisons.push(example::comparison("cpu/b @fast", 1.3, Verdict::Regressed));
         let text = gate_junit(&failing);
         assert!(text.contains("failures=\"2\" errors=\"0\" skipped=\"0\""), "{text}");
+        assert!(text.contains("<failure type=\"inconclusive\""), "{text}");
         let reported = gate_junit(&Gate { doubt_fails: false, ..failing });
         assert!(reported.contains("failures=\"1\" errors=\"0\" skipped=\"1\""), "{reported}");
     }
@@ -209,9 +188,8 @@ mod tests {
     #[test]
     fn a_time_has_no_exponent() {
         for (seconds, expected) in [(2.5e-8, "0.000000025"), (3e10, "30000000000"), (1e300, ""), (f64::INFINITY, "")] {
-            let mut comparison = example::passing().suites[0].comparisons[0].clone();
-            comparison.current = Some(seconds);
-            assert_eq!(super::seconds(&comparison).map_or(String::new(), |seconds| seconds.to_string()), expected);
+            let one = Comparison { current: Some(seconds), ..example::comparison("a", 1.0, Verdict::Unchanged) };
+            assert_eq!(super::seconds(&one).map_or(String::new(), |seconds| seconds.to_string()), expected);
         }
     }
 }

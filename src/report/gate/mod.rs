@@ -1,9 +1,7 @@
-//! Reports of a gate for other programs: our JSON, Markdown for a pull request, JUnit, SARIF, and workflow
-//! commands of GitHub.
+//! Reports of a gate: JSON, Markdown for a pull request, JUnit, SARIF, and workflow commands of GitHub.
 //!
-//! Each is a pure function from the [`Gate`](sprag_model::gate::Gate) to a text. What is reported, how seriously and in which
-//! words is decided once, so that all forms agree; each form has its own escaping, for every name and reason in it comes
-//! from elsewhere.
+//! `finding` decides what is reported, how seriously and in which words, so that all forms agree. Each form escapes names and
+//! reasons in its own way.
 
 mod finding;
 mod github;

@@ -1,6 +1,5 @@
-//! A gate as a report, for a comment on a pull request or the summary of a job.
-//!
-//! The headline says how it came out; then, suite by suite, what is not unchanged, and folded away what is.
+//! A gate as a report, for a comment on a pull request or the summary of a job: the outcome, then by suite what is not unchanged, and
+//! folded away what is.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +17,10 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// The longest name in a cell, in characters.
 const NAME: usize = 160;
 
-/// The rows that all suites together show, the unchanged ones of them, and the reasons of doubt.
+/// How many rows, unchanged rows and reasons of doubt all suites together show, and of each a suite in any case.
 const MOST_ROWS: usize = 200;
 const MOST_UNCHANGED: usize = 80;
 const MOST_DOUBTS: usize = 40;
-
-/// What a suite shows of each in any case.
 const FEWEST: usize = 10;
 
 const MOST_COMMANDS: usize = 12;
@@ -36,7 +33,6 @@ pub fn gate_markdown(gate: &Gate, only_changed: bool) -> String {
     markdown::write(&sheet, 3, markdown::COMMENT)
 }
 
-/// How it came out and the counts, in words.
 fn headline(gate: &Gate) -> String {
     let glyph = match gate.outcome {
         Outcome::Pass => "✓",
@@ -80,12 +76,10 @@ fn suite_section(gate: &Gate, suite: &SuiteGate, only_changed: bool) -> Section 
     }
 }
 
-/// Which run was compared with what.
 fn origin(suite: &SuiteGate) -> Phrase {
     let run = |run: &str| Phrase::plain("Run ").id(shortened(run, NAME));
     let mut words = match (&suite.run, suite.time) {
         (Some(id), Some(time)) => run(id).text(format!(" of {} UTC", date::moment(time))),
-        // What was measured just now, for this alone, is no run.
         (None, Some(time)) if suite.status == Some(RunStatus::Ok) => {
             Phrase::plain(format!("Measured {} UTC", date::moment(time)))
         }
@@ -114,7 +108,7 @@ fn mean_words(mean: &MeanChange, comparisons: &[Comparison]) -> Phrase {
         format!("(interval {}{unit}; positive is {worse})", number::percent_interval(bounds))
     };
     let words = match mean.interval {
-        // What rounding makes is no change.
+        // Less is an error of rounding.
         Some((low, high)) if low > 1e-9 || high < -1e-9 => {
             let word = if high < 0.0 { better } else { worse };
             let size = format!("{} {word}", number::percent_size(mean.change));
@@ -191,7 +185,6 @@ fn verdict(comparison: &Comparison, common: Option<&str>) -> Phrase {
     }
 }
 
-/// Why some could not be judged: each reason once.
 fn doubts(section: Section, suite: &SuiteGate, others: &[&Comparison], most: usize) -> Section {
     let shared = reasons::shared(&suite.comparisons);
     let of_many = shared.iter().map(|one| (Phrase::default().mark(one.counted()), one.reason));
@@ -220,7 +213,6 @@ pub fn common_note(comparisons: &[Comparison]) -> Option<&str> {
     (judged.len() > 1 && judged.iter().all(|one| one.note.as_deref() == Some(note))).then_some(note)
 }
 
-/// The commands that measure both sides interleaved.
 fn interleaved(gate: &Gate) -> Option<Section> {
     let commands: BTreeSet<String> = gate.suites.iter().filter_map(command).take(MOST_COMMANDS).collect();
     let words = Phrase::plain("To measure both sides interleaved");
@@ -233,14 +225,13 @@ fn interleaved(gate: &Gate) -> Option<Section> {
     gate.suites.iter().any(has_two_commits).then(section)
 }
 
-/// Whether both sides could be built again: of two files or programs there are no commits, of one commit there are no two
-/// sides, and no commit holds changed files.
+/// Whether both sides are commits that can be built, and not the same one.
 fn has_two_commits(suite: &SuiteGate) -> bool {
     let current = suite.commit.as_ref().filter(|commit| !commit.dirty).map(|commit| &commit.sha);
     suite.can_take_turns && suite.base_commit.as_ref().zip(current).is_some_and(|(base, current)| base != current)
 }
 
-/// The command for a suite, where it has both commits and every word of it is safe to paste.
+/// Nothing where some word of it is not safe to paste.
 fn command(suite: &SuiteGate) -> Option<String> {
     if !has_two_commits(suite) {
         return None;
@@ -265,21 +256,11 @@ mod tests {
         let command = "\n```sh\nsprag compare aaaaaaaaaaaa bbbbbbbbbbbb --measure --suite cpu\n```\n";
         assert!(text.starts_with("### ✓ sprag check: pass; 1 unchanged\n") && text.ends_with(command), "{text}");
         assert!(text.contains("<details><summary>1 unchanged</summary>\n\n| Verdict "), "{text}");
-    }
-
-    #[test]
-    fn what_was_measured_just_now_is_no_run() {
+        // What was measured just now is no run.
         let mut gate = Gate { command: "compare", ..example::passing() };
-        let suite = &mut gate.suites[0];
-        (suite.run, suite.against) = (None, "v1: v2 and v1 took turns in 10 pairs of processes".to_owned());
+        gate.suites[0].run = None;
         let text = gate_markdown(&gate, true);
-        for part in [
-            "\nMeasured 21",
-            " at `bbbbbbb`, compared with v1: v2 and v1 took turns in 10 pairs of processes.",
-            "sprag compare: pass; 1 unchanged",
-            "\n1 unchanged, left out here.\n",
-            "To measure both",
-        ] {
+        for part in ["\nMeasured 21", " at `bbbbbbb`, compared with ", "\n1 unchanged, left out here.\n"] {
             assert!(text.contains(part), "`{part}` is not in {text}");
         }
         assert!(!text.contains("a @fast") && !text.contains("details"), "{text}");
@@ -287,54 +268,59 @@ mod tests {
 
     #[test]
     fn a_direction_is_claimed_only_where_it_is_known() {
-        let check = |change: f64, interval: Option<(f64, f64)>, expected: &str| {
-            let mut gate = example::passing();
-            gate.suites[0].whole = Some(MeanChange { benchmarks: 12, change, interval });
-            let text = gate_markdown(&gate, false).replace(number::NARROW, " ");
-            assert!(text.contains(&format!("\nGeometric mean of 12 benchmarks: {expected}.")), "{text}");
-        };
-        let unclear = "no clear change, \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %; positive is slower)";
-        check(-0.001, Some((-0.02, 0.017)), unclear);
-        check(0.08, Some((0.02, 0.14)), "**8.0 % slower** (interval +2.0 to +14.0 %; positive is slower)");
-        let faster = "**8.0 % faster** (interval \u{2212}14.0 to \u{2212}2.0 %; positive is slower)";
-        check(-0.08, Some((-0.14, -0.02)), faster);
-        check(0.0, Some((0.0, 0.0)), "no clear change, 0.0 % (interval 0.0 to 0.0 %; positive is slower)");
-        check(-0.08, None, "\u{2212}8.0 % (positive is slower)");
-        check(20.0, Some((15.0, 27.0)), "**x21.0 slower** (interval x16.0 to x28.0; positive is slower)");
-        check(1e20, None, "x1.0e20 (positive is slower)");
+        for (change, interval, expected) in [
+            (
+                -0.001,
+                Some((-0.02, 0.017)),
+                "no clear change, \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %; positive is slower)",
+            ),
+            (0.08, Some((0.02, 0.14)), "**8.0 % slower** (interval +2.0 to +14.0 %; positive is slower)"),
+            (
+                -0.08,
+                Some((-0.14, -0.02)),
+                "**8.0 % faster** (interval \u{2212}14.0 to \u{2212}2.0 %; positive is slower)",
+            ),
+            (0.0, Some((0.0, 0.0)), "no clear change, 0.0 % (interval 0.0 to 0.0 %; positive is slower)"),
+            (-0.08, None, "\u{2212}8.0 % (positive is slower)"),
+            (20.0, Some((15.0, 27.0)), "**x21.0 slower** (interval x16.0 to x28.0; positive is slower)"),
+        ] {
+            let words =
+                mean_words(&MeanChange { benchmarks: 12, change, interval }, &example::passing().suites[0].comparisons);
+            let text = Sheet { sections: vec![Section::default().paragraph(words)], ..Sheet::default() }.markdown();
+            let text = text.replace(number::NARROW, " ");
+            assert!(text.contains(&format!("Geometric mean of 12 benchmarks: {expected}.")), "{text}");
+        }
     }
 
     #[test]
     fn a_note_of_all_judged_metrics_is_written_once() {
         let mut gate = example::passing();
+        let note = "too few sessions";
         let noted = |verdict: Verdict, note: &str| Comparison {
             note: Some(note.to_owned()).filter(|note| !note.is_empty()),
             ..example::comparison("cpu/a @fast", 1.0, verdict)
         };
-        let mut check = |comparisons: &[Comparison], expected: Option<&str>| {
-            assert_eq!(common_note(comparisons), expected);
-            gate.suites[0].comparisons = comparisons.to_vec();
-            let text = gate_markdown(&gate, false);
-            assert_eq!(text.contains("\nFor all judged metrics: too few sessions.\n"), expected.is_some(), "{text}");
+        for (comparisons, is_common) in [
+            (vec![noted(Verdict::Unchanged, note), noted(Verdict::Improved, note)], true),
+            (vec![noted(Verdict::Unchanged, note), noted(Verdict::Missing, ""), noted(Verdict::Improved, note)], true),
+            (vec![noted(Verdict::Unchanged, note)], false),
+            (vec![noted(Verdict::Unchanged, note), noted(Verdict::Regressed, "")], false),
+            (vec![noted(Verdict::Missing, note), noted(Verdict::Missing, note)], false),
+        ] {
+            assert_eq!(common_note(&comparisons), is_common.then_some(note));
             let own = comparisons.iter().filter(|one| one.note.is_some()).count();
-            assert_eq!(text.matches("too few sessions").count(), if expected.is_some() { 1 } else { own }, "{text}");
-        };
-        let (note, missing) = ("too few sessions", noted(Verdict::Missing, ""));
-        let (same, other) = (noted(Verdict::Unchanged, note), noted(Verdict::Improved, note));
-        check(&[same.clone(), other.clone()], Some(note));
-        check(&[same.clone(), missing, other.clone()], Some(note));
-        check(std::slice::from_ref(&same), None);
-        check(&[same, other, noted(Verdict::Regressed, "")], None);
-        check(&[noted(Verdict::Missing, note), noted(Verdict::Missing, note)], None);
-        check(&[], None);
+            gate.suites[0].comparisons = comparisons;
+            let text = gate_markdown(&gate, false);
+            assert_eq!(text.contains("\nFor all judged metrics: too few sessions.\n"), is_common, "{text}");
+            assert_eq!(text.matches(note).count(), if is_common { 1 } else { own }, "{text}");
+        }
     }
 
     #[test]
     fn a_report_fits_into_a_comment() {
         let many = |verdict: Verdict| {
-            (0..3000).map(move |place| {
-                example::comparison(&format!("cpu/{}{place} @fast", "`|".repeat(80)), 1.2, verdict.clone())
-            })
+            let name = |place| format!("cpu/{}{place} @fast", "`|".repeat(80));
+            (0..3000).map(move |place| example::comparison(&name(place), 1.2, verdict.clone()))
         };
         let reason = Verdict::Inconclusive("x".repeat(5000));
         let comparisons: Vec<Comparison> =
@@ -347,19 +333,21 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_advised_only_where_both_sides_can_take_them() {
-        let check = |expected: bool, change: fn(&mut SuiteGate)| {
+    fn interleaving_is_advised_only_where_both_sides_can_be_built() {
+        let changes: [(bool, fn(&mut SuiteGate)); 6] = [
+            (true, |_| {}),
+            (false, |suite| suite.can_take_turns = false),
+            (false, |suite| suite.commit.as_mut().expect("it has one").dirty = true),
+            (false, |suite| suite.commit = None),
+            (false, |suite| suite.base_commit = None),
+            // One commit has no two sides.
+            (false, |suite| suite.base_commit = Some("b".repeat(40))),
+        ];
+        for (expected, change) in changes {
             let mut gate = example::passing();
             change(&mut gate.suites[0]);
             assert_eq!(interleaved(&gate).is_some(), expected);
-        };
-        check(true, |_| {});
-        check(false, |suite| suite.can_take_turns = false);
-        check(false, |suite| suite.commit.as_mut().expect("it has one").dirty = true);
-        check(false, |suite| suite.commit = None);
-        check(false, |suite| suite.base_commit = None);
-        // One commit has no two sides.
-        check(false, |suite| suite.base_commit = Some("b".repeat(40)));
+        }
         // No command is made of names that are not safe to paste.
         let unsafe_names: [fn(&mut SuiteGate); 2] = [
             |suite| suite.base_commit = Some(example::HOSTILE.to_owned()),

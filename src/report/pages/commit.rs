@@ -1,39 +1,30 @@
-//! A commit: its runs, what changed against the commit measured before and against the last release, the events that it may be the
-//! cause of, and its neighbours; and the list of commits.
+//! A commit: its runs, what changed against the commit measured before and against the last release, the events that it may have
+//! caused, and its neighbours; and the list of commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell;
-use super::frame::{history_page, subject_page};
+use super::frame::prelude::*;
 use super::run::{measured, quoted_subject};
-use crate::catalog::Catalog;
 use crate::compare::data::Data;
 use crate::compare::pairs::Pairs;
 use crate::compare::table;
 use crate::compare::words::{ComparedRow, Kind};
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
 use crate::page_selection::{EVENTS, NEWEST, RELEASES};
-use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Rows, Section, Sheet};
-use crate::text::{short_commit, shortened};
+use crate::text::{commit_digits, short_commit};
 use crate::trend::{event as trend_event, words};
-use crate::{ReportError, date, link};
 use sprag_model::commit::CommitOnLine;
 use sprag_model::event::{Event, EventKind};
 use sprag_model::head::RunHead;
-use sprag_model::page::Page;
 use sprag_model::run::RunStatus;
 
 const ROWS: usize = 40;
 
-/// The most rows of what got worse since an earlier commit, and of what got better; the comparison with it has more of them.
+/// The most rows of what got worse since an earlier commit, and of what got better.
 const CHANGED_ROWS: usize = 8;
 
 const NEIGHBOURS: usize = 3;
 const NEWER: usize = 1;
 
-/// The longest subject, in characters.
 const SUBJECT: usize = 140;
 
 const LISTED: usize = 1000;
@@ -46,7 +37,7 @@ struct Commits<'c, 'a> {
     suspected: BTreeMap<&'a str, Vec<(&'a Event, f64)>>,
 }
 
-/// A commit with its place on the branch, its number among those that can be compared, and its runs.
+/// A commit with its place on the branch, and its number among those that can be compared.
 struct Named<'a> {
     sha: &'a str,
     on_line: Option<(usize, &'a CommitOnLine)>,
@@ -79,7 +70,6 @@ impl<'c, 'a> Commits<'c, 'a> {
         Commits { catalog, data, pairs, runs, suspected }
     }
 
-    /// Newest first.
     fn all(&self) -> Vec<Named<'_>> {
         let mut all: Vec<Named<'_>> = self.catalog.selection.commits.iter().map(|sha| self.named(sha)).collect();
         let newest = |one: &Named<'_>| one.runs.first().map(|run| run.timestamp);
@@ -105,7 +95,7 @@ impl<'c, 'a> Commits<'c, 'a> {
         Some(Since { name: data.name(a), page, headline: pieces(&headline), rows })
     }
 
-    /// Against the commit measured before, and against the last release, where that is another one.
+    /// Against the commit measured before, and against the last release unless that is the same.
     fn sinces(&self, of: &Named<'_>) -> [Option<Since>; 2] {
         let Some((number, data)) = of.number.zip(self.data) else { return [None, None] };
         let before = number.checked_sub(1);
@@ -121,19 +111,13 @@ impl Named<'_> {
         tag.map_or_else(|| short_commit(self.sha).to_owned(), |tag| words::name(tag))
     }
 
-    fn short(&self) -> &str {
-        self.sha.get(..12).unwrap_or(self.sha)
-    }
-
-    fn subject(&self) -> String {
-        let recorded = || self.runs.iter().find_map(|run| run.commit.as_ref()).map(|commit| commit.subject.as_str());
-        let subject = self.on_line.map(|(_, commit)| commit.subject.as_str()).or_else(recorded);
-        shortened(subject.unwrap_or_default(), SUBJECT)
-    }
-
-    fn day(&self) -> String {
-        let recorded = || self.runs.iter().find_map(|run| run.commit.as_ref()).map(|commit| commit.commit_time);
-        cell::or_none(self.on_line.map(|(_, commit)| commit.commit_time).or_else(recorded), date::day)
+    /// The subject, and when it was committed.
+    fn facts(&self) -> (String, String) {
+        let on_line = self.on_line.map(|(_, commit)| (&*commit.subject, commit.commit_time));
+        let recorded =
+            || self.runs.iter().find_map(|run| run.commit.as_ref()).map(|one| (&*one.subject, one.commit_time));
+        let (subject, time) = on_line.or_else(recorded).unzip();
+        (shortened(subject.unwrap_or_default(), SUBJECT), number::or_none(time, date::day))
     }
 
     fn tags(&self) -> String {
@@ -160,19 +144,20 @@ fn page(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> 
         Some(since) => headline.join(since.headline.clone()),
         None => headline.text(format!("{}, and nothing before it to compare with", runs(of.runs.len()))),
     };
-    // What has no row is a fact above, and no section.
-    let mut sections: Vec<Section> = changed("parent", &sinces[0]).into_iter().collect();
-    sections.extend(changed("release", &sinces[1]));
     let suspected = commits.suspected.get(of.sha).map_or(&[][..], Vec::as_slice);
-    sections.extend(events_section(commits.catalog, suspected));
-    sections.push(runs_section(commits.catalog, of.runs));
-    sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));
+    let sections = [
+        changed("parent", &sinces[0]),
+        changed("release", &sinces[1]),
+        events_section(commits.catalog, suspected),
+        Some(runs_section(commits.catalog, of.runs)),
+        of.on_line.map(|(place, _)| neighbours(commits, place)),
+    ];
     let sheet = Sheet {
-        crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(of.short()),
+        crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(commit_digits(of.sha)),
         headline,
         lede: lede(of),
         facts: facts(commits, of, &sinces),
-        sections,
+        sections: sections.into_iter().flatten().collect(),
         ..Sheet::default()
     };
     subject_page(commits.catalog, (&link::commit(of.sha), "Runs"), &format!("Commit {name}"), None, sheet)
@@ -196,12 +181,11 @@ pub(super) fn pieces(pieces: &[[String; 3]]) -> Phrase {
 fn lede(of: &Named<'_>) -> Phrase {
     let branch = of.runs.iter().find_map(|run| run.commit.as_ref()?.branch.as_deref());
     let branch = branch.map_or_else(String::new, |branch| format!(", measured on {}", words::name(branch)));
-    let tags = match of.tags() {
-        none if none.is_empty() => String::new(),
-        tags => format!(" Tags: {tags}."),
-    };
+    let tags = of.tags();
+    let tags = if tags.is_empty() { tags } else { format!(" Tags: {tags}.") };
     let off = if of.on_line.is_none() { " It is not on the branch that the site follows." } else { "" };
-    format!("{}, committed {}{branch}.{tags}{off}", quoted_subject(&of.subject()), of.day()).into()
+    let (subject, day) = of.facts();
+    format!("{}, committed {day}{branch}.{tags}{off}", quoted_subject(&subject)).into()
 }
 
 fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2]) -> Vec<Fact> {
@@ -221,12 +205,8 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
     let machines: BTreeSet<&str> = of.runs.iter().map(|run| run.machine.id.as_str()).collect();
     let suites: BTreeSet<&str> = of.runs.iter().map(|run| run.suite.as_str()).collect();
     let bad = of.runs.iter().filter(|run| run.status != RunStatus::Ok).count();
-    let place = format!(
-        "Of {} on {}; {} skipped or failed.",
-        counted(suites.len(), "suite", "suites"),
-        counted(machines.len(), "machine", "machines"),
-        count(bad)
-    );
+    let (suites, machines) = (counted(suites.len(), "suite", "suites"), counted(machines.len(), "machine", "machines"));
+    let place = format!("Of {suites} on {machines}; {} skipped or failed.", count(bad));
     vec![
         since("Against the one measured before", before, "No commit was measured before it, or it gave no value."),
         since("Against the release before", release, "No release before it was measured, or it is the one above."),
@@ -240,6 +220,7 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
     let of_kind = |kind: Kind| since.rows.iter().filter(move |row| row.kind == kind).take(CHANGED_ROWS);
     let listed: Vec<&ComparedRow> = of_kind(Kind::Worse).chain(of_kind(Kind::Better)).collect();
     let more = since.rows.len() - listed.len();
+    let listed_all = more == 0;
     let tone = |row: &ComparedRow| if row.kind == Kind::Worse { Tone::Worse } else { Tone::Better };
     let glyph = |row: &ComparedRow| if row.mark[1] == "▲" { "▲" } else { "▼" };
     let all =
@@ -256,10 +237,8 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
         .column("95\u{202f}% interval", "n ci opt2", |row| row.interval.clone())
         .section(id, format!("Since {}", since.name), all, "")
         .unless_empty()?;
-    let section = match more {
-        0 => section,
-        more => section.paragraph(format!("{} in the comparison.", counted(more, "more row is", "more rows are"))),
-    };
+    let more = format!("{} in the comparison.", counted(more, "more row is", "more rows are"));
+    let section = if listed_all { section } else { section.paragraph(more) };
     Some(section.note_equal_columns(&["Machine"]))
 }
 
@@ -267,10 +246,9 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
     let line = &commits.catalog.line.commits;
     let around = place.saturating_sub(NEIGHBOURS)..(place + NEWER + 1).min(line.len());
     let name = |(at, commit): &(usize, &CommitOnLine)| {
-        let short = commit.sha.get(..12).unwrap_or(&commit.sha);
         let name = match commits.catalog.commit_page(&commit.sha) {
             _ if *at == place => Phrase::default().strong("this commit"),
-            page => Phrase::page_name(page, short),
+            page => Phrase::page_name(page, commit_digits(&commit.sha)),
         };
         tagged(name, words::name(&commit.tags.join(", ")))
     };
@@ -320,22 +298,21 @@ fn runs_section(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
 }
 
 fn list(catalog: &Catalog<'_>, all: &[Named<'_>]) -> Result<Page, ReportError> {
-    let lede = Phrase::plain(format!(
-        "Measured commits have a page if they are among the newest {}, the newest {} releases, or in the range of one of the newest {} \
-         events. ",
-        count(NEWEST),
-        count(RELEASES),
-        count(EVENTS)
-    ));
-    let lede = match catalog.is_compared() {
-        true => lede.link(link::COMPARE, "Compare any two measured commits").text("."),
-        false => lede,
-    };
+    let or_event = format!("or in the range of one of the newest {EVENTS} events");
+    let measured = format!(
+        "Measured commits have a page if they are among the newest {NEWEST}, the newest {RELEASES} releases, {or_event}. "
+    );
+    let mut lede = Phrase::plain(measured);
+    if catalog.is_compared() {
+        lede = lede.link(link::COMPARE, "Compare any two measured commits").text(".");
+    }
     let section = Rows::new("Commits, newest first", all)
         .first(LISTED)
-        .column("Commit", "nb", |of| tagged(Phrase::default().link(link::commit(of.sha), of.short()), of.tags()))
-        .column("Subject", "full any", |of| of.subject())
-        .column("Committed", "nb", |of| of.day())
+        .column("Commit", "nb", |of| {
+            tagged(Phrase::default().link(link::commit(of.sha), commit_digits(of.sha)), of.tags())
+        })
+        .column("Subject", "full any", |of| of.facts().0)
+        .column("Committed", "nb", |of| of.facts().1)
         .column("Runs", "n push", |of| runs(of.runs.len()))
         .section("commits", "Newest first", "", "");
     let headline = format!("{} with a page", counted(all.len(), "commit", "commits")).into();

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use askama::Template;
 use rayon::prelude::*;
 
-use super::cell;
 use super::commit::pieces;
+use super::frame::prelude::*;
 use super::frame::{Frame, page};
-use crate::catalog::Catalog;
 use crate::chart::bar;
 use crate::compare::commits::ComparedCommit;
 use crate::compare::data::Data;
@@ -16,19 +15,15 @@ use crate::compare::export;
 use crate::compare::pairs::{Pair, Pairs};
 use crate::compare::table::{self, Group, SummaryRow};
 use crate::compare::words::{ComparedRow, Kind};
-use crate::mark::Tone;
-use crate::number::{self, count, counted};
-use crate::phrase::Phrase;
-use crate::sheet::{Banner, Block, Cell, Rows, Section, Sheet};
-use crate::{ReportError, link};
-use sprag_model::page::Page;
+use crate::sheet::{Banner, Block};
+use crate::text::{capital, commit_digits};
 
-/// The rows that a page lists of what changed, of what may have changed, and up to how many it lists of another group: beyond, none.
+/// The rows that a page lists of what changed, of what may have changed, and of another group: one with more is only counted.
 const CHANGED_ROWS: usize = 40;
 const DOUBTFUL_ROWS: usize = 10;
 const OTHER_ROWS: usize = 10;
 
-/// The pairs of releases that have Markdown: mostly the newest commit against the newest release, and that against the one before.
+/// The newest pairs of releases have Markdown.
 const NEWEST_RELEASES: usize = 2;
 
 #[derive(Template)]
@@ -42,7 +37,6 @@ struct ComparePage<'a> {
     markdown: String,
     rows_note: &'static str,
     listed: Vec<Shown>,
-    /// Whether there are so many that one may look for some.
     has_filter: bool,
     counted: Vec<Shown>,
 }
@@ -69,12 +63,11 @@ const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged 
 const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is between levels, not between two runs. Detectable is the minimum detectable effect: the smallest change that shows once eight points are measured after it, rounded up. Below it, × how many times as large the change is. Where changes are drawn, the grey band is as wide.";
 
 impl ComparedRow {
-    /// The colour of its change: only a verdict has one.
+    /// The class of its change: only a verdict has one.
     fn tint(&self) -> &str {
         if matches!(self.kind, Kind::Worse | Kind::Better) { &self.mark[0] } else { "" }
     }
 
-    /// Its change as an interval on the scale of the table.
     fn picture(&self) -> String {
         let is_worse = match self.kind {
             Kind::Worse => Some(true),
@@ -89,7 +82,6 @@ impl ComparedRow {
     }
 }
 
-/// The pages of all pairs that have one, and the page that leads to them and compares any two.
 pub(crate) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
     let pairs = Pairs::new(data, catalog);
     let all: Vec<Pair> = pairs.all().into_iter().collect();
@@ -111,7 +103,7 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     Ok(pair.page(data))
 }
 
-/// The page of a pair, as Markdown too where it is about the present (the script writes that of any); and its headline.
+/// The page of a pair, its Markdown, and its headline.
 fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_markdown: bool) -> Result<(Vec<Page>, Phrase), ReportError> {
     let path = path(data, pair)?;
     let table = table::listed(data, pair.a, pair.b, most);
@@ -160,8 +152,8 @@ fn summary(rows: &[SummaryRow], words: &[String; 2]) -> Option<Section> {
         .column("Suite", "", |row| row.suite.clone())
         .column("Machine", "any", |row| row.machine.clone())
         .column("Series", "n opt2", |row| count(row.counts[0]))
-        .column(table::capital(&words[0]), "n", |row| mark(row.counts[1], Tone::Worse))
-        .column(table::capital(&words[1]), "n", |row| mark(row.counts[2], Tone::Better))
+        .column(capital(&words[0]), "n", |row| mark(row.counts[1], Tone::Worse))
+        .column(capital(&words[1]), "n", |row| mark(row.counts[2], Tone::Better))
         .column("No change", "n opt2", |row| count(row.counts[3]))
         .column("No verdict", "n", |row| count(row.counts[4]))
         .column("Mean", "n", |row| Cell::noted(row.mean.clone(), row.interval.clone().into()))
@@ -174,7 +166,7 @@ fn side<'a>(letter: char, commit: &'a ComparedCommit, tags: &'a str) -> Side<'a>
     let ComparedCommit { sha, day, subject, .. } = commit;
     Side {
         letter,
-        commit: sha.get(..12).unwrap_or(sha),
+        commit: commit_digits(sha),
         tags,
         subject,
         day,
@@ -190,7 +182,6 @@ fn lede(data: &Data, pair: Pair) -> String {
     between + if pair.as_newest { " B is always the newest commit." } else { "" }
 }
 
-/// How many of the rows of a kind the page or its Markdown may list.
 fn most(kind: Kind, all: usize) -> usize {
     match kind {
         Kind::Worse | Kind::Better | Kind::Doubt => export::ROWS,
@@ -204,7 +195,6 @@ fn shown(group: Group) -> Shown {
     let Group { heading, count: all, mut rows } = group;
     match rows.first().map(|row| row.kind).filter(|_| !is_auxiliary) {
         None => {
-            // What changed comes first.
             rows.sort_by_key(|row| !matches!(row.kind, Kind::Worse | Kind::Better));
             rows.truncate(OTHER_ROWS);
         }

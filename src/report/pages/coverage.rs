@@ -2,21 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::cell;
-use super::frame::history_page;
-use crate::catalog::Catalog;
+use super::frame::prelude::*;
 use crate::fit::why_not_judged;
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
 use crate::order::natural;
-use crate::phrase::Phrase;
-use crate::sheet::{Rows, Section, Sheet};
 use crate::trend::reason;
-use crate::{ReportError, date, link};
-use sprag_model::page::Page;
 use sprag_model::trend::{Due, SeriesTrend, Trend};
 
-/// The series that are named with their reasons, so that the page stays below a megabyte.
+/// The series that are named with their reasons.
 const ROWS: usize = 1000;
 
 pub(crate) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
@@ -46,10 +38,7 @@ fn lede(trend: &Trend, judged: usize) -> Phrase {
             .strong(format!("{} stale", counted(some, "suite is", "suites are")))
             .text(": its present state is unknown."),
     };
-    lede.text(format!(
-        " “No change” on any page refers to the {} only.",
-        counted(judged, "judged series", "judged series")
-    ))
+    lede.text(format!(" “No change” on any page refers to the {} judged series only.", count(judged)))
 }
 
 fn is_judged(one: &SeriesTrend) -> bool {
@@ -75,7 +64,7 @@ fn places(catalog: &Catalog<'_>) -> Option<Section> {
         .column("Judged", "n", |(_, all)| count(judged(all)))
         .column("Of", "n named", |(_, all)| count(all.len()))
         .column("Share", "n opt2", |(_, all)| {
-            cell::or_none((!all.is_empty()).then(|| judged(all) as f64 / all.len() as f64), number::percent_size)
+            number::or_none((!all.is_empty()).then(|| judged(all) as f64 / all.len() as f64), number::percent_size)
         })
         .column("Detectable", "n opt2", |(_, all)| cell::median_detectable(all.iter().filter_map(|one| one.detectable)))
         .column("Not judged, and why", "full any", |(_, all)| reasons(all))
@@ -127,26 +116,22 @@ fn unjudged(catalog: &Catalog<'_>) -> Section {
         })
         .column("What to do", "opt", what)
         .section("unjudged", "Not judged", "", "Every series is judged.")
-        .paragraph(match all.len().saturating_sub(ROWS) {
-            0 => String::new(),
-            more => format!("{} more are not listed here; the page of each series has its reasons.", count(more)),
-        })
+        .paragraph(number::beyond(
+            all.len(),
+            ROWS,
+            "more are not listed here; the page of each series has its reasons.",
+        ))
         .paragraph(left_out(catalog.trend))
 }
 
-/// What was left out of series, in a sentence; empty where nothing was.
 fn left_out(trend: &Trend) -> String {
     let part = |of: fn(&SeriesTrend) -> usize, what: &str| {
         let runs: Vec<usize> = trend.series.iter().map(of).filter(|runs| *runs > 0).collect();
         let most = counted(*runs.iter().max()?, "run", "runs");
         Some(format!("up to {most} {what} in each of {}", counted(runs.len(), "series", "series")))
     };
-    let parts: Vec<String> = [
-        part(|one| one.dirty, "with uncommitted changes"),
-        part(|one| one.elsewhere, "of commits that are not on the branch"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let dirty = part(|one| one.dirty, "with uncommitted changes");
+    let elsewhere = part(|one| one.elsewhere, "of commits that are not on the branch");
+    let parts: Vec<String> = dirty.into_iter().chain(elsewhere).collect();
     if parts.is_empty() { String::new() } else { format!("Left out: {}.", parts.join("; ")) }
 }

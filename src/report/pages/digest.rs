@@ -6,37 +6,33 @@ use chrono::NaiveDate;
 
 use super::cell::{self, Judgement};
 use super::event_list;
-use super::frame::history_page;
+use super::frame::prelude::*;
 use super::week::{week_rows, weeks};
-use crate::catalog::{Catalog, Input};
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted, fixed};
-use crate::phrase::Phrase;
-use crate::sheet::{Banner, Cell, Rows, Section, Sheet};
-use crate::text::{short_benchmark, short_commit, shortened};
+use crate::catalog::Input;
+use crate::number::fixed;
+use crate::sheet::Banner;
+use crate::text::short_commit;
 use crate::trend::summary as trend_summary;
-use crate::{ReportError, date, link, reasons, summary};
+use crate::{reasons, summary};
 use sprag_model::analysis::{Analysis, HistoryFacts, SuiteAnalysis};
 use sprag_model::calibration::Tally;
 use sprag_model::commit::CommitLine;
+use sprag_model::environment::FactChange;
 use sprag_model::ledger::Ledger;
-use sprag_model::page::Page;
 use sprag_model::release::Released;
 use sprag_model::rollup::WeekRow;
 use sprag_model::trend::Trend;
 use sprag_model::unit::Scale;
 use sprag_model::verdict::{Comparison, Counts};
 
-/// The judged metrics that all suites together list: of the page, so that it loads fast on a slow line, and of the Markdown, because
-/// a build's summary may have a megabyte. And those that each suite lists in any case.
+/// The judged metrics that all suites together list, on the page and in the Markdown, and those that each suite lists in any case.
 const ROWS: usize = 24;
 const MARKDOWN_ROWS: usize = 400;
 const FEWEST_ROWS: usize = 2;
 
-/// The newest weeks that the roll-up shows, a line a suite and machine.
 const WEEK_ROWS: usize = 12;
 
-/// The failed benchmarks of a suite, the damaged records and the warnings that are named, of each.
+/// How many failed benchmarks of a suite, damaged records and warnings are named.
 const NAMED: usize = 50;
 
 const LATE: usize = 5;
@@ -62,24 +58,14 @@ pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
 /// The digest for a terminal, a build's summary or a message; `sprag trend` has the events.
 pub fn digest_markdown(analysis: &Analysis, trend: &Trend) -> String {
     let (line, ledger, releases) = (CommitLine::default(), Ledger::default(), Released::default());
-    let input = Input {
-        analysis,
-        trend,
-        line: &line,
-        heads: &[],
-        movers: &[],
-        newest: &[],
-        ledger: &ledger,
-        today: NaiveDate::default(),
-        releases: &releases,
-        reruns: &[],
-    };
+    let (line, ledger, releases, today) = (&line, &ledger, &releases, NaiveDate::default());
+    let (heads, movers, newest, reruns) = (&[], &[], &[], &[]);
+    let input = Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns };
     let sheet = sheet(&Catalog::new(&input), MARKDOWN_ROWS);
     let headline = Phrase::plain(format!("{}: ", analysis.project)).join(sheet.headline);
     Sheet { headline, ..sheet }.markdown()
 }
 
-/// The digest but for its events, with so many judged metrics.
 fn sheet(catalog: &Catalog<'_>, rows: usize) -> Sheet {
     let analysis = catalog.analysis;
     let suites = &analysis.suites;
@@ -116,12 +102,9 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
     let mut banner = |tone: Tone, words: Phrase| banners.push(Banner { tone, words });
     let quarantined = analysis.history.quarantined.len();
     if quarantined > 0 {
-        let words = Phrase::default()
-            .strong(format!("{} quarantined", counted(quarantined, "record is", "records are")))
-            .text(" and left out: ")
-            .link(format!("{}#records", link::DIGEST), "which, and why")
-            .text(".");
-        banner(Tone::Worse, words);
+        let records = format!("{} quarantined", counted(quarantined, "record is", "records are"));
+        let words = Phrase::default().strong(records).text(" and left out: ");
+        banner(Tone::Worse, words.link(format!("{}#records", link::DIGEST), "which, and why").text("."));
     }
     let late = summary::late_suites(analysis);
     if !late.is_empty() {
@@ -130,10 +113,8 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
         };
         let names: Vec<String> = late.iter().take(LATE).map(name).collect();
         let due = counted(analysis.every_days as usize, "day", "days");
-        let words = Phrase::default()
-            .strong(format!("{} late:", counted(late.len(), "suite is", "suites are")))
-            .text(format!(" {}. A run is due every {due}.", names.join("; ")));
-        banner(Tone::Doubt, words);
+        let words = Phrase::default().strong(format!("{} late:", counted(late.len(), "suite is", "suites are")));
+        banner(Tone::Doubt, words.text(format!(" {}. A run is due every {due}.", names.join("; "))));
     }
     if catalog.line.shallow {
         let words = Phrase::default().strong("The repository is shallow.");
@@ -144,21 +125,19 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
 
 fn reruns(catalog: &Catalog<'_>) -> Phrase {
     let tally = catalog.input.reruns.iter().fold(Tally::default(), |sum, one| sum.plus(one.tally));
+    let reruns = counted(tally.judged, "rerun", "reruns");
+    let unknown =
+        "The gate's false-alarm rate is unknown: no commit has been measured twice in the same environment yet.";
+    let rate = format!("{} of {reruns} ({})", count(tally.changed()), error_rate(tally));
+    let inconclusive = match tally.inconclusive {
+        0 => String::new(),
+        some => format!("; {} inconclusive", count(some)),
+    };
     let sentence = match tally.judged {
-        0 => Phrase::plain(
-            "The gate's false-alarm rate is unknown: no commit has been measured twice in the same environment yet.",
-        ),
-        judged => Phrase::plain("False alarms of the gate: ")
-            .strong(format!(
-                "{} of {} ({})",
-                count(tally.changed()),
-                counted(judged, "rerun", "reruns"),
-                error_rate(tally)
-            ))
-            .text(match tally.inconclusive {
-                0 => " of an unchanged commit.".to_owned(),
-                some => format!(" of an unchanged commit; {} inconclusive.", count(some)),
-            }),
+        0 => Phrase::plain(unknown),
+        _ => Phrase::plain("False alarms of the gate: ")
+            .strong(rate)
+            .text(format!(" of an unchanged commit{inconclusive}.")),
     };
     sentence.text(" ").link(link::METHOD, "How changes are judged").text(".")
 }
@@ -186,20 +165,13 @@ fn week_section(catalog: &Catalog<'_>) -> Section {
     if !reports.is_empty() {
         note = note.text(" ").link(link::WEEK_LIST, "Weekly reports").text(".");
     }
-    let table = Rows::new("Weeks, newest first", rows.iter().zip(before)).first(WEEK_ROWS).column(
-        "Week of",
-        "nb",
-        |(row, before)| {
-            let page = reports.contains(&row.week).then(|| link::week(row.week)).filter(|_| *before != Some(row.week));
-            Phrase::default().to(page, date::calendar_day(row.week))
-        },
-    );
-    week_rows(catalog, table, |(row, _): &(&WeekRow, Option<NaiveDate>)| row).section(
-        "weeks",
-        "Week by week",
-        note,
-        "No week has a measured run yet.",
-    )
+    let day = |(row, before): &(&WeekRow, Option<NaiveDate>)| {
+        let page = reports.contains(&row.week).then(|| link::week(row.week)).filter(|_| *before != Some(row.week));
+        Phrase::default().to(page, date::calendar_day(row.week))
+    };
+    let table = Rows::new("Weeks, newest first", rows.iter().zip(before)).first(WEEK_ROWS).column("Week of", "nb", day);
+    let table = week_rows(catalog, table, |(row, _)| row);
+    table.section("weeks", "Week by week", note, "No week has a measured run yet.")
 }
 
 fn place(suite: &SuiteAnalysis) -> String {
@@ -209,14 +181,15 @@ fn place(suite: &SuiteAnalysis) -> String {
 fn environment(suites: &[SuiteAnalysis]) -> Section {
     let mut rows: Vec<(&SuiteAnalysis, [Phrase; 3])> = Vec::new();
     for suite in suites {
-        let none = |words: &str| [words.into(), Phrase::default(), Phrase::default()];
+        let changed = |change: &FactChange| {
+            let [was, is] = [&change.was, &change.is].map(|value| Phrase::code(value.clone()));
+            (suite, [cell::fact(&change.fact).into(), was, is])
+        };
+        let none = |words: &str| (suite, [words.into(), Phrase::default(), Phrase::default()]);
         match suite.environment_changes.as_deref() {
-            None => rows.push((suite, none("no run came before"))),
-            Some([]) => rows.push((suite, none("no relevant difference"))),
-            Some(changes) => rows.extend(changes.iter().map(|change| {
-                let [was, is] = [&change.was, &change.is].map(|value| Phrase::code(value.clone()));
-                (suite, [cell::fact(&change.fact).into(), was, is])
-            })),
+            None => rows.push(none("no run came before")),
+            Some([]) => rows.push(none("no relevant difference")),
+            Some(changes) => rows.extend(changes.iter().map(changed)),
         }
     }
     Rows::new("What differs from the run before, by suite and machine", rows)
@@ -264,10 +237,8 @@ fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Ca
     let failures = suite.failures.iter().take(NAMED).map(|(id, reason)| failure(id, reason));
     let section =
         Section::new(format!("suite-{number}"), heading.clone()).paragraph(note(suite, catalog)).items(failures);
-    let section = match suite.failures.len().saturating_sub(NAMED) {
-        0 => section,
-        more => section.paragraph(format!("{} more failed; the page of the run names them.", count(more))),
-    };
+    let rest_failed = number::beyond(suite.failures.len(), NAMED, "more failed; the page of the run names them.");
+    let section = section.paragraph(rest_failed);
     let shared = reasons::shared(&suite.comparisons);
     let reason = |one: &reasons::Shared<'_>| Phrase::from(one.counted()).text(": ").join(Phrase::quoted(one.reason));
     let section = section.items(shared.iter().map(reason));
@@ -295,7 +266,7 @@ fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Ca
             Cell::Drawn(series(comparison).map_or(String::new(), cell::sparkline))
         })
         .column("Newest", "n", |(scale, comparison, _)| {
-            cell::or_none(comparison.current, |value| number::value(*scale, value))
+            number::or_none(comparison.current, |value| number::value(*scale, value))
         })
         .column("Against previous", "n opt", |(_, comparison, _)| cell::percent(previous(comparison)))
         .column("Against baseline", "n push", |(.., judgement)| judgement.change.clone())
@@ -327,7 +298,6 @@ pub(super) fn failure(benchmark: &str, reason: &str) -> Phrase {
     Phrase::from(mark).text(" ").id(short_benchmark(benchmark)).text(format!(" {reason}"))
 }
 
-/// The newest run: whether it ran, when, what it measured, and whether to trust it.
 fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
     let mut note = Phrase::from(Mark::of_status(suite.status)).text(match &suite.reason {
         Some(reason) => format!(": {reason}. Newest run "),
@@ -345,18 +315,15 @@ fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
     }
     note = note.text(".");
     if !suite.quality.clean {
-        let reasons = match suite.quality.reasons.as_slice() {
-            [] => "no reason was recorded".to_owned(),
-            reasons => reasons.join("; "),
-        };
+        let reasons = suite.quality.reasons.join("; ");
+        let reasons = if reasons.is_empty() { "no reason was recorded" } else { &reasons };
         note = note.text(" ").mark(Mark::of_quality(&suite.quality)).text(format!(": {reasons}."));
     }
     match suite.rollup.as_ref().and_then(|rollup| Some((rollup.series, rollup.change_baseline?))) {
-        Some((series, change)) => note.text(format!(
-            " Geometric mean of {} against the baseline: {} (positive is worse).",
-            counted(series, "judged series", "judged series"),
-            number::percent(change)
-        )),
+        Some((series, change)) => {
+            let mean = format!(" Geometric mean of {} judged series against the baseline: ", count(series));
+            note.text(format!("{mean}{} (positive is worse).", number::percent(change)))
+        }
         None => note,
     }
 }
@@ -372,29 +339,19 @@ mod tests {
     fn the_digest_states_the_false_alarm_rate_of_the_gate_or_that_it_is_unknown() {
         let check = |tallies: &[[usize; 4]], expected: &str| {
             let mut sample = sample_data::rich();
-            let rerun = |[judged, regressed, improved, inconclusive]: &[usize; 4]| Reruns {
-                tally: Tally {
-                    judged: *judged,
-                    regressed: *regressed,
-                    improved: *improved,
-                    inconclusive: *inconclusive,
-                    share: None,
-                },
-                ..sample.reruns[0].clone()
+            let rerun = |[judged, regressed, improved, inconclusive]: [usize; 4]| {
+                let tally = Tally { judged, regressed, improved, inconclusive, share: None };
+                Reruns { tally, ..sample.reruns[0].clone() }
             };
-            sample.reruns = tallies.iter().map(rerun).collect();
-            let heads = sample.heads();
-            let words = reruns(&Catalog::new(&sample.input(&heads))).words().replace('\u{202f}', " ");
+            sample.reruns = tallies.iter().copied().map(rerun).collect();
+            let words = reruns(&sample.catalog()).words().replace('\u{202f}', " ");
             assert_eq!(words, format!("{expected} How changes are judged."));
         };
-        let unknown =
-            "The gate's false-alarm rate is unknown: no commit has been measured twice in the same environment yet.";
-        check(&[], unknown);
+        let reason = "no commit has been measured twice in the same environment yet.";
+        check(&[], &format!("The gate's false-alarm rate is unknown: {reason}"));
         check(&[[1, 0, 0, 0]], "False alarms of the gate: 0 of 1 rerun (0.0 %) of an unchanged commit.");
-        check(
-            &[[1_000, 2, 1, 7], [204, 0, 0, 0]],
-            "False alarms of the gate: 3 of 1 204 reruns (0.25 %) of an unchanged commit; 7 inconclusive.",
-        );
+        let some = "False alarms of the gate: 3 of 1 204 reruns (0.25 %) of an unchanged commit; 7 inconclusive.";
+        check(&[[1_000, 2, 1, 7], [204, 0, 0, 0]], some);
     }
 
     #[test]
@@ -404,8 +361,7 @@ mod tests {
         comparisons.truncate(3);
         comparisons[1].verdict = Verdict::NoBaseline;
         comparisons[2].verdict = Verdict::NoBaseline;
-        let heads = sample.heads();
-        let catalog = Catalog::new(&sample.input(&heads));
+        let catalog = sample.catalog();
         let rest = |most: usize| rest(&sample.analysis.suites[0], most, &catalog).words();
         assert_eq!(rest(1), "2 more rows are in the matrix: 2 without a baseline.");
         assert_eq!(rest(2), "1 more row is in the matrix: 1 without a baseline.");

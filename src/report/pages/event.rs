@@ -1,23 +1,21 @@
 //! An event: what, how much and where; whether it is real and not the machine; which commits; what to measure next; its members.
 
-use super::cell;
+use askama::Template;
+
 use super::event_list::{figure, in_order, interval, linked, member_tone, tone};
-use super::event_multiples;
-use super::frame::subject_page;
-use crate::catalog::Catalog;
+use super::frame::prelude::*;
 use crate::chart::bar;
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
-use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Cell, Rows, Section, Sheet};
-use crate::text::short_benchmark;
+use crate::chart::mini::{self, Mini};
+use crate::fit::Fit;
+use crate::reasons;
+use crate::text::commit_digits;
 use crate::trend::{event as trend_event, words};
-use crate::{ReportError, date, link, reasons};
+use sprag_base::stats::describe;
 use sprag_model::environment::FactChange;
 use sprag_model::event::{Event, EventKind, Member, NamedCommit, Suspect};
 use sprag_model::ledger::scope::Scope;
 use sprag_model::ledger::text;
-use sprag_model::page::Page;
+use sprag_model::trend::PooledPoint;
 use sprag_model::unit::Scale;
 
 /// The facts of the environment, the likeliest suspects, the members and the signs that are listed, of each.
@@ -31,24 +29,26 @@ const SUBJECT: usize = 160;
 
 pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportError> {
     link::file_word("event", &of.id)?;
-    let mut sections = vec![suspects(catalog, of)];
-    sections.extend(next(of));
-    sections.extend([reproduce(of), members(catalog, of)]);
-    sections.extend(environment(&of.facts));
-    sections.extend(ledger(of));
-    sections.extend(acceptance(of));
+    let sections = [
+        Some(suspects(catalog, of)),
+        next(of),
+        Some(reproduce(of)),
+        Some(members(catalog, of)),
+        environment(&of.facts),
+        ledger(of),
+        acceptance(of),
+    ];
     let sheet = Sheet {
         crumb: Phrase::default().link(link::EVENT_LIST, "Events").text(" / ").id(of.id.clone()),
         headline: trend_event::title(of),
         lede: lede(of),
         facts: vec![state(catalog, of), commits(of), real(of), machine(of)],
-        sections,
+        sections: sections.into_iter().flatten().collect(),
         ..Sheet::default()
     };
     subject_page(catalog, (&link::event(&of.id), "Events"), &format!("Event {}", of.id), None, sheet)
 }
 
-/// Where, since when, and the commit that is the cause most likely.
 fn lede(of: &Event) -> Phrase {
     let place = trend_event::place(of).text(".");
     let Some((_, commit)) = trend_event::likely(of) else { return place };
@@ -76,31 +76,26 @@ fn commits(of: &Event) -> Fact {
 }
 
 fn real(of: &Event) -> Fact {
-    let answer: Phrase = match of.sure {
-        true => "Significant".into(),
-        false => Mark::new(Tone::Doubt, "?", "May be chance").into(),
-    };
+    let doubt = || Mark::new(Tone::Doubt, "?", "May be chance").into();
+    let answer: Phrase = if of.sure { "Significant".into() } else { doubt() };
     let chance = Phrase::plain(words::chance(of.false_discovery)).begun();
-    let moved = of.members.len();
-    let measured = counted(of.measured_series.max(moved), "series", "series");
-    Fact::new("Is it real?", answer, chance.text(format!(". {} of {measured} measured there moved.", count(moved))))
+    let (moved, measured) = (count(of.members.len()), count(of.measured_series.max(of.members.len())));
+    Fact::new("Is it real?", answer, chance.text(format!(". {moved} of {measured} series measured there moved.")))
 }
 
 fn machine(of: &Event) -> Fact {
-    let mut note: Vec<String> = of.machine_signs.iter().take(SIGNS).map(|sign| words::sentence(sign)).collect();
+    let mut signs: Vec<String> = of.machine_signs.iter().take(SIGNS).map(|sign| words::sentence(sign)).collect();
     if !of.facts.is_empty() {
         let facts = counted(of.facts.len(), "fact of the environment", "facts of the environment");
-        note.push(format!("{facts} changed there."));
+        signs.push(format!("{facts} changed there."));
     }
-    let answer: Phrase = match (of.kind, note.is_empty()) {
+    let answer: Phrase = match (of.kind, signs.is_empty()) {
         (EventKind::Environment, _) => Mark::new(Tone::Environment, "◇", "Yes").into(),
         (_, false) => Mark::new(Tone::Doubt, "?", "It may be").into(),
         (_, true) => "No sign of it".into(),
     };
-    if note.is_empty() {
-        note.push("No fact of the environment changed there, and nothing else points to the machine.".to_owned());
-    }
-    Fact::new("Is it the machine?", answer, note.join(" "))
+    let none = "No fact of the environment changed there, and nothing else points to the machine.";
+    Fact::new("Is it the machine?", answer, if signs.is_empty() { none.to_owned() } else { signs.join(" ") })
 }
 
 struct SuspectRow<'e> {
@@ -111,28 +106,26 @@ struct SuspectRow<'e> {
     is_likeliest: bool,
 }
 
-impl<'e> SuspectRow<'e> {
-    fn new(role: Mark, commit: &'e NamedCommit, measured: bool) -> SuspectRow<'e> {
-        SuspectRow { role, commit, measured, probability: None, is_likeliest: false }
-    }
+fn row(role: Mark, commit: &NamedCommit, measured: bool) -> SuspectRow<'_> {
+    SuspectRow { role, commit, measured, probability: None, is_likeliest: false }
 }
 
-/// The commits of the range of an event: the likeliest causes, or where no single one is the cause the ends of the range.
+/// The commits of the range: the likeliest causes, or where no single one is the cause the ends of the range.
 fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
     let is_change = of.kind == EventKind::Change;
     let (between, rest) = if is_change { likeliest(of) } else { ends(catalog, of) };
     let plain = |word: &str| Mark::new(Tone::Plain, "=", word);
-    let good = of.last_good.iter().map(|good| SuspectRow::new(plain("last good"), good, true));
+    let good = of.last_good.iter().map(|good| row(plain("last good"), good, true));
     let is_suspect = of.suspects.iter().any(|one| one.commit.sha == of.first_bad.sha);
-    let bad = (!is_suspect).then(|| SuspectRow::new(plain("first bad"), &of.first_bad, true));
+    let bad = (!is_suspect).then(|| row(plain("first bad"), &of.first_bad, true));
     let note = match of.kind {
-        EventKind::Change if of.next.is_none() && of.suspects.len() > 1 => {
-            "The probability that a commit is the cause, from all series together. No unmeasured commit is left that would narrow it down."
-        }
         EventKind::Change => "The probability that a commit is the cause, from all series together.",
         EventKind::Drift => "The level moved evenly over these commits. No single commit is the cause.",
         EventKind::Environment => "The environment changed between these commits. No commit is the cause.",
     };
+    let is_final = is_change && of.next.is_none() && of.suspects.len() > 1;
+    let final_note = if is_final { " No unmeasured commit is left that would narrow it down." } else { "" };
+    let note = format!("{note}{final_note}");
     let is_worse = tone(of) == Tone::Worse;
     let day = |row: &SuspectRow<'_>| {
         let on_line = catalog.position(&row.commit.sha).and_then(|place| catalog.line.commits.get(place));
@@ -140,10 +133,10 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
     };
     let mut rows = Rows::new("Commits in and around the range, oldest first", good.chain(between).chain(bad))
         .column("Role", "", |row| row.role.clone())
-        .column("Commit", "nb", |row| {
-            Phrase::page_name(catalog.commit_place(&row.commit.sha), words::name(row.commit.short()))
+        .column("Commit", "nb", |one| {
+            Phrase::page_name(catalog.commit_place(&one.commit.sha), words::name(one.commit.short()))
         })
-        .column("Subject", "full any", |row| crate::text::shortened(&row.commit.subject, SUBJECT))
+        .column("Subject", "full any", |row| shortened(&row.commit.subject, SUBJECT))
         .column("Date", "nb opt", day)
         .column("Runs", "", |row| match row.measured {
             true => Mark::new(Tone::Plain, "●", "measured"),
@@ -157,20 +150,17 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
             })
             .column("Probability", "n push", |row| match row.probability {
                 Some(one) if row.is_likeliest => Phrase::default().strong(words::probability(one)),
-                one => cell::or_none(one, words::probability).into(),
+                one => number::or_none(one, words::probability).into(),
             });
     }
     let heading = if is_change { "Which commit" } else { "Between which commits" };
     rows.tint(|row| row.is_likeliest && is_worse).section("which", heading, note, "").paragraph(rest)
 }
 
-/// The likeliest suspects in their order, and what is left out.
 fn likeliest(of: &Event) -> (Vec<SuspectRow<'_>>, Phrase) {
     let mut by_probability: Vec<(usize, &Suspect)> = of.suspects.iter().enumerate().collect();
     by_probability.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
     let left_out: f64 = by_probability.iter().skip(SUSPECTS).map(|(_, one)| one.probability).sum();
-    let more = by_probability.len().saturating_sub(SUSPECTS);
-    // Where two are as likely as each other, neither stands out.
     let likeliest = match by_probability.as_slice() {
         [(_, first), (_, second), ..] if first.probability > second.probability => Some(&first.commit.sha),
         _ => None,
@@ -180,31 +170,25 @@ fn likeliest(of: &Event) -> (Vec<SuspectRow<'_>>, Phrase) {
     let rows = by_probability.iter().map(|(_, one)| SuspectRow {
         probability: Some(one.probability),
         is_likeliest: likeliest == Some(&one.commit.sha),
-        ..SuspectRow::new(Mark::new(Tone::Doubt, "?", "suspect"), &one.commit, one.measured)
+        ..row(Mark::new(Tone::Doubt, "?", "suspect"), &one.commit, one.measured)
     });
-    let rest = match more {
-        0 => String::new(),
-        more => format!("{} more are not listed here, {} together.", count(more), words::probability(left_out)),
-    };
-    (rows.collect(), rest.into())
+    let rest = format!("more are not listed here, {} together.", words::probability(left_out));
+    (rows.collect(), number::beyond(of.suspects.len(), SUSPECTS, &rest).into())
 }
 
-/// The first and the last commit of a range of which none is the cause, and how many are between.
 fn ends<'e>(catalog: &Catalog<'_>, of: &'e Event) -> (Vec<SuspectRow<'e>>, Phrase) {
-    let row = |one: &'e Suspect, drift: &str| {
+    let end = |one: &'e Suspect, drift: &str| {
         let role = match of.kind {
             EventKind::Drift => Mark::new(Tone::Doubt, "↗", drift),
             EventKind::Change | EventKind::Environment => Mark::new(Tone::Environment, "◇", "in the range"),
         };
-        SuspectRow::new(role, &one.commit, one.measured)
+        row(role, &one.commit, one.measured)
     };
+    let last_end = if trend_event::goes_on(of) { "newest of the ramp" } else { "ramp ends" };
     let (rows, between) = match of.suspects.as_slice() {
         [] => (Vec::new(), [].as_slice()),
-        [one] => (vec![row(one, "in the ramp")], [].as_slice()),
-        [first, between @ .., last] => {
-            let end = if trend_event::goes_on(of) { "newest of the ramp" } else { "ramp ends" };
-            (vec![row(first, "ramp begins"), row(last, end)], between)
-        }
+        [one] => (vec![end(one, "in the ramp")], [].as_slice()),
+        [first, between @ .., last] => (vec![end(first, "ramp begins"), end(last, last_end)], between),
     };
     let measured = between.iter().filter(|one| one.measured).count();
     let mut rest = Phrase::default();
@@ -229,19 +213,17 @@ fn next(of: &Event) -> Option<Section> {
     })
 }
 
-/// Commands that compare both sides: by their records, and by measuring both interleaved.
+/// Commands that compare the records of both sides, or measure both interleaved.
 fn reproduce(of: &Event) -> Section {
     let section = Section::new("reproduce", "Reproduce");
     let section = if of.next.is_some() { section.half() } else { section };
     let Some((good, lead)) = of.last_good.as_ref().zip(trend_event::lead(of)) else {
         return section.paragraph("No commit before it is known to be good, so there is nothing to compare with.");
     };
-    let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
-    let suite = ["--suite".to_owned(), lead.suite.clone()];
-    let mut compare = vec!["sprag".to_owned(), "compare".to_owned(), short(&good.sha), short(&of.first_bad.sha)];
-    compare.extend(suite);
-    let mut measure = compare.clone();
-    measure.extend(["--measure".to_owned(), "--filter".to_owned(), lead.benchmark.clone()]);
+    let (good, bad) = (commit_digits(&good.sha), commit_digits(&of.first_bad.sha));
+    let compare = ["sprag", "compare", good, bad, "--suite", &lead.suite].map(str::to_owned).to_vec();
+    let measure = ["--measure", "--filter", &lead.benchmark].map(str::to_owned).to_vec();
+    let measure = [compare.clone(), measure].concat();
     let lines: Vec<String> = [compare, measure].iter().filter_map(|words| words::shell_line(words)).collect();
     if lines.is_empty() {
         return section.paragraph("No command to paste: it would hold a name that is not safe to paste.");
@@ -254,39 +236,34 @@ fn reproduce(of: &Event) -> Section {
 
 fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     let section = Section::new("members", format!("What moved: {}", counted(of.members.len(), "series", "series")));
-    let (note, pictures) = event_multiples::multiples(catalog, of);
+    let (note, pictures) = multiples(catalog, of);
     let first: Vec<&Member> = in_order(of).into_iter().take(MEMBERS).collect();
     let metric_of = |member: &&Member| (member.metric.clone(), Some(member.before.value));
     let detectable = |member: &Member| {
-        cell::or_none(catalog.series_trend(&member.series).and_then(|one| one.detectable), number::detectable)
+        number::or_none(catalog.series_trend(&member.series).and_then(|one| one.detectable), number::detectable)
     };
-    let rows = Rows::grouped(
-        "Series of the event, those that moved most first",
-        cell::by_metric(first, metric_of, cell::metric_words),
-    )
-    .column("Series", "full", |(_, member): &(Scale, &Member)| {
-        let name = words::name(short_benchmark(&member.benchmark));
-        Phrase::page_name(catalog.series_page(&member.series), name)
-    })
-    .column("Machine", "place", |(_, member)| words::name(&member.machine.name))
-    .column("Before", "n from", |(scale, member)| number::value(*scale, member.before.value))
-    .column("After", "n", |(scale, member)| number::value(*scale, member.after.value))
-    .column("Change", "n push", |(_, member)| cell::tinted(member_tone(of, member), figure(member.relative.as_ref())))
-    .column("95\u{202f}% interval", "n opt2", |(_, member)| interval(member.relative.as_ref()))
-    .column("Detectable", "n opt", |(_, member)| detectable(member))
-    .column("Points since", "n opt", |(_, member)| count(member.points_since))
-    .column("State", "", |(_, member)| match (member.standing, member.held) {
-        (false, _) => Mark::new(Tone::Plain, "=", "gone"),
-        (true, true) => Mark::new(Tone::Doubt, "?", "from an earlier analysis"),
-        (true, false) => Mark::new(Tone::Plain, "●", "present"),
-    });
-    let rest = match of.members.len().saturating_sub(MEMBERS) {
-        0 => String::new(),
-        more => format!(" {} more are not listed here.", count(more)),
+    let name = |(_, member): &(Scale, &Member)| {
+        Phrase::page_name(catalog.series_page(&member.series), words::name(short_benchmark(&member.benchmark)))
     };
-    section.paragraph(note).drawn(pictures).rows(rows).paragraph(format!(
-        "Detectable: the minimum detectable effect, which eight points after it would show in 8 of 10 cases, rounded up.{rest}"
-    ))
+    let change = |member: &Member| cell::tinted(member_tone(of, member), figure(member.relative.as_ref()));
+    let groups = cell::by_metric(first, metric_of, cell::metric_words);
+    let rows = Rows::grouped("Series of the event, those that moved most first", groups)
+        .column("Series", "full", name)
+        .column("Machine", "place", |(_, member)| words::name(&member.machine.name))
+        .column("Before", "n from", |(scale, member)| number::value(*scale, member.before.value))
+        .column("After", "n", |(scale, member)| number::value(*scale, member.after.value))
+        .column("Change", "n push", |(_, member)| change(member))
+        .column("95\u{202f}% interval", "n opt2", |(_, member)| interval(member.relative.as_ref()))
+        .column("Detectable", "n opt", |(_, member)| detectable(member))
+        .column("Points since", "n opt", |(_, member)| count(member.points_since))
+        .column("State", "", |(_, member)| match (member.standing, member.held) {
+            (false, _) => Mark::new(Tone::Plain, "=", "gone"),
+            (true, true) => Mark::new(Tone::Doubt, "?", "from an earlier analysis"),
+            (true, false) => Mark::new(Tone::Plain, "●", "present"),
+        });
+    let detectable = "Detectable: the minimum detectable effect, which eight points after it would show in 8 of 10 cases, rounded up. ";
+    let rest = number::beyond(of.members.len(), MEMBERS, "more are not listed here.");
+    section.paragraph(note).drawn(pictures).rows(rows).paragraph((detectable.to_owned() + &rest).trim_end())
 }
 
 fn environment(facts: &[FactChange]) -> Option<Section> {
@@ -304,7 +281,7 @@ fn ledger(of: &Event) -> Option<Section> {
     Some(Section::new("accepted", "In the ledger").paragraph(words))
 }
 
-/// The entry of the ledger that accepts an open regression, with what only a person can say left empty.
+/// The entry of the ledger that accepts an open regression, with the fields that only a person can fill left empty.
 fn acceptance(of: &Event) -> Option<Section> {
     if !of.is_open_regression() {
         return None;
@@ -313,7 +290,7 @@ fn acceptance(of: &Event) -> Option<Section> {
     let Some(worst) = of.worst_ongoing() else {
         return Some(section.paragraph("A level of it was zero before, so no relative change can be accepted."));
     };
-    // The newest commit would be another one with each run, and the page with it: a drift that goes on is named by its first.
+    // A drift that goes on is named by its first commit, because its last one changes with each run.
     let begin = of.suspects.first().filter(|_| trend_event::goes_on(of)).map_or(&of.first_bad, |first| &first.commit);
     let note = Phrase::plain("If the cost is wanted, put this into a file of ")
         .id("ledger/")
@@ -324,4 +301,149 @@ fn acceptance(of: &Event) -> Option<Section> {
         .text(" writes it, too.");
     let lines = text::acceptance_to_fill(&of.id, Scope::EVENT, text::rounded_up(worst), &begin.sha);
     Some(section.paragraph(note).commands(lines))
+}
+
+const DRAWN: usize = 12;
+
+/// A picture has about this many dots; of more points several share one.
+const DOTS: usize = 50;
+
+/// At least the range of an event over this is shown on each side of it.
+const MARGIN: usize = 8;
+
+#[derive(Template)]
+#[template(path = "partials/multiples.html")]
+struct Multiples {
+    multiples: Vec<Multiple>,
+}
+
+struct Multiple {
+    series: Phrase,
+    machine: String,
+    chart: String,
+}
+
+/// The small pictures of the first members, and what they show.
+fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
+    let moved = in_order(of).into_iter().filter(|member| member.relative.is_some());
+    let fitted = moved.filter_map(|member| Some((member, catalog.fit(&member.series)?)));
+    let drawn: Vec<(&Member, Fit<'_>)> = fitted.filter(|(_, fit)| !fit.series.pooled.is_empty()).take(DRAWN).collect();
+    let Some((_, first)) = drawn.first() else { return (String::new(), String::new()) };
+    let all: Vec<f64> = first.series.pooled.iter().map(|point| place(catalog, point)).collect();
+    let places = window(&all, bounds(catalog, of));
+    let mut minis: Vec<Mini> = drawn.iter().map(|(member, fit)| mini(catalog, of, member, fit, places)).collect();
+    let several = minis.iter_mut().map(pool).max().unwrap_or(1);
+    let scale = mini::scale(&minis, places);
+    let multiples = drawn.iter().zip(&minis).map(|((member, _), mini)| Multiple {
+        series: Phrase::default()
+            .name(catalog.series_page(&member.series), words::name(short_benchmark(&member.benchmark))),
+        machine: words::name(&member.machine.name),
+        chart: mini::draw(mini, &scale),
+    });
+    let shown = match of.members.len() {
+        all if all == drawn.len() => String::new(),
+        all => format!(" The first {} of {} are drawn.", drawn.len(), counted(all, "series", "series")),
+    };
+    let band = if of.kind == EventKind::Drift { "the ramp" } else { "the commits between good and bad" };
+    let dots = if several == 1 { "one commit".to_owned() } else { format!("up to {several} commits") };
+    let note = format!(
+        "Change against the level before, one scale for all. Each dot is the median of {dots}; lines are levels; the tinted band is \
+         {band}.{shown}"
+    );
+    let pictures = Multiples { multiples: multiples.collect() };
+    // Only a formatter that fails could fail.
+    (note, pictures.render().unwrap_or_default())
+}
+
+/// The place of a point: that of its commit on the line, else on the axis of its machine.
+fn place(catalog: &Catalog<'_>, point: &PooledPoint) -> f64 {
+    let is_there = catalog.line.commits.get(point.place).is_some_and(|commit| *commit.sha == *point.commit);
+    let place = if is_there { point.place } else { catalog.position(&point.commit).unwrap_or(point.place) };
+    place as f64
+}
+
+/// The places of the last commit before the event and of its first.
+fn bounds(catalog: &Catalog<'_>, of: &Event) -> (f64, f64) {
+    let at = |sha: &str| catalog.position(sha).map(|place| place as f64);
+    let bad = at(&of.first_bad.sha).unwrap_or(0.0);
+    let before = of.last_good.as_ref().and_then(|good| at(&good.sha));
+    let first = of.suspects.first().and_then(|one| at(&one.commit.sha));
+    (before.or(first).unwrap_or(bad).min(bad), bad)
+}
+
+/// The places that all pictures show: the range of the event with some on both sides, or as many as have a dot each.
+fn window(places: &[f64], (good, bad): (f64, f64)) -> (f64, f64) {
+    let begin = places.partition_point(|place| *place <= good);
+    let end = places.partition_point(|place| *place < bad).max(begin);
+    let margin = (DOTS.saturating_sub(end - begin) / 2).max((end - begin) / MARGIN);
+    let shown = end - begin + 2 * margin;
+    let last = (begin.saturating_sub(margin) + shown).min(places.len());
+    let first = last.saturating_sub(shown);
+    (places[first], places[last - 1].max(places[first] + 1.0))
+}
+
+/// Lets points share a dot where there are many; returns how many do.
+fn pool(mini: &mut Mini) -> usize {
+    let several = (mini.dots.len() / DOTS).max(1);
+    let dot = |points: &[(f64, f64)]| {
+        let values: Vec<f64> = points.iter().map(|point| point.1).collect();
+        let (first, last) = (points.first()?.0, points.last()?.0);
+        Some((f64::midpoint(first, last), describe::median(&values)?))
+    };
+    if several > 1 {
+        mini.dots = mini.dots.chunks(several).filter_map(dot).collect();
+    }
+    several
+}
+
+fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, fit: &Fit<'_>, places: (f64, f64)) -> Mini {
+    let before = member.before.value;
+    let points: Vec<(f64, f64)> =
+        fit.series.pooled.iter().map(|point| (place(catalog, point), point.value / before)).collect();
+    let at = |index: usize| points[index.min(points.len() - 1)].0;
+    let levels = fit
+        .pieces()
+        .into_iter()
+        .map(|piece| [(at(piece.points.start), piece.from / before), (at(piece.points.end), piece.to / before)]);
+    let name = format!("{} on {}", member.benchmark, member.machine.name);
+    let moves = if of.kind == EventKind::Drift { "drifts by" } else { "changes by" };
+    Mini {
+        levels: levels.collect(),
+        suspects: bounds(catalog, of),
+        at: catalog.position(&member.at.sha).map_or(-1.0, |place| place as f64),
+        tone: member_tone(of, member),
+        label: format!("{name} {moves} {} at {}", figure(member.relative.as_ref()), words::name(member.at.short())),
+        dots: points.into_iter().filter(|(at, _)| (places.0..=places.1).contains(at)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mark::Tone;
+
+    #[test]
+    fn the_whole_range_of_an_event_is_shown_with_a_bit_on_both_sides() {
+        for (points, range, expected) in [
+            (30, (9.0, 10.0), (0.0, 29.0)),
+            (1000, (499.0, 500.0), (475.0, 524.0)),
+            (1000, (989.0, 990.0), (950.0, 999.0)),
+            (2000, (499.0, 1500.0), (375.0, 1624.0)),
+            (2000, (0.0, 1999.0), (0.0, 1999.0)),
+            (1, (5.0, 9.0), (0.0, 1.0)),
+        ] {
+            let places: Vec<f64> = (0..points).map(f64::from).collect();
+            assert_eq!(window(&places, range), expected, "{points} points, {range:?}");
+        }
+    }
+
+    #[test]
+    fn many_points_share_dots() {
+        let dots = (0..1250).map(|i| (f64::from(i), 1.0 + f64::from(i) / 1000.0)).collect();
+        let mut mini =
+            Mini { dots, levels: Vec::new(), suspects: (0.0, 0.0), at: 0.0, tone: Tone::Plain, label: String::new() };
+        assert_eq!(pool(&mut mini), 25);
+        assert_eq!((mini.dots.len(), mini.dots[0]), (DOTS, (12.0, 1.012)));
+        assert_eq!((pool(&mut mini), mini.dots.len()), (1, DOTS), "so few have a dot each");
+    }
 }

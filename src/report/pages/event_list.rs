@@ -1,19 +1,11 @@
-//! All events by what became of them, and newest values outside the usual range; and the rows of events for the digest.
+//! All events by their state, and newest values outside the usual range; and the rows of events for the digest.
 
-use super::cell;
-use super::frame::history_page;
-use crate::catalog::Catalog;
-use crate::date;
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
-use crate::phrase::{Part, Phrase};
-use crate::sheet::{Banner, Cell, Rows, Section, Sheet};
-use crate::text::short_benchmark;
+use super::frame::prelude::*;
+use crate::phrase::Part;
+use crate::sheet::Banner;
 use crate::trend::{event, summary, tables, words};
-use crate::{ReportError, link};
 use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member};
-use sprag_model::page::Page;
 use sprag_model::trend::{ApartSeries, NewestApart};
 
 const EVENTS: usize = 100;
@@ -60,38 +52,19 @@ fn groups(catalog: &Catalog<'_>) -> [Section; 5] {
         section(catalog, events, EVENTS, (id, heading), note.into(), nothing)
     };
     let is_kind = |kind: EventKind| move |one: &Event| summary::is_listed(one) && one.kind == kind;
+    let is_reverted = |one: &Event| one.sure && one.state != EventState::Standing;
+    let change = "Changes of level that are still present, the worst first.";
+    let chance = "Findings this weak include more false alarms than the budget allows. More runs decide.";
+    let reverted = "A later event brought the levels back.";
+    let machines = "The machine, or what is installed on it, changed. No commit is the cause.";
+    let no_machine = "No event is attributed to the environment.";
+    let drifts = "Levels that moved evenly over many commits. No single commit is the cause.";
     [
-        group(
-            "present",
-            "Present changes",
-            "Changes of level that are still present, the worst first.",
-            "No change of level is present.",
-            &is_kind(EventKind::Change),
-        ),
-        group(
-            "chance",
-            "Possible chance",
-            "Findings this weak include more false alarms than the budget allows. More runs decide.",
-            "No event is possible chance.",
-            &|one| !one.sure,
-        ),
-        group("reverted", "Reverted", "A later event brought the levels back.", "No event was reverted.", &|one| {
-            one.sure && one.state != EventState::Standing
-        }),
-        group(
-            "machines",
-            "Environment",
-            "The machine, or what is installed on it, changed. No commit is the cause.",
-            "No event is attributed to the environment.",
-            &is_kind(EventKind::Environment),
-        ),
-        group(
-            "drifts",
-            "Drifts",
-            "Levels that moved evenly over many commits. No single commit is the cause.",
-            "No series drifted.",
-            &is_kind(EventKind::Drift),
-        ),
+        group("present", "Present changes", change, "No change of level is present.", &is_kind(EventKind::Change)),
+        group("chance", "Possible chance", chance, "No event is possible chance.", &|one| !one.sure),
+        group("reverted", "Reverted", reverted, "No event was reverted.", &is_reverted),
+        group("machines", "Environment", machines, no_machine, &is_kind(EventKind::Environment)),
+        group("drifts", "Drifts", drifts, "No series drifted.", &is_kind(EventKind::Drift)),
     ]
 }
 
@@ -124,7 +97,6 @@ pub(super) fn machines(of: &Event) -> String {
     words::joined(&names)
 }
 
-/// The id, the series that moved most, and how many more there are.
 fn name(catalog: &Catalog<'_>, of: &Event) -> Cell {
     let mark = Mark { word: String::new(), ..event::mark(of) };
     let name = Phrase::from(mark).text(" ").name(catalog.event_page(&of.id), words::name(&of.id));
@@ -151,7 +123,6 @@ fn range(of: &Event) -> Phrase {
     range.then(event::end(of)).text(suspects)
 }
 
-/// The newest points of the series that moved most, against the level before.
 fn spark(catalog: &Catalog<'_>, of: &Event) -> String {
     let fit = event::lead(of).and_then(|lead| Some((lead, catalog.fit(&lead.series)?)));
     fit.map_or(String::new(), |(lead, fit)| {
@@ -160,7 +131,7 @@ fn spark(catalog: &Catalog<'_>, of: &Event) -> String {
     })
 }
 
-/// The colour of what an event did; plain where it may be chance or was reverted.
+/// Plain where it may be chance or was reverted.
 pub(super) fn tone(event: &Event) -> Tone {
     match event {
         one if !summary::is_listed(one) => Tone::Plain,
@@ -170,7 +141,7 @@ pub(super) fn tone(event: &Event) -> Tone {
     }
 }
 
-/// The members in the order of their tables: the worst first, or of what got better the best.
+/// The members, the worst first, or where all got better the best.
 pub(super) fn in_order(of: &Event) -> Vec<&Member> {
     match of.direction {
         Direction::Better => of.members.iter().rev().collect(),
@@ -178,7 +149,7 @@ pub(super) fn in_order(of: &Event) -> Vec<&Member> {
     }
 }
 
-/// The colour of a member: that of its event, unless it moved the other way.
+/// The colour of its event, unless it moved the other way.
 pub(super) fn member_tone(of: &Event, member: &Member) -> Tone {
     match (tone(of), member.worse) {
         (Tone::Worse, Some(worse)) if worse < 0.0 => Tone::Better,
@@ -187,10 +158,10 @@ pub(super) fn member_tone(of: &Event, member: &Member) -> Tone {
 }
 
 pub(super) fn figure(relative: Option<&Level>) -> String {
-    cell::or_none(relative, |relative| number::percent(relative.value))
+    number::or_none(relative, |relative| number::percent(relative.value))
 }
 
-/// Its interval in percent; nothing where that is a point or unknown.
+/// In percent; nothing where the interval is a point or unknown.
 pub(super) fn interval(relative: Option<&Level>) -> String {
     let present = relative.filter(|one| one.lower.is_finite() && one.upper.is_finite() && one.lower != one.upper);
     present.map_or_else(String::new, |one| number::percent_interval((one.lower, one.upper)))
@@ -224,14 +195,12 @@ fn unconfirmed(catalog: &Catalog<'_>) -> Vec<Section> {
             section = section.commands(vec![line]);
         }
     }
-    match all.len().saturating_sub(COMMITS) {
-        0 => vec![section],
-        more => vec![section.paragraph(counted(
-            more,
-            "more commit is not listed here.",
-            "more commits are not listed here.",
-        ))],
+    let more = all.len().saturating_sub(COMMITS);
+    if more > 0 {
+        section =
+            section.paragraph(counted(more, "more commit is not listed here.", "more commits are not listed here."));
     }
+    vec![section]
 }
 
 fn outside(catalog: &Catalog<'_>, of: &NewestApart, number: usize) -> Rows<ApartSeries> {

@@ -1,7 +1,4 @@
-//! What programs read of the site: feeds of events, a badge, a list of pages.
-//!
-//! An entry of a feed says the same sentence as the page of its event and the Markdown of `sprag trend`. In each function `root` is
-//! the site's URL with a slash at its end.
+//! What programs read of the site: feeds of events, a badge, a list of pages. `root` is the site's URL with a slash at its end.
 
 use askama::Template;
 use chrono::{DateTime, NaiveTime, Utc};
@@ -14,7 +11,7 @@ use crate::number::counted;
 use crate::phrase::{Part, Phrase};
 use crate::text::{shortened, visible, xml};
 use crate::trend::event as trend_event;
-use crate::{ReportError, advice, date, link, reasons, summary};
+use crate::{ReportError, date, link, reasons, summary};
 use sprag_base::digest::sha256_hex;
 use sprag_model::event::{Event, EventState};
 use sprag_model::ledger::answer::{Answer, Standing};
@@ -38,19 +35,17 @@ struct AtomFeed<'a> {
 }
 
 struct Entry {
-    /// Stable, and unlike that of any other entry.
     id: String,
     path: String,
-    /// What the event did, in one sentence.
     title: String,
     text: String,
     published: String,
-    /// When it was reverted, or accepted, or open again; else as `published`.
+    /// When the event was reverted, accepted, or open again; else as `published`.
     updated: String,
 }
 
 fn entries(catalog: &Catalog<'_>, root: Option<&str>) -> Vec<Entry> {
-    // What may be chance comes and goes with every run.
+    // An event that may be chance comes and goes with every run.
     let mut events: Vec<&Event> = catalog.trend.events.iter().filter(|one| one.sure).collect();
     events.sort_by(|a, b| b.since.cmp(&a.since).then_with(|| a.id.cmp(&b.id)));
     events.into_iter().take(MOST).map(|one| entry(catalog, root, one)).collect()
@@ -89,7 +84,7 @@ fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
     }
 }
 
-/// Since when the ledger says this to an event.
+/// Since when the ledger has this answer.
 fn in_effect_since(answer: &Answer) -> Option<DateTime<Utc>> {
     let day = match answer.standing {
         Standing::Accepted | Standing::Exceeded | Standing::BeyondScope => answer.date,
@@ -99,10 +94,10 @@ fn in_effect_since(answer: &Answer) -> Option<DateTime<Utc>> {
     Some(day.and_time(NaiveTime::MIN).and_utc())
 }
 
-/// The links of the feed are relative to it where the site has no URL.
+/// Its links are relative where the site has no URL.
 pub(crate) fn atom(catalog: &Catalog<'_>, root: Option<&str>) -> Result<Page, ReportError> {
     let entries = entries(catalog, root);
-    // Not when something was measured last: that says nothing new.
+    // A new measurement alone is no news.
     let newest = entries.iter().map(|one| &one.updated).max().cloned();
     let feed = AtomFeed {
         id: id(catalog, root, link::ATOM_FEED),
@@ -145,7 +140,7 @@ pub(crate) fn json(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
     Page { path: link::JSON_FEED.to_owned(), bytes: format!("{feed:#}\n").into_bytes() }
 }
 
-/// A list of pages may name no more.
+/// The most pages of a sitemap.
 const MOST_PAGES: usize = 50_000;
 
 pub(crate) fn sitemap<'a>(root: &str, paths: impl Iterator<Item = &'a str>) -> Page {
@@ -160,13 +155,11 @@ pub(crate) fn sitemap<'a>(root: &str, paths: impl Iterator<Item = &'a str>) -> P
     Page { path: link::SITEMAP.to_owned(), bytes: list.into_bytes() }
 }
 
-/// The longest message of a badge, in characters.
 const MESSAGE: usize = 60;
 
-/// The badge: the open regressions, else the verdict of the newest runs.
 pub(crate) fn badge(catalog: &Catalog<'_>) -> Page {
     let headline = summary::summarise(catalog.analysis, catalog.trend).headline;
-    let (message, color) = match advice::open_regressions(catalog.trend).count() {
+    let (message, color) = match summary::open_regressions(catalog.trend).count() {
         0 => (headline.words(), color(&headline)),
         some => (counted(some, "open regression", "open regressions"), "red"),
     };
@@ -202,7 +195,7 @@ mod tests {
 
     const URL: &str = "https://example.org/kernels";
 
-    /// What an XML 1.0 document may not hold in any form, what ends it early, and what reorders it.
+    /// What an XML 1.0 document may not hold, what ends it early, and what reorders it.
     const FORBIDDEN: &str = "\u{0}\u{1}\u{8}\u{b}\u{c}\u{1b}\u{fffe}\u{ffff}]]>--><!-- \u{202e}\u{85}";
 
     fn settings(url: Option<&str>) -> Settings {
@@ -210,8 +203,7 @@ mod tests {
     }
 
     fn feeds(sample: &Sample, url: Option<&str>) -> Vec<Page> {
-        let heads = sample.heads();
-        let catalog = Catalog::new(&sample.input(&heads));
+        let catalog = sample.catalog();
         let root = link::root(&settings(url)).expect("the URL is one");
         vec![atom(&catalog, root.as_deref()).expect("it renders"), json(&catalog, root.as_deref()), badge(&catalog)]
     }
@@ -230,22 +222,18 @@ mod tests {
     fn an_entry_says_what_its_page_says() {
         let sample = sample_data::rich();
         let site = feeds(&sample, None);
-        let heads = sample.heads();
-        let catalog = Catalog::new(&sample.input(&heads));
+        let catalog = sample.catalog();
         let feed = read_json(&site, link::JSON_FEED);
         let items = feed["items"].as_array().expect("it has items");
         let sure: Vec<_> = sample.trend.events.iter().filter(|one| one.sure).collect();
         assert_eq!(items.len(), sure.len(), "what may be chance is no news");
         for event in sure {
             let title = trend_event::title(event).words();
-            let item = items.iter().find(|item| item["title"] == title.as_str()).expect("an item has its sentence");
-            assert_eq!(item["date_published"], event.since.format("%Y-%m-%dT%H:%M:%SZ").to_string());
+            let item = items.iter().find(|item| item["title"] == *title).expect("an item has its sentence");
+            assert_eq!(item["date_published"], date::rfc3339(event.since));
             let words = item["content_text"].as_str().expect("it is a text");
-            assert!(
-                words.contains("is a false alarm. ")
-                    && words.starts_with(&*visible(&trend_event::place(event).words()))
-            );
-            assert!(elements(page(&site, link::ATOM_FEED), "title").contains(&title.as_str()), "{title}");
+            assert!(words.starts_with(&*visible(&trend_event::place(event).words())), "{words}");
+            assert!(elements(page(&site, link::ATOM_FEED), "title").contains(&&*title), "{title}");
             let own = pages::event(&catalog, event).expect("it renders");
             assert!(text(&own).contains(&format!("content=\"{title}\"")), "{title}");
         }
@@ -268,27 +256,23 @@ mod tests {
             assert_eq!(elements(page(&site, link::ATOM_FEED), "id")[1..], ids, "both feeds have the same ids");
             ids
         };
-        let own = ids(&sample, None);
-        assert!(own.iter().all(|id| id.starts_with("tag:sprag.invalid,2026:") && id.ends_with(".html")), "{own:?}");
-        let absolute = ids(&sample, Some(URL));
+        let (own, absolute) = (ids(&sample, None), ids(&sample, Some(URL)));
+        assert!(own.iter().all(|id| id.starts_with("tag:sprag.invalid,2026:")), "{own:?}");
         assert!(absolute.iter().all(|id| id.starts_with("https://example.org/kernels/events/e-")), "{absolute:?}");
         // An event that grows keeps its id.
         let event = &mut sample.trend.events[0];
         (event.state, event.worst) = (EventState::TakenBack { by: "e-d1470b".to_owned() }, Some(0.5));
         event.members.truncate(1);
         assert_eq!((ids(&sample, None), ids(&sample, Some(URL))), (own, absolute));
-        let (plain, published) = (feeds(&sample, None), feeds(&sample, Some(URL)));
-        let urls = |site: &[Page]| {
-            let feed = read_json(site, link::JSON_FEED);
-            (feed["feed_url"].clone(), feed["home_page_url"].clone(), feed["items"][0]["url"].is_string())
-        };
-        assert_eq!(urls(&plain), (Value::Null, Value::Null, false));
-        let at = |path: &str| Value::from(format!("{URL}/{path}"));
-        assert_eq!(urls(&published), (at("events/feed.json"), at("events/index.html"), true));
-        let own_link = "rel=\"self\" type=\"application/atom+xml\" href=\"https://";
-        assert!(page(&published, link::ATOM_FEED).contains(own_link));
-        let relative = page(&plain, link::ATOM_FEED);
-        assert!(relative.contains("href=\"../events/e-7c1f03.html\"") && !relative.contains("rel=\"self\""));
+        for (url, expected) in [(None, Value::Null), (Some(URL), json!("https://example.org/kernels/events/feed.json"))]
+        {
+            let site = feeds(&sample, url);
+            let feed = read_json(&site, link::JSON_FEED);
+            assert_eq!((&feed["feed_url"], feed["items"][0]["url"].is_string()), (&expected, url.is_some()));
+            let atom = page(&site, link::ATOM_FEED);
+            assert_eq!(atom.contains("rel=\"self\" type=\"application/atom+xml\" href=\"https://"), url.is_some());
+            assert_eq!(atom.contains("href=\"../events/e-7c1f03.html\""), url.is_none());
+        }
     }
 
     #[test]
@@ -302,17 +286,14 @@ mod tests {
             event.members[0].benchmark = format!("cpu/{}", hostile());
             event.suspects.iter_mut().for_each(|suspect| suspect.commit.subject = hostile());
         }
-        for url in [None, Some(URL), Some("https://example.org/a&b'<c>\"")] {
-            let site = feeds(&sample, url);
-            let atom = page(&site, link::ATOM_FEED);
-            check_xml(link::ATOM_FEED, atom);
-            assert!(atom.contains("script&#62;") && !atom.contains("<script"));
-            let text = page(&site, link::JSON_FEED);
-            assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text}");
-            let feed = read_json(&site, link::JSON_FEED);
-            assert!(feed["title"].as_str().is_some_and(|title| title.contains("<script>")), "{}", feed["title"]);
-            assert_eq!(read_json(&site, link::BADGE)["schemaVersion"], 1);
-        }
+        let site = feeds(&sample, Some("https://example.org/a&b'<c>\""));
+        let atom = page(&site, link::ATOM_FEED);
+        check_xml(link::ATOM_FEED, atom);
+        assert!(atom.contains("script&#62;") && !atom.contains("<script"));
+        let text = page(&site, link::JSON_FEED);
+        assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text}");
+        let feed = read_json(&site, link::JSON_FEED);
+        assert!(feed["title"].as_str().is_some_and(|title| title.contains("<script>")), "{}", feed["title"]);
     }
 
     #[test]
@@ -335,17 +316,16 @@ mod tests {
 
     #[test]
     fn the_list_of_pages_is_there_only_where_the_site_has_a_url() {
-        let sample = sample_data::rich();
-        let heads = sample.heads();
-        let made = |url| sample_data::rendered(&sample.input(&heads), &settings(url)).expect("the sample renders");
+        let catalog = sample_data::rich();
+        let catalog = catalog.catalog();
+        let made = |url| sample_data::rendered(&catalog.input, &settings(url)).expect("the sample renders");
         assert!(!made(None).iter().any(|page| page.path == link::SITEMAP));
         let site = made(Some("https://example.org/a&b/"));
         let list = page(&site, link::SITEMAP);
         check_xml(link::SITEMAP, list);
         let pages = elements(list, "loc");
         let html = site.iter().filter(|page| page.path.ends_with(".html")).count();
-        let runs = crate::Site::new(&sample.input(&heads)).shown_runs().len();
-        assert_eq!(pages.len(), html - 1 + runs, "all but the page for missing ones, and those of runs");
+        assert_eq!(pages.len(), html - 1 + catalog.selection.runs.len(), "all but the page for missing ones");
         assert!(pages.contains(&"https://example.org/a&amp;b/events/e-7c1f03.html"));
         assert!(pages.iter().all(|page| page.starts_with("https://example.org/a&amp;b/") && !page.contains("404")));
     }

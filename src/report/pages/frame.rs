@@ -11,25 +11,36 @@ use askama::filters::{Escaper, Html};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 
-/// What surrounds a page. Texts are empty where there is nothing to say.
+/// The vocabulary of nearly every page.
+pub(super) mod prelude {
+    pub(in crate::pages) use super::{history_page, subject_page};
+    pub(in crate::pages) use crate::catalog::Catalog;
+    pub(in crate::pages) use crate::mark::{Mark, Tone};
+    pub(in crate::pages) use crate::number::{self, count, counted};
+    pub(in crate::pages) use crate::pages::cell;
+    pub(in crate::pages) use crate::phrase::{Fact, Phrase};
+    pub(in crate::pages) use crate::sheet::{Cell, Rows, Section, Sheet};
+    pub(in crate::pages) use crate::text::{short_benchmark, shortened};
+    pub(in crate::pages) use crate::{ReportError, date, link};
+    pub(in crate::pages) use sprag_model::page::Page;
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Frame {
     pub(super) title: String,
     pub(super) description: String,
-    /// The way from this page to the root of the site: nothing or `../`.
+    /// The path from this page to the root of the site: nothing or `../`.
     pub(super) root: &'static str,
     pub(super) project: String,
     pub(super) parts: Vec<NavigationItem>,
     pub(super) feeds: bool,
-    /// The day of the newest run, of the history or of the page's subject.
+    /// The day of the newest run: of the history, or of the page's subject.
     pub(super) as_of: String,
     pub(super) commit: String,
-    /// When the newest run took place, for the script.
     pub(super) newest: String,
     pub(super) every_days: u32,
     pub(super) source: String,
-    pub(super) method: &'static str,
-    pub(super) ledger: &'static str,
+    pub(super) has_runs: bool,
     pub(super) version: &'static str,
 }
 
@@ -42,7 +53,6 @@ pub(super) struct NavigationItem {
 }
 
 impl Frame {
-    /// The frame of the page at `path`, in the part of the site that the navigation names so.
     pub(super) fn new(catalog: &Catalog<'_>, path: &str, part: &str, title: &str, description: String) -> Frame {
         let analysis = catalog.analysis;
         let newest = catalog.runs.first().and_then(|run| run.commit.as_ref());
@@ -58,13 +68,12 @@ impl Frame {
             newest: analysis.as_of.map_or(String::new(), date::rfc3339),
             every_days: analysis.every_days,
             source: source(catalog),
-            method: if catalog.runs.is_empty() { "" } else { link::METHOD },
-            ledger: if catalog.runs.is_empty() { "" } else { link::LEDGER },
+            has_runs: !catalog.runs.is_empty(),
             version: env!("CARGO_PKG_VERSION"),
         }
     }
 
-    /// The frame of a page on one subject, which `newest` measured last: a run of something else must not change such a page.
+    /// The frame of a page on one subject, which `newest` measured last: runs of something else do not change it.
     pub(super) fn for_subject(self, catalog: &Catalog<'_>, newest: Option<&RunHead>) -> Frame {
         let commit = newest.and_then(|run| run.commit.as_ref());
         Frame {
@@ -124,7 +133,7 @@ fn source(catalog: &Catalog<'_>) -> String {
     words
 }
 
-/// The escaper of all templates: makes visible what acts unseen, then escapes HTML or XML.
+/// The escaper of all templates: makes invisible characters visible, then escapes HTML or XML.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageText;
 
@@ -148,7 +157,6 @@ struct SheetPage {
     sheet: Sheet,
 }
 
-/// The page of a report on the whole history.
 pub(super) fn history_page(
     catalog: &Catalog<'_>,
     (path, part): (&str, &str),
@@ -159,7 +167,7 @@ pub(super) fn history_page(
     page(path.to_owned(), &SheetPage { frame, sheet })
 }
 
-/// The page of a report on one subject, which `newest` measured last.
+/// `newest` is the run that measured the subject last.
 pub(super) fn subject_page(
     catalog: &Catalog<'_>,
     (path, part): (&str, &str),

@@ -2,18 +2,11 @@
 
 use serde_json::Value;
 
-use super::cell;
-use super::frame::history_page;
-use crate::catalog::{Catalog, GPU_DRIVER, limit_share};
+use super::frame::prelude::*;
+use crate::catalog::{GPU_DRIVER, limit_share};
 use crate::chart::bar;
-use crate::number::{self, count, counted};
 use crate::order::natural;
-use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Cell, Rows, Section, Sheet};
-use crate::text::{short_benchmark, shortened};
-use crate::{ReportError, date, link};
 use sprag_model::metric::{LIMIT_SHARE, RATIO, TIME};
-use sprag_model::page::Page;
 use sprag_model::run::RecordedRun;
 use sprag_model::sample::Measurement;
 use sprag_model::series::Series;
@@ -70,7 +63,8 @@ fn facts(runs: &[&RecordedRun], shares: &[f64]) -> Vec<Fact> {
         let is_it = |entry: &&Value| text_of(entry, "source") == Some(word);
         runs.iter().flat_map(|run| &run.run.autotune).filter(is_it).count()
     };
-    let tuned = runs.iter().map(|run| run.run.autotune.len()).sum();
+    let [tuned, incumbent, default] = ["tuned", "incumbent", "default"].map(|word| count(sources(word)));
+    let choices = runs.iter().map(|run| run.run.autotune.len()).sum();
     let near = shares.iter().filter(|share| **share >= 0.8).count();
     vec![
         Fact::new(
@@ -90,23 +84,16 @@ fn facts(runs: &[&RecordedRun], shares: &[f64]) -> Vec<Fact> {
         ),
         Fact::new(
             "What did the tuner choose?",
-            counted(tuned, "configuration", "configurations"),
-            format!(
-                "{} beat the one in use, {} stayed, {} are the untuned defaults.",
-                count(sources("tuned")),
-                count(sources("incumbent")),
-                count(sources("default"))
-            ),
+            counted(choices, "configuration", "configurations"),
+            format!("{tuned} beat the one in use, {incumbent} stayed, {default} are the untuned defaults."),
         ),
     ]
 }
 
-/// A text of an entry of the tuner.
 fn text_of<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
     entry.get(key)?.as_str()
 }
 
-/// Where and when a run took place.
 fn place(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Phrase {
     let run = &recorded.run;
     let note = Phrase::plain("Run of ").to(catalog.run_place(&recorded.id), date::moment(run.timestamp));
@@ -149,9 +136,9 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
         })
         .column("Of the limit", "n", |(.., share)| Phrase::default().strong(number::percent_size(*share)))
         .column("Time", "n", |(of, ..)| {
-            cell::or_none(of.estimate(TIME), |one| number::quantity(Unit::Second.scale(one.value), one.value))
+            number::or_none(of.estimate(TIME), |one| number::quantity(Unit::Second.scale(one.value), one.value))
         })
-        .column("Rate", "n opt2", |(of, ..)| cell::or_none(rate(of), std::convert::identity))
+        .column("Rate", "n opt2", |(of, ..)| number::or_none(rate(of), std::convert::identity))
         .column("Configuration", "any opt", |(of, benchmark, _)| {
             configuration(of, benchmark).unwrap_or_else(|| number::NONE.into())
         })
@@ -171,7 +158,7 @@ fn choices(recorded: &RecordedRun, number: usize) -> Section {
     let timed = |entry: &Value| {
         let all = candidates(entry);
         let timed = all.values().filter(|ratio| ratio.is_number()).count();
-        cell::or_none((!all.is_empty()).then_some(all.len()), |all| format!("{} of {}", count(timed), count(all)))
+        number::or_none((!all.is_empty()).then_some(all.len()), |all| format!("{} of {}", count(timed), count(all)))
     };
     let mut entries: Vec<&Value> = run.autotune.iter().collect();
     entries.sort_by(|a, b| natural(&text(a, "benchmark"), &text(b, "benchmark")));
@@ -189,7 +176,7 @@ fn choices(recorded: &RecordedRun, number: usize) -> Section {
             _ => text(entry, "source"),
         })
         .column("Time over the one in use", "n push", |entry| {
-            cell::or_none(ratio(entry), |ratio| number::fixed(ratio, 3))
+            number::or_none(ratio(entry), |ratio| number::fixed(ratio, 3))
         })
         .column("Timed", "n opt2", |entry| timed(entry))
         .column("Wrong or broken", "n opt", |entry| {

@@ -2,26 +2,15 @@
 
 use chrono::NaiveDate;
 
-use super::cell;
-use super::frame::subject_page;
-use crate::catalog::Catalog;
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
-use crate::pages::release_items::sentence;
-use crate::phrase::Phrase;
-use crate::sheet::{Cell, Rows, Section, Sheet};
-use crate::text::shortened;
+use super::frame::prelude::*;
+use super::release::sentence;
 use crate::trend::words;
-use crate::{ReportError, date, link};
 use sprag_model::event::Event;
 use sprag_model::ledger::answer::Standing;
 use sprag_model::ledger::{Acceptance, State, Terms, Waiver};
-use sprag_model::page::Page;
 
-/// The entries of a kind that are listed.
+/// The entries of a kind that are listed, and the longest author, in characters.
 const MOST: usize = 200;
-
-/// The longest author, in characters.
 const AUTHOR: usize = 120;
 
 const LEDE: &str = "An accepted regression keeps its figures and its verdict. It fails no gate until its last day is over. Damaged \
@@ -31,7 +20,6 @@ pub(crate) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let day = catalog.input.today;
     let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());
     let waiver_state = |one: &Waiver| match one.terms.state(day) {
-        // What is over is no longer anybody's mistake.
         State::Expired => State::Expired,
         _ if catalog.input.releases.unused_waivers.contains_key(&one.terms.entry) => State::Unknown,
         state => state,
@@ -52,7 +40,6 @@ pub(crate) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     subject_page(catalog, (link::LEDGER, ""), "Ledger", None, sheet)
 }
 
-/// How many entries are in force on a day.
 fn headline(states: Vec<State>, day: NaiveDate) -> Phrase {
     let of = |state: State| states.iter().filter(|one| **one == state).count();
     if states.is_empty() {
@@ -63,17 +50,14 @@ fn headline(states: Vec<State>, day: NaiveDate) -> Phrase {
         some => Mark::new(Tone::Doubt, "◆", counted(some, "entry is in force", "entries are in force")),
     };
     let mut rest = format!(" on {}", date::calendar_day(day));
-    for (state, words) in
-        [(State::Expired, "expired"), (State::NotYet, "not in force yet"), (State::Unknown, "without effect")]
-    {
-        if of(state) > 0 {
-            rest += &format!(", {} {words}", count(of(state)));
-        }
+    let others = [(State::Expired, "expired"), (State::NotYet, "not in force yet"), (State::Unknown, "without effect")];
+    for words in number::nonzero(&others.map(|(state, words)| (of(state), words))) {
+        rest += &format!(", {words}");
     }
     Phrase::from(mark).text(rest)
 }
 
-/// The note of an empty table: how to write an entry.
+/// How to write an entry.
 fn how_to(nothing: &str, command: &str, rest: &str) -> Phrase {
     Phrase::plain(format!("{nothing} ")).id(command).text(format!(" writes an entry into ledger/. {rest}"))
 }
@@ -97,7 +81,6 @@ fn acceptances(catalog: &Catalog<'_>, all: Vec<(State, &Acceptance)>) -> Section
     terms(catalog, rows, |(_, one)| &one.terms).section(id, heading, "", "")
 }
 
-/// Whether an acceptance is still needed, and whether it holds.
 fn effect(event: Option<&Event>) -> String {
     let Some(event) = event else { return "Unknown event: this entry has no effect.".to_owned() };
     let now = event.worst_ongoing().map_or_else(String::new, |worst| format!(", {} now", number::percent(worst)));
@@ -132,7 +115,6 @@ fn waivers(catalog: &Catalog<'_>, all: Vec<(State, &Waiver)>) -> Section {
     terms(catalog, rows, |(_, one)| &one.terms).section("waivers", heading, "", "")
 }
 
-/// The columns that acceptances and waivers have in common.
 fn terms<T>(catalog: &Catalog<'_>, rows: Rows<T>, terms: impl Fn(&T) -> &Terms) -> Rows<T> {
     rows.column("Reason", "any full", |one| terms(one).reason.clone())
         .column("Author", "any full", |one| shortened(&terms(one).author, AUTHOR))
@@ -142,7 +124,7 @@ fn terms<T>(catalog: &Catalog<'_>, rows: Rows<T>, terms: impl Fn(&T) -> &Terms) 
         .column("Entry", "any opt2", |one| Phrase::code(words::name(&terms(one).entry.to_string())))
 }
 
-/// The mark of a state; an expired entry is bad where what it was about is `open`.
+/// An expired entry is bad where its subject is still `open`.
 fn mark(state: State, open: bool) -> Mark {
     match state {
         State::InForce => Mark::new(Tone::Doubt, "◆", state.word()),

@@ -1,34 +1,30 @@
-//! A machine: what it measures, whether its numbers can be trusted, its environment now and over time, and its runs; and the list of
-//! machines.
+//! A machine: what it measures, whether its numbers can be trusted, its environment, and its runs; and the list of machines.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Datelike, Utc};
 
-use super::frame::{history_page, subject_page};
-use super::{cell, digest};
-use crate::catalog::{Catalog, MachineRuns};
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
-use crate::phrase::Phrase;
-use crate::sheet::{Rows, Section, Sheet};
-use crate::text::{short_digest, shortened};
-use crate::{ReportError, date, link};
+use super::digest;
+use super::frame::prelude::*;
+use crate::catalog::MachineRuns;
+use crate::text::short_digest;
 use sprag_base::json;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::environment::{FactChange, KEY_FACTS};
 use sprag_model::head::RunHead;
-use sprag_model::page::Page;
 use sprag_model::series::Point;
 use sprag_model::trend::SeriesTrend;
 
-/// The runs that the page lists, and the changes of the environment, the newest of each.
+/// What the page lists of each, the newest: runs, changes of the environment, months, of which a suite has one each, and rough runs.
 const RUNS: usize = 50;
 const CHANGES: usize = 50;
+const MONTHS: usize = 18;
+const ROUGH: usize = 10;
 
-/// The longest fact in a table, in characters.
+/// The longest fact and reason, in characters.
 const FACT: usize = 300;
+const REASON: usize = 300;
 
 /// Whether runs may be compared where a fact of the key, another fact, or a setting differs.
 const MEANINGS: [&str; 3] = ["must be equal", "may differ", "setting"];
@@ -37,23 +33,12 @@ pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Pag
     let machine = of.machine;
     link::file_word("machine", &machine.id)?;
     let days = |run: Option<&&RunHead>| run.map_or(String::new(), |run| date::day(run.timestamp));
-    let lede = format!(
-        "{}; {} from {} to {}. Its id is {}.",
-        shortened(&machine.class, FACT),
-        counted(of.runs.len(), "run", "runs"),
-        days(of.runs.last()),
-        days(of.runs.first()),
-        machine.id
-    );
-    let sections = vec![
-        suites(catalog, of),
-        noise(catalog, of),
-        reruns(catalog, of),
-        rough(catalog, of),
-        changes(catalog, of),
-        facts(of),
-        runs(catalog, of),
-    ];
+    let (class, runs_here) = (shortened(&machine.class, FACT), counted(of.runs.len(), "run", "runs"));
+    let (first, last) = (days(of.runs.last()), days(of.runs.first()));
+    let lede = format!("{class}; {runs_here} from {first} to {last}. Its id is {}.", machine.id);
+    let trust = [noise(catalog, of), reruns(catalog, of), rough(catalog, of)];
+    let environment = [changes(catalog, of), facts(of), runs(catalog, of)];
+    let sections = [suites(catalog, of)].into_iter().chain(trust).chain(environment).collect();
     let sheet = Sheet {
         crumb: Phrase::default().link(link::MACHINE_LIST, "Machines").text(format!(" / {}", machine.name)),
         headline: machine.name.clone().into(),
@@ -65,7 +50,6 @@ pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Pag
     subject_page(catalog, (&link::machine(&machine.id), "Machines"), &machine.name, newest, sheet)
 }
 
-/// The newest run of each suite, with all of its runs.
 fn by_suite<'a>(of: &MachineRuns<'a>) -> BTreeMap<&'a str, Vec<&'a RunHead>> {
     let mut runs: BTreeMap<&str, Vec<&RunHead>> = BTreeMap::new();
     for run in &of.runs {
@@ -102,18 +86,11 @@ fn suites(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         .section("suites", "What it measures", note, "")
 }
 
-/// The newest rows of months, one a suite, and the newest rough runs that a page lists.
-const MONTHS: usize = 18;
-const ROUGH: usize = 10;
-
-/// The longest reason, in characters.
-const REASON: usize = 300;
-
-/// Facts of a run that its month sums up: what the host took of the processor, and how often the group was throttled.
+/// Facts of a run: the share of the processor time that the host took, and how often the control group was throttled.
 const STEAL: &str = "steal_share";
 const THROTTLED: &str = "throttled_periods";
 
-/// A month, such that the newest comes first, and a suite.
+/// A month, the newest first, and a suite.
 type MonthOfSuite<'a> = (Reverse<(i32, u32)>, &'a str);
 
 #[derive(Default)]
@@ -151,9 +128,9 @@ fn noise(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
     let has_steal = months.values().any(|month| !month.steal.is_empty());
     let has_throttled = months.values().any(|month| month.throttled[0] > 0);
     let share = |shares: &[f64]| cell::median_share(shares.iter().copied());
-    let mut note = "Medians over the judged series. Within a run: half of the 95 % interval over its processes. From run to run: the \
-                    distance of a value from that of the run before in the same environment."
-        .to_owned();
+    let within = "Medians over the judged series. Within a run: half of the 95 % interval over its processes.";
+    let between = "From run to run: the distance of a value from that of the run before in the same environment.";
+    let mut note = format!("{within} {between}");
     let mut rows = Rows::new("Noise by month and suite, newest first", months.into_iter().take(MONTHS))
         .column("Month", "nb", |((Reverse((year, number)), _), _)| format!("{} {year}", date::month(*number)))
         .column("Suite", "any", |((_, suite), _)| *suite)
@@ -175,7 +152,6 @@ fn noise(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
     rows.section("noise", "Noise by month", note, "It has no run.").wide().note_equal_columns(&["Suite"])
 }
 
-/// Adds the noise of a series to its months.
 fn add_noise<'a>(one: &'a SeriesAnalysis, months: &mut BTreeMap<MonthOfSuite<'a>, Month>) {
     let points = &one.series.points;
     let before = std::iter::once(None).chain(points.iter().map(Some));
@@ -193,33 +169,27 @@ fn is_share(share: &f64) -> bool {
 }
 
 fn reruns(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
-    let note = Phrase::plain(
-        "A commit measured in two sessions of one environment did not change, so each change that the gate reports is a false \
-         alarm: ",
-    )
-    .link(link::METHOD, "how changes are judged")
-    .text(".");
+    let unchanged = "A commit measured in two sessions of one environment did not change, so each change that the gate reports is a false alarm: ";
+    let note = Phrase::plain(unchanged).link(link::METHOD, "how changes are judged").text(".");
     let nothing =
         "The gate's false-alarm rate is unknown here: no commit was measured in two sessions of one environment.";
-    Rows::new(
-        "What the gate says of reruns, by suite",
-        catalog.input.reruns.iter().filter(|one| one.machine == of.machine.id),
-    )
-    .column("Suite", "any", |one| one.suite.clone())
-    .column("Pairs", "n", |one| count(one.tally.judged))
-    .column("Called worse", "n", |one| count(one.tally.regressed))
-    .column("Called better", "n", |one| count(one.tally.improved))
-    .column("Inconclusive", "n opt2", |one| count(one.tally.inconclusive))
-    .column("Wrong", "n push", |one| digest::error_rate(one.tally))
-    .section("reruns", "Reruns of the same commit", note, nothing)
-    .wide()
+    let rows = catalog.input.reruns.iter().filter(|one| one.machine == of.machine.id);
+    Rows::new("What the gate says of reruns, by suite", rows)
+        .column("Suite", "any", |one| one.suite.clone())
+        .column("Pairs", "n", |one| count(one.tally.judged))
+        .column("Called worse", "n", |one| count(one.tally.regressed))
+        .column("Called better", "n", |one| count(one.tally.improved))
+        .column("Inconclusive", "n opt2", |one| count(one.tally.inconclusive))
+        .column("Wrong", "n push", |one| digest::error_rate(one.tally))
+        .section("reruns", "Reruns of the same commit", note, nothing)
+        .wide()
 }
 
 fn rough(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
     let all: Vec<&RunHead> = of.runs.iter().copied().filter(|run| !run.quality.clean).collect();
-    let reasons = |run: &RunHead| match run.quality.reasons.as_slice() {
-        [] => "no reason is recorded".to_owned(),
-        reasons => reasons.join("; "),
+    let reasons = |run: &RunHead| {
+        let reasons = run.quality.reasons.join("; ");
+        if reasons.is_empty() { "no reason is recorded".to_owned() } else { reasons }
     };
     let share = format!("{} of {}", count(all.len()), counted(of.runs.len(), "run", "runs"));
     let verb = if all.len() == 1 { "is" } else { "are" };
@@ -233,8 +203,7 @@ fn rough(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         .section("rough", "Rough runs", note, "No run of it is rough.")
 }
 
-/// The facts and settings of the newest run of each suite, first those that must be equal for a comparison. Where suites
-/// differ, each value names those that have it.
+/// The facts and settings of the newest run of each suite; where suites differ, each value names those that have it.
 fn facts(of: &MachineRuns<'_>) -> Section {
     let mut values: BTreeMap<(usize, String), BTreeMap<String, Vec<&str>>> = BTreeMap::new();
     for (suite, runs) in by_suite(of) {
@@ -262,7 +231,7 @@ fn facts(of: &MachineRuns<'_>) -> Section {
         .section("facts", "Its environment and settings in the newest runs", "", "No fact was recorded.")
 }
 
-/// Where the environment of a run differs from that of the run before of the same suite, the newest first.
+/// Where the environment of a run differs from that of the run before of its suite.
 fn changes(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
     let mut last: BTreeMap<&str, &RunHead> = BTreeMap::new();
     let mut all: Vec<(&RunHead, Vec<FactChange>)> = Vec::new();
@@ -281,10 +250,9 @@ fn changes(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
             words.id(shortened(&one.was, FACT)).text(" → ").id(shortened(&one.is, FACT))
         })
     };
-    let note = format!(
-        "{}, the newest first. A step between values on two sides of one is attributed to the machine, not to a commit.",
-        counted(all.len(), "change", "changes")
-    );
+    let changes = counted(all.len(), "change", "changes");
+    let step = "A step between values on two sides of one is attributed to the machine, not to a commit.";
+    let note = format!("{changes}, the newest first. {step}");
     Rows::new("Changes of the environment, newest first", all.into_iter().rev())
         .first(CHANGES)
         .column("First run", "nb", |(run, _)| {
@@ -321,7 +289,9 @@ pub(crate) fn machine_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         .column("Suites", "any", |one| distinct(one, |run| &run.suite).into_iter().collect::<Vec<String>>().join(", "))
         .column("Runs", "n named", |one| count(one.runs.len()))
         .column("Environments", "n opt2", |one| count(distinct(one, |run| &run.environment.key).len()))
-        .column("Newest run, UTC", "nb push", |one| cell::or_none(one.runs.first(), |run| date::moment(run.timestamp)))
+        .column("Newest run, UTC", "nb push", |one| {
+            number::or_none(one.runs.first(), |run| date::moment(run.timestamp))
+        })
         .section("machines", "Newest first", "", number::NONE);
     let sheet = Sheet {
         headline: counted(catalog.machines.len(), "machine", "machines").into(),
@@ -339,7 +309,7 @@ mod tests {
     use super::*;
     use crate::sample_data::{self, Sample};
 
-    /// The noise by month, the reruns and the rough runs of the machine of a run of the sample, whose heads are changed, as Markdown.
+    /// The noise by month, the reruns and the rough runs of the machine of a run, as Markdown; `change` changes the heads.
     fn trust(sample: &Sample, run: usize, change: impl FnOnce(&mut Vec<RunHead>)) -> [String; 3] {
         let mut heads = sample.heads();
         change(&mut heads);
@@ -364,23 +334,6 @@ mod tests {
         assert!(newest.contains("| 5 | 0 |") && newest.contains("| 2.0 % |") && newest.contains(" of 5 |"), "{newest}");
         let [noise, ..] = trust(&sample, 0, |_| ());
         assert!(!noise.contains("Host took") && !noise.contains("Throttled"), "{noise}");
-    }
-
-    #[test]
-    fn months_do_not_change_with_what_is_measured_later() {
-        let october = |sample: &Sample| {
-            let [noise, ..] = trust(sample, 0, |_| ());
-            let line = noise.lines().find(|line| line.starts_with("| Oct 2026")).expect("it ran then");
-            (line.replace("| cpu ", ""), noise.contains("Nov 2026"))
-        };
-        let mut sample = sample_data::rich();
-        let (with_later, true) = october(&sample) else { panic!("the newest month is listed") };
-        let is_before = |time: DateTime<Utc>| (time.year(), time.month()) < (2026, 11);
-        sample.runs.retain(|run| is_before(run.run.timestamp));
-        for one in &mut sample.analysis.series {
-            one.series.points.retain(|point| is_before(point.time));
-        }
-        assert_eq!(october(&sample), (with_later, false));
     }
 
     #[test]

@@ -1,36 +1,29 @@
-//! The matrix of a suite: kernels down, sizes or machines across, the fitted level of each with its change since the newest
-//! release, judged as two commits are compared.
+//! The matrix of a suite: kernels by size or machine, the fitted level of each with its change since the newest release.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 
-use super::cell;
-use super::frame::subject_page;
-use crate::catalog::Catalog;
+use super::frame::prelude::*;
+use super::series::without_brackets;
 use crate::chart::roofline::{self, Bar, Roofline};
 use crate::compare::data::Data;
 use crate::compare::pairs::{Newest, Pairs, newest as compared_newest};
 use crate::compare::words::{ComparedRow, Kind};
-use crate::mark::{self, Mark, Tone};
+use crate::mark::{self};
+use crate::number;
 use crate::order::{self, natural};
-use crate::phrase::Phrase;
-use crate::sheet::{Rows, Section, Sheet};
-use crate::text::{short_benchmark, shortened};
-use crate::{ReportError, link, number};
 use sprag_model::analysis::{SeriesAnalysis, SuiteAnalysis};
 use sprag_model::metric::LIMIT_SHARE;
-use sprag_model::page::Page;
 use sprag_model::series::Series;
 use sprag_model::unit::Scale;
 
-/// The cells that the matrices of a suite show, so that the page stays below a megabyte.
+/// The most cells of a suite, so that the page stays below a megabyte.
 const CELLS: usize = 2500;
 
 const TAG: usize = 40;
 
-/// What the tints of the cells mean.
 const LEGEND: &str = "<ul class=\"legend\"><li><i class=\"b3\"></i>▼ better, 7 % or more</li><li><i class=\"b2\"></i>3 to 7 %</li><li><i class=\"b1\"></i>below 3 %</li><li><i></i>no change</li><li><i class=\"w1\"></i>▲ worse, below 3 %</li><li><i class=\"w2\"></i>3 to 7 %</li><li><i class=\"w3\"></i>7 % or more</li><li><i class=\"nc\"></i>not judged, with the reason</li></ul>";
 
 #[derive(Template)]
@@ -49,7 +42,7 @@ struct HeatRow {
     cells: Vec<HeatCell>,
 }
 
-/// The judged series of a suite on a machine, against its newest commits, and its shares of limits by benchmark.
+/// The judged series of a suite on a machine, and its shares of limits by benchmark.
 struct MachineSeries<'a> {
     run: Option<&'a SuiteAnalysis>,
     name: &'a str,
@@ -65,7 +58,6 @@ impl<'a> MachineSeries<'a> {
         let baseline = run.and_then(|run| run.baseline.as_ref().ok()?.commit.as_deref());
         let newest = compared_newest(data, catalog.line, (suite, machine), baseline);
         let here = |one: &&SeriesAnalysis| one.series.suite == suite && one.series.machine == machine;
-        // What neither commit has was removed long ago.
         let is_shown = |one: &&SeriesAnalysis| {
             one.judged && newest.as_ref().is_none_or(|newest| newest.rows.contains_key(&one.series.id))
         };
@@ -136,74 +128,63 @@ fn crumb(catalog: &Catalog<'_>, suite: &str) -> Phrase {
 }
 
 fn lede(catalog: &Catalog<'_>, is_cut: bool) -> Phrase {
-    let lede = Phrase::plain("Levels are fitted to all runs. A cell is tinted where its level changed");
-    let lede = match catalog.is_compared() {
-        true => lede.text(", by ").link(format!("{}#rule", link::COMPARE), "the rule for comparing commits").text("."),
-        false => lede.text("."),
-    };
-    match is_cut {
-        true => {
-            lede.text(format!(" Only the first {} cells are shown; the list of series has all.", number::count(CELLS)))
-        }
-        false => lede,
+    let mut lede = Phrase::plain("Levels are fitted to all runs. A cell is tinted where its level changed");
+    if catalog.is_compared() {
+        lede = lede.text(", by ").link(format!("{}#rule", link::COMPARE), "the rule for comparing commits");
     }
+    let cut = format!(" Only the first {} cells are shown; the list of series has all.", count(CELLS));
+    lede.text(if is_cut { format!(".{cut}") } else { ".".to_owned() })
 }
 
 fn headline(places: &[MachineSeries<'_>], suite: &str) -> Phrase {
     let compared = || places.iter().filter(|place| !place.is_one());
     let rows = || compared().flat_map(|place| place.series.iter().filter_map(|one| place.row(&one.series)));
-    let count = |kind: Kind| rows().filter(|row| row.kind == kind).count();
-    let (worse, better) = (count(Kind::Worse), count(Kind::Better));
-    let judged = worse + better + count(Kind::Same);
+    let [worse, better, same] =
+        [Kind::Worse, Kind::Better, Kind::Same].map(|kind| rows().filter(|row| row.kind == kind).count());
+    let judged = worse + better + same;
     let all: usize = places.iter().map(|place| place.series.len()).sum();
     let is_speed =
         places.iter().flat_map(|place| &place.series).all(|one| mark::worse_word(&one.series.metric) == "slower");
     let words = if is_speed { ["slower", "faster"] } else { ["worse", "better"] };
-    let cells = |n: usize| number::counted(n, "cell", "cells");
+    let cells = |n: usize| counted(n, "cell", "cells");
+    if worse + better == 0 {
+        return Phrase::plain(match judged {
+            0 => format!("None of {} in {suite} is judged", cells(all)),
+            some => format!("None of {} in {suite} changed", counted(some, "judged cell", "judged cells")),
+        });
+    }
     let mut headline = Phrase::default();
     if worse > 0 {
         headline = headline.mark(Mark::new(Tone::Worse, "▲", format!("{} {}", cells(worse), words[0])));
     }
     if better > 0 {
-        let (join, count) = if worse > 0 { (", ", number::count(better)) } else { ("", cells(better)) };
-        headline = headline.text(join).mark(Mark::new(Tone::Better, "▼", format!("{count} {}", words[1])));
+        let (join, better) = if worse > 0 { (", ", count(better)) } else { ("", cells(better)) };
+        headline = headline.text(join).mark(Mark::new(Tone::Better, "▼", format!("{better} {}", words[1])));
     }
-    if headline.parts.is_empty() && judged > 0 {
-        let judged = number::counted(judged, "judged cell", "judged cells");
-        return headline.text(format!("None of {judged} in {suite} changed"));
-    }
-    if headline.parts.is_empty() {
-        return headline.text(format!("None of {} in {suite} is judged", cells(all)));
-    }
-    headline.text(format!(" in {suite}, {} of {} judged", number::count(judged), number::count(all)))
+    headline.text(format!(" in {suite}, {} of {} judged", count(judged), count(all)))
 }
 
-/// What the cells of a machine show, and what its newest run lacked.
+/// What the cells of a machine show, and why its newest run failed or was skipped.
 fn notes(data: &Data, pairs: &Pairs, place: &MachineSeries<'_>) -> Phrase {
     let note = match &place.newest {
         None => Phrase::plain("Newest values. Their commits are unknown."),
         Some(newest) => {
             let [a, b] = newest.pair.map(|number| &data.commits[number]);
             let note = Phrase::plain("Level at ").id(b.name());
-            if place.is_one() {
-                note.text(", the only measured commit.")
-            } else {
-                let page =
-                    pairs.page(data, newest.pair[0], newest.pair[1]).unwrap_or_else(|| link::compared(&a.sha, &b.sha));
-                let note = note.text("; below it the change since ").link(page, a.name());
-                match &newest.release {
-                    Some(release) => note.text(format!(", the last measured up to {}.", shortened(release, TAG))),
-                    None => note.text("."),
-                }
+            let page = pairs.page(data, newest.pair[0], newest.pair[1]);
+            let page = page.unwrap_or_else(|| link::compared(&a.sha, &b.sha));
+            let since = || note.clone().text("; below it the change since ").link(page, a.name());
+            match &newest.release {
+                _ if place.is_one() => note.text(", the only measured commit."),
+                Some(release) => since().text(format!(", the last measured up to {}.", shortened(release, TAG))),
+                None => since().text("."),
             }
         }
     };
-    match place.run.and_then(|run| Some((run.status, run.reason.as_ref()?))) {
-        Some((status, reason)) => {
-            note.text(" The newest run ").mark(Mark::of_status(status)).text(format!(": {reason}."))
-        }
-        None => note,
-    }
+    let Some((status, reason)) = place.run.and_then(|run| Some((run.status, run.reason.as_ref()?))) else {
+        return note;
+    };
+    note.text(" The newest run ").mark(Mark::of_status(status)).text(format!(": {reason}."))
 }
 
 /// A series with the number of its machine.
@@ -215,8 +196,7 @@ type Kernel<'a> = (&'a str, Parameters<'a>, &'a str);
 /// A column: the number of the machine, or nought and the parameters.
 type Across<'a> = (usize, Parameters<'a>);
 
-/// A table for each set of parameter names and metric: kernels of one kind share their columns, which are the parameters, or
-/// the machines.
+/// A table for each set of parameter names and metric; its columns are the parameters, or the machines.
 fn with_tables(section: Section, places: &[MachineSeries<'_>], by_machine: bool) -> Section {
     let mut kinds: BTreeMap<(Vec<&str>, &str), Vec<Placed<'_>>> = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
@@ -245,7 +225,6 @@ fn table(places: &[MachineSeries<'_>], all: &[Placed<'_>], by_machine: bool) -> 
     let mut rows: BTreeMap<Kernel<'_>, BTreeMap<Across<'_>, HeatCell>> = BTreeMap::new();
     for &(number, series) in all {
         let (place, of) = (&places[number], &series.series);
-        // The parameters are the columns, or part of the row where the machines are the columns.
         let (column, in_row) =
             if by_machine { ((number, Parameters("")), &*of.params) } else { ((0, Parameters(&of.params)), "") };
         columns.insert(column);
@@ -278,7 +257,7 @@ struct Parameters<'a>(&'a str);
 
 impl Parameters<'_> {
     fn words(self) -> String {
-        let words = self.0.trim_start_matches('{').trim_end_matches('}').replace(',', ", ");
+        let words = without_brackets(self.0);
         if words.is_empty() { "no parameters".to_owned() } else { words }
     }
 }
@@ -295,21 +274,20 @@ impl PartialOrd for Parameters<'_> {
     }
 }
 
-/// The steps of a tint: below the first, below the second, above.
+/// The changes at which a tint gets stronger.
 const STEPS: [f64; 2] = [0.03, 0.07];
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct HeatCell {
-    /// The tint of the verdict, `nc` where there is none.
+    /// The tint: `nc` without a verdict.
     class: &'static str,
     page: String,
     value: String,
     below: String,
-    /// How near it comes to its limit, or nothing.
     share: String,
 }
 
-/// The value in the cell of a series: its level at the newest commit, else what was measured there, else the newest value.
+/// The level at the newest commit, else what was measured there, else the newest value.
 fn value(series: &SeriesAnalysis, row: Option<&ComparedRow>) -> f64 {
     row.and_then(|row| row.levels[1].or(row.measured)).unwrap_or(series.latest.current)
 }
@@ -337,13 +315,8 @@ fn cell(
 }
 
 fn absent() -> HeatCell {
-    HeatCell {
-        class: "nc",
-        page: String::new(),
-        value: number::NONE.to_owned(),
-        below: "not measured".to_owned(),
-        share: String::new(),
-    }
+    let (value, below) = (number::NONE.to_owned(), "not measured".to_owned());
+    HeatCell { class: "nc", value, below, ..HeatCell::default() }
 }
 
 fn tint(kind: Kind, relative: Option<f64>) -> &'static str {
@@ -357,7 +330,6 @@ fn tint(kind: Kind, relative: Option<f64>) -> &'static str {
     }
 }
 
-/// The change of a cell, or its verdict in a few words.
 fn below(row: &ComparedRow) -> String {
     let [_, glyph, word] = &row.mark;
     let words = match row.kind {
@@ -370,9 +342,10 @@ fn below(row: &ComparedRow) -> String {
     format!("{glyph} {words}")
 }
 
+/// The kernels that the picture and the table of shares have.
 const MOST: usize = 30;
 
-/// The series of the share of its limit of each benchmark on a machine, and that share: the newest level, else the newest value.
+/// By benchmark, the series of its share of the limit, and that share: the newest level, else the newest value.
 fn shares<'a>(
     catalog: &Catalog<'a>,
     series: impl Iterator<Item = &'a SeriesAnalysis>,
@@ -385,7 +358,7 @@ fn shares<'a>(
     result.map(share).collect()
 }
 
-/// A picture and a table of the shares, nearest to the limit first; nothing where none was measured.
+/// A picture and a table of the shares, those nearest to the limit first.
 fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let mut all: Vec<(&str, &str, f64)> =
         place.shares.iter().map(|(benchmark, (series, share))| (*benchmark, *series, *share)).collect();
@@ -393,15 +366,11 @@ fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let [last, first] = [all.last()?.2, all.first()?.2].map(number::percent_size);
     let range = if last == first { first } else { format!("{last} to {first}") };
     let kernels = number::counted(all.len(), "kernel reaches", "kernels reach");
-    let cut = match all.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" {} more are in the list of series.", number::count(more)),
-    };
-    let note = format!("{kernels} {range} of the limit on this machine.{cut}");
+    let rest = number::beyond(all.len(), MOST, "more are in the list of series.");
+    let note = format!("{kernels} {range} of the limit on this machine. {rest}").trim_end().to_owned();
     all.truncate(MOST);
     let bar = |(name, _, share): &(&str, &str, f64)| Bar {
         name: short_benchmark(name).to_owned(),
-        limit: String::new(),
         share: *share,
         figure: number::percent_size(*share),
     };
@@ -429,23 +398,10 @@ mod tests {
     use sprag_model::metric::Metric;
 
     fn html(sample: &Sample) -> String {
-        let heads = sample.heads();
-        let catalog = Catalog::new(&sample.input(&heads));
+        let catalog = sample.catalog();
         let page = matrix(&catalog, &Data::new(&catalog), "cpu").expect("it renders");
         check_balance(&page.path, text(&page));
         text(&page).to_owned()
-    }
-
-    fn columns(html: &str) -> Vec<&str> {
-        let head = html.split("<thead>").nth(1).and_then(|rest| rest.split("</thead>").next()).expect("it has a table");
-        head.split("<th scope=\"col\">").skip(2).filter_map(|rest| rest.split('<').next()).collect()
-    }
-
-    #[test]
-    fn sizes_are_columns_where_there_are_several() {
-        let page = html(&sample_data::rich());
-        assert_eq!(columns(&page), ["n=512", "n=4096"]);
-        assert_eq!(page.matches("<h2").count(), 2, "a section a machine");
     }
 
     #[test]
@@ -453,8 +409,7 @@ mod tests {
         let mut sample = sample_data::rich();
         sample.analysis.series.retain(|one| one.series.params == "{n=512}");
         let page = html(&sample);
-        assert_eq!(columns(&page).len(), 2, "{:?}", columns(&page));
-        assert!(page.contains("cpu by machine") && columns(&page)[0] == "epyc-9354");
+        assert!(page.contains("cpu by machine") && page.contains("<th scope=\"col\">epyc-9354</th>"), "{page}");
         assert_eq!(page.matches("<h2").count(), 1);
     }
 
@@ -479,10 +434,7 @@ mod tests {
         let page = html(&sample);
         assert!(page.contains("<span class=\"of\">85.7\u{202f}% of limit</span>"), "in its cell");
         assert_eq!(page.matches("class=\"bar\"").count(), 1, "one bar");
-        assert!(
-            page.contains("<td class=\"n\">85.7\u{202f}%</td>") && page.contains("series/cpu-share.html"),
-            "in the table"
-        );
+        assert!(page.contains("<td class=\"n\">85.7\u{202f}%</td>") && page.contains("series/cpu-share.html"));
         assert!(page.contains("1 kernel reaches 85.7\u{202f}% of the limit"), "{page}");
     }
 

@@ -1,17 +1,11 @@
 //! How changes are judged: every rule with its constants and its measured error rates, and what the words mean.
 
-use super::cell;
 use super::compare::RULE;
-use super::frame::subject_page;
-use crate::catalog::Catalog;
-use crate::mark::{Mark, Tone, better_word, worse_word};
-use crate::number::{self, count, counted};
-use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Rows, Section, Sheet};
-use crate::{ReportError, Settings, link};
+use super::frame::prelude::*;
+use crate::Settings;
+use crate::mark::{better_word, worse_word};
 use sprag_model::method::{Constants, Figure, Limits, MeasuredTable};
 use sprag_model::metric::Metric;
-use sprag_model::page::Page;
 use sprag_model::trend::Budget;
 
 const STEPS: [&str; 6] = [
@@ -61,7 +55,7 @@ fn list(id: &'static str, heading: &str, note: &str, sentences: &[&str]) -> Sect
 fn facts(budget: &Budget) -> Vec<Fact> {
     let test = &budget.self_test;
     let points = |points: usize| counted(points, "point", "points");
-    let rate = cell::or_none(test.rate, |rate| number::fixed(rate, 2));
+    let rate = number::or_none(test.rate, |rate| number::fixed(rate, 2));
     let answer: Phrase = match test.exceeded {
         true => Mark::new(Tone::Doubt, "?", format!("{rate}, above the budget")).into(),
         false => rate.into(),

@@ -1,30 +1,24 @@
 //! The releases: go or no-go, what blocks, who accepted what, how others check it; and the list of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell;
-use super::frame::{history_page, subject_page};
-use super::release_items::{NAME, SENTENCE, blocks, derived, items, record_place, sentence};
-use crate::catalog::Catalog;
+use super::frame::prelude::*;
 use crate::compare::data::Data;
 use crate::compare::pairs::Pairs;
 use crate::compare::table::{self, SummaryRow};
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
-use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Rows, Section, Sheet};
-use crate::text::shortened;
-use crate::{ReportError, date, link};
-use sprag_model::checklist::{FilledChecklist, Rests, RuntimeTarget, Status};
-use sprag_model::page::Page;
+use crate::phrase::Part;
+use crate::text::{capital, short_digest};
+use sprag_model::checklist::{Filled, FilledChecklist, Rests, RuntimeTarget, Status};
+use sprag_model::commit::CommitOnLine;
 use sprag_model::release::{PublishedStatement, ReleaseReport, Released, Sealed};
+use sprag_model::run::RECORD_ROOT;
 
 const MOST_FILES: usize = 200;
 
-/// The machines whose environments differ between two releases that are listed.
+/// The banners that are shown, of machines whose environments differ.
 const MOST_BANNERS: usize = 5;
 
-/// The pages of the releases and their list; where the project lists no release, the page that says how to.
+/// The pages of the releases and their list; without a release, the page that says how to list one.
 pub(crate) fn releases(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
     let Released { newest: all, older, .. } = catalog.input.releases;
     let place = (link::RELEASE_LIST, "Releases");
@@ -50,19 +44,14 @@ pub(crate) fn releases(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec
     let counts = |filled: &FilledChecklist| {
         filled.counts().iter().map(|(word, count)| format!("{count} {word}")).collect::<Vec<String>>().join(", ")
     };
+    let damaged = || "damaged or unreadable".to_owned();
     let section = Rows::new("Releases, newest first", rows)
-        .column("Release", "nb", |(release, _)| {
-            Phrase::default().link(link::release(&release.name), release.name.clone())
-        })
+        .column("Release", "nb", |(one, _)| Phrase::default().link(link::release(&one.name), one.name.clone()))
         .column("State", "push", |(release, _)| verdict(release))
         .column("Commit", "nb", |(_, filled)| filled.as_ref().map_or_else(|| number::NONE.into(), commit))
-        .column("For", "any", |(_, filled)| {
-            cell::or_none(filled.as_ref(), |filled| RuntimeTarget::list(&filled.targets))
-        })
-        .column("Items", "any full", |(_, filled)| {
-            filled.as_ref().map_or_else(|| "damaged or unreadable".to_owned(), counts)
-        })
-        .column("As of", "nb opt", |(_, filled)| cell::or_none(filled.as_ref(), |filled| date::day(filled.as_of)))
+        .column("For", "any", |(_, filled)| number::or_none(filled.as_ref(), |one| RuntimeTarget::list(&one.targets)))
+        .column("Items", "any full", |(_, filled)| filled.as_ref().map_or_else(damaged, counts))
+        .column("As of", "nb opt", |(_, filled)| number::or_none(filled.as_ref(), |filled| date::day(filled.as_of)))
         .tint(|(_, filled)| filled.is_none())
         .section("releases", "Newest first", note, "");
     let lede = Phrase::plain("Go or no-go is derived from recorded bytes, item by item. ")
@@ -124,17 +113,12 @@ fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) 
             headline,
             lede: signature(release).then(lede(catalog, filled)),
             facts: facts(filled),
-            sections: [blocks(catalog, filled), items(catalog, release, filled), waived(filled)]
-                .into_iter()
-                .chain(since(catalog, data, filled))
-                .chain([
-                    verify(release, filled),
-                    files(catalog, filled),
-                    derived(filled),
-                    rollback(catalog, filled),
-                    sign_off(filled),
-                ])
-                .collect(),
+            sections: {
+                let before = [blocks(catalog, filled), items(catalog, release, filled), waived(filled)];
+                let evidence = [verify(release, filled), files(catalog, filled), derived(filled)];
+                let after = [rollback(catalog, filled), sign_off(filled)];
+                before.into_iter().chain(since(catalog, data, filled)).chain(evidence).chain(after).collect()
+            },
             ..Sheet::default()
         },
     }
@@ -142,14 +126,13 @@ fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) 
 
 fn lede(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Phrase {
     let commit = cell::commit_link(catalog, &filled.commit);
-    let lede = match filled.tagged {
+    let mut lede = match filled.tagged {
         true => Phrase::plain("Tagged at ").join(commit),
         false => Phrase::default().strong("Not yet tagged").text(": it would be ").join(commit),
     };
-    let lede = match filled.measured == filled.commit {
-        true => lede,
-        false => lede.text(", whose code is that of ").join(cell::commit_link(catalog, &filled.measured)),
-    };
+    if filled.measured != filled.commit {
+        lede = lede.text(", whose code is that of ").join(cell::commit_link(catalog, &filled.measured));
+    }
     lede.text(". Every status is derived from recorded bytes.")
 }
 
@@ -157,7 +140,8 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
     let blocking = filled.blocking().count();
     let of_status = |is: &dyn Fn(Status) -> bool| filled.items.iter().filter(|item| is(item.status)).count();
     let waived = of_status(&|status| status == Status::Waived);
-    let needed = of_status(&|status| status != Status::NotApplicable);
+    let needed = counted(of_status(&|status| status != Status::NotApplicable), "item", "items");
+    let targets = RuntimeTarget::list(&filled.targets);
     let passed = of_status(&|status| status == Status::Pass);
     let or_nothing =
         |n: usize, words: [&str; 3]| if n == 0 { words[0].to_owned() } else { counted(n, words[1], words[2]) };
@@ -165,13 +149,7 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
         Fact::new(
             "May it go?",
             go(filled.go),
-            format!(
-                "{} of {} pass, for {}, as of {}",
-                count(passed),
-                counted(needed, "item", "items"),
-                RuntimeTarget::list(&filled.targets),
-                date::day(filled.as_of)
-            ),
+            format!("{} of {needed} pass, for {targets}, as of {}", count(passed), date::day(filled.as_of)),
         ),
         Fact::new(
             "What blocks it?",
@@ -214,16 +192,11 @@ fn waived(filled: &FilledChecklist) -> Section {
 
 fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
     let FilledChecklist { release: name, history, .. } = filled;
-    let mut list =
-        vec![Phrase::plain("Write the evidence: ").id(format!("sprag release attest {name} --out evidence"))];
-    if release.statement.is_none() {
-        let folder = format!("release/{name}");
-        list.push(
-            Phrase::plain("Publish it here from the next build on: ")
-                .id(format!("mkdir -p {folder} && cp evidence/statement*.json {folder}/"))
-                .text(", and commit it"),
-        );
-    }
+    let attest = format!("sprag release attest {name} --out evidence");
+    let publish = format!("mkdir -p release/{name} && cp evidence/statement*.json release/{name}/");
+    let publish = Phrase::plain("Publish it here from the next build on: ").id(publish).text(", and commit it");
+    let mut list = vec![Phrase::plain("Write the evidence: ").id(attest)];
+    list.extend(release.statement.is_none().then_some(publish));
     list.extend([
         Phrase::plain("Check its files against their digests: ").id("cd evidence && sha256sum -c --strict SHA256SUMS"),
         Phrase::plain("Derive every status again from a clone: ")
@@ -232,10 +205,9 @@ fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
         Phrase::plain("History: ").id(history.commit.clone()).text(format!(", {} runs", count(history.size as usize))),
         Phrase::plain("Merkle root of the history: ").id(history.root.clone()),
     ]);
-    let note = Phrase::plain(
-        "None of it needs a network. To detect a history that was rewritten as a whole, keep a copy of the Merkle root elsewhere, \
-         for example in the release notes. No digest proves that the numbers were measured honestly.",
-    );
+    let rewritten = "To detect a history that was rewritten as a whole, keep a copy of the Merkle root elsewhere, for example in the release notes.";
+    let note =
+        format!("None of it needs a network. {rewritten} No digest proves that the numbers were measured honestly.");
     let list = downloads(release).into_iter().chain(list);
     Section::new("verify", "How to verify it").paragraph(note).items(list)
 }
@@ -244,8 +216,8 @@ fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     let files: BTreeSet<&Rests> = filled.items.iter().flat_map(|item| &item.rests_on).collect();
     Rows::new("Files that the statuses are derived from, with their digests", files)
         .first(MOST_FILES)
-        .column("File", "any full", |file| {
-            Phrase::page_name(record_place(catalog, &file.path), shortened(&file.path, NAME))
+        .column("File", "any full", |one| {
+            Phrase::page_name(record_place(catalog, &one.path), shortened(&one.path, NAME))
         })
         .column("Bytes", "n push", |file| count(file.bytes as usize))
         .column("SHA-256", "any full", |file| Phrase::code(file.sha256.clone()))
@@ -253,18 +225,16 @@ fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
 }
 
 fn rollback(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
+    let none = "It names no previous release";
     let before = match (&filled.previous, tag_before(catalog, &filled.commit)) {
         (Some(name), _) => Phrase::plain("The previous release is ").id(name.clone()),
-        (None, Some(tag)) => {
-            Phrase::plain("It names no previous release; the newest tag before its commit is ").id(tag)
-        }
-        (None, None) => Phrase::plain("It names no previous release"),
+        (None, Some(tag)) => Phrase::plain(format!("{none}; the newest tag before its commit is ")).id(tag),
+        (None, None) => Phrase::plain(none),
     };
     let before = before.text(". ");
-    let begun = |begin: String, text: &String| Phrase::plain(begin).join(sentence(text));
-    let triggers = filled.rollback.triggers.iter().map(|one| begun("Go back where ".to_owned(), one));
-    let steps = filled.rollback.steps.iter().enumerate();
-    let steps = steps.map(|(place, one)| begun(format!("Step {}: ", place + 1), one));
+    let triggers = filled.rollback.triggers.iter().map(|one| Phrase::plain("Go back where ").join(sentence(one)));
+    let steps = (1..).zip(&filled.rollback.steps);
+    let steps = steps.map(|(number, one)| Phrase::plain(format!("Step {number}: ")).join(sentence(one)));
     let list: Vec<Phrase> = triggers.chain(steps).collect();
     let note = if list.is_empty() { before.text("No rollback is planned.") } else { before };
     Section::new("back", "How to go back").paragraph(note).items(list)
@@ -276,7 +246,7 @@ fn tag_before<'a>(catalog: &Catalog<'a>, sha: &str) -> Option<&'a str> {
 }
 
 fn sign_off(filled: &FilledChecklist) -> Section {
-    let text = |text: &Option<String>| cell::or_none(text.as_ref(), |text| shortened(text, NAME));
+    let text = |text: &Option<String>| number::or_none(text.as_ref(), |text| shortened(text, NAME));
     Rows::new("Who signs", &filled.sign_off)
         .column("Role", "any", |one| shortened(&one.role, NAME))
         .column("Owner", "any push", |one| text(&one.owner))
@@ -289,44 +259,30 @@ fn signature(release: &ReleaseReport) -> Phrase {
     match &release.statement {
         None => Phrase::default().strong("Not signed").text(": no statement of it is in ").id(folder()).text("."),
         Some(Err(fault)) => Phrase::default().strong("Not signed").text(": ").join(sentence(fault)).text("."),
-        Some(Ok(PublishedStatement { sealed: None, .. })) => Phrase::default()
-            .text("Its ")
-            .link(link::release_statement(&release.name), "statement")
-            .text(" is ")
-            .strong("not signed")
-            .text("."),
-        Some(Ok(PublishedStatement { sealed: Some(Sealed { keyid, checked, .. }), .. })) => {
-            let words = Phrase::default()
-                .text("Its ")
-                .link(link::release_statement(&release.name), "statement")
-                .text(" is ")
-                .strong("signed");
-            match checked {
-                true => {
-                    words.text(" by the key ").id(shortened(keyid, NAME)).text(". Nothing here vouches for that key.")
-                }
-                false => words
-                    .text(" with an SSH key, which is not checked here: ")
-                    .id("sprag release verify --allowed-signers FILE")
-                    .text(" checks it."),
+        Some(Ok(PublishedStatement { sealed, .. })) => {
+            let words = Phrase::plain("Its ").link(link::release_statement(&release.name), "statement").text(" is ");
+            let Some(Sealed { keyid, checked, .. }) = sealed else { return words.strong("not signed").text(".") };
+            let words = words.strong("signed");
+            if *checked {
+                return words
+                    .text(" by the key ")
+                    .id(shortened(keyid, NAME))
+                    .text(". Nothing here vouches for that key.");
             }
+            let words = words.text(" with an SSH key, which is not checked here: ");
+            words.id("sprag release verify --allowed-signers FILE").text(" checks it.")
         }
     }
 }
 
-/// Where to download the statement; nothing where there is none.
 fn downloads(release: &ReleaseReport) -> Option<Phrase> {
     let Some(Ok(PublishedStatement { folder, sealed, .. })) = &release.statement else { return None };
-    let words = Phrase::plain("Download: ")
-        .link(link::release_statement(&release.name), "statement.json")
-        .text(" (in-toto Statement v1, test-result v0.1)");
-    let words = match sealed {
-        Some(_) => words
-            .text(" and ")
-            .link(link::release_envelope(&release.name), "statement.dsse.json")
-            .text(", its envelope"),
-        None => words,
-    };
+    let words = Phrase::plain("Download: ").link(link::release_statement(&release.name), "statement.json");
+    let mut words = words.text(" (in-toto Statement v1, test-result v0.1)");
+    if sealed.is_some() {
+        let envelope = link::release_envelope(&release.name);
+        words = words.text(" and ").link(envelope, "statement.dsse.json").text(", its envelope");
+    }
     Some(words.text("; byte for byte as ").id(format!("{folder}/")).text(" has them"))
 }
 
@@ -368,8 +324,8 @@ fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledChecklist) -
         .column("Suite", "any", |of| of.suite.clone())
         .column("Machine", "any push", |of| of.machine.clone())
         .column("Judged", "n", |of| judged(of))
-        .column(table::capital(worse), "n", |of| count(of.counts[1]))
-        .column(table::capital(better), "n", |of| count(of.counts[2]))
+        .column(capital(worse), "n", |of| count(of.counts[1]))
+        .column(capital(better), "n", |of| count(of.counts[2]))
         .column("Geometric mean, 95 % limits", "n", |of| match of.interval.is_empty() {
             true => of.mean.clone(),
             false => format!("{} ({})", of.mean, of.interval),
@@ -377,7 +333,7 @@ fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledChecklist) -
     Some(section.paragraph(note).items(banners).rows(rows).wide())
 }
 
-/// The number of the commit of a release: that whose runs its evidence uses, or the one with its tag.
+/// The number of the commit whose runs the evidence of a release uses, or of the one with its tag.
 fn number_of(catalog: &Catalog<'_>, data: &Data, name: &str) -> Option<usize> {
     let listed = catalog.input.releases.newest.iter().find(|release| release.name == name);
     let measured = listed.and_then(|release| release.checklist.as_ref().ok());
@@ -388,80 +344,295 @@ fn number_of(catalog: &Catalog<'_>, data: &Data, name: &str) -> Option<usize> {
     measured.and_then(|filled| catalog.compared_number(&filled.measured)).or_else(by_tag)
 }
 
+/// Words in backticks are names.
+pub(super) fn sentence(text: &str) -> Phrase {
+    Phrase::quoted(&shortened(text, SENTENCE))
+}
+
+fn status_mark(item: &Filled) -> Mark {
+    let (tone, glyph) = match item.status {
+        Status::Pass => (Tone::Better, "✓"),
+        Status::Fail => (Tone::Worse, "✕"),
+        Status::Pending => (Tone::Doubt, "○"),
+        Status::Waived => (Tone::Doubt, "◆"),
+        Status::NotApplicable => (Tone::Plain, "–"),
+    };
+    Mark::new(tone, glyph, item.status.word())
+}
+
+/// The longest sentence about an item, and the longest name of a person or a file, in characters.
+const SENTENCE: usize = 600;
+const NAME: usize = 200;
+
+const MOST_RUNS: usize = 4;
+
+fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
+    let list: Vec<Phrase> = filled
+        .blocking()
+        .map(|item| {
+            let phrase = Phrase::from(status_mark(item)).text(" ").id(item.id.clone());
+            let phrase = phrase.text(": ").join(evidence(catalog, &item.why)).text(".");
+            let Some(mend) = &item.mend else { return phrase };
+            phrase.text(" Next: ").join(sentence(mend)).text(".")
+        })
+        .collect();
+    let note = if list.is_empty() { Phrase::plain("Nothing.") } else { Phrase::default() };
+    Section::new("blocks", "What blocks").paragraph(note).items(list)
+}
+
+fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklist) -> Section {
+    let figures = |item: &Filled| release.figures.get(&item.id).cloned().unwrap_or_default();
+    let or_none = |words: String| if words.is_empty() { number::NONE.to_owned() } else { words };
+    let note = "Margin in points: the distance of the tightest metric from its limit, in percent of its baseline.";
+    let section = Rows::new("Items of the checklist, in its order", &filled.items)
+        .column("Item", "place", |item| Phrase::code(item.id.clone()))
+        .column("Status", "push", |item| status_mark(item))
+        .column("Asked", "any full", |item| shortened(&item.title, NAME))
+        .column("What the evidence says", "any full", |item| evidence(catalog, &item.why))
+        .column("Limit", "opt2", |item| or_none(figures(item).limit))
+        .column("Measured", "", |item| or_none(figures(item).measured))
+        .column("Margin", "nb opt2", |item| or_none(figures(item).margin))
+        .column("Seen in", "opt", |item| seen_in(catalog, item))
+        .tint(|item| item.status == Status::Fail)
+        .section("items", "Checklist", note, "It has no item.");
+    let gone: BTreeSet<&str> = filled.items.iter().flat_map(|item| events(&item.why)).collect();
+    let gone: Vec<&str> = gone.into_iter().filter(|id| catalog.event(id).is_none()).collect();
+    match gone.is_empty() {
+        true => section,
+        false => section.paragraph(format!("Events that the present history no longer has: {}.", gone.join(", "))),
+    }
+}
+
+fn derived(filled: &FilledChecklist) -> Section {
+    Rows::new("The rule of each item", &filled.items)
+        .column("Item", "place", |item| Phrase::code(item.id.clone()))
+        .column("Rule", "push", |item| item.rule.replace('_', " "))
+        .column("Evidence made by", "any full", |item| Phrase::code(shortened(&item.producer, NAME)))
+        .section("derived", "How each status is derived", "", "It has no item.")
+}
+
+/// The page about the run whose record has that path.
+fn record_place(catalog: &Catalog<'_>, path: &str) -> Option<String> {
+    catalog.run_place(run_of(path)?)
+}
+
+fn run_of(path: &str) -> Option<&str> {
+    let name = path.strip_prefix(RECORD_ROOT)?.strip_suffix(".json")?;
+    Some(name.rsplit_once('-')?.1)
+}
+
+/// The runs that an item rests on, and their machines.
+fn seen_in(catalog: &Catalog<'_>, item: &Filled) -> Phrase {
+    let runs: Vec<&str> = item.rests_on.iter().filter_map(|file| run_of(&file.path)).collect();
+    if runs.is_empty() {
+        return Phrase::plain(number::NONE);
+    }
+    let mut machines: BTreeMap<&str, (String, &str)> = BTreeMap::new();
+    for run in runs.iter().filter_map(|id| catalog.run(id)) {
+        machines.insert(&run.id, (run.machine.name.clone(), &run.machine.id));
+    }
+    let distinct = machines.values().map(|(_, id)| *id).collect::<BTreeSet<&str>>().len();
+    let of_runs = counted(runs.len(), "run", "runs");
+    let mut words = Phrase::plain(match distinct {
+        0 => format!("{of_runs}: "),
+        _ => format!("{of_runs} on {}: ", counted(distinct, "machine", "machines")),
+    });
+    for (place, id) in runs.iter().take(MOST_RUNS).enumerate() {
+        words = words.text(if place == 0 { "" } else { ", " });
+        if let Some((name, machine)) = machines.get(id) {
+            words = words.to(catalog.machine_page(machine), shortened(name, NAME)).text(" ");
+        }
+        words = words.name(catalog.run_place(id), short_digest(id));
+    }
+    match runs.len().saturating_sub(MOST_RUNS) {
+        0 => words,
+        more => words.text(format!(" and {} more", count(more))),
+    }
+}
+
+/// A sentence of evidence, in which events, commits and machines lead to their pages.
+fn evidence(catalog: &Catalog<'_>, text: &str) -> Phrase {
+    sentence(text).parts.into_iter().enumerate().fold(Phrase::default(), |phrase, (place, part)| match part {
+        Part::Text(words) => phrase.join(linked(catalog, &words, place == 0)),
+        part => phrase.join(Phrase { parts: vec![part] }),
+    })
+}
+
+/// `begins` where a machine may be named first.
+fn linked(catalog: &Catalog<'_>, words: &str, begins: bool) -> Phrase {
+    let mut phrase = Phrase::default();
+    for (place, clause) in words.split("; ").enumerate() {
+        let mut rest = clause;
+        if place > 0 {
+            phrase = phrase.text("; ");
+        }
+        if let Some((name, page)) = machine(catalog, clause).filter(|_| begins || place > 0) {
+            phrase = phrase.link(page, name);
+            rest = &clause[name.len()..];
+        }
+        let mut before = "";
+        for token in rest.split_inclusive(' ') {
+            let word = bare(token);
+            phrase = match place_of(catalog, word, before == "at") {
+                Some(to) => {
+                    let (head, tail) = token.split_once(word).unwrap_or((token, ""));
+                    phrase.text(head).link(to, word).text(tail)
+                }
+                None => phrase.text(token),
+            };
+            before = token.trim_end();
+        }
+    }
+    phrase
+}
+
+fn machine<'c>(catalog: &Catalog<'_>, clause: &'c str) -> Option<(&'c str, String)> {
+    let is_first = |name: &str| clause.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']));
+    let named = catalog.machines.values().map(|one| one.machine).filter(|one| is_first(&one.name));
+    let longest = named.max_by_key(|one| one.name.len())?;
+    Some((&clause[..longest.name.len()], catalog.machine_page(&longest.id)?))
+}
+
+/// A word without the punctuation around it.
+fn bare(token: &str) -> &str {
+    token.trim_start_matches('(').trim_end_matches([' ', ',', ';', '.', ':', ')'])
+}
+
+/// Where to read of what a word names: an event, a commit, or behind `at` a tag.
+fn place_of(catalog: &Catalog<'_>, word: &str, is_place: bool) -> Option<String> {
+    if is_event(word) {
+        return catalog.event_page(word);
+    }
+    let is_commit = (7..=40).contains(&word.len()) && is_hex(word);
+    let is_it = |commit: &&CommitOnLine| {
+        (is_commit && commit.sha.starts_with(word)) || (is_place && commit.tags.iter().any(|tag| tag == word))
+    };
+    let commit = (is_commit || is_place).then(|| catalog.line.commits.iter().find(is_it))??;
+    catalog.commit_place(&commit.sha)
+}
+
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_event(word: &str) -> bool {
+    word.strip_prefix("e-").is_some_and(|digits| digits.len() >= 6 && is_hex(digits))
+}
+
+fn events(text: &str) -> impl Iterator<Item = &str> {
+    text.split(' ').map(bare).filter(|word| is_event(word))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::phrase::Part;
     use crate::sample_data;
     use crate::sheet::Block;
+    use sprag_model::release::Figures;
 
-    fn release(statement: Option<Result<PublishedStatement, String>>) -> ReleaseReport {
-        ReleaseReport { name: "v1".to_owned(), checklist: Err(String::new()), figures: BTreeMap::new(), statement }
-    }
-
-    fn sealed_by(keyid: Option<(&str, bool)>) -> Option<Result<PublishedStatement, String>> {
-        let sealed = keyid.map(|(keyid, checked)| Sealed { bytes: b"{1}".to_vec(), keyid: keyid.to_owned(), checked });
-        Some(Ok(PublishedStatement { folder: "release/v1".to_owned(), statement: b"{}".to_vec(), sealed }))
+    fn links(phrase: &Phrase) -> Vec<(&str, &str)> {
+        let links = phrase.parts.iter().filter_map(|part| match part {
+            Part::Link { to, words, .. } => Some((to.as_str(), words.as_str())),
+            _ => None,
+        });
+        links.collect()
     }
 
     #[test]
     fn a_page_says_whether_it_is_signed_and_by_whom() {
-        let check = |remaining, expected: &str, files_there: &[&str]| {
-            let release = release(remaining);
+        let published = |keyid: Option<(&str, bool)>| {
+            let sealed = keyid.map(|(keyid, checked)| Sealed { bytes: b"{1}".to_vec(), keyid: keyid.into(), checked });
+            Ok(PublishedStatement { folder: "release/v1".to_owned(), statement: b"{}".to_vec(), sealed })
+        };
+        let check = |statement, expected: &str, files_there: &[&str]| {
+            let (checklist, figures) = (Err(String::new()), BTreeMap::new());
+            let release = ReleaseReport { name: "v1".to_owned(), checklist, figures, statement };
             assert_eq!(signature(&release).words(), expected);
             let paths: Vec<String> = statement_files(&release).into_iter().map(|page| page.path).collect();
             assert_eq!(paths, files_there);
-            assert_eq!(downloads(&release).is_some(), !files_there.is_empty());
+            assert_eq!(downloads(&release).is_some(), !paths.is_empty());
         };
         let (statement, envelope) = ("release/v1.statement.json", "release/v1.statement.dsse.json");
         check(None, "Not signed: no statement of it is in release/v1/.", &[]);
         check(Some(Err("`x` is not about v1".to_owned())), "Not signed: x is not about v1.", &[]);
-        check(sealed_by(None), "Its statement is not signed.", &[statement]);
-        check(
-            sealed_by(Some(("ed25519:ab", true))),
-            "Its statement is signed by the key ed25519:ab. Nothing here vouches for that key.",
-            &[statement, envelope],
-        );
-        check(
-            sealed_by(Some(("ssh", false))),
-            "Its statement is signed with an SSH key, which is not checked here: sprag release verify --allowed-signers FILE checks it.",
-            &[statement, envelope],
-        );
-        assert_eq!(statement_files(&release(sealed_by(None)))[0].bytes, b"{}");
-    }
-
-    /// The section of the newest release, whose commit is the newest measured one, after the release of that name: the page that it
-    /// links to, and the Markdown.
-    fn since_release(before: &str) -> Option<(String, String)> {
-        let mut sample = sample_data::rich();
-        let newest = sample.line.commits[39].sha.clone();
-        let checklist = sample.releases.newest.last_mut().and_then(|one| one.checklist.as_mut().ok());
-        let filled = checklist.expect("it is there");
-        filled.measured = newest;
-        filled.previous = (!before.is_empty()).then(|| before.to_owned());
-        let filled = filled.clone();
-        let heads = sample.heads();
-        let catalog = Catalog::new(&sample.input(&heads));
-        let section = since(&catalog, Some(&Data::new(&catalog)), &filled)?;
-        let Some(Block::Paragraph(note)) = section.blocks.first() else { panic!("it begins with a note") };
-        let page = note.parts.iter().find_map(|part| match part {
-            Part::Link { to, .. } => Some(to.clone()),
-            _ => None,
-        });
-        Some((page.unwrap_or_default(), Sheet { sections: vec![section], ..Sheet::default() }.markdown()))
+        check(Some(published(None)), "Its statement is not signed.", &[statement]);
+        let by_key = "Its statement is signed by the key ed25519:ab. Nothing here vouches for that key.";
+        check(Some(published(Some(("ed25519:ab", true)))), by_key, &[statement, envelope]);
+        let by_ssh = "Its statement is signed with an SSH key, which is not checked here: sprag release verify --allowed-signers FILE checks it.";
+        check(Some(published(Some(("ssh", false)))), by_ssh, &[statement, envelope]);
     }
 
     #[test]
     fn a_release_is_compared_with_the_one_before_suite_by_suite() {
-        assert_eq!(since_release(""), None, "it names none");
-        let (page, text) = since_release("v0.2.0").expect("it names one");
+        let mut sample = sample_data::rich();
+        let newest = sample.line.commits[39].sha.clone();
+        let filled = sample.releases.newest.last_mut().and_then(|one| one.checklist.as_mut().ok());
+        filled.expect("it is there").measured = newest;
+        let catalog = sample.catalog();
+        let data = Data::new(&catalog);
+        let filled = sample.releases.newest.last().and_then(|one| one.checklist.as_ref().ok()).expect("it is there");
+        // The page that the section links to, and its Markdown.
+        let since = |before: Option<&str>| {
+            let filled = FilledChecklist { previous: before.map(str::to_owned), ..filled.clone() };
+            let section = since(&catalog, Some(&data), &filled)?;
+            let Some(Block::Paragraph(note)) = section.blocks.first() else { panic!("it begins with a note") };
+            let page = links(note).first().map_or_else(String::new, |(to, _)| (*to).to_owned());
+            Some((page, Sheet { sections: vec![section], ..Sheet::default() }.markdown()))
+        };
+        assert_eq!(since(None), None);
+        let (page, text) = since(Some("v0.2.0")).expect("it names one");
         assert!(page.starts_with("compare/index.html?a="), "no page is of these two: {page}");
         assert!(text.contains("## Against v0.2.0") && text.contains("| cpu | epyc-9354 | "), "{text}");
-        let (page, _) = since_release("v0.3.0-<rc>").expect("it names one");
+        let (page, _) = since(Some("v0.3.0-<rc>")).expect("it names one");
         assert!(page.starts_with("compare/") && page.ends_with(".html"), "neighbours have a page: {page}");
-        let (_, text) = since_release("v9").expect("it names one");
+        let (_, text) = since(Some("v9")).expect("it names one");
         assert!(text.contains("The history has no two measured commits of them"), "{text}");
+    }
+
+    #[test]
+    fn names_of_the_evidence_lead_to_their_pages_and_others_stay_plain() {
+        let sample = sample_data::rich();
+        let catalog = sample.catalog();
+        let machine = &sample.runs[0].run.machine;
+        let newest = &sample.line.commits[39].sha;
+        let tagged = sample.line.commits.iter().find(|commit| commit.tags.iter().any(|tag| tag == "v0.2.0"));
+        let text = format!(
+            "{}: 2 regressions stand open: e-7c1f03 at {}, +8.1 % at worst, e-000000 at v0.2.0, of (0123456789ab); 1234567 bytes",
+            machine.name,
+            &newest[..7]
+        );
+        let phrase = evidence(&catalog, &text);
+        assert_eq!(phrase.words(), text);
+        let tag = catalog.commit_place(&tagged.expect("it is tagged").sha).expect("it was measured");
+        let expected = [
+            (&*link::machine(&machine.id), &*machine.name),
+            (&link::event("e-7c1f03"), "e-7c1f03"),
+            (&link::commit(newest), &newest[..7]),
+            (&tag, "v0.2.0"),
+        ];
+        assert_eq!(links(&phrase), expected);
+        assert_eq!(events(&text).collect::<Vec<_>>(), ["e-7c1f03", "e-000000"]);
+    }
+
+    #[test]
+    fn an_item_says_what_was_measured_and_which_runs_saw_it() {
+        let mut sample = sample_data::rich();
+        let mut release = sample.releases.newest.pop().expect("there is one");
+        let item = &mut release.checklist.as_mut().expect("it came to something").items[0];
+        let names = [0, 1].map(|place| sample.runs[place].path.rsplit('/').next().unwrap_or_default());
+        let like = item.rests_on[0].clone();
+        let files = names.into_iter().chain(["a-b-0123456789abcdef.json"]);
+        let files = files.map(|name| format!("{RECORD_ROOT}/cpu/2026/11/{name}"));
+        item.rests_on = files.map(|path| Rests { path, ..like.clone() }).collect();
+        item.why = "2 regressions stand open: e-7c1f03, e-00ff00".to_owned();
+        let [limit, measured, margin] = ["0 open", "2 open", "2 over"].map(str::to_owned);
+        release.figures.insert(item.id.clone(), Figures { limit, measured, margin });
+        let section = items(&sample.catalog(), &release, release.checklist.as_ref().expect("it came to something"));
+        let rest = "Events that the present history no longer has: e-00ff00.";
+        assert!(section.prose().ends_with(rest), "{}", section.prose());
+        let text = Sheet { sections: vec![section], ..Sheet::default() }.markdown();
+        let row = text.lines().find(|line| line.contains("| 0 open |")).expect("it is there");
+        assert!(row.contains("| 0 open | 2 open | 2 over | 3 runs on 2 machines: "), "{row}");
+        assert!(row.contains(short_digest(&sample.runs[0].id)) && row.contains("01234567"), "{row}");
     }
 }

@@ -4,29 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::frame::{history_page, subject_page};
-use super::{cell, digest};
-use crate::catalog::Catalog;
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
-use crate::phrase::{Fact, Phrase};
-use crate::sheet::{Banner, Rows, Section, Sheet};
-use crate::text::{short_benchmark, short_digest, shortened};
-use crate::{ReportError, date, link};
+use super::digest;
+use super::frame::prelude::*;
+use crate::sheet::Banner;
+use crate::text::short_digest;
 use sprag_base::json;
 use sprag_model::benchmark::ParityStatus;
 use sprag_model::environment::KEY_FACTS;
 use sprag_model::head::RunHead;
-use sprag_model::page::Page;
 use sprag_model::run::{RecordedRun, Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement};
 use sprag_model::series::Series;
 use sprag_model::unit::Scale;
 
-/// The longest subject, branch and tuned configuration, in characters.
+/// The longest subject, branch, tuned configuration and listed subject, in characters.
 const SUBJECT: usize = 140;
 const BRANCH: usize = 80;
 const TUNED: usize = 2000;
+const LISTED_SUBJECT: usize = 80;
 
 /// The tuned configurations, the checks and failures, and the metrics that are shown.
 const TUNED_ROWS: usize = 100;
@@ -39,21 +34,24 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
     let title = format!("{} on {}, {}", run.suite, run.machine.name, date::day(run.timestamp));
     let (environment, environment_words) = environment(catalog, recorded);
     let (checks, checks_note) = checks(run);
-    let mut sections = Vec::new();
     let rough = |reason: &String| Phrase::from(Mark::new(Tone::Doubt, "?", "rough")).text(format!(" {reason}"));
-    sections.push(Section::new("rough", "Why the numbers are rough").items(run.quality.reasons.iter().map(rough)));
     let failed = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failure.as_deref()?)));
     let failed = failed.take(CHECKS).map(|(benchmark, reason)| digest::failure(&benchmark, reason));
-    sections.push(Section::new("failures", "Failed benchmarks").items(failed));
-    sections.extend([metrics(catalog, run), checks]);
     let tuned = run.autotune.iter().take(TUNED_ROWS).map(|value| shortened(&json::to_canonical(value), TUNED));
     let tuned: Vec<String> = tuned.collect();
-    if !tuned.is_empty() {
-        sections.push(Section::new("tuned", "Tuned configurations").commands(tuned));
-    }
-    sections.push(environment);
-    sections.retain(|section| !section.blocks.is_empty());
-    let record = Section::new("record", "Record").paragraph(Phrase::code(recorded.path.clone()));
+    let sections = [
+        Section::new("rough", "Why the numbers are rough").items(run.quality.reasons.iter().map(rough)),
+        Section::new("failures", "Failed benchmarks").items(failed),
+        metrics(catalog, run),
+        checks,
+        if tuned.is_empty() {
+            Section::default()
+        } else {
+            Section::new("tuned", "Tuned configurations").commands(tuned)
+        },
+        environment,
+        Section::new("record", "Record").paragraph(Phrase::code(recorded.path.clone())),
+    ];
     let reason = |reason: &String| Banner {
         tone: Tone::Doubt,
         words: Phrase::default().strong("Reason:").text(format!(" {reason}")),
@@ -63,7 +61,7 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
         headline: headline(run),
         banners: run.reason.iter().map(reason).collect(),
         facts: facts(catalog, run, &checks_note, environment_words),
-        sections: sections.into_iter().chain([record]).collect(),
+        sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
         ..Sheet::default()
     };
     subject_page(catalog, (&link::run(&recorded.id), "Runs"), &title, None, sheet)
@@ -98,31 +96,25 @@ fn facts(catalog: &Catalog<'_>, run: &Run, all_checked: &str, environment: Strin
         Some(commit) => {
             let branch = match &commit.branch {
                 Some(branch) => format!(" on {}", shortened(branch, BRANCH)),
-                // An imported run need not name a branch.
+                // Imported runs may lack a branch.
                 None if run.is_imported() => String::new(),
                 None => " on a detached head".to_owned(),
             };
             let subject = quoted_subject(&shortened(&commit.subject, SUBJECT));
             let note = format!("{subject}{branch}, committed {}.", date::moment(commit.commit_time));
             let answer = cell::commit_link(catalog, &commit.sha);
-            match commit.dirty {
-                true => (
-                    answer.text(" ").mark(Mark::new(Tone::Doubt, "◆", "changed")),
-                    note + " Tracked files differed from the commit.",
-                ),
-                false => (answer, note),
-            }
+            let changed = || answer.clone().text(" ").mark(Mark::new(Tone::Doubt, "◆", "changed"));
+            let differed = " Tracked files differed from the commit.";
+            if commit.dirty { (changed(), note + differed) } else { (answer, note) }
         }
     };
+    let note = match run.quality.reasons.len() {
+        0 if run.quality.clean && !all_checked.is_empty() => String::new(),
+        0 if run.quality.clean => "No sign of trouble.".to_owned(),
+        some => counted(some, "reason below.", "reasons below."),
+    };
     let (numbers, numbers_note): (Phrase, String) = match run.status {
-        RunStatus::Ok => {
-            let note = match run.quality.reasons.len() {
-                0 if run.quality.clean && !all_checked.is_empty() => String::new(),
-                0 if run.quality.clean => "No sign of trouble.".to_owned(),
-                some => counted(some, "reason below.", "reasons below."),
-            };
-            (Mark::of_quality(&run.quality).into(), [&note, all_checked].join(" ").trim().to_owned())
-        }
+        RunStatus::Ok => (Mark::of_quality(&run.quality).into(), [&note, all_checked].join(" ").trim().to_owned()),
         RunStatus::Skipped | RunStatus::Failed => (number::NONE.into(), "Nothing was measured.".to_owned()),
     };
     let machine = Phrase::default().to(catalog.machine_page(&run.machine.id), run.machine.name.clone());
@@ -134,7 +126,7 @@ fn facts(catalog: &Catalog<'_>, run: &Run, all_checked: &str, environment: Strin
     ]
 }
 
-/// The checks against the reference, wrong ones first; and where all are bit-equal, a sentence in their place.
+/// The checks against the reference, wrong ones first; or a sentence where all are bit-equal.
 fn checks(run: &Run) -> (Section, String) {
     let is_plain = |one: &&Measurement| one.parity.status == ParityStatus::Exact && one.attributes.is_empty();
     let (plain, mut others): (Vec<&Measurement>, Vec<&Measurement>) = run.measurements.iter().partition(is_plain);
@@ -151,15 +143,15 @@ fn checks(run: &Run) -> (Section, String) {
     }
     let attributes = |one: &&Measurement| {
         let list = one.attributes.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<String>>();
-        cell::or_none((!list.is_empty()).then(|| list.join(", ")), std::convert::identity)
+        number::or_none((!list.is_empty()).then(|| list.join(", ")), std::convert::identity)
     };
     let has_attributes = others.iter().any(|one| !one.attributes.is_empty());
     let mut rows = Rows::new("Checks against the reference", others)
         .first(CHECKS)
         .column("Benchmark", "full", |one| Phrase::code(short_benchmark(&one.benchmark.id())))
         .column("Result", "", |one| Mark::of_parity(&one.parity))
-        .column("Largest difference", "n opt2", |one| cell::or_none(one.parity.max_abs_error, number::rough))
-        .column("Allowed", "n opt2", |one| cell::or_none(one.parity.tolerance, number::rough));
+        .column("Largest difference", "n opt2", |one| number::or_none(one.parity.max_abs_error, number::rough))
+        .column("Allowed", "n opt2", |one| number::or_none(one.parity.tolerance, number::rough));
     if has_attributes {
         rows = rows.column("How it ran", "opt", attributes);
     }
@@ -168,28 +160,20 @@ fn checks(run: &Run) -> (Section, String) {
 
 type Metric<'r> = (&'r Measurement, &'r Estimate);
 
-/// The metrics, with a sentence on what all rows have in common.
 fn metrics(catalog: &Catalog<'_>, run: &Run) -> Section {
     let estimates = run.measurements.iter().map(|one| one.estimates.iter().map(move |estimate| (one, estimate)));
     let mut shown: Vec<Metric<'_>> = estimates.flatten().collect();
-    let rest = match shown.len().saturating_sub(METRICS) {
-        0 => String::new(),
-        more => format!("{} more metrics are only in the record.", count(more)),
-    };
+    let rest = number::beyond(shown.len(), METRICS, "more metrics are only in the record.");
     shown.truncate(METRICS);
     let any = |is: &dyn Fn(&Estimate) -> bool| shown.iter().any(|(_, one)| is(one));
     let has_median = any(&|one| one.p50.is_some_and(|median| median != one.value));
     let has_percentile = any(&|one| one.p95.is_some());
     let counts = |one: &Estimate| (samples(one), one.workers.len());
     let common = shown.first().map(|(_, one)| counts(one)).filter(|common| !any(&|one| counts(one) != *common));
-    let note = match common {
-        Some((samples, processes)) => format!(
-            "Each row has {} of {}.",
-            counted(samples, "sample", "samples"),
-            counted(processes, "process", "processes")
-        ),
-        None => String::new(),
-    };
+    let note = common.map_or(String::new(), |(samples, processes)| {
+        let samples = counted(samples, "sample", "samples");
+        format!("Each row has {samples} of {}.", counted(processes, "process", "processes"))
+    });
     let (auxiliary, kernels): (Vec<Metric<'_>>, Vec<Metric<'_>>) =
         shown.into_iter().partition(|(of, _)| of.is_auxiliary());
     let metric_of = |(_, one): &Metric<'_>| (one.metric.clone(), Some(one.value));
@@ -198,14 +182,14 @@ fn metrics(catalog: &Catalog<'_>, run: &Run) -> Section {
         metric_of,
         cell::auxiliary_words,
     ));
-    let value = |scale: Scale, value: Option<f64>| cell::or_none(value, |value| number::value(scale, value));
+    let value = |scale: Scale, value: Option<f64>| number::or_none(value, |value| number::value(scale, value));
     let mut rows = Rows::grouped("Metrics of this run", groups)
         .column("Benchmark", "full", |(_, (of, one)): &(Scale, Metric<'_>)| {
             cell::series_link(catalog, &series_id(run, of, one), &of.benchmark.id())
         })
         .column("Value", "n", |(scale, (_, one))| number::value(*scale, one.value))
         .column("95\u{202f}% interval", "n ci push", |(scale, (_, one))| {
-            cell::or_none(one.interval, |interval| number::interval(*scale, interval))
+            number::or_none(one.interval, |interval| number::interval(*scale, interval))
         });
     if has_median {
         rows = rows.column("All samples, median", "n opt2", |(scale, (_, one))| value(*scale, one.p50));
@@ -231,11 +215,8 @@ fn series_id(run: &Run, of: &Measurement, estimate: &Estimate) -> String {
     Series::id_of(&of.benchmark.id(), of.benchmark.version, &estimate.metric.name, &run.machine.id)
 }
 
-/// The facts of the environment and the settings that differ from the run before of the suite on the machine, and whether the
-/// key does.
-///
-/// Only an older run takes part, so that a page stays as it is whatever is measured later. The page of the machine has all
-/// facts and settings of the newest runs.
+/// The facts of the environment and the settings that differ from the run before of the suite on the machine, and whether the key
+/// does. The page of the machine has all facts and settings of the newest runs.
 fn environment(catalog: &Catalog<'_>, recorded: &RecordedRun) -> (Section, String) {
     let run = &recorded.run;
     let before = before(catalog, &run.machine.id, &run.suite, (run.timestamp, &recorded.id));
@@ -244,26 +225,21 @@ fn environment(catalog: &Catalog<'_>, recorded: &RecordedRun) -> (Section, Strin
     facts.sort_by_key(|(name, ..)| !is_in_key(name));
     let settings = differing(before.map(|head| &*head.config), &run.config, json::to_canonical);
     let key = &run.environment.key;
-    let (words, note) = match before {
-        None => {
-            let note = "No run of its suite on this machine came before.".to_owned();
-            ("the first run of its suite there, see below", note)
-        }
-        Some(before) => {
-            let words = match (before.environment.key == *key, facts.is_empty() && settings.is_empty()) {
-                (true, true) => "all facts and settings as in the run before",
-                (true, false) => "as in the run before; other differences are below",
-                (false, _) => "differs from the run before, see below",
-            };
-            let moment = date::moment(before.timestamp);
-            (words, format!("Differences from the run before of its suite on this machine, of {moment}."))
-        }
+    let words = match before.map(|before| before.environment.key == *key) {
+        None => "the first run of its suite there, see below",
+        Some(true) if facts.is_empty() && settings.is_empty() => "all facts and settings as in the run before",
+        Some(true) => "as in the run before; other differences are below",
+        Some(false) => "differs from the run before, see below",
+    };
+    let note = match before.map(|before| date::moment(before.timestamp)) {
+        None => "No run of its suite on this machine came before.".to_owned(),
+        Some(moment) => format!("Differences from the run before of its suite on this machine, of {moment}."),
     };
     let facts = facts.into_iter().map(|(name, was, is)| {
         let key = if is_in_key(&name) { " (in the key)" } else { "" };
         (format!("{}{key}", name.replace('_', " ")), was, is)
     });
-    let value = |value: Option<String>| cell::or_none(value, std::convert::identity);
+    let value = |value: Option<String>| number::or_none(value, std::convert::identity);
     let lines = facts.chain(settings).map(|(name, was, is)| {
         let words = Phrase::plain(format!("{name}: "));
         let words = if before.is_some() { words.id(value(was)).text(" → ") } else { words };
@@ -277,7 +253,7 @@ fn environment(catalog: &Catalog<'_>, recorded: &RecordedRun) -> (Section, Strin
     (section, format!("Environment {key}: {words}."))
 }
 
-/// The run of that suite before a run of that age on its machine.
+/// The newest run of that suite on the machine that is older than `age`.
 fn before<'a>(catalog: &Catalog<'a>, machine: &str, suite: &str, age: (DateTime<Utc>, &str)) -> Option<&'a RunHead> {
     let newest_first = &catalog.machines.get(machine)?.runs;
     let older = &newest_first[newest_first.partition_point(|head| head.timestamp > age.0)..];
@@ -288,7 +264,7 @@ fn before<'a>(catalog: &Catalog<'a>, machine: &str, suite: &str, age: (DateTime<
 
 type Difference = (String, Option<String>, Option<String>);
 
-/// The names that have another value, or a value in one of them alone.
+/// The names whose values differ, or that one of the two lacks.
 fn differing<T: PartialEq>(
     was: Option<&BTreeMap<String, T>>,
     is: &BTreeMap<String, T>,
@@ -300,11 +276,7 @@ fn differing<T: PartialEq>(
     names.map(|name| (name.clone(), was_of(name).map(&text), is.get(name).map(&text))).collect()
 }
 
-/// The runs that the list shows: those of the newest commits of ten suites.
 const ROWS: usize = 300;
-
-/// The longest subject of a commit in a table, in characters.
-const LISTED_SUBJECT: usize = 80;
 
 pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let runs = &catalog.runs;
@@ -355,8 +327,7 @@ mod tests {
     #[test]
     fn a_run_is_compared_with_the_one_before() {
         let sample = sample_data::rich();
-        let heads = sample.heads();
-        let catalog = Catalog::new(&sample.input(&heads));
+        let catalog = sample.catalog();
         let of = |run: &RecordedRun| {
             let (section, words) = environment(&catalog, run);
             let list = section.blocks.iter().filter_map(|block| match block {
@@ -369,21 +340,22 @@ mod tests {
         let machine = runs[1].run.machine.id.clone();
         runs.retain(|run| run.run.machine.id == machine);
         runs.sort_by_key(|run| run.run.timestamp);
-        let (words, rows) = of(runs[0]);
-        assert!(words.contains("the first run of its suite there"), "{words}");
-        assert_eq!(rows.len(), runs[0].run.environment.facts.len() + runs[0].run.config.len());
-        let (words, rows) = of(runs[1]);
-        assert!(words.contains(": as in the run before; other differences"), "{words}");
-        assert!(words.contains("of its suite on this machine, of 2\u{202f}Mar 2026"), "{words}");
-        assert_eq!(rows, ["load 1m: 0.0 → 0.1"]);
+        let all = runs[0].run.environment.facts.len() + runs[0].run.config.len();
         let mut alike = runs[1].clone();
         alike.run.environment = runs[0].run.environment.clone();
-        let (words, rows) = of(&alike);
-        assert!(words.contains("all facts and settings as in the run before.") && rows.is_empty(), "{words} {rows:?}");
         let changed = runs.windows(2).find(|pair| pair[0].run.environment.key != pair[1].run.environment.key);
-        let (words, rows) = of(changed.expect("its compiler changed")[1]);
-        assert!(words.contains("differs from the run before"), "{words}");
-        assert!(rows.len() == 2 && rows[0].starts_with("compiler (in the key): "), "{rows:?}");
+        let changed = changed.expect("its compiler changed")[1];
+        for (run, expected, count, row) in [
+            (runs[0], "the first run of its suite there", all, ""),
+            (runs[1], ": as in the run before; other differences", 1, "load 1m: 0.0 → 0.1"),
+            (runs[1], "of its suite on this machine, of 2\u{202f}Mar 2026", 1, ""),
+            (&alike, "all facts and settings as in the run before.", 0, ""),
+            (changed, "differs from the run before", 2, "compiler (in the key): "),
+        ] {
+            let (words, rows) = of(run);
+            assert!(words.contains(expected) && rows.len() == count, "{words} {rows:?}");
+            assert!(rows.first().is_none_or(|first| first.starts_with(row)), "{rows:?}");
+        }
     }
 
     #[test]
@@ -397,8 +369,7 @@ mod tests {
             (run.id, run.run.suite, run.run.timestamp) = (id(number), suite.to_owned(), later);
             sample.runs.push(run);
         }
-        let heads = sample.heads();
-        let catalog = Catalog::new(&sample.input(&heads));
+        let catalog = sample.catalog();
         let result = |(number, suite): (usize, &str)| {
             before(&catalog, &like.run.machine.id, suite, (later, &id(number))).map(|head| head.id.clone())
         };

@@ -1,26 +1,21 @@
-//! A series: its sentence, its trend, what it is compared with, its points, and where else its kernel runs; and the list of series.
+//! A series: its sentence, its trend, what it is compared with, its points, and the other series of its kernel; and the list of series.
 
 use std::collections::BTreeMap;
 
 use askama::Template;
 
 use super::cell::{self, Judgement};
-use super::frame::{Frame, history_page, page};
-use super::series_values::{self, PointRow};
-use super::{series_chart, series_elsewhere, series_fit};
-use crate::catalog::Catalog;
+use super::frame::prelude::*;
+use super::frame::{Frame, page};
+use super::series_chart::PointRow;
+use super::{series_chart, series_fit};
 use crate::chart::{script, trend_chart};
 use crate::fit::Fit;
-use crate::mark::{Mark, Tone};
-use crate::number::{self, count, counted};
 use crate::order::{natural, parameters};
-use crate::phrase::Phrase;
-use crate::sheet::{Block, Cell, Rows, Section, Sheet};
-use crate::text::short_benchmark;
-use crate::{ReportError, Settings, date, link, reasons};
+use crate::sheet::Block;
+use crate::{Settings, reasons};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::metric::{Better, Metric, RATIO};
-use sprag_model::page::Page;
 use sprag_model::sample::Role;
 use sprag_model::unit::Scale;
 use sprag_model::verdict::Verdict;
@@ -43,7 +38,7 @@ struct SeriesPage {
 }
 
 impl SeriesPage {
-    /// Whether the chart holds a mark of that class: the key explains no other.
+    /// Whether the chart has marks of a class, which its key must explain.
     fn draws(&self, class: &str) -> bool {
         self.chart.contains(&format!("class=\"{class}\""))
     }
@@ -54,32 +49,33 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
     link::file_word("series", &series.id)?;
     let path = link::series(&series.id);
     let name = short_benchmark(&series.benchmark);
-    // Suites may have kernels of one name; the headline is below a crumb that names the suite, the title is alone.
+    // The title names the suite, because suites may have kernels of one name.
     let title = format!("{name}, {} of {} on {}", series.metric.name, series.suite, series.machine_name);
     let fit = catalog.fit(&series.id);
     let fit = fit.as_ref();
     let sentence = fit.map_or_else(|| of.sentence.clone(), Fit::sentence);
     let scale = series.metric.unit.scale(fit.and_then(Fit::newest_level).unwrap_or(of.latest.current));
-    let spread = series_values::distribution(series, fit, scale);
+    let spread = series_fit::distribution(series, fit, scale);
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale, spread.is_some());
     let several = trend_chart::runs_a_dot(trend.dots.len());
-    let (points, points_note) = series_values::rows(catalog, series, scale);
+    let (points, points_note) = series_chart::rows(catalog, series, scale);
     let newest = series.newest().and_then(|point| catalog.run(&point.run));
-    let mut sections = Vec::new();
-    sections.extend(fit.map(|fit| series_fit::turns(catalog, fit, scale)));
-    sections.push(newest_value(of, scale));
-    sections.extend(fit.and_then(|fit| series_fit::before_after(fit, scale)));
-    sections.extend(fit.map(|fit| series_fit::detectable(fit.series, scale)));
-    sections.extend(spread);
-    sections.extend(series_elsewhere::sizes(catalog, of));
-    sections.extend(series_elsewhere::elsewhere(catalog, of));
+    let sections = [
+        fit.map(|fit| series_fit::turns(catalog, fit, scale)),
+        Some(newest_value(of, scale)),
+        fit.and_then(|fit| series_fit::before_after(fit, scale)),
+        fit.map(|fit| series_fit::detectable(fit.series, scale)),
+        spread,
+        sizes(catalog, of),
+        elsewhere(catalog, of),
+    ];
     let template = SeriesPage {
         frame: Frame::new(catalog, &path, "Series", &title, sentence.clone()).for_subject(catalog, newest),
         sheet: Sheet {
             crumb: crumb(catalog, of),
             headline: headline(of, name),
             lede: format!("{sentence} {}", about(of)).into(),
-            sections,
+            sections: sections.into_iter().flatten().collect(),
             ..Sheet::default()
         },
         chart: trend_chart::draw(&trend),
@@ -98,7 +94,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
 fn crumb(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Phrase {
     let series = &of.series;
     let mut trail = vec![series.name.clone()];
-    let parameters = series_elsewhere::parameters(&series.params);
+    let parameters = without_brackets(&series.params);
     if !parameters.is_empty() {
         trail.push(parameters);
     }
@@ -142,29 +138,25 @@ fn about(of: &SeriesAnalysis) -> String {
         Better::Lower => "Lower is better.",
         Better::Higher => "Higher is better.",
     };
-    let why = match series.role {
+    let has_threads = || parameters(&series.params).iter().any(|(name, _)| *name == "threads");
+    let (better, why) = match series.role {
         Role::Control if series.metric.name == RATIO => {
-            "A/A control: one kernel timed against itself. It should be 1; the deviation is noise. Never gated."
-                .to_owned()
+            ("A/A control:", "one kernel timed against itself. It should be 1; the deviation is noise. Never gated.")
         }
-        Role::Control => {
-            "A/A control: one kernel timed against itself; its ratio shows the noise. Never gated.".to_owned()
+        Role::Control => ("A/A control:", "one kernel timed against itself; its ratio shows the noise. Never gated."),
+        _ if series.is_auxiliary() => (better, "A calibration kernel: ratios divide by its time. Never gated."),
+        Role::Reported if has_threads() => {
+            (better, "Reported, never gated: other programs may use the other cores of a shared machine.")
         }
-        _ if series.is_auxiliary() => {
-            format!("{better} A calibration kernel: ratios divide by its time. Never gated.")
-        }
-        Role::Reported if parameters(&series.params).iter().any(|(name, _)| *name == "threads") => {
-            format!("{better} Reported, never gated: other programs may use the other cores of a shared machine.")
-        }
-        Role::Reported => format!("{better} Reported, never gated."),
-        Role::Tracked if of.judged => format!("{better} The gate judges this metric."),
-        Role::Tracked => format!("{better} The gate judges another metric of this benchmark."),
+        Role::Reported => (better, "Reported, never gated."),
+        Role::Tracked if of.judged => (better, "The gate judges this metric."),
+        Role::Tracked => (better, "The gate judges another metric of this benchmark."),
     };
-    format!("{why} Machine class: {}.", series.machine_class)
+    format!("{better} {why} Machine class: {}.", series.machine_class)
 }
 
 fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
-    let value = |value: Option<f64>| cell::or_none(value, |value| number::value(scale, value));
+    let value = |value: Option<f64>| number::or_none(value, |value| number::value(scale, value));
     let (latest, now) = (&of.latest, value(Some(of.latest.current)));
     let none = || number::NONE.to_owned();
     let plain = |change: Option<f64>| Judgement {
@@ -183,10 +175,7 @@ fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
         Some(comparison) => {
             let judgement = Judgement::new(comparison);
             let rule = Phrase::plain(format!("rule {}", comparison.rule));
-            let reason = match judgement.reason.parts.is_empty() {
-                true => rule,
-                false => judgement.reason.text("; ").join(rule),
-            };
+            let reason = if judgement.reason.parts.is_empty() { rule } else { judgement.reason.text("; ").join(rule) };
             let judgement = Judgement { reason, ..judgement };
             rows.push(("the baseline", value(comparison.baseline), value(comparison.current), judgement));
         }
@@ -293,6 +282,115 @@ fn order(a: &SeriesAnalysis, b: &SeriesAnalysis) -> std::cmp::Ordering {
         .then_with(|| a.series.id.cmp(&b.series.id))
 }
 
+/// The other series that a group lists, and the sizes.
+const OTHERS: usize = 40;
+
+/// The series of a benchmark by its parameters; none where there is no other.
+fn sizes(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
+    let own = &of.series;
+    let is_alike = |other: &&SeriesAnalysis| {
+        let series = &other.series;
+        (series.variant == own.variant && series.machine == own.machine)
+            && (series.metric == own.metric && series.version == own.version)
+    };
+    let mut all: Vec<&SeriesAnalysis> =
+        catalog.kernel(&own.suite, &own.name).iter().copied().filter(is_alike).collect();
+    if all.len() < 2 {
+        return None;
+    }
+    all.sort_by(|a, b| natural(&a.series.params, &b.series.params));
+    let place = all.iter().position(|other| other.series.id == own.id).unwrap_or(0);
+    let first = place.saturating_sub(OTHERS / 2).min(all.len().saturating_sub(OTHERS));
+    let rows = all.into_iter().skip(first).take(OTHERS).map(|other| (other, catalog.fit(&other.series.id)));
+    let section = Rows::new("The same benchmark with other parameters", rows)
+        .column("Parameters", "full", |(other, _)| {
+            let name = without_brackets(&other.series.params);
+            match other.series.id == own.id {
+                true => Phrase::default().strong(name).text(" (this page)"),
+                false => Phrase::default().link(link::series(&other.series.id), name),
+            }
+        })
+        .column("Level", "n", |(other, fit)| {
+            let newest = fit.as_ref().and_then(|fit| fit.newest_level()).unwrap_or(other.latest.current);
+            number::quantity(other.series.metric.unit.scale(newest), newest)
+        })
+        .column("Newest change", "n push", |(other, fit)| {
+            let turn = fit.as_ref().and_then(|fit| fit.turns.last());
+            match turn.and_then(|turn| Some((turn, turn.relative?))) {
+                Some((turn, relative)) => {
+                    cell::tinted(turn.tone(&other.series.metric), number::percent(relative.value))
+                }
+                None => number::NONE.into(),
+            }
+        })
+        .column("At", "", |(_, fit)| {
+            let turn = fit.as_ref().and_then(|fit| Some((fit, fit.turns.last()?)));
+            turn.map_or(String::new(), |(fit, turn)| fit.commit(turn.begin))
+        })
+        .section("sizes", "By size", "The same variant on the same machine with other parameters.", "");
+    Some(section)
+}
+
+/// Parameters such as `n=512, t=2`.
+pub(super) fn without_brackets(params: &str) -> String {
+    params.trim_start_matches('{').trim_end_matches('}').replace(',', ", ")
+}
+
+/// The other series of a kernel, by what they differ in.
+fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
+    let own = &of.series;
+    let mut groups: [(&'static str, Vec<&SeriesAnalysis>); 3] = [
+        ("Other variants and machines", Vec::new()),
+        ("Other metrics of this benchmark", Vec::new()),
+        ("Other versions of this benchmark", Vec::new()),
+    ];
+    for other in catalog.kernel(&own.suite, &own.name).iter().copied().filter(|other| other.series.id != own.id) {
+        let series = &other.series;
+        let is_here = series.benchmark == own.benchmark && series.machine == own.machine;
+        let same_metric = series.metric == own.metric;
+        if same_metric && series.version != own.version {
+            groups[2].1.extend(is_here.then_some(other));
+        } else if same_metric && series.params == own.params {
+            groups[0].1.push(other);
+        } else if is_here && series.version == own.version {
+            groups[1].1.push(other);
+        }
+    }
+    let is_drawn =
+        |other: &SeriesAnalysis| other.series.benchmark == own.benchmark && other.series.machine != own.machine;
+    let has_drawn = groups.iter().flat_map(|(_, group)| group.iter()).any(|other| is_drawn(other));
+    let groups = groups.into_iter().map(|(heading, mut series)| {
+        series.sort_by(|a, b| {
+            natural(&a.series.benchmark, &b.series.benchmark)
+                .then_with(|| a.series.machine_name.cmp(&b.series.machine_name))
+                .then_with(|| a.series.metric.name.cmp(&b.series.metric.name))
+        });
+        series.truncate(OTHERS);
+        let rows = series.into_iter().map(|other| (other, Judgement::of_series(other)));
+        (heading.to_owned(), rows.collect::<Vec<(&SeriesAnalysis, (Phrase, Mark))>>())
+    });
+    let mut rows = Rows::grouped("Other series of the same kernel", groups)
+        .column("Benchmark", "full", |(other, _)| {
+            Phrase::default().link(link::series(&other.series.id), short_benchmark(&other.series.benchmark))
+        })
+        .column("Metric", "", |(other, _)| other.series.metric.name.clone())
+        .column("Machine", "place", |(other, _)| other.series.machine_name.clone());
+    if has_drawn {
+        rows = rows.column("Fit", "g", |(other, _)| {
+            let picture = || cell::fit_sparkline(other, catalog.fit(&other.series.id).as_ref());
+            Cell::Drawn(if is_drawn(other) { picture() } else { String::new() })
+        });
+    }
+    let newest = |other: &SeriesAnalysis| {
+        number::quantity(other.series.metric.unit.scale(other.latest.current), other.latest.current)
+    };
+    rows.column("Newest", "n", |(other, _)| newest(other))
+        .column("Against baseline", "n push", |(_, (change, _))| change.clone())
+        .column("Verdict", "full", |(_, (_, mark))| mark.clone())
+        .section("elsewhere", "The same kernel elsewhere", "", "")
+        .unless_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,21 +400,40 @@ mod tests {
     #[test]
     fn a_page_says_why_its_series_is_not_judged() {
         let of = sample_data::rich().analysis.series.into_iter().find(|one| one.judged).expect("one is judged");
-        let check = |role: Role, variant: &str, params: &str, judged: bool, expected: &str| {
+        for (role, variant, params, judged, expected) in [
+            (Role::Tracked, "fast", "", true, "The gate judges this metric."),
+            (Role::Tracked, "fast", "", false, "another metric of this benchmark"),
+            (Role::Reported, "fast", "{c=1,threads=2}", false, "the other cores of a shared machine"),
+            (Role::Reported, "fast", "{c=1}", false, "Reported, never gated. Machine"),
+            (Role::Reported, CALIBRATION, "{bytes=1}", false, "ratios divide by its time"),
+            (Role::Control, "control", "{of=x}", false, "It should be 1"),
+        ] {
             let mut of = SeriesAnalysis { judged, ..of.clone() };
-            of.series.role = role;
-            of.series.variant = variant.to_owned();
-            of.series.params = params.to_owned();
+            (of.series.role, of.series.variant, of.series.params) = (role, variant.to_owned(), params.to_owned());
             let text = about(&of);
             assert!(text.contains(expected), "`{expected}` is not in `{text}`");
             assert_eq!(text.contains("The gate judges"), role == Role::Tracked, "{text}");
             assert_eq!(text.contains("is better"), role != Role::Control, "{text}");
-        };
-        check(Role::Tracked, "fast", "", true, "The gate judges this metric.");
-        check(Role::Tracked, "fast", "", false, "another metric of this benchmark");
-        check(Role::Reported, "fast", "{c=1,threads=2}", false, "the other cores of a shared machine");
-        check(Role::Reported, "fast", "{c=1}", false, "Reported, never gated. Machine");
-        check(Role::Reported, CALIBRATION, "{bytes=1}", false, "ratios divide by its time");
-        check(Role::Control, "control", "{of=x}", false, "It should be 1");
+        }
+    }
+
+    #[test]
+    fn only_the_same_benchmark_on_other_machines_is_drawn() {
+        let sample = sample_data::rich();
+        let of = sample.analysis.series.iter().find(|one| one.series.benchmark == "cpu/infer{n=512} @fast");
+        let of = of.expect("the sample has it");
+        let section = elsewhere(&sample.catalog(), of).expect("there are others");
+        let rows = &section.table().expect("it has rows").rows;
+        for row in rows {
+            let [Cell::Words(benchmark), Cell::Words(metric), Cell::Words(machine), picture, ..] = &row.cells[..]
+            else {
+                panic!("{row:?}")
+            };
+            let is_same = benchmark.words() == short_benchmark(&of.series.benchmark)
+                && metric.words() == of.series.metric.name
+                && machine.words() != of.series.machine_name;
+            assert_eq!(is_same, matches!(picture, Cell::Drawn(picture) if picture.contains("<svg")), "{row:?}");
+        }
+        assert!(rows.iter().any(|row| row.cells[3] == Cell::Drawn(String::new())), "others are there, too");
     }
 }

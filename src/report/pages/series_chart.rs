@@ -1,24 +1,23 @@
-//! The trend of a series as its chart wants it: runs by place in commit order, what was fitted to them, and what else is there:
-//! releases, changes of the environment, dates.
+//! The runs of a series in commit order, as its chart and its table show them: with what was fitted, releases, changes of the
+//! environment, and dates.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Datelike, Utc};
 
-use crate::catalog::Catalog;
+use super::frame::prelude::*;
 use crate::chart::trend::{Dot, Fitted, Flag, Line, Processes, Trend, Turn};
-use crate::date;
-use crate::fit::{Fit, What};
-use crate::mark::{Mark, Tone};
-use crate::number::{self, NARROW};
-use crate::text::shortened;
+use crate::fit::Fit;
+use crate::number::NARROW;
+use crate::text::{short_commit, short_digest};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::Event;
-use sprag_model::series::Point;
+use sprag_model::series::{Point, Series};
 use sprag_model::unit::Scale;
 
-pub(super) const ROWS: usize = 50;
+/// How many of the newest runs the table lists; these have the values of their processes in the data of the chart.
+const ROWS: usize = 50;
 
 /// The longest label of a flag, and the longest value of a fact in one, in characters.
 const LABEL: usize = 26;
@@ -27,7 +26,7 @@ const FACT: usize = 9;
 /// A period shorter than this share of the usual one has no label.
 const SHORT: f64 = 0.4;
 
-/// The chart of a series; `sentence` says what is to be seen, `is_spread` that the page shows the distribution at a commit.
+/// `sentence` says what the chart shows; `is_spread` whether the page shows the distribution at a commit.
 pub(super) fn trend(
     catalog: &Catalog<'_>,
     of: &SeriesAnalysis,
@@ -41,7 +40,6 @@ pub(super) fn trend(
     let comparison = of.comparison.as_ref();
     let is_on_line = fit.is_none_or(|fit| self::is_on_line(catalog, fit));
     Trend {
-        id: "trend".to_owned(),
         title: format!("Trend of {}, {} on {}", series.benchmark, series.metric.name, series.machine_name),
         description: format!("{sentence} The tables below give every change and the newest points."),
         scale,
@@ -66,7 +64,7 @@ pub(super) fn trend(
     }
 }
 
-/// What each process measured in the newest runs, by measurement: all runs of a commit in an environment, or one that was not fitted.
+/// What each process measured in the newest runs. All runs of a commit in an environment are one measurement, unless they were not fitted.
 fn processes(placed: &[(f64, &Point)], fit: &Fit<'_>) -> Option<Processes> {
     let last = fit.series.pooled.last()?;
     let is_apart = |place: f64, point: &Point| point.dirty || place.fract() != 0.0;
@@ -89,7 +87,7 @@ fn processes(placed: &[(f64, &Point)], fit: &Fit<'_>) -> Option<Processes> {
     })
 }
 
-/// The runs of a series by place: on the line of commits, or on the commits of its machine where the fit uses these.
+/// The runs of a series by place: on the line of commits, or on the commits of its machine where the fit uses those.
 fn placed<'a>(catalog: &Catalog<'_>, of: &'a SeriesAnalysis, fit: Option<&Fit<'_>>) -> Vec<(f64, &'a Point)> {
     let Some(fit) = fit.filter(|fit| !is_on_line(catalog, fit)) else {
         return on_line(&of.series.points, catalog.line);
@@ -106,14 +104,14 @@ fn is_on_line(catalog: &Catalog<'_>, fit: &Fit<'_>) -> bool {
     fit.series.pooled.iter().all(|point| commits.get(point.place).is_some_and(|commit| commit.sha == *point.commit))
 }
 
-/// Whether a run of the chart is not at the place of its commit on the line, so that the chart must name it.
+/// Whether some run is not at the place of its commit on the line, so that the chart must name it.
 pub(super) fn names_commits(catalog: &Catalog<'_>, trend: &Trend) -> bool {
     let commits = &catalog.line.commits;
     let is_at = |dot: &Dot| commits.get(dot.place as usize).is_some_and(|commit| *commit.sha == *dot.commit);
     !trend.dots.iter().all(|dot| dot.place.fract() == 0.0 && is_at(dot))
 }
 
-/// Levels, turns and suspects by place; nothing where no level is fitted.
+/// Nothing where no level is fitted.
 fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> {
     let newest = fit.newest_level()?;
     let pooled = &fit.series.pooled;
@@ -133,29 +131,25 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
         .map(|(piece, (begin, end))| Line { places: (*begin, end.max(*begin)), values: (piece.from, piece.to) })
         .collect();
     let turns = fit.turns.iter().enumerate().map(|(number, turn)| {
-        let places = match turn.what {
-            What::Change(change) => (edge(change.index), edge(change.index)),
-            What::Drift(drift) => (place(drift.begin), place(drift.end)),
-        };
-        let size = turn.relative().map_or(String::new(), |relative| number::percent(relative.value));
+        let shift = if turn.is_drift { 0.0 } else { 0.5 };
+        let size = turn.relative.map_or(String::new(), |relative| number::percent(relative.value));
         Turn {
             number: number + 1,
             tone: turn.tone(&fit.series.metric),
-            places,
-            values: (turn.what.before(), turn.what.after()),
-            words: if turn.what.is_drift() { format!("{} {size}", turn.glyph()) } else { size },
+            places: (place(turn.begin) - shift, place(turn.end) - shift),
+            values: (turn.before, turn.after),
+            words: if turn.is_drift { format!("{} {size}", turn.glyph()) } else { size },
         }
     });
     let open = fit.turns.iter().filter_map(|turn| {
-        let (event, _) = turn.part.filter(|_| turn.is_open(&fit.series.metric))?;
-        let What::Change(change) = turn.what else { return None };
-        let of_points = || (place(change.first.saturating_sub(1)) + 0.5, place(change.last) + 0.5);
+        let (event, _) = turn.part.filter(|_| turn.is_open(&fit.series.metric) && !turn.is_drift)?;
+        let of_points = || (place(turn.range.0.saturating_sub(1)) + 0.5, place(turn.range.1) + 0.5);
         Some(suspects(catalog, fit, event).unwrap_or_else(of_points))
     });
     Some(Fitted { lines, turns: turns.collect(), suspects: open.collect(), newest: number::quantity(scale, newest) })
 }
 
-/// The places of the suspects of an event, where the line holds them.
+/// The places of the suspects of an event; nothing where the line does not have them.
 fn suspects(catalog: &Catalog<'_>, fit: &Fit<'_>, event: &Event) -> Option<(f64, f64)> {
     if !is_on_line(catalog, fit) {
         return None;
@@ -165,7 +159,7 @@ fn suspects(catalog: &Catalog<'_>, fit: &Fit<'_>, event: &Event) -> Option<(f64,
 }
 
 /// The points of a series, each with its place, in the order of their places.
-pub(super) fn on_line<'a>(points: &'a [Point], line: &CommitLine) -> Vec<(f64, &'a Point)> {
+fn on_line<'a>(points: &'a [Point], line: &CommitLine) -> Vec<(f64, &'a Point)> {
     let is_any_on_line = points.iter().any(|point| point.position.is_some());
     let mut placed: Vec<(f64, &Point)> = points
         .iter()
@@ -210,7 +204,7 @@ fn environments(placed: &[(f64, &Point)], catalog: &Catalog<'_>) -> Vec<Flag> {
         .collect()
 }
 
-pub(super) fn environment_change(before: &Point, after: &Point, catalog: &Catalog<'_>) -> String {
+fn environment_change(before: &Point, after: &Point, catalog: &Catalog<'_>) -> String {
     let (Some(before), Some(after)) = (catalog.run(&before.run), catalog.run(&after.run)) else {
         return "environment".to_owned();
     };
@@ -229,7 +223,7 @@ pub(super) fn environment_change(before: &Point, after: &Point, catalog: &Catalo
     }
 }
 
-/// Dates for the axis: months where there are enough, else days; years where there are too many.
+/// Dates for the axis: months, or days where these are few, or years where they are many.
 fn dates(placed: &[(f64, &Point)], line: &CommitLine) -> Vec<Flag> {
     let times: Vec<(f64, DateTime<Utc>)> = placed.iter().map(|(place, point)| (*place, written(point, line))).collect();
     let months = first_of_each(&times, |time| (time.year(), time.month()));
@@ -254,7 +248,7 @@ fn dates(placed: &[(f64, &Point)], line: &CommitLine) -> Vec<Flag> {
     chosen.into_iter().map(flag).collect()
 }
 
-/// Periods without those that hold so few commits that the label of the next would have no room.
+/// The periods without the short ones, which leave no room for the next label.
 fn without_short(periods: Vec<(f64, DateTime<Utc>)>) -> Vec<(f64, DateTime<Utc>)> {
     let mut spans: Vec<f64> = periods.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     let own = spans.clone();
@@ -264,12 +258,12 @@ fn without_short(periods: Vec<(f64, DateTime<Utc>)>) -> Vec<(f64, DateTime<Utc>)
     periods.into_iter().zip(long).filter(|(_, long)| *long).map(|(period, _)| period).collect()
 }
 
-/// When the commit of a point was made; where the line does not know it, when the run took place.
+/// When the commit of a point was made, or where that is unknown, when the run took place.
 fn written(point: &Point, line: &CommitLine) -> DateTime<Utc> {
     point.position.and_then(|position| line.commits.get(position)).map_or(point.time, |commit| commit.commit_time)
 }
 
-/// The first place in each period; a period that comes back, as with a commit of an odd date, does not count.
+/// The first place in each period; one that recurs, as with a commit of an odd date, counts once.
 fn first_of_each(
     times: &[(f64, DateTime<Utc>)],
     period: impl Fn(DateTime<Utc>) -> (i32, u32),
@@ -287,9 +281,70 @@ fn first_of_each(
         .collect()
 }
 
+const TAGS: usize = 70;
+
+pub(super) struct PointRow {
+    pub(super) place: f64,
+    /// The commit with its tags; of a run without a commit, the run.
+    pub(super) commit: Phrase,
+    pub(super) time: String,
+    pub(super) value: String,
+    pub(super) interval: String,
+    pub(super) marks: Vec<Mark>,
+}
+
+/// The newest points, and a sentence on how many there are.
+pub(super) fn rows(catalog: &Catalog<'_>, series: &Series, scale: Scale) -> (Vec<PointRow>, String) {
+    let placed = on_line(&series.points, catalog.line);
+    let before = |i: usize| i.checked_sub(1).map(|before| placed[before].1);
+    let rows = (0..placed.len()).rev().take(ROWS).map(|i| row(catalog, before(i), placed[i], scale)).collect();
+    let all = counted(placed.len(), "run", "runs");
+    let note = match placed.len().saturating_sub(ROWS) {
+        0 => format!("{all}, newest commit first."),
+        more => {
+            let rest = counted(more, "earlier run is", "earlier runs are");
+            format!("The newest {ROWS} of {all}, newest commit first. {rest} in the chart only.")
+        }
+    };
+    (rows, note)
+}
+
+fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Point), scale: Scale) -> PointRow {
+    let mut marks = Vec::new();
+    if let Some(before) = before.filter(|before| before.environment_key != point.environment_key) {
+        marks.push(Mark::new(Tone::Environment, "◇", environment_change(before, point, catalog)));
+    }
+    if point.dirty {
+        marks.push(Mark::new(Tone::Doubt, "◆", "uncommitted changes"));
+    }
+    if point.position.is_none() && !point.commit.is_empty() && !catalog.line.commits.is_empty() {
+        marks.push(Mark::new(Tone::Doubt, "?", "commit not on this branch"));
+    }
+    let name = match &*point.commit {
+        "" => format!("run {}", short_digest(&point.run)),
+        sha => short_commit(sha).to_owned(),
+    };
+    let page = catalog.commit_page(&point.commit).or_else(|| catalog.run_place(&point.run));
+    let name = Phrase::page_name(page, name);
+    let on_line = point.position.and_then(|position| catalog.line.commits.get(position));
+    let commit = match on_line.filter(|commit| !commit.tags.is_empty()) {
+        Some(commit) => name.text(" ").strong(shortened(&commit.tags.join(" "), TAGS)),
+        None => name,
+    };
+    PointRow {
+        place,
+        commit,
+        time: date::moment(point.time),
+        value: number::value(scale, point.value),
+        interval: number::or_none(point.interval, |interval| number::interval(scale, interval)),
+        marks,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fit::example;
     use sprag_model::commit::CommitOnLine;
     use sprag_model::series::PointRun;
 
@@ -297,19 +352,10 @@ mod tests {
         DateTime::from_timestamp(day * 86_400, 0).expect("within range")
     }
 
-    /// Points with their positions on the line, each of a day.
     fn points(all: &[(Option<usize>, i64)]) -> Vec<Point> {
+        let like = example::series(1.0, 1, vec![], vec![]).pooled[0].first.clone();
         let point = |(position, number): &(Option<usize>, i64)| {
-            let (commit, environment_key, run) = ("c".into(), "".into(), "".into());
-            let of = PointRun {
-                commit,
-                position: *position,
-                rank: 0,
-                time: day(*number),
-                environment_key,
-                run,
-                dirty: false,
-            };
+            let of = PointRun { position: *position, time: day(*number), ..(*like).clone() };
             Point { of: of.into(), value: 1.0, interval: None, workers: [].into() }
         };
         all.iter().map(point).collect()

@@ -1,17 +1,18 @@
-//! What was fitted to a series, in sections: its changes, what it can detect, and its points before and after the newest change.
+//! What was fitted to a series, in sections: its changes, what it can detect, and the distributions of its points around the newest
+//! change and at the newest commit.
 
-use super::cell;
+use askama::Template;
+
 use super::event_list::interval;
-use crate::catalog::Catalog;
+use super::frame::prelude::*;
 use crate::chart::spread::{self, Spread};
-use crate::fit::{Fit, Turn, What, why_not_judged};
-use crate::mark::{Mark, Tone, better_word, worse_word};
-use crate::number::{self, counted};
-use crate::phrase::Phrase;
-use crate::sheet::{Cell, Rows, Section};
+use crate::fit::{Fit, Turn, why_not_judged};
+use crate::mark::{better_word, worse_word};
+use crate::text::short_commit;
 use sprag_model::event::EventState;
 use sprag_model::ledger::answer::Answer;
 use sprag_model::metric::Metric;
+use sprag_model::series::{Point, Series};
 use sprag_model::trend::SeriesTrend;
 use sprag_model::unit::Scale;
 
@@ -28,7 +29,7 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
         Some((event, _)) => Phrase::page_name(catalog.event_page(&event.id), event.id.as_str()),
         None => number::NONE.into(),
     };
-    let size = |turn: &Turn<'_>| cell::or_none(turn.relative(), |relative| number::percent(relative.value));
+    let size = |turn: &Turn<'_>| number::or_none(turn.relative, |relative| number::percent(relative.value));
     let state = |turn: &Turn<'_>| {
         let (mark, note) = state(turn, metric);
         Cell::noted(mark, note.into())
@@ -40,41 +41,39 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
         .column("Change", "nb", |(_, turn)| Mark::new(turn.tone(metric), turn.glyph(), word(turn, metric)))
         .column("At", "nb", |(_, turn)| Phrase::code(at(fit, turn)))
         .column("Range", "any opt", |(_, turn)| range(fit, turn))
-        .column(number::column("Before", scale), "n opt2", |(_, turn)| number::value(scale, turn.what.before()))
-        .column(number::column("After", scale), "n opt2", |(_, turn)| number::value(scale, turn.what.after()))
+        .column(number::column("Before", scale), "n opt2", |(_, turn)| number::value(scale, turn.before))
+        .column(number::column("After", scale), "n opt2", |(_, turn)| number::value(scale, turn.after))
         .column("Size", "n push", |(_, turn)| cell::tinted(turn.tone(metric), size(turn)))
-        .column("95\u{202f}% interval", "n ci opt2", |(_, turn)| interval(turn.relative().as_ref()))
-        .column("Chance", "n opt", |(_, turn)| chance(turn.chance()))
+        .column("95\u{202f}% interval", "n ci opt2", |(_, turn)| interval(turn.relative.as_ref()))
+        .column("Chance", "n opt", |(_, turn)| chance(turn.chance))
         .column("Event", "nb", |(_, turn)| event(turn))
         .column("State", "full", |(_, turn)| state(turn))
         .tint(|(_, turn)| turn.is_open(metric))
         .section("changes", "Changes", note, nothing)
 }
 
-/// The first commit at the new level, or where a drift begins and ends.
+/// The first commit at the new level, or the first and the last of a drift.
 fn at(fit: &Fit<'_>, turn: &Turn<'_>) -> String {
-    match turn.what {
-        What::Change(change) => fit.commit(change.index),
-        What::Drift(drift) => format!("{} to {}", fit.commit(drift.begin), fit.commit(drift.end.max(1) - 1)),
+    match turn.is_drift {
+        true => format!("{} to {}", fit.commit(turn.begin), fit.commit(turn.end.max(1) - 1)),
+        false => fit.commit(turn.begin),
     }
 }
 
 fn range(fit: &Fit<'_>, turn: &Turn<'_>) -> String {
-    let range = match turn.what {
-        What::Change(change) if change.first < change.last => {
-            Some(format!("{} to {}", fit.commit(change.first), fit.commit(change.last)))
-        }
-        What::Change(_) => None,
-        What::Drift(drift) => Some(counted(drift.end - drift.begin, "point", "points")),
-    };
-    let suspects = turn.part.map(|(event, _)| event.suspects.len()).filter(|count| *count > 0 && !turn.what.is_drift());
+    if turn.is_drift {
+        return counted(turn.end - turn.begin, "point", "points");
+    }
+    let (first, last) = turn.range;
+    let range = (first < last).then(|| format!("{} to {}", fit.commit(first), fit.commit(last)));
+    let suspects = turn.part.map(|(event, _)| event.suspects.len()).filter(|count| *count > 0);
     let suspects = suspects.map(|count| counted(count, "suspect", "suspects"));
     let words: Vec<String> = range.into_iter().chain(suspects).collect();
     if words.is_empty() { number::NONE.to_owned() } else { words.join("; ") }
 }
 
 fn word(turn: &Turn<'_>, metric: &Metric) -> &'static str {
-    match (turn.is_of_environment(), turn.what.is_drift(), turn.is_worse(metric)) {
+    match (turn.is_of_environment(), turn.is_drift, turn.is_worse(metric)) {
         (true, ..) => "environment",
         (_, true, _) => "drift",
         (_, _, true) => worse_word(metric),
@@ -82,7 +81,6 @@ fn word(turn: &Turn<'_>, metric: &Metric) -> &'static str {
     }
 }
 
-/// A chance as one in so many.
 fn chance(chance: f64) -> String {
     match chance {
         0.0 => "none".to_owned(),
@@ -131,7 +129,6 @@ pub(super) fn detectable(series: &SeriesTrend, scale: Scale) -> Section {
         .half()
 }
 
-/// A name, a figure and a note each.
 fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String); 5] {
     let noise = match &series.noise {
         _ if series.exact => ("none".to_owned(), "equal values wherever a commit was measured again".to_owned()),
@@ -151,7 +148,7 @@ fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String);
         }
         None => (number::NONE.to_owned(), "too few points".to_owned()),
     };
-    let detectable = cell::or_none(series.detectable, |size| format!("±{}", number::detectable(size)));
+    let detectable = number::or_none(series.detectable, |size| format!("±{}", number::detectable(size)));
     let when = match (series.exact, series.detectable) {
         (true, _) => "at once",
         (_, Some(_)) => "in four cases of five, once 8 points are measured after it",
@@ -178,7 +175,7 @@ fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String);
     ]
 }
 
-/// The points on both sides of the newest turn, where both have some.
+/// The points on both sides of the newest turn; nothing where one side has none.
 pub(super) fn before_after(fit: &Fit<'_>, scale: Scale) -> Option<Section> {
     let turn = fit.turns.last()?;
     let flats = fit.flats();
@@ -190,22 +187,81 @@ pub(super) fn before_after(fit: &Fit<'_>, scale: Scale) -> Option<Section> {
     if before.is_empty() || after.is_empty() {
         return None;
     }
-    let kind = if turn.what.is_drift() { "drift" } else { "change" };
+    let kind = if turn.is_drift { "drift" } else { "change" };
     let heading = format!("Before and after {kind} {}", fit.turns.len());
     let (lower, upper) = (spread::quarters(&before), spread::quarters(&after));
     let apart = if lower.2 < upper.0 || upper.2 < lower.0 { "do not overlap" } else { "overlap" };
-    let label = format!(
-        "{heading}: medians {} and {}, the middle halves {apart}",
-        number::quantity(scale, lower.1),
-        number::quantity(scale, upper.1)
-    );
+    let [a, b] = [lower.1, upper.1].map(|median| number::quantity(scale, median));
+    let label = format!("{heading}: medians {a} and {b}, the middle halves {apart}");
     let note = format!(
         "{} before, {} after. Each dot is a point, the bar is the median, the box the middle half; the middle halves {apart}.",
         counted(before.len(), "point", "points"),
         number::count(after.len())
     );
     let picture = Spread { sides: [("before", before), ("after", after)], scale, label };
-    Some(Section::new("sides", heading).paragraph(note).drawn(picture.to_string()).half())
+    Some(Section::new("sides", heading).paragraph(note).drawn(spread::draw(&picture)).half())
+}
+
+/// The newest points of a level in its distribution, and the fewest values of each side.
+const MOST: usize = 30;
+const FEWEST: usize = 2;
+
+#[derive(Template)]
+#[template(path = "partials/spread.html")]
+struct Newest {
+    note: String,
+    picture: String,
+    column: String,
+    /// A figure each, of the level and of the newest commit.
+    rows: Vec<(&'static str, [String; 2])>,
+}
+
+const FIGURES: [&str; 6] = ["Values", "Lowest", "First quarter", "Median", "Third quarter", "Highest"];
+
+/// None where a single process measured the newest commit, or where no level is fitted.
+pub(super) fn distribution(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Section> {
+    let newest = at_newest(series, fit, scale)?;
+    // Only a formatter that fails could fail.
+    let markup = newest.render().unwrap_or_default();
+    Some(Section::new("spread", "At the newest commit").paragraph(newest.note).drawn(markup))
+}
+
+fn at_newest(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Newest> {
+    let fit = fit?;
+    let last = fit.series.pooled.last()?;
+    let is_of =
+        |point: &&Point| point.commit == last.commit && point.environment_key == last.environment_key && !point.dirty;
+    let processes: Vec<f64> =
+        series.points.iter().filter(is_of).flat_map(|point| point.workers.iter().copied()).collect();
+    let flat = fit.flats().pop()?;
+    // Runs of the newest commit are points of their own.
+    let before = fit.series.pooled.iter().rposition(|point| point.commit != last.commit)? + 1;
+    let points = fit.series.pooled.get(flat.start..flat.end.min(before))?;
+    let level: Vec<f64> = points.iter().skip(points.len().saturating_sub(MOST)).map(|point| point.value).collect();
+    if processes.len() < FEWEST || level.len() < FEWEST {
+        return None;
+    }
+    let (commit, points) = (short_commit(&last.commit), counted(level.len(), "point", "points"));
+    let measured = counted(processes.len(), "process", "processes");
+    let note = format!("What {measured} measured at {commit}, and {points} of its level before it.");
+    let median = |values: &[f64]| number::quantity(scale, spread::quarters(values).1);
+    let label = format!("{note} Medians: level {}, newest {}", median(&level), median(&processes));
+    let (of_level, of_newest) = (figures(&level, scale), figures(&processes, scale));
+    let rows = FIGURES.into_iter().zip(of_level.into_iter().zip(of_newest)).map(|(name, (a, b))| (name, [a, b]));
+    Some(Newest {
+        note,
+        column: number::column("Figure", scale),
+        rows: rows.collect(),
+        picture: spread::draw(&Spread { sides: [("level", level), ("newest", processes)], scale, label }),
+    })
+}
+
+fn figures(values: &[f64], scale: Scale) -> [String; 6] {
+    let (first, median, third) = spread::quarters(values);
+    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let value = |value: f64| number::value(scale, value);
+    [number::count(values.len()), value(lowest), value(first), value(median), value(third), value(highest)]
 }
 
 #[cfg(test)]
@@ -213,22 +269,18 @@ mod tests {
     use super::*;
     use crate::fit::example::{change, drift, event, series};
     use crate::number::NARROW;
+    use crate::sample_data;
     use sprag_model::event::{Event, EventKind};
     use sprag_model::trend::NotJudged;
 
-    fn state_of(event: &Event) -> (String, String) {
-        let one = series(1.0, 40, vec![change(20, 1.0, 1.2)], vec![]);
-        let fit = Fit::new(&one, &[(event, &event.members[0])]).turns[0];
-        let (mark, note) = state(&fit, &one.metric);
-        (format!("{} {}", mark.glyph, mark.word), note)
-    }
-
     #[test]
     fn a_change_says_whether_it_is_still_present() {
-        let check = |change: &dyn Fn(&mut Event), expected: (&str, &str)| {
-            let mut one = event(EventKind::Change, 20);
-            change(&mut one);
-            assert_eq!(state_of(&one), (expected.0.to_owned(), expected.1.to_owned()));
+        let check = |change_of: &dyn Fn(&mut Event), expected: (&str, &str)| {
+            let mut event = event(EventKind::Change, 20);
+            change_of(&mut event);
+            let one = series(1.0, 40, vec![change(20, 1.0, 1.2)], vec![]);
+            let (mark, note) = state(&Fit::new(&one, &[(&event, &event.members[0])]).turns[0], &one.metric);
+            assert_eq!((&*format!("{} {}", mark.glyph, mark.word), &*note), expected);
         };
         check(&|_| (), ("● open", ""));
         check(&|one| one.sure = false, ("? may be chance", ""));
@@ -241,17 +293,9 @@ mod tests {
 
     #[test]
     fn chances_are_one_in_so_many() {
-        for (value, expected) in [
-            (0.0, "none"),
-            (1e-12, "less than 1 in 1 000 000 000"),
-            (2e-4, "1 in 5 000"),
-            (1.0 / 7_076_491.0, "1 in 7 100 000"),
-            (0.3, "1 in 3"),
-            (1.0, "1 in 1"),
-            (f64::NAN, "–"),
-        ] {
-            assert_eq!(chance(value).replace(NARROW, " "), expected);
-        }
+        let chances = [0.0, 1e-12, 2e-4, 1.0 / 7_076_491.0, 0.3, 1.0, f64::NAN];
+        let words = chances.map(|value| chance(value).replace(NARROW, " "));
+        assert_eq!(words.join("|"), "none|less than 1 in 1 000 000 000|1 in 5 000|1 in 7 100 000|1 in 3|1 in 1|–");
     }
 
     #[test]
@@ -277,26 +321,50 @@ mod tests {
             let facts = facts(one, scale).into_iter();
             facts.map(|(name, figure, note)| format!("{name}: {figure} ({note})").replace(NARROW, " ")).collect()
         };
-        assert_eq!(
-            of(&one),
-            [
-                "Noise: 0.8 % (of a point about its level)",
-                "Minimum detectable effect: ±2.5 % (in four cases of five, once 8 points are measured after it)",
-                "Smallest change reported: 1.0 % (sensitivity balanced)",
-                "Points: 40 (one a commit and environment)",
-                "Newest state: judged (a change from now on is reported)",
-            ]
-        );
+        let expected = [
+            "Noise: 0.8 % (of a point about its level)",
+            "Minimum detectable effect: ±2.5 % (in four cases of five, once 8 points are measured after it)",
+            "Smallest change reported: 1.0 % (sensitivity balanced)",
+            "Points: 40 (one a commit and environment)",
+            "Newest state: judged (a change from now on is reported)",
+        ];
+        assert_eq!(of(&one), expected);
         one.not_judged = vec![NotJudged::TooShort { points: 3, needed: 8 }, NotJudged::NoCommit];
         (one.dirty, one.noise, one.detectable) = (2, None, None);
         let result = of(&one);
         assert_eq!(result[0], "Noise: – (too few points)");
         assert!(result[3].ends_with("2 runs with uncommitted changes left out)"), "{result:?}");
-        assert_eq!(
-            result[4],
-            "Newest state: not judged (it has 3 points, and 8 are needed; none of its runs is of a commit that is known)"
+        assert!(
+            result[4].starts_with("Newest state: not judged (it has 3 points, and 8 are needed; none of"),
+            "{result:?}"
         );
         (one.exact, one.detectable) = (true, Some(0.01));
         assert!(of(&one)[0].starts_with("Noise: none") && of(&one)[1].ends_with("±1.0 % (at once)"));
+    }
+
+    #[test]
+    fn the_newest_commit_is_shown_with_its_level_where_several_processes_measured_it() {
+        let trend = series(1.0, 40, vec![change(30, 1.0, 1.2)], vec![]);
+        let fit = Fit::new(&trend, &[]);
+        let scale = trend.metric.unit.scale(1.0);
+        let mut of = sample_data::rich().analysis.series[0].series.clone();
+        let last = trend.pooled.last().expect("it has points");
+        of.points.truncate(1);
+        of.points[0].of = last.first.clone();
+        of.points[0].workers = [1.2, 1.21, 1.22, 1.23, 1.24].into();
+        let newest = at_newest(&of, Some(&fit), scale).expect("it has both");
+        assert!(newest.note.starts_with("What 5 processes measured at "), "{}", newest.note);
+        assert!(newest.note.contains("and 9 points"), "{}", newest.note);
+        let row = |place: usize| (newest.rows[place].0, &*newest.rows[place].1[1]);
+        assert_eq!([row(0), row(1), row(3)], [("Values", "5"), ("Lowest", "1.200"), ("Median", "1.220")]);
+        assert!(
+            newest.picture.contains(">newest<") && newest.picture.contains("Medians: level "),
+            "{}",
+            newest.picture
+        );
+        of.points[0].workers = [1.2].into();
+        assert!(at_newest(&of, Some(&fit), scale).is_none() && at_newest(&of, None, scale).is_none());
+        let empty = series(1.0, 0, vec![], vec![]);
+        assert!(at_newest(&of, Some(&Fit::new(&empty, &[])), scale).is_none());
     }
 }

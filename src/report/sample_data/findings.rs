@@ -1,4 +1,4 @@
-//! What an analysis would find in the made-up history. The rule here is the plainest that makes every verdict.
+//! What an analysis would find in the sample, by the simplest rule that makes every verdict.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! What is accepted, waived and released in the sample: entries in every state, and releases that may go, may not go, and contradict
-//! themselves; with hostile texts.
+//! The ledger and the releases of the sample: entries in every state, and releases that may go, may not go, and are damaged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +14,6 @@ use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
 use sprag_model::release::{Figures, PublishedStatement, ReleaseReport, Released, Sealed};
 use sprag_model::trend::Trend;
 
-/// The ledger as of a day; the open event that it names gets its answer.
 pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Ledger {
     let on = |days: i64| day + TimeDelta::days(days);
     let commit = line.commits.last().map(|commit| commit.sha.clone()).expect("there are commits");

@@ -1,13 +1,12 @@
-//! A made-up history for the tests of the pages: seeded, so that every test sees the same.
-//!
-//! Two suites, two machines, three kernels in two variants and two sizes, forty commits; a regression, an
-//! improvement, a drift, an environment change, a skipped suite, a failed benchmark, a damaged record, hostile names.
+//! A seeded history for the tests of the pages: two suites, two machines, three kernels in two variants and two sizes, forty commits;
+//! a regression, an improvement, a drift, an environment change, a skipped suite, a failed benchmark, a damaged record, hostile names.
 
 mod findings;
 mod ledger;
 mod runs;
 mod trend;
 
+use super::catalog::Catalog;
 use super::{Input, ReportError, Settings, Site};
 use sprag_model::analysis::{Analysis, HistoryFacts};
 use sprag_model::calibration::{Reruns, Tally};
@@ -38,7 +37,11 @@ impl Sample {
         self.runs.iter().map(RunHead::new).collect()
     }
 
-    /// What the pages are made of.
+    /// Borrows heads that are never freed: tests end soon.
+    pub(super) fn catalog(&self) -> Catalog<'_> {
+        Catalog::new(&self.input(Vec::leak(self.heads())))
+    }
+
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
         let Sample { analysis, trend, line, movers, newest, ledger, releases, reruns, .. } = self;
         let today = sprag_model::ledger::day(analysis.as_of.unwrap_or_default());
@@ -68,7 +71,6 @@ pub(super) fn rendered(input: &Input<'_>, settings: &Settings) -> Result<Vec<Pag
     Ok(site)
 }
 
-/// The settings of its site: a method of one figure of each kind, and a download.
 fn settings() -> Settings {
     let limits =
         |name, budget| Limits { name, budget, penalty: 12.0, clear: 4.0, steady: 3.8, rare: 4e-5, least: 0.004 };
@@ -94,10 +96,9 @@ fn settings() -> Settings {
     }
 }
 
-/// Text that would harm a page that does not escape it.
+/// It would harm a page that does not escape it.
 pub(super) const HOSTILE: &str = "</td><script>alert('x')</script>|`\"&\u{202e}evil";
 
-/// A history in which much has happened.
 pub(super) fn rich() -> Sample {
     let line = runs::commit_line();
     let runs = runs::all(&line);
@@ -114,7 +115,6 @@ pub(super) fn rich() -> Sample {
     Sample { analysis, trend, line, runs, movers, newest, ledger, releases, reruns }
 }
 
-/// A history in which nothing has.
 pub(super) fn empty() -> Analysis {
     Analysis {
         project: "kernels".to_owned(),

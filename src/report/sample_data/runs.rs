@@ -1,4 +1,4 @@
-//! The commits and the runs of the made-up history.
+//! The commits and the runs of the sample.
 
 use std::collections::BTreeMap;
 
@@ -110,7 +110,7 @@ fn run(line: &CommitLine, i: usize, number: usize, suite: &str, noise: &mut Nois
     }
 }
 
-/// What a tuner chose: one configuration with a figure, one without, and an entry that says nothing.
+/// A configuration with a figure, one without, and an entry that says nothing.
 fn autotune() -> Vec<Value> {
     vec![
         json!({
@@ -167,7 +167,7 @@ fn measurements(suite: &str, i: usize, machine: usize, noise: &mut Noise) -> Vec
     list
 }
 
-/// The planted changes: a regression, an improvement, what the compiler did, a bad week, a level that was
+/// The planted changes: a regression, an improvement, a step of the compiler, a bad week, a level that was
 /// reverted, a small one that may be chance, a drift, and an unconfirmed newest value.
 fn level(of: (&str, &str, &str, usize), i: usize, machine: usize) -> f64 {
     let (_, kernel, variant, size) = of;
@@ -204,7 +204,7 @@ fn measurement(benchmark: Benchmark, value: f64, failed: bool, noise: &mut Noise
     let memory = Metric { name: "peak_memory".to_owned(), unit: Unit::Byte, better: Better::Lower };
     estimates.push(Estimate { interval: None, p95: None, ..estimate(memory, 48.0 * 1_048_576.0, noise) });
     if benchmark.variant == "cuda" && benchmark.params_text() == "{n=4096}" {
-        // The share of the device's bandwidth, of two kernels alike.
+        // The share of the device's bandwidth.
         let value = if benchmark.name == "fusion_gate" { 0.412 } else { 0.83 };
         let (metric, workers) = (Metric::limit_share(), vec![value; 10]);
         estimates.push(Estimate {
@@ -252,7 +252,7 @@ pub(super) struct Noise(pub(super) u64);
 impl Noise {
     pub(super) fn next(&mut self) -> f64 {
         let mut uniform = || {
-            // The constants are those of Knuth's MMIX generator.
+            // The constants of Knuth's MMIX generator.
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 11) as f64 / (1u64 << 53) as f64
         };

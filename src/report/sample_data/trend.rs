@@ -1,7 +1,5 @@
-//! The trend of the made-up history: levels are medians of the values between two planted changes. The planted changes are those
-//! of `runs.rs`.
+//! The trend of the sample: levels are medians of the values between two of the changes that `runs.rs` planted.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{HOSTILE, runs};
@@ -16,27 +14,25 @@ use sprag_model::event::{
 use sprag_model::metric::Better;
 use sprag_model::series::Series;
 use sprag_model::trend::{
-    ApartSeries, Budget, Coverage, Due, NewestApart, NotJudged, PooledPoint, ReasonCount, SelfTest, SeriesTrend, Trend,
+    ApartSeries, Budget, Coverage, Due, NewestApart, NotJudged, PooledPoint, SelfTest, SeriesTrend, Trend,
 };
 
-/// From this share of chance on an event may be chance.
 const SURE: f64 = 0.05;
 
-/// An event of the sample; places count the commits of its line from 0.
+/// An event of the sample; commits are given by their places on the line.
 struct Planted {
     id: &'static str,
     kind: EventKind,
     direction: Direction,
     /// The first commit that surely has it; of a drift, the first after its ramp.
     at: usize,
-    /// The commits that may be the cause, with their probabilities.
+    /// With their probabilities.
     suspects: Vec<(usize, f64)>,
-    /// The event that reverted it.
     taken_back_by: Option<&'static str>,
     false_discovery: f64,
     signs: Vec<String>,
     facts: Vec<FactChange>,
-    /// How many runs at the likeliest suspect decide its side, and how many suspects are left then.
+    /// The runs that decide the side of the likeliest suspect, and the suspects that are left then.
     next: Option<(usize, f64)>,
     moves: fn(&Series) -> bool,
 }
@@ -59,7 +55,6 @@ impl Planted {
     }
 }
 
-/// All of them, in the order of the trend.
 fn planted_events() -> Vec<Planted> {
     const DRIFTING: &str = "gpu/fusion_gate{n=512} @cuda_graph";
     let is_tile = |one: &Series| one.benchmark == "cpu/tile_pack{n=4096} @fast";
@@ -129,7 +124,7 @@ pub(super) fn trend(analysis: &Analysis, line: &CommitLine) -> Trend {
         },
         events: planted.iter().map(|one| event(one, &series, &judged, line)).collect(),
         newest: newest(&series, line),
-        coverage: Coverage { judged: sure, total: series.len(), reasons: reasons(&series) },
+        coverage: Coverage { judged: sure, total: series.len(), reasons: Vec::new() },
         schedule: analysis.suites.iter().map(|suite| due(suite, analysis.every_days)).collect(),
         series,
         ..Trend::default()
@@ -197,23 +192,16 @@ fn changes(series: &Series, pooled: &[PooledPoint], planted: &[Planted]) -> Chan
         [0].into_iter().chain(own.iter().map(|one| index_of(one.at))).chain([pooled.len()]).collect();
     let levels: Vec<Level> =
         borders.windows(2).map(|pair| level(pooled[pair[0]..pair[1]].iter().map(|point| point.value))).collect();
-    let point = |(number, one): (usize, &&Planted)| ChangePoint {
-        index: borders[number + 1],
-        first: index_of(one.suspects[0].0),
-        last: borders[number + 1],
-        before: levels[number],
-        after: levels[number + 1],
-        relative: relative(&levels[number], &levels[number + 1]),
-        score: 4.0,
-        chance: 1e-9,
-        likelihoods: vec![1.0; borders[number + 1] - index_of(one.suspects[0].0) + 1],
+    let point = |(number, one): (usize, &&Planted)| {
+        let (index, before, after) = (borders[number + 1], levels[number], levels[number + 1]);
+        let (first, relative) = (index_of(one.suspects[0].0), relative(&before, &after));
+        let like = example::change(index, before.value, after.value);
+        ChangePoint { first, before, after, relative, chance: 1e-9, ..like }
     };
     let drift = |one: &&Planted| {
         let (begin, end) = (index_of(one.suspects[0].0), index_of(one.at));
         let (before, after) = (pooled[begin - 1].value, pooled[end - 1].value);
-        let rate = (after / before).powf(1.0 / (end - begin) as f64) - 1.0;
-        let rate = Level { value: rate, lower: rate * 0.8, upper: rate * 1.2 };
-        Drift { begin, end, before, after, rate, chance: 1e-6, held: false }
+        Drift { chance: 1e-6, ..example::drift(begin, end, before, after) }
     };
     Changes {
         points: own.iter().enumerate().map(point).collect(),
@@ -234,23 +222,10 @@ fn not_judged(of: &SeriesAnalysis) -> Vec<NotJudged> {
     reasons
 }
 
-fn reasons(series: &[SeriesTrend]) -> Vec<ReasonCount> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for reason in series.iter().flat_map(|one| &one.not_judged) {
-        *counts.entry(reason.word()).or_default() += 1;
-    }
-    counts.into_iter().map(|(reason, series)| ReasonCount { reason: reason.to_owned(), series }).collect()
-}
-
 fn due(suite: &SuiteAnalysis, every_days: u32) -> Due {
-    Due {
-        suite: suite.suite.clone(),
-        machine: NamedMachine { id: suite.machine.clone(), name: suite.machine_name.clone() },
-        newest: suite.last,
-        days: 0,
-        allowed: i64::from(every_days),
-        stale: false,
-    }
+    let machine = NamedMachine { id: suite.machine.clone(), name: suite.machine_name.clone() };
+    let (newest, allowed) = (suite.last, i64::from(every_days));
+    Due { suite: suite.suite.clone(), machine, newest, days: 0, allowed, stale: false }
 }
 
 fn member(of: &SeriesTrend, series: &Series, planted: &Planted, line: &CommitLine) -> Member {
@@ -354,18 +329,4 @@ fn newest(all: &[SeriesTrend], line: &CommitLine) -> Vec<NewestApart> {
         command: command(&point.commit, "gpu"),
         checkout: false,
     }]
-}
-
-#[test]
-fn the_sample_has_what_was_planted() {
-    let sample = super::rich();
-    let moved: Vec<usize> = sample.trend.events.iter().map(|one| one.members.len()).collect();
-    assert_eq!(moved, [2, 1, 4, 1, 23, 1, 1]);
-    for event in &sample.trend.events {
-        let is_worse = |member: &Member| member.worse.expect("it has a level before") > 0.0;
-        let expected = event.direction == Direction::Worse;
-        assert!(event.members.iter().all(|one| is_worse(one) == expected), "{}: {:?}", event.id, event.worst);
-    }
-    assert!(sample.trend.newest[0].series[0].worse.is_some_and(|worse| worse > 0.03));
-    assert_eq!(sample.trend.coverage.total, 36);
 }

@@ -1,5 +1,4 @@
-//! A report as Markdown, in GitHub's dialect: every cell holds text of others, so nothing in it may end the cell, open HTML or call
-//! somebody by name.
+//! A report as Markdown, in GitHub's dialect. Cells hold text of others, which must not end the cell, open HTML or mention anyone.
 
 use super::{Block, Cell, Item, Section, Sheet, Table};
 use crate::mark::Mark;
@@ -7,10 +6,10 @@ use crate::number::counted;
 use crate::phrase::{Part, Phrase};
 use crate::text::visible;
 
-/// The bytes from which on a comment leaves out tables: GitHub takes 65,536 characters.
+/// From so many bytes on a comment leaves out tables: GitHub takes 65,536 characters.
 pub(crate) const COMMENT: usize = 56_000;
 
-/// The bytes beyond that which short sections may take.
+/// The further bytes that sections without tables may take.
 const RESERVE: usize = 4_000;
 
 impl Sheet {
@@ -28,7 +27,6 @@ impl Lines {
         self.0.push('\n');
     }
 
-    /// An empty line, unless there is one.
     fn blank(&mut self) {
         if !self.0.ends_with("\n\n") {
             self.0.push('\n');
@@ -43,7 +41,7 @@ impl Lines {
     }
 }
 
-/// The report with a headline of that level; from `limit` bytes on tables are left out, and how many is said.
+/// The report with a headline of that level; beyond `limit` bytes tables are left out and counted.
 pub(crate) fn write(sheet: &Sheet, level: usize, limit: usize) -> String {
     let mut out = Lines::default();
     out.paragraph(&format!("{} {}", "#".repeat(level), phrase(&sheet.headline)));
@@ -134,7 +132,7 @@ fn table(out: &mut Lines, table: &Table, limit: usize) {
     }
 }
 
-/// A sentence: its names in fixed width, nothing else in it with a meaning.
+/// Names are in fixed width; nothing else has a meaning.
 fn phrase(sentence: &Phrase) -> String {
     let part = |part: &Part| match part {
         Part::Text(words) => plain(words),
@@ -149,8 +147,8 @@ fn mark(mark: &Mark) -> String {
     [mark.glyph, &plain(&mark.word)].join(" ").trim().to_owned()
 }
 
-/// Plain words: nothing in them has a meaning to Markdown, nor to GitHub, which looks for people and numbers of issues in
-/// the finished text, where an escape is gone: only a character between stops it.
+/// Words without a meaning to Markdown, or to GitHub, which looks for people and issues in the rendered text: there only a character
+/// between stops it.
 fn plain(words: &str) -> String {
     let mut escaped = String::with_capacity(words.len());
     let words = visible(words);
@@ -168,7 +166,7 @@ fn plain(words: &str) -> String {
             '\\' => escaped.push_str("&#92;"),
             '@' => escaped.push_str("&#64;&#8203;"),
             '#' => escaped.push_str("\\#&#8203;"),
-            // Nor is anything a link that was not meant to be one.
+            // Nor is a URL a link.
             ':' if rest.peek() == Some(&'/') => escaped.push_str("&#58;"),
             '.' if escaped.ends_with("www") => escaped.push_str("&#46;"),
             '*' | '_' | '`' | '[' | ']' | '~' | '$' => {
@@ -181,8 +179,7 @@ fn plain(words: &str) -> String {
     escaped
 }
 
-/// A name in fixed width. One that holds what ends a cell or a code span is written as HTML with entities, for
-/// the dialects differ in how those are escaped inside a span.
+/// A name in fixed width. What ends a cell or a code span is written as HTML, because dialects escape it differently in a span.
 fn code(name: &str) -> String {
     let name = visible(name);
     if name.trim().is_empty() {

@@ -1,5 +1,5 @@
-//! One document model: a report is built once as a `Sheet` and written as a page (`templates/sheet.html`), as Markdown
-//! (`markdown.rs`) and for a terminal (`terminal.rs`), so that all three say the same.
+//! The document model: a report is built once as a `Sheet` and written as a page (`templates/sheet.html`), as Markdown and for a
+//! terminal.
 
 use std::borrow::Cow;
 
@@ -15,13 +15,11 @@ pub(crate) struct Sheet {
     pub(crate) crumb: Phrase,
     pub(crate) headline: Phrase,
     pub(crate) lede: Phrase,
-    /// What a reader must know before the rest.
     pub(crate) banners: Vec<Banner>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) note: Phrase,
     /// Whether the script filters the rows of its tables.
     pub(crate) has_filter: bool,
-    /// The rest, most important first.
     pub(crate) sections: Vec<Section>,
 }
 
@@ -34,10 +32,10 @@ pub(crate) struct Banner {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Section {
     pub(crate) id: Cow<'static, str>,
-    /// Empty where the section goes on with what is above it.
+    /// Empty where the section continues the one above it.
     pub(crate) heading: Phrase,
     pub(crate) blocks: Vec<Block>,
-    /// Whether it shares its line with the next such section of a page.
+    /// Whether a page shows it next to the next such section.
     pub(crate) is_half: bool,
 }
 
@@ -54,7 +52,6 @@ pub(crate) enum Block {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
-    /// What it answers; may be empty.
     pub(crate) label: &'static str,
     pub(crate) words: Phrase,
 }
@@ -62,12 +59,12 @@ pub(crate) struct Item {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Table {
     pub(crate) caption: String,
-    /// Its columns; the first has the name of a row.
+    /// The first has the name of a row.
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
-    /// Whether its figures mean nothing without their heads, so that a narrow window scrolls it.
+    /// Whether a narrow window scrolls it, because its figures need their heads.
     pub(crate) is_wide: bool,
-    /// On a terminal, the word in front of its first row, which takes the place of the heads.
+    /// On a terminal, the word in front of its first row, instead of heads.
     pub(crate) label: &'static str,
     /// In Markdown, the line that a reader opens to see it.
     pub(crate) folded: Option<String>,
@@ -76,14 +73,12 @@ pub(crate) struct Table {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(crate) head: Cow<'static, str>,
-    /// The classes of its cells.
     pub(crate) class: &'static str,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
-    /// Whether it deserves a tint.
     pub(crate) bad: bool,
     /// The heading of the group that begins with it, and how many rows that has.
     pub(crate) group: Option<[String; 2]>,
@@ -92,9 +87,7 @@ pub(crate) struct Row {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Words(Phrase),
-    /// Words, and what explains them.
     Noted(Phrase, Phrase),
-    /// A picture, which only pages show.
     Drawn(String),
 }
 
@@ -114,7 +107,7 @@ impl Section {
         self
     }
 
-    /// The section with a paragraph at its end, unless that is empty.
+    /// Adds a paragraph unless it is empty.
     pub(crate) fn paragraph(mut self, words: impl Into<Phrase>) -> Section {
         let words = words.into();
         if !words.parts.is_empty() {
@@ -136,7 +129,7 @@ impl Section {
         all.into_iter().fold(self, |section, words| section.item("", words))
     }
 
-    /// The section with a table at its end, unless that has no row.
+    /// Adds a table unless it has no row.
     pub(crate) fn with(mut self, table: Table) -> Section {
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));
@@ -144,7 +137,7 @@ impl Section {
         self
     }
 
-    /// The section with a table at its end, and how many rows that leaves out.
+    /// Adds a table, and how many rows it leaves out.
     pub(crate) fn rows<T>(self, rows: Rows<T>) -> Section {
         let more = counted(rows.left_out, "more row is", "more rows are");
         let section = self.with(rows.table);
@@ -174,7 +167,7 @@ impl Section {
         self.table().is_some().then_some(self)
     }
 
-    /// The section with a table that keeps its heads in a narrow window.
+    /// Lets a narrow window scroll the table.
     pub(crate) fn wide(mut self) -> Section {
         if let Some(table) = self.table_mut() {
             table.is_wide = true;
@@ -182,7 +175,7 @@ impl Section {
         self
     }
 
-    /// The section without those of the named columns that hold the same in all rows: its first paragraph says it once.
+    /// Removes those of the named columns that are equal in all rows: the first paragraph has their value.
     pub(crate) fn note_equal_columns(mut self, heads: &[&str]) -> Section {
         let Some(table) = self.table_mut().filter(|table| table.rows.len() > 1) else { return self };
         let mut result = Phrase::default();
@@ -229,17 +222,15 @@ impl Column {
         self.has("g")
     }
 
-    /// What stands in front of its cells where a narrow window has no heads.
+    /// What is in front of its cells in a narrow window without heads.
     pub(crate) fn prefix(&self) -> Option<String> {
         self.has("named").then(|| self.head.to_lowercase())
     }
 
-    /// Whether its cells are figures, by which the script sorts.
     pub(crate) fn is_figures(&self) -> bool {
         self.has("n")
     }
 
-    /// The classes of its head and its cells.
     pub(crate) fn class(&self) -> String {
         self.classes().filter(|one| *one != "named").collect::<Vec<&str>>().join(" ")
     }
@@ -271,7 +262,7 @@ impl Row {
     }
 }
 
-/// A table made column by column: each column says its head, its class and what its cells hold of a row.
+/// A table made column by column: each has a head, a class, and what its cells show of a row.
 pub(crate) struct Rows<T> {
     items: Vec<T>,
     table: Table,
@@ -296,7 +287,7 @@ impl<T> Rows<T> {
         made
     }
 
-    /// Only the first rows; a sentence below the table says how many there are beyond.
+    /// Leaves only the first rows; a sentence below the table counts the others.
     pub(crate) fn first(mut self, most: usize) -> Rows<T> {
         self.left_out += self.items.len().saturating_sub(most);
         self.items.truncate(most);
@@ -324,7 +315,7 @@ impl<T> Rows<T> {
         self
     }
 
-    /// A section of the table and the note above it, or of a sentence where there is no row.
+    /// A section of a note and the table; without rows it says `nothing`.
     pub(crate) fn section(
         self,
         id: impl Into<Cow<'static, str>>,

@@ -1,7 +1,5 @@
-//! A report for a terminal: plain text without colour, its tables without borders.
-//!
-//! Sentences are at most a hundred columns wide; tables shrink to the width of the terminal where that is given. Figures have the
-//! signs that people type and search for. No line begins as a command of a log of GitHub does, whatever a name holds.
+//! A report for a terminal: plain text without colour, its tables without borders. Sentences are at most a hundred columns wide;
+//! tables shrink to the width of the terminal. No line begins like a command of a log of GitHub.
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
@@ -12,13 +10,12 @@ use crate::text::visible;
 
 const WIDTH: usize = 100;
 
-/// How far what stands under a title is moved in, and how far the answer to a label.
+/// The indent below a title, that of the answer to a label, and the gap between columns.
 const INDENT: usize = 2;
 const LABEL: usize = 12;
-
 const GAP: u16 = 2;
 
-/// Rows as columns, those listed in `right` aligned to the right; where that is wider than `width`, cells are broken.
+/// Rows as columns, those listed in `right` aligned to the right; cells are broken to fit into `width`.
 pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
     if rows.is_empty() {
         return String::new();
@@ -37,7 +34,6 @@ pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> S
     table.trim_fmt() + "\n"
 }
 
-/// The report for a terminal of that width, where it has one.
 pub(crate) fn write(sheet: &Sheet, width: Option<usize>) -> String {
     let mut out = Lines { text: String::new(), width };
     out.sentence("", 0, &sheet.headline);
@@ -60,7 +56,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// A section; one without a heading is not moved in, and its list goes on with what is above.
+    /// Without a heading, a section is not indented, and its list continues what is above.
     fn section(&mut self, section: &Section) {
         let is_headed = !section.heading.parts.is_empty();
         if is_headed || !matches!(section.blocks.first(), Some(Block::List(_))) {
@@ -73,7 +69,6 @@ impl Lines {
         let mut is_labelled = false;
         for block in &section.blocks {
             match block {
-                // What is said of a table stands below it.
                 Block::Paragraph(words) => {
                     let indent = if is_labelled { LABEL } else { indent };
                     self.sentence(&" ".repeat(indent), indent, words);
@@ -125,7 +120,7 @@ impl Lines {
         }
     }
 
-    /// A sentence behind a prefix; further lines are moved in by `indent`.
+    /// A sentence behind a prefix; further lines are indented.
     fn sentence(&mut self, prefix: &str, indent: usize, sentence: &Phrase) {
         let width = self.width.unwrap_or(WIDTH).min(WIDTH);
         let mut line = prefix.to_owned();
@@ -153,7 +148,7 @@ fn labelled(label: &str) -> String {
     format!("{label:LABEL$}")
 }
 
-/// What a line may not be broken within: words, and whole names.
+/// The words and whole names, within which no line is broken.
 fn words(sentence: &Phrase) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_open = false;
@@ -185,7 +180,7 @@ fn words(sentence: &Phrase) -> Vec<String> {
     words
 }
 
-/// Text of others without what acts unseen, or within a line of a log.
+/// Text of others without invisible characters, and without commands of a log.
 fn seen(text: &str) -> String {
     visible(text).replace("##[", "# #[")
 }
@@ -194,7 +189,7 @@ fn begun(word: &str) -> String {
     if word.starts_with("::") { format!("`{word}`") } else { word.to_owned() }
 }
 
-/// Figures with the signs that a keyboard has; a comma stands between thousands, so that a number is one word.
+/// Figures with the signs of a keyboard; a comma is between thousands.
 pub fn typed(text: &str) -> String {
     let mut typed = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -217,17 +212,17 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_fit_the_terminal() {
-        let check = |rows: &[&[&str]], right: &[usize], expected: &str| {
-            let rows: Vec<Vec<String>> =
-                rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
-            assert_eq!(columns(&rows, right, None), expected);
-        };
-        check(&[&["a", "10"], &["bcd", "9"]], &[1], "a    10\nbcd   9\n");
-        check(&[&["a", ""], &["bcd", "x"]], &[], "a\nbcd  x\n");
-        check(&[&["a"], &["b", "c"]], &[], "a\nb  c\n");
-        check(&[], &[], "");
-        // A wide character takes two places.
-        check(&[&["核", "1"], &["ab", "2"], &["e\u{301}", "3"]], &[], "核  1\nab  2\ne\u{301}   3\n");
+        for (rows, right, expected) in [
+            (&[&["a", "10"][..], &["bcd", "9"]][..], &[1][..], "a    10\nbcd   9\n"),
+            (&[&["a", ""], &["bcd", "x"]], &[], "a\nbcd  x\n"),
+            (&[&["a"], &["b", "c"]], &[], "a\nb  c\n"),
+            (&[], &[], ""),
+            // A wide character takes two places.
+            (&[&["核", "1"], &["ab", "2"], &["e\u{301}", "3"]], &[], "核  1\nab  2\ne\u{301}   3\n"),
+        ] {
+            let row = |row: &&[&str]| row.iter().map(|&cell| cell.to_owned()).collect();
+            assert_eq!(columns(&rows.iter().map(row).collect::<Vec<_>>(), right, None), expected);
+        }
         let rows = [vec!["cpu/infer @fast".to_owned(), "a reason of many words that goes on".to_owned()]];
         let text = columns(&rows, &[], Some(30));
         assert!(text.lines().count() > 1 && text.lines().all(|line| line.chars().count() <= 30), "{text}");

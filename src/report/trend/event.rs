@@ -14,16 +14,13 @@ use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextSt
 
 const MOST_SUSPECTS: usize = 5;
 
-/// The series that are listed, of an event and of a commit.
+/// The series that are listed, of an event and of a commit; and the facts and signs.
 pub(super) const MOST_MEMBERS: usize = 8;
-
-/// The facts and signs that are listed, of each.
 const MOST_FACTS: usize = 12;
 
-/// Of commits that are as likely as each other so many are named.
+/// Of equally likely commits so many are named.
 const ALIKE: usize = 3;
 
-/// An event: what it did in its title, and who, since when and what now under it.
 pub(super) fn section(event: &Event) -> Section {
     let mut section = Section::new("", title(event)).item("where", place(event)).item("range", range(event));
     if let Some((label, words)) = likely(event) {
@@ -40,7 +37,7 @@ pub(super) fn section(event: &Event) -> Section {
     members(suspects(section, event), event)
 }
 
-/// The member that an event is named after: the worst, or where all got better the best.
+/// The worst member, or where all got better the best: it names the event.
 pub(crate) fn lead(event: &Event) -> Option<&Member> {
     match event.direction {
         Direction::Better => event.members.last(),
@@ -63,13 +60,12 @@ pub(crate) fn mark(event: &Event) -> Mark {
     Mark::new(tone, glyph, words::name(&event.id))
 }
 
-/// What it did, in one sentence.
 pub(crate) fn title(event: &Event) -> Phrase {
     let title = Phrase::default().mark(mark(event));
     let Some(lead) = lead(event) else { return title };
     let way = words::way(&lead.metric, lead.worse);
     let kind = match event.kind {
-        // What an environment does to many has no one direction; the first that is named is the worst.
+        // An environment has no one direction; its first member is the worst.
         EventKind::Environment if event.direction == Direction::Mixed => " environment, both ways: ".to_owned(),
         EventKind::Environment => format!(" environment, {way}: "),
         EventKind::Drift | EventKind::Change => format!(" {way}: "),
@@ -91,7 +87,6 @@ pub(crate) fn title(event: &Event) -> Phrase {
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
 }
 
-/// Likewise without its id, where that has a cell.
 pub(crate) fn deed(event: &Event) -> Phrase {
     let mut deed = title(event);
     deed.parts.retain(|part| !matches!(part, Part::Mark(_)));
@@ -101,7 +96,7 @@ pub(crate) fn deed(event: &Event) -> Phrase {
     deed
 }
 
-/// Where it was seen, since when, and how much of what was measured there it moved.
+/// Where it was seen, since when, and how many of the series there it moved.
 pub(crate) fn place(event: &Event) -> Phrase {
     let machines: Vec<String> = event.machines.iter().map(|one| words::name(&one.name)).collect();
     let mut text = format!("{}, since {}", words::joined(&machines), date::day(event.since));
@@ -116,7 +111,6 @@ pub(crate) fn place(event: &Event) -> Phrase {
     Phrase::plain(text)
 }
 
-/// Its range of commits.
 pub(crate) fn range(event: &Event) -> Phrase {
     let bad = event.first_bad.short();
     let range = match &event.last_good {
@@ -144,7 +138,7 @@ pub(crate) fn range(event: &Event) -> Phrase {
     })
 }
 
-/// Whether it is a drift that the newest point of a series is part of, so that its end is no more than that point.
+/// Whether it is a drift that includes the newest point of a series.
 pub(crate) fn goes_on(event: &Event) -> bool {
     event.kind == EventKind::Drift && event.members.iter().any(is_going_on)
 }
@@ -153,7 +147,7 @@ fn is_going_on(member: &Member) -> bool {
     member.standing && member.points_since == 0
 }
 
-/// Of a drift that goes on: that it does, and in how many of its series where it is over in some.
+/// That a drift goes on, and in how many of its series.
 fn going_on(event: &Event) -> String {
     match (event.members.iter().filter(|member| is_going_on(member)).count(), event.members.len()) {
         (some, all) if some < all => format!("goes on in {} of {} series", number::count(some), number::count(all)),
@@ -161,18 +155,15 @@ fn going_on(event: &Event) -> String {
     }
 }
 
-/// Where it ends: the first commit that surely has it, or that it goes on.
 pub(crate) fn end(event: &Event) -> Phrase {
     if goes_on(event) { Phrase::plain("goes on") } else { Phrase::default().id(words::name(event.first_bad.short())) }
 }
 
-/// How many commits may be the cause, or a drift is over.
 pub(crate) fn commits(event: &Event) -> String {
     counted(event.suspects.len(), "commit", "commits")
 }
 
-/// By how much ten commits of a drift move the level of the member that it is named after, were they all alike; `None` where
-/// there are not so many.
+/// By how much ten commits of a drift move the level of its worst member on average; `None` for a shorter one.
 fn pace(event: &Event) -> Option<Level> {
     let overall = lead(event)?.relative.as_ref()?;
     let commits = event.suspects.len();
@@ -181,7 +172,7 @@ fn pace(event: &Event) -> Option<Level> {
     (commits >= 10 && pace.value.is_finite()).then_some(pace)
 }
 
-/// The commit that is the cause most likely, or can be it alone.
+/// The label and the words of the most likely cause.
 pub(crate) fn likely(event: &Event) -> Option<(&'static str, Phrase)> {
     let suspect = event.most_likely().filter(|_| event.kind == EventKind::Change)?;
     let chance = words::probability(suspect.probability);
@@ -201,7 +192,6 @@ pub(crate) fn likely(event: &Event) -> Option<(&'static str, Phrase)> {
     Some((if is_alone { "cause" } else { "likely" }, words))
 }
 
-/// Commits that are the cause as likely as each other, of which the first ones are named.
 fn alike_words(alike: &[&Suspect], chance: &str) -> Phrase {
     let named = alike.iter().take(ALIKE).enumerate().fold(Phrase::default(), |words, (place, one)| {
         words.text(if place == 0 { "" } else { " or " }).id(words::name(one.commit.short()))
@@ -213,13 +203,11 @@ fn alike_words(alike: &[&Suspect], chance: &str) -> Phrase {
     named.text(format!("{more}, with {chance} each"))
 }
 
-/// Whether it is significant, and how many such findings are false alarms.
 pub(crate) fn chance(event: &Event) -> Phrase {
     let words = words::chance(event.false_discovery);
     Phrase::plain(if event.sure { format!("significant: {words}") } else { format!("may be chance: {words}") })
 }
 
-/// Whether it is still present, and what the ledger says to that.
 pub(crate) fn state(event: &Event) -> Phrase {
     if let EventState::TakenBack { by } = &event.state {
         return Phrase::plain("reverted by ").id(words::name(by));
@@ -240,7 +228,6 @@ pub(crate) fn state(event: &Event) -> Phrase {
     }
 }
 
-/// What speaks for the machine, and what changed about it.
 fn environment(mut section: Section, event: &Event) -> Section {
     for sign in event.machine_signs.iter().take(MOST_FACTS) {
         section = section.item("machine", words::sentence(sign));
@@ -253,22 +240,18 @@ fn environment(mut section: Section, event: &Event) -> Section {
     if more > 0 { section.item("", format!("and {}", counted(more, "more fact", "more facts"))) } else { section }
 }
 
-/// What to measure next, and what that shows.
 pub(crate) fn step(event: &Event, next: &NextStep) -> Phrase {
-    // Where one machine alone saw it, there is no other to run it on.
+    // An event of one machine needs no name of it.
     let place = match event.machines.len() {
         0 | 1 => String::new(),
         _ => format!(" on {}", words::name(&next.machine.name)),
     };
     let by_hand = if next.checkout { ", checked out there first" } else { "" };
-    Phrase::plain("measure ").id(words::name(next.commit.short())).text(format!(
-        "{place}{by_hand}: {} whether it is before or after the change, leaving {}",
-        counted(next.runs, "run shows", "runs show"),
-        words::left(next.left)
-    ))
+    let (runs, left) = (counted(next.runs, "run shows", "runs show"), words::left(next.left));
+    let shows = format!("{place}{by_hand}: {runs} whether it is before or after the change, leaving {left}");
+    Phrase::plain("measure ").id(words::name(next.commit.short())).text(shows)
 }
 
-/// The section with a command to paste, or why there is none.
 pub(super) fn command(section: Section, words: &[String]) -> Section {
     match words::shell_line(words) {
         Some(line) => section.commands(vec![line]),
@@ -276,7 +259,6 @@ pub(super) fn command(section: Section, words: &[String]) -> Section {
     }
 }
 
-/// Why there is no line to paste for these words.
 pub(crate) fn without_command(words: &[String]) -> &'static str {
     if words.is_empty() {
         "no suite of sprag.toml measures it any more"
@@ -285,7 +267,6 @@ pub(crate) fn without_command(words: &[String]) -> &'static str {
     }
 }
 
-/// The most likely ones first, where there are several.
 fn suspects(section: Section, event: &Event) -> Section {
     if event.kind != EventKind::Change || event.suspects.len() < 2 {
         return section;
@@ -310,7 +291,6 @@ fn suspects(section: Section, event: &Event) -> Section {
     }
 }
 
-/// The members, where the title names not all.
 fn members(section: Section, event: &Event) -> Section {
     if event.members.len() < 2 {
         return section;

@@ -1,4 +1,4 @@
-//! Trends for tests: that of the sample with more kinds of events, one in which nothing happened, an empty one, and a hostile one.
+//! Trends for tests.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -11,7 +11,6 @@ use sprag_model::metric::Metric;
 use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
 use sprag_model::trend::{Budget, Coverage, Due, ReasonCount, SelfTest, SeriesTrend, Tables, Trend};
 
-/// Midnight of a day, from that of the newest run back.
 fn time(days_ago: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_795_233_600, 0).expect("a time within range") - TimeDelta::days(days_ago)
 }
@@ -45,7 +44,6 @@ pub(crate) fn trend() -> Trend {
     }
 }
 
-/// A trend in which nothing happened.
 pub(crate) fn quiet() -> Trend {
     let series = SeriesTrend { detectable: Some(0.018), ..fit::series(1.2, 9, Vec::new(), Vec::new()) };
     Trend {
@@ -69,13 +67,11 @@ pub(crate) fn quiet() -> Trend {
     }
 }
 
-/// The trend of a history without a run.
 pub(crate) fn empty() -> Trend {
     let budget = Budget { points: 0, expected: 0.0, self_test: SelfTest::default(), ..quiet().budget };
     Trend { project: quiet().project, now: time(-1), budget, ..Trend::default() }
 }
 
-/// A trend in which every name is hostile.
 pub(crate) fn hostile() -> Trend {
     let mut trend = trend();
     let name = || format!("::error::{HOSTILE}##[error]x");
@@ -100,7 +96,7 @@ pub(crate) fn hostile() -> Trend {
         newest.machine.name = name();
         newest.commit.tags = vec![name()];
         newest.series.iter_mut().for_each(|one| one.benchmark = name());
-        // Nothing in it acts unseen, so that it is printed, quoted.
+        // It has no invisible character, so it is printed, quoted.
         newest.command.push("$(x)`y`\"'|&;<script>::error::".to_owned());
     }
     trend.coverage.reasons[0].reason = name();

@@ -22,12 +22,11 @@ pub fn table(trend: &Trend, all: bool, width: Option<usize>) -> String {
     terminal::write(&tables::sheet(trend, all), width)
 }
 
-/// Likewise as Markdown, short enough for a comment on GitHub.
+/// Short enough for a comment on GitHub.
 pub fn markdown(trend: &Trend, all: bool) -> String {
     md::write(&tables::sheet(trend, all), 2, md::COMMENT)
 }
 
-/// The part of it that belongs in the digest of a scheduled build.
 pub fn digest(trend: &Trend) -> String {
     md::write(&tables::digest(trend), 2, md::COMMENT)
 }

@@ -9,15 +9,13 @@ use sprag_model::event::Direction;
 use sprag_model::event::{Event, EventKind, EventState};
 use sprag_model::trend::{Due, Trend};
 
-/// The stale suites that are named.
 const MOST_STALE: usize = 5;
 
-/// Whether an event is listed without being asked for: it is no chance, and it still holds.
+/// Whether an event is listed by default: it is significant and still present.
 pub(crate) fn is_listed(event: &Event) -> bool {
     event.sure && event.state == EventState::Standing
 }
 
-/// How many events of each kind are listed, and how many series are judged.
 pub(crate) fn headline(trend: &Trend) -> Phrase {
     let coverage = &trend.coverage;
     if trend.runs == 0 {
@@ -51,7 +49,7 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
     Phrase::default().mark(mark).text(rest + &judged + ".")
 }
 
-/// Where and when that was read, and what is stale; of an empty history what to do.
+/// Where the trend is from and what is stale; without runs, what to do.
 pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
     if trend.runs == 0 {
         return vec![
@@ -79,18 +77,15 @@ pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
     lines
 }
 
-/// The suites that are older than the schedule allows, one a sentence.
+/// A sentence for each suite that is older than the schedule allows.
 pub(crate) fn stale(trend: &Trend) -> Vec<Phrase> {
     let stale: Vec<&Due> = trend.schedule.iter().filter(|due| due.stale).collect();
     let line = |words: String| Phrase::default().mark(Mark::new(Tone::Doubt, "?", "stale:")).text(words);
     let of_due = |due: &&Due| {
         let age = counted(due.days.max(0) as usize, "day", "days");
-        line(format!(
-            " {} on {}: the newest run is {age} old, {} allowed.",
-            words::name(&due.suite),
-            words::name(&due.machine.name),
-            counted(due.allowed.max(0) as usize, "day is", "days are")
-        ))
+        let allowed = counted(due.allowed.max(0) as usize, "day is", "days are");
+        let (suite, machine) = (words::name(&due.suite), words::name(&due.machine.name));
+        line(format!(" {suite} on {machine}: the newest run is {age} old, {allowed} allowed."))
     };
     let mut lines: Vec<Phrase> = stale.iter().take(MOST_STALE).map(of_due).collect();
     if stale.len() > MOST_STALE {
@@ -100,7 +95,6 @@ pub(crate) fn stale(trend: &Trend) -> Vec<Phrase> {
     lines
 }
 
-/// How many events are not listed, and how to have them.
 pub(super) fn hidden(trend: &Trend) -> Option<Phrase> {
     let doubtful = trend.events.iter().filter(|one| !one.sure).count();
     let reverted = trend.events.iter().filter(|one| one.sure && !is_listed(one)).count();

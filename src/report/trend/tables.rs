@@ -14,10 +14,9 @@ use sprag_model::trend::{ApartSeries, Budget, Due, NewestApart, SeriesTrend, Tre
 
 const MOST_MOVERS: usize = 10;
 
-/// The rows of any other table.
 const MOST_ROWS: usize = 40;
 
-/// Each reason why a series is not judged: its word, its meaning, and what to do about it.
+/// The reasons why a series is not judged: the word, its meaning, and what to do.
 const REASONS: [(&str, &str, &str); 6] = [
     ("too_short", "too few points", "record more commits: `sprag run --record`"),
     ("stale", "the newest point is too old for the schedule", "run the suite where it is due"),
@@ -27,13 +26,11 @@ const REASONS: [(&str, &str, &str); 6] = [
     ("no_commit", "none of its runs is of a known commit", "fetch the commits, or name their `--branch`"),
 ];
 
-/// The meaning of the word of a reason, and what to do about it.
 pub(crate) fn reason(word: &str) -> (&str, Phrase) {
     let present = REASONS.iter().find(|(present, _, _)| *present == word);
     present.map_or((word, Phrase::default()), |(_, why, what)| (*why, Phrase::quoted(what)))
 }
 
-/// All of them, in their order.
 pub(super) fn sections(trend: &Trend) -> Vec<Section> {
     let days = against(trend.tables.days);
     let tables = [
@@ -48,7 +45,6 @@ pub(super) fn sections(trend: &Trend) -> Vec<Section> {
     tables.into_iter().flatten().collect()
 }
 
-/// The days that are compared with those before them.
 fn against(days: u32) -> String {
     match days {
         1 => "the last day against the one before".to_owned(),
@@ -56,7 +52,7 @@ fn against(days: u32) -> String {
     }
 }
 
-/// A section of the first rows of a table, and how many there are beyond; nothing where there is none.
+/// A section of the first rows, and how many there are beyond; nothing without rows.
 fn table<T>(
     heading: &str,
     columns: &[(&'static str, &'static str)],
@@ -68,14 +64,10 @@ fn table<T>(
     section.paragraph(words::and_more(all.len(), most)).unless_empty()
 }
 
-/// Which series are not judged and why, and what was left out of others; nothing where that is none.
 fn coverage(trend: &Trend) -> Option<Section> {
     let coverage = &trend.coverage;
-    let title = format!(
-        "Coverage: {} of {} judged",
-        count(coverage.judged),
-        counted(coverage.total, "series is", "series are")
-    );
+    let total = counted(coverage.total, "series is", "series are");
+    let title = format!("Coverage: {} of {total} judged", count(coverage.judged));
     let columns = [("Series", "n"), ("Why not", ""), ("What to do", "")];
     let rows = coverage.reasons.iter().take(MOST_ROWS).map(|one| {
         let (why, what) = reason(&one.reason);
@@ -95,9 +87,9 @@ fn coverage(trend: &Trend) -> Option<Section> {
     (!section.blocks.is_empty()).then_some(section)
 }
 
-/// From how large a change on the judged series show it, half of them and nine in ten.
+/// The change that half of the judged series would show, and that which nine in ten would.
 fn visible(trend: &Trend) -> Option<String> {
-    // Also of those that are stale: their noise was measured.
+    // Stale series count, because their noise was measured.
     let judged = trend.series.iter().filter(|one| one.judged);
     let mut sizes: Vec<f64> = judged.filter_map(|one| one.detectable).filter(|size| size.is_finite()).collect();
     sizes.sort_by(f64::total_cmp);
@@ -115,8 +107,8 @@ fn movers(trend: &Trend) -> Option<Section> {
     moved(&format!("Movers, {}, worst first", against(trend.tables.days)), trend, &rows)
 }
 
-/// Those that got worse by most, in base units: the first of each unit, then the second of each, and so on. Nothing where that
-/// is what the table by shares lists.
+/// Those that got worse by most: the first of each unit, then the second of each, and so on. Nothing where the table by shares lists
+/// the same.
 fn movers_by_size(trend: &Trend) -> Option<Section> {
     let moved_at_all = |one: &&MoverRow| one.difference != 0.0;
     let mut rows: Vec<&MoverRow> = trend.tables.movers.iter().filter(moved_at_all).collect();
@@ -135,18 +127,15 @@ fn moved(heading: &str, trend: &Trend, rows: &[&MoverRow]) -> Option<Section> {
         let present = series.get(one.series.as_str());
         let name = present.map_or(&one.series, |present| &present.benchmark);
         let name = Phrase::default().id(words::name(name));
-        let change = one.change.map_or_else(|| number::NONE.to_owned(), number::percent);
-        // What rounds to nothing is not slower by nothing.
-        let is_nothing = one.change.is_some() && !change.contains(|digit| matches!(digit, '1'..='9'));
         Row::new([
-            change.into(),
+            number::or_none(one.change, number::percent).into(),
             number::quantity(one.unit.scale(one.difference), one.difference).into(),
             words::values(one.unit, one.before, one.now).into(),
             format!("{} → {}", count(one.runs_before), count(one.runs_now)).into(),
             words::name(present.map_or(&one.machine, |present| &present.machine.name)).into(),
             match present {
                 Some(present) => {
-                    let way = if is_nothing { "unchanged" } else { words::way(&present.metric, one.worse) };
+                    let way = words::way_of_mover(&present.metric, one);
                     name.text(format!(" {}, {way}", words::name(&present.metric.name)))
                 }
                 None => name,
@@ -162,7 +151,7 @@ fn geomeans(heading: &str, rows: &[GeomeanRow]) -> Option<Section> {
         let dtype = one.dtype.as_ref().map_or_else(String::new, |dtype| format!(", {}", words::name(dtype)));
         Row::new([
             number::percent(one.change),
-            one.interval.map_or_else(|| number::NONE.to_owned(), number::percent_interval),
+            number::or_none(one.interval, number::percent_interval),
             number::percent(one.worst),
             count(one.series),
             words::name(&one.machine_name),
@@ -173,7 +162,7 @@ fn geomeans(heading: &str, rows: &[GeomeanRow]) -> Option<Section> {
 
 fn noise(rows: &[SuiteNoiseRow]) -> Option<Section> {
     let columns = [("Of processes", "n"), ("Of runs", "n"), ("Series", "n"), ("Machine", ""), ("Suite", "")];
-    let size = |size: Option<f64>| size.map_or_else(|| number::NONE.to_owned(), number::percent_size);
+    let size = |size: Option<f64>| number::or_none(size, number::percent_size);
     table("Noise of judged series, median and 90th percentile", &columns, rows, MOST_ROWS, |one| {
         Row::new([
             format!("{}, {}", size(one.between_workers_median), size(one.between_workers_p90)),
@@ -205,21 +194,17 @@ fn schedule(all: &[Due]) -> Option<Section> {
 
 fn budget(budget: &Budget) -> Section {
     let points = |points: usize| counted(points, "point", "points");
+    let (allowed, expected, examined) = (rate(budget.allowed), rate(budget.expected), points(budget.points));
     let mut text = format!(
-        "Budget: {} per 1{}000 points, which is at most {} in the {} examined.",
-        rate(budget.allowed),
-        number::NARROW,
-        rate(budget.expected),
-        points(budget.points)
+        "Budget: {allowed} per {} points, which is at most {expected} in the {examined} examined.",
+        count(1000)
     );
     let test = &budget.self_test;
     text += &match test.rate {
-        Some(result) => format!(
-            " Simulated noise like that of this history gives {} ({} in {}).",
-            rate(result),
-            count(test.alarms),
-            points(test.points)
-        ),
+        Some(result) => {
+            let alarms = format!("{} in {}", count(test.alarms), points(test.points));
+            format!(" Simulated noise like that of this history gives {} ({alarms}).", rate(result))
+        }
         None => " This history has too little noise to test that.".to_owned(),
     };
     text += &format!(" At most {} of the confirmed events are chance.", number::percent_size(budget.false_discovery));
@@ -231,7 +216,6 @@ fn budget(budget: &Budget) -> Section {
     section.paragraph(Phrase::default().mark(Mark::new(Tone::Doubt, "?", "over budget:")).join(Phrase::quoted(advice)))
 }
 
-/// A rate or a count in as many digits as say something.
 fn rate(rate: f64) -> String {
     if rate >= 10.0 {
         return number::fixed(rate, 0);
@@ -240,10 +224,8 @@ fn rate(rate: f64) -> String {
     if rate > 0.0 && rate < 0.01 { number::rough(rate) } else { text }
 }
 
-/// The commits with newest values outside their range that are listed.
 const MOST_COMMITS: usize = 8;
 
-/// The newest values outside their usual range, where there are any.
 fn newest_section(trend: &Trend) -> Option<Section> {
     if trend.newest.is_empty() {
         return None;
@@ -266,7 +248,6 @@ fn commit(section: Section, apart: &NewestApart) -> Section {
     event::command(section, &apart.command)
 }
 
-/// Where they were measured, and how many runs decide.
 pub(crate) fn head(apart: &NewestApart) -> Phrase {
     let decides = counted(apart.runs, "more run decides", "more runs decide");
     let head = Phrase::plain("On ").text(words::name(&apart.machine.name)).text(" at ");
@@ -274,7 +255,7 @@ pub(crate) fn head(apart: &NewestApart) -> Phrase {
     head.id(words::name(apart.commit.short())).text(format!(": {decides}{by_hand}."))
 }
 
-/// How far a value is from its level.
+/// The difference of a value from its level.
 pub(crate) fn change(apart: &ApartSeries) -> String {
     let Level { value: level, .. } = apart.level;
     let share = (apart.value / level - 1.0) * level.signum();
@@ -290,7 +271,6 @@ fn series(apart: &ApartSeries) -> Row {
     ])
 }
 
-/// The report of a trend; `all` lists events that may be chance or were reverted, too.
 pub(super) fn sheet(trend: &Trend, all: bool) -> Sheet {
     let mut sections = vec![Section::default().items(summary::lines(trend))];
     sections.extend(events(trend, all));
@@ -301,14 +281,13 @@ pub(super) fn sheet(trend: &Trend, all: bool) -> Sheet {
     Sheet { headline: summary::headline(trend), sections, ..Sheet::default() }
 }
 
-/// The part that belongs in the digest of a scheduled build: what changed over the history, and what may be about to.
+/// The part for the digest of a scheduled build: what changed over the history, and what may be about to.
 pub(super) fn digest(trend: &Trend) -> Sheet {
     let headline = Phrase::plain("Over the whole history: ").join(summary::headline(trend));
     let sections = events(trend, false).chain(newest_section(trend)).collect();
     Sheet { headline, sections, ..Sheet::default() }
 }
 
-/// Those that are listed, and how many are not.
 fn events(trend: &Trend, all: bool) -> impl Iterator<Item = Section> {
     let listed = trend.events.iter().filter(move |one| all || summary::is_listed(one)).map(event::section);
     let hidden = if all { None } else { summary::hidden(trend) };

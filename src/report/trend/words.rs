@@ -5,38 +5,36 @@ use crate::number::{self, NARROW};
 use crate::text::{shortened, visible};
 use sprag_model::change_point::Level;
 use sprag_model::metric::Metric;
+use sprag_model::movers::MoverRow;
 use sprag_model::unit::Unit;
 
+/// The longest name and the longest sentence, in characters.
 const NAME: usize = 160;
-
 const SENTENCE: usize = 400;
 
-/// The longest subject of a commit, such that a line of a terminal holds it.
+/// The longest subject of a commit that fits into a line of a terminal.
 const SUBJECT: usize = 56;
 
-/// Up to how many findings one is said to be a false alarm.
+/// Rarer false alarms than one in so many findings are not counted.
 const MOST_ALIKE: f64 = 1e6;
 
-/// The steps in which they are counted, times a power of ten.
+/// Findings are counted in these steps, times a power of ten.
 const STEPS_ALIKE: [f64; 4] = [1.0, 2.0, 3.0, 5.0];
 
-/// A change from which on three digits of the values before and after it show it.
+/// From this share on three digits of two values show their change.
 const LARGE: f64 = 0.05;
 
-/// From this share of chance on it is said in tenths.
+/// From this rate on false alarms are given in tenths.
 const TENTHS_FROM: f64 = 0.4;
 
-/// A name, cut where it is very long.
 pub(crate) fn name(name: &str) -> String {
     shortened(name, NAME)
 }
 
-/// A sentence, cut where it is very long.
 pub(crate) fn sentence(sentence: &str) -> String {
     shortened(sentence, SENTENCE)
 }
 
-/// The subject of a commit, cut to fit next to it.
 pub(crate) fn subject(subject: &str) -> String {
     shortened(subject, SUBJECT)
 }
@@ -50,13 +48,12 @@ pub(crate) fn change(relative: &Level) -> String {
     format!("{}{}", number::percent(relative.value), if is_wide { interval() } else { String::new() })
 }
 
-/// Two values in one unit, such as `1.200 → 1.297 ms`.
 pub(crate) fn values(unit: Unit, before: f64, after: f64) -> String {
     let scale = unit.scale(if before == 0.0 { after } else { before });
     format!("{} → {}", number::value(scale, before), number::quantity(scale, after))
 }
 
-/// Likewise, for a sentence: as many digits as it takes to see a change of that size.
+/// With as few digits as show the change.
 pub(crate) fn values_in_words(metric: &Metric, before: f64, after: f64) -> String {
     if (after - before).abs() < LARGE * before.abs() {
         return values(metric.unit, before, after);
@@ -72,6 +69,12 @@ pub(crate) fn way(metric: &Metric, worse: Option<f64>) -> &'static str {
         Some(worse) if worse < 0.0 => better_word(metric),
         _ => "changed",
     }
+}
+
+/// The word for the change of a mover: a change that is shown as zero is none.
+pub(crate) fn way_of_mover(metric: &Metric, row: &MoverRow) -> &'static str {
+    let is_zero = |change: f64| !number::percent(change).contains(|digit| matches!(digit, '1'..='9'));
+    if row.change.is_some_and(is_zero) { "unchanged" } else { way(metric, row.worse) }
 }
 
 /// How many findings as strong are false alarms: `1 in 2 000`, `7 in 10`, `all`.
@@ -91,7 +94,6 @@ pub(crate) fn false_alarms(rate: f64) -> String {
     format!("1 in {}", number::count((step * unit).round() as usize))
 }
 
-/// The same in a sentence: `about 1 in 2 000 findings this strong is a false alarm`.
 pub(crate) fn chance(rate: f64) -> String {
     let words = false_alarms(rate);
     let about = if words.starts_with(|first: char| first.is_ascii_digit()) { "about " } else { "" };
@@ -99,7 +101,6 @@ pub(crate) fn chance(rate: f64) -> String {
     format!("{about}{words} findings this strong {verb}")
 }
 
-/// A probability in whole percents.
 pub(crate) fn probability(probability: f64) -> String {
     let percent = match probability * 100.0 {
         percent if !percent.is_finite() => return number::NONE.to_owned(),
@@ -110,7 +111,7 @@ pub(crate) fn probability(probability: f64) -> String {
     format!("{percent}{NARROW}%")
 }
 
-/// How many suspects are left in effect.
+/// How many suspects are left, as an effective number.
 pub(super) fn left(left: f64) -> String {
     match number::fixed(left, 1) {
         one if one == "1.0" => "1 suspect".to_owned(),
@@ -118,15 +119,11 @@ pub(super) fn left(left: f64) -> String {
     }
 }
 
-/// How many of all are not among the first so many; empty where that is none.
 pub(super) fn and_more(all: usize, most: usize) -> String {
-    match all.saturating_sub(most) {
-        0 => String::new(),
-        more => format!("… and {} more", number::count(more)),
-    }
+    if all > most { format!("… and {} more", number::count(all - most)) } else { String::new() }
 }
 
-/// Names one after the other: `a, b and c`.
+/// Such as `a, b and c`.
 pub(crate) fn joined(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -135,18 +132,17 @@ pub(crate) fn joined(names: &[String]) -> String {
     }
 }
 
-/// A command as one line that can be pasted, each word quoted where a shell would take it for more than itself; `None` where a word holds what acts unseen, or
-/// what a log of GitHub takes for a command: nobody can see what such a line does.
+/// A command as one line to paste, quoted for a POSIX shell; `None` where a word holds an invisible character, or what a log of
+/// GitHub takes for a command.
 pub(crate) fn shell_line(words: &[String]) -> Option<String> {
     let is_seen = |word: &String| visible(word) == word.as_str() && !word.contains("##[");
     (!words.is_empty() && words.iter().all(is_seen))
         .then(|| words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" "))
 }
 
-/// A word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,+@%=".contains(c);
-    // Some shells look up what follows an equals sign in front.
+    // Some shells expand a word that begins with an equals sign.
     if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('=') {
         return word.to_owned();
     }
@@ -159,49 +155,38 @@ mod tests {
 
     #[test]
     fn a_shell_gets_the_words_that_were_meant() {
-        let check = |words: &[&str], expected: Option<&str>| {
+        for (words, expected) in [
+            (&["sprag", "run", "--commit", "1a2b3c", "--suite=cpu"][..], Some("sprag run --commit 1a2b3c --suite=cpu")),
+            (&["sprag", "", "a b", "=ls", "~"], Some("sprag '' 'a b' '=ls' '~'")),
+            (&["--filter", "cpu/a{n=5} @fast"], Some("--filter 'cpu/a{n=5} @fast'")),
+            (&["$(rm -r x)", "it's", "`x`;!"], Some(r"'$(rm -r x)' 'it'\''s' '`x`;!'")),
+            (&["-e", "a\\b\"c"], Some("-e 'a\\b\"c'")),
+            (&["sprag", "a\nb"], None),
+            (&["sprag", "\u{202e}a"], None),
+            (&["sprag", "##[error]a"], None),
+            (&[], None),
+        ] {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             assert_eq!(shell_line(&words).as_deref(), expected);
-        };
-        check(&["sprag", "run", "--commit", "1a2b3c", "--suite=cpu"], Some("sprag run --commit 1a2b3c --suite=cpu"));
-        check(&["sprag", "", "a b", "=ls", "~"], Some("sprag '' 'a b' '=ls' '~'"));
-        check(&["--filter", "cpu/a{n=5} @fast"], Some("--filter 'cpu/a{n=5} @fast'"));
-        check(&["$(rm -r x)", "it's", "`x`;!"], Some(r"'$(rm -r x)' 'it'\''s' '`x`;!'"));
-        check(&["-e", "a\\b\"c"], Some("-e 'a\\b\"c'"));
-        check(&["sprag", "a\nb"], None);
-        check(&["sprag", "\u{202e}a"], None);
-        check(&["sprag", "##[error]a"], None);
-        check(&[], None);
+        }
     }
 
     #[test]
     fn chance_is_one_in_so_many() {
-        let check = |rate: f64, expected: &str| assert_eq!(false_alarms(rate).replace(NARROW, " "), expected);
-        check(0.0005, "1 in 2 000");
-        check(0.05, "1 in 20");
-        check(0.3, "1 in 3");
-        check(1.0 / 237_933.0, "1 in 200 000");
-        check(1.0 / 99_600.0, "1 in 50 000");
-        check(1.0 / 83.4, "1 in 50");
-        check(1.0 / 30.0, "1 in 30");
-        check(1.0 / 29.0, "1 in 20");
-        check(0.72, "7 in 10");
-        check(1.0, "all");
-        check(0.0, "less than 1 in 1 000 000");
-        check(f64::NAN, "all");
+        let rates = [0.0005, 0.3, 1.0 / 237_933.0, 1.0 / 99_600.0, 1.0 / 83.4, 1.0 / 30.0, 1.0 / 29.0, 0.72, 0.0];
+        let words = rates.map(|rate| false_alarms(rate).replace(NARROW, " "));
+        let expected =
+            ["1 in 2 000", "1 in 3", "1 in 200 000", "1 in 50 000", "1 in 50", "1 in 30", "1 in 20", "7 in 10"];
+        assert_eq!((&words[..8], &*words[8]), (&expected.map(str::to_owned)[..], "less than 1 in 1 000 000"));
+        assert_eq!([false_alarms(1.0), false_alarms(f64::NAN)], ["all", "all"]);
         assert_eq!(chance(0.05), "about 1 in 20 findings this strong is a false alarm");
         assert_eq!(chance(0.7), "about 7 in 10 findings this strong are false alarms");
     }
 
     #[test]
     fn probabilities_are_never_more_certain_than_they_are() {
-        let check = |share: f64, expected: &str| assert_eq!(probability(share).replace(NARROW, " "), expected);
-        check(0.624, "62 %");
-        check(0.004, "<1 %");
-        check(0.0, "0 %");
-        check(0.9961, ">99 %");
-        check(1.0, "100 %");
-        check(f64::NAN, "–");
+        let words = [0.624, 0.004, 0.0, 0.9961, 1.0, f64::NAN].map(|share| probability(share).replace(NARROW, " "));
+        assert_eq!(words, ["62 %", "<1 %", "0 %", ">99 %", "100 %", "–"]);
     }
 
     #[test]
@@ -209,10 +194,7 @@ mod tests {
         assert_eq!((left(1.0), left(1.04)), ("1 suspect".to_owned(), "1 suspect".to_owned()));
         assert_eq!((left(2.0), left(3.26)), ("about 2 suspects".into(), "about 3.3 suspects".into()));
         let names = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(
-            [joined(&names[..0]), joined(&names[..1]), joined(&names[..2]), joined(&names)].join("|"),
-            "|a|a and b|a, b and c"
-        );
+        assert_eq!([0, 1, 2, 3].map(|count| joined(&names[..count])), ["", "a", "a and b", "a, b and c"]);
     }
 
     #[test]
