@@ -241,18 +241,14 @@ mod tests {
             change(&mut gate.suites[0]);
             results(&gate)[0]["partialFingerprints"]["primaryLocationLineHash"].clone()
         };
-        let changes: [(bool, fn(&mut SuiteGate)); 7] = [
-            (true, |suite| suite.comparisons[0].current = Some(7.0)),
-            (true, |suite| suite.run = None),
-            (true, |suite| suite.machine = Some("twin".to_owned())),
-            (false, |suite| suite.comparisons[0].benchmark = "cpu/b @fast".to_owned()),
-            (false, |suite| suite.comparisons[0].metric.name = "ratio".to_owned()),
-            (false, |suite| suite.machine_class = "Other".to_owned()),
-            (false, |suite| suite.suite = "gpu".to_owned()),
-        ];
-        for (is_same, change) in changes {
-            assert_eq!(print(change) == print(|_| {}), is_same);
-        }
+        let check = |is_same: bool, change: fn(&mut SuiteGate)| assert_eq!(print(change) == print(|_| {}), is_same);
+        check(true, |suite| suite.comparisons[0].current = Some(7.0));
+        check(true, |suite| suite.run = None);
+        check(true, |suite| suite.machine = Some("twin".to_owned()));
+        check(false, |suite| suite.comparisons[0].benchmark = "cpu/b @fast".to_owned());
+        check(false, |suite| suite.comparisons[0].metric.name = "ratio".to_owned());
+        check(false, |suite| suite.machine_class = "Other".to_owned());
+        check(false, |suite| suite.suite = "gpu".to_owned());
     }
 
     #[test]

@@ -334,20 +334,18 @@ mod tests {
 
     #[test]
     fn interleaving_is_advised_only_where_both_sides_can_be_built() {
-        let changes: [(bool, fn(&mut SuiteGate)); 6] = [
-            (true, |_| {}),
-            (false, |suite| suite.can_take_turns = false),
-            (false, |suite| suite.commit.as_mut().expect("it has one").dirty = true),
-            (false, |suite| suite.commit = None),
-            (false, |suite| suite.base_commit = None),
-            // One commit has no two sides.
-            (false, |suite| suite.base_commit = Some("b".repeat(40))),
-        ];
-        for (expected, change) in changes {
+        let check = |expected: bool, change: fn(&mut SuiteGate)| {
             let mut gate = example::passing();
             change(&mut gate.suites[0]);
             assert_eq!(interleaved(&gate).is_some(), expected);
-        }
+        };
+        check(true, |_| {});
+        check(false, |suite| suite.can_take_turns = false);
+        check(false, |suite| suite.commit.as_mut().expect("it has one").dirty = true);
+        check(false, |suite| suite.commit = None);
+        check(false, |suite| suite.base_commit = None);
+        // One commit has no two sides.
+        check(false, |suite| suite.base_commit = Some("b".repeat(40)));
         // No command is made of names that are not safe to paste.
         let unsafe_names: [fn(&mut SuiteGate); 2] = [
             |suite| suite.base_commit = Some(example::HOSTILE.to_owned()),
