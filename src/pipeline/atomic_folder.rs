@@ -1,5 +1,5 @@
-//! A folder that is replaced as a whole, such as a site: built aside, then swapped in, so that a reader or a failure meets
-//! the old one or the new one.
+//! A folder that is replaced as a whole, such as a site: built aside, then swapped in; readers see the old or the new
+//! one.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -19,7 +19,7 @@ pub struct FolderKind {
 }
 
 impl FolderKind {
-    /// Fails where the folder holds anything that is not of this kind.
+    /// Fails if the folder has content of another kind.
     pub fn check(self, folder: &Path) -> crate::Result<()> {
         match fs::read_dir(folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -41,11 +41,10 @@ impl FolderKind {
         }
     }
 
-    /// Fails where nothing can be put there: where the folder lies in `.git`, or holds anything that is not of this kind, or
-    /// among our files one that would be lost, or where its parent cannot be written. What is ours the marker says; where it
-    /// was made by a version that did not, files such as `.git` or `CNAME` are looked for.
+    /// Fails if the folder lies in `.git`, has foreign content that would be lost, or its parent cannot be written. The
+    /// marker lists our files. Markers of old versions list none; then `.git`, `CNAME` and the like count as foreign.
     pub fn check_replaceable(self, folder: &Path) -> crate::Result<()> {
-        // A worktree may lie in there, and it is its user's: one knows it by a `.git` of its own.
+        // A worktree inside `.git` has a `.git` of its own and belongs to its user.
         let mut outwards = folder.ancestors().take_while(|place| place == &folder || !place.join(".git").exists());
         if outwards.any(|place| place.file_name().is_some_and(|name| name == ".git")) {
             let message = format!("`{}` lies in `.git`, where git keeps what is its own", folder.display());
@@ -82,14 +81,14 @@ impl FolderKind {
         Ok(ExistingFolder { folder, marker: self.marker })
     }
 
-    /// The marks of the files that were written into a folder; nothing where its marker lists none.
+    /// The digests that the marker lists; `None` if it lists none.
     fn written(self, folder: &Path) -> Option<HashSet<String>> {
         let text = fs::read_to_string(folder.join(self.marker)).ok()?;
         let marks: HashSet<String> = text.lines().skip(1).map(str::to_owned).collect();
         (!marks.is_empty()).then_some(marks)
     }
 
-    /// Whether a folder can be put there: proven with a file that has no name, so that nothing can stay behind.
+    /// Tries the parent folder with a nameless file, which leaves nothing behind.
     fn check_place(self, folder: &Path) -> crate::Result<()> {
         let place = parent(folder);
         let tried = fs::create_dir_all(place).and_then(|()| tempfile::tempfile_in(place).map(drop));
@@ -110,7 +109,7 @@ pub struct ExistingFolder<'a> {
 }
 
 impl ExistingFolder<'_> {
-    /// All files in it but the marker: relative paths with `/`.
+    /// Relative paths with `/`, without the marker.
     pub fn files(&self) -> crate::Result<BTreeSet<String>> {
         let mut files = BTreeSet::new();
         let mut folders = vec![String::new()];
@@ -129,7 +128,6 @@ impl ExistingFolder<'_> {
         Ok(files)
     }
 
-    /// What a file holds; the path is relative, with `/`.
     pub fn read(&self, path: &str) -> crate::Result<Vec<u8>> {
         let path = self.folder.join(path);
         fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
@@ -140,14 +138,13 @@ pub struct AtomicFolder {
     kind: FolderKind,
     folder: PathBuf,
     aside: Aside,
-    /// The folders in it that are there already, so that the system need not be asked for each file.
+    /// Folders made so far, so that the system is not asked for each file.
     made: RefCell<HashSet<PathBuf>>,
 }
 
 impl AtomicFolder {
-    /// Begins a folder that will take the place of what is at `folder`.
     pub fn begin(project: &Project, kind: FolderKind, folder: &Path) -> crate::Result<AtomicFolder> {
-        // A link stays a link: what it leads to is replaced.
+        // A link stays; its target is replaced.
         let folder = if folder.is_symlink() { folder.canonicalize() } else { Ok(folder.to_owned()) }
             .with_context(|| format!("cannot follow the link `{}`", folder.display()))?;
         kind.check_replaceable(&folder)?;
@@ -155,8 +152,7 @@ impl AtomicFolder {
         Ok(AtomicFolder { kind, folder, aside, made: RefCell::default() })
     }
 
-    /// Writes a file; the path is relative, with `/`. One that is there with the same bytes is taken over as it is, so that
-    /// whoever copies the folder sees what changed.
+    /// The path is relative, with `/`. A file with the same bytes is hard-linked, so that its times stay.
     pub fn write(&self, path: &str, bytes: &[u8]) -> crate::Result<()> {
         let new = self.place(path)?;
         if take_over(&self.folder.join(path), &new, bytes) { Ok(()) } else { write_file(&new, bytes) }
@@ -174,26 +170,24 @@ impl AtomicFolder {
     pub fn put(self) -> crate::Result<()> {
         let AtomicFolder { kind, folder, aside, .. } = self;
         put(kind, &aside.folder.join(NEW), &folder)?;
-        // The old one; if it cannot go now it goes with the next build.
+        // If the old one cannot be removed now, the next build does it.
         let _ = fs::remove_dir_all(&aside.folder);
         Ok(())
     }
 }
 
-/// The name of the new folder in the one where it is built.
 const NEW: &str = "new";
 
 struct Aside {
     folder: PathBuf,
-    /// Held while the folder of the project is in use; the system lets go of it when the process ends.
+    /// The system unlocks it when the process ends.
     _lock: Option<File>,
-    /// Removes the folder where it is not the project's.
     _temporary: Option<tempfile::TempDir>,
 }
 
 impl Aside {
-    /// An empty folder on the same file system. For a place inside the project it is one that is always the same and
-    /// that git does not see, so that what a kill leaves there is in nobody's way and goes with the next build.
+    /// An empty folder on the same file system. Inside a project it has a fixed place that git ignores, so what a
+    /// killed process leaves goes with the next build.
     fn beside(project: &Project, kind: FolderKind, place: &Path) -> crate::Result<Aside> {
         if place.starts_with(&project.root) && !project.is_bare {
             let private = project.private_folder()?;
@@ -217,7 +211,7 @@ fn parent(folder: &Path) -> &Path {
     folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Links the file at `old` to `new` where it holds these bytes; `false` where it does not, or the file system cannot.
+/// Links `old` to `new` if it has these bytes; `false` if not, or if the file system has no links.
 fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
     let is_alike = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
     fs::symlink_metadata(old).is_ok_and(is_alike)
@@ -225,7 +219,6 @@ fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
         && fs::hard_link(old, new).is_ok()
 }
 
-/// The bytes of a file that is known to have so many: the system is asked for nothing but them.
 fn read(file: &Path, length: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?];
     File::open(file)?.read_exact(&mut bytes)?;
@@ -240,12 +233,12 @@ fn write_file(path: &Path, bytes: &[u8]) -> crate::Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// What stands for the path of a file in the marker: a share of its digest, so that the list stays small.
+/// A short digest keeps the marker small.
 fn mark_of(path: &str) -> String {
     digest::sha256_hex(path.as_bytes())[..8].to_owned()
 }
 
-/// Marks the new folder and puts it in the place of `folder`; what was there ends up at `new`.
+/// Writes the marker and swaps; the old folder ends up at `new`.
 fn put(kind: FolderKind, new: &Path, folder: &Path) -> crate::Result<()> {
     make_folder(new)?;
     let files = ExistingFolder { folder: new, marker: kind.marker }.files()?;
@@ -257,7 +250,7 @@ fn put(kind: FolderKind, new: &Path, folder: &Path) -> crate::Result<()> {
     swap(new, folder).with_context(|| format!("cannot put the new {} at `{}`", kind.name, folder.display()))
 }
 
-/// Puts `new` in the place of `folder`; what was there ends up at `new` or beside it, to be removed with its parent.
+/// The old folder ends up at `new` or next to it.
 pub(crate) fn swap(new: &Path, folder: &Path) -> std::io::Result<()> {
     if !folder.exists() {
         return fs::rename(new, folder);
@@ -270,7 +263,6 @@ pub(crate) fn swap(new: &Path, folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// One step: no moment without a site.
 #[cfg(target_os = "linux")]
 fn exchange(new: &Path, folder: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -282,12 +274,12 @@ fn exchange(_new: &Path, _folder: &Path) -> std::io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Where two folders cannot be exchanged in one step: the old one steps aside and returns if the new one cannot come.
+/// For file systems that cannot exchange two folders in one step.
 fn two_renames(new: &Path, folder: &Path) -> std::io::Result<()> {
     let old = new.with_file_name("old");
     fs::rename(folder, &old)?;
     fs::rename(new, folder).inspect_err(|_| {
-        // Nothing better can be done than to try; the error of the rename is what the user must see.
+        // The user must see the error of the rename above.
         let _ = fs::rename(&old, folder);
     })
 }
@@ -303,45 +295,36 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary folder");
         let folder = root.path().join("deep/_site");
         SITE.check(&folder).expect("a folder that is not there is free");
-        fs::create_dir_all(parent(&folder)).expect("a folder");
-        let new = root.path().join("aside/new");
-        make_folder(&new.join("series")).expect("a folder");
-        write_file(&new.join("index.html"), b"1").expect("a page");
-        write_file(&new.join("series/a.html"), b"a").expect("a page");
-        put(SITE, &new, &folder).expect("the first site");
-        let new = root.path().join("aside/newer");
-        make_folder(&new).expect("a folder");
-        write_file(&new.join("index.html"), b"2").expect("a page");
-        put(SITE, &new, &folder).expect("the second site");
-        assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a page"), "2");
+        fs::create_dir_all(folder.join("series")).expect("a folder");
+        let put_pages = |name: &str, pages: &[&str]| {
+            let new = root.path().join("aside").join(name);
+            for page in pages {
+                make_folder(parent(&new.join(page))).expect("a folder");
+                write_file(&new.join(page), name.as_bytes()).expect("a page");
+            }
+            put(SITE, &new, &folder).expect("a site");
+        };
+        put_pages("first", &["index.html", "series/a.html"]);
+        put_pages("second", &["index.html"]);
+        assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a page"), "second");
         assert!(!folder.join("series").exists(), "a page that is gone stays");
-        assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something is left beside");
-        for stranger in [".git", "CNAME", ".nojekyll"] {
-            write_file(&folder.join(stranger), b"").expect("a file");
-            let error = SITE.check_replaceable(&folder).expect_err("it would be lost").to_string();
-            assert!(error.contains(stranger), "{error}");
-            SITE.check(&folder).expect("it may be read");
-            fs::remove_file(folder.join(stranger)).expect("a file");
-        }
+        assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something else is left");
         make_folder(&folder.join("series/mine")).expect("a folder");
-        for stranger in ["notes.txt", "series/a.html", "series/mine/b.html"] {
+        for stranger in [".git", "CNAME", "notes.txt", "series/a.html", "series/mine/b.html"] {
             write_file(&folder.join(stranger), b"").expect("a file");
             let error = SITE.check_replaceable(&folder).expect_err("it would be lost").to_string();
             assert!(error.contains(&format!("`{stranger}`")), "{error}");
+            SITE.check(&folder).expect("it may be read");
             fs::remove_file(folder.join(stranger)).expect("a file");
         }
-        // A version that listed nothing made this one.
-        let listed = fs::read(folder.join(SITE.marker)).expect("the marker");
+        SITE.check_replaceable(&folder).expect("our own site may be replaced");
+        // The marker of an old version lists no files.
         write_file(&folder.join(SITE.marker), b"This folder was made by sprag.\n").expect("a file");
+        write_file(&folder.join("old.html"), b"").expect("a file");
+        SITE.check_replaceable(&folder).expect("it may be ours");
         write_file(&folder.join("CNAME"), b"").expect("a file");
         assert!(SITE.check_replaceable(&folder).is_err(), "it would be lost");
-        fs::remove_file(folder.join("CNAME")).expect("a file");
-        write_file(&folder.join("old.html"), b"").expect("a file");
-        SITE.check_replaceable(&folder).expect("nobody knows whose it is");
-        fs::remove_file(folder.join("old.html")).expect("a file");
-        write_file(&folder.join(SITE.marker), &listed).expect("a file");
-        SITE.check_replaceable(&folder).expect("our own site may be replaced");
-        for place in [".git", ".git/hooks", ".git/hooks/_site"] {
+        for place in [".git", ".git/hooks/_site"] {
             let error = SITE.check_replaceable(&root.path().join(place)).expect_err("it is git's").to_string();
             assert!(error.contains("lies in `.git`"), "{place}: {error}");
         }
@@ -350,6 +333,7 @@ mod tests {
         SITE.check_replaceable(&root.path().join(".git/trees/one/_site")).expect("a worktree is its user's");
         let other = FolderKind { name: "export", marker: ".sprag-export" };
         assert!(other.check(&folder).is_err(), "a site is no export");
+        assert!(SITE.check(&folder.join("old.html")).is_err(), "a file is no folder");
     }
 
     #[test]
@@ -369,15 +353,6 @@ mod tests {
             assert!(!take_over(&link, &root.path().join("other"), b"one"));
         }
         assert!(!take_over(&root.path().join("absent"), &root.path().join("other"), b"one"));
-    }
-
-    #[test]
-    fn foreign_files_are_left_alone() {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        fs::write(root.path().join("thesis.tex"), "mine").expect("a file");
-        let error = SITE.check(root.path()).expect_err("the folder is not ours");
-        assert!(error.to_string().contains("no site of sprag"), "{error}");
-        assert!(SITE.check(&root.path().join("thesis.tex")).is_err());
     }
 
     #[test]

@@ -1,12 +1,9 @@
-//! What stays in `.sprag/cache/` from one command to the next: the decoded runs of a history, and what folders and commits
-//! hold.
+//! `.sprag/cache/`: the decoded runs of a history, and what folders and commits hold.
 //!
-//! A file begins with a line that names the program that wrote it and the SHA-256 of all that follows. A file that another
-//! build wrote, as version, length and time of the program tell, or that is damaged, counts as absent. Files are written
-//! under another name and renamed, so two commands at a time do no harm: at worst both do the same work. A folder that
-//! cannot be written to only means that the next command takes as long. `SPRAG_CACHE=off` switches all of it off.
-//!
-//! A run that is cached is not read from git again, so `sprag history fsck` alone sees damage to its object.
+//! A file begins with a line that names the program and the SHA-256 of the rest. A damaged file, or one of another
+//! build, counts as absent. Files are renamed into place, so concurrent commands at worst do the same work twice. A
+//! folder that cannot be written only costs time. `SPRAG_CACHE=off` switches the cache off. Cached runs are not read
+//! from git again, so only `sprag history fsck` sees damage to their objects.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,21 +19,16 @@ use sprag_history as history;
 use sprag_history::{Entry, Store};
 use sprag_model::run::Quarantined;
 
-/// The variable that switches the cache off.
 const VARIABLE: &str = "SPRAG_CACHE";
 
-/// The file of decoded runs.
 const RUNS: &str = "runs";
 
-/// What the records of a history hold.
 pub struct Decoded {
-    /// Those that could be read.
     pub runs: DecodedRuns,
-    /// Those that could not.
     pub quarantined: Vec<Quarantined>,
 }
 
-/// Decodes the records that the cache does not hold yet, and puts these into it.
+/// Decodes the records that the cache lacks, and adds them to it.
 pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Result<Decoded> {
     let file = CacheFile::at(project, RUNS);
     let cached = file.read().and_then(|bytes| DecodedRuns::from_bytes(&bytes)).unwrap_or_default();
@@ -48,7 +40,7 @@ pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Res
     });
     let new: Vec<Entry> = entries.iter().filter(|entry| awaited.contains_key(entry.path.as_str())).cloned().collect();
     let (fresh, quarantined) = read(store, &new)?;
-    // Records that a branch lacks may come back with the next checkout, so they go only when others come.
+    // Records that a branch lacks may come back with the next checkout, so they are dropped only with other changes.
     let is_news = !fresh.heads().is_empty() || runs.heads().len() * 2 < count;
     runs.append(fresh);
     if is_news {
@@ -58,13 +50,13 @@ pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Res
     Ok(Decoded { runs, quarantined })
 }
 
-/// The bytes of the decoded runs in the cache of a project; absent where there is no cache.
+/// In bytes; `None` without a cache.
 pub fn size(project: &Project) -> Option<u64> {
     let file = folder(project)?.join(RUNS);
     Some(fs::metadata(file).map_or(0, |file| file.len()))
 }
 
-/// Reads and decodes records; none of them is in memory as a whole for longer than that takes.
+/// No record is in memory as a whole for longer than decoding takes.
 fn read(store: &Store, entries: &[Entry]) -> crate::Result<(DecodedRuns, Vec<Quarantined>)> {
     let take = |taken: &mut (DecodedRuns, Vec<Quarantined>), place: usize, record| match record {
         Ok(run) => taken.0.add(&entries[place].blob, &run),
@@ -79,7 +71,7 @@ fn read(store: &Store, entries: &[Entry]) -> crate::Result<(DecodedRuns, Vec<Qua
     Ok((runs, quarantined))
 }
 
-/// The folder of the cache; absent where there is to be none.
+/// `None` if the cache is off or cannot be made.
 pub fn folder(project: &Project) -> Option<PathBuf> {
     if project.is_bare || !project.has_cache || std::env::var(VARIABLE).is_ok_and(|value| value == "off") {
         return None;
@@ -89,7 +81,6 @@ pub fn folder(project: &Project) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// A file of the cache; none where nothing is cached.
 pub struct CacheFile(Option<Place>);
 
 struct Place {
@@ -112,13 +103,13 @@ impl CacheFile {
         (bytes == place.line(&body).as_bytes()).then_some(body)
     }
 
-    /// What the text of the file stands for; the default where there is none.
+    /// The default if there is no valid file.
     pub fn read_as<T: Default>(&self, parse: impl FnOnce(&str) -> Option<T>) -> T {
         let bytes = self.read().unwrap_or_default();
         std::str::from_utf8(&bytes).ok().and_then(parse).unwrap_or_default()
     }
 
-    /// Replaces the content. A failure is no fault: the next command then does the work again.
+    /// A failure only costs time.
     pub fn write(&self, body: &[u8]) {
         if let Some(place) = &self.0 {
             let _ = write_cache(&place.file, &[place.line(body).as_bytes(), body]);

@@ -1,4 +1,4 @@
-//! What can be measured here and why not, and the findings of the doctor as text for a terminal.
+//! What can be measured here and why not, and the text of `sprag doctor`.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -55,12 +55,12 @@ fn engine(project: &Project, suite: &Suite) -> Result<String, String> {
     Ok(format!("with `trtexec` on {}", device.name))
 }
 
-/// The program of a command suite, where it is: beside the suite's folder for a path, else on the search path.
+/// Relative to the suite's folder if it is a path, else on the search path.
 fn program(project: &Project, suite: &Suite) -> Result<String, String> {
     let program = suite.command.first().map(String::as_str).unwrap_or_default();
     let folder = suite.cwd.as_ref().map_or_else(|| project.root.clone(), |cwd| project.root.join(cwd));
     let found = if program.contains('/') {
-        // A program of the suite may be what its build step makes.
+        // Its build step may make it.
         folder.join(program).is_file() || !suite.build.is_empty()
     } else {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -69,7 +69,6 @@ fn program(project: &Project, suite: &Suite) -> Result<String, String> {
     if found { Ok(format!("with `{program}`")) } else { Err(format!("there is no program `{program}`")) }
 }
 
-/// Callgrind counts instructions: exact where times are noisy.
 fn valgrind() -> Result<String, String> {
     let missing = || "valgrind is not installed".to_owned();
     let output = Command::new("valgrind").arg("--version").output().map_err(|_| missing())?;
@@ -77,7 +76,6 @@ fn valgrind() -> Result<String, String> {
     if output.status.success() { Ok(valgrind_version(&text)) } else { Err("valgrind does not run".to_owned()) }
 }
 
-/// `valgrind-3.19.0` as `valgrind 3.19.0`.
 fn valgrind_version(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     let version = line.strip_prefix("valgrind-").unwrap_or(line);
@@ -122,7 +120,6 @@ fn recording(project: &Project) -> Result<String, String> {
     tried().map(|branch| format!("to the branch {branch}")).map_err(|error| error.to_string())
 }
 
-/// What stands where a figure is not known.
 const UNKNOWN: &str = "–";
 
 pub fn text(findings: &Findings) -> String {
@@ -145,7 +142,6 @@ fn section(text: &mut String, headline: &str, lines: &str) {
     }
 }
 
-/// One line: how fit for which class.
 fn verdict(findings: &Findings) -> String {
     let fit = |one: &ClassFitness| format!("{} for {}", one.fitness.word(), class_name(&one.class));
     let classes: Vec<String> = findings.noise.classes.iter().map(fit).collect();
@@ -186,10 +182,9 @@ fn row(name: &str, text: &str) -> Vec<String> {
     vec![name.to_owned(), printable(text)]
 }
 
-/// A fact by its name, and how it is written.
 type Part = (&'static str, fn(&str) -> String);
 
-/// The lines about the machine: each a name, and the facts in it.
+/// Each line: its name, then its facts and how they are written.
 const FACT_LINES: [(&str, &[Part]); 6] = [
     (
         "processors",
@@ -342,12 +337,11 @@ fn advice(findings: &Findings) -> String {
     text
 }
 
-/// A duration as a reader wants it, such as `290 ns`.
 fn seconds(seconds: f64) -> String {
     scaled(Unit::Second, seconds)
 }
 
-/// A value with its prefix, without zeros that say nothing: `32 KiB`.
+/// With a prefix and without trailing zeros: `32 KiB`.
 fn scaled(unit: Unit, value: f64) -> String {
     let scale = unit.scale(value);
     let number = scale.number(value);
@@ -367,143 +361,56 @@ fn percent(share: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_measure::doctor::findings::{Ability, ClassFitness, Clocks, Fitness, NoiseFindings, Recommendation};
-
-    fn facts(list: &[(&str, &str)]) -> BTreeMap<String, String> {
-        list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
 
     #[test]
     fn the_version_of_valgrind_is_read() {
         let check = |text: &str, expected: &str| assert_eq!(valgrind_version(text), expected);
         check("valgrind-3.19.0\n", "valgrind 3.19.0");
-        check("valgrind-3.23.0.GIT\n", "valgrind 3.23.0.GIT");
         check("", "valgrind");
         check("valgrind-\u{1b}[31m", "valgrind");
     }
 
     #[test]
     fn facts_become_abilities_with_a_reason() {
-        let check = |list: &[(&str, &str)], pins: bool, counts: bool| {
-            let facts = facts(list);
-            assert_eq!((pinning(&facts).is_ok(), counters(&facts).is_ok()), (pins, counts), "{list:?}");
+        let check = |list: &[(&str, &str)], pins: Result<&str, &str>, counts: Result<&str, &str>| {
+            let facts = list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let owned = |words: Result<&str, &str>| words.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!((pinning(&facts), counters(&facts)), (owned(pins), owned(counts)), "{list:?}");
         };
-        check(&[("pinning", "permitted"), ("allowed_cpus", "2"), ("counters", "available")], true, true);
-        check(&[("pinning", "not permitted"), ("allowed_cpus", "2"), ("counters", "not permitted")], false, false);
-        check(&[], false, false);
-        let alone = facts(&[("pinning", "permitted"), ("allowed_cpus", "1")]);
-        assert_eq!(pinning(&alone), Ok("to the only processor that is allowed".to_owned()));
-        let hidden = facts(&[("counters", "none"), ("virtual_machine", "yes")]);
-        assert_eq!(counters(&hidden), Err("the virtual machine has none".to_owned()));
+        let counted = Ok("instructions of our own code can be counted");
+        let pinned = [("pinning", "permitted"), ("allowed_cpus", "2"), ("counters", "available")];
+        check(&pinned, Ok("to any of 2 processors"), counted);
+        let refused = [("pinning", "not permitted"), ("allowed_cpus", "2"), ("counters", "not permitted")];
+        check(&refused, Err("the scheduler does not permit it"), Err("closed to this user"));
+        let unknown = Err("this system cannot be asked");
+        check(&[], unknown, unknown);
+        let alone = [("pinning", "permitted"), ("allowed_cpus", "1"), ("counters", "none"), ("virtual_machine", "yes")];
+        check(&alone, Ok("to the only processor that is allowed"), Err("the virtual machine has none"));
     }
 
-    fn findings() -> Findings {
-        let facts = [
-            ("cores", "2"),
-            ("threads_per_core", "1"),
-            ("cache_l1d_bytes", "49152"),
-            ("memory_gib", "24"),
-            ("page_bytes", "4096"),
-            ("governor", "powersave"),
+    #[test]
+    fn the_machine_is_described_safely_and_in_units() {
+        let facts =
+            [("cores", "2"), ("threads_per_core", "1"), ("cache_l1d_bytes", "49152"), ("governor", "powersave")];
+        let found = MachineFindings {
+            id: "0123456789abcdef".to_owned(),
+            name: "bench\u{1b}[31m".to_owned(),
+            class: "Example CPU".to_owned(),
+            named_by: "sprag.toml".to_owned(),
+            environment_key: "fedcba9876543210".to_owned(),
+            facts: facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        };
+        let text: Vec<String> = machine(&found).iter().map(|row| row.join(": ")).collect();
+        let expected = [
+            "name: bench\\u{1b}[31m",
+            "id: 0123456789abcdef (by sprag.toml)",
+            "class: Example CPU",
+            "environment: key fedcba9876543210",
+            "processors: 2 may be used at once, 1 thread a core",
+            "caches: L1d 48 KiB",
+            "clock rate: governor powersave",
         ];
-        let kernel = KernelFindings {
-            class: "dram".to_owned(),
-            kernel: "triad 8 MiB".to_owned(),
-            time: 215e-6,
-            within: Some(0.0042),
-            between: Some(0.0123),
-            preempted_share: None,
-            beside: "copy 8 MiB".to_owned(),
-            is_control: false,
-            ratio: Some(1.7),
-            ratio_interval: Some([1.65, 1.75]),
-            detectable_time: Some(0.12),
-            detectable_ratio: Some(0.031),
-        };
-        let reasons = vec!["triad 8 MiB: a change of its ratio shows from 3.1 % on".to_owned()];
-        Findings {
-            schema_version: 1,
-            sprag: "0.1.0".to_owned(),
-            seconds: 5.0,
-            machine: MachineFindings {
-                id: "0123456789abcdef".to_owned(),
-                name: "bench\u{1b}[31m".to_owned(),
-                class: "Example CPU".to_owned(),
-                named_by: "sprag.toml".to_owned(),
-                environment_key: "fedcba9876543210".to_owned(),
-                facts: facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            },
-            abilities: vec![Ability { name: "suite gpu".to_owned(), able: false, detail: "no device".to_owned() }],
-            clocks: Clocks { wall: Clock { resolution: Some(20e-9), cost: 25.4e-9 }, thread: None },
-            pressure: Pressures {
-                load_before: Some(3.0),
-                load_after: None,
-                steal_share: Some(0.002),
-                throttled_periods: Some(1),
-                throttled_seconds: Some(0.1),
-                waiting_share: None,
-                reasons: vec!["load 3.00 on 2 cores before the run".to_owned()],
-            },
-            noise: NoiseFindings {
-                processes: 5,
-                faults: vec!["worker 6: it ended with exit code 3".to_owned()],
-                classes: vec![
-                    ClassFitness { class: "cache".to_owned(), fitness: Fitness::Unknown, reasons: Vec::new() },
-                    ClassFitness { class: "dram".to_owned(), fitness: Fitness::Usable, reasons },
-                ],
-                kernels: vec![kernel],
-            },
-            advice: vec![Recommendation {
-                about: "governor".to_owned(),
-                why: "it moves".to_owned(),
-                how: "keep it".to_owned(),
-                command: Some("sudo cpupower".to_owned()),
-            }],
-        }
-    }
-
-    #[test]
-    fn the_text_is_aligned_and_safe() {
-        insta::assert_snapshot!(text(&findings()), @r"
-        This machine is unknown for cache and usable for DRAM kernels.
-
-        Machine
-          name         bench\u{1b}[31m
-          id           0123456789abcdef (by sprag.toml)
-          class        Example CPU
-          environment  key fedcba9876543210
-          processors   2 may be used at once, 1 thread a core
-          caches       L1d 48 KiB
-          memory       24 GiB, pages of 4 KiB
-          clock rate   governor powersave
-
-        What can be measured
-          no  suite gpu  no device
-
-        Clocks
-          wall    steps of 20 ns, 25.4 ns a reading
-          thread  there is none, so preempted samples cannot be detected
-
-        Pressure meanwhile
-          load 3.00 before and – after, 0.20 % taken by the host, held back once
-          not clean: load 3.00 on 2 cores before the run
-
-        Noise in 5 fresh worker processes
-          class  kernel         time  within  between  preempted  timed with  ratio             least change in time  in ratio
-          dram   triad 8 MiB  215 µs  0.42 %    1.2 %          –  copy 8 MiB  1.6500 to 1.7500                  12 %     3.1 %
-          not good for DRAM: triad 8 MiB: a change of its ratio shows from 3.1 % on
-          failed: worker 6: it ended with exit code 3
-
-        What to change
-          1. governor: it moves
-             keep it
-               sudo cpupower
-        ");
-    }
-
-    #[test]
-    fn shares_keep_the_digits_that_matter() {
-        let shares = [None, Some(0.000_12), Some(0.0123), Some(0.0999), Some(0.5)];
-        assert_eq!(shares.map(percent), ["–", "0.01 %", "1.2 %", "10 %", "50 %"]);
+        assert_eq!(text, expected);
+        assert_eq!([None, Some(0.000_12), Some(0.0999), Some(0.5)].map(percent), ["–", "0.01 %", "10 %", "50 %"]);
     }
 }

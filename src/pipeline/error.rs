@@ -1,4 +1,4 @@
-//! What can go wrong where stages are joined, what to do about it, and the exit code that it comes to.
+//! Errors of this crate: what to do about them, and exit codes.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -22,7 +22,6 @@ pub struct Advice {
 pub enum Cause {
     Usage,
     CannotBuild,
-    /// What is to be judged was never measured.
     Unmeasured,
     Damaged,
 }
@@ -37,7 +36,7 @@ impl Advice {
     }
 }
 
-/// Fails with an advice about how a command was used.
+/// Fails with advice on how to use a command.
 pub fn refuse<T, E: From<Advice>>(message: impl Into<String>, hint: impl Into<String>) -> Result<T, E> {
     Err(Advice::new(message, hint).into())
 }
@@ -78,12 +77,11 @@ impl Error {
         self
     }
 
-    /// The first cause of that type.
     pub fn cause<E: StdError + 'static>(&self) -> Option<&E> {
         self.causes().find_map(|cause| cause.downcast_ref())
     }
 
-    /// The error without its contexts, where it is of that type.
+    /// The error without its contexts, if it is of that type.
     pub fn downcast<E: StdError + Send + Sync + 'static>(self) -> Result<E> {
         let Error { contexts, source } = self;
         match source.downcast() {
@@ -151,20 +149,20 @@ impl<T> Context<T> for Option<T> {
 pub enum Exit {
     Done = 0,
     Failed = 1,
-    /// Used wrongly, or the tool could not work.
+    /// Wrong usage, or the tool could not work.
     Usage = 2,
     /// Inconclusive, not comparable or no baseline.
     Inconclusive = 3,
     Integrity = 4,
     NotMeasured = 5,
-    /// Of `--bisect`: this commit cannot tell.
+    /// With `--bisect`: this commit cannot tell.
     CannotTell = 125,
-    /// Of `--bisect`: used wrongly, or recorded data is damaged.
+    /// With `--bisect`: wrong usage, or damaged data.
     Abort = 128,
 }
 
 impl Exit {
-    /// All of them, in the order of their codes, with the word that `action.yml` has for each.
+    /// In order of their codes, with the word of `action.yml`.
     pub const ALL: [(Exit, &str); 8] = [
         (Exit::Done, "pass"),
         (Exit::Failed, "fail"),
@@ -176,7 +174,7 @@ impl Exit {
         (Exit::Abort, "error"),
     ];
 
-    /// Its meaning, as the table in `docs/CI.md` has it.
+    /// As the table in `docs/CI.md` has it.
     pub fn meaning(self) -> &'static str {
         match self {
             Exit::Done => "done, or passed",

@@ -1,53 +1,51 @@
-//! The history as files for other programs: Parquet in folders, CSV, JSON Lines, OpenMetrics, and downloads of the site.
+//! The history as files for other programs: Parquet, CSV, JSON Lines, OpenMetrics, and the downloads of the site.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use crate::atomic_folder::{AtomicFolder, FolderKind};
+use crate::cache;
 use crate::error::Context as _;
-use crate::options::span;
+use crate::options::{Period, refuse_unknown};
 use crate::project::Project;
 use crate::text::{self, printable, warn};
-use crate::{cache, refuse};
 use sprag_analysis::frame::ParquetFile;
 use sprag_base::files::{AtomicFile, check_writable};
 use sprag_formats::{json_lines, openmetrics, table_csv, values_csv};
 use sprag_history::{self as history, Entry};
-use sprag_model::flat::{self, BENCHMARKS, Row, SAMPLES};
+use sprag_model::flat::{self, BENCHMARKS, Row, SAMPLES, Table};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 use sprag_model::run::RecordedRun;
 
-/// So many records are in memory at once.
+/// Records in memory at once.
 const AT_ONCE: usize = 1_000;
 
 const EXPORT: FolderKind = FolderKind { name: "export", marker: ".sprag-export" };
 
 const FOLDER_COLUMN: &str = "suite";
 
-/// The selected part of the history; all of it where nothing is given.
+/// A part of the history; all of it by default.
 #[derive(Clone, Debug, Default)]
 pub struct Selected {
     pub suites: Vec<String>,
     pub machine: Option<String>,
     /// A day in UTC, or a moment.
     pub since: Option<String>,
-    /// Likewise, included.
+    /// Inclusive.
     pub until: Option<String>,
     pub metric: Option<String>,
 }
 
 impl Selected {
     fn filter(&self) -> crate::Result<impl Fn(&RunHead) -> bool + '_> {
-        let since = self.since.as_deref().map(|text| span("--since", text)).transpose()?.map(|(first, _)| first);
-        let before = self.until.as_deref().map(|text| span("--until", text)).transpose()?.map(|(_, after)| after);
+        let period = Period::new(self.since.as_deref(), self.until.as_deref())?;
         Ok(move |run: &RunHead| {
             let is_machine = |machine: &str| run.machine.name == machine || run.machine.id == machine;
             (self.suites.is_empty() || self.suites.contains(&run.suite))
                 && self.machine.as_deref().is_none_or(is_machine)
-                && since.is_none_or(|since| run.timestamp >= since)
-                && before.is_none_or(|before| run.timestamp < before)
+                && period.contains(run.timestamp)
         })
     }
 
@@ -87,17 +85,13 @@ impl<'a> Export<'a> {
         Export { project, selected, runs: 0, quarantined: 0, has_metric: false }
     }
 
-    /// The selected records, oldest first; those of equal time in the order of their ids.
+    /// Oldest first, then by id.
     fn list(&mut self) -> crate::Result<Vec<Entry>> {
         let is_selected = self.selected.filter()?;
         let store = self.project.store()?;
         let listing = history::list(store, &self.project.source()?).context("cannot read the history")?;
-        let suites: BTreeSet<&str> = listing.entries.iter().map(Entry::suite).collect();
-        if let Some(unknown) = self.selected.suites.iter().find(|suite| !suites.contains(suite.as_str())) {
-            let known: Vec<&str> = suites.into_iter().collect();
-            let hint =
-                if known.is_empty() { "it has no run yet".to_owned() } else { format!("it has: {}", known.join(", ")) };
-            return refuse(format!("the history has no suite `{}`", printable(unknown)), hint);
+        for suite in &self.selected.suites {
+            refuse_unknown("suite", suite, listing.entries.iter().map(Entry::suite))?;
         }
         let cache::Decoded { runs, quarantined } = cache::decode(self.project, store, &listing.entries)?;
         self.quarantined += listing.quarantined.len() + quarantined.len();
@@ -107,7 +101,7 @@ impl<'a> Export<'a> {
         Ok(runs.into_iter().map(|(head, blob)| Entry { path: head.path, blob }).collect())
     }
 
-    /// Gives the runs of these records to `take`, one after another; those that cannot be used are left out.
+    /// Calls `take` with each readable run.
     fn pass(
         &mut self,
         entries: &[Entry],
@@ -127,7 +121,7 @@ impl<'a> Export<'a> {
         Ok(())
     }
 
-    /// Warns of records that could not be exported, and where nothing was; gives how many runs there were.
+    /// Warns of what was left out; returns the number of runs.
     fn finish(self) -> usize {
         if self.quarantined > 0 {
             let records = text::count(self.quarantined, "record");
@@ -151,7 +145,7 @@ pub enum Form {
     OpenMetrics,
 }
 
-/// Writes the selected part of the history to a file, atomically, or to `out` where none is named; gives the number of runs.
+/// Writes to a file atomically, or to `out`; returns the number of runs.
 pub fn write_text(
     project: &Project,
     form: Form,
@@ -210,8 +204,7 @@ pub struct Exported {
     pub files: usize,
 }
 
-/// Writes two Parquet tables to a folder, which takes the place of an earlier export: a file a month, in folders
-/// `suite=/year=/month=`.
+/// Two Parquet tables, a file a month in folders `suite=/year=/month=`, in place of an earlier export.
 pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> crate::Result<Exported> {
     EXPORT.check_replaceable(folder)?;
     let mut export = Export::new(project, selected);
@@ -238,8 +231,7 @@ pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> c
     Ok(Exported { runs: export.finish(), files })
 }
 
-/// The records by the folder of their suite, year and month. Numbers have no zeros in front, so that every reader takes
-/// them for numbers; a suite is a word of the characters that names of files may have.
+/// By the folder of suite, year and month. Without leading zeros every reader takes years and months for numbers.
 fn months(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
     let mut months: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
     for entry in entries {
@@ -251,56 +243,55 @@ fn months(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
     months
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Download {
-    Csv,
-    JsonLines,
-    Benchmarks,
-    Samples,
+    Text(Form),
+    Parquet(Table),
 }
 
 /// Each file: its path in the site, and a description.
 const DOWNLOADS: [(Download, &str, &str); 4] = [
-    (Download::Csv, "data/benchmarks.csv", "CSV, a line a run and benchmark."),
-    (Download::JsonLines, "data/values.jsonl", "JSON Lines, an object a run, benchmark and metric."),
-    (Download::Benchmarks, "data/benchmarks.parquet", "Parquet, the rows of the CSV."),
-    (Download::Samples, "data/samples.parquet", "Parquet, a row a run, benchmark and metric, with a median a process."),
+    (Download::Text(Form::Csv), "data/benchmarks.csv", "CSV, a line a run and benchmark."),
+    (Download::Text(Form::JsonLines), "data/values.jsonl", "JSON Lines, an object a run, benchmark and metric."),
+    (Download::Parquet(BENCHMARKS), "data/benchmarks.parquet", "Parquet, the rows of the CSV."),
+    (
+        Download::Parquet(SAMPLES),
+        "data/samples.parquet",
+        "Parquet, a row a run, benchmark and metric, with a median a process.",
+    ),
 ];
 
 pub fn list_downloads() -> Vec<(String, &'static str)> {
     DOWNLOADS.iter().map(|(_, path, what)| ((*path).to_owned(), *what)).collect()
 }
 
-/// Makes the downloads of these records, which are in the order of time, one file after the other.
+/// `entries` are in order of time.
 pub fn each_download(
     project: &Project,
     entries: &[Entry],
     take: &mut dyn FnMut(Page) -> crate::Result<()>,
 ) -> crate::Result<()> {
+    let all = Selected::default();
     for (download, path, _) in DOWNLOADS {
-        let bytes = download_bytes(project, entries, download).with_context(|| format!("cannot make `{path}`"))?;
-        take(Page { path: path.to_owned(), bytes })?;
+        let mut export = Export::new(project, &all);
+        let bytes = match download {
+            Download::Text(form) => {
+                let mut text = Vec::new();
+                write(form, &mut export, entries.to_vec(), &mut text).map(|()| text)
+            }
+            Download::Parquet(table) => {
+                let mut rows = ParquetFile::new(table, &[]);
+                let of_run = if table.name == SAMPLES.name { Selected::samples } else { Selected::benchmark_rows };
+                let pass = export.pass(entries, &mut |run| {
+                    of_run(&all, run).iter().for_each(|row| rows.push(row));
+                    Ok(())
+                });
+                pass.and_then(|()| Ok(rows.into_bytes()?))
+            }
+        };
+        take(Page { path: path.to_owned(), bytes: bytes.with_context(|| format!("cannot make `{path}`"))? })?;
     }
     Ok(())
-}
-
-fn download_bytes(project: &Project, entries: &[Entry], download: Download) -> crate::Result<Vec<u8>> {
-    let all = Selected::default();
-    let mut text = if download == Download::Csv { table_csv::header(BENCHMARKS) } else { Vec::new() };
-    let mut rows = ParquetFile::new(if download == Download::Samples { SAMPLES } else { BENCHMARKS }, &[]);
-    Export::new(project, &all).pass(entries, &mut |run| {
-        match download {
-            Download::Csv => text.extend(table_csv::lines(BENCHMARKS, &all.benchmark_rows(run))),
-            Download::JsonLines => text.extend(json_lines::lines(&all.value_rows(run))),
-            Download::Benchmarks => all.benchmark_rows(run).iter().for_each(|row| rows.push(row)),
-            Download::Samples => all.samples(run).iter().for_each(|row| rows.push(row)),
-        }
-        Ok(())
-    })?;
-    match download {
-        Download::Csv | Download::JsonLines => Ok(text),
-        Download::Benchmarks | Download::Samples => Ok(rows.into_bytes()?),
-    }
 }
 
 #[cfg(test)]
@@ -318,49 +309,19 @@ mod tests {
             assert_eq!(asked.filter().expect("the dates are dates")(&head), expected, "{asked:?}");
         };
         let some = |text: &str| Some(text.to_owned());
-        check(ALL, true);
         check(Selected { suites: vec!["gpu".into(), "cpu".into()], ..ALL }, true);
         check(Selected { suites: vec!["gpu".into()], ..ALL }, false);
         check(Selected { machine: some("bench"), ..ALL }, true);
         check(Selected { machine: some(&head.machine.id), ..ALL }, true);
         check(Selected { machine: some("ben"), ..ALL }, false);
         check(Selected { since: some("2026-05-04"), until: some("2026-05-04"), ..ALL }, true);
-        check(Selected { since: some("2026-05-05"), ..ALL }, false);
-        check(Selected { until: some("2026-05-03"), ..ALL }, false);
-        check(Selected { since: some("2026-05-04T03:02:01Z"), ..ALL }, true);
         check(Selected { since: some("2026-05-04T03:02:02Z"), ..ALL }, false);
         check(Selected { until: some("2026-05-04T05:02:01+02:00"), ..ALL }, true);
         check(Selected { until: some("2026-05-04T03:02:00Z"), ..ALL }, false);
-    }
-
-    #[test]
-    fn rows_are_selected_by_metric() {
-        let recorded = recorded();
-        let check = |metric: Option<&str>, benchmarks: usize, values: usize| {
+        let rows = |metric: Option<&str>| {
             let asked = Selected { metric: metric.map(str::to_owned), ..ALL };
-            assert_eq!(asked.benchmark_rows(&recorded).len(), benchmarks);
-            assert_eq!(asked.value_rows(&recorded).len(), values);
+            (asked.benchmark_rows(&recorded()).len(), asked.value_rows(&recorded()).len())
         };
-        check(None, 3, 6);
-        check(Some("time"), 2, 2);
-        check(Some("ratio"), 1, 1);
-        check(Some("other"), 0, 0);
-    }
-
-    #[test]
-    fn records_lie_by_suite_year_and_month() {
-        let entry = |folder: &str| Entry {
-            path: format!("history/v1/{folder}/0123456789ab-01234567-0123456789abcdef.json"),
-            blob: String::new(),
-        };
-        let entries = [entry("cpu/2026/05"), entry("gpu/2026/05"), entry("cpu/2026/05"), entry("cpu/2026/10")];
-        let months = months(&entries);
-        let found: Vec<(&str, usize)> = months.iter().map(|(place, runs)| (place.as_str(), runs.len())).collect();
-        let expected = [
-            ("suite=cpu/year=2026/month=10", 1),
-            ("suite=cpu/year=2026/month=5", 2),
-            ("suite=gpu/year=2026/month=5", 1),
-        ];
-        assert_eq!(found, expected);
+        assert_eq!([rows(None), rows(Some("time")), rows(Some("ratio"))], [(3, 6), (2, 2), (1, 1)]);
     }
 }

@@ -1,4 +1,4 @@
-//! The ledger of a project: `ledger/*.toml` beside its baselines.
+//! The ledger of a project: `ledger/*.toml`.
 
 use chrono::{DateTime, Utc};
 
@@ -9,12 +9,12 @@ use sprag_evidence::ledger::{self, MOST_BYTES};
 use sprag_history::{self as history, Head};
 use sprag_model::ledger::{FOLDER, Ledger};
 
-/// Reads all files of the ledger, in the order of their names; one that is not there is empty.
+/// In order of names; empty if there are none.
 pub fn read(project: &Project) -> crate::Result<Ledger> {
     parse(&files(project)?).map_err(|error| faulty(&error.to_string()).into())
 }
 
-/// Likewise, with one more file that is not there yet.
+/// With one more file, which is not written yet.
 pub fn read_with(project: &Project, path: &str, text: &str) -> crate::Result<Ledger> {
     let mut files = files(project)?;
     files.push((path.to_owned(), text.as_bytes().to_vec()));
@@ -26,7 +26,6 @@ fn parse(files: &[(String, Vec<u8>)]) -> Result<Ledger, TomlError> {
     ledger::read(files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())))
 }
 
-/// The files of the ledger: path from the root of the project, and content.
 fn files(project: &Project) -> crate::Result<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     for path in project::files(&project.root.join(FOLDER), "toml")? {
@@ -46,8 +45,8 @@ fn faulty(message: &str) -> Advice {
     )
 }
 
-/// The moment at which pages read the ledger: that of the newest run, or of the commit that is checked out where that is later,
-/// as an entry counts from the day on which it is committed. So equal repositories give equal pages.
+/// The newest run, or the checked-out commit if later, as an entry counts from the day it is committed. Equal
+/// repositories give equal pages.
 pub fn time(project: &Project, newest: DateTime<Utc>) -> crate::Result<DateTime<Utc>> {
     let Some(store) = project.find_store() else { return Ok(newest) };
     let commit = match history::facts(store)?.head {

@@ -1,5 +1,5 @@
-//! What joins the stages: a project's history is loaded and analysed, runs are judged, a site is published, and what took
-//! long is cached. Commands parse their arguments, call this crate and print.
+//! Joins the stages: loads and analyses histories, judges runs, publishes sites. Commands only parse, call this and
+//! print.
 
 pub mod error;
 pub mod text;

@@ -1,14 +1,15 @@
-//! Values of command-line options: files, dates, and the shard that a job measures.
+//! Values of command-line options: files, dates and shards.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use crate::{Advice, refuse, text};
+use sprag_base::text::suggestion;
 use sprag_model::shard::{Shard, ShardError};
 
-/// A file that an option names, where it is given.
 pub struct NamedFile<'a> {
     option: &'static str,
     path: Option<&'a Path>,
@@ -26,7 +27,7 @@ impl<'a> NamedFile<'a> {
     }
 }
 
-/// Fails where a file that is to be written is also another one. Paths count from `folder`.
+/// Fails if an output file is also another file. Relative paths count from `folder`.
 pub fn check_distinct(folder: &Path, files: &[NamedFile<'_>]) -> Result<(), Advice> {
     let place = |file: &NamedFile<'_>| file.path.map(|path| real(&folder.join(path)));
     for (at, file) in files.iter().enumerate() {
@@ -46,7 +47,6 @@ pub fn check_distinct(folder: &Path, files: &[NamedFile<'_>]) -> Result<(), Advi
     Ok(())
 }
 
-/// Fails where a file is there that would be written over.
 pub fn refuse_existing(path: &Path) -> Result<(), Advice> {
     if !path.exists() {
         return Ok(());
@@ -60,8 +60,7 @@ fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).ok().or_else(through_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// The first second that an option names, and the first one after it: those of a day in UTC, or of a moment in RFC 3339.
-/// Runs are dated to the second.
+/// The first second that an option names, and the one after its end: a day in UTC, or a moment in RFC 3339.
 pub fn span(option: &str, given: &str) -> Result<(DateTime<Utc>, DateTime<Utc>), Advice> {
     let day = |day: NaiveDate| {
         Some([day, day.checked_add_days(Days::new(1))?].map(|day| day.and_time(NaiveTime::MIN).and_utc()))
@@ -81,17 +80,46 @@ pub fn span(option: &str, given: &str) -> Result<(DateTime<Utc>, DateTime<Utc>),
     })
 }
 
-/// The value of `--shard` where none was given.
+/// The time between `--since` and `--until`, in which a day counts completely.
+pub struct Period {
+    since: Option<DateTime<Utc>>,
+    /// Exclusive.
+    end: Option<DateTime<Utc>>,
+}
+
+impl Period {
+    pub fn new(since: Option<&str>, until: Option<&str>) -> Result<Period, Advice> {
+        let since = since.map(|text| span("--since", text)).transpose()?.map(|(first, _)| first);
+        let end = until.map(|text| span("--until", text)).transpose()?.map(|(_, after)| after);
+        Ok(Period { since, end })
+    }
+
+    pub fn contains(&self, time: DateTime<Utc>) -> bool {
+        self.since.is_none_or(|since| time >= since) && self.end.is_none_or(|end| time < end)
+    }
+}
+
+/// Fails with the names that the history has, where it has not the one that was asked for.
+pub fn refuse_unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Advice> {
+    let names: BTreeSet<String> = names.map(text::printable).collect();
+    if names.contains(&text::printable(name)) {
+        return Ok(());
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("the history has no {what} `{}`", text::printable(name));
+    refuse(message, if names.is_empty() { "it has no run yet".to_owned() } else { suggestion(name, &names) })
+}
+
+/// `--shard` without a value.
 const DETECT: &str = "auto";
 
-/// What a build system says: its shard, nothing, or why it cannot be.
 type Detected = Result<Option<Shard>, String>;
 
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 type Ask = fn(Variable<'_>) -> Detected;
 
-/// Build systems that may give a job its part: name, variables for people, and how they are read.
+/// Build systems with their variables.
 const SYSTEMS: [(&str, &str, Ask); 4] = [
     ("Buildkite", "BUILDKITE_PARALLEL_JOB, BUILDKITE_PARALLEL_JOB_COUNT", |lookup| {
         counted_from_zero(lookup, "BUILDKITE_PARALLEL_JOB", &["BUILDKITE_PARALLEL_JOB_COUNT"])
@@ -143,7 +171,7 @@ fn detect(environment: Variable<'_>) -> Result<Shard, Advice> {
     }
 }
 
-/// An index from 0 in one variable, the count in the first of others that is set.
+/// The count is the first of `counts` that is set.
 fn counted_from_zero(lookup: Variable<'_>, index: &str, counts: &[&str]) -> Detected {
     let count = counts.iter().find(|name| lookup(name).is_some());
     match (number(lookup, index)?, count) {
@@ -157,7 +185,7 @@ fn counted_from_zero(lookup: Variable<'_>, index: &str, counts: &[&str]) -> Dete
     }
 }
 
-/// A task of an array `MIN-MAX:STEP`. An array that is a list (`1,3,7`) does not tell a task its place.
+/// A task of an array `MIN-MAX:STEP`. A list such as `1,3,7` does not give the place of a task.
 fn slurm(lookup: Variable<'_>) -> Detected {
     let of = |name: &str| number(lookup, &format!("SLURM_ARRAY_TASK_{name}"));
     let (id, low, high, step, count) = (of("ID")?, of("MIN")?, of("MAX")?, of("STEP")?, of("COUNT")?);
@@ -200,19 +228,17 @@ mod tests {
         fs::write(folder.path().join("a"), "").expect("a file");
         fs::create_dir(folder.path().join("below")).expect("a folder");
         let check = |read: [&str; 2], written: [&str; 2], expected: Option<&str>| {
-            let [one, two] = read.map(Path::new);
-            let [three, four] = written.map(Path::new);
+            let [one, two, three, four] = [read[0], read[1], written[0], written[1]].map(|path| Some(Path::new(path)));
             let files = [
-                NamedFile::read("--one", Some(one), "the report"),
-                NamedFile::read("--two", Some(two), "the baseline"),
-                NamedFile::written("--three", Some(three), "the summary"),
-                NamedFile::written("--four", Some(four), "the trend"),
+                NamedFile::read("--one", one, "the report"),
+                NamedFile::read("--two", two, "the baseline"),
+                NamedFile::written("--three", three, "the summary"),
+                NamedFile::written("--four", four, "the trend"),
                 NamedFile::written("--five", None, "nothing"),
             ];
             let message = check_distinct(folder.path(), &files).err().map(|advice| advice.message);
             assert_eq!(message.as_deref(), expected);
         };
-        check(["a", "b"], ["c", "d"], None);
         check(["a", "a"], ["c", "d"], None);
         check(["a", "b"], ["a", "d"], Some("`--one` and `--three` name the same file"));
         check(["a", "b"], ["c", "./below/../a"], Some("`--one` and `--four` name the same file"));
@@ -222,84 +248,72 @@ mod tests {
 
     #[test]
     fn dates_and_moments_are_read() {
-        let check = |text: &str, expected: Option<(&str, &str)>| {
-            let found = span("--since", text).ok().map(|(first, after)| (first.to_rfc3339(), after.to_rfc3339()));
-            assert_eq!(found, expected.map(|(first, after)| (first.to_owned(), after.to_owned())), "{text}");
+        let check = |text: &str, expected: Option<[&str; 2]>| {
+            let found = span("--since", text).ok().map(|(first, after)| [first, after].map(|time| time.to_rfc3339()));
+            assert_eq!(found, expected.map(|both| both.map(str::to_owned)), "{text}");
         };
-        check("2026-05-31", Some(("2026-05-31T00:00:00+00:00", "2026-06-01T00:00:00+00:00")));
-        check("2026-05-31T12:00:00+02:00", Some(("2026-05-31T10:00:00+00:00", "2026-05-31T10:00:01+00:00")));
+        check("2026-05-31", Some(["2026-05-31T00:00:00+00:00", "2026-06-01T00:00:00+00:00"]));
+        check("2026-05-31T12:00:00+02:00", Some(["2026-05-31T10:00:00+00:00", "2026-05-31T10:00:01+00:00"]));
         let wrong = ["", "yesterday", "2026-13-01", "2026-05-31T12:00:00", "2026-02-30", "2026-05", "262142-12-31"];
         wrong.into_iter().for_each(|wrong| check(wrong, None));
     }
 
-    fn check(variables: &[(&str, &str)], expected: Result<&str, &str>) {
-        let lookup =
-            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    /// `variables` are `NAME=VALUE`, parted by blanks.
+    #[track_caller]
+    fn check(variables: &str, expected: Result<&str, &str>) {
+        let all: Vec<(&str, &str)> = variables.split(' ').filter_map(|one| one.split_once('=')).collect();
+        let lookup = |name: &str| all.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
         match (detect(&lookup), expected) {
-            (Ok(shard), Ok(text)) => assert_eq!(shard.to_string(), text, "{variables:?}"),
+            (Ok(shard), Ok(text)) => assert_eq!(shard.to_string(), text, "{variables}"),
             (Err(advice), Err(words)) => {
                 assert!(advice.message.contains(words), "{} has no `{words}`", advice.message);
                 assert!(advice.hint.contains("--shard i/n") && advice.hint.contains("SPRAG_SHARD"), "{}", advice.hint);
             }
-            (got, _) => panic!("{variables:?}: {got:?}"),
+            (got, _) => panic!("{variables}: {got:?}"),
         }
     }
 
     #[test]
-    fn every_build_system_tells_its_shard() {
-        check(&[("SPRAG_SHARD", "2/4")], Ok("2/4"));
-        check(&[("BUILDKITE_PARALLEL_JOB", "0"), ("BUILDKITE_PARALLEL_JOB_COUNT", "3")], Ok("1/3"));
-        check(&[("JOB_COMPLETION_INDEX", "4"), ("JOB_COMPLETIONS", "5")], Ok("5/5"));
-        check(&[("JOB_COMPLETION_INDEX", "4"), ("SPRAG_SHARDS", "6")], Ok("5/6"));
-        check(&[("STRATEGY_JOB_INDEX", "1"), ("STRATEGY_JOB_TOTAL", "2")], Ok("2/2"));
-        let slurm = |id, low, high, step, count, expected| {
-            let all = [("ID", id), ("MIN", low), ("MAX", high), ("STEP", step), ("COUNT", count)];
-            let names: Vec<String> = all.iter().map(|(name, _)| format!("SLURM_ARRAY_TASK_{name}")).collect();
-            let variables: Vec<(&str, &str)> =
-                names.iter().zip(all).map(|(name, (_, value))| (name.as_str(), value)).collect();
-            check(&variables, expected);
+    fn every_build_system_gives_its_shard() {
+        check("SPRAG_SHARD=2/4", Ok("2/4"));
+        check("BUILDKITE_PARALLEL_JOB=0 BUILDKITE_PARALLEL_JOB_COUNT=3", Ok("1/3"));
+        check("JOB_COMPLETION_INDEX=4 JOB_COMPLETIONS=5", Ok("5/5"));
+        check("JOB_COMPLETION_INDEX=4 SPRAG_SHARDS=6", Ok("5/6"));
+        check("STRATEGY_JOB_INDEX=1 STRATEGY_JOB_TOTAL=2", Ok("2/2"));
+        let slurm = |values: [&str; 5], expected| {
+            let names = ["ID", "MIN", "MAX", "STEP", "COUNT"].iter().zip(values);
+            let all: Vec<String> = names.map(|(name, value)| format!("SLURM_ARRAY_TASK_{name}={value}")).collect();
+            check(&all.join(" "), expected);
         };
-        slurm("0", "0", "63", "1", "64", Ok("1/64"));
-        slurm("7", "1", "9", "2", "5", Ok("4/5"));
-        slurm("3", "1", "4", "", "", Ok("3/4"));
-        slurm("3", "1", "", "", "4", Ok("3/4"));
-        slurm("3", "1", "7", "1", "3", Err("the array has 3 tasks and its range 7"));
-        slurm("2", "1", "9", "2", "5", Err("is not of the array"));
-        slurm("12", "1", "9", "1", "9", Err("is not of the array"));
-        slurm("0", "1", "9", "1", "9", Err("is not of the array"));
-        slurm("3", "", "9", "", "", Err("SLURM_ARRAY_TASK_MIN is not set"));
-        slurm("3", "1", "", "", "", Err("tells how many"));
-        slurm("", "1", "9", "1", "9", Err("SLURM_ARRAY_TASK_ID is not set"));
-        slurm("x", "1", "9", "1", "9", Err("SLURM_ARRAY_TASK_ID is `x`, no number"));
+        slurm(["0", "0", "63", "1", "64"], Ok("1/64"));
+        slurm(["7", "1", "9", "2", "5"], Ok("4/5"));
+        slurm(["3", "1", "4", "", ""], Ok("3/4"));
+        slurm(["3", "1", "", "", "4"], Ok("3/4"));
+        slurm(["3", "1", "7", "1", "3"], Err("the array has 3 tasks and its range 7"));
+        slurm(["2", "1", "9", "2", "5"], Err("is not of the array"));
+        slurm(["12", "1", "9", "1", "9"], Err("is not of the array"));
+        slurm(["0", "1", "9", "1", "9"], Err("is not of the array"));
+        slurm(["3", "", "9", "", ""], Err("SLURM_ARRAY_TASK_MIN is not set"));
+        slurm(["3", "1", "", "", ""], Err("tells how many"));
+        slurm(["", "1", "9", "1", "9"], Err("SLURM_ARRAY_TASK_ID is not set"));
+        slurm(["x", "1", "9", "1", "9"], Err("SLURM_ARRAY_TASK_ID is `x`, no number"));
     }
 
     #[test]
     fn nothing_half_and_contradictory_are_refused() {
-        check(&[], Err("looked for SPRAG_SHARD, Buildkite (BUILDKITE_PARALLEL_JOB,"));
-        check(&[("SPRAG_SHARD", " "), ("CI", "true")], Err("no shard was found"));
-        check(&[("SPRAG_SHARD", "4/2")], Err("SPRAG_SHARD: 4/2 is no shard"));
-        check(&[("SPRAG_SHARD", "two")], Err("SPRAG_SHARD: `two` is no shard"));
-        check(&[("BUILDKITE_PARALLEL_JOB", "0")], Err("BUILDKITE_PARALLEL_JOB_COUNT is not"));
-        check(&[("STRATEGY_JOB_TOTAL", "2")], Err("STRATEGY_JOB_TOTAL is set, STRATEGY_JOB_INDEX is not"));
-        check(&[("JOB_COMPLETION_INDEX", "1")], Err("JOB_COMPLETIONS or SPRAG_SHARDS is not"));
-        check(&[("JOB_COMPLETION_INDEX", "5"), ("JOB_COMPLETIONS", "5")], Err("JOB_COMPLETION_INDEX is 5"));
-        check(&[("STRATEGY_JOB_INDEX", "-1"), ("STRATEGY_JOB_TOTAL", "2")], Err("no number"));
-        check(&[("STRATEGY_JOB_INDEX", "0"), ("STRATEGY_JOB_TOTAL", "0")], Err("STRATEGY_JOB_TOTAL is 0"));
-        let both = [
-            ("STRATEGY_JOB_INDEX", "0"),
-            ("STRATEGY_JOB_TOTAL", "2"),
-            ("JOB_COMPLETION_INDEX", "0"),
-            ("JOB_COMPLETIONS", "2"),
-        ];
-        check(&both, Ok("1/2"));
-        let mut differ = both;
-        differ[2].1 = "1";
-        check(&differ, Err("different shards: Kubernetes 2/2, GitHub 1/2"));
-        check(&[&differ[..], &[("SPRAG_SHARD", "1/3")]].concat(), Ok("1/3"));
-    }
-
-    #[test]
-    fn the_command_line_goes_first() {
+        check("", Err("looked for SPRAG_SHARD, Buildkite (BUILDKITE_PARALLEL_JOB,"));
+        check("SPRAG_SHARD= CI=true", Err("no shard was found"));
+        check("SPRAG_SHARD=4/2", Err("SPRAG_SHARD: 4/2 is no shard"));
+        check("BUILDKITE_PARALLEL_JOB=0", Err("BUILDKITE_PARALLEL_JOB_COUNT is not"));
+        check("STRATEGY_JOB_TOTAL=2", Err("STRATEGY_JOB_TOTAL is set, STRATEGY_JOB_INDEX is not"));
+        check("JOB_COMPLETION_INDEX=1", Err("JOB_COMPLETIONS or SPRAG_SHARDS is not"));
+        check("JOB_COMPLETION_INDEX=5 JOB_COMPLETIONS=5", Err("JOB_COMPLETION_INDEX is 5"));
+        check("STRATEGY_JOB_INDEX=-1 STRATEGY_JOB_TOTAL=2", Err("no number"));
+        check("STRATEGY_JOB_INDEX=0 STRATEGY_JOB_TOTAL=0", Err("STRATEGY_JOB_TOTAL is 0"));
+        let github = "STRATEGY_JOB_INDEX=0 STRATEGY_JOB_TOTAL=2 JOB_COMPLETIONS=2 JOB_COMPLETION_INDEX=";
+        check(&format!("{github}0"), Ok("1/2"));
+        check(&format!("{github}1"), Err("different shards: Kubernetes 2/2, GitHub 1/2"));
+        check(&format!("{github}1 SPRAG_SHARD=1/3"), Ok("1/3"));
         let wanted = |option| shard_option(option).map_err(|advice| advice.message);
         assert_eq!(wanted(None), Ok(None));
         assert_eq!(wanted(Some("2/4")).map(|shard| shard.map(|one| one.to_string())), Ok(Some("2/4".to_owned())));

@@ -1,6 +1,4 @@
-//! Recording without loss: a finished run lies under `.sprag/pending/` until the history has it.
-//!
-//! All that records goes this way: `run --record`, `weekly` and `history add`.
+//! Records without loss: a finished run is kept in `.sprag/pending/` until the history has it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,9 +16,9 @@ use sprag_model::run::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// They were just measured and are nowhere else, so they are kept before anything is tried.
+    /// Just measured and nowhere else, so kept before anything is tried.
     Measured,
-    /// They are files of the user's, so they are kept where the history takes none just now.
+    /// The user has the files, so they are kept only if recording fails.
     Files,
 }
 
@@ -49,7 +47,7 @@ pub fn record(project: &Project, records: &[Record], origin: Origin) -> crate::R
         }
     };
     for file in &own {
-        // The history has it; a file that stays is offered again and found to be there already.
+        // A file that stays is recorded already, and found to be so.
         let _ = fs::remove_file(file);
     }
     Ok(appended)
@@ -64,7 +62,7 @@ fn append(project: &Project, records: &[Record], folder: &Path, own: &[PathBuf])
         match history::append(store, &target, &all, clock::now()) {
             Ok(appended) => break appended,
             Err(error) => {
-                // A run that waits and can never be recorded must not keep the others from it.
+                // One bad record must not block the others.
                 let Some(place) = earlier.iter().position(|(_, record)| error.blames(&record.path)) else {
                     return Err(error.into());
                 };
@@ -92,7 +90,6 @@ fn append(project: &Project, records: &[Record], folder: &Path, own: &[PathBuf])
     Ok(appended)
 }
 
-/// Keeps records under `.sprag/pending/`, and gives their files.
 fn keep(project: &Project, records: &[Record]) -> crate::Result<Vec<PathBuf>> {
     project.private_folder()?;
     let folder = project.pending_folder();
@@ -106,8 +103,7 @@ fn keep(project: &Project, records: &[Record]) -> crate::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Warns before minutes of measuring where the history will not take the runs; they will be kept. `commit` is what will
-/// be measured, where that is not the working tree.
+/// Warns before measuring if the history will not take the runs. `commit` is set if the working tree is not measured.
 pub fn foretell(project: &Project, commit: Option<&Commit>) -> crate::Result<()> {
     let store = project.store()?;
     if commit.is_none() {
@@ -123,13 +119,13 @@ pub fn foretell(project: &Project, commit: Option<&Commit>) -> crate::Result<()>
     Ok(())
 }
 
-/// The records that wait besides those of `own`, by name; a file that holds no record stays where it is, with a warning.
+/// Pending records except `own`. Files that hold no record stay, with a warning.
 fn pending_runs(folder: &Path, own: &[PathBuf]) -> crate::Result<Vec<(PathBuf, Record)>> {
     let mut runs = Vec::new();
     for file in project::files(folder, "json")?.into_iter().filter(|file| !own.contains(file)) {
         let bytes = match read_bounded(&file, MAX_RECORD_BYTES) {
             Ok(bytes) => bytes,
-            // Another process has recorded it meanwhile.
+            // Another process recorded it.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) if error.kind() == ErrorKind::FileTooLarge => {
                 warn(&format!("`{}` cannot be read: {error}; left where it is", file.display()));

@@ -1,4 +1,4 @@
-//! Which rule judges which metric: from the words of a configuration to rules.
+//! Which rule judges which metric: from configuration to rules.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ use sprag_model::rule::{Choice, Exception, Policy, Rule};
 
 pub type Judged<'a> = (&'a str, Vec<String>);
 
-/// The policy that the section `[rules]` of a configuration states.
 pub fn from_rules(rules: &Rules) -> Policy {
     let exception = |one: &crate::config::MetricRule| Exception {
         part: one.part.clone(),
@@ -23,12 +22,11 @@ pub fn from_rules(rules: &Rules) -> Policy {
     }
 }
 
-/// The rules of a file that holds the section `[rules]` as `sprag.toml` does.
 pub fn read(path: &Path) -> crate::Result<Policy> {
     Ok(from_rules(&Config::load_rules(path)?))
 }
 
-/// The rule of that name with the parameters of a configuration; not `interval`, whose tolerance may be learnt.
+/// Not for `interval`, whose tolerance may be learnt.
 pub fn fixed(name: &str, rules: &Rules) -> Rule {
     match rules.choice(name, &Parameters::default()) {
         Choice::Fixed(rule) => rule,
@@ -43,8 +41,7 @@ pub fn judged(suites: &[SuiteGate]) -> Vec<Judged<'_>> {
     suites.iter().map(|suite| (suite.suite.as_str(), keys(suite))).filter(|(_, keys)| !keys.is_empty()).collect()
 }
 
-/// Tells of entries of `[[rules.metric]]` that fit no metric: after a slip in `match` another rule judges, and nobody would
-/// know. `file` is the policy file with its rules, where one goes before the configuration.
+/// A typing error in `match` would silently let another rule judge. `file` is a policy file and its rules.
 pub fn warn_unmatched(project: &Project, file: Option<(&Path, &Policy)>, judged: &[Judged<'_>]) {
     let own = from_rules(&project.config.rules);
     let (shown, policy) =
@@ -54,7 +51,7 @@ pub fn warn_unmatched(project: &Project, file: Option<(&Path, &Policy)>, judged:
     for part in unmatched(policy, judged, &others) {
         let suites: Vec<&str> = judged.iter().map(|(suite, _)| *suite).collect();
         let message = format!("`match = \"{part}\"` in `{shown}` fits no metric of {}", suites.join(", "));
-        // It may be meant for what was not judged this time.
+        // The entry may be for a suite that was not judged.
         match others.as_slice() {
             [] => warn(&message),
             [other] => note(&format!("{message}; {other} was not judged")),
@@ -63,7 +60,7 @@ pub fn warn_unmatched(project: &Project, file: Option<(&Path, &Policy)>, judged:
     }
 }
 
-/// The texts that stand in no key of what was judged; not those that name one of the `others`.
+/// Entries that match no judged key, except those of `others`.
 fn unmatched<'p>(policy: &'p Policy, judged: &[Judged<'_>], others: &[&str]) -> Vec<&'p str> {
     let fits = |part: &str| judged.iter().flat_map(|(_, keys)| keys).any(|key| key.contains(part));
     let is_of_another = |part: &str| others.iter().any(|suite| part.starts_with(&format!("{suite}/")));
@@ -76,34 +73,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_fits_nothing_is_found() {
+    fn only_entries_without_a_metric_are_reported() {
         let entry = |part: &str| Exception { part: part.to_owned(), choice: Choice::Learnt };
         let parts = ["infer", "infr", "@fast time", "gpu/scan", "cpu/scan"];
         let policy = Policy { exceptions: parts.map(entry).to_vec(), default: Choice::Learnt };
-        let cpu = || ("cpu", vec!["cpu/infer @fast time".to_owned()]);
-        assert_eq!(unmatched(&policy, &[cpu()], &[]), ["infr", "gpu/scan", "cpu/scan"]);
-        assert_eq!(unmatched(&policy, &[cpu()], &["gpu"]), ["infr", "cpu/scan"]);
-        assert_eq!(
-            unmatched(&policy, &[cpu(), ("gpu", vec!["gpu/scan @cuda time".to_owned()])], &[]),
-            ["infr", "cpu/scan"]
-        );
+        let [cpu, gpu] = [("cpu", "cpu/infer @fast time"), ("gpu", "gpu/scan @cuda time")]
+            .map(|(suite, key)| (suite, vec![key.to_owned()]));
+        assert_eq!(unmatched(&policy, std::slice::from_ref(&cpu), &[]), ["infr", "gpu/scan", "cpu/scan"]);
+        assert_eq!(unmatched(&policy, std::slice::from_ref(&cpu), &["gpu"]), ["infr", "cpu/scan"]);
+        assert_eq!(unmatched(&policy, &[cpu, gpu], &[]), ["infr", "cpu/scan"]);
         assert_eq!(unmatched(&policy, &[], &["cpu", "gpu"]), Vec::<&str>::new());
-    }
-
-    #[test]
-    fn words_become_rules() {
-        let check = |text: &str, key: &str, expected: Choice| {
-            let config = Config::parse(text, Path::new("sprag.toml")).expect("all is known");
-            assert_eq!(from_rules(&config.rules).choice(key), expected, "{text}");
-        };
-        check("", "cpu/x @fast time", Choice::Learnt);
-        let interval = |tolerance: f64| Choice::Fixed(Rule::Interval { tolerance });
-        check("[rules.interval]\ntolerance = 0.05\n", "cpu/x @fast time", interval(0.05));
-        let text = "[rules]\ndefault = \"tolerance\"\n[[rules.metric]]\nmatch = \"x @fast time\"\nrule = \"rank\"\nwith = { \
-                    significance = 0.01 }\n[[rules.metric]]\nmatch = \"bytes\"\nrule = \"interval\"\nwith = { tolerance = 0.0 }\n";
-        let rank = Rule::Rank { noise_threshold: 0.01, significance: 0.01, mad_multiplier: 3.0 };
-        check(text, "cpu/x @fast time", Choice::Fixed(rank));
-        check(text, "cpu/x @fast bytes", interval(0.0));
-        check(text, "cpu/y @fast time", Choice::Fixed(Rule::Tolerance { ratio: 0.25, abs: 0.0 }));
     }
 }

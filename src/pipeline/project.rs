@@ -1,4 +1,4 @@
-//! The project a command works on: its folder, its configuration, its repository.
+//! The project of a command: its folder, configuration and repository.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -12,21 +12,18 @@ use sprag_history::{self as history, HistoryError, Store, Target};
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::record::MAX_RECORD_BYTES;
 
-/// The folder, at the root of a project, of what is not for git: pending records and caches.
+/// Pending records and caches; git ignores it.
 const PRIVATE_FOLDER: &str = ".sprag";
 
-/// The folder of what runs are held against.
 const BASELINES: &str = "baselines";
 
-/// The folder of what they were held against before.
 pub const BASELINE_ARCHIVE: &str = "baselines/archive";
 
 pub struct Project {
-    /// The working tree's root, or the start folder where there is none.
+    /// The root of the working tree, or the start folder.
     pub root: PathBuf,
-    /// What `sprag.toml` says.
     pub config: Config,
-    /// Whether the repository has no working tree, so that results need a place of their own.
+    /// Without a working tree, results need another place.
     pub is_bare: bool,
     pub has_cache: bool,
     pub pinned: Option<String>,
@@ -51,7 +48,7 @@ impl Project {
         Ok(Project { root, config, is_bare, has_cache: true, pinned: None, store })
     }
 
-    /// A path as others of the project know it: from its root where it lies inside, else as it was named.
+    /// Relative to the root if it lies inside, else as given.
     pub fn shown(&self, path: &Path) -> String {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let inside = real(path).strip_prefix(real(&self.root)).map(Path::to_owned);
@@ -59,7 +56,6 @@ impl Project {
         shown.display().to_string()
     }
 
-    /// The repository, or why there is none.
     pub fn store(&self) -> crate::Result<&Store> {
         match &self.store {
             Ok(store) => Ok(store),
@@ -86,20 +82,19 @@ impl Project {
         }
     }
 
-    /// The project whose files lie in one folder and whose repository is another's, with its history as of a commit.
-    /// Nothing is kept of what is decoded.
+    /// Files in one folder, history of another repository as of a commit; nothing is cached.
     pub fn at(files: &Path, repository: &Path, commit: &str) -> crate::Result<Project> {
         let store = Ok(history::open(repository)?);
         let (root, config) = (files.to_owned(), Config::load(files)?);
         Ok(Project { root, config, is_bare: false, has_cache: false, pinned: Some(commit.to_owned()), store })
     }
 
-    /// Why there is no repository, unless it is simply not there.
+    /// An error other than that there is no repository.
     pub fn store_fault(&self) -> Option<&HistoryError> {
         self.store.as_ref().err().filter(|error| !matches!(error, HistoryError::NoRepository(_)))
     }
 
-    /// The folder of what is not for git, made on demand with a rule that keeps git out of it.
+    /// Made on demand, with a rule that git ignores it.
     pub fn private_folder(&self) -> crate::Result<PathBuf> {
         let folder = self.root.join(PRIVATE_FOLDER);
         let ignore = folder.join(".gitignore");
@@ -109,17 +104,16 @@ impl Project {
         Ok(folder)
     }
 
-    /// Where finished runs wait for the history; it need not be there.
+    /// Finished runs that wait for the history; it may not exist.
     pub fn pending_folder(&self) -> PathBuf {
         self.root.join(PRIVATE_FOLDER).join("pending")
     }
 
-    /// Every file of `baselines/`, by path, readable or not.
+    /// Readable or not, by path.
     pub fn baselines(&self) -> crate::Result<Vec<BaselineFile>> {
         self.baselines_in(BASELINES)
     }
 
-    /// Every file of `baselines/archive/`, likewise.
     pub fn archived_baselines(&self) -> crate::Result<Vec<BaselineFile>> {
         self.baselines_in(BASELINE_ARCHIVE)
     }
@@ -134,14 +128,14 @@ impl Project {
         Ok(files(&self.root.join(place), "json")?.into_iter().map(file).collect())
     }
 
-    /// The name given to this computer: the variable goes before the file.
+    /// The variable goes before the file.
     pub fn machine_name(&self) -> Option<String> {
         let variable = std::env::var(sprag_measure::environment::MACHINE_VARIABLE).ok();
         variable.filter(|name| !name.trim().is_empty()).or_else(|| self.config.machine.name.clone())
     }
 }
 
-/// The files of a folder with that extension, in order; none where there is no folder.
+/// Sorted; empty if there is no folder.
 pub(crate) fn files(folder: &Path, extension: &str) -> crate::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries.collect::<std::io::Result<Vec<_>>>(),
@@ -155,8 +149,7 @@ pub(crate) fn files(folder: &Path, extension: &str) -> crate::Result<Vec<PathBuf
     Ok(files)
 }
 
-/// The content of a regular file; the fault reads after its name. A folder or a pipe, which has no end, must not look like an
-/// absent file.
+/// The fault reads after the name. A folder or a pipe must not look like an absent file.
 pub(crate) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, String> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err("is no file".to_owned());
@@ -164,8 +157,7 @@ pub(crate) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, String> 
     read_bounded(path, most).map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// Locks a file until it is dropped; `waits` is called where another process has it. A file system without locks costs the
-/// protection.
+/// Locks until dropped; calls `waits` if another process has the lock. File systems without locks give no protection.
 pub(crate) fn locked(path: &Path, waits: &dyn Fn()) -> crate::Result<File> {
     let lock = || -> std::io::Result<File> {
         let file = File::options().create(true).append(true).open(path)?;

@@ -1,4 +1,4 @@
-//! A file that a command is given: a record, a baseline, or what another tool wrote.
+//! A file given to a command: a record, a baseline, or results of another tool.
 
 use std::path::Path;
 
@@ -17,21 +17,20 @@ pub enum RunFile {
     Baseline(Box<Baseline>),
 }
 
-/// Reads a record, a baseline, or results in a format that `sprag import` knows.
 pub fn read(path: &Path) -> crate::Result<RunFile> {
     let bytes = match path.is_dir() {
         true => Vec::new(),
         false => read_bounded(path, MAX_RECORD_BYTES)
             .map_err(|error| Error::message(format!("cannot read `{}`: {error}", path.display())))?,
     };
-    // Each try reads all of the file.
+    // Each attempt below reads the whole file.
     let looks_like_baseline = is_baseline(&bytes);
     if !looks_like_baseline && let Ok((id, run)) = Run::from_json(&bytes) {
         return Ok(RunFile::Run(Box::new(RecordedRun { path: path.display().to_string(), id, run })));
     }
     match Baseline::from_json(&bytes) {
         Ok(baseline) => return Ok(RunFile::Baseline(Box::new(baseline))),
-        // Of records and of other tools it is no baseline either.
+        // Neither are records and files of other tools.
         Err(BaselineError::Foreign | BaselineError::Json(_)) => {}
         Err(BaselineError::Schema { .. }) if !looks_like_baseline => {}
         Err(error) => {
@@ -44,15 +43,21 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
     };
     match foreign(path) {
         Ok(run) => Ok(RunFile::Run(Box::new(run))),
-        // A file of ours that is broken is told of as such, and so is JSON that ends too early.
+        // Broken files of ours are reported as such, and so is truncated JSON.
         Err(_) if is_ours(&bytes) => Err(of_record),
-        // JSON of no format could be meant as anything.
+        // JSON of no format could be anything.
         Err(error) if begins_object(&bytes) && is_unknown(path, &bytes) => {
             let hint = error.hint().unwrap_or_default();
             refuse(of_record.to_string(), hint)
         }
         Err(error) => Err(error),
     }
+}
+
+/// A run that is not read from a file, with the id and the path of its record.
+pub fn recorded(run: Run) -> RecordedRun {
+    let (id, path, _) = run.to_record();
+    RecordedRun { path, id, run }
 }
 
 pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
@@ -66,7 +71,6 @@ pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
     }
 }
 
-/// Fails where a run of a file is of another suite than was asked for.
 pub fn refuse_other(recorded: &RecordedRun, suites: &[String]) -> crate::Result<()> {
     if !suites.is_empty() && !suites.contains(&recorded.run.suite) {
         return Err(Error::message(format!("`{}` is a run of the suite `{}`", recorded.path, recorded.run.suite)));
@@ -78,7 +82,7 @@ fn is_unknown(path: &Path, bytes: &[u8]) -> bool {
     registry::recognise(&[Output { name: path.display().to_string(), bytes: bytes.to_vec() }]).is_empty()
 }
 
-/// Whether a file is meant as a baseline: it has its keys, and not those of a record.
+/// It has the keys of a baseline and not those of a record.
 fn is_baseline(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     let has = |key: &str| text.contains(key);
@@ -94,7 +98,6 @@ fn begins_object(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
-/// What can be done about a file that is no usable baseline.
 pub fn baseline_hint(error: &BaselineError) -> &'static str {
     match error {
         BaselineError::Newer(_) => "use the newer sprag",

@@ -1,4 +1,4 @@
-//! The reading half of the line: history, frame, series, analysis.
+//! From a history to its analysis.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -23,11 +23,11 @@ use sprag_model::run::{Quarantined, RecordedRun};
 pub struct Study {
     pub analysis: Analysis,
     pub line: CommitLine,
-    /// The heads of the runs, oldest first.
+    /// Oldest first.
     pub heads: Vec<RunHead>,
-    /// The records of the runs, in the same order.
+    /// In the same order.
     pub entries: Vec<Entry>,
-    /// The newest run of each suite on each machine.
+    /// Of each suite and machine.
     pub newest: Vec<RecordedRun>,
     pub baselines: Vec<BaselineFile>,
     pub ledger: Ledger,
@@ -42,9 +42,9 @@ impl Study {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Along<'a> {
-    /// The commit at which they end; HEAD where absent.
+    /// The last commit; HEAD if absent.
     pub revision: Option<&'a str>,
-    /// Whether commits of merged branches count, too, and not first parents alone.
+    /// Whether to include commits of merged branches.
     pub all_parents: bool,
 }
 
@@ -74,8 +74,7 @@ fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, Hi
 }
 
 impl Loaded {
-    /// What the history held as of the commit that a project is pinned to, out of what it holds now. Records that are not among
-    /// that are read.
+    /// The history as of the commit that the project is pinned to; reads records that are missing here.
     pub fn as_of(&self, project: &Project, store: &Store) -> crate::Result<Loaded> {
         let listing = history::list(store, &project.source()?).context("cannot read the history")?;
         let listed: HashSet<(&str, &str)> =
@@ -89,7 +88,7 @@ impl Loaded {
     }
 }
 
-/// What a listing says of its history; how many runs there are, and since when, is told by what can be read of them.
+/// Number and start of the runs follow from what can be read.
 fn facts(listing: Listing) -> HistoryFacts {
     HistoryFacts {
         reference: Some(listing.reference),
@@ -105,12 +104,10 @@ pub fn study(project: &Project) -> crate::Result<Study> {
     study_along(project, Along::default())
 }
 
-/// Likewise, along other commits than the first parents of HEAD.
 pub fn study_along(project: &Project, along: Along<'_>) -> crate::Result<Study> {
     study_loaded(project, load(project, project.store()?)?, along)
 }
 
-/// Likewise, of a history that is loaded.
 pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crate::Result<Study> {
     let store = project.store()?;
     let ledger = ledger::read(project)?;
@@ -127,7 +124,7 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
         if bad.is_empty() {
             break records;
         }
-        // The cache holds runs whose records are damaged since.
+        // Records of cached runs may be damaged since.
         let is_usable = |head: &RunHead, _: &str| bad.iter().all(|one| one.path != head.path);
         runs = runs.select(is_usable);
         facts.quarantined.extend(bad);
@@ -164,7 +161,7 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
     Ok(Study { analysis, line, heads, entries, newest: records, baselines, ledger })
 }
 
-/// The commits in order, of which those that the cache knows are not read.
+/// Commits in the cache are not read.
 fn commit_line(project: &Project, store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
     let file = CacheFile::at(project, "commits");
     let mut commits = file.read_as(CommitCache::from_text);

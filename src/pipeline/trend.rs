@@ -1,13 +1,16 @@
-//! The events of a studied history: which series are analysed, what the ledger accepts, and recording what was found.
+//! The events of a history: which series are analysed, what the ledger accepts, and recording events.
+
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use crate::config::{self, FILE_NAME, SensitivityName, nearest};
+use crate::config::{self, FILE_NAME, SensitivityName};
 use crate::error::Context as _;
+use crate::options::refuse_unknown;
 use crate::project::Project;
+use crate::refuse;
 use crate::study::{self, Study};
 use crate::text::{self, warn};
-use crate::{Advice, refuse};
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::ledger::{Accepting, ComparedRun, tell_events};
 use sprag_analysis::movers;
@@ -25,17 +28,16 @@ use sprag_model::run::Run;
 use sprag_model::trend::{Tables, Trend};
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// What a trend is asked for beyond what `sprag.toml` says.
+/// Options in addition to `sprag.toml`.
 pub struct TrendOptions {
     pub now: DateTime<Utc>,
     pub sensitivity: Option<SensitivityName>,
     pub least: Option<f64>,
-    /// The window of the tables beside the events; without one there are none.
+    /// The window of the tables; no tables if absent.
     pub days: Option<u32>,
 }
 
 impl TrendOptions {
-    /// The events alone, as `sprag.toml` says.
     pub fn events(now: DateTime<Utc>) -> TrendOptions {
         TrendOptions { now, sensitivity: None, least: None, days: None }
     }
@@ -50,7 +52,7 @@ pub fn analyse(
     Ok(analyse_both(project, study, options, None, selected)?.0)
 }
 
-/// Likewise, and as of another time.
+/// Also as of another time.
 pub fn analyse_both(
     project: &Project,
     study: &Study,
@@ -115,7 +117,7 @@ pub fn limits(name: SensitivityName) -> Sensitivity {
     }
 }
 
-/// The records of events. One that cannot be read is told of and left out: an event then has the id of the present data.
+/// Warns of unreadable records; such events get ids from present data.
 fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
     let store = project.store()?;
     let source = project.source()?;
@@ -149,13 +151,13 @@ pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {
     Ok(())
 }
 
-/// Marks the regressions of the newest runs of a study that the ledger answers, as of a moment.
+/// Marks regressions of the newest runs that the ledger answers.
 pub fn answer_newest(study: &mut Study, trend: &Trend, now: DateTime<Utc>) {
     let Study { analysis, line, ledger, .. } = study;
     Accepting::new(ledger, &trend.events, line, day(now)).tell_newest(analysis);
 }
 
-/// Marks the regressions of one run, compared with the run at the commit `base`, that the ledger answers on a day.
+/// Marks regressions of one run, compared with the commit `base`, that the ledger answers.
 pub fn answer_run(
     ledger: &Ledger,
     events: &[Event],
@@ -172,8 +174,8 @@ pub fn answer_run(
     Accepting::new(ledger, events, line, today).tell(&compared, comparisons);
 }
 
-/// Marks the regressions of a gate that the ledger answers; `runs` are those of the suites, in their order. The history is only
-/// analysed where one of its events could be accepted.
+/// Marks regressions of a gate that the ledger answers; `runs` are those of `suites`. Analyses the history only if
+/// needed.
 pub fn answer_gate(
     project: &Project,
     ledger: &Ledger,
@@ -194,7 +196,7 @@ pub fn answer_gate(
     Ok(())
 }
 
-/// Warns of acceptances of events that do not exist.
+/// Warns of acceptances of unknown events.
 pub fn warn_unknown(ledger: &Ledger, trend: &Trend) {
     for one in &ledger.acceptances {
         if trend.events.iter().all(|event| event.id != one.event) {
@@ -220,43 +222,21 @@ impl<'a> Selection<'a> {
         study: &Study,
     ) -> crate::Result<Selection<'a>> {
         let series = || study.analysis.series.iter().map(|one| &one.series);
-        let none = |what: &str, asked: &str, mut names: Vec<&str>| {
-            names.sort_unstable();
-            names.dedup();
-            let near = nearest(asked, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-            let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            Advice::new(
-                text::printable(&format!("the history has no series of the {what} `{asked}`")),
-                text::printable(&format!("{near}it has: {list}")),
-            )
-        };
         for suite in suites {
-            if series().all(|one| one.suite != *suite) {
-                return Err(none("suite", suite, series().map(|one| one.suite.as_str()).collect()).into());
-            }
+            refuse_unknown("series of the suite", suite, series().map(|one| one.suite.as_str()))?;
         }
-        let machine = match machine {
-            None => None,
-            Some(asked) => {
-                let is_meant = |id: &str, name: &str| name == asked || (asked.len() >= 8 && id.starts_with(asked));
-                let mut ids: Vec<&str> =
-                    series().filter(|one| is_meant(&one.machine, &one.machine_name)).map(|one| &*one.machine).collect();
-                ids.sort_unstable();
-                ids.dedup();
-                match ids[..] {
-                    [id] => Some(id.to_owned()),
-                    [] => {
-                        let names = series().map(|one| one.machine_name.as_str()).collect();
-                        return Err(none("machine", asked, names).into());
-                    }
-                    _ => {
-                        let message = format!("several machines are called `{asked}`");
-                        let hint = format!("name one by its id: {}", ids.join(", "));
-                        return refuse(text::printable(&message), hint);
-                    }
-                }
-            }
-        };
+        let is_meant = |id: &str, name: &str, asked: &str| name == asked || (asked.len() >= 8 && id.starts_with(asked));
+        let ids = machine.map(|asked| -> BTreeSet<&str> {
+            let found = series().filter(|one| is_meant(&one.machine, &one.machine_name, asked));
+            found.map(|one| &*one.machine).collect()
+        });
+        if let Some((asked, ids)) = machine.zip(ids.as_ref()).filter(|(_, ids)| ids.len() != 1) {
+            refuse_unknown("series of the machine", asked, series().map(|one| one.machine_name.as_str()))?;
+            let ids: Vec<&str> = ids.iter().copied().collect();
+            let message = format!("several machines are called `{}`", text::printable(asked));
+            return refuse(message, format!("name one by its id: {}", ids.join(", ")));
+        }
+        let machine = ids.and_then(|ids| ids.first().map(|id| (*id).to_owned()));
         let selection = Selection { suites, machine, filters };
         if !study.analysis.series.is_empty() && !study.analysis.series.iter().any(|one| selection.has(one)) {
             return refuse("no series of the history is selected", "a filter is a part of the id of a benchmark");
@@ -276,7 +256,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Warns where the present that is asked for lies before what was measured.
+/// Warns if `--as-of` lies before the newest run.
 pub fn warn_early(as_of: Option<DateTime<Utc>>, study: &Study) {
     let newest = study.heads.iter().map(|head| head.timestamp).max();
     if let Some((asked, newest)) = as_of.zip(newest).filter(|(asked, newest)| asked < newest) {
@@ -288,7 +268,7 @@ pub fn warn_early(as_of: Option<DateTime<Utc>>, study: &Study) {
     }
 }
 
-/// Warns of entries in `sprag.toml` that fit no metric of the history.
+/// Warns of entries in `sprag.toml` that match no metric.
 pub fn warn_unmatched(project: &Project, study: &Study) {
     let keys: Vec<String> = study
         .analysis

@@ -27,7 +27,7 @@ fn the_example_passes_and_fails_where_it_is_slow() {
     let tuned = counted(&perf_test::TUNED);
     tuned.assert_pass();
     assert_eq!(tuned.messages().len(), 2);
-    assert!(tuned.quality().is_empty(), "there are enough samples: {:?}", tuned.quality());
+    assert!(tuned.quality.is_empty(), "there are enough samples: {:?}", tuned.quality);
     let slow = counted(&perf_test::PLAIN);
     assert!(slow.verdicts().all(|(_, verdict)| *verdict == Verdict::Regressed), "{:?}", slow.messages());
     let panic = std::panic::catch_unwind(|| slow.assert_pass()).expect_err("it fails");
@@ -55,7 +55,7 @@ fn the_example_computes_the_same_in_both_forms_and_times_both() {
     let report = perf_test::timed(&quick, &perf_test::TUNED).expect("it can be measured");
     let names: Vec<&str> = report.verdicts().map(|(name, _)| name).collect();
     assert_eq!(names, ["in use.largest", "in use.merge"]);
-    assert!(report.quality()[0].starts_with("in-process: one process"), "{:?}", report.quality());
+    assert!(report.quality[0].starts_with("in-process: one process"), "{:?}", report.quality);
 }
 
 #[test]

@@ -1,10 +1,9 @@
-//! Makes a proposed baseline, or what the newest run comes to, the one in use.
+//! Accepts a proposed baseline, or the newest run, as the baseline in use.
 
 use std::io::Write;
 use std::path::Path;
 
 use crate::baseline::place::{self, Place};
-use crate::baseline::source;
 use crate::baseline::take::{self, RunSelection, TakeOutcome, Taken};
 use crate::error::Exit;
 use crate::project::Project;
@@ -28,16 +27,15 @@ struct Step<'p> {
 }
 
 pub struct AcceptOptions<'a> {
-    /// The folder that paths count from.
     pub folder: &'a Path,
     pub file: Option<&'a Path>,
     pub why: &'a str,
     pub suites: &'a [String],
-    /// Only metrics whose key contains one of these texts; all where empty.
+    /// Only metrics whose key contains one of these texts; all if empty.
     pub metrics: &'a [String],
-    /// Whether a proposal of some benchmarks only is taken.
+    /// Whether to accept a run of some benchmarks only.
     pub partial: bool,
-    /// Whether what no commit holds is taken.
+    /// Whether to accept a run that measured uncommitted changes.
     pub dirty: bool,
 }
 
@@ -50,7 +48,7 @@ pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result
         None => from_runs(&project, options)?,
     };
     let _lock = place::lock(&project)?;
-    // All that may refuse comes before the first is written.
+    // Everything that may be refused is checked before the first file is written.
     let mut steps = Vec::new();
     for Proposal { shown, baseline, taken } in proposals {
         if let Some(taken) = &taken {
@@ -63,7 +61,6 @@ pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result
     for Step { shown, place, taken_over } in &steps {
         let TakenOver { baseline, keys } = taken_over;
         if place.present().is_some_and(|present| present.is_same(baseline)) {
-            // Who accepts some metrics that are as they are accepts nothing new.
             let is_signed = keys.is_none() && place.sign(why)?;
             let more = if is_signed { " but to write who accepts it, and why" } else { "" };
             writeln!(out, "{} holds just what {shown} does: nothing to do{more}", place.path)?;
@@ -97,7 +94,7 @@ fn refuse_blank(options: &AcceptOptions<'_>) -> Result<(), Advice> {
 }
 
 fn from_file(path: &Path, options: &AcceptOptions<'_>) -> crate::Result<Proposal> {
-    let baseline = source::read_of(&options.folder.join(path), &path.display().to_string(), options.suites)?;
+    let baseline = take::read_of(&options.folder.join(path), &path.display().to_string(), options.suites)?;
     Ok(Proposal { shown: format!("`{}`", text::path(path)), baseline, taken: None })
 }
 
@@ -110,7 +107,7 @@ fn from_runs(project: &Project, options: &AcceptOptions<'_>) -> crate::Result<Ve
                 let shown = format!("the run {}", text::short(&taken.recorded.id, 8));
                 proposals.push(Proposal { shown, baseline: taken.baseline.clone(), taken: Some(taken) });
             }
-            // A suite that broke, or that was asked for, is not passed over.
+            // A suite that failed, or that was asked for, is not skipped silently.
             TakeOutcome::Nothing { why, failed } if failed || !options.suites.is_empty() => {
                 let hint = "measure it with `sprag run --record`, or name the others with `--suite`";
                 return refuse(format!("{why}: there is nothing to accept"), hint);
@@ -121,7 +118,7 @@ fn from_runs(project: &Project, options: &AcceptOptions<'_>) -> crate::Result<Ve
     Ok(proposals)
 }
 
-/// ` (2 changed by up to +12.5 %, 1 new)`; nothing where there was no baseline.
+/// ` (2 changed by up to +12.5 %, 1 new)`.
 fn changes(present: Option<&Baseline>, baseline: &Baseline) -> String {
     let Some(present) = present else { return String::new() };
     let metrics = baseline_diff::metrics(present, baseline);
@@ -138,17 +135,16 @@ fn changes(present: Option<&Baseline>, baseline: &Baseline) -> String {
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-/// How many metrics an error names.
 const MOST_NAMED: usize = 5;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct TakenOver {
     pub baseline: Baseline,
-    /// The keys that were taken over, where the others stay.
+    /// The keys that were taken over; `None` for all.
     pub keys: Option<Vec<String>>,
 }
 
-/// What comes of a proposal, `shown` to the user so; `path` is where the one in use lies, if there is one.
+/// `shown` names the proposal to the user; `path` is the file in use.
 pub(super) fn take_over(
     proposal: &Baseline,
     shown: &str,
@@ -201,7 +197,7 @@ pub(super) fn take_over(
     Ok(TakenOver { baseline, keys: Some(keys) })
 }
 
-/// The keys to take over; nothing where it is all of them and no other stays.
+/// The keys to take over; `None` for all.
 fn wanted(proposal: &Baseline, shown: &str, terms: &AcceptOptions<'_>) -> Result<Option<Vec<String>>, Advice> {
     if terms.metrics.is_empty() {
         return Ok(terms.partial.then(|| proposal.metrics.keys().cloned().collect()));
@@ -218,7 +214,7 @@ fn wanted(proposal: &Baseline, shown: &str, terms: &AcceptOptions<'_>) -> Result
     Ok(Some(proposal.metrics.keys().filter(is_wanted).cloned().collect()))
 }
 
-/// Fails where a metric that is taken over is in the one in use of another unit or direction.
+/// Fails if a key has another unit or direction in the baseline in use.
 fn refuse_redefined(
     proposal: &Baseline,
     shown: &str,
@@ -248,72 +244,20 @@ fn refuse_redefined(
 mod tests {
     use super::*;
     use sprag_model::environment::Environment;
-    use sprag_model::metric::Better;
-
-    const FROZEN: &str = include_str!("../../../fixtures/records/baseline-2.json");
-
-    /// The frozen baseline with every value times `factor`.
-    fn baseline(factor: f64) -> Baseline {
-        let mut baseline = Baseline::from_json(FROZEN.as_bytes()).expect("it is frozen");
-        baseline.metrics.values_mut().for_each(|metric| metric.value *= factor);
-        baseline
-    }
-
-    fn terms(metrics: &[String]) -> AcceptOptions<'_> {
-        let folder = Path::new("");
-        AcceptOptions { folder, file: None, why: "", suites: &[], metrics, partial: false, dirty: false }
-    }
-
-    fn refused(proposal: &Baseline, present: Option<&Baseline>, terms: &AcceptOptions<'_>, words: &str) {
-        let error = take_over(proposal, "the run", present, "baselines/x.json", terms).expect_err("it is refused");
-        assert!(error.message.contains(words), "{}", error.message);
-        assert!(!error.hint.is_empty());
-    }
 
     #[test]
-    fn all_is_taken_over_or_what_is_named() {
-        let (old, new) = (baseline(1.0), baseline(2.0));
-        let all = take_over(&new, "the run", Some(&old), "x", &terms(&[])).expect("it fits");
-        assert_eq!((all.baseline, all.keys), (new.clone(), None));
-        let text = ["@reference".to_owned()];
-        let some = take_over(&new, "the run", Some(&old), "x", &terms(&text)).expect("it fits");
-        let keys = some.keys.expect("some are taken over");
-        assert!(!keys.is_empty() && keys.len() < old.metrics.len(), "{keys:?}");
-        for (key, metric) in &some.baseline.metrics {
-            let expected = if keys.contains(key) { &new } else { &old };
-            assert_eq!(metric, &expected.metrics[key]);
-        }
-    }
-
-    #[test]
-    fn what_does_not_fit_is_refused() {
-        let (old, new) = (baseline(1.0), baseline(2.0));
-        let none: [String; 0] = [];
-        let dirty = Baseline { dirty: true, ..new.clone() };
-        refused(&dirty, Some(&old), &terms(&none), "no commit holds");
-        let partial = Baseline { partial: true, ..new.clone() };
-        refused(&partial, Some(&old), &terms(&none), "some benchmarks only");
-        let texts = ["@reference".to_owned(), "absent".to_owned()];
-        refused(&new, Some(&old), &terms(&texts), "no metric of the run contains `absent`");
-        refused(&new, None, &terms(&texts[..1]), "there is no `baselines/x.json`");
-        let mut turned = new.clone();
-        turned.metrics.values_mut().for_each(|metric| metric.better = Better::Higher);
-        refused(&turned, Some(&old), &terms(&none), "in another unit or direction than the run");
-        let mut moved = new.clone();
-        moved.environment = Environment::from_facts([("compiler".to_owned(), "rustc 9".to_owned())].into());
-        refused(&moved, Some(&old), &terms(&texts[..1]), "two environments (");
-        assert!(take_over(&moved, "the run", Some(&old), "x", &terms(&none)).is_ok());
-        assert!(take_over(&dirty, "the run", Some(&old), "x", &AcceptOptions { dirty: true, ..terms(&none) }).is_ok());
-    }
-
-    #[test]
-    fn a_partial_one_leaves_what_it_lacks() {
-        let old = baseline(1.0);
-        let mut new = Baseline { partial: true, ..baseline(2.0) };
-        let lost = new.metrics.pop_first().expect("there is one").0;
-        let terms = AcceptOptions { partial: true, ..terms(&[]) };
-        let taken = take_over(&new, "the run", Some(&old), "x", &terms).expect("it fits");
-        assert_eq!(taken.baseline.metrics[&lost], old.metrics[&lost]);
-        assert_eq!((taken.baseline.metrics.len(), taken.baseline.partial), (old.metrics.len(), false));
+    fn metrics_of_two_environments_are_not_mixed() {
+        let frozen = include_str!("../../../fixtures/records/baseline-2.json");
+        let old = Baseline::from_json(frozen.as_bytes()).expect("it is frozen");
+        let environment = Environment::from_facts([("compiler".to_owned(), "rustc 9".to_owned())].into());
+        let new = Baseline { environment, ..old.clone() };
+        let take_over = |metrics: &[String]| {
+            let (folder, why) = (Path::new(""), "");
+            let terms = AcceptOptions { folder, file: None, why, suites: &[], metrics, partial: false, dirty: false };
+            super::take_over(&new, "the run", Some(&old), "x", &terms)
+        };
+        let error = take_over(&["@reference".to_owned()]).expect_err("it is refused");
+        assert!(error.message.contains("two environments (") && !error.hint.is_empty(), "{}", error.message);
+        assert_eq!(take_over(&[]).expect("all of it fits"), TakenOver { baseline: new.clone(), keys: None });
     }
 }

@@ -1,4 +1,4 @@
-//! Takes the values of runs as what later runs are compared with, or as a proposal for that.
+//! Takes baselines from runs, in use at once or proposed in a file.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +20,6 @@ use sprag_model::evidence::SessionNoise;
 use sprag_model::rule::{Choice, Policy, Rule, percent};
 
 pub struct EmitOptions<'a> {
-    /// The folder that paths count from.
     pub folder: &'a Path,
     pub suites: &'a [String],
     pub run: Option<&'a Path>,
@@ -62,7 +61,6 @@ pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
         return refuse(message, "choose one of them with `--suite`");
     }
     let _lock = place::lock(&project)?;
-    // All that may refuse comes before the first is written.
     let places = match &file {
         Some(_) => Vec::new(),
         None => all.iter().map(|taken| place_of(&project, taken)).collect::<crate::Result<Vec<Place<'_>>>>()?,
@@ -112,7 +110,7 @@ fn place_of<'p>(project: &'p Project, taken: &Taken) -> crate::Result<Place<'p>>
     Ok(place)
 }
 
-/// Fails where a run of some benchmarks only would take metrics out of the baseline that lies there.
+/// Fails if a partial run would drop metrics of the present baseline.
 fn refuse_to_shrink(place: &Place<'_>, new: &Baseline) -> crate::Result<()> {
     let Some(old) = place.present() else { return Ok(()) };
     let lost = old.metrics.keys().filter(|key| !new.metrics.contains_key(*key)).count();
@@ -129,8 +127,7 @@ fn refuse_to_shrink(place: &Place<'_>, new: &Baseline) -> crate::Result<()> {
     )
 }
 
-/// `learnt from 5 sessions: tolerances from 2 % to 7 %; with the same noise, 8 sessions allow 2 % to 5 %`; `sessions` are
-/// those that hold a metric, by its key.
+/// `learnt from 5 sessions: tolerances from 2 % to 7 %; with the same noise, 8 sessions allow 2 % to 5 %`.
 fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usize>) -> String {
     let is_by_noise = |key: &str| policy.choice(key) == Choice::Learnt;
     let metrics: Vec<(&BaselineMetric, usize)> = baseline
@@ -174,7 +171,6 @@ fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usiz
     words
 }
 
-/// `2 %` or `from 2 % to 7 %`.
 fn span(values: impl Iterator<Item = f64> + Clone) -> String {
     let (low, high) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
     if low >= high { percent(high) } else { format!("from {} to {}", percent(low), percent(high)) }

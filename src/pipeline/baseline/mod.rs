@@ -1,8 +1,7 @@
-//! What later runs are compared with: taken from runs, reviewed, accepted, archived, listed and compared.
+//! Baselines: taken from runs, accepted, archived, listed and compared.
 
 mod take;
 mod place;
-mod source;
 mod emit;
 mod accept;
 
@@ -32,7 +31,7 @@ pub fn list(folder: &Path, with_archive: bool, is_json: bool, out: &mut dyn Writ
     }
     let mut hints = Vec::new();
     for one in baselines.iter_mut().filter(|one| one.fault.is_some()) {
-        if let Some((fault, hint)) = source::fault(&project.root.join(&one.path)) {
+        if let Some((fault, hint)) = take::other_fault(&project.root.join(&one.path)) {
             one.fault = Some(fault);
             hints.push(format!("{}: {hint}", one.path));
         }
@@ -97,11 +96,9 @@ struct Side {
 }
 
 pub struct DiffOptions<'a> {
-    /// The folder that paths count from.
     pub folder: &'a Path,
     pub from: Option<&'a Path>,
     pub to: Option<&'a Path>,
-    /// Whether to compare with the newest run.
     pub run: bool,
     pub suites: &'a [String],
     pub json: bool,
@@ -135,7 +132,7 @@ pub fn diff(options: &DiffOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
 
 fn read(folder: &Path, path: &Path, suites: &[String]) -> Result<Side, Advice> {
     let shown = path.display().to_string();
-    Ok(Side { baseline: source::read_of(&folder.join(path), &shown, suites)?, path: shown })
+    Ok(Side { baseline: take::read_of(&folder.join(path), &shown, suites)?, path: shown })
 }
 
 fn pair_diff((from, to): &(Side, Side)) -> BaselineDiff {
@@ -148,7 +145,7 @@ fn pair_diff((from, to): &(Side, Side)) -> BaselineDiff {
     }
 }
 
-/// The baselines in use, which must be sound: a diff that leaves one out would look like one without changes.
+/// Unreadable baselines are an error: a diff that left one out would look like one without changes.
 fn in_use(project: &Project, suites: &[String]) -> crate::Result<Vec<Side>> {
     let mut sides = Vec::new();
     for BaselineFile { path, content } in project.baselines()? {
@@ -157,7 +154,7 @@ fn in_use(project: &Project, suites: &[String]) -> crate::Result<Vec<Side>> {
                 sides.push(Side { path, baseline })
             }
             Ok(_) => {}
-            Err(_) => drop(source::read(&project.root.join(&path))?),
+            Err(_) => drop(take::read_file(&project.root.join(&path))?),
         }
     }
     if sides.is_empty() {
@@ -179,7 +176,7 @@ fn with_replaced(project: &Project, suites: &[String]) -> crate::Result<Vec<(Sid
     Ok(pairs)
 }
 
-/// The baseline that this one says it replaced; where it names none, the newest of the archive of its suite and class.
+/// The baseline that this one names as replaced, else the newest archived one of its suite and class.
 fn replaced(archive: &[BaselineFile], baseline: &Baseline) -> Result<Side, String> {
     let named = baseline.accepted.as_ref().and_then(|accepted| accepted.replaces.as_deref());
     let usable = || archive.iter().filter_map(|file| Some((&file.path, file.content.as_ref().ok()?)));
@@ -216,7 +213,7 @@ fn with_other(project: &Project, options: &DiffOptions<'_>, one: Side) -> crate:
         let message = format!("there is no `{path}` to hold `{}` against", text::printable(&one.path));
         return refuse(message, "name two files, or the newest run: `--run`");
     }
-    let baseline = source::read(&present)?;
+    let baseline = take::read_file(&present)?;
     Ok((Side { path, baseline }, one))
 }
 

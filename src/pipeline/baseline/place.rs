@@ -1,8 +1,7 @@
-//! The place of a baseline: what lies there, and how it is replaced without losing anything.
+//! The file of a baseline, and how it is replaced.
 //!
-//! The old file is copied to the archive before the new one takes its place, so that an interruption leaves the old one
-//! where it was, or both. A name in the archive tells suite, class, time and run; a number follows where that name is taken by
-//! other content. No file of the archive is overwritten.
+//! The old file is copied to the archive first, so that an interruption loses nothing. The archived name has suite,
+//! class, time and run, and a number if that name is taken. No archived file is overwritten.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,7 +16,6 @@ use sprag_measure::clock;
 use sprag_model::baseline::{Acceptance, Baseline, BaselineError};
 use sprag_model::record::MAX_RECORD_BYTES;
 
-/// The file, in the folder of what is not for git, that is locked while baselines are replaced.
 const LOCK: &str = "baselines.lock";
 
 pub(super) struct Place<'p> {
@@ -26,7 +24,7 @@ pub(super) struct Place<'p> {
     present: Option<(Vec<u8>, Baseline)>,
 }
 
-/// Keeps others from replacing baselines of the project; they wait until it goes.
+/// Waits while another process replaces baselines.
 pub(super) fn lock(project: &Project) -> crate::Result<File> {
     project::locked(&project.private_folder()?.join(LOCK), &|| {})
 }
@@ -71,8 +69,7 @@ impl<'p> Place<'p> {
         self.present.as_ref().map(|(_, present)| present)
     }
 
-    /// Puts a baseline there, with who did it when and why; gives the path in the archive of the one that lay there.
-    /// `metrics` are the keys that were taken over, where not all were.
+    /// Returns the archived path of the file that was there. `metrics` are the keys taken over, if not all.
     pub(super) fn put(
         &self,
         baseline: Baseline,
@@ -87,8 +84,8 @@ impl<'p> Place<'p> {
         Ok(replaces)
     }
 
-    /// Writes into a baseline that was emitted and that nobody accepted who does so now, and why; gives whether it did. Its
-    /// values stay, so that nothing is archived. What was accepted once stays as it was accepted.
+    /// Signs a baseline that was emitted but never accepted; returns whether it did. Its values stay, so nothing is
+    /// archived.
     pub(super) fn sign(&self, why: &str) -> crate::Result<bool> {
         let Some(present) = self.present() else { return Ok(false) };
         let before = present.accepted.clone();
@@ -118,7 +115,7 @@ impl<'p> Place<'p> {
         let Some((bytes, present)) = &self.present else { return Ok(None) };
         let stem = self.path.trim_start_matches("baselines/").trim_end_matches(".json");
         let taken = present.timestamp_utc.format("%Y%m%dT%H%M%SZ");
-        // A file may say anything; what is no letter or digit could lead elsewhere.
+        // Other characters of a hand-written file could lead elsewhere.
         let run: String = present.run.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
         let mut number = 1;
         loop {
@@ -141,12 +138,10 @@ fn holds(file: &Path, bytes: &[u8]) -> bool {
     read_bounded(file, MAX_RECORD_BYTES).is_ok_and(|content| content == bytes)
 }
 
-/// `12 metrics of cpu`.
 pub(super) fn count(baseline: &Baseline) -> String {
     format!("{} of {}", text::count(baseline.metrics.len(), "metric"), baseline.suite)
 }
 
-/// What to do with a file that was written, and with the one that went to the archive for it.
 pub(super) fn to_commit(path: &str, archived: Option<&str>) -> String {
     let archived = archived.map_or(String::new(), |archived| format!(" {archived}"));
     format!("commit it, so that others compare with it: git add {path}{archived}")

@@ -1,5 +1,6 @@
-//! From runs to baselines: of a file, of HEAD, or of a commit that is named. The sessions before teach how noisy each
-//! metric is.
+//! Where baselines come from: runs of a file, of HEAD or of a named commit, and files that should be baselines.
+//!
+//! Earlier sessions teach the noise of each metric.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,20 +8,23 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 
 use crate::error::{Cause, Context as _};
-use crate::gate::Chosen;
-use crate::gate::{self, Records};
+use crate::gate::{self, Chosen, Records, apex_x};
 use crate::project::Project;
+use crate::run_file::{self, baseline_hint};
 use crate::text::{self, warn};
-use crate::{policy, refuse, run_file};
+use crate::{Advice, policy, refuse};
 use sprag_analysis::reference::{self, Level};
 use sprag_analysis::session_noise;
+use sprag_base::files::read_bounded;
+use sprag_formats::registry;
 use sprag_history as history;
 use sprag_model::baseline::Baseline;
+use sprag_model::foreign::Output;
+use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::rule::Policy;
 use sprag_model::run::{RecordedRun, Run, RunStatus};
 
 pub(super) struct RunSelection<'a> {
-    /// Only these suites; all where empty.
     pub suites: &'a [String],
     pub file: Option<PathBuf>,
     pub revision: Option<&'a str>,
@@ -33,14 +37,12 @@ pub(super) enum TakeOutcome {
 
 pub(super) struct Taken {
     pub recorded: RecordedRun,
-    /// What they come to, accepted by nobody yet.
     pub baseline: Baseline,
-    /// How many sessions hold each metric, by its key: that of the run included, and no more than are looked at.
+    /// Sessions that hold each metric, by its key, this run included.
     pub sessions: BTreeMap<String, usize>,
 }
 
 impl Taken {
-    /// Tells what speaks against it, but that it may be partial or dirty.
     pub(super) fn warn(&self) {
         for measurement in self.recorded.run.measurements.iter().filter(|one| one.failed().is_some()) {
             warn(&format!("`{}` failed and is left out", measurement.benchmark));
@@ -71,7 +73,7 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
         Some(file) => {
             let recorded = run_file::read_run(file)?;
             run_file::refuse_other(&recorded, wanted.suites)?;
-            (records(project), vec![Chosen::Run(Box::new(recorded))])
+            (records(project), vec![Chosen::from(recorded)])
         }
         None => {
             let records = Records::open(project)?;
@@ -81,19 +83,16 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
             }
         }
     };
-    let found = chosen.into_iter().map(|one| match one {
-        Chosen::Nothing { suite, .. } => {
-            nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false)
-        }
-        Chosen::Run(recorded) if recorded.run.status != RunStatus::Ok => {
-            let run = &recorded.run;
+    let found = chosen.into_iter().map(|Chosen { suite, run, .. }| match run {
+        None => nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false),
+        Some(RecordedRun { run, .. }) if run.status != RunStatus::Ok => {
             let reason = run.reason.as_deref().unwrap_or("no reason given");
-            let why = format!("the suite `{}` was {} ({reason})", run.suite, run.status.word());
+            let why = format!("the suite `{suite}` was {} ({reason})", run.status.word());
             nothing(why, run.status == RunStatus::Failed)
         }
-        Chosen::Run(recorded) => {
+        Some(recorded) => {
             let time = recorded.run.timestamp;
-            from_runs(records.as_ref(), vec![*recorded], time, &policy)
+            from_runs(records.as_ref(), vec![recorded], time, &policy)
         }
     });
     Ok(found.collect())
@@ -103,7 +102,7 @@ fn nothing(why: String, failed: bool) -> TakeOutcome {
     TakeOutcome::Nothing { why, failed }
 }
 
-/// The history, where there is one. What is learnt from it makes a baseline better; without it the noise is assumed.
+/// Without a history the noise is assumed.
 fn records(project: &Project) -> Option<Records<'_>> {
     project.find_store()?;
     match Records::open(project) {
@@ -115,7 +114,7 @@ fn records(project: &Project) -> Option<Records<'_>> {
     }
 }
 
-/// What runs of one suite, machine and environment come to; the last is the newest. `time` is when they begin.
+/// The runs are of one suite, machine and environment, the newest last; `time` is the earliest.
 fn from_runs(
     records: Option<&Records<'_>>,
     runs: Vec<RecordedRun>,
@@ -134,7 +133,7 @@ fn from_runs(
     TakeOutcome::Taken(Box::new(Taken { recorded: newest.clone(), baseline, sessions }))
 }
 
-/// The baseline without values of zero, which are told of: nothing can be held against them by a share.
+/// Nothing can be compared with zero by a share.
 fn without_zeros(mut baseline: Baseline) -> Baseline {
     let (kept, zeros): (BTreeMap<_, _>, BTreeMap<_, _>) =
         std::mem::take(&mut baseline.metrics).into_iter().partition(|(_, metric)| metric.value > 0.0);
@@ -145,8 +144,7 @@ fn without_zeros(mut baseline: Baseline) -> Baseline {
     Baseline { metrics: kept, ..baseline }
 }
 
-/// The sessions before, of the same machine and environment. What measured changed files teaches nothing: nobody knows
-/// what was changed.
+/// Runs of uncommitted changes teach nothing.
 fn before(records: &Records<'_>, run: &Run, time: DateTime<Utc>) -> Vec<RecordedRun> {
     let alike = |one: &Run| {
         one.environment.key == run.environment.key && one.commit.as_ref().is_none_or(|commit| !commit.dirty)
@@ -193,4 +191,69 @@ fn from_revision(
         return refuse(message, hint);
     }
     Ok(found)
+}
+
+pub(super) fn read_file(path: &Path) -> Result<Baseline, Advice> {
+    let shown = text::path(path);
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| {
+        Advice::new(
+            format!("`{shown}` cannot be read: {error}"),
+            "`sprag baseline list --archive` tells which files there are",
+        )
+    })?;
+    Baseline::from_json(&bytes).map_err(|error| {
+        let (message, hint) = match other(&bytes) {
+            Some(Other { is, hint }) => (format!("`{shown}` is {is}, not a baseline of Sprag"), hint),
+            None => (format!("`{shown}` {error}"), baseline_hint(&error).to_owned()),
+        };
+        Advice::new(message, hint)
+    })
+}
+
+pub(super) fn read_of(path: &Path, shown: &str, suites: &[String]) -> Result<Baseline, Advice> {
+    let baseline = read_file(path)?;
+    if !suites.is_empty() && !suites.contains(&baseline.suite) {
+        let message = format!("`{}` is of the suite `{}`", text::printable(shown), baseline.suite);
+        return refuse(message, "leave out `--suite`: the file says which it is of");
+    }
+    Ok(baseline)
+}
+
+pub(super) fn other_fault(path: &Path) -> Option<(String, String)> {
+    let Other { is, hint } = other(&read_bounded(path, MAX_RECORD_BYTES).ok()?)?;
+    Some((format!("is {is}, not a baseline of Sprag"), hint))
+}
+
+struct Other {
+    is: String,
+    hint: String,
+}
+
+fn other(bytes: &[u8]) -> Option<Other> {
+    let judged = |is: &str| Other {
+        is: is.to_owned(),
+        hint: "it is judged by as it is: `sprag check --run CURRENT --baseline FILE`, with a file of its own kind"
+            .to_owned(),
+    };
+    if Run::from_json(bytes).is_ok() {
+        return Some(Other {
+            is: "the record of a run".to_owned(),
+            hint: "take a baseline from it: `sprag baseline emit --run FILE --output BASELINE.json`".to_owned(),
+        });
+    }
+    if apex_x::is_apex_x_baseline(bytes) {
+        return Some(judged("a baseline of Apex-X"));
+    }
+    let output = Output { name: "file".to_owned(), bytes: bytes.to_vec() };
+    let formats = registry::recognise(&[output]);
+    // A text with Trueno's head is also one of Criterion's.
+    let format = formats.iter().find(|one| one.name == "trueno").or(formats.first())?;
+    Some(match format.name {
+        "trueno" => judged("a baseline of Trueno"),
+        "tt-metal" => judged("ground truth of tt-metal"),
+        name => Other {
+            is: format!("of the format `{name}`"),
+            hint: "`sprag import FILE` makes records of it, of which a baseline can be taken".to_owned(),
+        },
+    })
 }

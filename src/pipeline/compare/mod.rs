@@ -1,16 +1,16 @@
-//! Two commits, builds or files compared: by recorded results, or interleaved now.
+//! Compares two commits, builds or files: by recorded results, or interleaved now.
 
-mod contest;
-mod commands;
-mod kernels;
+mod builds;
 pub mod stored;
 
 use std::io::Write;
 
-use crate::compare::contest::{Contest, Outcome};
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Context as _, Exit};
-use crate::gate::{CompareRequest, PrintFormat, exit_code, finish, reports};
+use crate::gate::{CompareRequest, PrintFormat, exit_code, finish, reports, table_text};
 use crate::measuring::MeasureHost;
 use crate::options::NamedFile;
 use crate::project::Project;
@@ -19,20 +19,20 @@ use crate::{Advice, policy, refuse};
 use sprag_analysis::mean_change::{self, Errors};
 use sprag_analysis::paired::judge;
 use sprag_analysis::rules::remedy::{Remedy, refit};
+use sprag_base::stats::describe;
 use sprag_history as history;
+use sprag_measure::paired::PairedResult;
 use sprag_measure::plan::MOST_PROCESSES;
 use sprag_measure::suite::Effort;
 use sprag_measure::{clock, environment};
 use sprag_model::baseline::Baseline;
-use sprag_model::gate::SuiteGate;
-use sprag_model::paired::New;
+use sprag_model::gate::{Gate, SuiteGate};
+use sprag_model::paired::{New, Paired};
 use sprag_model::rule::{Choice, Policy, Rule};
 use sprag_model::run::RunStatus;
+use sprag_model::schema::patterns;
 use sprag_model::verdict::{Comparison, Verdict};
 
-pub use crate::compare::contest::schema;
-
-/// Measures both sides now, taking turns, prints what was found and writes the reports.
 pub fn compare_interleaved(
     request: &CompareRequest,
     effort: Effort,
@@ -55,8 +55,8 @@ pub fn compare_interleaved(
     let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str))?;
     let contest = Contest { project: &project, name, suite, request, effort, host };
     let outcome = match suite.kind {
-        SuiteKind::Command => commands::measure(&contest)?,
-        _ => kernels::measure(&contest)?,
+        SuiteKind::Command => builds::measure_commands(&contest)?,
+        _ => builds::measure_kernels(&contest)?,
     };
     host.observer.end();
     let mut comparisons = judge(&outcome.result.benchmarks, &policy);
@@ -69,16 +69,16 @@ pub fn compare_interleaved(
     for fault in &outcome.result.faults {
         warn(fault);
     }
-    // What is filtered out may be what an entry fits.
+    // A filter may hide what an entry matches.
     if request.filters.is_empty() {
         policy::warn_unmatched(&project, policy_file.map(|path| (path, &policy)), &policy::judged(&gate.suites));
     }
     let text = if request.gate.print == PrintFormat::Json {
-        let report = contest::Report::new(&contest, &outcome, &gate.suites[0].comparisons);
+        let report = Report::new(&contest, &outcome, &gate.suites[0].comparisons);
         let json = serde_json::to_string_pretty(&report).context("cannot write the comparison")?;
         format!("{json}\n")
     } else {
-        contest::table(&contest, &outcome, &gate)
+        table(&contest, &outcome, &gate)
     };
     let print = match request.gate.print {
         PrintFormat::Markdown => PrintFormat::Markdown,
@@ -88,7 +88,7 @@ pub fn compare_interleaved(
     reports::conclude(&request, &reports, (&gate, exit), &text, out)
 }
 
-/// Where processes broke, those that did not are a choice of the lucky ones: nothing is called unchanged or better then.
+/// The processes that survived are a lucky selection, so nothing counts as unchanged or better.
 fn doubt_broken(comparisons: &mut [Comparison], faults: &[String]) {
     let broken = faults.iter().filter(|fault| fault.starts_with("pair ")).count();
     if broken == 0 {
@@ -123,13 +123,12 @@ fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Compari
     }
 }
 
-/// What was held against what, for reports: the two took turns, and nothing was stored.
 fn against(request: &CompareRequest, pairs: usize) -> String {
     let [base, other] = [&request.base, &request.other].map(|named| text::printable(named));
     format!("{base}: {other} and {base} took turns in {} of processes", text::count(pairs, "pair"))
 }
 
-/// The suite of that name; without one, the only suite that can be compared, or the one called `cpu` among several.
+/// The named suite; else the only one that can be built, or `cpu` among several.
 fn chosen_suite<'a>(project: &'a Project, named: Option<&str>) -> crate::Result<(&'a str, &'a Suite)> {
     let names: Vec<String> = named.map(str::to_owned).into_iter().collect();
     let asked = project.config.select(&names)?;
@@ -151,7 +150,7 @@ fn chosen_suite<'a>(project: &'a Project, named: Option<&str>) -> crate::Result<
     }
 }
 
-/// Says it in the reasons of doubt; `pairs` have been measured, and `--rigorous` takes `rigorous`.
+/// `pairs` were measured; `--rigorous` takes `rigorous`.
 pub(super) fn advise_pairs(comparisons: &mut [Comparison], pairs: usize, rigorous: u32) {
     for one in comparisons {
         if let Verdict::Inconclusive(reason) = &mut one.verdict {
@@ -164,7 +163,7 @@ fn words(remedy: Remedy, pairs: usize, rigorous: usize) -> String {
     let words = remedy.words();
     let Remedy::Pairs(more) = remedy else { return words };
     let wanted = pairs + more;
-    // A suite is compared in twice as many pairs as a run of it has processes.
+    // A comparison takes twice as many pairs as a run has processes.
     let processes = wanted.div_ceil(2);
     if wanted <= rigorous {
         format!("{words} (`--rigorous` takes {rigorous} in all)")
@@ -175,7 +174,7 @@ fn words(remedy: Remedy, pairs: usize, rigorous: usize) -> String {
     }
 }
 
-/// Puts them among the comparisons, before what is unchanged or better.
+/// Inserts them before what is unchanged or better.
 pub(super) fn add_new(comparisons: &mut Vec<Comparison>, new: &[New], policy: &Policy) {
     let (failed, fine): (Vec<Comparison>, Vec<Comparison>) =
         new.iter().map(|one| comparison(one, policy)).partition(|one| one.verdict == Verdict::Missing);
@@ -194,7 +193,7 @@ fn comparison(new: &New, policy: &Policy) -> Comparison {
         Choice::Learnt => Rule::NAMES[0],
     };
     let (verdict, note) = match &new.failure {
-        // What should give a result and does not is missing, whatever it is held against.
+        // What should give a result and does not is missing.
         Some(failure) => (Verdict::Missing, format!("new, and failed: {failure}")),
         None => (Verdict::NoBaseline, "new: the base does not have it".to_owned()),
     };
@@ -203,6 +202,183 @@ fn comparison(new: &New, policy: &Policy) -> Comparison {
         note: Some(note),
         ..Comparison::bare(&new.benchmark, new.metric.clone(), rule, verdict)
     }
+}
+
+pub(super) struct Contest<'a> {
+    pub project: &'a Project,
+    pub name: &'a str,
+    pub suite: &'a Suite,
+    pub request: &'a CompareRequest,
+    pub effort: Effort,
+    pub host: MeasureHost<'a>,
+}
+
+pub(super) struct Outcome {
+    pub result: PairedResult,
+    /// The commits of base and other; `None` for a program given by its path.
+    pub commits: [Option<String>; 2],
+}
+
+const JSON_VERSION: u32 = 2;
+
+pub(super) fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
+    let (request, result) = (contest.request, &outcome.result);
+    let head = format!(
+        "{}: {} against {}, interleaved\n",
+        contest.name,
+        text::printable(&request.other),
+        text::printable(&request.base)
+    );
+    let counts = gate.counts().words();
+    let place = match result.processors.as_slice() {
+        [] => "not pinned to a processor".to_owned(),
+        [one] => format!("on processor {one}"),
+        list => format!("in turns on processors {}", list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let pairs = text::count(result.pairs, "pair");
+    let mut table = head;
+    for suite in &gate.suites {
+        table.push_str(&table_text(suite, request.gate.only_changed));
+    }
+    if !result.shown.is_empty() {
+        table.push_str(&format!("not judged\n{}", shown(&result.shown)));
+    }
+    table + &format!("compare: {}; {counts}; {pairs} of processes {place}\n", gate.outcome.word())
+}
+
+fn shown(metrics: &[Paired]) -> String {
+    let row = |paired: &Paired| {
+        let id = text::printable(&paired.benchmark);
+        if let Some(reason) = &paired.incomparable {
+            let none = || text::NONE.to_owned();
+            return vec![id, paired.metric.name.clone(), none(), none(), none(), text::printable(reason)];
+        }
+        let median = |values: Vec<f64>| describe::median(&values).unwrap_or(f64::NAN);
+        let base = median(paired.pairs.iter().map(|pair| pair.base).collect());
+        let other = median(paired.pairs.iter().map(|pair| pair.other).collect());
+        let scale = paired.metric.unit.scale(base);
+        let change = text::percent(median(paired.ratios()) - 1.0);
+        vec![id, paired.metric.name.clone(), scale.text(base), scale.text(other), change]
+    };
+    text::table(["benchmark", "metric", "base", "other", "change"], metrics.iter().map(row), &[2, 3, 4])
+}
+
+pub fn schema() -> serde_json::Value {
+    sprag_model::schema::for_closed_type::<Report<'_>>()
+}
+
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Report")]
+pub(super) struct Report<'a> {
+    /// The version of the document.
+    #[schemars(extend("const" = JSON_VERSION))]
+    schema_version: u32,
+    suite: &'a str,
+    base: Side<'a>,
+    other: Side<'a>,
+    machine_class: String,
+    /// The processors that both sides took turns on; none where the system chose.
+    processors: &'a [u32],
+    /// Pairs of processes that came to nothing, and what else speaks against the numbers.
+    faults: Vec<String>,
+    /// The judged metric of each benchmark that the base has.
+    benchmarks: Vec<BenchmarkReport<'a>>,
+    /// Other metrics, which are not judged.
+    shown: Vec<ShownReport<'a>>,
+    /// The ids of benchmarks that the other has and the base has not.
+    new: Vec<&'a str>,
+    /// How many unchanged benchmarks are not told of, as with `--only-changed`; absent where all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unchanged_left_out: Option<usize>,
+}
+
+/// One of the two sides.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Side")]
+struct Side<'a> {
+    /// As it was given.
+    named: &'a str,
+    /// The commit that was measured; absent for a program that was given by its path.
+    #[schemars(extend("pattern" = patterns::COMMIT))]
+    commit: Option<&'a str>,
+}
+
+/// One benchmark: its pairs, the ratio of other over base with its interval, and the verdict of a rule.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "BenchmarkReport")]
+struct BenchmarkReport<'a> {
+    #[schemars(extend("enum" = Verdict::WORDS))]
+    verdict: &'static str,
+    #[schemars(extend("enum" = Rule::NAMES))]
+    rule: &'static str,
+    reason: Option<&'a str>,
+    ratio: Option<f64>,
+    interval: Option<(f64, f64)>,
+    detectable: Option<f64>,
+    p_value: Option<f64>,
+    measured: &'a Paired,
+}
+
+/// One metric that is not judged, likewise.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "ShownReport")]
+struct ShownReport<'a> {
+    ratio: Option<f64>,
+    interval: Option<(f64, f64)>,
+    measured: &'a Paired,
+}
+
+impl<'a> Report<'a> {
+    /// The document of a comparison.
+    pub(super) fn new(contest: &'a Contest<'a>, outcome: &'a Outcome, comparisons: &'a [Comparison]) -> Report<'a> {
+        let Outcome { result, commits: [base_commit, other_commit] } = outcome;
+        let only_changed = contest.request.gate.only_changed;
+        let is_listed = |one: &&Comparison| !only_changed || one.verdict != Verdict::Unchanged;
+        let benchmark = |paired: &'a Paired| {
+            let found = comparisons.iter().filter(is_listed).find(|one| one.benchmark == paired.benchmark)?;
+            let (ratio, interval) = ratio_and_interval(found);
+            Some(BenchmarkReport {
+                verdict: found.verdict.word(),
+                rule: found.rule,
+                reason: found.verdict.reason(),
+                ratio,
+                interval,
+                detectable: found.effect.and_then(|effect| effect.detectable),
+                p_value: found.p_value,
+                measured: paired,
+            })
+        };
+        let shown = |paired: &'a Paired| {
+            let judged = judge(std::slice::from_ref(paired), &Policy::default());
+            let (ratio, interval) = judged.first().map_or((None, None), ratio_and_interval);
+            ShownReport { ratio, interval, measured: paired }
+        };
+        Report {
+            schema_version: JSON_VERSION,
+            suite: contest.name,
+            base: Side { named: &contest.request.base, commit: base_commit.as_deref() },
+            other: Side { named: &contest.request.other, commit: other_commit.as_deref() },
+            machine_class: environment::machine(None, None).class,
+            processors: &result.processors,
+            faults: result.faults.iter().cloned().chain(result.new.iter().filter_map(failed)).collect(),
+            benchmarks: result.benchmarks.iter().filter_map(benchmark).collect(),
+            shown: result.shown.iter().map(shown).collect(),
+            new: result.new.iter().map(|one| one.benchmark.as_str()).collect(),
+            unchanged_left_out: only_changed.then(|| comparisons.iter().filter(|one| !is_listed(one)).count()),
+        }
+    }
+}
+
+/// A new benchmark that failed has no entry of its own.
+fn failed(new: &New) -> Option<String> {
+    Some(format!("`{}` is new, and failed: {}", new.benchmark, new.failure.as_ref()?))
+}
+
+fn ratio_and_interval(comparison: &Comparison) -> (Option<f64>, Option<(f64, f64)>) {
+    let effect = comparison.effect;
+    let interval = effect.and_then(|effect| effect.interval).map(|(low, high)| (1.0 + low, 1.0 + high));
+    (effect.map(|effect| 1.0 + effect.change), interval)
 }
 
 #[cfg(test)]
@@ -238,23 +414,9 @@ mod tests {
         let fine = New { value: Some(2.0), ..New::untimed("new") };
         let failed = New { failure: Some("it broke".to_owned()), ..New::untimed("broken") };
         add_new(&mut comparisons, &[fine, failed], &Policy::default());
-        let told: Vec<(&str, &str)> =
-            comparisons.iter().map(|one| (one.benchmark.as_str(), one.verdict.word())).collect();
-        let expected = [
-            ("slow", "regressed"),
-            ("broken", "missing"),
-            ("doubt", "inconclusive"),
-            ("new", "no baseline"),
-            ("fast", "improved"),
-            ("same", "unchanged"),
-        ];
-        assert_eq!(told, expected);
-        assert_eq!(
-            (comparisons[3].baseline, comparisons[3].current, comparisons[3].rule),
-            (None, Some(2.0), "interval")
-        );
-        let mut alone = Vec::new();
-        add_new(&mut alone, &[New::untimed("new")], &Policy::default());
-        assert_eq!((alone.len(), alone[0].current), (1, None));
+        let order: Vec<&str> = comparisons.iter().map(|one| one.benchmark.as_str()).collect();
+        assert_eq!(order, ["slow", "broken", "doubt", "new", "fast", "same"]);
+        assert_eq!((&comparisons[1].verdict, &comparisons[3].verdict), (&Verdict::Missing, &Verdict::NoBaseline));
+        assert_eq!((comparisons[3].baseline, comparisons[3].current), (None, Some(2.0)));
     }
 }

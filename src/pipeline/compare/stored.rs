@@ -1,12 +1,11 @@
-//! Two commits, tags or files compared by what was measured of them.
+//! Compares two commits, tags or files by their recorded results.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::error::Exit;
 use crate::gate::{
-    self, Against, Bases, CompareRequest, MeasuredSuite, apex_x, base_error, fit_advice, foreign, judge, not_run,
-    reports,
+    self, Against, Bases, CompareRequest, apex_x, base_error, fit_advice, foreign, judge, not_run, reports,
 };
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
@@ -42,8 +41,8 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     refuse_unmeasured(&other)?;
     let currents = currents(&project, &bases, &other, request)?;
     let mut suites = Vec::new();
-    for (newest, further) in &currents {
-        let mut suite = judge(newest, further, bases.for_run(&newest.run)?, None);
+    for (newest, reruns) in &currents {
+        let mut suite = judge(newest, reruns, bases.for_run(&newest.run)?, None);
         fit_advice(&project, &mut suite, &newest.run, matches!(other, Against::File(_)));
         suites.push(suite);
     }
@@ -61,12 +60,11 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     gate::conclude((&project, "compare", policy.as_ref(), false), &request.gate, &reports, suites, out)
 }
 
-/// ` of cpu, gpu`, where suites were named.
 fn of_suites(request: &CompareRequest) -> String {
     if request.gate.suites.is_empty() { String::new() } else { format!(" of {}", request.gate.suites.join(", ")) }
 }
 
-/// What is compared: of each suite and machine the newest run, and the other runs of the same commit.
+/// Of each suite and machine the newest run, and the other runs of that commit.
 fn currents(
     project: &Project,
     bases: &Bases<'_>,
@@ -84,9 +82,9 @@ fn currents(
             }
         },
         Against::Revision(revision) => {
-            let commit = history::commit_at(project.store()?, revision)?;
-            let mut runs = bases.records()?.at(None, commit.as_ref().map(|commit| commit.sha.as_str()))?;
-            // A file has numbers of one suite.
+            let sha = history::commit_at(project.store()?, revision)?.map(|commit| commit.sha);
+            let mut runs = bases.records()?.at(None, sha.as_deref())?;
+            // A file has one suite.
             runs.retain(|one| bases.suite().is_none_or(|suite| one.run.suite == suite));
             runs
         }
@@ -106,20 +104,21 @@ fn currents(
     Ok(groups.into_values().filter_map(|mut group| Some((group.pop()?, group))).collect())
 }
 
-/// Suites that the base has numbers of and the other side has no run of: all of them is missing.
+/// Suites that only the base has: all their metrics are missing.
 fn only_in_base(
     bases: &Bases<'_>,
     currents: &[(RecordedRun, Vec<RecordedRun>)],
     request: &CompareRequest,
 ) -> crate::Result<Vec<SuiteGate>> {
+    let is_any = bases.suite().is_some();
     let mut in_base = bases.measured_suites()?;
-    in_base.retain(|one| request.gate.suites.is_empty() || request.gate.suites.contains(&one.suite));
-    let is_there = |base: &MeasuredSuite, run: &Run| {
-        run.suite == base.suite && (base.for_any_class || run.machine.class == base.class)
-    };
-    in_base.retain(|suite| !currents.iter().any(|(one, _)| is_there(suite, &one.run)));
-    let missing = |MeasuredSuite { suite, class, for_any_class }: &MeasuredSuite| {
-        let on = if *for_any_class { String::new() } else { format!(" on {class}") };
+    in_base.retain(|(suite, class)| {
+        let is_there = |run: &Run| run.suite == *suite && (is_any || run.machine.class == *class);
+        (request.gate.suites.is_empty() || request.gate.suites.contains(suite))
+            && !currents.iter().any(|(one, _)| is_there(&one.run))
+    });
+    let missing = |(suite, class): &(String, String)| {
+        let on = if is_any { String::new() } else { format!(" on {class}") };
         let why = format!("`{}` has no run of it{on}", text::printable(&request.other));
         Ok(not_run(suite, class, &why, bases.of_absent(suite, class, "")?))
     };

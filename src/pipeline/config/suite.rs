@@ -1,4 +1,4 @@
-//! The settings of one suite, of whichever kind, and what holds where they are absent.
+//! The settings of one suite, and their defaults.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,34 +10,33 @@ use super::rules::Fault;
 use sprag_measure::gpu::settings::AskedDtype;
 use sprag_measure::suite::OutputFormat;
 
-/// Processes of an ordinary run: the fewest with which an interval over processes means something.
+/// The fewest with which an interval over processes is meaningful.
 const DEFAULT_PROCESSES: u32 = 5;
 
-/// How long a process of a command suite, or its build step, may take: time for a thorough benchmark.
+/// Time for a thorough benchmark or its build step.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 
-/// How long building this program from a commit may take: from nothing, on a small machine.
+/// A build of this program from scratch on a small machine.
 const DEFAULT_CARGO_SECONDS: u64 = 3600;
 
-/// The longest time-out: one day. Beyond it lies a slip of the pen.
+/// More than a day is a typing error.
 const MOST_TIMEOUT_SECONDS: u64 = 86_400;
 
-/// The most that a process of a command suite may write by default: far above any sane report, far below the memory of a
-/// machine.
+/// Far above any sane report, far below the memory of a machine.
 const DEFAULT_MOST_OUTPUT: u64 = 16 << 20;
 
-/// The most that a suite may allow its command to write: it is held in memory.
+/// Outputs are held in memory.
 const MOST_OUTPUT: u64 = 1 << 30;
 
-/// How long an engine is called before times count: long enough for the clocks of a GPU to rise.
+/// Long enough for the clocks of a GPU to rise.
 const DEFAULT_WARMUP_MILLISECONDS: u32 = 500;
 
-/// The fewest calls that a process times: from so many on its 95th percentile is more than its slowest calls.
+/// From so many calls on, the 95th percentile is more than the slowest calls.
 const DEFAULT_ITERATIONS: u32 = 100;
 
 const DEFAULT_DURATION_SECONDS: u32 = 3;
 
-/// The variable that passes random padding to a command; `env` may not set it.
+/// Passes random padding to a command; `env` may not set it.
 const PADDING_VARIABLE: &str = "SPRAG_PADDING";
 
 /// A suite of benchmarks. Settings that do not belong to its kind are refused.
@@ -118,7 +117,7 @@ impl SuiteKind {
         }
     }
 
-    /// Whether commits are built for suites of that kind, so that two builds can take turns.
+    /// Whether commits can be built for such suites, so that two builds can take turns.
     pub fn can_be_built(self) -> bool {
         matches!(self, SuiteKind::Cpu | SuiteKind::Command)
     }
@@ -133,7 +132,7 @@ pub enum GpuProfile {
     Large,
 }
 
-/// The keys of a setting below its suite, and what is wrong, to be read after the suite's name.
+/// The keys below the suite, and the fault, to be read after the suite's name.
 type SettingFault<'a> = (Vec<&'a str>, String);
 
 impl Suite {
@@ -162,7 +161,7 @@ impl Suite {
         self.format.unwrap_or(OutputFormat::Custom)
     }
 
-    /// The file or folder that the command writes its results to; absent for its standard output.
+    /// `None` for standard output.
     pub fn output(&self) -> Option<&Path> {
         let usual = match self.format() {
             OutputFormat::Custom => None,
@@ -191,7 +190,6 @@ impl Suite {
         self.duration_seconds.unwrap_or(DEFAULT_DURATION_SECONDS)
     }
 
-    /// The first invalid setting of the suite called `name`.
     pub(super) fn fault(&self, name: &str) -> Option<Fault> {
         let found = self.foreign_key().or_else(|| self.missing()).or_else(|| self.out_of_range());
         let found = found.or_else(|| self.repeated()).or_else(|| self.too_slow()).or_else(|| self.unusable());
@@ -251,7 +249,7 @@ impl Suite {
     }
 
     fn out_of_range(&self) -> Option<SettingFault<'_>> {
-        // Beyond these limits lies a slip of the pen.
+        // Larger values are typing errors.
         let numbers = [
             ("processes", self.processes.map(u64::from), 1..=100),
             ("timeout_seconds", self.timeout_seconds, 1..=MOST_TIMEOUT_SECONDS),
@@ -290,7 +288,7 @@ impl Suite {
             return None;
         }
         let why = format!("warm-up and `duration_seconds` alone take {least} s: nothing would finish");
-        // Where the time-out is the usual one, it is another setting that does not fit.
+        // With the default time-out, another setting is at fault.
         let (key, fault) = match (self.timeout_seconds, self.duration_seconds) {
             (Some(_), _) => ("timeout_seconds", format!("{most}, and {why}")),
             (None, Some(duration)) => {

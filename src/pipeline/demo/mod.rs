@@ -1,38 +1,39 @@
-//! The demo: a generated repository with half a year of code and runs, and changes planted in it.
+//! A generated repository with half a year of code and runs, and changes planted in it.
 //!
-//! Everything comes from a seed: the same seed gives the same commits, down to their ids. What was planted, and where,
-//! is told, so that anybody can hold what Sprag finds against it.
+//! The seed decides everything, down to the ids of the commits. The planted changes are listed, so that anyone can
+//! compare them with what Sprag finds.
 
-mod files;
-mod machines;
-mod planted;
-mod project;
 mod runs;
 
 use std::fs;
 use std::path::Path;
 
-use crate::error::Context as _;
-use chrono::{DateTime, Datelike, Utc};
+use chrono::{DateTime, Datelike, TimeDelta, Utc};
 
+use self::runs::{BASELINES, BENCHES, COMMITS, FASTER, Recorder, SLOWER, stream};
 use crate::Error;
+use crate::error::Context as _;
+use crate::run_file::recorded;
+use sprag_analysis::reference::{self, Level};
+use sprag_base::stats::random::SplitMix64;
+use sprag_evidence::checklist::CHECKLIST_PATH;
+use sprag_evidence::releases::RELEASES_PATH;
 use sprag_history::{self as history, Author, NewCommit, Record, Store};
+use sprag_model::baseline::{Acceptance, Baseline};
 use sprag_model::commit::Commit;
-use sprag_model::run::Run;
-
-use self::project::{BASELINES, Change, LISTED, Project, RELEASED};
-use self::runs::Recorder;
+use sprag_model::rule::Policy;
+use sprag_model::run::{RecordedRun, Run, RunStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFacts {
     pub commits: usize,
     pub runs: usize,
-    /// The newest commit, which is one that records runs.
+    /// The newest commit, which records runs.
     pub tip: String,
     pub planted: Vec<String>,
 }
 
-/// Generates the repository in `folder`, which must be empty or absent.
+/// `folder` must be empty or absent.
 pub fn generate(folder: &Path, seed: u64) -> crate::Result<DemoFacts> {
     refuse_unless_empty(folder)?;
     let author = Author { name: "Sprag Demo".to_owned(), email: "demo@example.org".to_owned() };
@@ -42,8 +43,8 @@ pub fn generate(folder: &Path, seed: u64) -> crate::Result<DemoFacts> {
     let mut runs: Vec<Run> = Vec::new();
     for (position, change) in Project::new(seed).changes().into_iter().enumerate() {
         let files = match position {
-            BASELINES => files::baselines(&runs, &change.author, change.time)?,
-            LISTED => files::release(&commits[RELEASED].sha, &change.author, change.time),
+            BASELINES => baselines(&runs, &change.author, change.time)?,
+            LISTED => release(&commits[RELEASED].sha, &change.author, change.time),
             _ => Vec::new(),
         };
         let commit = commit_code(&store, change, files, commits.last())?;
@@ -53,7 +54,7 @@ pub fn generate(folder: &Path, seed: u64) -> crate::Result<DemoFacts> {
     runs.sort_by_key(|run| run.timestamp);
     let tip = record(&store, &runs)?;
     history::check_out(&store)?;
-    Ok(DemoFacts { commits: commits.len(), runs: runs.len(), tip, planted: planted::sentences(&commits) })
+    Ok(DemoFacts { commits: commits.len(), runs: runs.len(), tip, planted: runs::sentences(&commits) })
 }
 
 fn refuse_unless_empty(folder: &Path) -> crate::Result<()> {
@@ -91,7 +92,7 @@ fn commit_code(
     })
 }
 
-/// Appends the runs, which are in order of time, one commit a month; gives the newest.
+/// Appends the runs, which are in order of time, one commit a month; returns the newest.
 fn record(store: &Store, runs: &[Run]) -> crate::Result<String> {
     let target = history::target(store, None)?;
     let month = |time: DateTime<Utc>| (time.year(), time.month());
@@ -104,17 +105,230 @@ fn record(store: &Store, runs: &[Run]) -> crate::Result<String> {
     tip.context("no run was generated")
 }
 
+/// Monday, 18 May 2026.
+const START: i64 = 1_779_062_400;
+
+/// Right after the newest release.
+const LISTED: usize = RELEASED + 1;
+
+/// The newest release: measured on every machine, with baselines of the release before.
+const RELEASED: usize = 117;
+
+const RELEASES: [(usize, &str, &str); 4] = [
+    (35, "v0.1.0", "Release 0.1.0"),
+    (72, "v0.2.0", "Release 0.2.0"),
+    (106, "v0.3.0", "Release 0.3.0"),
+    (RELEASED, "v0.4.0", "Release 0.4.0"),
+];
+
+const KERNELS: [&str; 5] = ["tile_pack", "tile_unpack", "fusion_gate", "tile_ssm_scan", "infer"];
+
+const AUTHORS: [(&str, &str); 4] = [
+    ("Ada Berg", "ada.berg@example.org"),
+    ("Noor Haddad", "noor.haddad@example.org"),
+    ("Mei Tanaka", "mei.tanaka@example.org"),
+    ("Tomas Ruiz", "tomas.ruiz@example.org"),
+];
+
+/// Each is done at most once to each kernel.
+const SUBJECTS: [&str; 26] = [
+    "Align the buffers of",
+    "Check the shapes once in",
+    "Describe the layout that is expected by",
+    "Do not copy the input of",
+    "Drop a dead branch from",
+    "Explain the tolerance of",
+    "Give names to the strides of",
+    "Hoist the bounds check out of",
+    "Keep the scratch buffer between calls of",
+    "Let the caller choose the block size of",
+    "Measure more sizes of",
+    "Move the constants of",
+    "Prefetch one block ahead in",
+    "Reject empty input in",
+    "Remove a needless allocation from",
+    "Reorder the loops of",
+    "Return an error for odd sizes from",
+    "Rewrite the tail of",
+    "Share the test data of",
+    "Shorten the critical path of",
+    "Split loads and stores in",
+    "Take slices in place of pointers in",
+    "Test ties and zeros in",
+    "Unroll the inner loop of",
+    "Use one accumulator a lane in",
+    "Write the reference first in",
+];
+
+struct Change {
+    subject: String,
+    author: Author,
+    time: DateTime<Utc>,
+    tag: Option<&'static str>,
+    files: Vec<(String, String)>,
+}
+
+struct Project {
+    random: SplitMix64,
+    /// Remaining pairs of a subject and a kernel.
+    open: Vec<(usize, usize)>,
+    /// Of each kernel: unrolling, blocks fetched ahead, number of changes.
+    state: [(u32, u32, u32); KERNELS.len()],
+    version: &'static str,
+}
+
+impl Project {
+    fn new(seed: u64) -> Project {
+        let mut random = stream(seed, "project");
+        let mut open: Vec<(usize, usize)> =
+            (0..SUBJECTS.len()).flat_map(|subject| (0..KERNELS.len()).map(move |kernel| (subject, kernel))).collect();
+        random.shuffle(&mut open);
+        Project { random, open, state: [(1, 0, 0); KERNELS.len()], version: "v0.0.0" }
+    }
+
+    /// Oldest first.
+    fn changes(mut self) -> Vec<Change> {
+        (0..COMMITS).map(|position| self.change(position)).collect()
+    }
+
+    fn change(&mut self, position: usize) -> Change {
+        let release = RELEASES.iter().find(|(at, _, _)| *at == position);
+        let mut files = Vec::new();
+        let mut kernel = None;
+        let subject = if position == 0 {
+            files.push(("sprag.toml".to_owned(), "[project]\nname = \"demo\"\n".to_owned()));
+            files.push((".gitignore".to_owned(), "/target\n/_site\n/.sprag\n".to_owned()));
+            files.push(("README.md".to_owned(), self.readme()));
+            "Begin with tiles, gates and scans".to_owned()
+        } else if let Some((_, tag, subject)) = release {
+            self.version = tag;
+            files.push(("README.md".to_owned(), self.readme()));
+            (*subject).to_owned()
+        } else if position == BASELINES {
+            "Take baselines from the runs of 0.3.0".to_owned()
+        } else if position == LISTED {
+            "Say what a release rests on".to_owned()
+        } else if position == SLOWER.position {
+            kernel = Some(0);
+            "Handle ragged edges in tile_pack".to_owned()
+        } else if position == FASTER.position {
+            kernel = Some(2);
+            "Fold the activation into fusion_gate".to_owned()
+        } else {
+            let (subject, number) = self.open.pop().expect("there are more things to do than commits");
+            kernel = Some(number);
+            format!("{} {}", SUBJECTS[subject], KERNELS[number])
+        };
+        if let Some(kernel) = kernel {
+            let (unrolled, ahead) = (self.random.below(4), self.random.below(3));
+            let (.., changed) = self.state[kernel];
+            self.state[kernel] = (1 << unrolled, ahead as u32, changed + 1);
+        }
+        files.push(("src/kernels.rs".to_owned(), self.source(position)));
+        let (name, email) = AUTHORS[self.random.below(AUTHORS.len())];
+        let author = Author { name: name.to_owned(), email: email.to_owned() };
+        let day = (position / 5 * 7 + position % 5) as i64;
+        let minute = 8 * 60 + self.random.below(9 * 60) as i64;
+        let start = DateTime::from_timestamp(START, 0).expect("the first day is in the calendar");
+        let time = start + TimeDelta::days(day) + TimeDelta::minutes(minute);
+        Change { subject, author, time, tag: release.map(|(_, tag, _)| *tag), files }
+    }
+
+    fn readme(&self) -> String {
+        format!(
+            "# Demo\n\nKernels that tile, gate and scan. This is version {}.\n\nThis project was generated by `sprag \
+             demo`: its authors, its commits and its runs are made up.\n",
+            &self.version[1..]
+        )
+    }
+
+    fn source(&self, position: usize) -> String {
+        let mut text = format!(
+            "//! How the kernels of the demo are built. Nothing runs them: the numbers in `history/` are generated.\n\n\
+             /// How many commits have gone into this file.\npub const REVISION: u32 = {};\n\n/// The shape of a \
+             kernel.\npub struct Shape {{\n    /// How often its inner loop is unrolled.\n    pub unrolled: u32,\n    /// \
+             How many blocks it fetches ahead.\n    pub ahead: u32,\n    /// How often it was changed.\n    pub changed: \
+             u32,\n}}\n",
+            position + 1
+        );
+        for (kernel, (unrolled, ahead, changed)) in KERNELS.iter().zip(self.state) {
+            let name = kernel.to_uppercase();
+            text.push_str(&format!(
+                "\n/// `{kernel}`.\npub const {name}: Shape = Shape {{ unrolled: {unrolled}, ahead: {ahead}, changed: \
+                 {changed} }};\n"
+            ));
+        }
+        text
+    }
+}
+
+/// One for the suite `cpu` on each class of machine: path and content.
+fn baselines(runs: &[Run], author: &Author, time: DateTime<Utc>) -> crate::Result<Vec<(String, String)>> {
+    let machines = BENCHES.iter().filter(|bench| bench.suite == "cpu").map(|bench| bench.machine());
+    machines
+        .map(|machine| {
+            let of_machine = runs.iter().filter(|run| run.machine == machine && run.status == RunStatus::Ok);
+            let baseline =
+                take(of_machine).with_context(|| format!("no runs of `{}` to take a baseline from", machine.name))?;
+            let why = "v0.3.0 is released: this is what later work is held to".to_owned();
+            let by = format!("{} <{}>", author.name, author.email);
+            let accepted = Acceptance { by, at_utc: time, why, replaces: None, metrics: None };
+            let baseline = Baseline { accepted: Some(accepted), ..baseline };
+            Ok((Baseline::path(&baseline.suite, &baseline.machine_class), baseline.to_json()))
+        })
+        .collect()
+}
+
+fn take<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Baseline> {
+    let mut all: Vec<RecordedRun> = runs.map(|run| recorded(run.clone())).collect();
+    let newest = all.pop()?;
+    let alike = |one: &&RecordedRun| one.run.environment.key == newest.run.environment.key;
+    let before: Vec<&RecordedRun> = all.iter().filter(alike).collect();
+    reference::baseline(&[&newest], &before, Level::Joined, &Policy::default())
+}
+
+const WAIVED: TimeDelta = TimeDelta::days(60);
+
+const CHECKLIST: &str = include_str!("../../../templates/demo/checklist.toml");
+
+/// Path and content of each. One release is that commit; the next is not tagged yet.
+fn release(released: &str, author: &Author, time: DateTime<Utc>) -> Vec<(String, String)> {
+    let day = |time: DateTime<Utc>| time.format("%Y-%m-%d").to_string();
+    let by = format!("{} <{}>", author.name, author.email);
+    let releases = format!(
+        "schema_version = 1\n\n[[release]]\nname = \"v0.4.0\"\ncommit = \"{released}\"\nsigned = [\n    \
+         {{ role = \"Release owner\", owner = \"{by}\", date = \"{}\" }},\n]\n\n[[release]]\nname = \"v0.5.0\"\n\
+         previous = \"v0.4.0\"\ntargets = [\"cpu\", \"triton\"]\n",
+        day(time)
+    );
+    let waiver = |item: &str, reason: &str| {
+        format!(
+            "[[waive]]\nrelease = \"v0.4.0\"\nitem = \"{item}\"\nreason = \"{reason}\"\nauthor = \"{by}\"\ndate = \"{}\"\n\
+             commit = \"{released}\"\nexpires = \"{}\"\n",
+            day(time),
+            day(time + WAIVED)
+        )
+    };
+    let ledger = [
+        waiver("cpu_perf_regression", "What cannot be judged on one machine was measured by hand, and did not move"),
+        waiver("events", "The drift of infer is known, and its cure is not ready"),
+    ];
+    vec![
+        (CHECKLIST_PATH.to_owned(), CHECKLIST.to_owned()),
+        (RELEASES_PATH.to_owned(), releases),
+        ("ledger/v0.4.0.toml".to_owned(), ledger.join("\n")),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use sprag_model::baseline::Baseline;
     use sprag_model::metric::TIME;
     use sprag_model::run::RunStatus;
     use sprag_model::series::slug;
 
-    /// The newest run of a machine against the baseline of its class: the relative change of each benchmark's time.
+    /// The relative change of each benchmark's time against the baseline of its class.
     fn changes(folder: &Path, run: &Run) -> Vec<(String, f64)> {
         let path = folder.join(format!("baselines/cpu.{}.json", slug(&run.machine.class, 60)));
         let baseline = Baseline::from_json(&fs::read(path).unwrap()).unwrap();
@@ -136,17 +350,12 @@ mod tests {
             let loaded = history::load(&store, &history::target(&store, None).unwrap()).unwrap();
             assert_eq!((loaded.quarantined.len(), &loaded.warnings[..]), (0, &[][..]));
             assert_eq!((loaded.runs.len(), loaded.tip.as_ref()), (facts.runs, Some(&facts.tip)));
-            assert!((150..=195).contains(&facts.runs), "{}", facts.runs);
             let line = history::commit_line(&store, None).unwrap();
-            assert_eq!((line.commits.len(), facts.commits), (planted::COMMITS, planted::COMMITS));
-            let tags: Vec<&str> = line.commits.iter().flat_map(|commit| &commit.tags).map(String::as_str).collect();
-            assert_eq!(tags, ["v0.1.0", "v0.2.0", "v0.3.0", "v0.4.0"]);
-            let subjects: BTreeSet<&str> = line.commits.iter().map(|commit| commit.subject.as_str()).collect();
-            assert_eq!(subjects.len(), planted::COMMITS);
+            assert_eq!((line.commits.len(), facts.commits), (COMMITS, COMMITS));
             let measured = history::measured_commit(&store).unwrap().unwrap();
-            assert_eq!((&measured.sha, measured.dirty), (&line.commits[planted::COMMITS - 1].sha, false));
-            let at_tip: Vec<&Run> =
-                loaded.runs.iter().map(|run| &run.run).filter(|run| run.commit == Some(measured.clone())).collect();
+            assert_eq!((&measured.sha, measured.dirty), (&line.commits[COMMITS - 1].sha, false));
+            let runs = || loaded.runs.iter().map(|run| &run.run);
+            let at_tip: Vec<&Run> = runs().filter(|run| run.commit.as_ref() == Some(&measured)).collect();
             assert_eq!(at_tip.len(), 3);
             for run in at_tip.iter().filter(|run| run.suite == "cpu") {
                 for (benchmark, change) in changes(folder.path(), run) {
@@ -155,13 +364,9 @@ mod tests {
                     assert!(expected.contains(&change), "seed {seed}: {benchmark} {change}");
                 }
             }
-            let skipped = loaded.runs.iter().filter(|run| run.run.status == RunStatus::Skipped).count();
-            assert_eq!(skipped, 1);
-            assert!(
-                facts.planted[0].contains(&line.commits[planted::SLOWER.position].sha[..12]),
-                "{:?}",
-                facts.planted
-            );
+            assert_eq!(runs().filter(|run| run.status == RunStatus::Skipped).count(), 1);
+            let slower = &line.commits[SLOWER.position].sha[..12];
+            assert!(facts.planted[0].contains(slower), "{:?}", facts.planted);
         }
     }
 
@@ -171,15 +376,5 @@ mod tests {
         let first = tip(1);
         assert_eq!(first, tip(1));
         assert_ne!(first, tip(2));
-    }
-
-    #[test]
-    fn a_folder_with_something_in_it_is_refused() {
-        let folder = tempfile::TempDir::new().unwrap();
-        fs::write(folder.path().join("mine"), "x").unwrap();
-        let error = generate(folder.path(), 1).unwrap_err();
-        assert!(error.to_string().contains("is not empty"), "{error}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(generate(&folder.path().join("mine"), 1).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Reports and baselines of Apex-X, judged by its own rules.
 //!
-//! A file is known by what it holds. Apex-X lets an empty baseline pass everything, compares a report with the baseline of
-//! another suite, and overwrites baselines; here each of these is refused. Exit codes are Sprag's own.
+//! Files are recognised by their content. Apex-X accepts empty baselines and baselines of another suite, and overwrites
+//! baselines; all that is refused here. Exit codes are Sprag's own.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,27 +25,21 @@ use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::rule::{MOST_FACTOR, Rule};
 use sprag_model::verdict::{Effect, Verdict};
 
-/// The status of a report of which nothing was measured.
-const SKIPPED: &str = "skipped";
-
 struct File {
     shown: String,
     value: Value,
 }
 
-/// Judges a report of Apex-X, where that is what `--run` names; `None` where it is not.
+/// `None` if `--run` names no report of Apex-X.
 pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
     let folder = &request.gate.folder;
-    let report = request.run.as_ref().and_then(|path| read_apex_x(&folder.join(path)));
-    let baseline = request.baseline.as_ref().and_then(|path| read_apex_x(&folder.join(path)));
     let usage = "--run REPORT.json --baseline BASELINE.json, both of Apex-X";
-    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
-        // A missing file is reported by its other reader.
+    let Some((suite, report)) = request.run.as_ref().and_then(|path| read_report(&folder.join(path))) else {
+        // The next reader reports a missing file.
         let is_there = request.run.as_ref().is_none_or(|path| folder.join(path).is_file());
-        if let Some(file) = baseline.filter(|file| is_there && is_baseline(&file.value)) {
-            return Err(no_report(&file, usage).into());
-        }
-        return Ok(None);
+        let baseline = request.baseline.as_ref().and_then(|path| read_apex_x(&folder.join(path)));
+        let baseline = baseline.filter(|file| is_there && is_baseline(&file.value));
+        return baseline.map_or(Ok(None), |file| Err(no_report(&file, usage).into()));
     };
     let Some(path) = request.baseline.as_ref().map(|path| folder.join(path)) else {
         refuse_suites(&request.gate.suites, &report)?;
@@ -64,7 +58,7 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
     for path in request.summary.iter().chain(&request.trend_output) {
         check_writable(&folder.join(path))?;
     }
-    let Judged { comparison, exit, gate } = judge(("check", request.gate.inconclusive), suite, &report, &baseline)?;
+    let (comparison, exit, gate) = judge(("check", request.gate.inconclusive), suite, &report, &baseline)?;
     let mut text = write_files(request, &comparison)?;
     for line in rules::lines(&comparison) {
         text.push_str(&format!("{}\n", text::printable(&line)));
@@ -73,8 +67,7 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
     reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
 }
 
-/// Compares a baseline of Apex-X with a report of it; `None` where the two sides are not files of which the base is such a
-/// baseline, or what is held against it would be one.
+/// `None` unless the base is a baseline of Apex-X and the other side is none.
 pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
     let folder = &request.gate.folder;
     let [base, other] = [&request.base, &request.other].map(|named| folder.join(named));
@@ -83,7 +76,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
     }
     let [baseline, report] = [base, other].map(|path| read_apex_x(&path));
     let usage = "sprag compare BASELINE.json REPORT.json";
-    // Without a metric it could be a baseline as well as a report.
+    // Without metrics it could be a baseline or a report.
     let metrics = |file: &File| file.value.get("metrics").and_then(Value::as_object).map_or(0, Map::len);
     if let Some(file) = report.as_ref().filter(|file| holds_baseline(&file.value) && metrics(file) > 0) {
         let message = format!("`{}` is a baseline of Apex-X, and the file to judge must be a report", file.shown);
@@ -96,17 +89,11 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
     refuse_mismatch(&request.gate, suite, &report, &baseline)?;
     let reports = reports::parse(&request.gate.reports)?;
     reports::check(folder, &reports, request.inputs())?;
-    let Judged { comparison, exit, gate } = judge(("compare", request.gate.inconclusive), suite, &report, &baseline)?;
+    let (comparison, exit, gate) = judge(("compare", request.gate.inconclusive), suite, &report, &baseline)?;
     let head = text::printable(&format!("{} against {}, by tolerance", report.shown, baseline.shown));
     let table = table_text(&gate.suites[0], request.gate.only_changed);
     let text = format!("{head}\n{table}{}\n", summary("compare", &comparison, exit));
     reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
-}
-
-struct Judged {
-    comparison: Comparison,
-    exit: Exit,
-    gate: Gate,
 }
 
 fn judge(
@@ -114,7 +101,7 @@ fn judge(
     suite: SeedSuite,
     report: &File,
     baseline: &File,
-) -> crate::Result<Judged> {
+) -> crate::Result<(Comparison, Exit, Gate)> {
     let comparison = rules::compare(suite, &report.value, &baseline.value).map_err(|error| {
         Advice::new(
             format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
@@ -131,7 +118,7 @@ fn judge(
     let found = comparison.checks.iter().map(verdict).collect();
     let outcome = (exit, reason, inconclusive);
     let gate = gate_of_files(command, suite.name(), [&report.shown, &baseline.shown], found, outcome);
-    Ok(Judged { comparison, exit, gate })
+    Ok((comparison, exit, gate))
 }
 
 fn verdict(check: &rules::Check) -> sprag_model::verdict::Comparison {
@@ -151,7 +138,7 @@ fn verdict(check: &rules::Check) -> sprag_model::verdict::Comparison {
     }
 }
 
-/// Writes the baseline, in the format of Apex-X, of a report of Apex-X; `None` where the run is none.
+/// Writes the baseline in the format of Apex-X; `None` if the run is no report of it.
 pub fn emit(
     folder: &Path,
     run: Option<&Path>,
@@ -160,10 +147,7 @@ pub fn emit(
     notes: Option<&str>,
     out: &mut dyn Write,
 ) -> crate::Result<Option<Exit>> {
-    let report = run.and_then(|path| read_apex_x(&folder.join(path)));
-    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
-        return Ok(None);
-    };
+    let Some((suite, report)) = run.and_then(|path| read_report(&folder.join(path))) else { return Ok(None) };
     refuse_suites(suites, &report)?;
     let Some(path) = output.map(|path| folder.join(path)) else {
         let message = format!("`{}` is a report of Apex-X, whose baseline has no usual place", report.shown);
@@ -174,7 +158,7 @@ pub fn emit(
         let status = status.unwrap_or("unknown");
         let message = format!("`{}` has the status `{}`", report.shown, status.escape_debug());
         let hint = "take a baseline from a report that is `ok`: of another one it would let pass what was not measured";
-        return refuse(message, hint.to_owned());
+        return refuse(message, hint);
     }
     let template = Template::from_report(suite, &report.value)
         .with_context(|| format!("cannot take a baseline from `{}`", report.shown))?;
@@ -189,23 +173,27 @@ pub fn emit(
     Ok(Some(Exit::Done))
 }
 
-/// A file that may be Apex-X's; nothing where it cannot be read as such, which its other reader explains.
+fn read_report(path: &Path) -> Option<(SeedSuite, File)> {
+    let file = read_apex_x(path)?;
+    Some((report_suite(&file.value)?, file))
+}
+
+/// `None` if it is not readable as such; the next reader explains why.
 fn read_apex_x(path: &Path) -> Option<File> {
     let shown = path.display().to_string();
     let text = read_text(path, &shown).ok()?;
-    // Our own files can be large, and need not be parsed to see that they are not Apex-X's.
+    // Our own files can be large; this recognises them without parsing.
     let has = |word: &str| text.contains(word);
     let is_ours = has("\"machine_class\"") || (has("\"machine\"") && has("\"benchmarks\""));
     if is_ours && !SeedSuite::ALL.iter().any(|suite| has(suite.name())) {
         return None;
     }
-    parse(shown, &text).ok().filter(|file| file.value.is_object())
+    parse(text, shown).ok().filter(|file| file.value.is_object())
 }
 
 fn read(path: &Path) -> crate::Result<File> {
     let shown = path.display().to_string();
-    let text = read_text(path, &shown)?;
-    parse(shown, &text)
+    parse(read_text(path, &shown)?, shown)
 }
 
 fn read_text(path: &Path, shown: &str) -> crate::Result<String> {
@@ -213,8 +201,8 @@ fn read_text(path: &Path, shown: &str) -> crate::Result<String> {
     String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))
 }
 
-fn parse(shown: String, text: &str) -> crate::Result<File> {
-    let value = json::parse(text).with_context(|| format!("`{shown}`"))?;
+fn parse(text: String, shown: String) -> crate::Result<File> {
+    let value = json::parse(&text).with_context(|| format!("`{shown}`"))?;
     Ok(File { shown, value })
 }
 
@@ -222,13 +210,12 @@ fn report_suite(report: &Value) -> Option<SeedSuite> {
     report.get("suite").and_then(Value::as_str).and_then(SeedSuite::from_name)
 }
 
-/// Whether a file that is no baseline of ours is one of Apex-X.
 pub fn is_apex_x_baseline(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).ok().and_then(|text| json::parse(text).ok()).is_some_and(|value| holds_baseline(&value))
 }
 
 fn holds_baseline(value: &Value) -> bool {
-    // A report of it may have metrics, too, but plain numbers.
+    // A report may have metrics too, as plain numbers.
     let metrics = value.get("metrics").and_then(Value::as_object);
     let of_suite = report_suite(value).is_some();
     let is_meant = |all: &Map<String, Value>| match of_suite {
@@ -238,7 +225,7 @@ fn holds_baseline(value: &Value) -> bool {
     is_baseline(value) && metrics.is_some_and(is_meant)
 }
 
-/// Whether this is a baseline of Apex-X: its suite is, or it has metrics and is of no class of machine, as ours are.
+/// Its suite is one of Apex-X, or it has metrics but no machine class, which ours have.
 fn is_baseline(value: &Value) -> bool {
     let named = value.get("suite").map(|suite| suite.as_str().and_then(SeedSuite::from_name));
     let bare = named.is_none() && value.get("metrics").is_some() && value.get("machine_class").is_none();
@@ -253,25 +240,20 @@ fn refuse_suites(suites: &[String], report: &File) -> Result<(), Advice> {
     refuse(message, "leave it out: the report says which suite it is of")
 }
 
-fn refuse_policy(policy: Option<&Path>) -> Result<(), Advice> {
-    if policy.is_none() {
-        return Ok(());
-    }
-    let message = "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline";
-    refuse(message, "leave it out, and change the tolerances in the baseline")
-}
-
-/// That a baseline is to judge what is no report; `usage` is how it is done.
+/// `usage` shows how to do it.
 fn no_report(baseline: &File, usage: &str) -> Advice {
     let message = format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", baseline.shown);
     Advice::new(message, format!("give two files of one kind, as in `{usage}`"))
 }
 
-/// Fails where the request or the baseline does not go with the report.
 fn refuse_mismatch(request: &GateRequest, suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
     refuse_suites(&request.suites, report)?;
     refuse_baseline(suite, report, baseline)?;
-    refuse_policy(request.policy.as_deref())
+    if request.policy.is_none() {
+        return Ok(());
+    }
+    let message = "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline";
+    refuse(message, "leave it out, and change the tolerances in the baseline")
 }
 
 fn write_files(request: &CheckRequest, comparison: &Comparison) -> crate::Result<String> {
@@ -292,7 +274,7 @@ fn write_files(request: &CheckRequest, comparison: &Comparison) -> crate::Result
 }
 
 fn exit(comparison: &Comparison) -> Exit {
-    let skipped = |statuses: &rules::Statuses| !statuses.agree() && statuses.current == SKIPPED;
+    let skipped = |statuses: &rules::Statuses| !statuses.agree() && statuses.current == "skipped";
     if comparison.statuses.as_ref().is_some_and(skipped) {
         Exit::NotMeasured
     } else if comparison.passes() {
@@ -322,10 +304,8 @@ fn summary(command: &str, comparison: &Comparison, exit: Exit) -> String {
     format!("{command}: {word}; {}", words.join(", "))
 }
 
-/// The only schema of Apex-X's files.
 const SCHEMA: f64 = 1.0;
 
-/// Fails where the baseline is no baseline for this report.
 fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
     let shown = &baseline.shown;
     if !is_baseline(&baseline.value) {
@@ -347,13 +327,12 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
     }
     let status = baseline.value.get("required_status").and_then(Value::as_str);
     if let Some(status) = status.filter(|status| suite.has_status() && *status != "ok") {
-        let message = format!(
-            "`{shown}` has `required_status` = \"{status}\", and only a report that is `ok` has values to judge"
-        );
+        let fault = "and only a report that is `ok` has values to judge";
+        let message = format!("`{shown}` has `required_status` = \"{status}\", {fault}");
         return refuse(message, "take one from a report that is `ok`");
     }
     let metrics = baseline.value.get("metrics").and_then(Value::as_object);
-    // What is no object is told by the comparison.
+    // The comparison reports other types.
     if metrics.is_some_and(Map::is_empty) || baseline.value.get("metrics").is_none() {
         let message = format!("`{shown}` has no metrics, so it would let anything pass");
         return refuse(message, "take one from a report with `sprag baseline emit`");
@@ -361,7 +340,7 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
     Ok(())
 }
 
-/// Fails where a number of either file is none that a verdict can be reached by.
+/// Fails on numbers that cannot be judged.
 fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Result<(), Advice> {
     let is_time = |value: f64| value > 0.0 && value <= LARGEST;
     for check in &comparison.checks {

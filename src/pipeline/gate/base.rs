@@ -1,6 +1,7 @@
-//! What a run is compared with: a baseline file, the runs of a commit or of the last release, a run file, or earlier sessions.
+//! What a run is compared with: a baseline file, runs of a commit or release, a run file, or earlier sessions.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Cause, Context as _};
@@ -18,9 +19,9 @@ use sprag_model::run::{RecordedRun, Run};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Against {
-    /// The baseline of the class, else the last release, else the sessions before.
+    /// The baseline of the class, else the last release, else earlier sessions.
     Usual,
-    /// The baseline of the class only.
+    /// Only the baseline of the class.
     Baseline,
     History,
     File(PathBuf),
@@ -28,32 +29,29 @@ pub enum Against {
 }
 
 pub struct Base {
-    /// In words; why there is nothing where `baseline` is absent.
+    /// If `baseline` is absent, why.
     pub label: String,
     pub baseline: Option<Baseline>,
 }
 
-/// All that runs may be held against.
 pub struct Bases<'p> {
-    pub(super) project: &'p Project,
-    pub(super) against: Against,
-    pub(super) policy: Policy,
+    project: &'p Project,
+    against: Against,
+    policy: Policy,
     override_rules: bool,
     files: Vec<BaselineFile>,
-    pub(super) given: Option<RecordedRun>,
+    given: Option<RecordedRun>,
     records: OnceCell<Records<'p>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MeasuredSuite {
-    pub suite: String,
-    pub class: String,
-    /// Whether what is held against it may be of any class, as where the base is a file.
-    pub for_any_class: bool,
+impl Base {
+    pub fn absent(why: impl Into<String>) -> Base {
+        Base { label: why.into(), baseline: None }
+    }
 }
 
 impl Against {
-    /// Reads `baseline`, `history`, the path of a file, or a revision.
+    /// `baseline`, `history`, a path or a revision.
     pub fn parse(project: &Project, folder: &Path, text: Option<&str>) -> crate::Result<Against> {
         let text = match text {
             None => return Ok(Against::Usual),
@@ -69,8 +67,8 @@ impl Against {
     }
 }
 
-/// The file or the revision that a text names. What git knows is not taken for a file unless it is written as a path, since a
-/// checkout may hold a file of any name.
+/// A revision goes before a file of the same name, unless it is written as a path: a checkout may hold files of any
+/// name.
 pub fn named(project: &Project, folder: &Path, text: &str) -> crate::Result<Option<Against>> {
     let path = folder.join(text);
     let is_path = text.contains(std::path::is_separator) && path.is_file();
@@ -86,7 +84,7 @@ impl<'p> Bases<'p> {
         let (mut files, mut given) = (Vec::new(), None);
         match &against {
             Against::File(path) => {
-                // As others see it: reports are read elsewhere.
+                // Reports are read elsewhere.
                 let shown = project.shown(path);
                 match run_file::read(path)? {
                     RunFile::Run(run) => given = Some(RecordedRun { path: shown, ..*run }),
@@ -119,7 +117,7 @@ impl<'p> Bases<'p> {
         self.records.get().and_then(|records| records.faults(suite))
     }
 
-    /// The suite that the file is of which was named; absent where none was.
+    /// The suite of the named file, if any.
     pub fn suite(&self) -> Option<&str> {
         self.named().map(|(suite, _)| suite)
     }
@@ -134,24 +132,16 @@ impl<'p> Bases<'p> {
         }
     }
 
-    /// All that a named commit or file has numbers of, no suite and class twice; nothing where neither was named.
-    pub fn measured_suites(&self) -> crate::Result<Vec<MeasuredSuite>> {
-        let measured = |suite: &str, class: &str, for_any_class| MeasuredSuite {
-            suite: suite.to_owned(),
-            class: class.to_owned(),
-            for_any_class,
-        };
-        let mut found: Vec<MeasuredSuite> = match &self.against {
+    /// The suites of the named commit or file, with their machine classes; a file may be compared with any class.
+    pub fn measured_suites(&self) -> crate::Result<BTreeSet<(String, String)>> {
+        let owned = |suite: &str, class: &str| (suite.to_owned(), class.to_owned());
+        Ok(match &self.against {
             Against::Revision(revision) => {
                 let runs = self.records()?.at(None, self.sha_of(revision)?.as_deref())?;
-                runs.iter().map(|one| measured(&one.run.suite, &one.run.machine.class, false)).collect()
+                runs.iter().map(|one| owned(&one.run.suite, &one.run.machine.class)).collect()
             }
-            Against::File(_) => self.named().map(|(suite, class)| measured(suite, class, true)).into_iter().collect(),
-            Against::Usual | Against::Baseline | Against::History => Vec::new(),
-        };
-        found.sort();
-        found.dedup();
-        Ok(found)
+            _ => self.named().map(|(suite, class)| owned(suite, class)).into_iter().collect(),
+        })
     }
 
     pub fn for_run(&self, run: &Run) -> crate::Result<Base> {
@@ -173,12 +163,11 @@ impl<'p> Bases<'p> {
                 if history.baseline.is_some() {
                     return Ok(history);
                 }
-                Ok(Base { label: format!("{}, and no recorded run before this one", file.label), baseline: None })
+                Ok(Base::absent(format!("{}, and no recorded run before this one", file.label)))
             }
         }
     }
 
-    /// The baseline file of a suite and class of machine, whatever else it may be held against.
     pub fn of_file(&self, suite: &str, class: &str) -> crate::Result<Base> {
         let found = match (&self.against, self.files.first()) {
             (Against::File(_), Some(file)) => digest::usable(file, suite),
@@ -186,30 +175,28 @@ impl<'p> Bases<'p> {
         };
         match found {
             Ok((path, baseline)) => {
-                let of = baseline.commit.as_deref().map_or("no commit", |sha| text::short(sha, 12));
-                let speaks_against =
-                    [(baseline.dirty, ", changed files"), (baseline.partial, ", some benchmarks only")];
-                let doubts: String =
-                    speaks_against.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();
-                let label = format!("{path} (of {of}, {}{doubts})", baseline.timestamp_utc.format("%Y-%m-%d"));
+                let commit = baseline.commit.as_deref().map_or("no commit", |sha| text::short(sha, 12));
+                let dirty = if baseline.dirty { ", changed files" } else { "" };
+                let partial = if baseline.partial { ", some benchmarks only" } else { "" };
+                let date = baseline.timestamp_utc.format("%Y-%m-%d");
+                let label = format!("{path} (of {commit}, {date}{dirty}{partial})");
                 Ok(Base { label, baseline: Some(self.overridden(baseline.clone())) })
             }
-            // A baseline that is there and cannot be used must never look like one that is not there.
-            Err(fault @ NoBaseline::Unusable { .. }) => refuse(
-                fault.to_string(),
-                "mend the file, or move it away and take a new one with `sprag baseline emit`",
-            ),
-            Err(fault @ NoBaseline::Absent(_)) => Ok(Base { label: fault.to_string(), baseline: None }),
+            // An unusable baseline must never look like an absent one.
+            Err(fault @ NoBaseline::Unusable { .. }) => {
+                let hint = "mend the file, or move it away and take a new one with `sprag baseline emit`";
+                refuse(fault.to_string(), hint)
+            }
+            Err(fault @ NoBaseline::Absent(_)) => Ok(Base::absent(fault.to_string())),
         }
     }
 
-    /// The path of the baseline file of a suite and class, where it can be used.
+    /// The baseline file of a suite and class, if usable.
     pub fn path_of(&self, suite: &str, class: &str) -> Option<&str> {
         digest::find_baseline(&self.files, suite, class).ok().map(|(path, _)| path)
     }
 
-    /// What a suite without a run is held against, so that all of it is missing: its baseline, the run of the file or the
-    /// runs of the revision that was named, or else the newest run that this machine ever recorded of it.
+    /// What a suite without a run lacks: its baseline, the named file or revision, or this machine's newest run of it.
     pub fn of_absent(&self, suite: &str, class: &str, machine: &str) -> crate::Result<Base> {
         let newest = match &self.against {
             Against::File(_) => match &self.given {
@@ -231,9 +218,7 @@ impl<'p> Bases<'p> {
                 runs.pop()
             }
         };
-        let Some(newest) = newest else {
-            return Ok(Base { label: "nothing, as it never had a run".to_owned(), baseline: None });
-        };
+        let Some(newest) = newest else { return Ok(Base::absent("nothing, as it never had a run")) };
         let day = newest.run.timestamp.format("%Y-%m-%d");
         Ok(Base {
             label: format!("its newest run ({day})"),
@@ -241,8 +226,8 @@ impl<'p> Bases<'p> {
         })
     }
 
-    /// The commit that a revision means; absent where it holds records alone.
-    pub(super) fn sha_of(&self, revision: &str) -> crate::Result<Option<String>> {
+    /// `None` if the revision holds only records.
+    fn sha_of(&self, revision: &str) -> crate::Result<Option<String>> {
         Ok(history::commit_at(self.project.store()?, revision)?.map(|commit| commit.sha))
     }
 
@@ -258,25 +243,23 @@ impl<'p> Bases<'p> {
         }
         baseline
     }
-}
 
-impl Bases<'_> {
-    pub(super) fn of_history(&self, run: &Run) -> crate::Result<Base> {
+    fn of_history(&self, run: &Run) -> crate::Result<Base> {
         let records = self.records()?;
         let sha = |run: &Run| run.commit.as_ref().map(|commit| commit.sha.clone());
-        // Runs of the commit that is judged tell nothing about what was before it; where files were changed since, they do.
+        // Other runs of the judged commit say nothing about the time before it, unless files were changed since.
         let own = sha(run).filter(|_| run.commit.as_ref().is_some_and(|commit| !commit.dirty));
         let other = |one: &Run| own.is_none() || sha(one) != own;
         let alike = |one: &Run| other(one) && one.environment.key == run.environment.key;
         let mut runs = records.before(run, run.timestamp, &alike)?;
         if runs.is_empty() {
-            // Those of another environment are not compared with; they say what differs.
+            // These are not comparable, but show what differs in the environment.
             runs = records.before(run, run.timestamp, &other)?;
             let key = runs.last().map(|one| one.run.environment.key.clone());
             runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
         }
         let Some((newest, before)) = runs.split_last() else {
-            return Ok(Base { label: "the history has no run before this one".to_owned(), baseline: None });
+            return Ok(Base::absent("the history has no run before this one"));
         };
         let times: Vec<_> = runs.iter().map(|one| (one.run.timestamp, 1.0)).collect();
         let sessions = text::count(session_noise::sessions(&times).len(), "session");
@@ -288,19 +271,17 @@ impl Bases<'_> {
         })
     }
 
-    /// The run of the file that was named, with what the history of its series tells, where there is one.
-    pub(super) fn of_run(&self, run: &Run) -> crate::Result<Base> {
+    /// The run of the named file, with the history of its series.
+    fn of_run(&self, run: &Run) -> crate::Result<Base> {
         let given = self.given.as_ref().context("no run was named")?;
         let RecordedRun { path, run: base, .. } = given;
         if base.suite != run.suite {
             let message = format!("`{path}` is a run of the suite `{}`, not of `{}`", base.suite, run.suite);
-            let hint = "compare a run with one of its own suite";
-            return refuse(message, hint);
+            return refuse(message, "compare a run with one of its own suite");
         }
         if base == run {
             let message = format!("`{}` is the run to judge itself", text::printable(path));
-            let hint = "name another run, a commit, a tag, `baseline` or `history`";
-            return refuse(message, hint);
+            return refuse(message, "name another run, a commit, a tag, `baseline` or `history`");
         }
         let before = match self.project.find_store() {
             Some(_) if !base.is_imported() => {
@@ -315,31 +296,29 @@ impl Bases<'_> {
         Ok(Base { label: format!("{}{why}", text::printable(path)), baseline })
     }
 
-    pub(super) fn of_revision(&self, run: &Run, revision: &str) -> crate::Result<Base> {
+    fn of_revision(&self, run: &Run, revision: &str) -> crate::Result<Base> {
         let sha = self.sha_of(revision)?;
         let sha = sha.as_deref();
         let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
         if sha.is_some() && run.commit.as_ref().is_some_and(|own| Some(own.sha.as_str()) == sha && !own.dirty) {
             let message = format!("`{}` is {short}: both sides are the same commit", text::printable(revision));
-            let hint = "name an earlier commit, a tag, `baseline` or `history`";
-            return refuse(message, hint);
+            return refuse(message, "name an earlier commit, a tag, `baseline` or `history`");
         }
         let shown =
             if short == revision { short.to_owned() } else { format!("{} ({short})", text::printable(revision)) };
         self.of_commit(run, sha, &shown)
     }
 
-    pub(super) fn of_last_release(&self, run: &Run) -> crate::Result<Base> {
+    fn of_last_release(&self, run: &Run) -> crate::Result<Base> {
         let store = self.project.store()?;
         let commit = run.commit.as_ref();
         let from = commit.map(|commit| commit.sha.as_str()).filter(|sha| history::has_commit(store, sha));
-        // Where files were changed since, the release that they were changed from is one before.
+        // With uncommitted changes, the release at HEAD is an earlier one.
         let own = commit.filter(|commit| !commit.dirty).map(|commit| commit.sha.as_str());
         let line = history::commit_line(store, from).context("cannot read the commits")?;
         let releases = line.commits.iter().rev().filter(|commit| Some(commit.sha.as_str()) != own);
         let mut passed = Vec::new();
-        for commit in releases {
-            let Some(tag) = commit.tags.iter().find(|tag| is_version(tag)) else { continue };
+        for (commit, tag) in releases.filter_map(|one| Some((one, one.tags.iter().find(|tag| is_version(tag))?))) {
             let tag = text::printable(tag);
             let Base { label, baseline } = self.of_commit(run, Some(&commit.sha), &format!("the release {tag}"))?;
             if baseline.is_some() {
@@ -348,7 +327,7 @@ impl Bases<'_> {
             }
             passed.push(tag);
         }
-        Ok(Base { label: "no release has a run".to_owned(), baseline: None })
+        Ok(Base::absent("no release has a run"))
     }
 
     fn of_commit(&self, run: &Run, sha: Option<&str>, shown: &str) -> crate::Result<Base> {
@@ -358,7 +337,7 @@ impl Bases<'_> {
         if runs.iter().any(|one| one.run.machine.id == run.machine.id) {
             runs.retain(|one| one.run.machine.id == run.machine.id);
         }
-        // Of several environments that of the run, else the newest.
+        // The environment of the run, else the newest.
         let keys: Vec<String> = runs.iter().map(|one| one.run.environment.key.clone()).collect();
         let key = keys.iter().find(|key| **key == run.environment.key).or(keys.last()).cloned();
         let machine = runs.last().map(|one| one.run.machine.id.clone());
@@ -367,7 +346,7 @@ impl Bases<'_> {
         });
         let Some(first) = runs.first() else {
             let class = text::printable(&run.machine.class);
-            return Ok(Base { label: format!("no run of {} at {shown} on {class}", run.suite), baseline: None });
+            return Ok(Base::absent(format!("no run of {} at {shown} on {class}", run.suite)));
         };
         let alike = |one: &Run| one.environment.key == first.run.environment.key;
         let before = records.before(&first.run, first.run.timestamp, &alike)?;
@@ -378,11 +357,11 @@ impl Bases<'_> {
         })
     }
 
-    /// Fails where a commit has no record, and names those near it that have; `otherwise` says what else can be done.
+    /// Fails if a commit has no record; names the nearest that have. `otherwise` is the other way out.
     pub fn refuse_unmeasured(&self, revision: &str, otherwise: &str) -> crate::Result<()> {
         let store = self.project.store()?;
         let Some(commit) = history::commit_at(store, revision)? else { return Ok(()) };
-        if self.records()?.listing().entries.iter().any(|one| one.commit() == commit.short()) {
+        if self.records()?.listing.entries.iter().any(|one| one.commit() == commit.short()) {
             return Ok(());
         }
         let nearest = self.records()?.near(commit.short(), &|_| true)?;
@@ -393,7 +372,7 @@ impl Bases<'_> {
     }
 }
 
-/// Whether a tag names a version: `1.2`, `v1.2.3`, `v2.0.0-rc1`.
+/// `1.2`, `v1.2.3`, `v2.0.0-rc1`.
 fn is_version(tag: &str) -> bool {
     let number = tag.strip_prefix(['v', 'V']).unwrap_or(tag);
     number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.')
@@ -404,12 +383,8 @@ mod tests {
     use super::is_version;
 
     #[test]
-    fn versions_are_told_from_other_tags() {
-        for tag in ["1.2", "v1.2.3", "V2.0.0-rc1", "0.1"] {
-            assert!(is_version(tag), "{tag}");
-        }
-        for tag in ["nightly", "v2", "perf-base", "2026", "x1.2", ""] {
-            assert!(!is_version(tag), "{tag}");
-        }
+    fn versions_are_recognised_among_tags() {
+        assert!(["1.2", "v1.2.3", "V2.0.0-rc1", "0.1"].into_iter().all(is_version));
+        assert!(!["nightly", "v2", "perf-base", "2026", "x1.2", ""].into_iter().any(is_version));
     }
 }

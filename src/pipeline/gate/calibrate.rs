@@ -19,7 +19,7 @@ use sprag_model::run;
 use sprag_model::series::Series;
 use sprag_model::unit::Unit;
 
-/// What draws begin with, so that the same history gives the same figures.
+/// Fixed, so that equal histories give equal figures.
 const SEED: u64 = 1;
 
 pub fn calibration(project: &Project, suites: &[String], policy: Option<&Path>) -> crate::Result<Calibration> {

@@ -1,6 +1,4 @@
-//! Files of Trueno and tt-metal: judged exactly as the original tools do, or by the same rules with their gaps closed.
-//!
-//! Files are recognised by their content.
+//! Files of Trueno and tt-metal, recognised by their content: judged as the original tools do, or by safer rules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +36,6 @@ pub struct FileRules {
     kind: Kind,
     pub own: Rule,
     policy: Policy,
-    /// The file that `--policy` names.
     file: Option<PathBuf>,
     project: Project,
 }
@@ -57,8 +54,7 @@ impl FileRules {
         Ok(FileRules { kind, own, policy: policy::from_rules(&rules), file: file.map(Path::to_owned), project })
     }
 
-    /// The rule of the benchmark whose key this is. The rule `interval` as the default, which it is where nothing is said,
-    /// stands for that of the kind.
+    /// The default rule `interval` means the rule of this kind of file.
     pub fn rule_for(&self, key: &str) -> Result<Rule, Advice> {
         let entry = self.policy.exceptions.iter().find(|one| key.contains(&one.part));
         let (name, why) = match entry.map_or(self.policy.default, |one| one.choice) {
@@ -70,14 +66,9 @@ impl FileRules {
             Choice::Fixed(rule) => return Ok(rule),
         };
         let shown = self.file.as_ref().map_or(FILE_NAME.to_owned(), |path| path.display().to_string());
-        let by = match entry {
-            Some(entry) => format!("the entry with `match = \"{}\"`", entry.part),
-            None => "the default".to_owned(),
-        };
-        let message = format!(
-            "{by} in `{shown}` has `{key}` judged by `{name}`, which cannot judge {}: {why}",
-            self.kind.words()
-        );
+        let by = entry.map_or("the default".to_owned(), |one| format!("the entry with `match = \"{}\"`", one.part));
+        let kind = self.kind.words();
+        let message = format!("{by} in `{shown}` has `{key}` judged by `{name}`, which cannot judge {kind}: {why}");
         let able = match self.kind {
             Kind::Text => "`bands` and `tolerance`",
             Kind::GroundTruth => "`rank`, `bands` and `tolerance`",
@@ -86,49 +77,42 @@ impl FileRules {
         refuse(text::printable(&message), hint)
     }
 
-    /// Tells of entries that fit no benchmark of what was judged.
     pub fn warn_unmatched(&self, judged: &[policy::Judged<'_>]) {
         policy::warn_unmatched(&self.project, self.file.as_deref().map(|path| (path, &self.policy)), judged);
     }
 }
 
-/// The rules by which benchmarks are judged with their parameters, for a headline, that of most first.
+/// The rules with their parameters for a headline, the most frequent first.
 pub fn words<'r>(rules: impl Iterator<Item = &'r Rule>) -> String {
     let mut counted: Vec<(&Rule, usize)> = Vec::new();
     for rule in rules {
-        match counted.iter_mut().find(|(known, _)| *known == rule) {
+        match counted.iter_mut().find(|(other, _)| *other == rule) {
             Some((_, count)) => *count += 1,
             None => counted.push((rule, 1)),
         }
     }
     counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    match counted[..] {
-        [(rule, _)] => rule.explained(),
-        _ => {
-            let one =
-                |(rule, count): &(&Rule, usize)| format!("{} ({})", rule.explained(), text::count(*count, "benchmark"));
-            counted.iter().map(one).collect::<Vec<String>>().join("; ")
-        }
+    if let [(rule, _)] = counted[..] {
+        return rule.explained();
     }
+    let one = |(rule, count): &(&Rule, usize)| format!("{} ({})", rule.explained(), text::count(*count, "benchmark"));
+    counted.iter().map(one).collect::<Vec<String>>().join("; ")
 }
 
-/// Judges two texts of Criterion or two ground truths of tt-metal, where `--run` and `--baseline` name such; `None` where
-/// they do not.
+/// `None` if `--run` and `--baseline` name no such files.
 pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
     let GateRequest { folder, policy, reports, .. } = &request.gate;
     let Some(pair) = pair(request)? else {
-        if request.compatible {
-            let message = "`--compatible` is for files of Trueno and tt-metal, and these are none";
-            let hint = "leave it out: reports of Apex-X are always judged by its own rules";
-            return refuse(message, hint);
+        if !request.compatible {
+            return Ok(None);
         }
-        return Ok(None);
+        let message = "`--compatible` is for files of Trueno and tt-metal, and these are none";
+        return refuse(message, "leave it out: reports of Apex-X are always judged by its own rules");
     };
     let rules = FileRules::read(folder, policy.as_deref(), pair.kind)?;
     if request.compatible {
         if !reports.is_empty() || request.summary.is_some() || request.trend_output.is_some() {
-            let message =
-                "reports are of what Sprag finds, and `--compatible` prints what another tool would".to_owned();
+            let message = "reports are of what Sprag finds, and `--compatible` prints what another tool would";
             return refuse(message, "leave out one of the two");
         }
         return judge_as_original(&pair, &rules.own, out).map(Some);
@@ -139,7 +123,7 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
     reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
 }
 
-/// Compares two texts of Criterion or two ground truths of tt-metal; `None` where the two sides are not that.
+/// `None` if the two sides are no such files.
 pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
     let GateRequest { folder, policy, suites, .. } = &request.gate;
     let Some(pair) = pair_of(folder, &request.base, &request.other)? else { return Ok(None) };
@@ -154,7 +138,6 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
     reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
 }
 
-/// Judges two files by rules: what a gate finds, its exit code and the text for a terminal.
 fn judge(
     pair: &Pair,
     rules: &FileRules,
@@ -185,7 +168,7 @@ fn judge(
     Ok((gate, exit, text))
 }
 
-/// Prints Trueno's report, or what tt-metal finds with its summary as JSON; control characters of names are escaped.
+/// Prints Trueno's report, or tt-metal's findings as JSON; control characters in names are escaped.
 fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Result<Exit> {
     let (baseline, current) = (&pair.baseline.bytes[..], &pair.current.bytes[..]);
     let passes = match (pair.kind, rule) {
@@ -222,13 +205,12 @@ fn ended(original: &str, last: &str) -> Advice {
     Advice::new(message, "leave `--compatible` out: Sprag's reader takes more, and says what is wrong")
 }
 
-/// The most bytes of a file: a hundred times the largest that is known.
+/// A hundred times the largest file seen.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What both files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What a bench of Criterion prints, with or without the head of Trueno.
+    /// Output of a Criterion benchmark, with or without Trueno's head.
     Text,
     GroundTruth,
 }
@@ -265,14 +247,13 @@ impl Kind {
     }
 }
 
-pub(super) struct Pair {
+struct Pair {
     pub kind: Kind,
     pub baseline: Output,
     pub current: Output,
 }
 
-/// The pair of two files of one kind; `None` where they are not that.
-pub(super) fn pair_of(folder: &Path, base: &str, other: &str) -> crate::Result<Option<Pair>> {
+fn pair_of(folder: &Path, base: &str, other: &str) -> crate::Result<Option<Pair>> {
     let [base, other] = [base, other].map(Path::new);
     if [base, other].iter().any(|path| !folder.join(path).is_file()) {
         return Ok(None);
@@ -282,8 +263,7 @@ pub(super) fn pair_of(folder: &Path, base: &str, other: &str) -> crate::Result<O
     Ok(kind.map(|kind| Pair { kind, baseline, current }))
 }
 
-/// Fails where both are one file, whose numbers would hold against themselves.
-pub(super) fn refuse_itself(folder: &Path, pair: &Pair) -> Result<(), Advice> {
+fn refuse_itself(folder: &Path, pair: &Pair) -> Result<(), Advice> {
     let real = |output: &Output| fs::canonicalize(folder.join(&output.name)).ok();
     if real(&pair.baseline).is_some_and(|base| real(&pair.current) == Some(base)) {
         return refuse(format!("`{}` is compared with itself", pair.current.name), "name the file of another run");
@@ -297,9 +277,9 @@ fn read(folder: &Path, path: &Path) -> crate::Result<Output> {
     Ok(Output { name, bytes })
 }
 
-/// The pair that `--run` and `--baseline` name; `None` where neither file is of a kind.
-pub(super) fn pair(request: &CheckRequest) -> crate::Result<Option<Pair>> {
-    // One that cannot be read may be of none of the kinds, and is told of by its other reader then.
+/// `None` if neither file is of such a kind.
+fn pair(request: &CheckRequest) -> crate::Result<Option<Pair>> {
+    // The next reader reports an unreadable file.
     let seen =
         [&request.run, &request.baseline].map(|path| path.as_deref().map(|path| read(&request.gate.folder, path)));
     let kinds = [&seen[0], &seen[1]].map(|file| file.as_ref()?.as_ref().ok().and_then(Kind::recognise));
@@ -313,14 +293,13 @@ pub(super) fn pair(request: &CheckRequest) -> crate::Result<Option<Pair>> {
             return refuse(message, hint(current));
         }
     };
+    let words = kind.words();
     if request.summary.is_some() || request.trend_output.is_some() {
-        let message =
-            format!("`--summary` and `--trend-output` are of a report of Apex-X, and here is {}", kind.words());
+        let message = format!("`--summary` and `--trend-output` are of a report of Apex-X, and here is {words}");
         return refuse(message, "leave them out");
     }
     if !request.gate.suites.is_empty() {
-        let message =
-            format!("`--suite` names suites of Sprag, and these files are not of it: there is {}", kind.words());
+        let message = format!("`--suite` names suites of Sprag, and these files are not of it: there is {words}");
         return refuse(message, "leave it out");
     }
     let [current, baseline] = match seen {
@@ -328,12 +307,12 @@ pub(super) fn pair(request: &CheckRequest) -> crate::Result<Option<Pair>> {
         [Some(_), None] | [None, _] => {
             let [run, base] = names(request);
             let (there, lacks) = if base.is_empty() { (run, "--baseline") } else { (base, "--run") };
-            let message = format!("`{there}` is {}, and `{lacks}` names no other to go with it", kind.words());
+            let message = format!("`{there}` is {words}, and `{lacks}` names no other to go with it");
             return refuse(message, hint(kind));
         }
     };
     if let Some(other) = [&current, &baseline].into_iter().find(|output| !kind.may_be(output)) {
-        return refuse(format!("`{}` is not {}, as the other file is", other.name, kind.words()), hint(kind));
+        return refuse(format!("`{}` is not {words}, as the other file is", other.name), hint(kind));
     }
     Ok(Some(Pair { kind, baseline, current }))
 }
@@ -346,13 +325,13 @@ fn hint(kind: Kind) -> String {
     format!("give two files of one kind: `--run CURRENT --baseline BASELINE`, each {}", kind.words())
 }
 
-/// How many samples a side tt-metal asks for.
+/// Samples a side that tt-metal asks for.
 const ENOUGH_SAMPLES: usize = 100;
 
-/// How often the interval of samples is to hold their median.
+/// Of the interval of a median.
 const CONFIDENCE: f64 = 0.95;
 
-pub(super) struct Read {
+struct Read {
     pub metric: Metric,
     pub baseline: Sides,
     pub current: Sides,
@@ -361,14 +340,10 @@ pub(super) struct Read {
     pub notes: Vec<String>,
 }
 
-/// Reads both files.
-pub(super) fn read_pair(pair: &Pair) -> crate::Result<Read> {
+fn read_pair(pair: &Pair) -> crate::Result<Read> {
     let (metric, obstacle) = match pair.kind {
         Kind::Text => (Metric::time(), other_cpu(pair)),
-        Kind::GroundTruth => {
-            let metric = Metric { name: "cycles".to_owned(), unit: Unit::One, better: Better::Lower };
-            (metric, None)
-        }
+        Kind::GroundTruth => (Metric { name: "cycles".to_owned(), unit: Unit::One, better: Better::Lower }, None),
     };
     let side = |output: &Output| sides(output, entries(pair.kind, output)?);
     let (baseline, current) = (side(&pair.baseline)?, side(&pair.current)?);
@@ -381,8 +356,8 @@ pub(super) fn read_pair(pair: &Pair) -> crate::Result<Read> {
     }
     let mut notes = Vec::new();
     if pair.kind == Kind::GroundTruth {
-        let few = |sides: &Sides| sides.values().filter(|side| side.samples.len() < ENOUGH_SAMPLES).count();
-        let few = few(&baseline) + few(&current);
+        let all = baseline.values().chain(current.values());
+        let few = all.filter(|side| side.samples.len() < ENOUGH_SAMPLES).count();
         if few > 0 {
             let lists = text::count(few, "list");
             notes.push(format!("{lists} of fewer than the {ENOUGH_SAMPLES} samples that tt-metal asks for"));
@@ -391,13 +366,13 @@ pub(super) fn read_pair(pair: &Pair) -> crate::Result<Read> {
     Ok(Read { metric, baseline, current, obstacle, notes })
 }
 
-/// The benchmarks of a file in its order, one at least.
+/// In file order, at least one.
 fn entries(kind: Kind, output: &Output) -> Result<Vec<Entry>, Advice> {
     let (found, hint) = match kind {
         Kind::Text => {
             let hint = "give what a bench of Criterion printed, or a baseline that Trueno saved";
             let found = criterion::text::estimates(output);
-            // What both files hold broken would pass without a look.
+            // An estimate that is broken in both files would pass unseen.
             if let Some(line) = found.as_ref().ok().and_then(|found| found.unread.first()) {
                 let message = format!("line {line} of `{}`: `time:` is followed by no estimate", output.name);
                 return refuse(message, "measure again, or take the line out");
@@ -419,14 +394,8 @@ fn sides(output: &Output, entries: Vec<Entry>) -> crate::Result<Sides> {
     let mut sides = Sides::new();
     for entry in entries {
         let shown = format!("`{}` of `{}`", entry.series, output.name);
-        let side = match side(&entry) {
-            Ok(side) => side,
-            Err(reason) => {
-                let message = format!("{shown} cannot be judged: {reason}");
-                let hint = "measure it again, or take it out of both files: it would pass without a look";
-                return refuse(message, hint);
-            }
-        };
+        let hint = "measure it again, or take it out of both files: it would pass without a look";
+        let side = side(&entry).map_err(|reason| Advice::new(format!("{shown} cannot be judged: {reason}"), hint))?;
         if sides.insert(entry.series, side).is_some() {
             let message = format!("{shown} comes more than once, so it is unclear which one applies");
             return refuse(message, "leave one of each name in the file");
@@ -436,9 +405,8 @@ fn sides(output: &Output, entries: Vec<Entry>) -> crate::Result<Sides> {
 }
 
 fn side(entry: &Entry) -> Result<Side, String> {
-    match &entry.status {
-        EntryStatus::Ok => {}
-        EntryStatus::Failed(reason) | EntryStatus::Skipped(reason) => return Err(reason.clone()),
+    if let EntryStatus::Failed(reason) | EntryStatus::Skipped(reason) = &entry.status {
+        return Err(reason.clone());
     }
     let found = entry.observations.first().ok_or("it has no value")?;
     if let Some(place) = found.samples.iter().position(|sample| *sample <= 0.0) {

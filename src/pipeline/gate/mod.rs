@@ -27,7 +27,7 @@ use sprag_model::gate::SuiteGate;
 use sprag_model::rule::Policy;
 use sprag_model::run::{RecordedRun, Run};
 
-pub use crate::gate::base::{Against, Base, Bases, MeasuredSuite, named};
+pub use crate::gate::base::{Against, Base, Bases, named};
 pub use crate::gate::outcome::{
     CheckRequest, CompareRequest, GateRequest, Inconclusive, PrintFormat, base_error, exit_code, finish, judge,
     not_run, outcome, refuse_aside, stop_bisection,
@@ -45,16 +45,13 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
         exit => exit,
     };
     if let Some(exit) = of_files {
-        return Ok(match exit {
-            Exit::Done | Exit::Failed => exit,
-            _ if bisect => Exit::CannotTell,
-            exit => exit,
-        });
+        let is_skip = bisect && !matches!(exit, Exit::Done | Exit::Failed);
+        return Ok(if is_skip { Exit::CannotTell } else { exit });
     }
     let project = Project::open(folder)?;
     let policy = request.gate.policy.as_ref().map(|path| policy::read(&folder.join(path))).transpose()?;
     let reports = reports::of_check(request)?;
-    // Which commit made something slower is the same, whoever accepts that.
+    // A bisection asks what made it slower, accepted or not.
     let ledger = if bisect { None } else { Some(ledger::read(&project)?) };
     let against = match &request.baseline {
         Some(path) => Against::File(folder.join(path)),
@@ -63,7 +60,7 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
     if bisect {
         refuse_bisection(&project, &against)?;
     }
-    // Both can be large, and are read at the same time. A base that cannot be used is told before minutes of measuring.
+    // Both may be large, so they are read in parallel, before minutes of measuring.
     let (named, bases) = std::thread::scope(|scope| {
         let path = request.run.as_ref().map(|path| folder.join(path));
         let named = path.map(|path| scope.spawn(move || named_run(&path, &request.gate.suites)));
@@ -75,52 +72,45 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
         let otherwise = format!("both now with `sprag compare {} HEAD --measure`", text::printable(revision));
         bases.refuse_unmeasured(revision, &otherwise).map_err(base_error)?;
     }
-    // A file has numbers of one suite, and says nothing of the others.
+    // A file has one suite.
     let asked = match bases.suite() {
         Some(suite) if request.gate.suites.is_empty() => vec![suite.to_owned()],
         _ => request.gate.suites.clone(),
     };
-    let chosen = match named {
-        Some(run) => vec![Chosen::Run(Box::new(run))],
-        None => match request.measure {
-            Some(effort) => measured(&project, &asked, effort, measure)?,
-            None => recorded(&project, &bases, &asked, !request.gate.suites.is_empty())?,
-        },
+    let chosen = match (named, request.measure) {
+        (Some(run), _) => vec![Chosen::from(run)],
+        (None, Some(effort)) => measured(&project, &asked, effort, measure)?,
+        (None, None) => recorded(&project, &bases, &asked, !request.gate.suites.is_empty())?,
     };
+    let is_file = request.run.is_some();
     let mut suites = Vec::new();
-    for one in &chosen {
-        suites.push(match one {
-            Chosen::Run(recorded) => {
-                let further =
-                    if request.run.is_some() { Vec::new() } else { further_runs(&project, &bases, &recorded.run)? };
-                let elsewhere = bases.of_any_class(&recorded.run.suite);
-                let mut suite = judge(recorded, &further, bases.for_run(&recorded.run)?, elsewhere);
-                fit_advice(&project, &mut suite, &recorded.run, request.run.is_some());
-                suite
-            }
-            Chosen::Nothing { suite, machine_class, machine } => {
-                let base = bases.of_absent(suite, machine_class, machine)?;
-                not_run(suite, machine_class, "no run of this machine at HEAD", base)
-            }
-        });
+    for Chosen { suite, machine, run } in &chosen {
+        let Some(recorded) = run else {
+            let base = bases.of_absent(suite, &machine.class, machine.short_id())?;
+            suites.push(not_run(suite, &machine.class, "no run of this machine at HEAD", base));
+            continue;
+        };
+        let reruns = if is_file { Vec::new() } else { reruns(&project, &bases, &recorded.run)? };
+        let mut gate = judge(recorded, &reruns, bases.for_run(&recorded.run)?, bases.of_any_class(suite));
+        fit_advice(&project, &mut gate, &recorded.run, is_file);
+        suites.push(gate);
     }
     if bisect && suites.iter().all(|suite| !suite.has_base) {
-        let message = suites.first().map_or(String::new(), |suite| suite.against.clone());
-        let hint = "git would skip every commit: name a base that has a run";
-        return refuse(message, hint);
+        let message = suites.first().map_or("", |suite| &suite.against);
+        return refuse(message, "git would skip every commit: name a base that has a run");
     }
     for suite in &mut suites {
         suite.quality.extend(bases.faults(&suite.suite));
     }
     if let Some(ledger) = &ledger {
-        let runs: Vec<Option<&Run>> = chosen.iter().map(Chosen::run).collect();
+        let runs: Vec<Option<&Run>> = chosen.iter().map(|one| Some(&one.run.as_ref()?.run)).collect();
         trend::answer_gate(&project, ledger, &mut suites, &runs)?;
     }
     let is_asked = !asked.is_empty();
     conclude((&project, "check", policy.as_ref(), is_asked), &request.gate, &reports, suites, out)
 }
 
-/// Prints the suites that `command` judged and writes the reports; `is_asked` where suites were named.
+/// Prints the judged suites and writes the reports; `is_asked` if suites were named.
 pub(crate) fn conclude(
     (project, command, policy, is_asked): (&Project, &'static str, Option<&Policy>, bool),
     request: &GateRequest,
@@ -136,20 +126,21 @@ pub(crate) fn conclude(
     reports::conclude(request, reports, (&gate, exit), &text, out)
 }
 
-/// Measures suites of a project; nothing of it is recorded.
+/// Measures suites without recording them.
 pub type MeasureSuites<'a> = dyn FnMut(&Project, &[(&str, &Suite)], Effort) -> crate::Result<Vec<Run>> + 'a;
 
-/// Fails where git's bisection would hear of another commit than the one it asks about.
+/// A base that moves with HEAD would mislead git's bisection.
 fn refuse_bisection(project: &Project, against: &Against) -> crate::Result<()> {
     if !matches!(against, Against::Revision(_) | Against::File(_)) {
-        let message = "what a bisection holds commits against must not move with them";
-        let hint = "name the good commit, a tag or a file: `sprag check --bisect --against v1.2`";
-        return refuse(message, hint);
+        return refuse(
+            "what a bisection holds commits against must not move with them",
+            "name the good commit, a tag or a file: `sprag check --bisect --against v1.2`",
+        );
     }
     refuse_aside(project)
 }
 
-/// The request, where `--against` names a file as though `--baseline` did: one file is read in one way.
+/// Turns `--against FILE` into `--baseline FILE`.
 fn naming_files(request: &CheckRequest) -> crate::Result<CheckRequest> {
     let (mut request, folder) = (request.clone(), &request.gate.folder);
     if request.against.as_ref().is_some_and(|named| folder.join(named).is_file()) {
@@ -161,20 +152,17 @@ fn naming_files(request: &CheckRequest) -> crate::Result<CheckRequest> {
     Ok(request)
 }
 
-/// The runs of the history; of suites that were named a report says that they have none.
+/// Named suites without a run are reported as such.
 fn recorded(project: &Project, bases: &Bases<'_>, suites: &[String], is_named: bool) -> crate::Result<Vec<Chosen>> {
     let (chosen, nothing) = records::choose(project, bases.records()?, suites)?;
     match nothing {
-        Some(advice) if !is_named => Err(advice.because(Cause::Unmeasured).into()),
-        Some(Advice { message, hint, .. }) => {
-            warn(&format!("{message}; {hint}"));
-            Ok(chosen)
-        }
-        None => Ok(chosen),
+        Some(advice) if !is_named => return Err(advice.because(Cause::Unmeasured).into()),
+        Some(Advice { message, hint, .. }) => warn(&format!("{message}; {hint}")),
+        None => {}
     }
+    Ok(chosen)
 }
 
-/// The run of a file: a record, or results of another tool.
 fn named_run(path: &Path, suites: &[String]) -> crate::Result<RecordedRun> {
     match run_file::read(path)? {
         RunFile::Run(recorded) => {
@@ -195,24 +183,17 @@ fn measured(
     measure: &mut MeasureSuites<'_>,
 ) -> crate::Result<Vec<Chosen>> {
     let asked = project.config.select(suites)?;
-    let runs = measure(project, &asked, effort)?;
+    let mut runs = measure(project, &asked, effort)?;
     let machine = environment::machine(project.machine_name().as_deref(), None);
-    let chosen = asked.iter().map(|(suite, _)| match runs.iter().find(|run| run.suite == *suite) {
-        Some(run) => {
-            let (id, path, _) = run.to_record();
-            Chosen::Run(Box::new(RecordedRun { path, id, run: run.clone() }))
-        }
-        None => Chosen::Nothing {
-            suite: (*suite).to_owned(),
-            machine: machine.short_id().to_owned(),
-            machine_class: machine.class.clone(),
-        },
+    let chosen = asked.iter().map(|(suite, _)| match runs.iter().position(|run| run.suite == *suite) {
+        Some(place) => Chosen::from(run_file::recorded(runs.swap_remove(place))),
+        None => Chosen { suite: (*suite).to_owned(), machine: machine.clone(), run: None },
     });
     Ok(chosen.collect())
 }
 
-/// All recorded runs of the commit of a run on its machine: each session of them makes its level surer.
-fn further_runs(project: &Project, bases: &Bases<'_>, run: &Run) -> crate::Result<Vec<RecordedRun>> {
+/// All recorded runs of the same commit and machine: more sessions make its level more certain.
+fn reruns(project: &Project, bases: &Bases<'_>, run: &Run) -> crate::Result<Vec<RecordedRun>> {
     let Some(commit) = run.commit.as_ref().filter(|commit| !commit.dirty) else { return Ok(Vec::new()) };
     if project.find_store().is_none() {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Requests of `check` and `compare`, the judgement of one suite, and one exit code over all suites, which fails closed.
+//! Requests of `check` and `compare`, the judgement of one suite, and the exit code over all, which fails closed.
 
 use std::path::{Path, PathBuf};
 
@@ -33,14 +33,13 @@ pub enum PrintFormat {
     Markdown,
 }
 
-/// What both commands have in common.
 #[derive(Clone, Debug)]
 pub struct GateRequest {
-    /// The folder that paths count from.
+    /// Base of relative paths.
     pub folder: PathBuf,
     pub suites: Vec<String>,
     pub policy: Option<PathBuf>,
-    /// The texts of `--report`, `FORMAT=PATH` each.
+    /// Of `--report`, each `FORMAT=PATH`.
     pub reports: Vec<String>,
     pub print: PrintFormat,
     pub only_changed: bool,
@@ -80,7 +79,6 @@ impl CheckRequest {
 }
 
 impl CompareRequest {
-    /// The files that a comparison of what is stored may read.
     pub fn inputs(&self) -> Vec<NamedFile<'_>> {
         vec![
             NamedFile::read("the base", Some(Path::new(&self.base)), "the base"),
@@ -90,20 +88,19 @@ impl CompareRequest {
     }
 }
 
-/// Judges a run; `again` are further runs of its commit on its machine, which make its level surer. `elsewhere` is a
-/// baseline of its suite for another class of machine.
-pub fn judge(run: &RecordedRun, again: &[RecordedRun], base: Base, elsewhere: Option<&str>) -> SuiteGate {
+/// `reruns` are further runs of its commit on its machine. `elsewhere` is a baseline for another class of machine.
+pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: Base, elsewhere: Option<&str>) -> SuiteGate {
     let RecordedRun { id, run, .. } = run;
     let comparisons = match (&base.baseline, run.status) {
         (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
         (Some(baseline), RunStatus::Ok) => {
-            let again: Vec<&Run> = again.iter().filter(|one| one.id != *id).map(|one| &one.run).collect();
-            compare::against_baseline(run, &again, baseline)
+            let reruns: Vec<&Run> = reruns.iter().filter(|one| one.id != *id).map(|one| &one.run).collect();
+            compare::against_baseline(run, &reruns, baseline)
         }
         (None, RunStatus::Ok) => compare::unjudged(run, &Verdict::NoBaseline),
     };
-    // Without its device a machine is of another class, under which it may have no baseline. The suite was judged before
-    // all the same, so a gate that cannot judge it must say so.
+    // Without its device a machine is of another class, which may have no baseline. The suite was judged before, so a
+    // gate that cannot judge it must say so.
     let elsewhere = elsewhere.filter(|_| base.baseline.is_none() && run.status == RunStatus::Skipped);
     let is_of_itself = base.baseline.as_ref().is_some_and(|baseline| baseline.run == *id);
     let against = match elsewhere {
@@ -130,7 +127,7 @@ pub fn judge(run: &RecordedRun, again: &[RecordedRun], base: Base, elsewhere: Op
     }
 }
 
-/// A suite without a run: all that it would be held against is missing.
+/// All metrics of the base are missing.
 pub fn not_run(suite: &str, machine_class: &str, why: &str, base: Base) -> SuiteGate {
     SuiteGate {
         suite: suite.to_owned(),
@@ -144,7 +141,7 @@ pub fn not_run(suite: &str, machine_class: &str, why: &str, base: Base) -> Suite
     }
 }
 
-/// The outcome over all suites, which fails closed; `asked` suites that have neither run nor base are in doubt.
+/// Fails closed. With `asked`, suites that have neither run nor base are in doubt.
 pub fn outcome(suites: &[SuiteGate], asked: bool) -> Outcome {
     let counts = suites.iter().fold(Counts::default(), |sum, suite| sum.plus(suite.counts()));
     let has_status = |suite: &&SuiteGate, status: RunStatus| suite.status == Some(status);
@@ -166,13 +163,12 @@ pub fn exit_code(suites: &[SuiteGate], asked: bool, inconclusive: Inconclusive) 
         Outcome::Pass => Exit::Done,
         Outcome::Fail => Exit::Failed,
         Outcome::NotMeasured => Exit::NotMeasured,
-        // Where nothing at all was judged, no option lets that pass.
+        // No option lets a check pass that judged nothing.
         Outcome::Inconclusive if suites.iter().all(|suite| suite.comparisons.is_empty()) => Exit::Inconclusive,
         Outcome::Inconclusive => in_doubt(inconclusive),
     }
 }
 
-/// The whole finding, of which reports are made; `asked` and `inconclusive` are those that the exit code is by.
 pub fn finish(
     command: &'static str,
     suites: Vec<SuiteGate>,
@@ -195,8 +191,7 @@ pub fn finish(
     }
 }
 
-/// What git's bisection is told: good, bad, or that this commit cannot tell. What the base lacks cannot have become slower
-/// since, so that a commit that adds a benchmark is as good as its other ones.
+/// Git needs good, bad or skip. What the base lacks cannot have become slower, so a new benchmark is good.
 pub(super) fn for_bisection(gate: &Gate, exit: Exit) -> Exit {
     let is_bad = |suite: &SuiteGate| suite.comparisons.iter().any(|one| one.verdict == Verdict::Regressed);
     let Counts { inconclusive, not_comparable, missing, .. } = gate.counts();
@@ -210,8 +205,8 @@ pub(super) fn for_bisection(gate: &Gate, exit: Exit) -> Exit {
     }
 }
 
-/// Git's bisection goes on after any code below 128, so where `bisects`, what is wrong with the call must stop it. That a
-/// commit cannot be built or was never measured is no such thing: git tries another one.
+/// Git's bisection goes on after any code below 128, so a wrong call must abort it. Commits that cannot be built or
+/// were not measured are skipped.
 pub fn stop_bisection(bisects: bool, result: crate::Result<Exit>) -> crate::Result<Exit> {
     match result {
         Err(error) if bisects => {
@@ -224,7 +219,7 @@ pub fn stop_bisection(bisects: bool, result: crate::Result<Exit>) -> crate::Resu
     }
 }
 
-/// Fails where git bisects without checking out the commits that it asks about, and HEAD is what would be judged.
+/// Fails if git bisects without checkout: HEAD, which is judged, does not move then.
 pub fn refuse_aside(project: &Project) -> crate::Result<()> {
     if !project.find_store().is_some_and(history::bisects_without_checkout) {
         return Ok(());
@@ -235,7 +230,7 @@ pub fn refuse_aside(project: &Project) -> crate::Result<()> {
     )
 }
 
-/// An error of the base of a comparison: no other commit that git tries would mend it.
+/// Errors of the base abort a bisection: no other commit would mend them.
 pub fn base_error(error: impl Into<Error>) -> Error {
     let mut error = error.into();
     if let Some(advice) = error.advice_mut().filter(|advice| advice.cause != Cause::Damaged) {
@@ -252,8 +247,7 @@ pub(super) fn in_doubt(inconclusive: Inconclusive) -> Exit {
     }
 }
 
-/// What `command` found of the file `current`, held against `base`; `reason` says why it holds no numbers,
-/// and `inconclusive` what doubt comes to.
+/// `reason` is why the file holds no numbers.
 pub(super) fn gate_of_files(
     command: &'static str,
     suite: &str,
@@ -297,15 +291,13 @@ mod tests {
     #[test]
     fn the_exit_code_fails_closed() {
         use RunStatus::{Failed, Ok, Skipped};
-        let check = |suites: &[(Option<RunStatus>, bool, &[Verdict])], asked, inconclusive, expected: Exit| {
-            let suites: Vec<SuiteGate> =
-                suites.iter().map(|(status, base, found)| suite(*status, *base, found)).collect();
+        type Given<'a> = (Option<RunStatus>, bool, &'a [Verdict]);
+        let check = |suites: &[Given<'_>], asked, inconclusive, expected: Exit| {
+            let suites: Vec<SuiteGate> = suites.iter().map(|(status, base, all)| suite(*status, *base, all)).collect();
             assert_eq!(exit_code(&suites, asked, inconclusive), expected, "{suites:?}");
         };
-        let plain = |suites: &[(Option<RunStatus>, bool, &[Verdict])], expected| {
-            check(suites, false, Inconclusive::Report, expected);
-        };
-        let fine: (Option<RunStatus>, bool, &[Verdict]) = (Some(Ok), true, &[Verdict::Unchanged]);
+        let plain = |suites: &[Given<'_>], expected| check(suites, false, Inconclusive::Report, expected);
+        let fine: Given<'_> = (Some(Ok), true, &[Verdict::Unchanged]);
         plain(&[fine], Exit::Done);
         plain(&[fine, (Some(Skipped), false, &[])], Exit::Done);
         plain(&[fine, (Some(Skipped), true, &[])], Exit::NotMeasured);
@@ -313,11 +305,10 @@ mod tests {
         plain(&[(Some(Ok), true, &[Verdict::Unchanged, Verdict::Regressed])], Exit::Failed);
         plain(&[(Some(Ok), true, &[Verdict::Missing])], Exit::Failed);
         plain(&[fine, (Some(Failed), true, &[])], Exit::Failed);
-        plain(&[(Some(Ok), true, &[])], Exit::Inconclusive);
         check(&[(Some(Ok), true, &[])], false, Inconclusive::Ok, Exit::Inconclusive);
         plain(&[fine, (None, false, &[])], Exit::Done);
         check(&[fine, (None, false, &[])], true, Inconclusive::Report, Exit::Inconclusive);
-        let doubtful: (Option<RunStatus>, bool, &[Verdict]) = (Some(Ok), false, &[Verdict::NoBaseline]);
+        let doubtful: Given<'_> = (Some(Ok), false, &[Verdict::NoBaseline]);
         plain(&[doubtful], Exit::Inconclusive);
         check(&[doubtful], false, Inconclusive::Ok, Exit::Done);
         check(&[doubtful], false, Inconclusive::Fail, Exit::Failed);
@@ -325,30 +316,19 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_knows_whether_doubt_fails_it() {
-        let check = |asked: bool, inconclusive: Inconclusive, expected: (bool, bool)| {
-            let gate = finish("check", Vec::new(), Exit::Done, (asked, inconclusive));
-            assert_eq!((gate.doubt_fails, gate.wants_all), expected);
-        };
-        check(false, Inconclusive::Fail, (true, false));
-        check(true, Inconclusive::Fail, (true, true));
-        check(true, Inconclusive::Report, (false, true));
-        check(true, Inconclusive::Ok, (false, false));
-    }
-
-    #[test]
     fn a_bisection_hears_of_slowness_only() {
-        let told = |verdicts: &[Verdict]| {
+        let check = |verdicts: &[Verdict], expected: Exit| {
             let suites = vec![suite(Some(RunStatus::Ok), true, verdicts)];
             let exit = exit_code(&suites, false, Inconclusive::Report);
-            for_bisection(&finish("check", suites, exit, (false, Inconclusive::Report)), exit)
+            let gate = finish("check", suites, exit, (false, Inconclusive::Report));
+            assert_eq!(for_bisection(&gate, exit), expected, "{verdicts:?}");
         };
-        assert_eq!(told(&[Verdict::Unchanged]), Exit::Done);
-        assert_eq!(told(&[Verdict::Regressed, Verdict::Missing]), Exit::Failed);
-        assert_eq!(told(&[Verdict::Missing]), Exit::CannotTell);
-        assert_eq!(told(&[Verdict::Unchanged, Verdict::NoBaseline]), Exit::Done);
-        assert_eq!(told(&[Verdict::NoBaseline]), Exit::CannotTell);
-        assert_eq!(told(&[Verdict::Inconclusive("x".to_owned())]), Exit::CannotTell);
+        check(&[Verdict::Unchanged], Exit::Done);
+        check(&[Verdict::Regressed, Verdict::Missing], Exit::Failed);
+        check(&[Verdict::Missing], Exit::CannotTell);
+        check(&[Verdict::Unchanged, Verdict::NoBaseline], Exit::Done);
+        check(&[Verdict::NoBaseline], Exit::CannotTell);
+        check(&[Verdict::Inconclusive("x".to_owned())], Exit::CannotTell);
         assert_eq!(stop_bisection(true, Err(Error::message("x"))).expect("a code"), Exit::Abort);
         assert!(stop_bisection(false, Err(Error::message("x"))).is_err());
         let broken = || Advice::new("x", "y").because(Cause::CannotBuild);

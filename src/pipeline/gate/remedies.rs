@@ -1,4 +1,4 @@
-//! What a reader can do about a doubt that is held against something stored: advice is given where it can be followed.
+//! Advice on inconclusive verdicts against stored results: only what the reader can do.
 
 use crate::project::Project;
 use crate::text;
@@ -19,12 +19,11 @@ enum Runs {
     Here,
     Elsewhere,
     Imported,
-    /// From nowhere: a file, or a run of changed files, is judged alone.
+    /// A file, or a run of uncommitted changes.
     None,
 }
 
-/// Says whether both sides could take turns, and has every doubt of a suite advise what can be done about it; `is_file`
-/// where the run is that of a file.
+/// Adapts the advice in every inconclusive verdict, and sets whether both sides could take turns.
 pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {
     suite.can_take_turns = can_be_built(project, run) && !run.is_imported();
     let reasons = suite.comparisons.iter_mut().filter_map(|one| match &mut one.verdict {
@@ -49,7 +48,7 @@ impl Remedies {
     fn of(project: &Project, run: &Run, has_base_commit: bool, is_file: bool) -> Remedies {
         let is_clean = run.commit.as_ref().is_some_and(|commit| !commit.dirty);
         let can_be_built = can_be_built(project, run);
-        // Where no commit is built the machine may be named by its device, which is not looked for here.
+        // Other suites may name the machine by its device, which is not probed here.
         let is_here =
             || !can_be_built || environment::machine(project.machine_name().as_deref(), None).id == run.machine.id;
         let is_known = is_clean && project.find_store().is_some();
@@ -66,7 +65,7 @@ impl Remedies {
         Remedies { runs, turns }
     }
 
-    /// A remedy in words that can be followed; none where it cannot.
+    /// `None` if it cannot be followed.
     fn words(self, remedy: Remedy) -> Option<String> {
         let words = remedy.words();
         match (remedy, self.runs) {

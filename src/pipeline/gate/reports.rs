@@ -1,4 +1,4 @@
-//! `--report FORMAT=PATH`: what a gate found, written in the forms that others read.
+//! `--report FORMAT=PATH`: the findings of a gate in other formats.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -17,10 +17,9 @@ use sprag_report::gate;
 
 const OPTION: &str = "--report";
 
-/// Folders of a project that the gate reads.
 const READ_BY_GATE: [&str; 3] = ["baselines", "history", "ledger"];
 
-/// The variable with the file to which a job of GitHub adds what its page shows.
+/// The file that GitHub shows on the page of a step.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +34,7 @@ pub enum ReportFormat {
 }
 
 impl ReportFormat {
-    /// All of them by the words of the option, with what each is.
+    /// The word of the option, the format, and a description.
     const ALL: [(&'static str, ReportFormat, &'static str); 7] = [
         ("json", ReportFormat::Json, "the JSON report"),
         ("md", ReportFormat::Markdown, "the Markdown report"),
@@ -67,7 +66,7 @@ impl ReportFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportRequest {
     pub format: ReportFormat,
-    /// Where; `-` is standard output.
+    /// `-` is standard output.
     pub path: PathBuf,
 }
 
@@ -77,7 +76,6 @@ impl ReportRequest {
     }
 }
 
-/// Reads the texts of the option, `FORMAT=PATH` each.
 pub fn parse(texts: &[String]) -> crate::Result<Vec<ReportRequest>> {
     let reports = texts.iter().map(|text| parse_one(text)).collect::<Result<Vec<ReportRequest>, Advice>>()?;
     if reports.iter().filter(|report| report.is_stdout()).count() > 1 {
@@ -86,8 +84,7 @@ pub fn parse(texts: &[String]) -> crate::Result<Vec<ReportRequest>> {
     Ok(reports)
 }
 
-/// The reports that `check` is asked for, and that all of them can be written. Two have options of their own, as with a
-/// report of Apex-X.
+/// The reports of `check`; two formats have options of their own.
 pub fn of_check(request: &CheckRequest) -> crate::Result<Vec<ReportRequest>> {
     let named = |format: &str, path: &Option<PathBuf>| path.as_ref().map(|path| format!("{format}={}", path.display()));
     let own = [named("summary", &request.summary), named("trend", &request.trend_output)];
@@ -114,8 +111,7 @@ fn parse_one(asked: &str) -> Result<ReportRequest, Advice> {
     Ok(ReportRequest { format: *format, path: PathBuf::from(path) })
 }
 
-/// Fails before the work where a report could not be written after it, or would be written over another file. `others`
-/// are the files that further options name; paths count from `folder`.
+/// Fails early if a report cannot be written or would overwrite another file. `others` are files of other options.
 pub fn check(folder: &Path, reports: &[ReportRequest], others: Vec<NamedFile<'_>>) -> crate::Result<()> {
     let files = reports.iter().filter(|report| !report.is_stdout());
     for report in files.clone() {
@@ -135,13 +131,12 @@ pub fn check(folder: &Path, reports: &[ReportRequest], others: Vec<NamedFile<'_>
     Ok(())
 }
 
-/// Whether standard output belongs to a report, so that nothing else may stand there. Annotations are single lines that
-/// stand among others.
+/// Annotations are single lines that may stand between others; other reports need standard output alone.
 pub fn own_stdout(reports: &[ReportRequest]) -> bool {
     reports.iter().any(|report| report.is_stdout() && report.format != ReportFormat::Github)
 }
 
-/// Prints what was found in the form that was asked for, `text` by default, and writes the reports. Gives the exit code.
+/// Prints the findings, by default as `text`, and writes the reports.
 pub fn conclude(
     request: &GateRequest,
     reports: &[ReportRequest],
@@ -150,7 +145,6 @@ pub fn conclude(
     out: &mut dyn Write,
 ) -> crate::Result<Exit> {
     let printed = match (request.print, request.only_changed) {
-        // A report stands there alone.
         _ if own_stdout(reports) => String::new(),
         (PrintFormat::Json, only_changed) => gate::gate_json(gate, only_changed),
         (PrintFormat::Markdown, only_changed) => gate::gate_markdown(gate, only_changed),
@@ -161,8 +155,7 @@ pub fn conclude(
     Ok(if request.bisect { for_bisection(gate, exit) } else { exit })
 }
 
-/// Writes every report that is asked for; to the file of `$GITHUB_STEP_SUMMARY` it is added, for that is the page of the
-/// whole step.
+/// The file of `$GITHUB_STEP_SUMMARY` is appended to.
 pub fn write(folder: &Path, reports: &[ReportRequest], gate: &Gate, out: &mut dyn Write) -> crate::Result<()> {
     let step_summary = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from);
     write_reports(folder, reports, gate, step_summary.as_deref(), out)
@@ -215,23 +208,14 @@ mod tests {
     #[test]
     fn formats_and_paths_are_read() {
         let read = parsed(&["json=a.json", "md=x=y.md", "github=-"]).expect("all are known");
-        assert_eq!(read[0], ReportRequest { format: ReportFormat::Json, path: "a.json".into() });
         assert_eq!(read[1], ReportRequest { format: ReportFormat::Markdown, path: "x=y.md".into() });
-        assert!(read[2].is_stdout() && !own_stdout(&read));
-        assert!(own_stdout(&parsed(&["json=-"]).expect("it is known")) && !own_stdout(&read[..2]));
-        assert_eq!(parsed(&[]).expect("there is none"), []);
-    }
-
-    #[test]
-    fn what_is_no_report_is_named() {
+        assert!(read[2].is_stdout() && !own_stdout(&read) && own_stdout(&parsed(&["json=-"]).expect("it is known")));
         let check = |texts: &[&str], words: &str, more: &str| {
             let (message, hint) = advice(parsed(texts).expect_err("it is none"));
             assert!(message.contains(words) && hint.contains(more), "{message}; {hint}");
         };
         let list = "the formats are json, md, junit, sarif, github, summary, trend";
-        check(&["junit"], "`--report junit` is not of the form FORMAT=PATH", list);
-        check(&["junit="], "is not of the form FORMAT=PATH", list);
-        check(&["=a.xml"], "there is no report format ``", list);
+        check(&["junit="], "`--report junit=` is not of the form FORMAT=PATH", list);
         check(&["junti=a.xml"], "there is no report format `junti`", "did you mean `junit`? the formats are json");
         check(&["\u{1b}x=a"], "there is no report format `\\u{1b}x`", list);
         check(&["json=-", "md=-"], "two of `--report` go to standard output", "all but one to files");
@@ -263,28 +247,15 @@ mod tests {
         let page = folder.path().join("step");
         fs::write(&page, "before\n").expect("a file");
         fs::write(folder.path().join("a.md"), "before\n").expect("a file");
-        let all = [
-            "json=a.json",
-            "md=a.md",
-            "junit=b/a.xml",
-            "sarif=a.sarif",
-            "github=-",
-            "summary=s",
-            "trend=t",
-            "md=./step",
-        ];
-        let reports = parsed(&all).expect("all are known");
+        let reports = parsed(&["md=a.md", "junit=b/a.xml", "github=-", "trend=t", "md=./step"]).expect("all are known");
         let mut out = Vec::new();
         write_reports(folder.path(), &reports, &gate, Some(&page), &mut out).expect("all can be written");
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it was written");
-        assert_eq!(read("a.json"), gate::gate_json(&gate, false));
-        assert_eq!(read("a.md"), gate::gate_markdown(&gate, false));
-        assert_eq!(read("b/a.xml"), gate::gate_junit(&gate));
-        assert_eq!(read("a.sarif"), gate::gate_sarif(&gate));
+        let markdown = gate::gate_markdown(&gate, false);
+        assert_eq!((read("a.md"), read("b/a.xml")), (markdown.clone(), gate::gate_junit(&gate)));
         assert_eq!(String::from_utf8(out).expect("it is text"), gate::gate_commands(&gate));
-        assert_eq!((read("s"), read("t")), (summary::summary(&gate), summary::trend(&gate, clock::now())));
-        assert_eq!(read("step"), format!("before\n{}", gate::gate_markdown(&gate, false)));
-        write_reports(folder.path(), &reports[7..], &gate, None, &mut Vec::new()).expect("it can be written");
-        assert_eq!(read("step"), gate::gate_markdown(&gate, false));
+        assert_eq!((read("t"), read("step")), (summary::trend(&gate, clock::now()), format!("before\n{markdown}")));
+        write_reports(folder.path(), &reports[4..], &gate, None, &mut Vec::new()).expect("it can be written");
+        assert_eq!(read("step"), markdown);
     }
 }

@@ -1,7 +1,6 @@
-//! Runs of other people's tools as runs of the history.
+//! Converts runs of other tools to runs of the history.
 //!
-//! A record of an import holds nothing of the moment or the place of importing: equal input gives equal bytes, so what
-//! was imported before is found to be there.
+//! A record depends on nothing but its source: equal input gives equal bytes, so repeated imports are recognised.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,19 +24,18 @@ use sprag_model::sample::{Estimate, Measurement, Role, SKIPPED};
 /// The machine of a source that names none.
 pub const NO_MACHINE: &str = "imported";
 
-/// From this number of samples on, a 95th percentile is more than the largest few.
+/// With fewer samples a 95th percentile is just one of the largest.
 const FEWEST_FOR_P95: usize = 100;
 
-/// The most medians of processes that a record holds; beyond, the interval alone tells of them.
+/// Beyond, only the interval is recorded.
 const MOST_WORKERS: usize = 30;
 
-/// The most attributes of one benchmark, and the longest of them in characters.
+/// Of one benchmark; the longest in characters.
 const MOST_ATTRIBUTES: usize = 16;
 const LONGEST_ATTRIBUTE: usize = 200;
 
 pub struct Place {
     pub suite: String,
-    /// The commit, where it can be recorded.
     pub commit: Option<Commit>,
     pub machine: String,
     pub time: DateTime<Utc>,
@@ -46,7 +44,6 @@ pub struct Place {
 pub struct Source {
     pub format: &'static str,
     pub tool: String,
-    /// Its version, where the source tells.
     pub tool_version: Option<String>,
 }
 
@@ -77,7 +74,7 @@ pub fn run(source: &Source, run: ImportedRun, place: Place) -> Run {
     }
 }
 
-/// A commit that this repository does not hold, as its source describes it; absent where that has no whole id.
+/// Describes a commit that is not in this repository; `None` without a full id.
 pub fn described(named: &ImportedCommit, time: DateTime<Utc>) -> Option<Commit> {
     let time = time.trunc_subsecs(0);
     (named.named_at.is_none() && named.sha.len() == 40).then(|| Commit {
@@ -110,7 +107,6 @@ fn provenance(source: &Source, run: &ImportedRun) -> Value {
     provenance
 }
 
-/// Ok where anything ran; else skipped or failed with the reason of the first.
 fn status(measurements: &[Measurement], entries: &[Entry]) -> (RunStatus, Option<String>) {
     if measurements.iter().any(|one| one.failure.is_none()) {
         return (RunStatus::Ok, None);
@@ -121,7 +117,7 @@ fn status(measurements: &[Measurement], entries: &[Entry]) -> (RunStatus, Option
     (if skipped && !entries.is_empty() { RunStatus::Skipped } else { RunStatus::Failed }, Some(reason))
 }
 
-/// One measurement an id; where a source has several of one id, none of them can be told from the other.
+/// Several entries of one id cannot be told apart, so they fail.
 fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
     let reserved = Metric::reserved();
     let mut places: BTreeMap<Arc<Benchmark>, usize> = BTreeMap::new();
@@ -225,7 +221,7 @@ fn recordable(metric: &Metric, reserved: &[Metric]) -> Metric {
     Metric { name: if clashes { format!("{name}_value") } else { name }, unit: metric.unit, better: metric.better }
 }
 
-/// What the source tells beside, as text; units that are not those of the record; the name, where it had to change.
+/// Extras of the source, and units that differ from the recorded ones.
 fn attributes(entry: &Entry) -> Attributes {
     let mut attributes = Attributes::new();
     let mut put = |key: &str, value: String| {
@@ -280,8 +276,9 @@ mod tests {
     }
 
     #[test]
-    fn a_record_tells_where_it_is_from() {
-        let run = converted(vec![entry("a", vec![time(&[2e-6, 1e-6, 4e-6])])]);
+    fn a_record_names_its_source() {
+        let mut observation = time(&[2e-6, 1e-6, 4e-6]);
+        let run = converted(vec![entry("a", vec![observation.clone()])]);
         let import =
             json!({"format": "tool-json", "tool": "tool", "tool_version": "1.2", "sha256": "00", "suite": "S x"});
         assert_eq!(run.config[IMPORT], import);
@@ -290,11 +287,6 @@ mod tests {
         assert_eq!((estimate.value, estimate.p50, estimate.min, estimate.n), (2e-6, Some(2e-6), Some(1e-6), 3));
         assert_eq!((estimate.p95, estimate.interval), (None, None));
         assert_eq!(run.measurements[0].attributes, BTreeMap::from([("unit.time".to_owned(), "ns".to_owned())]));
-    }
-
-    #[test]
-    fn processes_give_an_interval() {
-        let mut observation = time(&[2e-6]);
         observation.processes = vec![1e-6, 2e-6, 3e-6, 2e-6, 2e-6];
         let run = converted(vec![entry("a", vec![observation.clone()])]);
         let estimate = &run.measurements[0].estimates[0];
@@ -308,19 +300,17 @@ mod tests {
     fn what_cannot_be_fails_alone() {
         let failed = |one: Entry, words: &str| {
             let run = converted(vec![one, entry("fine", vec![time(&[1e-6])])]);
-            assert_eq!(run.status, RunStatus::Ok);
             let reason = run.measurements[0].failure.as_deref().unwrap_or_default();
-            assert!(reason.contains(words), "{reason}");
+            assert!(run.status == RunStatus::Ok && reason.contains(words), "{reason}");
         };
         failed(entry("a", vec![]), "holds no value");
         failed(entry("a", vec![time(&[0.0])]), "more than zero is needed");
-        failed(entry("a", vec![time(&[f64::NAN])]), "which is no number");
         failed(entry("a", vec![time(&[1.0]), time(&[1.0])]), "twice");
-        failed(Entry { status: EntryStatus::Skipped("no\n GPU".into()), ..entry("a", vec![]) }, "skipped: no GPU");
-        let run = converted(vec![entry("a", vec![time(&[1.0])]), entry("a", vec![time(&[2.0])])]);
-        assert_eq!((run.measurements.len(), run.status), (1, RunStatus::Failed));
-        let skipped = Entry { status: EntryStatus::Skipped("why".into()), ..entry("a", vec![]) };
-        assert_eq!(converted(vec![skipped]).status, RunStatus::Skipped);
+        let skipped = |why: &str| Entry { status: EntryStatus::Skipped(why.to_owned()), ..entry("a", vec![]) };
+        failed(skipped("no\n GPU"), "skipped: no GPU");
+        let twice = converted(vec![entry("a", vec![time(&[1.0])]), entry("a", vec![time(&[2.0])])]);
+        assert_eq!((twice.measurements.len(), twice.status), (1, RunStatus::Failed));
+        assert_eq!(converted(vec![skipped("why")]).status, RunStatus::Skipped);
         assert_eq!(converted(vec![]).status, RunStatus::Failed);
     }
 

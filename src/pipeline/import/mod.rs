@@ -1,4 +1,4 @@
-//! Imports what other tools wrote: reads, plans which runs are new, converts on all processors, records, and prints a summary.
+//! Imports results of other tools: reads, selects new runs, converts in parallel, records, and prints a summary.
 
 pub mod word;
 pub mod convert;
@@ -31,10 +31,9 @@ use sprag_model::run::{IMPORT, Run};
 
 pub use crate::import::source::foreign;
 
-/// How many notes of a source are printed; the rest is counted.
 const MOST_NOTES: usize = 10;
 
-/// Imports what the options name; nothing is recorded where any of it cannot be read.
+/// Records nothing if any input is unreadable.
 pub fn import(folder: &Path, options: &ImportOptions, out: &mut dyn Write) -> crate::Result<()> {
     let project = Project::open(folder)?;
     let store = project.store()?;
@@ -79,12 +78,10 @@ fn print_notes(imported: &Imported) {
     }
 }
 
-/// How many results without a value are named, of a suite on a machine.
 const MOST_REASONS: usize = 5;
 
 #[derive(Default)]
 pub(super) struct Converted {
-    /// The records; none where they were not asked for.
     pub records: Vec<Record>,
     groups: BTreeMap<(String, String), Group>,
 }
@@ -100,8 +97,7 @@ struct Group {
 }
 
 impl Converted {
-    /// Converts the runs. Neither what was read of one nor what was made of it is kept longer than that takes, but for its
-    /// record where `recorded`.
+    /// No run stays in memory longer than its conversion takes, except its record if `recorded`.
     pub(super) fn new(planned: Vec<Planned>, recorded: bool) -> Converted {
         let take = |mut converted: Converted, planned: Planned| {
             let run = convert::run(&planned.source, planned.run, planned.place);
@@ -149,7 +145,7 @@ impl Converted {
         self
     }
 
-    /// One line a suite and machine: how many runs, of when, with how many benchmarks.
+    /// One line a suite and machine.
     pub(super) fn print(&self, present: usize, dry: bool, out: &mut dyn Write) -> crate::Result<()> {
         for group in self.groups.values() {
             group.reasons.iter().for_each(|reason| note(&printable(reason)));
@@ -181,7 +177,7 @@ impl Converted {
     }
 }
 
-/// The word that stands for no commit at `--commit`.
+/// The value of `--commit` for no commit.
 const NO_COMMIT: &str = "none";
 
 pub struct ImportOptions {
@@ -211,7 +207,7 @@ impl Planned {
 pub(super) struct Plan<'a> {
     options: &'a ImportOptions,
     store: &'a Store,
-    /// The time given for runs whose source tells none.
+    /// For runs without a time in the source.
     time: Option<DateTime<Utc>>,
     head: Head,
     commits: BTreeMap<String, Option<Commit>>,
@@ -274,7 +270,7 @@ impl EarlierImports {
     }
 }
 
-/// What an import is known by. The commit is part of it: counts free of noise may be the same of two commits.
+/// The commit is part of it: exact counts may be the same at two commits.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Identity {
     suite: String,
@@ -345,7 +341,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The word of the suite: the given one, with that of the source behind where it has several; the source's; the tool's.
+    /// The given name, with that of the source appended if it has several; else the source's; else the tool's.
     fn suite(&self, run: &ImportedRun, tool: &str, several: bool) -> String {
         let named = run.suite.as_deref();
         let name = match (self.options.suite.as_deref(), named) {
@@ -365,7 +361,7 @@ impl<'a> Plan<'a> {
             return Ok((commit, time));
         };
         let time = named.time.or(run.time).or(self.time);
-        // What the repository knows of it is better than what the source tells.
+        // The repository knows the commit better than the source.
         let known = match self.commits.get(&named.sha) {
             Some(known) => known.clone(),
             None => {
@@ -384,7 +380,7 @@ impl<'a> Plan<'a> {
         if let Some(described) = time.and_then(|time| convert::described(named, time)) {
             return Ok((Some(described), time));
         }
-        // An id that is cut short names no commit to whoever does not hold it.
+        // A short id of an absent commit names nothing.
         if !self.head.is_assumed {
             let commit = self.head.take();
             let time = commit.as_ref().map(|commit| commit.commit_time).or(time);
@@ -450,8 +446,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// That second, or the next one that is not taken: what was imported later is the newer, also where all of it has the time
-/// of the commit.
+/// The next free second: a later import is newer, even if all runs have the time of the commit.
 fn first_free(taken: &BTreeSet<DateTime<Utc>>, second: DateTime<Utc>) -> DateTime<Utc> {
     let mut free = second;
     for _ in taken.range(second..).zip(0..).take_while(|(time, later)| **time == second + TimeDelta::seconds(*later)) {

@@ -1,5 +1,4 @@
-//! Files and folders that are to be imported, read within bounds and without following a link; and one of them as a run,
-//! for a command that compares and records nothing.
+//! Reads files and folders to import, within bounds and without following links; and one file as a run, to compare it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,16 +13,15 @@ use sprag_formats::{Format, registry};
 use sprag_model::foreign::Output;
 use sprag_model::run::RecordedRun;
 
-/// The most bytes that one import reads where nothing else is said: ten times the largest history that is known.
+/// Ten times the largest history seen.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// The most files of one folder.
 const MOST_FILES: usize = 200_000;
 
-/// The end of the name of a folder in which nvbench keeps the samples of the file beside it.
+/// The folder in which nvbench keeps the samples of a file ends so.
 const SIDECAR: &str = "-bin";
 
-/// What lies at a path: one file, with what belongs to it, or all files of a folder that a format could want.
+/// A file with its sidecar, or all files of a folder that some format could want.
 pub fn read(path: &Path, most_bytes: u64) -> crate::Result<Vec<Output>> {
     let metadata = fs::metadata(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let mut budget = Budget { path, left: most_bytes, most_bytes };
@@ -44,11 +42,10 @@ pub fn read(path: &Path, most_bytes: u64) -> crate::Result<Vec<Output>> {
     Ok(outputs)
 }
 
-/// The one format that these outputs are of, with those of them that it reads: the named one, else the one that
-/// recognises them.
+/// The format, and those outputs that it reads.
 pub fn format(path: &Path, outputs: Vec<Output>, named: Option<&str>) -> crate::Result<(&'static Format, Vec<Output>)> {
     let format = chosen(path, &outputs, named)?;
-    // A folder may hold more than the format's files; a file alone may be called anything.
+    // A folder may have other files; a single file may have any name.
     Ok((format, if path.is_dir() { own(format, outputs) } else { outputs }))
 }
 
@@ -57,7 +54,7 @@ fn own(format: &Format, mut outputs: Vec<Output>) -> Vec<Output> {
     outputs
 }
 
-/// The formats that recognise the outputs; where none does, those that recognise their own files among them.
+/// If no format recognises the whole folder, those that recognise their own files in it.
 fn recognised(path: &Path, outputs: &[Output]) -> Vec<&'static Format> {
     let found = registry::recognise(outputs);
     if !found.is_empty() || !path.is_dir() {
@@ -100,7 +97,7 @@ impl Budget<'_> {
         use std::io::Read as _;
         let open = || -> std::io::Result<Vec<u8>> {
             let mut bytes = Vec::new();
-            // One byte more than there may be tells a file that is too large, also one that grows meanwhile.
+            // One more byte reveals a file that is too large, or grows.
             fs::File::open(file)?.take(self.left.saturating_add(1)).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
@@ -129,7 +126,7 @@ fn folder(path: &Path, budget: &mut Budget<'_>) -> crate::Result<Vec<Output>> {
     found.iter().map(|(file, name)| budget.read(file, name)).collect()
 }
 
-/// The plain files below a folder with their names relative to it, in order; links are not followed.
+/// Plain files with names relative to the folder, sorted; links are not followed.
 fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> crate::Result<Vec<(PathBuf, String)>> {
     let mut folders = vec![(root.to_owned(), String::new())];
     let mut found = Vec::new();
@@ -153,10 +150,10 @@ fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> crate::Result<Vec<(PathB
     Ok(found)
 }
 
-/// Reads a file or folder in a format that is known; of several runs in it the newest counts, with a word on the others.
+/// Reads a file or folder as one run; of several runs the newest.
 pub fn foreign(path: &Path) -> crate::Result<RecordedRun> {
     let outputs = read(path, MOST_BYTES)?;
-    // A text with Trueno's head is one of Criterion's, too.
+    // A text with Trueno's head is also one of Criterion's.
     let is_trueno = registry::recognise(&outputs).iter().any(|format| format.name == "trueno");
     let named = is_trueno.then_some("trueno");
     let (format, outputs) = format(path, outputs, named).map_err(|error| {
@@ -175,12 +172,11 @@ pub fn foreign(path: &Path) -> crate::Result<RecordedRun> {
     imported.runs.sort_by_key(|run| run.time);
     let newest = imported.runs.pop().with_context(|| format!("`{}` holds no run", path.display()))?;
     let of = convert::Source { format: format.name, tool: imported.tool, tool_version: imported.tool_version };
-    // Equal files give equal runs: what a file does not tell is the same of all of them.
+    // Equal files give equal runs.
     let time = newest.time.unwrap_or(DateTime::UNIX_EPOCH);
     let (suite, machine) = (format.name.to_owned(), convert::NO_MACHINE.to_owned());
     let run = convert::run(&of, newest, convert::Place { suite, commit: None, machine, time });
-    let (id, ..) = run.to_record();
-    Ok(RecordedRun { path: path.display().to_string(), id, run })
+    Ok(RecordedRun { path: path.display().to_string(), id: run.to_record().0, run })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `sprag run --output`: the reports that the tools of Apex-X read.
+//! `sprag run --output`: reports for the tools of Apex-X.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -27,8 +27,8 @@ pub enum ReportKind {
 }
 
 impl ApexXReport {
-    /// The report for the only suite that would run, checked before anything is measured; `None` where no file is named.
-    /// `kind` gives the settings for the kind of its suite.
+    /// Checks everything before measuring. `kind` gives the settings for the kind of the suite; `None` if no file is
+    /// named.
     pub fn new(
         json: Option<PathBuf>,
         markdown: Option<PathBuf>,
@@ -61,8 +61,8 @@ impl ApexXReport {
     }
 }
 
-/// Times the kernels and writes the report. Whether it came about: where a kernel is wrong or the process fails there
-/// is no report, an older file stands as it was, and a warning says why.
+/// Returns whether the report was written. If a kernel is wrong or its process fails, a warning says so and an older
+/// file stays.
 pub fn write(
     report: &ApexXReport,
     measured: &MeasuredSuites,

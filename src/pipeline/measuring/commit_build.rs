@@ -1,5 +1,4 @@
-//! A commit checked out aside and built, for as long as it is measured. The working tree, index and branches of the user stay
-//! untouched, and the folder is removed however this process ends.
+//! Checks out and builds a commit in a temporary folder. The user's working tree, index and branches stay untouched.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,26 +60,21 @@ impl Worktree {
     }
 }
 
-/// The name of the program and of its package.
 const NAME: &str = "sprag";
 
-/// What the build script of Sprag says, by the fact of the environment that it is.
+/// Facts that the build script of Sprag prints, by their variables.
 const FACTS: [(&str, &str); 2] = [("compiler", "SPRAG_COMPILER"), ("flags", "SPRAG_FLAGS")];
 
-/// From this size on the folder that Cargo builds in is emptied before the next build: each commit may leave dependencies
-/// of its own there, and nothing else would ever remove them.
+/// A larger build folder is emptied first: every commit may leave its own dependencies there.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// A program that was built from a commit. It lies beside its sources, and goes with them.
 pub struct CommitBuild {
     pub program: CommitProgram,
     _worktree: Worktree,
 }
 
-/// Builds the program of a commit.
-///
-/// The folder that Cargo builds in stays, so that dependencies are compiled once. Programs are not kept: what one would
-/// be the build of, beside its commit, compiler, flags and settings of Cargo, is more than its name could tell.
+/// Cargo's build folder stays, so that dependencies compile once. Programs are not cached: they depend on more than
+/// commit, compiler and flags.
 pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn Observer) -> crate::Result<CommitBuild> {
     let worktree = Worktree::check_out(project, commit)?;
     let short = commit.short();
@@ -92,7 +86,7 @@ pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn O
     }
     let folder = project.private_folder()?.join("build");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    // A program is copied out of the folder before another build replaces it.
+    // Another build must not replace the program before it is copied.
     let waits = || observer.begin("waiting for another sprag, which builds here", 1);
     let _lock = project::locked(&folder.join("lock"), &waits)?;
     clear_full(&folder.join("target"), MOST_BYTES)?;
@@ -127,7 +121,6 @@ pub fn failed(commit: &Commit, why: &str) -> Advice {
     Advice::new(message, hint).because(Cause::CannotBuild)
 }
 
-/// Removes a folder whose files come to more than so many bytes.
 fn clear_full(folder: &Path, most: u64) -> crate::Result<()> {
     if size(folder) > most {
         fs::remove_dir_all(folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
@@ -135,7 +128,7 @@ fn clear_full(folder: &Path, most: u64) -> crate::Result<()> {
     Ok(())
 }
 
-/// The bytes of the files below a folder; what cannot be looked at counts as nothing.
+/// Unreadable entries count as nothing.
 fn size(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let of_entry = |entry: fs::DirEntry| match entry.metadata() {
@@ -146,7 +139,7 @@ fn size(folder: &Path) -> u64 {
     entries.flatten().map(of_entry).sum()
 }
 
-/// The commit that a revision means: of a commit that only adds records, the one that they are of.
+/// For a commit that only adds records, the commit they are of.
 pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
     let store = project.store()?;
     let found = match history::commit_at(store, named) {
@@ -164,7 +157,7 @@ pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
             "name a commit that holds code",
         );
     };
-    // A working tree that cannot be looked at is none that could be confused with the commit.
+    // An unreadable working tree cannot be confused with the commit.
     let here = history::measured_commit(store).ok().flatten();
     if here.is_some_and(|here| here.dirty && here.sha == commit.sha) {
         note(&format!("tracked files differ from {0}; {0} is measured, without them", commit.short()));
@@ -172,7 +165,7 @@ pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
     Ok(commit)
 }
 
-/// Of the suites that were asked for, those that can be measured at a commit; the others are told of.
+/// The suites that can be measured at a commit; notes the others.
 pub fn measurable<'a>(asked: &[(&'a str, &'a Suite)], are_named: bool) -> crate::Result<Vec<(&'a str, &'a Suite)>> {
     let (able, others): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, suite)| suite.kind.can_be_built());
     if let Some((name, suite)) = others.first().filter(|_| are_named || able.is_empty()) {

@@ -1,34 +1,34 @@
-//! From the suites of a project to runs: what each suite runs, at which commit, and what it comes to.
+//! From the suites of a project to runs: what each suite runs, and at which commit.
 
 pub mod commit_build;
-pub mod trt;
 pub mod apex_x_report;
 pub mod run_text;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::{self, GpuProfile, SuiteKind};
 use crate::error::Exit;
 use crate::gate::Records;
 use crate::measuring::commit_build::Worktree;
-use crate::measuring::trt::TrtOptions;
 use crate::project::Project;
 use crate::text::{note, warn};
 use crate::{Advice, refuse};
+use sprag_base::files::check_writable;
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_history as history;
 use sprag_measure::command::CHECKOUT_WITHOUT;
 use sprag_measure::command::suite::{self as processes, CommandSuite};
-use sprag_measure::gpu::settings::AskedDtype;
-use sprag_measure::gpu::settings::Profile;
+use sprag_measure::gpu::settings::{AskedDtype, Profile};
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::{
     self, CommandSettings, Effort, GpuSuite, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteOutcome,
-    Work,
+    TrtSuite, Work,
 };
+use sprag_measure::tensorrt::plugin_of_environment;
+use sprag_measure::tensorrt::sweep::{self, TimingSettings};
 use sprag_measure::tune;
 use sprag_model::commit::Commit;
 use sprag_model::run::{Run, RunStatus};
@@ -36,7 +36,7 @@ use sprag_model::run::{Run, RunStatus};
 #[derive(Clone, Copy)]
 pub struct MeasureHost<'a> {
     pub observer: &'a dyn Observer,
-    /// The digest of the sources that the program was built from; empty where they were not at hand.
+    /// The digest of the program's sources; empty if unknown.
     pub built_from: &'a str,
 }
 
@@ -53,11 +53,10 @@ impl<'a> SuiteRequest<'a> {
     }
 }
 
-/// What the command line has a GPU suite run in place of what its configuration says.
+/// Options that replace the configuration of a GPU suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpuOverride {
     pub profile: Option<Profile>,
-    /// The only element type, where the device has it.
     pub dtype: Option<AskedDtype>,
 }
 
@@ -77,12 +76,10 @@ impl GpuOverride {
 }
 
 pub struct MeasuredSuites {
-    /// One run a suite that was not empty.
     pub runs: Vec<Run>,
     pub sweeps: Vec<SweepReport>,
 }
 
-/// Measures the suites one after another.
 pub fn measure(
     project: &Project,
     suites: &[(&str, &config::Suite)],
@@ -159,7 +156,7 @@ fn measure_suite(
     })
 }
 
-/// Builds a commit in its worktree, and has it measured without another build step.
+/// Builds a commit in its worktree, so that it is measured without another build step.
 pub fn build_commit(
     command_suite: &mut CommandSuite,
     root: &Path,
@@ -214,7 +211,6 @@ pub fn command_settings(settings: &config::Suite) -> CommandSettings {
     }
 }
 
-/// What measuring came to, before anything is compared.
 pub fn exit(runs: &[Run]) -> Exit {
     let failed = runs.iter().any(|run| {
         run.status == RunStatus::Failed || run.measurements.iter().any(|measurement| measurement.failure.is_some())
@@ -228,7 +224,7 @@ pub fn exit(runs: &[Run]) -> Exit {
     }
 }
 
-/// That filters leave no benchmark of those names, with the nearest name there is.
+/// With the nearest name.
 pub fn nothing_left<'a>(filters: &[String], names: impl Iterator<Item = &'a str>) -> Advice {
     let names: Vec<&str> = names.collect();
     let near = filters.iter().find_map(|text| config::nearest(text, &names));
@@ -244,11 +240,103 @@ pub fn nothing_left<'a>(filters: &[String], names: impl Iterator<Item = &'a str>
     )
 }
 
-/// The configurations that the newest run of a suite used on a machine in an environment.
+/// The configurations of the newest run in that environment.
 pub fn incumbents(project: &Project, suite: &str, machine: &str, environment_key: &str) -> Configurations {
-    // A history that cannot be read is reported when it is written to.
+    // Recording reports an unreadable history.
     let Ok(records) = Records::open(project) else { return Configurations::default() };
     let fits = |run: &Run| run.environment.key == environment_key && !run.autotune.is_empty();
     let newest = records.newest_that(suite, machine, &fits);
     newest.map(|run| tune::recorded(&run.autotune)).unwrap_or_default()
+}
+
+const DEFAULT_SEED: u64 = 123;
+
+/// Relative paths count from the user's folder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrtOptions {
+    pub engine: Option<(PathBuf, String)>,
+    pub plugin: Option<PathBuf>,
+    /// Of the environment, if neither an option nor a setting names one.
+    pub usual_plugin: Option<PathBuf>,
+    pub trtexec: Option<PathBuf>,
+    pub shape_cases: Vec<String>,
+    pub warmup: Option<u32>,
+    pub iterations: Option<u32>,
+    pub seed: Option<u64>,
+    pub profile: Option<PathBuf>,
+}
+
+impl TrtOptions {
+    /// For commands without these options.
+    pub fn none(folder: &Path) -> TrtOptions {
+        let usual_plugin = plugin_of_environment(folder).map(|(path, _)| path);
+        TrtOptions { usual_plugin, ..TrtOptions::default() }
+    }
+
+    /// Refuses options unless exactly one TensorRT suite would run, and checks each such suite.
+    pub fn check_given(&self, project: &Project, asked: &[(&str, &config::Suite)]) -> crate::Result<()> {
+        let suites = asked.iter().filter(|(_, suite)| suite.kind == SuiteKind::Trt).count();
+        // GPU suites have the other options too.
+        let is_own = self.trtexec.is_some() || !self.shape_cases.is_empty() || self.profile.is_some();
+        let none = TrtOptions { usual_plugin: self.usual_plugin.clone(), ..TrtOptions::default() };
+        let message = match suites {
+            0 if is_own => Some("these options are for a suite of TensorRT, and none would run".to_owned()),
+            2.. if *self != none => {
+                Some(format!("these options are for one suite of TensorRT, and {suites} would run"))
+            }
+            _ => None,
+        };
+        if let Some(message) = message {
+            return refuse(message, "name the suite, as with `--suite trt`");
+        }
+        self.check(project, asked)?;
+        if let Some(profile) = &self.profile {
+            check_writable(&profile.join("layers.json"))?;
+        }
+        Ok(())
+    }
+
+    /// Finds faults before measuring.
+    pub fn check(&self, project: &Project, asked: &[(&str, &config::Suite)]) -> Result<(), Advice> {
+        let suites = asked.iter().filter(|(_, suite)| suite.kind == SuiteKind::Trt);
+        suites.into_iter().try_for_each(|(name, suite)| self.plan(project, name, suite).map(drop))
+    }
+
+    pub fn plan(&self, project: &Project, name: &str, suite: &config::Suite) -> Result<TrtSuite, Advice> {
+        let in_project = |path: &Option<PathBuf>| path.as_ref().map(|path| project.root.join(path));
+        let configured = || Some((in_project(&suite.engine)?, suite.engine.as_ref()?.display().to_string()));
+        let Some((engine, engine_text)) = self.engine.clone().or_else(configured) else {
+            return refuse(
+                format!("the suite `{name}` has no engine configured"),
+                "name the file that TensorRT has built: `--trt-engine-path model.plan`",
+            );
+        };
+        let is_option = !self.shape_cases.is_empty();
+        let shape_cases = if is_option { self.shape_cases.clone() } else { suite.shape_cases.clone() };
+        let place =
+            if is_option { "`--shape-case`".to_owned() } else { format!("`suites.{name}.shape_cases` in sprag.toml") };
+        Ok(TrtSuite {
+            engine,
+            engine_text,
+            plugin: self.plugin.clone().or_else(|| in_project(&suite.plugin_lib)).or_else(|| self.usual_plugin.clone()),
+            trtexec: self.trtexec.clone().or_else(|| in_project(&suite.trtexec)),
+            cases: sweep::number_cases(&shape_cases).map_err(|fault| {
+                Advice::new(
+                    format!("{place} {fault}"),
+                    "write it as `name=dims` pieces, such as `image=1x3x128x128;centers=1024x2`",
+                )
+            })?,
+            shape_cases,
+            settings: TimingSettings {
+                warmup_milliseconds: suite.warmup_milliseconds(),
+                skipped_calls: self.warmup.unwrap_or(0),
+                iterations: self.iterations.unwrap_or_else(|| suite.iterations()),
+                // A number of calls replaces the duration.
+                duration_seconds: if self.iterations.is_some() { 0 } else { suite.duration_seconds() },
+            },
+            seed: self.seed.unwrap_or(DEFAULT_SEED),
+            time_out: Duration::from_secs(suite.timeout_seconds()),
+            layers_folder: self.profile.clone(),
+        })
+    }
 }

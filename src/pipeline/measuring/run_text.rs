@@ -7,10 +7,10 @@ use sprag_model::run::Run;
 use sprag_model::sample::{CALIBRATION, Estimate, Measurement};
 use sprag_model::unit::Unit;
 
-/// The columns of the table that hold numbers.
+/// Columns with numbers.
 const NUMBERS: [usize; 6] = [1, 2, 4, 5, 6, 8];
 
-/// A run as a table for a terminal: kernels, then what shows how far the run can be trusted, then what failed.
+/// Kernels first, then controls and calibration, then failures.
 pub fn table(run: &Run) -> String {
     let mut table = format!("{}\n", text::printable(&heading(run)));
     let head = ["benchmark", "time", "ratio", "95 % interval", "detectable", "of limit", "throughput", "parity"];
@@ -63,7 +63,7 @@ fn row(measurement: &Measurement, is_counted: bool) -> Vec<String> {
     let shown = |estimate: Option<&Estimate>| {
         estimate.map_or_else(none, |one| one.metric.unit.scale(one.value).text(one.value))
     };
-    // What a gate looks at has the interval that matters.
+    // The judged metric has the interval that matters.
     let judged = measurement.judged().or(measurement.estimate(RATIO)).or(measurement.estimates.first());
     let interval = judged.and_then(|one| {
         let (low, high) = one.interval?;
@@ -89,14 +89,13 @@ fn row(measurement: &Measurement, is_counted: bool) -> Vec<String> {
         parity,
     ];
     if is_counted {
-        // To the last digit: it is exact.
+        // Exact, so to the last digit.
         row.push(measurement.estimate(INSTRUCTIONS).map_or_else(none, |one| format!("{:.0}", one.value)));
     }
     row
 }
 
-/// The rows, the first of them the heads, without columns that hold nothing below their head; and which of the columns
-/// left hold numbers.
+/// Drops empty columns; returns which of the rest hold numbers. The first row holds the heads.
 fn without_empty_columns(rows: Vec<Vec<String>>) -> (Vec<Vec<String>>, Vec<usize>) {
     let holds = |column: usize| rows[1..].iter().any(|row| row[column] != NONE);
     let filled: Vec<usize> = (0..rows[0].len()).filter(|column| holds(*column)).collect();
@@ -107,77 +106,33 @@ fn without_empty_columns(rows: Vec<Vec<String>>) -> (Vec<Vec<String>>, Vec<usize
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use sprag_model::benchmark::{Benchmark, Parity};
-    use sprag_model::environment::{Environment, Machine};
+    use sprag_model::benchmark::Benchmark;
+    use sprag_model::flat::example::recorded;
     use sprag_model::metric::Metric;
-    use sprag_model::run::{Quality, RunStatus};
-    use sprag_model::sample::Role;
-
-    fn measurement(name: &str, variant: &str, role: Role, failure: Option<&str>) -> Measurement {
-        let status = if variant == "fast" { ParityStatus::Exact } else { ParityStatus::Unchecked };
-        let time = Estimate {
-            metric: Metric::time(),
-            value: 2e-6,
-            workers: vec![2e-6],
-            p50: None,
-            p95: None,
-            min: None,
-            interval: None,
-            detectable: None,
-            n: 1,
-        };
-        Measurement {
-            benchmark: Benchmark::new("cpu", name, &[], variant).expect("the name is a word").into(),
-            role,
-            attributes: BTreeMap::new(),
-            parity: Parity { status, max_abs_error: None, tolerance: None },
-            estimates: if failure.is_some() { Vec::new() } else { vec![time] },
-            failure: failure.map(str::to_owned),
-        }
-    }
-
-    fn run(measurements: Vec<Measurement>) -> Run {
-        Run {
-            suite: "cpu".to_owned(),
-            timestamp: "2026-11-01T04:00:00Z".parse().expect("a time"),
-            commit: None,
-            machine: Machine { id: "m".to_owned(), name: "box".to_owned(), class: "CPU".to_owned() },
-            environment: Environment::from_facts(BTreeMap::new()),
-            config: BTreeMap::new(),
-            status: RunStatus::Ok,
-            reason: None,
-            quality: Quality { clean: false, reasons: vec!["load 9".to_owned()] },
-            measurements,
-            autotune: Vec::new(),
-        }
-    }
 
     #[test]
     fn kernels_come_first_and_failures_are_no_cells() {
-        let run = run(vec![
-            measurement("control", "control", Role::Control, None),
-            measurement("calibration_copy", CALIBRATION, Role::Reported, None),
-            measurement("broken", "fast", Role::Tracked, Some("it\u{1b} broke")),
-            measurement("scan", "fast", Role::Tracked, None),
-        ]);
-        let expected = "cpu on box: ok, 1 of 3 benchmarks failed\n\
-            benchmark                              time  parity\n\
-            cpu/scan @fast                     2.000 µs  exact\n\
+        let mut run = recorded().run;
+        run.commit = None;
+        let [pack, _, broken] = &run.measurements[..] else { panic!("the example has three benchmarks") };
+        let named = |name: &str, variant: &str, one: &Measurement| Measurement {
+            benchmark: Benchmark::new("cpu", name, &[], variant).expect("the name is a word").into(),
+            estimates: one.estimates.iter().filter(|one| one.metric == Metric::time()).cloned().collect(),
+            ..one.clone()
+        };
+        let failed = Measurement { failure: Some("it\u{1b} broke".to_owned()), ..named("broken", "fast", broken) };
+        run.measurements =
+            vec![named("calibration_copy", CALIBRATION, pack), failed.clone(), named("scan", "fast", pack)];
+        let expected = "cpu on bench: ok, 1 of 2 benchmarks failed\n\
+            benchmark                              time  95 % interval   detectable  parity\n\
+            cpu/scan @fast                     250.0 ms  200.0 to 300.0       1.0 %  exact\n\
             control and calibration\n\
-            cpu/control @control               2.000 µs  –\n\
-            cpu/calibration_copy @calibration  2.000 µs  –\n\
+            cpu/calibration_copy @calibration  250.0 ms  200.0 to 300.0       1.0 %  exact\n\
             failed: cpu/broken @fast: it\\u{1b} broke\n\
-            note: load 9\n";
+            note: load was high\nnote: few workers\n";
         assert_eq!(table(&run), expected);
-    }
-
-    #[test]
-    fn a_table_of_failures_alone_has_no_head() {
-        let run = run(vec![measurement("broken", "fast", Role::Tracked, Some("hung"))]);
-        let expected = "cpu on box: ok, 1 of 1 benchmark failed\nfailed: cpu/broken @fast: hung\nnote: load 9\n";
-        assert_eq!(table(&run), expected);
+        run.measurements = vec![failed];
+        assert!(table(&run).starts_with("cpu on bench: ok, 1 of 1 benchmark failed\nfailed: cpu/broken @fast"));
     }
 }

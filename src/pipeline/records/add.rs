@@ -1,7 +1,6 @@
-//! Finished run files, recorded in one commit.
+//! Records finished run files in one commit.
 //!
-//! Anyone may have written them, so nothing of a file is trusted before it is checked: its kind, its size, its schema, and
-//! whether the id in its name is that of its content. Files are only read, never moved, changed or removed.
+//! Anyone may have written them, so kind, size, schema and the id in the name are checked. Files are only read.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -39,7 +38,7 @@ pub fn add(
                 }
                 break;
             }
-            // The history refuses one of the files, which no check of the file alone could tell.
+            // The history may refuse a file that is valid alone.
             Err(error) => bad.push(refused(&mut good, error)?),
         }
     }
@@ -74,7 +73,7 @@ fn report(bad: &Bad) {
     }
 }
 
-/// A run may be of a commit that was squashed since, or that a shallow clone leaves out: its numbers stand all the same.
+/// The commit may have been squashed, or be missing in a shallow clone.
 fn warn_of_absent_commits(store: &Store, recorded: &[Incoming]) {
     let commits: BTreeSet<&str> = recorded.iter().filter_map(|one| one.commit.as_deref()).collect();
     let absent: Vec<&str> = commits.into_iter().filter(|commit| !history::has_commit(store, commit)).collect();
@@ -83,16 +82,14 @@ fn warn_of_absent_commits(store: &Store, recorded: &[Incoming]) {
     warn(&format!("this repository does not hold {commits} that the runs measured, such as {first}"));
 }
 
-/// The most files that one call takes.
 const MOST_FILES: usize = 10_000;
 
-/// The most bytes that the files of one call may have together: their records are held in memory.
+/// Records are held in memory.
 const MOST_BYTES: usize = 256 << 20;
 
-/// The most entries of folders that are looked at, so that a wrong folder ends soon.
+/// So that a wrong folder ends soon.
 const MOST_ENTRIES: usize = 100_000;
 
-/// How deep folders are looked into.
 const MOST_DEPTH: usize = 16;
 
 const STANDARD_INPUT: &str = "-";
@@ -106,21 +103,20 @@ pub(super) struct Incoming {
 #[derive(Debug)]
 pub(super) struct Bad {
     pub name: String,
-    /// Why not, as a fragment that reads after the name.
+    /// Reads after the name.
     pub reason: String,
     pub hint: Option<&'static str>,
-    /// Whether the content contradicts the name: then it is damaged, or forged.
+    /// Whether content and name contradict: the file is damaged or forged.
     pub is_damaged: bool,
 }
 
 impl Bad {
-    /// A file that cannot be recorded, for a reason that no hint helps with.
     pub(super) fn new(name: &str, reason: String) -> Bad {
         Bad { name: name.to_owned(), reason, hint: None, is_damaged: false }
     }
 }
 
-/// Reads files and folders, in their order; relative ones count from `folder`.
+/// Relative paths count from `folder`.
 pub(super) fn read(folder: &Path, paths: &[PathBuf], input: &mut dyn Read) -> crate::Result<(Vec<Incoming>, Vec<Bad>)> {
     let mut reader = Reader { good: Vec::new(), bad: Vec::new(), bytes: 0, entries: 0 };
     let mut has_input = false;
@@ -153,13 +149,12 @@ pub(super) fn read(folder: &Path, paths: &[PathBuf], input: &mut dyn Read) -> cr
 struct Reader {
     good: Vec<Incoming>,
     bad: Vec<Bad>,
-    /// How many bytes the records have so far.
     bytes: usize,
     entries: usize,
 }
 
 impl Reader {
-    /// Takes every `*.json` below a folder, in order of name. What else lies there is passed over.
+    /// Every `*.json` below a folder, in order of names; the rest is ignored.
     fn walk(&mut self, folder: &Path, shown: &Path, depth: usize) -> crate::Result<()> {
         let unlisted = || format!("cannot list `{}`", shown.display());
         if depth > MOST_DEPTH {
@@ -230,7 +225,7 @@ fn too_much(message: String) -> Error {
     Advice::new(message, "add them in several calls").into()
 }
 
-/// Opens a plain file, and nothing else: no link is followed, and nothing is waited for.
+/// Only plain files: follows no link and waits for nothing.
 fn open(path: &Path) -> Result<File, Bad> {
     let bad = |reason: &str, hint: Option<&'static str>| Bad { hint, ..Bad::new("", reason.to_owned()) };
     let unread = |error: std::io::Error| bad(&format!("cannot be read: {error}"), None);
@@ -244,7 +239,7 @@ fn open(path: &Path) -> Result<File, Bad> {
     }
     let mut options = File::options();
     options.read(true);
-    // Whatever has taken the place of the file since is not followed and not waited for either.
+    // Neither follow nor wait for whatever replaced the file since.
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -262,7 +257,7 @@ fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming,
             RecordError::Foreign => Some("`history add` takes what `run --output-run` writes"),
             _ => None,
         };
-        // The limit was read up to, and no further.
+        // Reading stopped at the limit.
         let reason = match error {
             RecordError::Large(_) => format!("holds more than the {MAX_RECORD_BYTES} bytes that a record may have"),
             other => other.to_string(),
@@ -281,10 +276,10 @@ fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming,
     })
 }
 
-/// What the name of a file claims that its content contradicts.
+/// What content contradicts the name.
 ///
-/// A name claims an id where it ends as the names of records do: `-`, sixteen hexadecimal digits, `.json`. Sixteen decimal
-/// digits alone are somebody's count or time, unless the name has the other parts of a record's, too.
+/// A name claims an id if it ends in `-`, sixteen hexadecimal digits and `.json`. Decimal digits alone may be a time or
+/// a count, unless the other parts of a record's name are there.
 fn contradiction(name: &str, id: &str, path: &str) -> Option<String> {
     let own = path.rsplit('/').next().unwrap_or(path);
     let parts: Vec<&str> = name.strip_suffix(".json")?.split('-').collect();

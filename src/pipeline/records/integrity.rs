@@ -1,4 +1,4 @@
-//! Whether the history is intact, repairing it, its Merkle root, and proofs that others can check without it.
+//! Checks and repairs the history; its Merkle root and proofs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -44,7 +44,6 @@ pub(super) fn entries(project: &Project) -> crate::Result<Entries> {
     Ok(history::entries(store, &source)?)
 }
 
-/// The fewest digits that name a run.
 const FEWEST_DIGITS: usize = 6;
 
 pub enum Claim<'a> {
@@ -166,7 +165,7 @@ pub(super) fn parse_root(text: &str) -> crate::Result<Digest> {
     Ok(digest.map_err(|error| Advice::new(text::printable(&error.to_string()), hint))?)
 }
 
-/// How many findings of one kind are listed; the rest are counted. `--json` has all.
+/// Of one kind; `--json` lists all.
 const LISTED: usize = 20;
 
 pub fn fsck(

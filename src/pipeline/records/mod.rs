@@ -1,19 +1,16 @@
-//! What `sprag history` does: lists and synchronises records, and fills the cache; its submodules add, check and prove them.
+//! `sprag history`: lists and synchronises records, and fills the cache.
 
 mod add;
 mod integrity;
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
-use chrono::{DateTime, Utc};
-
 use crate::error::{Context as _, Exit};
-use crate::options::span;
+use crate::options::{Period, refuse_unknown};
 use crate::project::Project;
 use crate::text::{self, count, note, printable, say, warn};
-use crate::{Advice, refuse, study};
+use crate::{refuse, study};
 use sprag_analysis::frame::Frame;
 use sprag_history::{self as history, Entry, LocalBranch, Store, SyncOptions, Synced};
 use sprag_measure::clock;
@@ -32,7 +29,7 @@ pub struct LogOptions {
     pub since: Option<String>,
     pub until: Option<String>,
     pub branch: Option<String>,
-    /// How many at most; 0 for all.
+    /// 0 for all.
     pub limit: usize,
     pub json: bool,
 }
@@ -73,7 +70,7 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
     } else if is_empty {
         let reference = text::printable(&log.reference);
         if quarantined > 0 {
-            // What to do about it is told below.
+            // The hint comes below.
             writeln!(out, "no run on {reference} can be read")?;
         } else {
             writeln!(out, "no run is recorded on {reference} yet")?;
@@ -94,8 +91,8 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
     Ok(Exit::Done)
 }
 
-/// The heads of the runs, and how many records cannot be used. The cache holds the runs of one branch alone, so those of
-/// another one are read.
+/// The cache holds only the runs of one branch, so other branches are read. Also returns the number of unusable
+/// records.
 fn heads(
     project: &Project,
     store: &Store,
@@ -140,34 +137,26 @@ fn table(runs: &[LoggedRun]) -> String {
     text::table(heads, runs.iter().map(row), &[5])
 }
 
-/// Options of `history log` as values.
 struct Filter<'a> {
     options: &'a LogOptions,
-    /// The start of the id.
+    /// The start of its id.
     commit: Option<String>,
-    since: Option<DateTime<Utc>>,
-    /// The first moment that is too late.
-    before: Option<DateTime<Utc>>,
+    period: Period,
 }
 
 impl<'a> Filter<'a> {
-    /// Reads the options; `runs` are all there are, since names are held against what exists.
+    /// `runs` are all runs, to check names.
     fn new(options: &'a LogOptions, runs: &[LoggedRun], store: &Store) -> crate::Result<Filter<'a>> {
-        let suites: BTreeSet<&str> = runs.iter().map(|run| run.suite.as_str()).collect();
-        if let Some(unknown) = options.suites.iter().find(|suite| !suites.contains(suite.as_str())) {
-            return Err(unknown_name("suite", unknown, &suites).into());
+        for suite in &options.suites {
+            refuse_unknown("suite", suite, runs.iter().map(|run| run.suite.as_str()))?;
         }
-        let machines: BTreeSet<&str> = runs.iter().map(|run| run.machine.name.as_str()).collect();
-        let is_there = |name: &String| runs.iter().any(|run| is_machine(run, name));
-        if let Some(unknown) = options.machines.iter().find(|name| !is_there(name)) {
-            return Err(unknown_name("machine", unknown, &machines).into());
+        for machine in options.machines.iter().filter(|name| !runs.iter().any(|run| is_machine(run, name))) {
+            refuse_unknown("machine", machine, runs.iter().map(|run| run.machine.name.as_str()))?;
         }
-        let (since, until) = (options.since.as_deref(), options.until.as_deref());
         Ok(Filter {
             options,
             commit: options.commit.as_deref().map(|text| commit(text, runs, store)).transpose()?,
-            since: since.map(|text| span("--since", text)).transpose()?.map(|(first, _)| first),
-            before: until.map(|text| span("--until", text)).transpose()?.map(|(_, after)| after),
+            period: Period::new(options.since.as_deref(), options.until.as_deref())?,
         })
     }
 
@@ -178,8 +167,7 @@ impl<'a> Filter<'a> {
             && (options.suites.is_empty() || options.suites.contains(&run.suite))
             && (options.machines.is_empty() || options.machines.iter().any(|name| is_machine(run, name)))
             && (options.statuses.is_empty() || options.statuses.contains(&run.status))
-            && self.since.is_none_or(|since| run.timestamp_utc >= since)
-            && self.before.is_none_or(|before| run.timestamp_utc < before)
+            && self.period.contains(run.timestamp_utc)
     }
 }
 
@@ -187,7 +175,7 @@ fn is_machine(run: &LoggedRun, name: &str) -> bool {
     run.machine.name == name || (!name.is_empty() && run.machine.id.starts_with(name))
 }
 
-/// The start of the id of a commit: as given where runs measured such a one, else that of a revision.
+/// The start of a commit id: as given if a run has it, else of a revision.
 fn commit(text: &str, runs: &[LoggedRun], store: &Store) -> crate::Result<String> {
     let is_prefix = text.len() >= 4 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if is_prefix && runs.iter().filter_map(|run| run.commit.as_deref()).any(|sha| sha.starts_with(text)) {
@@ -200,15 +188,6 @@ fn commit(text: &str, runs: &[LoggedRun], store: &Store) -> crate::Result<String
             "give four digits or more of a commit's id, a tag, or a revision such as HEAD~3",
         ),
     }
-}
-
-fn unknown_name(what: &str, name: &str, known: &BTreeSet<&str>) -> Advice {
-    let list: Vec<String> = known.iter().map(|name| text::printable(name)).collect();
-    let hint = match &list[..] {
-        [] => "the history has no runs yet".to_owned(),
-        list => format!("there is: {}", list.join(", ")),
-    };
-    Advice::new(format!("the history has no {what} `{}`", text::printable(name)), hint)
 }
 
 pub fn sync(folder: &Path, options: &SyncOptions, out: &mut dyn Write) -> crate::Result<Exit> {

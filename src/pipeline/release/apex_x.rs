@@ -1,11 +1,11 @@
-//! The attestation in the form of Apex-X: its own list of files, its gates from the items of the same name.
+//! The attestation in the format of Apex-X: its own list of files, and gates from items of the same name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use chrono::SecondsFormat;
 
-use super::load::LoadedRelease;
+use super::LoadedRelease;
 use crate::text;
 use sprag_base::files::write_atomic;
 use sprag_evidence::release::{ReleaseError, artifacts};
@@ -20,10 +20,7 @@ pub struct Summary {
     pub passes: bool,
 }
 
-/// Writes `release_attestation.json` and `.md` into a folder.
-///
-/// # Errors
-/// When the release is for several targets, of which this form has one, or the files cannot be written.
+/// Writes `release_attestation.json` and `.md`. Fails if the release has several targets: this format has one.
 pub(super) fn write(
     release: &LoadedRelease,
     checklist: &FilledChecklist,
@@ -72,7 +69,7 @@ pub(super) fn write(
     Ok(Summary { line, passes: summary.word() == "pass" })
 }
 
-/// The status of an item in this form, which has no waivers: what is waived stays open.
+/// This format has no waivers: what is waived stays open.
 fn status(item: &Filled) -> Status {
     match item.status {
         ItemStatus::Pass => Status::Pass,
@@ -92,7 +89,7 @@ fn cell(words: &str) -> String {
     text::printable(&words.replace('|', "/").replace('`', "'"))
 }
 
-/// A file of this form: the artifact of that key where the checklist has one, else the file at the usual path.
+/// The artifact of that key in the checklist, else the usual path.
 fn file(release: &LoadedRelease, key: &str, usual: &str) -> ReleaseFile {
     let named = release.inputs.artifacts.get(key);
     let path = named.map_or(usual, |artifact| &artifact.path);

@@ -1,10 +1,10 @@
-//! What the evidence says of each item of a checklist, by the code of the gate and of `sprag trend`.
+//! The evidence on each item of a checklist, from the gate and the trend.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::load::LoadedRelease;
+use super::LoadedRelease;
 use crate::Error;
 use crate::gate::{self, Against as GateAgainst, Base, Bases};
 use crate::study::{self, Along, Study};
@@ -28,12 +28,12 @@ use sprag_model::verdict::{Comparison, Verdict};
 
 type FindingAndSources = (Finding, Vec<Rests>);
 
-/// Fills the checklist of a release: every status is derived from the records.
+/// Every status is derived from the records.
 pub fn fill(release: &LoadedRelease) -> crate::Result<FilledChecklist> {
     Ok(fill_studied(release, None)?.0)
 }
 
-/// Likewise, where the history up to the commit of the release may have been studied already.
+/// `study` is that of the history up to the commit of the release, if known.
 pub(super) fn fill_studied(release: &LoadedRelease, study: Option<Study>) -> crate::Result<FilledWithFigures> {
     let LoadedRelease { project, inputs } = release;
     let store = project.store()?;
@@ -86,7 +86,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The finding of `judge` on the runs of a suite at the commit of the release, if there are any.
+    /// Calls `judge` with the runs of a suite at the commit of the release, if there are any.
     fn suite(
         &self,
         suite: &str,
@@ -99,7 +99,7 @@ impl Reader<'_> {
             return Ok((Finding::NoRun { suite: suite.to_owned() }, Vec::new()));
         }
         let (finding, mut rests) = judge(&runs)?;
-        let entries = records.listing().entries.iter();
+        let entries = records.listing.entries.iter();
         for entry in entries.filter(|one| one.suite() == suite && measured.starts_with(one.commit())) {
             rests.push(self.rests(&entry.path)?);
         }
@@ -126,20 +126,19 @@ impl Reader<'_> {
     }
 
     fn base(&self, run: &Run, against: Against) -> crate::Result<(Base, Option<String>)> {
-        let nothing = |label: &str| Base { label: label.to_owned(), baseline: None };
         let previous = || match &self.previous {
             Some(bases) => bases.for_run(run),
-            None => Ok(nothing("nothing, as no release with a commit came before")),
+            None => Ok(Base::absent("nothing, as no release with a commit came before")),
         };
         if against == Against::Previous {
             return Ok((previous()?, None));
         }
         let mut file = self.baselines.of_file(&run.suite, &run.machine.class)?;
-        // A baseline taken from the commit that is judged, or from a later one, says nothing about it.
+        // A baseline of the judged commit or a later one says nothing about it.
         let taken = file.baseline.as_ref().and_then(|one| one.commit.clone());
         let later = |taken: String| history::comes_after(self.store, &taken, &self.inputs.identity.measured);
         if taken.map(later).transpose()?.unwrap_or(false) {
-            file = nothing(&format!("{}, which was not taken before it", file.label));
+            file = Base::absent(format!("{}, which was not taken before it", file.label));
         }
         if file.baseline.is_none() && against == Against::Usual && self.previous.is_some() {
             return Ok((previous()?, None));
@@ -184,7 +183,7 @@ impl Reader<'_> {
         let faults = match first.map(|artifact| (std::fs::read(&artifact.file), &artifact.path)) {
             Some((Ok(bytes), path)) => play::faults(&bytes, Path::new(path), &|named| digest_in(&files, named))
                 .map_err(|error| Error::from(error).chain()),
-            // The list of files says what is missing or no file.
+            // The list of files reports what is missing.
             Some((Err(error), _)) => Err(error.to_string()),
             None => Ok(Vec::new()),
         };
@@ -206,7 +205,7 @@ impl Reader<'_> {
 
     fn trend_of(&self, selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync)) -> crate::Result<Trend> {
         let study = self.study()?;
-        // As on the site, the present is the newest run, so that nothing becomes overdue afterwards.
+        // The present is the newest run, as on the site, so nothing becomes overdue later.
         let options = TrendOptions::events(study.present());
         let mut trend = trend::analyse(&self.release.project, study, &options, selected)?.trend;
         tell_events(&mut trend.events, &self.inputs.declared.ledger, day(self.inputs.as_of));
@@ -254,7 +253,7 @@ impl Reader<'_> {
     }
 }
 
-/// The digest of a file of an item by the path that a manifest names: that path itself, else the only file of that name.
+/// The file of that path, else the only file of that name.
 fn digest_in(files: &[FileEvidence], named: &str) -> Result<String, String> {
     fn name(path: &str) -> &str {
         path.rsplit('/').next().unwrap_or_default()

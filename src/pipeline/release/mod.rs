@@ -1,39 +1,40 @@
-//! Releases: their checklists filled from the history of a project, attested, verified, and reported on its site.
+//! Releases: fills their checklists, attests, verifies and reports them.
 
-mod load;
 mod findings;
 mod apex_x;
 mod waive;
-mod reports;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 
 use crate::error::Context as _;
 use crate::project::Project;
-use crate::release::load::read_declared;
-use crate::{Advice, Error, text};
+use crate::study::{self, Along, Loaded};
+use crate::{Advice, Error, ledger, text};
+use sprag_evidence::release::declared::{self, Declared};
+use sprag_evidence::release::fill::FilledWithFigures;
 use sprag_evidence::release::folder::{self, EvidenceFolder};
 use sprag_evidence::release::identity::{self, Identity};
-use sprag_evidence::release::inputs::ReleaseInputs;
+use sprag_evidence::release::inputs::{ReleaseInputs, head};
 use sprag_evidence::release::sign::Trusted;
-use sprag_evidence::release::{Fault, ReleaseError, branch, rederive, write};
+use sprag_evidence::release::{Fault, ReleaseError, artifacts, branch, published, rederive, write};
+use sprag_evidence::releases::RELEASES_PATH;
 use sprag_history::{self as history, Entries, HistoryError};
 use sprag_measure::clock;
-use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget, Status};
+use sprag_model::checklist::{Filled, FilledChecklist, HistoryPoint, RuntimeTarget, Status};
 use sprag_model::ledger::day;
+use sprag_model::release::{Release, ReleaseReport, Released};
 
 pub use crate::release::apex_x::Summary;
 pub use crate::release::findings::fill;
-pub use crate::release::load::LoadedRelease;
-pub use crate::release::reports::reports;
 pub use crate::release::waive::{Proposal, Subject, WaiveOptions, propose};
 
 pub enum Form<'a> {
-    /// An in-toto statement, `SHA256SUMS` and all files that they are about, signed where there is a key.
+    /// An in-toto statement, `SHA256SUMS` and all files they cover; signed if there is a key.
     InToto {
         key: Option<&'a Path>,
     },
@@ -44,20 +45,16 @@ pub enum Form<'a> {
 
 pub struct Attested {
     pub checklist: FilledChecklist,
-    /// What the form of Apex-X comes to, where that was written.
     pub apex_x: Option<Summary>,
 }
 
-/// Attests a release into `place`, whose files must be those of the commit that is checked out
+/// Attests into `place`, which must be empty. The files of the release must be committed
 /// ([`LoadedRelease::unreviewed`]).
-///
-/// # Errors
-/// When `place` has content, or something cannot be read or written.
 pub fn attest(release: &LoadedRelease, place: &Path, form: &Form<'_>) -> crate::Result<Attested> {
     check_empty(place)?;
     let LoadedRelease { project, inputs } = release;
     let store = project.store()?;
-    let checklist = findings::fill(release)?;
+    let checklist = fill(release)?;
     folder::check_time(store, &checklist, clock::now()).map_err(|error| {
         let hint = "set the clock, and try again";
         explained(error, |fault| {
@@ -75,7 +72,7 @@ pub fn attest(release: &LoadedRelease, place: &Path, form: &Form<'_>) -> crate::
         Form::ApexX { owner } => Some(apex_x::write(release, &checklist, *owner, aside.path())?),
         Form::InToto { key } => {
             write::write(inputs, store, &checklist, aside.path(), *key)?;
-            // Others must come to the same.
+            // Others must get the same result.
             verify(aside.path(), &project.root, Trusted::Nobody).map_err(|error| {
                 let hint = "a file changed while it was collected; try again";
                 explained(error, |fault| (format!("the evidence does not verify: {}", fault.line()), hint))
@@ -91,7 +88,7 @@ pub fn attest(release: &LoadedRelease, place: &Path, form: &Form<'_>) -> crate::
     Ok(Attested { checklist, apex_x })
 }
 
-/// The disagreements that an error lists; any other error as it is.
+/// Other errors are returned.
 pub fn disagreements(error: Error) -> crate::Result<Vec<Fault>> {
     match error.downcast()? {
         ReleaseError::Disagreement(faults) => Ok(faults),
@@ -99,7 +96,7 @@ pub fn disagreements(error: Error) -> crate::Result<Vec<Fault>> {
     }
 }
 
-/// An advice about the first disagreement; any other error as it is.
+/// Advice about the first disagreement; other errors as they are.
 fn explained(error: impl Into<Error>, advice: impl FnOnce(&Fault) -> (String, &'static str)) -> Error {
     match disagreements(error.into()) {
         Ok(faults) => {
@@ -129,10 +126,7 @@ pub struct Verified {
     pub notes: Vec<String>,
 }
 
-/// Verifies a folder against a clone of the repository that it is about.
-///
-/// # Errors
-/// All disagreements; else that something cannot be read, the history was rewritten, or a tag moved.
+/// Verifies a folder against a clone of its repository; fails with all disagreements.
 pub fn verify(folder: &Path, repository: &Path, trusted: Trusted<'_>) -> crate::Result<Verified> {
     let store = history::open(repository).map_err(|error| match error {
         HistoryError::NoRepository(_) => Error::from(Advice::new(
@@ -143,7 +137,7 @@ pub fn verify(folder: &Path, repository: &Path, trusted: Trusted<'_>) -> crate::
     })?;
     let evidence = EvidenceFolder::open(folder, &store)?;
     let project = Project::at(folder, repository, &evidence.checklist.history.commit)?;
-    // The clone decides which branch has the history; a bare one has no settings of its own.
+    // The clone decides which branch has the history; a bare one has no settings.
     let clone = Project::open(repository)?;
     let recorded = project.config.history.reference.as_deref();
     let configured = if clone.is_bare { recorded } else { clone.config.history.reference.as_deref() };
@@ -153,7 +147,7 @@ pub fn verify(folder: &Path, repository: &Path, trusted: Trusted<'_>) -> crate::
     let mut faults = evidence.unreviewed(&store, &target)?;
     match rederived_differences(project, &entries, &evidence).or_else(disagreements) {
         Ok(more) => faults.extend(more),
-        // Files that nobody reviewed need not make sense.
+        // Unreviewed files may be senseless.
         Err(_) if !faults.is_empty() => {}
         Err(error) => return Err(error),
     }
@@ -168,7 +162,7 @@ pub fn verify(folder: &Path, repository: &Path, trusted: Trusted<'_>) -> crate::
     Ok(Verified { files: evidence.sums.len(), checklist: evidence.checklist, signature, notes })
 }
 
-/// Derives the checklist again, where `entries` is the history that it names, and compares all that follows from it.
+/// Derives the checklist again from the history `entries`, and compares.
 fn rederived_differences(project: Project, entries: &Entries, evidence: &EvidenceFolder) -> crate::Result<Vec<Fault>> {
     let recorded = &evidence.checklist;
     let declared = read_declared(&project)?;
@@ -190,7 +184,7 @@ fn rederived_differences(project: Project, entries: &Entries, evidence: &Evidenc
         artifacts: evidence.artifacts()?,
     };
     let mut faults = rederive::unknown_files(evidence, &inputs, store)?;
-    let filled = findings::fill(&LoadedRelease { project, inputs })?;
+    let filled = fill(&LoadedRelease { project, inputs })?;
     faults.extend(rederive::differences(evidence, filled)?);
     Ok(faults)
 }
@@ -241,4 +235,171 @@ fn waiver(item: &Filled, today: NaiveDate) -> Option<String> {
         "  {}: {} {state} from {} until {} ({}): {}",
         item.id, waiver.author, waiver.date, waiver.expires, waiver.entry, waiver.reason
     ))
+}
+
+pub struct LoadedRelease {
+    /// Pinned to the history of `inputs`.
+    pub project: Project,
+    pub inputs: ReleaseInputs,
+}
+
+impl LoadedRelease {
+    /// `artifacts` are `KEY=PATH`. Warns of waivers without effect and of suites that no item judges. Fails if a tag
+    /// moved or the history was rewritten since a release.
+    pub fn open(folder: &Path, name: &str, artifacts: &[String]) -> crate::Result<LoadedRelease> {
+        let mut project = Project::open(folder)?;
+        let declared = read_declared(&project)?;
+        let release = declared.find(name)?.clone();
+        let store = project.store()?;
+        identity::check_tags(store, &declared.releases)?;
+        let identity = Identity::find(store, &release)?;
+        let source = branch::source(store, project.config.history.reference.as_deref())?;
+        let entries = branch::entries(store, &source)?;
+        let history = history_point(&entries).ok_or_else(|| {
+            ReleaseError::refused("nothing is recorded yet", "measure the release first: `sprag weekly`")
+        })?;
+        identity::check_history(store, &declared.releases, &entries)?;
+        for warning in declared.warnings(&release, store, &source, &identity.measured)? {
+            text::warn(&warning);
+        }
+        let inputs = ReleaseInputs {
+            root: project.root.clone(),
+            reviewed: head(store)?,
+            artifacts: artifacts::locate(&project.root, folder, &declared.checklist, artifacts)?,
+            declared,
+            release,
+            identity,
+            as_of: clock::now(),
+            branch: branch::short_name(&entries.reference).map(str::to_owned),
+            history,
+        };
+        project.pinned = Some(inputs.history.commit.clone());
+        Ok(LoadedRelease { project, inputs })
+    }
+
+    /// Files of the release that differ from the checked-out commit.
+    pub fn unreviewed(&self) -> crate::Result<Vec<Fault>> {
+        Ok(self.inputs.unreviewed(self.project.store()?)?)
+    }
+}
+
+fn read_declared(project: &Project) -> crate::Result<Declared> {
+    Ok(Declared::read(&project.root, ledger::read(project)?)?)
+}
+
+/// `None` if the history is empty.
+fn history_point(entries: &Entries) -> Option<HistoryPoint> {
+    let (size, root) = (entries.tree.len() as u64, entries.tree.root().to_string());
+    Some(HistoryPoint { commit: entries.tip.clone()?, size, root })
+}
+
+/// Releases with a page.
+const NEWEST: usize = 20;
+
+/// In the order of their list. Each is judged by the history that it names, else by all of it, as of its newest run, so
+/// that equal histories give equal pages. A fault of one release becomes its state.
+pub fn reports(project: &Project) -> crate::Result<Released> {
+    if project.is_bare || !project.root.join(RELEASES_PATH).is_file() {
+        return Ok(Released::default());
+    }
+    let all = declared::releases(&project.root)?.0;
+    // An unreadable ledger concerns all of them.
+    ledger::read(project)?;
+    let newest = &all[all.len().saturating_sub(NEWEST)..];
+    let mut released = Released { older: all.len() - newest.len(), ..Released::default() };
+    let shared = match Shared::load(project) {
+        Ok(None) => return Ok(Released::default()),
+        Ok(Some(shared)) => {
+            let unused = shared.declared.unused_waivers();
+            released.unused_waivers = unused.map(|(one, what)| (one.terms.entry.clone(), what)).collect();
+            Ok(shared)
+        }
+        Err(error) => Err(error.chain()),
+    };
+    let report = |release: &Release| {
+        let filled = shared.as_ref().map_err(Clone::clone);
+        match filled.and_then(|shared| fill_release(project, shared, release).map_err(|error| error.chain())) {
+            Ok((filled, figures)) => {
+                let statement = published::read(&project.root, &filled);
+                ReleaseReport { name: release.name.clone(), checklist: Ok(filled), figures, statement }
+            }
+            Err(fault) => {
+                let fault = text::printable(&fault);
+                text::warn(&format!("the release `{}` is no-go: {fault}", release.name));
+                ReleaseReport {
+                    name: release.name.clone(),
+                    checklist: Err(fault),
+                    figures: BTreeMap::new(),
+                    statement: None,
+                }
+            }
+        }
+    };
+    released.newest = newest.iter().map(report).collect();
+    Ok(released)
+}
+
+struct Shared {
+    declared: Declared,
+    entries: Entries,
+    now: HistoryPoint,
+    loaded: Loaded,
+}
+
+impl Shared {
+    fn load(project: &Project) -> crate::Result<Option<Shared>> {
+        let store = project.store()?;
+        let entries = branch::entries(store, &project.source()?)?;
+        let Some(now) = history_point(&entries) else { return Ok(None) };
+        Ok(Some(Shared { declared: read_declared(project)?, entries, now, loaded: study::load(project, store)? }))
+    }
+}
+
+fn fill_release(project: &Project, shared: &Shared, release: &Release) -> crate::Result<FilledWithFigures> {
+    let Shared { declared, entries, now, loaded } = shared;
+    let mut own = Project::open(&project.root)?;
+    own.has_cache = project.has_cache;
+    declared.check_roles(release)?;
+    identity::check_tag(own.store()?, release)?;
+    let identity = Identity::find(own.store()?, release)?;
+    if let Some(point) = &release.history {
+        identity::check_point(own.store()?, &release.name, point, entries)?;
+    }
+    let point = release.history.as_ref().unwrap_or(now);
+    own.pinned = Some(point.commit.clone());
+    let store = own.store()?;
+    let along = Along { revision: Some(&identity.measured), all_parents: false };
+    let study = study::study_loaded(&own, loaded.as_of(&own, store)?, along)?;
+    let inputs = ReleaseInputs {
+        root: own.root.clone(),
+        declared: declared.clone(),
+        release: release.clone(),
+        identity,
+        as_of: present(release, declared, point, study.present(), &own)?,
+        history: point.clone(),
+        branch: branch::short_name(&entries.reference).map(str::to_owned),
+        reviewed: head(store)?,
+        artifacts: artifacts::locate(&own.root, &own.root, &declared.checklist, &[])?,
+    };
+    findings::fill_studied(&LoadedRelease { project: own, inputs }, Some(study))
+}
+
+/// The newest run, or the checked-out commit if later. A release that names its history takes instead the commit of
+/// that, the first days of its waivers and its signatures, so that later entries change nothing.
+fn present(
+    release: &Release,
+    declared: &Declared,
+    point: &HistoryPoint,
+    newest: DateTime<Utc>,
+    project: &Project,
+) -> crate::Result<DateTime<Utc>> {
+    let now = ledger::time(project, newest)?;
+    if release.history.is_none() {
+        return Ok(now);
+    }
+    let attested = history::find_commit(project.store()?, &point.commit)?.map(|commit| commit.commit_time);
+    let waivers = declared.ledger.waivers.iter().filter(|one| one.release == release.name).map(|one| one.terms.date);
+    let signed = release.signed.iter().filter_map(|(.., day)| day.parse().ok());
+    let days = waivers.chain(signed).map(|day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc());
+    Ok(days.chain(attested).filter(|time| *time <= now).fold(newest, DateTime::max))
 }

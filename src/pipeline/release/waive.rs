@@ -1,8 +1,8 @@
-//! One new entry of the ledger: a regression that is accepted, or an item of a release that is waived.
+//! Proposes one entry of the ledger: an accepted regression, or a waived item of a release.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 
-use super::load::read_declared;
+use super::read_declared;
 use crate::project::Project;
 use crate::{ledger, study, text, trend};
 use sprag_analysis::ledger::tell_events;
@@ -17,13 +17,12 @@ use sprag_model::ledger::scope::Scope;
 use sprag_model::ledger::{Acceptance, Entry, FOLDER, Ledger, Terms, Waiver, day, text as entries};
 use sprag_model::series::slug;
 
-/// How many days an entry is valid by default.
+/// Default validity in days.
 const DAYS: u64 = 90;
 
-/// The most characters of a word of the user in the name of a file.
+/// Longest user word in a file name, in characters.
 const LONGEST: usize = 40;
 
-/// What the user says; where something is absent, a default applies.
 pub struct WaiveOptions {
     pub subject: Subject,
     pub reason: String,
@@ -43,12 +42,8 @@ pub struct Proposal {
     pub effect: String,
 }
 
-/// Proposes an entry.
-///
-/// # Errors
-/// When an option is invalid, there is no such event or item, or the ledger cannot be read.
 pub fn propose(project: &Project, options: &WaiveOptions, now: DateTime<Utc>) -> crate::Result<Proposal> {
-    // A fault in the ledger comes before one in the new entry.
+    // Faults of the ledger are reported before those of the new entry.
     ledger::read(project)?;
     let terms = terms(project, options, now)?;
     let (lines, stem, event) = match &options.subject {
@@ -67,7 +62,7 @@ pub fn propose(project: &Project, options: &WaiveOptions, now: DateTime<Utc>) ->
     };
     let text = lines.join("\n") + "\n";
     let path = free_path(project, &stem);
-    // The entry must read back, together with all that are there.
+    // The entry must read back together with all others.
     let ledger = ledger::read_with(project, &path, &text)?;
     let effect = match event {
         Some(event) => effect_on_event(event, &ledger, &path, now),
@@ -77,10 +72,7 @@ pub fn propose(project: &Project, options: &WaiveOptions, now: DateTime<Utc>) ->
 }
 
 impl Proposal {
-    /// Writes the entry to its file.
-    ///
-    /// # Errors
-    /// When the file exists by now, or cannot be written.
+    /// Fails if the file exists by now.
     pub fn write(&self, project: &Project) -> crate::Result<()> {
         if write_new(&project.root.join(&self.path), self.text.as_bytes())? {
             return Ok(());
@@ -207,7 +199,6 @@ fn check_waiver(project: &Project, waiver: &Waiver) -> crate::Result<()> {
     Ok(())
 }
 
-/// Fails where a field of an entry is invalid.
 fn check_option(fault: Option<(&'static str, String)>) -> Result<(), ReleaseError> {
     let Some((key, fault)) = fault else { return Ok(()) };
     let option = key.replace('_', "-");

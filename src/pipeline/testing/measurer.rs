@@ -1,8 +1,8 @@
-//! Measuring in a test: several cases timed in turn, in this process or in fresh ones.
+//! Measures in a test: several cases in turn, in this process or in fresh ones.
 //!
-//! Two processes of one binary differ in where code and data lie, and by up to some percent in speed. [`in_processes`] starts
-//! the test binary anew for one test: each child runs that test up to the same call, measures there, leaves its data in a
-//! file of the parent, and ends.
+//! Two processes of one binary differ in layout and so by some percent in speed. [`in_processes`] starts the test
+//! binary again for one test: each child runs that test up to the same call, measures, writes its data to a file of the
+//! parent, and ends.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,40 +19,36 @@ use sprag_measure::clock;
 use sprag_model::sample::Sample;
 use sprag_model::unit::Unit;
 
-/// Samples that a case takes in a row before the next has its turn: enough to be warm for most of them, few enough that
-/// what befalls the machine befalls all cases.
+/// Samples of a case before the next has its turn: enough to be warm, few enough that disturbances hit all cases.
 const BLOCK: usize = 10;
 
-/// A call this short is mostly the way there and back.
+/// A shorter call is mostly overhead.
 const SHORTEST_CALL: f64 = 5e-9;
 
-/// More preempted samples than this share, and the machine was too busy to be measured on.
+/// With more preempted samples the machine is too busy.
 const MOST_PREEMPTED: f64 = 0.10;
 
-/// What speaks against the samples of a single process.
 pub(crate) const IN_PROCESS: &str = "in-process: one process, so its layout and luck are one sample";
 
-/// How long and how often is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurer {
-    /// Samples of each case; the rule `rank` tells little below ten, and a file of fewer than 100 is warned of.
+    /// `rank` needs at least ten; a file with fewer than 100 gives a warning.
     pub samples: usize,
-    /// What a sample lasts at least: as many calls are taken together as it takes for that.
+    /// The least duration of a sample: as many calls as it takes.
     pub sample_time: Duration,
-    /// How long each case runs before its samples count.
+    /// Time before samples count.
     pub warm_up: Duration,
-    /// What the order of the cases follows from.
+    /// Of the order of the cases.
     pub seed: u64,
 }
 
 impl Default for Measurer {
-    /// 120 samples of a millisecond, after 50 milliseconds: a fifth of a second a case.
+    /// A fifth of a second a case.
     fn default() -> Measurer {
         Measurer { samples: 120, sample_time: Duration::from_millis(1), warm_up: Duration::from_millis(50), seed: 1 }
     }
 }
 
-/// What is measured together, in turn.
 #[derive(Default)]
 pub struct Cases<'c> {
     cases: Vec<Case<'c>>,
@@ -69,8 +65,7 @@ impl<'c> Cases<'c> {
         Cases::default()
     }
 
-    /// Adds a case. What a call gives is kept from being optimised away; give what it takes to [`black_box`] where it is
-    /// known when the test is compiled.
+    /// The result of a call is kept from being optimised away; wrap constant input in [`black_box`].
     pub fn add<T>(&mut self, section: &str, subsection: &str, mut call: impl FnMut() -> T + 'c) -> &mut Cases<'c> {
         let call = Box::new(move || {
             black_box(call());
@@ -86,15 +81,12 @@ impl std::fmt::Debug for Cases<'_> {
     }
 }
 
-/// What takes a sample of so many calls.
+/// Takes a sample of so many calls.
 type Take<'t> = &'t mut dyn FnMut(u32, &mut dyn FnMut()) -> Sample;
 
 impl Measurer {
-    /// Times all cases in turn, in blocks of ten samples, each time in a new order and then in that order backwards. The
-    /// samples are in seconds a call.
-    ///
-    /// # Errors
-    /// When there is no case, a case is there twice, no sample is asked for, or the clock does not move.
+    /// Times all cases in blocks of ten samples, in a random order and then backwards. Samples are seconds a call.
+    /// Fails without cases or samples, on duplicate cases, or if the clock does not move.
     pub fn measure(&self, cases: Cases<'_>) -> Result<PerformanceData, TestingError> {
         self.measure_by(cases, &mut |calls, work| clock::sample(calls, true, work))
     }
@@ -124,7 +116,7 @@ impl Measurer {
                 order.reverse();
             }
             for &place in &order {
-                // One that does not count: it pays for the caches that the case before has left.
+                // A discarded call refills the caches.
                 take(calls[place], &mut cases[place].call);
                 let count = BLOCK.min(self.samples - samples[place].len());
                 samples[place].extend((0..count).map(|_| take(calls[place], &mut cases[place].call)));
@@ -138,7 +130,7 @@ impl Measurer {
         Ok(data)
     }
 
-    /// Runs a case until it is warm, and finds how many calls fill a sample.
+    /// Returns how many calls fill a sample.
     fn warm_up(&self, case: &mut Case<'_>, take: Take<'_>) -> Result<u32, TestingError> {
         let (mut calls, mut seconds) = (1_u32, 0.0);
         loop {
@@ -157,7 +149,6 @@ impl Measurer {
     }
 }
 
-/// What speaks against the samples.
 fn quality(cases: &[Case<'_>], samples: &[Vec<Sample>]) -> Vec<String> {
     let mut reasons = vec![IN_PROCESS.to_owned()];
     if cfg!(debug_assertions) {
@@ -182,13 +173,13 @@ fn quality(cases: &[Case<'_>], samples: &[Vec<Sample>]) -> Vec<String> {
     reasons
 }
 
-/// The variable that tells a child where its data go.
+/// Where a child writes its data.
 const FILE_VARIABLE: &str = "SPRAG_TEST_PROCESS";
 
-/// The variable that tells a child at which call it measures.
+/// The call at which a child measures.
 const CALL_VARIABLE: &str = "SPRAG_TEST_CALL";
 
-/// How much of what a child said an error repeats, in bytes.
+/// In bytes.
 const MOST_SAID: usize = 2_000;
 
 /// Measures in `count` processes, one after another, and gives the data of each.
@@ -227,7 +218,7 @@ pub fn in_processes(
     let call = std::panic::Location::caller().to_string();
     let Some(file) = std::env::var_os(FILE_VARIABLE) else {
         let mut runs = (1..=count).map(|number| child(test, &call, number, count)).collect::<Result<Vec<_>, _>>()?;
-        // What each said of itself alone.
+        // Each process said so of itself.
         if count >= FEWEST_PAIRS {
             runs.iter_mut().for_each(|data| data.quality.retain(|reason| reason != IN_PROCESS));
         }
@@ -242,7 +233,7 @@ pub fn in_processes(
     let path = Path::new(&file);
     let text = to_text(&measure()?);
     write_atomic(path, text.as_bytes())?;
-    // What comes after belongs to the parent.
+    // The rest of the test belongs to the parent.
     std::process::exit(0)
 }
 
@@ -284,14 +275,9 @@ fn from_text(bytes: &[u8]) -> Result<PerformanceData, String> {
     Ok(unit.map_or(data.clone(), |unit| data.in_unit(unit)))
 }
 
-/// The last lines of a text.
 fn end_of(text: &str) -> &str {
     let text = text.trim_end();
-    let mut start = text.len().saturating_sub(MOST_SAID);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    &text[start..]
+    &text[text.ceil_char_boundary(text.len().saturating_sub(MOST_SAID))..]
 }
 
 #[cfg(test)]
@@ -303,7 +289,7 @@ mod tests {
     const SMALL: Measurer =
         Measurer { samples: 25, sample_time: Duration::from_millis(1), warm_up: Duration::from_millis(8), seed: 1 };
 
-    /// A clock on which a call takes so many seconds, and that does call.
+    /// Each sample takes so many seconds.
     fn scripted(seconds: f64) -> impl FnMut(u32, &mut dyn FnMut()) -> Sample {
         move |_, work| {
             work();
@@ -321,7 +307,7 @@ mod tests {
         }
         let data = SMALL.measure_by(cases, &mut scripted(1e-3)).expect("it can be measured");
         let log = log.into_inner();
-        // Eight milliseconds of a sample each to warm up, then blocks of one and ten samples, the last of one and five.
+        // Eight milliseconds of warm-up each, then blocks of one and ten samples, the last of one and five.
         let mut rest =
             log.strip_prefix(&["a", "b", "c"].map(|name| name.repeat(8)).concat()).expect("all are warmed up");
         let mut rounds = Vec::new();
@@ -341,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_as_many_calls_as_fill_it() {
-        let check = |seconds: f64, expected: u32| {
+        for (seconds, expected) in [(1.0, 1), (1e-3, 1), (3e-4, 4), (1e-6, 1024)] {
             let mut asked = Vec::new();
             let mut cases = Cases::new();
             cases.add("s", "a", || ());
@@ -351,11 +337,7 @@ mod tests {
             });
             assert_eq!(taken.expect("it can be measured").samples("s", "a"), Some(&[seconds; 25][..]));
             assert_eq!(asked.last(), Some(&expected));
-        };
-        check(1.0, 1);
-        check(1e-3, 1);
-        check(3e-4, 4);
-        check(1e-6, 1024);
+        }
     }
 
     #[test]
@@ -389,20 +371,6 @@ mod tests {
     }
 
     #[test]
-    fn a_real_clock_takes_as_many_samples_as_asked_for() {
-        let values = vec![1.0_f64; 64];
-        let mut cases = Cases::new();
-        cases.add("sum", "plain", || values.iter().sum::<f64>()).add("sum", "length", || values.len());
-        assert_eq!(format!("{cases:?}"), r#"[("sum", "plain"), ("sum", "length")]"#);
-        let quick = Measurer { sample_time: Duration::from_micros(20), warm_up: Duration::ZERO, ..SMALL };
-        let data = quick.measure(cases).expect("it can be measured");
-        assert_eq!(
-            data.entries().map(|entry| (entry.1, entry.2.len())).collect::<Vec<_>>(),
-            [("plain", 25), ("length", 25)]
-        );
-    }
-
-    #[test]
     fn each_process_measures_for_itself() {
         let test = "testing::measurer::tests::each_process_measures_for_itself";
         let runs = in_processes(test, 3, || {
@@ -413,31 +381,24 @@ mod tests {
         });
         let runs = runs.expect("all of them measure");
         let mut ids: Vec<f64> = runs.iter().filter_map(|data| Some(data.samples("s", "process")?[0])).collect();
+        ids.push(f64::from(std::process::id()));
         ids.sort_unstable_by(f64::total_cmp);
         ids.dedup();
-        assert_eq!(ids.len(), 3, "three processes, none of them twice");
-        assert!(!ids.contains(&f64::from(std::process::id())));
+        assert_eq!(ids.len(), 4, "three processes and this one");
         assert_eq!((runs[0].unit(), &runs[0].quality[..]), (Some(Unit::Second), &["odd \"words\"".to_owned()][..]));
     }
 
     #[test]
     fn a_process_that_fails_says_why() {
         let test = "testing::measurer::tests::a_process_that_fails_says_why";
-        let told = in_processes(test, 2, || Err(TestingError::measure("out of luck")));
-        // In the child that is where it fails.
-        let told = told.expect_err("no process measures").to_string();
-        assert!(std::env::var_os(FILE_VARIABLE).is_none(), "{told}");
-        assert!(
-            told.starts_with(&format!("process 1 of 2 of the test `{test}` gave no result: it ended with")),
-            "{told}"
-        );
-        assert!(told.contains("cannot measure: out of luck"), "{told}");
-    }
-
-    #[test]
-    fn a_test_that_is_not_there_is_named() {
-        let told = in_processes("testing::nobody", 1, || Ok(PerformanceData::new())).expect_err("there is none");
-        assert!(told.to_string().ends_with("does the test runner call the test `testing::nobody`?"), "{told}");
+        let failed = in_processes(test, 2, || Err(TestingError::measure("out of luck")));
+        // This fails in the child.
+        let fault = failed.expect_err("no process measures").to_string();
+        assert!(std::env::var_os(FILE_VARIABLE).is_none(), "{fault}");
+        let start = format!("process 1 of 2 of the test `{test}` gave no result: it ended with");
+        assert!(fault.starts_with(&start) && fault.contains("cannot measure: out of luck"), "{fault}");
+        let absent = in_processes("testing::nobody", 1, || Ok(PerformanceData::new())).expect_err("there is none");
+        assert!(absent.to_string().ends_with("does the test runner call the test `testing::nobody`?"), "{absent}");
     }
 
     #[test]
@@ -456,12 +417,5 @@ mod tests {
         }
         let told = in_processes(test, 1, measure).expect_err("it is the second").to_string();
         assert!(told.contains("call `in_processes` once a test"), "{told}");
-    }
-
-    #[test]
-    fn the_end_of_a_text_begins_with_a_whole_character() {
-        assert_eq!(end_of("short\n"), "short");
-        let long = "é".repeat(MOST_SAID);
-        assert_eq!(end_of(&format!("x{long}")).chars().count(), MOST_SAID / 2);
     }
 }

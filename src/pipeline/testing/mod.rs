@@ -22,13 +22,11 @@
 
 mod data;
 mod measurer;
-mod compare;
 mod report;
 
-pub use compare::{INTERVAL, Judge, compare, compare_sections, compare_with_file};
 pub use data::PerformanceData;
 pub use measurer::{Cases, Measurer, in_processes};
-pub use report::{ACCEPT_VARIABLE, Report};
+pub use report::{ACCEPT_VARIABLE, INTERVAL, Judge, Report, compare, compare_sections, compare_with_file};
 pub use sprag_analysis::rules::bands::DEFAULT as BANDS;
 pub use sprag_analysis::rules::rank::DEFAULT as RANK;
 pub use sprag_model::metric::Better;
@@ -37,9 +35,8 @@ pub use sprag_model::unit::Unit;
 pub use sprag_model::verdict::{Comparison, Effect, Verdict};
 pub use std::hint::black_box;
 
-/// Why nothing could be measured, read, written or compared.
-///
-/// `{:?}` gives the same sentence as `{}`: it is what the test runner shows of a test that ends with an error.
+/// Why data could not be measured, read, written or compared. The test runner shows `{:?}`, so that gives the sentence
+/// too.
 #[derive(thiserror::Error)]
 #[error("{0}")]
 pub struct TestingError(String);

@@ -8,7 +8,6 @@ use clap::{Args, Subcommand};
 use crate::cli::run::{EffortArgs, PairEffortArgs, Word, words};
 use sprag_pipeline::gate::Inconclusive;
 
-/// What the exit codes of the commands that judge mean.
 const EXITS: &str = "Exit codes: 0 pass; 1 regressed or missing; 2 usage error; 3 inconclusive, not comparable or no \
     baseline (see --inconclusive); 4 a record is damaged; 5 not measured.";
 
@@ -67,7 +66,6 @@ pub struct CheckArgs {
     pub inconclusive: Inconclusive,
 }
 
-/// What an inconclusive outcome is taken for.
 const INCONCLUSIVE: [Word<Inconclusive>; 3] = [
     ("report", "Exit with 3", Inconclusive::Report),
     ("ok", "Exit with 0", Inconclusive::Ok),
@@ -119,7 +117,6 @@ pub struct CompareArgs {
     pub inconclusive: Inconclusive,
 }
 
-/// What to do about baselines.
 #[derive(Debug, Subcommand)]
 pub enum BaselineCommand {
     /// Write a baseline from the newest run of this machine at HEAD; the old one goes to `baselines/archive/`.

@@ -8,7 +8,6 @@ use crate::cli::run::{Word, words};
 use sprag_history::AfterRewrite;
 use sprag_model::run::RunStatus;
 
-/// What to do with the history.
 #[derive(Debug, Subcommand)]
 pub enum HistoryCommand {
     /// Record finished run files, as `run --output-run` writes them, all in one commit.
@@ -56,7 +55,6 @@ pub struct HistorySyncArgs {
     pub dry_run: bool,
 }
 
-/// What to do where records were lost.
 const AFTER_REWRITE: [Word<AfterRewrite>; 2] = [
     ("restore", "Put every lost or changed record back as it was after the last sync", AfterRewrite::Restore),
     (
@@ -66,7 +64,6 @@ const AFTER_REWRITE: [Word<AfterRewrite>; 2] = [
     ),
 ];
 
-/// How a run ended.
 const STATUSES: [Word<RunStatus>; 3] = [
     ("ok", "It ran", RunStatus::Ok),
     ("skipped", "It could not run on its machine", RunStatus::Skipped),
@@ -175,7 +172,7 @@ pub struct ImportArgs {
     pub list: bool,
 }
 
-/// A name that is more than white space: one from a variable that is not set would stay in the history.
+/// A name from an unset variable would stay in the history.
 fn name(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         Err("a name is needed; is a variable not set?".to_owned())

@@ -23,7 +23,6 @@ pub use crate::cli::release::{
 pub use crate::cli::run::{EffortArgs, ReportArgs, RunArgs, SingleCallArgs, TrtArgs, WeeklyArgs};
 pub use crate::cli::trend::{DetectArgs, TrendArgs, TrendFormat};
 
-/// Reads the command line of this process; on a fault or a call for help it prints and exits.
 pub fn parse() -> Cli {
     Cli::parse()
 }
@@ -120,7 +119,6 @@ pub struct GuardArgs {
     pub remove: Option<PathBuf>,
 }
 
-/// What a worker process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Task {
     /// Times all of the plan and reports.
@@ -213,7 +211,6 @@ pub struct ManArgs {
     pub folder: PathBuf,
 }
 
-/// What to do with the CUDA kernels.
 #[derive(Debug, Subcommand)]
 pub enum KernelsCommand {
     /// Compile every kernel variant with NVRTC, without a device, and print registers and spills.
@@ -258,7 +255,6 @@ fn architecture(text: &str) -> Result<u32, String> {
     digits.parse().map_err(|_| "give a compute capability, such as 90, sm_90 or 9.0".to_owned())
 }
 
-/// What `replay` does.
 #[derive(Debug, Subcommand)]
 pub enum ReplayCommand {
     /// Write the manifest of a run, or run a fixture and write what it came to.
@@ -267,7 +263,6 @@ pub enum ReplayCommand {
     Verify(VerifyArgs),
 }
 
-/// Options of `replay record`.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("what").required(true).args(["config", "fixture"])))]
 pub struct RecordArgs {
@@ -294,7 +289,6 @@ pub struct RecordArgs {
     pub output: Option<PathBuf>,
 }
 
-/// Options of `replay verify`.
 #[derive(Args, Debug)]
 pub struct VerifyArgs {
     /// Manifests and fixtures.
@@ -305,7 +299,6 @@ pub struct VerifyArgs {
     pub root: Option<PathBuf>,
 }
 
-/// In which form to write the history.
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
     /// Parquet in folders `suite=/year=/month=`: a table of benchmarks and one of samples. `docs/EXPORT.md` lists columns.
@@ -336,7 +329,6 @@ pub struct ExportCsvArgs {
     pub text: ExportTextArgs,
 }
 
-/// Options of an export to one text.
 #[derive(Args, Debug)]
 pub struct ExportTextArgs {
     /// The file to write; `-` is standard output.
@@ -346,7 +338,6 @@ pub struct ExportTextArgs {
     pub selection: SelectionArgs,
 }
 
-/// Which part of the history.
 #[derive(Args, Debug, Default)]
 pub struct SelectionArgs {
     /// Only this suite; may be given several times.
@@ -366,7 +357,6 @@ pub struct SelectionArgs {
     pub metric: Option<String>,
 }
 
-/// Writes the script by which a shell completes `sprag`.
 pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
     // Into memory first: the generator panics where it cannot write.
     let mut script = Vec::new();
@@ -374,7 +364,7 @@ pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&script)
 }
 
-/// The manual pages by file name, such as `sprag-history-add.1`: that of `sprag`, and one for each command that is shown.
+/// By file name, such as `sprag-history-add.1`: one for `sprag` and each visible command.
 pub fn man_pages() -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();

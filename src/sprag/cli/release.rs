@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use chrono::NaiveDate;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
-/// What `release` does.
 #[derive(Debug, Subcommand)]
 pub enum ReleaseCommand {
     /// Fill the checklist of a release from what is recorded: go or no-go, what blocks, and what to do next. Exits with 1
@@ -20,7 +19,6 @@ pub enum ReleaseCommand {
     Waive(WaiveArgs),
 }
 
-/// Which release is looked at, and with which files.
 #[derive(Args, Debug)]
 pub struct ReleaseArgs {
     /// The release, as `release/releases.toml` names it and says what it is for.
@@ -31,7 +29,6 @@ pub struct ReleaseArgs {
     pub artifacts: Vec<String>,
 }
 
-/// Options of `release checklist`.
 #[derive(Args, Debug)]
 pub struct ChecklistArgs {
     #[command(flatten)]
@@ -41,7 +38,6 @@ pub struct ChecklistArgs {
     pub out: Option<PathBuf>,
 }
 
-/// The form of what `release attest` writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AttestFormat {
     /// An in-toto statement, SHA256SUMS and all files they are about.
@@ -51,7 +47,6 @@ pub enum AttestFormat {
     ApexX,
 }
 
-/// Options of `release attest`.
 #[derive(Args, Debug)]
 pub struct AttestArgs {
     #[command(flatten)]
@@ -70,7 +65,6 @@ pub struct AttestArgs {
     pub owner: Option<String>,
 }
 
-/// Options of `release verify`.
 #[derive(Args, Debug)]
 pub struct VerifyReleaseArgs {
     /// What `release attest` wrote.
@@ -87,7 +81,6 @@ pub struct VerifyReleaseArgs {
     pub public_key: Option<PathBuf>,
 }
 
-/// Options of `release waive`.
 #[derive(Args, Clone, Debug)]
 #[command(
     group(ArgGroup::new("what").required(true).args(["event", "release"])),

@@ -7,7 +7,6 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesPars
 
 use sprag_measure::gpu::settings::AskedDtype;
 
-/// How much time measuring may take.
 #[derive(Args, Clone, Debug)]
 pub struct EffortArgs {
     /// One worker process: takes seconds, gives no intervals.
@@ -25,7 +24,6 @@ pub struct EffortArgs {
     pub pin: Option<u32>,
 }
 
-/// How much time measuring two builds against each other may take.
 #[derive(Args, Debug)]
 pub struct PairEffortArgs {
     /// Three process pairs, the fewest that can be judged: detects large changes only. The default is twice the `processes`
@@ -45,12 +43,6 @@ pub struct PairEffortArgs {
 }
 
 impl PairEffortArgs {
-    /// Whether any of them was given.
-    pub fn is_given(&self) -> bool {
-        self.plain().is_given()
-    }
-
-    /// The same, as commands that measure one side know them.
     pub fn plain(&self) -> EffortArgs {
         let PairEffortArgs { quick, rigorous, budget, pin } = self;
         EffortArgs { quick: *quick, rigorous: *rigorous, budget: budget.clone(), pin: *pin }
@@ -58,7 +50,6 @@ impl PairEffortArgs {
 }
 
 impl EffortArgs {
-    /// Whether any of them was given.
     pub fn is_given(&self) -> bool {
         self.quick || self.rigorous || self.budget.is_some() || self.pin.is_some()
     }
@@ -136,7 +127,6 @@ pub struct RunArgs {
     pub trt: TrtArgs,
 }
 
-/// How the report of `run --output` is timed.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Options of the report of a CPU suite (only with --output)")]
 pub struct SingleCallArgs {
@@ -158,10 +148,9 @@ pub struct SingleCallArgs {
     pub micro_iters: Option<u32>,
 }
 
-/// The most calls that can be asked for: all times are held in memory.
-pub(super) const MOST_CALLS: i64 = 1_000_000;
+/// All times are held in memory.
+const MOST_CALLS: i64 = 1_000_000;
 
-/// What the suites on a GPU and of TensorRT share.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Options of the suites on a GPU and of TensorRT, and of their reports")]
 pub struct ReportArgs {
@@ -187,7 +176,6 @@ pub struct ReportArgs {
     pub output_md: Option<PathBuf>,
 }
 
-/// What only suites of TensorRT know.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Options of suites of TensorRT")]
 pub struct TrtArgs {
@@ -205,7 +193,6 @@ pub struct TrtArgs {
     pub trt_profile: Option<PathBuf>,
 }
 
-/// What a GPU suite runs in place of its profiles and element types.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of GPU suites")]
 pub struct GpuBenchArgs {
@@ -247,7 +234,6 @@ pub struct GpuBenchArgs {
     pub trt_input_shapes: Vec<String>,
 }
 
-/// The element types.
 const DTYPES: [Word<AskedDtype>; 4] = [
     ("fp16", "16-bit floating point", AskedDtype::Fp16),
     ("bf16", "16-bit floating point with the range of 32", AskedDtype::Bf16),
@@ -258,7 +244,6 @@ const DTYPES: [Word<AskedDtype>; 4] = [
 /// A word, its help, and its value.
 pub(super) type Word<T> = (&'static str, &'static str, T);
 
-/// Reads one of these words.
 pub(super) fn words<T: Clone + Send + Sync + 'static>(words: &'static [Word<T>]) -> impl TypedValueParser<Value = T> {
     let values = words.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));
     PossibleValuesParser::new(values).map(|given| {

@@ -32,7 +32,6 @@ pub struct DetectArgs {
     pub stream: bool,
 }
 
-/// How much evidence a change needs.
 pub(super) const SENSITIVITIES: [Word<SensitivityName>; 3] = [
     ("strict", "Half of the false alarms, and fewer changes", SensitivityName::Strict),
     ("balanced", "Well under one false alarm in ten thousand points", SensitivityName::Balanced),
@@ -106,52 +105,18 @@ fn moment(text: &str) -> Result<DateTime<Utc>, String> {
 mod tests {
     use clap::Parser;
 
-    use super::*;
     use crate::cli::{Cli, Command};
 
-    fn read(words: &[&str]) -> Option<TrendArgs> {
-        let words = ["sprag", "trend"].iter().chain(words);
-        match Cli::try_parse_from(words).ok()?.command {
+    #[test]
+    fn times_are_read_and_faulty_options_refused() {
+        let read = |words: &str| match Cli::try_parse_from(format!("sprag trend {words}").split(' ')).ok()?.command {
             Command::Trend(args) => Some(args),
             _ => None,
-        }
-    }
-
-    #[test]
-    fn what_is_not_given_is_left_to_the_project() {
-        let args = read(&[]).expect("nothing has to be given");
-        assert_eq!((args.format, args.days, args.branch.as_str()), (TrendFormat::Table, 28, "HEAD"));
-        assert!(args.sensitivity.is_none() && args.least.is_none() && args.as_of.is_none() && args.machine.is_none());
-        assert!(!args.all && !args.all_parents && !args.record);
-    }
-
-    #[test]
-    fn options_are_read_and_faulty_ones_refused() {
-        let args = read(&[
-            "--suite",
-            "a",
-            "--suite",
-            "b",
-            "--filter",
-            "x",
-            "--format",
-            "md",
-            "--as-of",
-            "2026-05-31T12:00:00+02:00",
-        ]);
-        let args = args.expect("all of it is known");
-        assert_eq!((args.suites.len(), args.filters.len(), args.format), (2, 1, TrendFormat::Md));
+        };
+        let args = read("--days 3650 --as-of 2026-05-31T12:00:00+02:00").expect("all of it is known");
         assert_eq!(args.as_of.map(|time| time.to_rfc3339()).as_deref(), Some("2026-05-31T10:00:00+00:00"));
-        for wrong in [
-            ["--days", "0"],
-            ["--days", "3651"],
-            ["--least", "1.5"],
-            ["--as-of", "2026-05-31"],
-            ["--sensitivity", "very"],
-            ["--format", "xml"],
-        ] {
-            assert!(read(&wrong).is_none(), "{wrong:?}");
+        for wrong in ["--days 0", "--days 3651", "--least 1.5", "--as-of 2026-05-31", "--sensitivity very"] {
+            assert!(read(wrong).is_none(), "{wrong}");
         }
-        assert!(read(&["--days", "3650"]).is_some());
     }
 }

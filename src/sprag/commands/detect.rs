@@ -1,4 +1,4 @@
-//! `sprag detect`: change points of any table of histories, so that anyone can hold our analysis against another.
+//! `sprag detect`: change points of any table of time series.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,11 +19,11 @@ use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::options::{NamedFile, check_distinct};
 use sprag_pipeline::{Advice, Result, refuse, text, trend};
 
-/// The most bytes of a table: tens of millions of points.
+/// Tens of millions of points.
 const MOST_BYTES: usize = 1 << 30;
 
-/// The most points of a series that is looked at as it grew, alone in its table. What that takes grows with the square of the
-/// points of each series: so many take a minute or two, a million would take days.
+/// Of one series alone. The work grows with the square of the points: so many take a minute or two, a million would
+/// take days.
 const MOST_GROWING: usize = 20_000;
 
 #[derive(Serialize)]
@@ -53,15 +53,15 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> Resu
     if args.stream {
         check_growing(&table, &args.file)?;
     }
-    tell(&table);
+    warn_of(&table);
     let chosen = trend::limits(args.sensitivity);
     let sensitivity = args.least.map_or(chosen, |least| chosen.at_least(least));
-    let known = Context { more_is_better: args.more_is_better, ..Context::default() };
-    let of = |series: &TableSeries, count: usize| changes(series, count, &sensitivity, &known);
+    let context = Context { more_is_better: args.more_is_better, ..Context::default() };
+    let changes_in = |series: &TableSeries, count: usize| changes(series, count, &sensitivity, &context);
     let json = if args.stream {
-        serde_json::to_vec(&each(&table, |series| growing(series, |count| of(series, count))))
+        serde_json::to_vec(&each(&table, |series| growing(series, |count| changes_in(series, count))))
     } else {
-        serde_json::to_vec(&each(&table, |series| found(series, &of(series, series.values.len()))))
+        serde_json::to_vec(&each(&table, |series| found(series, &changes_in(series, series.values.len()))))
     };
     let mut json = json.context("cannot write what was found")?;
     json.push(b'\n');
@@ -93,10 +93,9 @@ fn check_growing(table: &SeriesTable, file: &Path) -> Result<()> {
     refuse(text::printable(&message), hint)
 }
 
-fn tell(table: &SeriesTable) {
+fn warn_of(table: &SeriesTable) {
     let warn = |count: usize, noun: &str, words: &str| {
         if count > 0 {
-            // The plural of a series is a series.
             let counted = if noun == "series" { format!("{count} series") } else { text::count(count, noun) };
             text::warn(&format!("{counted} {words}"));
         }
@@ -112,17 +111,17 @@ fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> 
     table.series.par_iter().map(|series| (series.name.as_str(), of(series))).collect()
 }
 
-fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, known: &Context<'_>) -> Changes {
+fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, context: &Context<'_>) -> Changes {
     let values = &series.values[..count];
     let is_exact = series.exact.contains(&count) && exact::is_steady(values);
-    if is_exact { exact::changes(values, sensitivity) } else { changes_known(values, sensitivity, known) }
+    if is_exact { exact::changes(values, sensitivity) } else { changes_known(values, sensitivity, context) }
 }
 
 fn found(series: &TableSeries, changes: &Changes) -> Found {
     let index = |place: usize| series.indices[place];
-    // The end of a ramp is the first point after it, which there need not be.
+    // The end of a ramp is the first point after it, which may not exist.
     let end = |place: usize| series.indices.get(place).copied().unwrap_or_else(|| index(place - 1) + 1);
-    // What lies between two points was not measured and may be it as well.
+    // The change may lie anywhere between two points.
     let first = |place: usize| place.checked_sub(1).map_or(index(place), |before| index(before) + 1);
     Found {
         changes: changes.points.iter().map(|point| index(point.index)).collect(),
@@ -131,10 +130,11 @@ fn found(series: &TableSeries, changes: &Changes) -> Found {
     }
 }
 
-/// The changes of each beginning of a series that is long enough, by the number of its points: what was told while it grew.
+/// The changes of each prefix that is long enough, by its length.
 fn growing(series: &TableSeries, changes: impl Fn(usize) -> Changes + Sync) -> BTreeMap<usize, Vec<u64>> {
-    let told = |count: usize| (count, changes(count).points.iter().map(|point| series.indices[point.index]).collect());
-    // One that is never long enough is told of all the same.
+    let changes_of =
+        |count: usize| (count, changes(count).points.iter().map(|point| series.indices[point.index]).collect());
+    // A series that is always too short is reported all the same.
     let first = FEWEST_POINTS.min(series.values.len());
-    (first..=series.values.len()).into_par_iter().map(told).collect()
+    (first..=series.values.len()).into_par_iter().map(changes_of).collect()
 }

@@ -1,4 +1,4 @@
-//! `sprag import` and `sprag export`: records made of results of other tools, and the history as files for other programs.
+//! `sprag import` and `sprag export`: results of other tools in, the history for other programs out.
 
 use std::io::Write;
 use std::path::Path;

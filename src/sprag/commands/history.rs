@@ -1,4 +1,4 @@
-//! `sprag history` and `sprag baseline`: recorded runs, and what later runs are compared with.
+//! `sprag history` and `sprag baseline`.
 
 use std::io::Write;
 use std::path::Path;

@@ -3,15 +3,14 @@
 mod progress;
 mod effort;
 mod report_options;
+mod run_options;
 mod run;
-mod check;
-mod compare;
+mod gate;
 mod weekly;
 mod detect;
 mod trend;
 mod history;
 mod exchange;
-mod site;
 mod schema;
 mod kernels;
 mod replay;
@@ -22,11 +21,11 @@ mod worker;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, KernelsCommand};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::{Error, Result};
 
-/// Does what the command line says; data goes to `out`, progress and warnings to standard error.
+/// Data go to `out`, progress and warnings to standard error.
 pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
     let folder = match cli.repo {
         Some(folder) => folder,
@@ -36,14 +35,14 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
     match cli.command {
         Command::Weekly(args) => weekly::run(&folder, &args, out),
         Command::Run(args) => run::run(&folder, &args, out),
-        Command::Check(args) => check::run(&folder, &args, out),
-        Command::Compare(args) => compare::run(&folder, &args, out),
+        Command::Check(args) => gate::check(&folder, &args, out),
+        Command::Compare(args) => gate::compare(&folder, &args, out),
         Command::Baseline(command) => history::baseline(&folder, &command, out),
         Command::Detect(args) => detect::run(&folder, &args, out),
         Command::Trend(args) => trend::run(&folder, &args, out),
         Command::Import(args) => exchange::import(&folder, &args, out),
         Command::History(command) => history::history(&folder, &command, out),
-        Command::Site(args) => site::run(&folder, &args, out),
+        Command::Site(args) => weekly::site(&folder, &args, out),
         Command::Export(command) => exchange::export(&folder, &command, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Release(command) => release::run(&folder, &command, out),
@@ -58,13 +57,14 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
         Command::Demo(args) => setup::demo(&folder, &args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man(args) => setup::man(&folder, &args, out),
-        Command::Kernels(command) => kernels::run(&command, out),
+        Command::Kernels(KernelsCommand::Compile(args)) => kernels::compile(&args, out),
+        Command::Kernels(KernelsCommand::Check(args)) => kernels::check(&args, out),
         Command::Worker(args) => worker::worker(&args, &mut std::io::stdin().lock(), out),
         Command::Guard(args) => worker::guard(&args, std::io::stdin().lock()),
     }
 }
 
-/// Whether the error is that nobody reads our output any more, as with `sprag … | head`.
+/// Nobody reads our output any more, as with `sprag … | head`.
 pub fn is_closed_pipe(error: &Error) -> bool {
     error.cause::<std::io::Error>().is_some_and(|cause| cause.kind() == ErrorKind::BrokenPipe)
 }

@@ -1,4 +1,4 @@
-//! What a long command is doing: a bar on a terminal, quiet lines elsewhere. Standard error only.
+//! Progress on standard error: a bar on a terminal, lines elsewhere.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sprag_measure::suite::Observer;
 use sprag_pipeline::text;
 
-/// The digest of the sources that this program was built from; empty where they were not at hand.
+/// The digest of this program's sources; empty if they were not at hand.
 pub(super) const BUILT_FROM: &str = env!("SPRAG_SOURCES");
 
 pub(super) struct Progress {
@@ -16,7 +16,6 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// A bar where standard error is a terminal, lines elsewhere.
     pub(super) fn new() -> Progress {
         if !std::io::stderr().is_terminal() {
             return Progress { bar: None };

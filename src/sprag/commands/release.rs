@@ -1,4 +1,4 @@
-//! `sprag release`: the checklist of a release, filled, attested and verified, and entries of the ledger.
+//! `sprag release`: checklists, attestation, verification, and entries of the ledger.
 
 use std::io::Write;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn run_attest(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> Result<E
     let place = text::path(&args.out);
     let exit = exit_of(&checklist);
     if let Some(summary) = apex_x {
-        // Readers of this form see its own status, so there must be one outcome.
+        // Readers of this format see its own status, so there must be one outcome.
         writeln!(out, "{} in {place}", summary.line)?;
         return Ok(if exit == Exit::Done && !summary.passes { Exit::Failed } else { exit });
     }

@@ -1,4 +1,4 @@
-//! `sprag replay`: manifests of deterministic runs, recorded and verified.
+//! `sprag replay`: records and verifies manifests of deterministic runs.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,7 +16,6 @@ use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::options::{NamedFile, check_distinct};
 use sprag_pipeline::{Advice, Error, Result, refuse, text};
 
-/// The most bytes of a manifest, a configuration or a fixture.
 const MOST_BYTES: usize = 64 << 20;
 
 pub(super) fn run(folder: &Path, command: &ReplayCommand, out: &mut dyn Write) -> Result<Exit> {
@@ -79,7 +78,7 @@ fn settings(folder: &Path, config: &Path) -> Result<Map<String, Value>> {
     }
 }
 
-/// The fixture with what this build comes to. Its trace and manifest are written where they are asked for.
+/// Also writes its trace and manifest if asked to.
 fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> Result<Fixture> {
     let fixture: Fixture = file::read(&read(folder, path)?).map_err(|error| {
         Advice::new(

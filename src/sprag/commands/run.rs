@@ -1,11 +1,11 @@
-//! `sprag run`: measure, and record where asked to.
+//! `sprag run`: measures, and records if asked to.
 
 use std::io::Write;
 use std::path::Path;
 
 use crate::cli::RunArgs;
 use crate::commands::progress::{BUILT_FROM, Progress};
-use crate::commands::{effort, report_options};
+use crate::commands::{effort, report_options, run_options};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::Record;
 use sprag_measure::suite::{MeasureOptions, Observer as _};
@@ -50,7 +50,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
     let shard = shard_option(args.shard.as_deref())?;
     let trt = report_options::trt(folder, args);
     trt.check_given(&project, &asked)?;
-    report_options::check(args, &asked)?;
+    run_options::check(args, &asked)?;
     let report = report_options::report(folder, args, &asked)?;
     if args.record {
         pending::foretell(&project, commit.as_ref())?;

@@ -27,7 +27,7 @@ use sprag_pipeline::error::Exit;
 use sprag_pipeline::{Result, compare, refuse, text};
 use sprag_report::{gate, trend};
 
-/// A file that is described: the name of its schema with the version, a title, and the schema.
+/// Name with version, title, and schema.
 type Published = (&'static str, &'static str, fn() -> Value);
 
 /// Every file that Sprag writes for others to read, and those that others write for it. A version stays

@@ -1,4 +1,4 @@
-//! `sprag init`, `demo`, `doctor`, `completions` and `man`: a project, a demo, the machine, and files for packages.
+//! `sprag init`, `demo`, `doctor`, `completions` and `man`.
 
 use std::io::Write;
 use std::path::Path;

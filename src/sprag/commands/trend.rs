@@ -1,4 +1,4 @@
-//! `sprag trend`: what changed over the recorded history, when, by how much, how sure that is, and which commits are suspect.
+//! `sprag trend`: what changed over the recorded history, and which commits are suspect.
 
 use std::io::Write;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
         check_writable(&folder.join(output))?;
     }
     refuse_parts(args)?;
-    // Before the first commit HEAD names none, and there is nothing to be along.
+    // Before the first commit HEAD names none.
     let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
     let along = Along { revision, all_parents: args.all_parents };
     let mut study = study::study_along(&project, along).map_err(|error| no_commit(&project, args, error))?;
@@ -63,7 +63,6 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
     Ok(Exit::Done)
 }
 
-/// What is wrong where `--branch` names no commit; any other error as it is.
 fn no_commit(project: &Project, args: &TrendArgs, error: sprag_pipeline::Error) -> Error {
     if !matches!(error.cause(), Some(HistoryError::Revision { .. })) {
         return error;
@@ -82,7 +81,7 @@ fn words(word: &str) -> String {
     if word.trim().is_empty() { format!("'{word}'") } else { word.to_owned() }
 }
 
-/// What is recorded is of the whole history, as `sprag.toml` says: a part of it would take back what it does not look at.
+/// Recorded events are of the whole history: a part of it would retract the others.
 fn refuse_parts(args: &TrendArgs) -> Result<()> {
     let others = [
         ("--suite", !args.suites.is_empty()),

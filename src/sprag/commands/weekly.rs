@@ -1,9 +1,9 @@
-//! `sprag weekly`: the scheduled build, from measuring to the digest.
+//! `sprag weekly`: the scheduled build, from measuring to the digest; `sprag site`: renders the history without measuring.
 
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::WeeklyArgs;
+use crate::cli::{SiteArgs, WeeklyArgs};
 use crate::commands::effort;
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_analysis::digest;
@@ -16,20 +16,20 @@ use sprag_model::run::Run;
 use sprag_model::trend::Trend;
 use sprag_model::verdict::Counts;
 use sprag_pipeline::error::Exit;
-use sprag_pipeline::measuring::trt::TrtOptions;
-use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest};
+use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use sprag_pipeline::pending::{self, Origin};
 use sprag_pipeline::project::Project;
-use sprag_pipeline::trend::TrendOptions;
-use sprag_pipeline::{Result, ledger, publish, study, text, trend};
+use sprag_pipeline::text::{self, count};
+use sprag_pipeline::trend::{self, TrendOptions};
+use sprag_pipeline::{Result, ledger, publish, study};
 use sprag_report as report;
 
 pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Result<Exit> {
     let effort = effort::from_args(&args.effort)?;
     let project = Project::open(folder)?;
-    // A relative `--out` counts from where the user is, a relative setting from the root of the project.
+    // `--out` counts from the user's folder, the setting from the root of the project.
     let site_folder = args.out.as_ref().map(|path| folder.join(path));
-    // What would make the end fail is told before minutes of measuring, not after.
+    // Faults are reported before minutes of measuring.
     pending::foretell(&project, None)?;
     publish::check(&project, site_folder.as_deref())?;
     ledger::read(&project)?;
@@ -44,18 +44,18 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Resu
     pending::record(&project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);
     let mut study = study::study(&project)?;
-    // The digest is of now, the site of the newest run.
+    // The digest is as of now, the site as of the newest run.
     let now = clock::now();
     let (options, present) = (TrendOptions::events(now), Some(study.present()));
     let (found, as_of_newest) = trend::analyse_both(&project, &study, &options, present, &|_| true)?;
-    // A clone that is cut short cannot tell what is new.
+    // A shallow clone cannot tell what is new.
     let has_news = !found.steps.is_empty() && !study.line.shallow;
     if has_news {
         trend::record(&project, &found.steps)?;
     }
     progress.begin("rendering the site", 1);
     let site = match as_of_newest {
-        // What is recorded now is told from now on, and has a say in what is found.
+        // Recorded events change what is found, so the history is analysed again.
         Some(trend) if !has_news => publish::publish_trend(&project, &mut study, trend, site_folder.as_deref())?,
         _ => publish::publish(&project, &mut study::study(&project)?, site_folder.as_deref())?,
     };
@@ -68,7 +68,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Resu
     Ok(exit(&study, &found.trend, &runs))
 }
 
-/// What the build of these runs comes to: only what was measured now decides, not what else the history holds.
+/// Only what was measured now decides.
 fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
     let mut counts = Counts::default();
     let mut unusable = false;
@@ -88,4 +88,48 @@ fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
         (false, true) => Exit::Usage,
         (false, false) => measuring::exit(runs),
     }
+}
+
+pub(super) fn site(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> Result<Exit> {
+    let project = Project::open(folder)?;
+    // `--out` counts from the user's folder, the setting from the root of the project.
+    let site_folder = args.out.as_ref().map(|path| folder.join(path));
+    if args.check {
+        return check(project, site_folder.as_deref(), out);
+    }
+    publish::check(&project, site_folder.as_deref())?;
+    let mut study = study::study(&project)?;
+    let site = publish::publish(&project, &mut study, site_folder.as_deref())?;
+    writeln!(
+        out,
+        "{}, {} series: {}",
+        count(study.heads.len(), "run"),
+        study.analysis.series.len(),
+        site.join("index.html").display()
+    )?;
+    // Freeing a million points before the process ends would only take time.
+    std::mem::forget(study);
+    Ok(Exit::Done)
+}
+
+const MOST_NAMED: usize = 20;
+
+/// Compares the site with a rebuild that uses no cache.
+fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> Result<Exit> {
+    project.has_cache = false;
+    let mut study = study::study(&project)?;
+    let differences = publish::differences(&project, &mut study, folder)?;
+    if differences.is_empty() {
+        writeln!(out, "the site is what a clean rebuild gives")?;
+        return Ok(Exit::Done);
+    }
+    for difference in differences.iter().take(MOST_NAMED) {
+        writeln!(out, "{}", text::printable(difference))?;
+    }
+    if differences.len() > MOST_NAMED {
+        writeln!(out, "and {} more", differences.len() - MOST_NAMED)?;
+    }
+    let files = count(differences.len(), "file");
+    writeln!(out, "the site is not what a clean rebuild gives, in {files}; `sprag site` renders it anew")?;
+    Ok(Exit::Failed)
 }

@@ -1,5 +1,5 @@
-//! The hidden commands: a measuring process, which reads a plan and writes a report, and the guard, which outlives a killed
-//! Sprag to end its command or to remove its folder.
+//! Hidden commands: a measuring process, and the guard that outlives a killed Sprag to end its command or remove its
+//! folder.
 
 use std::io::{BufRead, Read, Write};
 
@@ -20,7 +20,7 @@ use sprag_measure::{MeasureError, cpu, gpu, noise, worker};
 use sprag_pipeline::Result;
 use sprag_pipeline::error::{Context as _, Exit};
 
-/// The largest plan that is read, in bytes: a plan names benchmarks, no more.
+/// A plan only names benchmarks.
 const MOST_PLAN_BYTES: u64 = 1 << 20;
 
 pub(super) fn worker(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Exit> {
@@ -58,8 +58,6 @@ pub(super) fn worker(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn W
     Ok(Exit::Done)
 }
 
-/// The benchmarks of a suite by its name: those of a device where a scope is given, the doctor's own, else the CPU
-/// kernels.
 fn workloads(suite: &str, scope: Option<&Scope>) -> Result<Vec<Workload>, MeasureError> {
     match scope {
         Some(scope) => gpu::suite::workloads(suite, scope),
@@ -68,7 +66,7 @@ fn workloads(suite: &str, scope: Option<&Scope>) -> Result<Vec<Workload>, Measur
     }
 }
 
-/// The plan stands on one line; what follows it is for those who are asked for more.
+/// The plan is one line; `serve` reads more lines later.
 fn read<P: DeserializeOwned>(input: &mut dyn BufRead) -> Result<P> {
     let mut text = String::new();
     input.take(MOST_PLAN_BYTES).read_line(&mut text).context("cannot read the plan")?;

@@ -1,30 +1,29 @@
-//! `sprag check`: the gate, current run against baseline, commit, release or the sessions before.
+//! `sprag check` and `sprag compare`: a run against its base, or two commits, tags or files.
 
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, CompareArgs};
 use crate::commands::effort;
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_measure::suite::Observer as _;
+use sprag_pipeline::compare::{compare_interleaved, stored};
 use sprag_pipeline::error::{Context as _, Exit};
-use sprag_pipeline::gate::{self, CheckRequest, GateRequest, PrintFormat, calibrate};
-use sprag_pipeline::measuring::trt::TrtOptions;
-use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest};
+use sprag_pipeline::gate::{self, CheckRequest, CompareRequest, GateRequest, PrintFormat, calibrate};
+use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use sprag_pipeline::project::Project;
-use sprag_pipeline::{Error, Result, refuse};
+use sprag_pipeline::{Result, refuse};
 
-pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.calibrate {
         return calibrated(folder, args, out);
     }
     gate::stop_bisection(args.bisect, checked(folder, args, out))
 }
 
-fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit, Error> {
+fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     if !args.measure && args.effort.is_given() {
-        let message =
-            "`--quick`, `--rigorous`, `--budget` and `--pin` say how to measure, and nothing is measured".to_owned();
+        let message = "`--quick`, `--rigorous`, `--budget` and `--pin` say how to measure, and nothing is measured";
         return refuse(message, "add `--measure`, or leave them out");
     }
     let request = CheckRequest {
@@ -58,7 +57,6 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit,
     gate::check(&request, &mut *measure, out)
 }
 
-/// `--calibrate`: how often the rules are wrong on the history of the project.
 fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     if !args.reports.is_empty() {
         let message = "`--calibrate` tells how often rules are wrong, of which there are no reports";
@@ -73,4 +71,44 @@ fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Ex
     }
     let is_replayed = found.pairs.reruns + found.pairs.neighbours > 0;
     Ok(if is_replayed || found.resampled_series > 0 { Exit::Done } else { Exit::Inconclusive })
+}
+
+pub(super) fn compare(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+    gate::stop_bisection(args.bisect, compared(folder, args, out))
+}
+
+fn compared(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+    if args.bisect && [&args.base, &args.other].iter().any(|side| side.starts_with("HEAD")) {
+        gate::refuse_aside(&Project::open(folder)?)?;
+    }
+    let request = CompareRequest {
+        gate: GateRequest {
+            folder: folder.to_owned(),
+            suites: args.suites.clone(),
+            policy: args.policy.clone(),
+            reports: args.reports.clone(),
+            print: match (args.json, args.markdown) {
+                (true, _) => PrintFormat::Json,
+                (false, true) => PrintFormat::Markdown,
+                (false, false) => PrintFormat::Table,
+            },
+            only_changed: args.only_changed,
+            bisect: args.bisect,
+            inconclusive: args.inconclusive,
+        },
+        base: args.base.clone(),
+        other: args.other.clone(),
+        filters: args.filters.clone(),
+    };
+    if args.measure {
+        let (effort, progress) = (effort::from_args(&args.effort.plain())?, Progress::new());
+        let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
+        return compare_interleaved(&request, effort, host, out);
+    }
+    if args.effort.plain().is_given() || !args.filters.is_empty() {
+        let message = "`--filter`, `--quick`, `--rigorous`, `--budget` and `--pin` say what to measure, and nothing is \
+                       measured";
+        return refuse(message, "add `--measure`, or leave them out");
+    }
+    stored::compare(&request, out)
 }

@@ -1,0 +1,247 @@
+//! Builds two sides and measures them in turn: programs of Sprag by its kernels, or two commits of a `command` suite.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Contest, Outcome};
+use crate::config::{Config, FILE_NAME, Suite};
+use crate::error::Cause;
+use crate::gate::{self, Against, base_error};
+use crate::measuring::commit_build::{self, CommitBuild, Worktree};
+use crate::project::Project;
+use crate::{Advice, Error, measuring, refuse, text};
+use sprag_analysis::rules::interval::FEWEST_PAIRS;
+use sprag_history as history;
+use sprag_measure::command::paired as paired_commands;
+use sprag_measure::command::paired::CommandSides;
+use sprag_measure::command::suite::CommandSuite;
+use sprag_measure::paired::{self, Sides};
+use sprag_measure::plan::Protocol;
+use sprag_measure::process::WorkerCommand;
+use sprag_measure::protocol::Configurations;
+use sprag_measure::suite::command::{command_suite, reader, without_places};
+use sprag_measure::suite::kernels::select;
+use sprag_measure::suite::{built_from_fault, is_ours};
+use sprag_measure::workload::Workload;
+use sprag_measure::{MeasureError, cpu, environment};
+use sprag_model::commit::Commit;
+use sprag_model::foreign::{Output, Reported};
+use sprag_model::sample::Role;
+
+enum Named {
+    Program(WorkerCommand),
+    Commit(Commit),
+}
+
+struct Side {
+    command: WorkerCommand,
+    /// Removed with this.
+    build: Option<CommitBuild>,
+}
+
+pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
+    let Contest { project, name, suite, request, host, .. } = contest;
+    let workloads = cpu::workloads(name)?;
+    let selected = tracked(select(name, &suite.include, &request.filters, &workloads)?);
+    if selected.is_empty() {
+        let names = workloads.iter().map(|workload| workload.benchmark.name.as_str());
+        return Err(measuring::nothing_left(&request.filters, names).into());
+    }
+    let named = [named(contest, &request.base)?, named(contest, &request.other)?];
+    let commits = [0, 1].map(|place: usize| named[place].commit().map(|commit| commit.sha.clone()));
+    let (base, other) = sides(contest, &named)?;
+    let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
+    let facts = base.build.as_ref().map(|build| build.program.facts.clone()).unwrap_or_default();
+    let configurations = in_use(project, name, &facts);
+    let pairs = protocol.processes;
+    host.observer.begin(
+        &format!("comparing {} in up to {pairs} pairs of processes", text::count(selected.len(), "benchmark")),
+        pairs.into(),
+    );
+    let mut step = |done: u32| host.observer.step(u64::from(done));
+    let sides = Sides { base: &base.command, other: &other.as_ref().unwrap_or(&base).command };
+    let result = paired::measure(name, &selected, sides, &configurations, &protocol, &mut step);
+    let result = result.map_err(|error| {
+        Advice::new(
+            error.to_string(),
+            "both sides must be `sprag` programs that understand each other's plans: build them from near commits",
+        )
+    })?;
+    Ok(Outcome { result, commits })
+}
+
+/// Neither the A/A control nor what is only reported.
+fn tracked(selected: Vec<&Workload>) -> Vec<&Workload> {
+    selected.into_iter().filter(|workload| workload.role == Role::Tracked).collect()
+}
+
+/// The configurations of this machine's newest run in that environment, so that both sides run as they are tracked.
+fn in_use(project: &Project, suite: &str, facts: &BTreeMap<String, String>) -> Configurations {
+    let machine = environment::machine(project.machine_name().as_deref(), None);
+    let key = environment::environment(facts).key;
+    measuring::incumbents(project, suite, &machine.id, &key)
+}
+
+fn named(contest: &Contest<'_>, named: &str) -> crate::Result<Named> {
+    match gate::named(contest.project, &contest.request.gate.folder, named)? {
+        Some(Against::File(program)) => {
+            Ok(Named::Program(WorkerCommand { program, ..WorkerCommand::for_task("serve")? }))
+        }
+        Some(_) => Ok(Named::Commit(commit_build::commit(contest.project, named)?)),
+        None => refuse(
+            format!("`{}` is neither a program nor a commit of this repository", named.escape_debug()),
+            "give the path of a `sprag` program, or a revision such as `HEAD~1`",
+        ),
+    }
+}
+
+/// No second side if both are one commit. This program stands for its own commit, unless another commit must be built:
+/// then both are built alike, or they would differ in more than code.
+fn sides(contest: &Contest<'_>, named: &[Named; 2]) -> crate::Result<(Side, Option<Side>)> {
+    let mut is_built = false;
+    for commit in named.iter().filter_map(Named::commit) {
+        is_built |= !is_build_of(contest, commit)?;
+    }
+    let side = |named: &Named| -> crate::Result<Side> {
+        Ok(match named {
+            Named::Program(command) => Side { command: command.clone(), build: None },
+            Named::Commit(_) if !is_built => Side { command: WorkerCommand::for_task("serve")?, build: None },
+            Named::Commit(commit) => {
+                let build = commit_build::build(contest.project, contest.suite, commit, contest.host.observer)?;
+                let command = WorkerCommand::for_task("serve")?;
+                let command = WorkerCommand { program: build.program.path.clone(), ..command };
+                Side { command, build: Some(build) }
+            }
+        })
+    };
+    let [base, other] = named;
+    let is_same = base.commit().is_some_and(|base| other.commit().is_some_and(|other| base.sha == other.sha));
+    let first = side(base).map_err(base_error)?;
+    Ok((first, if is_same { None } else { Some(side(other)?) }))
+}
+
+/// Outside the sources of Sprag this program counts as the build of the checkout, whose code it does not measure.
+fn is_build_of(contest: &Contest<'_>, commit: &Commit) -> crate::Result<bool> {
+    let project = contest.project;
+    let here = history::measured_commit(project.store()?)?;
+    let Some(here) = here.filter(|here| here.sha == commit.sha && !project.is_bare) else { return Ok(false) };
+    Ok(!is_ours(&project.root) || (!here.dirty && built_from_fault(&project.root, contest.host.built_from).is_none()))
+}
+
+impl Named {
+    fn commit(&self) -> Option<&Commit> {
+        match self {
+            Named::Commit(commit) => Some(commit),
+            Named::Program(_) => None,
+        }
+    }
+}
+
+/// If the base fails and has no such suite, the other side is measured alone, and all of it is new.
+pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> {
+    let Contest { suite, request, name, host, .. } = contest;
+    let (base, other) = (command_commit(contest, &request.base)?, command_commit(contest, &request.other)?);
+    let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
+    let base_tree = Worktree::check_out(contest.project, &base).map_err(base_error)?;
+    let is_new = !request.gate.bisect && lacks_suite(contest, &base_tree);
+    let (base_suite, unbuilt) = match built(contest, &base_tree, &base, &protocol).map_err(base_error) {
+        Ok(suite) => (Some(suite), None),
+        Err(error) if is_new => (None, Some(error)),
+        Err(error) => return Err(error),
+    };
+    let other_tree = Worktree::check_out(contest.project, &other)?;
+    let (other_suite, unbuilt) = match (built(contest, &other_tree, &other, &protocol), unbuilt) {
+        (Ok(suite), unbuilt) => (suite, unbuilt.map(|error| error.to_string())),
+        // Neither builds, so the suite is not new.
+        (Err(error), unbuilt) => return Err(unbuilt.unwrap_or(error)),
+    };
+
+    let pairs = protocol.processes;
+    let command = suite.command.join(" ");
+    host.observer.begin(&format!("suite {name}: `{command}` in up to {pairs} pairs of processes"), pairs.into());
+    let all = RefCell::new(BTreeSet::new());
+    let reader = reader(name, suite.format());
+    let read = |outputs: &[Output]| {
+        let reported = reader(outputs)?;
+        all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
+        Ok(reported.into_iter().filter(|one| is_wanted(contest, one)).collect())
+    };
+    let places = |text: &str| {
+        let text = without_places(text, &base_tree.root);
+        without_places(&text, &other_tree.root)
+    };
+    let measured = |base: Option<&CommandSuite>| {
+        let sides = CommandSides { base, other: &other_suite };
+        paired_commands::measure(sides, &read, &protocol, &mut |done: u32| host.observer.step(u64::from(done)))
+    };
+    let (found, fault_of_base) = match measured(base_suite.as_ref()) {
+        Err(MeasureError::Command(text)) if is_new => match measured(None) {
+            Err(MeasureError::Other(other)) => (Err(MeasureError::Command(format!("{text}; {other}"))), None),
+            found => (found, Some(text)),
+        },
+        found => (found, unbuilt),
+    };
+    let mut result = found.map_err(|error| {
+        let hint = format!("`sprag run --suite {name} --commit <REVISION>` measures one of them alone");
+        let advice = Advice::new(places(&error.to_string()), hint);
+        match error {
+            MeasureError::Other(_) => Error::from(advice.because(Cause::Unmeasured)),
+            _ => advice.into(),
+        }
+    })?;
+    if let Some(fault) = fault_of_base {
+        let new =
+            format!("the suite `{name}` is new, so it has no baseline: `{FILE_NAME}` of the base does not have it so");
+        result.faults.push(format!("{new}, and there it came to nothing ({fault})"));
+    }
+    for fault in &mut result.faults {
+        *fault = places(fault);
+    }
+    for failure in result.benchmarks.iter_mut().filter_map(|one| one.failure.as_mut()) {
+        *failure = places(failure);
+    }
+    if result.benchmarks.is_empty() && result.new.is_empty() {
+        return Err(no_command_left(contest, &all.borrow()).into());
+    }
+    Ok(Outcome { result, commits: [Some(base.sha), Some(other.sha)] })
+}
+
+fn is_wanted(contest: &Contest<'_>, reported: &Reported) -> bool {
+    let id = reported.benchmark.id();
+    let leaves = |texts: &[String]| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
+    leaves(&contest.suite.include) && leaves(&contest.request.filters)
+}
+
+fn no_command_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {
+    if contest.request.filters.is_empty() {
+        let texts = contest.suite.include.join("` or `");
+        return Advice::new(
+            format!("`suites.{}.include` leaves no benchmark: none contains `{texts}`", contest.name),
+            "see what the command reports",
+        );
+    }
+    measuring::nothing_left(&contest.request.filters, all.iter().map(String::as_str))
+}
+
+fn command_commit(contest: &Contest<'_>, named: &str) -> crate::Result<Commit> {
+    let found = commit_build::commit(contest.project, named);
+    if found.is_err() && contest.request.gate.folder.join(named).is_file() {
+        return refuse(
+            format!("`{}` is a file, and the suite `{}` compares commits", text::printable(named), contest.name),
+            "give two revisions; both are built as the suite says. Programs are compared by suites of the kind `cpu`",
+        );
+    }
+    found
+}
+
+fn lacks_suite(contest: &Contest<'_>, tree: &Worktree) -> bool {
+    let run = |suite: &Suite| (suite.command.clone(), suite.build.clone(), suite.cwd.clone(), suite.env.clone());
+    let there = Config::load(&tree.root);
+    there.is_ok_and(|there| there.suites.get(contest.name).is_none_or(|there| run(there) != run(contest.suite)))
+}
+
+fn built(contest: &Contest<'_>, tree: &Worktree, commit: &Commit, protocol: &Protocol) -> crate::Result<CommandSuite> {
+    let mut suite = command_suite(&tree.root, &measuring::command_settings(contest.suite), protocol.clone())?;
+    measuring::build_commit(&mut suite, &tree.root, commit, contest.host)?;
+    Ok(suite)
+}

@@ -1,0 +1,613 @@
+//! Sets up a project: which files it needs, their content, and writing those it lacks.
+//!
+//! The workflows and the action are our own, adapted: parts between two marks are ours alone, and lines that differ are
+//! listed here. Settings that a project made in them are carried over to the new files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::config::{Config, FILE_NAME, SuiteKind};
+use crate::error::{Context as _, Exit};
+use crate::project::Project;
+use crate::{refuse, text};
+use sprag_base::files::{read_bounded, write_atomic, write_new};
+use sprag_history as history;
+
+const CONFIGURATION: &str = include_str!("../../templates/project/sprag.toml");
+const BASELINES: &str = include_str!("../../templates/project/baselines/README.md");
+const CHECKLIST: &str = include_str!("../../templates/project/release/checklist.toml");
+const RELEASES: &str = include_str!("../../templates/project/release/releases.toml");
+const LINTER: &str = include_str!("../../.github/actionlint.yaml");
+
+const IGNORED: [&str; 1] = ["/_site"];
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Planned {
+    path: &'static str,
+    text: String,
+    /// Whether `--force` may replace it.
+    is_replaceable: bool,
+    keeps: Vec<String>,
+    /// New suites, each with the list that gets it.
+    adds: Vec<String>,
+}
+
+fn configuration(name: &str) -> Planned {
+    let name = if name.trim().is_empty() { "this project" } else { name };
+    // JSON text is TOML text, except for one character.
+    let name = serde_json::Value::from(name).to_string().replace('\u{7f}', "\\u007f");
+    Planned {
+        path: FILE_NAME,
+        text: CONFIGURATION.replace("{name}", &name),
+        is_replaceable: false,
+        ..Planned::default()
+    }
+}
+
+fn files(facts: &Facts, existing: &Existing) -> Vec<Planned> {
+    let planned = |path, text| Planned { path, text, is_replaceable: true, ..Planned::default() };
+    let theirs = |path, text| Planned { path, text, ..Planned::default() };
+    let mut all = vec![
+        theirs("release/checklist.toml", checklist(facts)),
+        theirs("release/releases.toml", RELEASES.to_owned()),
+        planned("baselines/README.md", BASELINES.to_owned()),
+        planned(".github/actionlint.yaml", LINTER.to_owned()),
+        Planned { keeps: existing.pins.clone(), ..planned(ACTION_PATH, action(ACTION, facts)) },
+    ];
+    all.extend(WORKFLOWS.map(|(path, text)| {
+        let Values { text, keeps, adds } = existing.values(path, &file(text, facts));
+        Planned { keeps, adds, ..planned(path, text) }
+    }));
+    all
+}
+
+fn checklist(facts: &Facts) -> String {
+    let item = |suite: &String| {
+        format!(
+            "\n[[item]]\nid = \"suite-{suite}\"\ntitle = \"Nothing of the suite {suite} got slower\"\nrule = \"suite_verdict\"\n\
+             suite = \"{suite}\"\nproducer = \"sprag weekly\"\n"
+        )
+    };
+    CHECKLIST.replace("{items}\n", &facts.hosted.iter().map(item).collect::<String>())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Written,
+    Replaced,
+    Same,
+    Existing,
+}
+
+/// If other files are there, nothing is written without `--keep` or `--force`.
+pub fn init(folder: &Path, options: &InitOptions, out: &mut dyn Write) -> crate::Result<Exit> {
+    let project = Project::open(folder)?;
+    let store = project.store()?;
+    if history::facts(store)?.workdir.is_none() {
+        let message = "this repository has no working tree, so there is no place for files";
+        return refuse(message, "run `sprag init` in a clone of it");
+    }
+    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
+    let configuration = configuration(&name.unwrap_or_default());
+    // Never the built-in suites.
+    let config = match project.root.join(FILE_NAME).symlink_metadata() {
+        Ok(_) => project.config.clone(),
+        Err(_) => Config::parse(&configuration.text, Path::new(FILE_NAME))?,
+    };
+    let mut facts = Facts::from_config(&config);
+    let existing = Existing::read(&project.root, options, &mut facts);
+    let mut planned = vec![configuration];
+    planned.extend(files(&facts, &existing));
+    for path in planned.iter().map(|one| one.path).chain([".gitignore"]) {
+        refuse_odd_places(&project.root, path)?;
+    }
+    let fates: Vec<Fate> = planned.iter().map(|one| fate(&project.root, one, options.force)).collect();
+    if !options.force && !options.keep {
+        refuse_others(&planned, &fates)?;
+    }
+    for (one, fate) in planned.iter().zip(&fates) {
+        if !options.dry_run {
+            put(&project.root, one, *fate)?;
+        }
+        writeln!(out, "{:<12} {}", word(*fate, options.dry_run), one.path)?;
+        if *fate == Fate::Replaced && !one.keeps.is_empty() {
+            writeln!(out, "{:<12} {} of it, as set there", "keeps", one.keeps.join(", "))?;
+        }
+        if *fate == Fate::Replaced && !one.adds.is_empty() {
+            let adds = one.adds.join(", ");
+            writeln!(out, "{:<12} {adds}, as no list named it: take it out again where you had", "adds")?;
+        }
+    }
+    writeln!(out, "{:<12} .gitignore", ignore(&project.root, options.dry_run)?)?;
+    if !options.dry_run {
+        next_steps(&facts, out)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn word(fate: Fate, is_dry: bool) -> &'static str {
+    match (fate, is_dry) {
+        (Fate::Written, false) => "wrote",
+        (Fate::Written, true) => "would write",
+        (Fate::Replaced, false) => "replaced",
+        (Fate::Replaced, true) => "would replace",
+        (Fate::Same, _) => "is there",
+        (Fate::Existing, _) => "kept",
+    }
+}
+
+fn refuse_others(planned: &[Planned], fates: &[Fate]) -> crate::Result<()> {
+    let others = planned.iter().zip(fates).filter(|(one, fate)| **fate == Fate::Existing && one.is_replaceable);
+    let names: Vec<String> = others.map(|(one, _)| format!("`{}`", one.path)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let is_one = names.len() == 1;
+    let message = format!(
+        "nothing was written: {} {} there and {} something else",
+        names.join(", "),
+        if is_one { "is" } else { "are" },
+        if is_one { "holds" } else { "hold" }
+    );
+    let hint =
+        "`--keep` leaves such files as they are and writes the others, `--force` replaces them; `sprag.toml` and \
+                those of `release/` are never replaced"
+            .to_owned();
+    refuse(message, hint)
+}
+
+/// Fails if a path leads through a link, which could lead out of the project, or through a file.
+fn refuse_odd_places(root: &Path, path: &str) -> crate::Result<()> {
+    let mut place = root.to_owned();
+    let mut parts = Path::new(path).components().peekable();
+    while let Some(part) = parts.next() {
+        place.push(part);
+        let Ok(found) = place.symlink_metadata() else { return Ok(()) };
+        let is_last = parts.peek().is_none();
+        let (what, wanted) = match found.file_type() {
+            kind if kind.is_symlink() => ("is a link", if is_last { "file" } else { "folder" }),
+            kind if is_last && !kind.is_file() => ("is no file", "file"),
+            kind if !is_last && !kind.is_dir() => ("is no folder", "folder"),
+            _ => continue,
+        };
+        let message = format!("`{}` {what}", text::path(&place));
+        return refuse(message, format!("make it a plain {wanted}, or take it away"));
+    }
+    Ok(())
+}
+
+fn fate(root: &Path, one: &Planned, has_force: bool) -> Fate {
+    let path = root.join(one.path);
+    if path.symlink_metadata().is_err() {
+        return Fate::Written;
+    }
+    // A checkout may have other line ends.
+    let there = read_bounded(&path, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    match there.is_some_and(|text| text.replace("\r\n", "\n") == one.text) {
+        true => Fate::Same,
+        false if has_force && one.is_replaceable => Fate::Replaced,
+        false => Fate::Existing,
+    }
+}
+
+fn put(root: &Path, one: &Planned, fate: Fate) -> crate::Result<()> {
+    let path = root.join(one.path);
+    match fate {
+        Fate::Same | Fate::Existing => {}
+        Fate::Replaced => write_atomic(&path, one.text.as_bytes())?,
+        Fate::Written => {
+            if !write_new(&path, one.text.as_bytes())? {
+                let message = format!("`{}` came into being meanwhile, and was left as it is", one.path);
+                return refuse(message, "run `sprag init` again");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn ignore(root: &Path, is_dry: bool) -> crate::Result<&'static str> {
+    let path = root.join(".gitignore");
+    let (there, is_new) = match fs::read(&path) {
+        Ok(bytes) => (bytes, false),
+        Err(error) if error.kind() == ErrorKind::NotFound => (Vec::new(), true),
+        Err(error) => return Err(error).context("cannot read `.gitignore`"),
+    };
+    let has = |wanted: &str| {
+        let lines = there.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        lines
+            .map(|line| line.strip_suffix(b"/").unwrap_or(line))
+            .any(|line| line == wanted.as_bytes() || line == wanted.trim_start_matches('/').as_bytes())
+    };
+    let lacking: Vec<&str> = IGNORED.into_iter().filter(|line| !has(line)).collect();
+    if lacking.is_empty() {
+        return Ok("is there");
+    }
+    let mut text = there.clone();
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    for line in lacking {
+        text.extend_from_slice(line.as_bytes());
+        text.push(b'\n');
+    }
+    if !is_dry {
+        write_atomic(&path, &text)?;
+    }
+    Ok(match (is_new, is_dry) {
+        (true, false) => "wrote",
+        (true, true) => "would write",
+        (false, false) => "added to",
+        (false, true) => "would add to",
+    })
+}
+
+fn next_steps(facts: &Facts, out: &mut dyn Write) -> crate::Result<()> {
+    let mut steps = vec!["sprag weekly: measure, record, and render the site to _site/.".to_owned()];
+    if facts.gated.is_empty() {
+        steps.push(
+            "Name a suite of the kind `command` in sprag.toml, then `sprag init --force`: pull requests are gated by it."
+                .to_owned(),
+        );
+    }
+    if facts.download_from.is_empty() || facts.sha256.is_empty() {
+        steps.push(
+            "`sprag init --force --download-from OWNER/NAME --sha256 DIGEST` names the release of Sprag that workflows use."
+                .to_owned(),
+        );
+    }
+    if !facts.version.is_empty() {
+        let (used, ours) = (&facts.version, env!("CARGO_PKG_VERSION"));
+        steps.push(format!(
+            "The workflows use {used}: `sprag init --force --sha256 DIGEST` takes v{ours}, whose digest that is."
+        ));
+    }
+    steps.push("Commit these files, and require the check `perf gate` of the branch.".to_owned());
+    steps.push("On GitHub: Settings, Pages, Source: GitHub Actions.".to_owned());
+    writeln!(out, "\nNext (docs/CI.md has the rest):")?;
+    for (place, step) in steps.iter().enumerate() {
+        writeln!(out, "  {}. {step}", place + 1)?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct InitOptions {
+    pub dry_run: bool,
+    /// Replace files that differ.
+    pub force: bool,
+    pub keep: bool,
+    pub download_from: Option<String>,
+    pub sha256: Option<String>,
+}
+
+/// Only characters that GitHub allows: the text becomes part of an address.
+pub fn repository(text: &str) -> Result<String, String> {
+    let is_plain = |part: &str| {
+        let plain = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        plain && !part.is_empty() && !part.starts_with(['.', '-'])
+    };
+    match text.split_once('/') {
+        Some((owner, name)) if is_plain(owner) && is_plain(name) => Ok(text.to_owned()),
+        _ => Err("write it as OWNER/NAME".to_owned()),
+    }
+}
+
+pub fn digest(text: &str) -> Result<String, String> {
+    let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    if is_digest { Ok(text.to_owned()) } else { Err("give all 64 digits, in lower case".to_owned()) }
+}
+
+const MOST_BYTES: usize = 1 << 20;
+
+const SUITES: &str = "_SUITES";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Existing {
+    /// Inputs of the action whose defaults stay.
+    pub pins: Vec<String>,
+    workflows: Vec<(&'static str, String)>,
+    /// Suites that some list names; the others are new.
+    listed: BTreeSet<String>,
+    suites: BTreeSet<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Values {
+    pub text: String,
+    pub keeps: Vec<String>,
+    /// Suites that no list named, each with its new list.
+    pub adds: Vec<String>,
+}
+
+impl Existing {
+    /// Reads the files at `root`; options take precedence over their release.
+    fn read(root: &Path, options: &InitOptions, facts: &mut Facts) -> Existing {
+        let text = |path: &str| String::from_utf8(read_bounded(&root.join(path), MOST_BYTES).ok()?).ok();
+        let mut existing = Existing {
+            workflows: WORKFLOWS.iter().filter_map(|(path, _)| Some((*path, text(path)?))).collect(),
+            suites: [&facts.gated, &facts.hosted, &facts.device].into_iter().flatten().cloned().collect(),
+            ..Existing::default()
+        };
+        for (name, lines) in existing.workflows.iter().flat_map(|(_, text)| entries(text)) {
+            if name.ends_with(SUITES) {
+                existing.listed.extend(names(&lines));
+            }
+        }
+        facts.download_from = options.download_from.clone().unwrap_or_default();
+        facts.sha256 = options.sha256.clone().unwrap_or_default();
+        existing.release(&text(ACTION_PATH).unwrap_or_default(), facts);
+        existing
+    }
+
+    fn release(&mut self, action: &str, facts: &mut Facts) {
+        let there = |input: &str| default(action, input);
+        let given = there("repository").filter(|text| repository(text).is_ok()).unwrap_or_default();
+        if facts.download_from.is_empty() && !given.is_empty() {
+            facts.download_from.clone_from(&given);
+            self.pins.push("repository".to_owned());
+        }
+        let sha256 = there("sha256").filter(|text| digest(text).is_ok()).unwrap_or_default();
+        if !facts.sha256.is_empty() || sha256.is_empty() || facts.download_from != given {
+            return;
+        }
+        facts.sha256 = sha256;
+        self.pins.push("sha256".to_owned());
+        let is_version =
+            |text: &str| text.starts_with('v') && text.bytes().all(|one| is_plain(one) || b"+-.".contains(&one));
+        facts.version = there("version").filter(|text| is_version(text)).unwrap_or_default();
+        match Some(&facts.version) == default(ACTION, "version").as_ref() {
+            true => facts.version.clear(),
+            false if facts.version.is_empty() => {}
+            false => self.pins.push("version".to_owned()),
+        }
+    }
+
+    /// Keeps the values under `env`. Lists of suites drop removed suites and get new ones; one that was taken out of
+    /// all lists looks new.
+    fn values(&self, path: &str, new: &str) -> Values {
+        let mut values = Values { text: new.to_owned(), ..Values::default() };
+        let Some((_, there)) = self.workflows.iter().find(|(known, _)| *known == path) else { return values };
+        let there = entries(there);
+        for (name, lines) in entries(new) {
+            let Some((_, old)) = there.iter().find(|(other, _)| *other == name) else { continue };
+            let mut old = old.clone();
+            if name.ends_with(SUITES) {
+                let mut list: Vec<String> = names(&old).into_iter().filter(|one| self.suites.contains(one)).collect();
+                let unknown: Vec<String> = names(&lines).into_iter().filter(|one| !self.listed.contains(one)).collect();
+                values.adds.extend(unknown.iter().map(|one| format!("{one} to {name}")));
+                list.extend(unknown);
+                old = vec![format!("  {name}: \"{}\"", list.join(" "))];
+            }
+            if value(&old) != value(&lines) {
+                values.text = values.text.replacen(&block(&lines), &block(&old), 1);
+                values.keeps.push(name.to_owned());
+            }
+        }
+        values
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The entries under the top-level `env`: names, each with its lines.
+fn entries(text: &str) -> Vec<(&str, Vec<String>)> {
+    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    let lines = text.lines().map(str::trim_end).skip_while(|line| *line != "env:").skip(1);
+    for line in lines.take_while(|line| line.is_empty() || line.starts_with(' ')) {
+        let entry = line.strip_prefix("  ").and_then(|line| line.split_once(':'));
+        match entry.filter(|(name, _)| !name.is_empty() && name.bytes().all(is_plain)) {
+            Some((name, _)) => found.push((name, vec![line.to_owned()])),
+            None if line.starts_with("    ") => {
+                found.last_mut().into_iter().for_each(|(_, lines)| lines.push(line.to_owned()));
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+fn block(lines: &[String]) -> String {
+    format!("\n{}\n", lines.join("\n"))
+}
+
+fn value(lines: &[String]) -> String {
+    let first = lines.first().and_then(|line| line.split_once(':')).map_or("", |(_, value)| value);
+    let rest = lines.iter().skip(1).map(|line| format!("\n{line}"));
+    bare(first) + &rest.collect::<String>()
+}
+
+fn names(lines: &[String]) -> Vec<String> {
+    value(lines).split_whitespace().map(str::to_owned).collect()
+}
+
+fn bare(value: &str) -> String {
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let within = |quote: char| value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
+    within('"').or_else(|| within('\'')).unwrap_or(value).to_owned()
+}
+
+fn default(action: &str, input: &str) -> Option<String> {
+    let own = |line: &&str| line.trim_end().strip_suffix(':') != Some(&format!("  {input}"));
+    let lines = action.lines().skip_while(own).skip(1).take_while(|line| line.starts_with("    "));
+    lines.filter_map(|line| line.strip_prefix("    default:")).map(bare).next()
+}
+
+const WORKFLOWS: [(&str, &str); 5] = [
+    (".github/workflows/ci.yml", include_str!("../../.github/workflows/ci.yml")),
+    (".github/workflows/perf.yml", include_str!("../../.github/workflows/perf.yml")),
+    (".github/workflows/perf_gpu.yml", include_str!("../../.github/workflows/perf_gpu.yml")),
+    (".github/workflows/perf_trend_weekly.yml", include_str!("../../.github/workflows/perf_trend_weekly.yml")),
+    (".github/workflows/release.yml", include_str!("../../.github/workflows/release.yml")),
+];
+
+const ACTION_PATH: &str = ".github/actions/sprag/action.yml";
+
+const ACTION: &str = include_str!("../../action.yml");
+
+const BEGIN: &str = "# of sprag alone {";
+const END: &str = "# of sprag alone }";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Facts {
+    pub gated: Vec<String>,
+    /// Suites for a runner without a device.
+    pub hosted: Vec<String>,
+    pub device: Vec<String>,
+    /// Empty if the user must fill it in.
+    pub download_from: String,
+    /// The digest of `SHA256SUMS`.
+    pub sha256: String,
+    /// The release tag, if it is not ours.
+    pub version: String,
+}
+
+impl Facts {
+    fn from_config(config: &Config) -> Facts {
+        let suites = |kinds: &[SuiteKind]| -> Vec<String> {
+            let found = config.suites.iter().filter(|(_, suite)| kinds.contains(&suite.kind));
+            found.map(|(name, _)| name.clone()).collect()
+        };
+        Facts {
+            gated: suites(&[SuiteKind::Command]),
+            hosted: suites(&[SuiteKind::Cpu, SuiteKind::Command]),
+            device: suites(&[SuiteKind::Gpu, SuiteKind::Trt]),
+            ..Facts::default()
+        }
+    }
+}
+
+/// A line of ours and its replacement; `None` removes it.
+struct Line {
+    ours: &'static str,
+    theirs: Option<String>,
+}
+
+fn file(ours: &str, facts: &Facts) -> String {
+    let lines = lines(facts);
+    let mut text = String::with_capacity(ours.len());
+    let mut is_ours_alone = false;
+    for line in ours.lines() {
+        match line.trim() {
+            BEGIN => is_ours_alone = true,
+            END => is_ours_alone = false,
+            _ if is_ours_alone => {}
+            _ => match lines.iter().find(|known| known.ours == line) {
+                Some(Line { theirs: Some(theirs), .. }) => push(&mut text, theirs),
+                Some(Line { theirs: None, .. }) => {}
+                None => push(&mut text, line),
+            },
+        }
+    }
+    text
+}
+
+fn push(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+fn lines(facts: &Facts) -> Vec<Line> {
+    // YAML would read names such as `null` or `010` as something else.
+    let list = |names: &[String]| format!("\"{}\"", names.join(" "));
+    let line = |ours, theirs: String| Line { ours, theirs: Some(theirs) };
+    let gone = |ours| Line { ours, theirs: None };
+    vec![
+        line("  PERF_SUITES: cpu", format!("  PERF_SUITES: {}", list(&facts.gated))),
+        line("  CPU_SUITES: cpu", format!("  CPU_SUITES: {}", list(&facts.hosted))),
+        line("  GPU_SUITES: gpu", format!("  GPU_SUITES: {}", list(&facts.device))),
+        gone("    src/measure"),
+        gone("    src/kernels"),
+        line(NEEDS_OF_PUBLISH, "    needs: evidence".to_owned()),
+        line("    needs: [cpu-trend, gpu-trend, book]", "    needs: [cpu-trend, gpu-trend]".to_owned()),
+        line(
+            "    needs: [cpu-trend, gpu-trend, book, record, deploy]",
+            "    needs: [cpu-trend, gpu-trend, record, deploy]".to_owned(),
+        ),
+        line(
+            "  # Suites of the kinds `cpu` (of Sprag itself) and `command`, parted by blanks. Without any the gate is out of scope.",
+            "  # Suites of the kind `command`, parted by blanks. Without any the gate is out of scope.".to_owned(),
+        ),
+    ]
+}
+
+/// Other projects build no archives of Sprag.
+const NEEDS_OF_PUBLISH: &str = "    needs: [evidence, build]";
+
+fn action(ours: &str, facts: &Facts) -> String {
+    let mut text = String::with_capacity(ours.len());
+    let mut input = "";
+    for line in ours.lines() {
+        if line.starts_with("  ") && !line.starts_with("   ") {
+            input = line.trim();
+        }
+        let value = match input {
+            "repository:" => &facts.download_from,
+            "sha256:" => &facts.sha256,
+            "version:" => &facts.version,
+            _ => "",
+        };
+        match line.starts_with("    default:") && !value.is_empty() {
+            true => push(&mut text, &format!("    default: \"{value}\"")),
+            false => push(&mut text, line),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_up_in_an_address_is_plain() {
+        assert_eq!(repository("a-b/c.d_e").as_deref(), Ok("a-b/c.d_e"));
+        for bad in ["", "a", "/a", "a/", "a/b/c", "a/b c", "a/$(b)", "../a", "a/..", "-a/b", "a/b\n", "ä/b"] {
+            assert!(repository(bad).is_err(), "{bad}");
+        }
+        assert!(digest(&"0f".repeat(32)).is_ok());
+        for bad in ["", "0f", &"0F".repeat(32), &"0g".repeat(32), &"0f".repeat(33)] {
+            assert!(digest(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn values_of_any_spelling_are_kept() {
+        let new = "on: x\nenv:\n  # Why.\n  A_SUITES: \"own new\"\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n  SAME: x\n\njobs:\n  EFFORT: \"\"\n";
+        let there = "env:\r\n  A_SUITES: gone own # mine\r\n  PATHS: |\r\n    three\r\n  EFFORT: --quick # fast\r\n  SAME: 'x'\r\n  MORE: 1\r\njobs:\r\n  B: c\r\n";
+        let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<String>>();
+        let existing = Existing {
+            workflows: vec![("w", there.to_owned())],
+            listed: words(&["gone", "own", "aside"]),
+            suites: words(&["own", "new", "aside"]),
+            ..Existing::default()
+        };
+        let Values { text, keeps, adds } = existing.values("w", new);
+        assert_eq!((keeps, adds), (vec!["EFFORT".to_owned(), "PATHS".to_owned()], vec!["new to A_SUITES".to_owned()]));
+        let kept = "\n  EFFORT: --quick # fast\n  PATHS: |\n    three\n";
+        assert_eq!(text, new.replace("\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n", kept));
+        assert_eq!(existing.values("other", new), Values { text: new.to_owned(), ..Values::default() });
+    }
+
+    #[test]
+    fn others_get_our_lines_or_the_listed_ones() {
+        let facts = Facts { gated: vec!["a".to_owned()], hosted: vec!["cpu".to_owned()], ..Facts::default() };
+        let all: Vec<&str> = WORKFLOWS.iter().flat_map(|(_, text)| text.lines()).collect();
+        for line in lines(&facts) {
+            assert!(all.contains(&line.ours), "no workflow has the line `{}`", line.ours);
+        }
+        let changed: Vec<String> = lines(&facts).into_iter().filter_map(|line| line.theirs).collect();
+        for (path, text) in WORKFLOWS {
+            let marks: Vec<&str> = text.lines().map(str::trim).filter(|line| [BEGIN, END].contains(line)).collect();
+            assert!(marks.chunks(2).all(|pair| pair == [BEGIN, END]), "{path}: {marks:?}");
+            let theirs = file(text, &facts);
+            assert!(!theirs.contains("of sprag alone") && !theirs.contains("scripts/"), "{path}");
+            let foreign = theirs.lines().find(|line| !all.contains(line) && !changed.iter().any(|one| one == line));
+            assert_eq!(foreign, None, "{path}");
+        }
+        assert_eq!(action(ACTION, &Facts::default()), ACTION);
+    }
+}
