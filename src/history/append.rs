@@ -1,9 +1,9 @@
 //! Adding records to the branch of the history.
 //!
-//! In order: the lock; the objects; where working trees are on the branch, the new files staged inside the git folder;
-//! the journal; git's locks of the indexes of those trees; the ref, by compare-and-swap; then the files and the index
-//! entries; last the journal goes. Whatever is cut short before the ref moves has not happened. Whatever is cut short
-//! after it has, and the journal lets the working trees catch up.
+//! In order: the lock; the objects; where working trees are on the branch, the new files staged inside the git folder; the
+//! journal; git's locks of the indexes of those trees; the ref, by compare-and-swap; then the files and the index entries; last
+//! the journal goes. An append that is cut short before the ref moves has not happened. After that, the journal lets the working
+//! trees catch up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
@@ -12,14 +12,13 @@ use chrono::{DateTime, Utc};
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
-use crate::checkout::{Checkout, Checkouts, heal_locked};
+use crate::checkout::BranchMove;
 use crate::error::{HistoryError, failed};
-use crate::index::{IndexLock, release};
 use crate::layout::{self, PLAIN};
 use crate::objects::{self, Swapped, TreeLookup, compare_and_swap, write_commit};
 use crate::packs;
 use crate::repository::{Store, signature_at};
-use crate::state::{MANY_FILES, Pending, StateFolder, Step, Watch, pause};
+use crate::state::{MANY_FILES, Pending, Step, Watch, pause};
 use crate::target::{Target, tip};
 use sprag_model::event_record::EventRecord;
 use sprag_model::run::Run;
@@ -27,44 +26,38 @@ use sprag_model::run::Run;
 /// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
 const ATTEMPTS: u32 = 64;
 
-/// After so many attempts the indexes stay locked from one to the next, or who commits in a loop could always be faster.
+/// After so many attempts the indexes stay locked from one to the next, or a `git commit` in a loop could always be faster.
 const FAIR_ATTEMPTS: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The branch, in full.
     pub reference: String,
-    /// The commit that was made; absent where the history had all records already.
+    /// Absent where the history had all records already.
     pub commit: Option<String>,
-    /// The paths that are new, in order.
     pub added: Vec<String>,
-    /// The paths that the history had already, with the same content.
+    /// The paths that the history had already.
     pub present: Vec<String>,
-    /// Who the commit says made it, as `name <email>`.
+    /// As `name <email>`.
     pub author: String,
-    /// Whether git's configuration names nobody, so that the author is a stand-in.
+    /// Git's configuration names nobody.
     pub stand_in: bool,
-    /// What went wrong after the records were safe, one sentence each.
+    /// One sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Appends the records to the branch, all in one commit that bears `time`.
+/// Appends the records to the branch, all in one commit that bears `time`. Records that the history has already are skipped.
 ///
-/// A record that the history has already is nothing to do. Nothing is checked out, and what users have staged stays as
-/// it is. Where the branch is checked out, in whichever working tree, the files and their index entries are added there;
-/// when that fails, the records are safe all the same, and the failure is a warning.
+/// Nothing is checked out, and what users have staged stays as it is. Every working tree on the branch gets the files and their
+/// index entries; a failure of that is a warning, since the records are safe.
 ///
-/// Of git's configuration `user.name` and `user.email` count, from wherever they are included; where they name nobody,
-/// a stand-in commits. So do the settings by which libgit2 writes objects, refs and their logs. No program runs: no hook
-/// (neither those of `core.hooksPath` nor `reference-transaction`), no filter driver, no `core.fsmonitor`, no program
-/// that signs, even where the configuration asks for signing. Line endings are not converted. Where a filter or an
-/// encoding is named for the records, git itself may call them changed afterwards; that is a warning, with the line for
-/// `.gitattributes` that helps. Variables of the environment such as `GIT_DIR` or `GIT_AUTHOR_NAME` do not count.
+/// No program runs: no hook, no filter driver, no `core.fsmonitor`, no signing. Line endings are not converted. A warning names
+/// attributes by which git would call the records changed. Of git's configuration count `user.name` and `user.email`, and the
+/// settings by which libgit2 writes objects, refs and their logs. Variables such as `GIT_DIR` or `GIT_AUTHOR_NAME` do not count.
 ///
 /// # Errors
-/// When a record is one that loading would refuse, when its path is taken by something else or is alike to another one
-/// but for case, when the ref cannot be moved, or when git or the file system refuse, in flushing to the disk too. The
-/// history is then as it was.
+/// When loading would refuse a record, when its path is taken by something else or differs from another one by case alone, when
+/// the ref cannot be moved, or when git or the file system fail, also in flushing to the disk. The history is then as it was.
 pub fn append(
     store: &Store,
     target: &Target,
@@ -85,37 +78,19 @@ pub(crate) fn append_watched(
         let reason = "only branches hold records";
         return Err(HistoryError::BadRef { name: target.reference.clone(), reason });
     }
-    let repository = &store.repository;
-    let records = Batch::new(records)?;
-    let state = StateFolder::new(repository.commondir());
-    let lock = state.lock()?;
-    let (healed, unfinished) = heal_locked(repository, &state, &lock, watch)?;
-    watch(Step::Locked);
-    let checkouts = Checkouts::on_branch(repository, &target.reference)?;
-    let append =
-        Append { repository, target, records: &records, time, state: &state, checkouts: &checkouts.trees, unfinished };
-    let mut locks = Vec::new();
-    let appended = match append.move_ref(&mut locks, watch) {
-        Ok(appended) => appended,
-        Err(error) => {
-            // The first error counts; the next append removes what is left.
-            // A lock that stays is removed by its mark, as long as there is a journal.
-            if release(&mut locks).is_ok() {
-                let _ = state.settle(&append.unfinished);
-            }
-            return Err(error);
-        }
-    };
+    let records = batch(records)?;
+    let mut branch = BranchMove::begin(&store.repository, &target.reference, watch)?;
+    let append = Append { repository: &store.repository, target, records: &records, time };
+    // The first error counts; the next append removes what is left.
+    let mut appended = append.move_ref(&mut branch, watch).inspect_err(|_| branch.abandon())?;
     watch(Step::RefMoved);
-    let mut warnings = [healed.warnings, checkouts.warnings.clone(), appended.warnings].concat();
-    let was_locked = locks.iter().all(Option::is_some);
-    let unfinished = checkouts.catch_up(locks, &append.pending(), &state, &mut warnings, watch);
-    if !was_locked {
-        warnings.extend(append.removed_warning()?);
+    branch.warnings.append(&mut appended.warnings);
+    let were_locked = branch.are_all_locked();
+    branch.catch_up(&append.pending(), &[], watch);
+    if !were_locked {
+        branch.warnings.extend(append.removed_warning()?);
     }
-    watch(Step::CaughtUp);
-    state.settle_with_warning([append.unfinished, unfinished].concat(), &mut warnings);
-    Ok(Appended { warnings, ..appended })
+    Ok(Appended { warnings: branch.finish(), ..appended })
 }
 
 struct Append<'a> {
@@ -123,18 +98,11 @@ struct Append<'a> {
     target: &'a Target,
     records: &'a Batch<'a>,
     time: DateTime<Utc>,
-    state: &'a StateFolder,
-    checkouts: &'a [Checkout],
-    /// What an earlier append left that could not be healed yet; it stays in the journal.
-    unfinished: Vec<Pending>,
 }
 
 impl Append<'_> {
-    /// Makes the commit on the tip and moves the ref from the tip to it, until nobody was faster.
-    ///
-    /// The indexes of the working trees are locked across the move, and stay so: between the ref and the index entry, a
-    /// `git commit` would take the record out of the branch again.
-    fn move_ref(&self, locks: &mut Vec<Option<IndexLock>>, watch: Watch<'_>) -> Result<Appended, HistoryError> {
+    /// Makes the commit on the tip and moves the ref to it; tries again where another process was faster.
+    fn move_ref(&self, branch: &mut BranchMove, watch: Watch<'_>) -> Result<Appended, HistoryError> {
         let (signature, stand_in) = signature_at(self.repository, self.time)?;
         let author = signature.to_string();
         let mut appended = Appended {
@@ -162,15 +130,13 @@ impl Append<'_> {
             let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
             watch(Step::CommitWritten);
             if !prepared {
-                self.prepare(watch)?;
+                self.prepare(branch, watch)?;
                 prepared = true;
             }
-            // Others wait meanwhile, so this is the last thing before the move, unless they were always faster.
-            if locks.is_empty() {
-                *locks = self.checkouts.iter().map(|checkout| checkout.lock(self.state, watch)).collect();
-            }
+            // Others wait meanwhile, so this comes last before the move.
+            branch.lock_indexes(watch);
             let expected = tip.as_ref().filter(|(_, name)| *name == self.target.reference).map(|(tip, _)| tip.id());
-            let message = self.records.message();
+            let message = self.message();
             let subject = message.lines().next().unwrap_or_default();
             match compare_and_swap(self.repository, &self.target.reference, expected, commit, subject)? {
                 Swapped::Done { warning } => {
@@ -180,8 +146,8 @@ impl Append<'_> {
                 }
                 Swapped::Lost { reason, is_locked } => {
                     refusal = reason;
-                    if attempt < FAIR_ATTEMPTS || is_locked || locks.iter().any(Option::is_none) {
-                        release(locks)?;
+                    if attempt < FAIR_ATTEMPTS || is_locked || !branch.are_all_locked() {
+                        branch.release()?;
                     }
                     pause(attempt);
                 }
@@ -196,9 +162,9 @@ impl Append<'_> {
         let (mut added, mut present) = (Vec::new(), Vec::new());
         let tree = tip.map(Commit::tree).transpose().map_err(failed("read the tree of the history"))?;
         let mut folders = tree.map(|tree| TreeLookup::new(self.repository, tree));
-        for (&path, (_, blob)) in &self.records.0 {
+        for (&path, (_, blob)) in self.records {
             let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
-            let mut found = None;
+            let mut present_entry = None;
             for end in ends {
                 let Some(folders) = &mut folders else { break };
                 let Some(entry) = folders.get(&path[..end]).map_err(failed("read the tree of the history"))? else {
@@ -206,13 +172,13 @@ impl Append<'_> {
                     break;
                 };
                 if end == path.len() {
-                    found = Some(entry);
-                } else if !entry.is_folder {
+                    present_entry = Some(entry);
+                } else if !entry.is_folder() {
                     let reference = self.target.reference.clone();
                     return Err(HistoryError::NotAFolder { path: path[..end].to_owned(), reference });
                 }
             }
-            match found {
+            match present_entry {
                 None => added.push(path.to_owned()),
                 Some(entry) if entry.id == *blob && entry.mode == PLAIN => present.push(path.to_owned()),
                 Some(_) => {
@@ -221,14 +187,14 @@ impl Append<'_> {
                 }
             }
         }
-        if let Some((path, other)) = objects::find_collision(self.records.0.keys().copied()) {
+        if let Some((path, other)) = objects::find_collision(self.records.keys().copied()) {
             return Err(HistoryError::Alike { path: path.to_owned(), other: other.to_owned() });
         }
         Ok((added, present))
     }
 
-    /// What to say of records that the branch has no more, though it was moved to them: where an index could not be
-    /// locked, a `git commit` that was under way may have taken them out.
+    /// The warning about records that the branch lost again: where an index could not be locked, a `git commit` under way may have
+    /// removed them.
     fn removed_warning(&self) -> Result<Option<String>, HistoryError> {
         let tip = tip(self.repository, self.target)?;
         let (dropped, _) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
@@ -239,13 +205,12 @@ impl Append<'_> {
         Ok(dropped.first().map(warning))
     }
 
-    /// The id and the content of the record at a path of this append.
     fn blob(&self, path: &str) -> (Oid, &[u8]) {
-        let (record, blob) = self.records.0[path];
+        let (record, blob) = self.records[path];
         (blob, &record.bytes)
     }
 
-    /// Writes the commit, and the blobs where they are few enough not to be in a pack.
+    /// Writes the commit, and the blobs unless they are in a pack.
     fn commit(
         &self,
         tip: Option<&Commit<'_>>,
@@ -263,7 +228,7 @@ impl Append<'_> {
             update.upsert(path.as_str(), blob, FileMode::Blob);
         }
         let change = |base: &Tree<'_>| update.create_updated(self.repository, base);
-        let message = self.records.message();
+        let message = self.message();
         let (commit, tree) = write_commit(self.repository, None, tip, signature, &message, change).map_err(refused())?;
         // A pack is flushed already.
         let folder = |path: &String| if are_packed { parent(path).to_owned() } else { path.clone() };
@@ -272,22 +237,26 @@ impl Append<'_> {
         Ok(commit)
     }
 
-    /// Stages the files, where working trees want them, and writes the journal: a full disk is found before the ref
-    /// moves, and if the process dies while it does, the lock of the ref is known for ours.
-    fn prepare(&self, watch: Watch<'_>) -> Result<(), HistoryError> {
-        let wanted = self.records.0.values().filter(|_| !self.checkouts.is_empty());
+    /// Stages the files, where working trees want them, and writes the journal. So a full disk fails before the ref moves.
+    fn prepare(&self, branch: &BranchMove, watch: Watch<'_>) -> Result<(), HistoryError> {
+        let wanted = self.records.values().filter(|_| !branch.trees.is_empty());
         let files: Vec<(String, &[u8])> =
             wanted.map(|(record, blob)| (blob.to_string(), record.bytes.as_slice())).collect();
-        self.state.stage_all(&files)?;
+        branch.state.stage_all(&files)?;
         watch(Step::Staged);
-        self.state.write_journal(&[self.unfinished.clone(), self.pending()].concat())?;
+        branch.journal(&self.pending())?;
         watch(Step::Journalled);
         Ok(())
     }
 
+    fn message(&self) -> String {
+        let subjects: Vec<&str> = self.records.values().map(|(record, _)| record.subject.as_str()).collect();
+        message(&subjects)
+    }
+
     fn pending(&self) -> Vec<Pending> {
         let reference = &self.target.reference;
-        let records = self.records.0.iter();
+        let records = self.records.iter();
         records.map(|(path, (_, blob))| Pending::new(reference, path, *blob)).collect()
     }
 }
@@ -298,7 +267,7 @@ fn parent(path: &str) -> &str {
 
 // The records that one append takes.
 
-/// So few records are checked on one thread.
+/// So many items take less time than another thread.
 const FEW: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -321,50 +290,41 @@ impl Record {
     }
 }
 
-/// Records with distinct paths, in order of path, each with the id of its blob.
-pub(crate) struct Batch<'a>(pub(crate) BTreeMap<&'a str, (&'a Record, Oid)>);
+/// Records by path, each with the id of its blob.
+type Batch<'a> = BTreeMap<&'a str, (&'a Record, Oid)>;
 
-impl<'a> Batch<'a> {
-    pub(crate) fn new(records: &'a [Record]) -> Result<Batch<'a>, HistoryError> {
-        let mut batch: BTreeMap<&str, (&Record, Oid)> = BTreeMap::new();
-        for (record, checked) in records.iter().zip(check_all(records)) {
-            let fault = |reason: String| HistoryError::BadRecord { path: record.path.clone(), reason };
-            let blob = checked.map_err(fault)?;
-            let earlier = batch.insert(&record.path, (record, blob));
-            if earlier.is_some_and(|(_, earlier)| earlier != blob) {
-                return Err(fault("is given twice, with different content".to_owned()));
-            }
-        }
-        Ok(Batch(batch))
-    }
-
-    pub(crate) fn message(&self) -> String {
-        let subjects: Vec<&str> = self.0.values().map(|(record, _)| record.subject.as_str()).collect();
-        message(&subjects)
-    }
-}
-
-/// The id of the blob of each record, or why it cannot be recorded; on all processors, since a large import has thousands.
-fn check_all(records: &[Record]) -> Vec<Result<Oid, String>> {
+fn batch(records: &[Record]) -> Result<Batch<'_>, HistoryError> {
     let check = |record: &Record| {
         layout::check_file(&record.path, &record.bytes)?;
         Oid::hash_object(ObjectType::Blob, &record.bytes).map_err(|error| error.message().to_owned())
     };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    if records.len() <= FEW {
-        return records.iter().map(check).collect();
+    let mut batch = Batch::new();
+    for (record, checked) in records.iter().zip(map_in_parallel(records, check)) {
+        let fault = |reason: String| HistoryError::BadRecord { path: record.path.clone(), reason };
+        let blob = checked.map_err(fault)?;
+        if batch.insert(&record.path, (record, blob)).is_some_and(|(_, earlier)| earlier != blob) {
+            return Err(fault("is given twice, with different content".to_owned()));
+        }
     }
-    let share = records.len().div_ceil(workers);
+    Ok(batch)
+}
+
+/// Applies a function to all items, on all processors where there are many.
+pub(crate) fn map_in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let share = items.len().div_ceil(workers).max(FEW);
+    if items.len() <= share {
+        return items.iter().map(function).collect();
+    }
     thread::scope(|scope| {
-        let shares = records.chunks(share);
-        let workers: Vec<_> =
-            shares.map(|share| scope.spawn(move || share.iter().map(check).collect::<Vec<_>>())).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("checking a record does not panic")).collect()
+        let apply = |share: &[T]| share.iter().map(&function).collect::<Vec<_>>();
+        let workers: Vec<_> = items.chunks(share).map(|share| scope.spawn(move || apply(share))).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("the function does not panic")).collect()
     })
 }
 
-/// The subject of the record where it is alone; of a few of one commit `sprag: cpu ok, gpu skipped at …`; else how
-/// many there are, and the subject of each below.
+/// Of one record its subject; of a few of one commit `sprag: cpu ok, gpu skipped at …`; else how many there are, and the subject
+/// of each below.
 pub(crate) fn message(subjects: &[&str]) -> String {
     match (subjects, joined(subjects)) {
         ([only], _) => format!("{only}\n"),
@@ -373,7 +333,6 @@ pub(crate) fn message(subjects: &[&str]) -> String {
     }
 }
 
-/// The subjects in one, if they are of one commit and few enough to be read.
 fn joined(subjects: &[&str]) -> Option<String> {
     const MOST: usize = 4;
     let parts: Option<Vec<(&str, &str)>> =

@@ -1,8 +1,8 @@
 //! Working trees on the branch of the history, and how they catch up with it.
 //!
-//! When the branch moves under a working tree, `git status` would call the new record deleted, and the next commit
-//! there would delete it. So each working tree on the branch gets the file and its index entry. Both are added only
-//! where the commit that is checked out has them; nothing of the user's is overwritten, removed or unstaged.
+//! When the branch moves under a working tree, `git status` would call the new record deleted, and the next commit there would
+//! delete it. So each working tree on the branch gets the file and its index entry, where the commit that is checked out has
+//! them. No file of the user is overwritten, removed or unstaged.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -11,58 +11,55 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use git2::{ObjectType, Oid, Repository};
+use git2::{ObjectType, Oid, Repository, RepositoryState};
 
-use crate::activity::Activity;
 use crate::error::{HistoryError, failed};
 use crate::index::{self, Draft, IndexError, IndexLock, Wanted, sparse_paths};
 use crate::objects::TreeLookup;
 use crate::repository::{Store, head_branch};
 use crate::state::{Lock, Pending, StateFolder, Step, Watch, rename_new, sync_folder};
 
-/// What was made good after an append that was cut short.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Healed {
+/// What became of records in the working trees of their branch.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct CaughtUp {
     /// The records that a working tree has caught up with, by path.
-    pub records: Vec<String>,
-    /// What could not be made good, one sentence each.
-    pub warnings: Vec<String>,
+    pub(crate) added: Vec<String>,
+    /// One sentence each.
+    pub(crate) warnings: Vec<String>,
+    /// The records that a working tree still lacks.
+    pub(crate) unfinished: Vec<Pending>,
 }
 
-/// Lets working trees catch up with records whose append was cut short after the branch had moved.
-///
-/// Does nothing where no append was cut short, and while another one is under way. `super::append` and
-/// `super::load` call it first.
-pub fn heal(store: &Store) -> Result<Healed, HistoryError> {
+/// Lets working trees catch up with records whose append was cut short after the branch had moved. Does nothing where no append
+/// was cut short, and while another one is under way.
+pub(crate) fn heal(store: &Store) -> Result<CaughtUp, HistoryError> {
     let state = StateFolder::new(store.repository.commondir());
     if !state.has_journal() {
-        return Ok(Healed::default());
+        return Ok(CaughtUp::default());
     }
-    let Some(lock) = state.lock_briefly()? else { return Ok(Healed::default()) };
-    Ok(heal_locked(&store.repository, &state, &lock, &mut |_| {})?.0)
+    let Some(lock) = state.lock_briefly()? else { return Ok(CaughtUp::default()) };
+    heal_locked(&store.repository, &state, &lock, &mut |_| {})
 }
 
-/// As [`heal`], with the lock in hand; also gives the records that are still to be caught up with.
-pub(crate) fn heal_locked(
+fn heal_locked(
     repository: &Repository,
     state: &StateFolder,
     lock: &Lock,
     watch: Watch<'_>,
-) -> Result<(Healed, Vec<Pending>), HistoryError> {
-    let kept = state.preserve_newer_journal()?;
+) -> Result<CaughtUp, HistoryError> {
+    let preserved = state.preserve_newer_journal()?;
     let pending = state.read_journal();
     if lock.is_exclusive() {
         state.sweep()?;
     }
-    let mut healed = Healed::default();
-    healed.warnings.extend(kept.map(|kept| {
+    let mut healed = CaughtUp::default();
+    healed.warnings.extend(preserved.map(|path| {
         format!(
             "a newer sprag was cut short here, and what it left is kept as `{}`; if `git status` misses files of the \
              history, run `git restore history`",
-            kept.display()
+            path.display()
         )
     }));
-    let mut unfinished = BTreeSet::new();
     let references: BTreeSet<&str> = pending.iter().map(|record| record.reference.as_str()).collect();
     for reference in references {
         let of_branch: Vec<Pending> = pending.iter().filter(|record| record.reference == reference).cloned().collect();
@@ -75,22 +72,123 @@ pub(crate) fn heal_locked(
             if lock.is_exclusive() {
                 remove_index_lock(&checkout.repository);
             }
-            let caught_up = checkout.catch_up(&of_branch, None, state, watch);
-            healed.records.extend(caught_up.added);
-            healed.warnings.extend(caught_up.warnings);
-            unfinished.extend(caught_up.unfinished);
+            healed.extend(checkout.catch_up(&of_branch, None, state, watch));
         }
     }
-    let unfinished: Vec<Pending> = unfinished.into_iter().collect();
-    state.settle(&unfinished)?;
-    Ok((healed, unfinished))
+    healed.unfinished.sort();
+    healed.unfinished.dedup();
+    state.settle(&healed.unfinished)?;
+    Ok(healed)
 }
 
-/// The operation under way on a branch in whichever working tree, if it would not bear a new commit there.
-pub(crate) fn activity_on(repository: &Repository, reference: &str) -> Result<Option<Activity>, HistoryError> {
+/// A branch that is about to move, under the lock of the state folder.
+///
+/// In order: [`BranchMove::journal`], [`BranchMove::lock_indexes`], the ref, and [`BranchMove::finish`]. If this process dies
+/// while the ref moves, the journal shows that the lock of the ref is ours. The indexes of the working trees are locked across
+/// the move: between the ref and the index entry, a `git commit` would take the record out of the branch again.
+pub(crate) struct BranchMove {
+    pub(crate) state: StateFolder,
+    _lock: Lock,
+    pub(crate) trees: Vec<Checkout>,
+    /// Locks of the indexes of the working trees; absent where other processes hold them.
+    locks: Vec<Option<IndexLock>>,
+    /// The records that working trees have caught up with at the beginning, by path.
+    pub(crate) healed: Vec<String>,
+    /// Records of earlier appends that working trees still lack. They stay in the journal.
+    unfinished: Vec<Pending>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl BranchMove {
+    pub(crate) fn begin(
+        repository: &Repository,
+        reference: &str,
+        watch: Watch<'_>,
+    ) -> Result<BranchMove, HistoryError> {
+        let state = StateFolder::new(repository.commondir());
+        let lock = state.lock()?;
+        let CaughtUp { added, mut warnings, unfinished } = heal_locked(repository, &state, &lock, watch)?;
+        watch(Step::Locked);
+        let checkouts = Checkouts::on_branch(repository, reference)?;
+        warnings.extend(checkouts.warnings);
+        let trees = checkouts.trees;
+        Ok(BranchMove { state, _lock: lock, trees, locks: Vec::new(), healed: added, unfinished, warnings })
+    }
+
+    pub(crate) fn journal(&self, records: &[Pending]) -> Result<(), HistoryError> {
+        self.state.write_journal(&[&self.unfinished, records].concat())
+    }
+
+    pub(crate) fn lock_indexes(&mut self, watch: Watch<'_>) {
+        if self.locks.is_empty() {
+            let take = |tree: &Checkout| IndexLock::take(&tree.repository, &self.state).ok();
+            self.locks = self.trees.iter().map(|tree| take(tree).inspect(|_| watch(Step::IndexLocked))).collect();
+        }
+    }
+
+    pub(crate) fn are_all_locked(&self) -> bool {
+        self.locks.iter().all(Option::is_some)
+    }
+
+    /// Removes the locks of the indexes, up to the first that cannot be removed.
+    pub(crate) fn release(&mut self) -> Result<(), HistoryError> {
+        while let Some(lock) = self.locks.last() {
+            lock.as_ref().map_or(Ok(()), IndexLock::release)?;
+            self.locks.pop();
+        }
+        Ok(())
+    }
+
+    /// Ends without having moved the branch. A lock that stays is removed by its mark, as long as there is a journal.
+    pub(crate) fn abandon(&mut self) {
+        if self.release().is_ok() {
+            let _ = self.state.settle(&self.unfinished);
+        }
+    }
+
+    /// Takes the files `removed` out of the working trees and lets them catch up with the branch, which has moved. Gives how many
+    /// records each of them got.
+    pub(crate) fn catch_up(&mut self, records: &[Pending], removed: &[(PathBuf, Oid)], watch: Watch<'_>) -> Vec<usize> {
+        let mut counts = Vec::new();
+        let locks = std::mem::take(&mut self.locks).into_iter().chain(std::iter::repeat_with(|| None));
+        for (tree, lock) in self.trees.iter().zip(locks) {
+            self.warnings.extend(tree.remove(removed, lock.as_ref(), &self.state));
+            let caught_up = tree.catch_up(records, lock, &self.state, watch);
+            counts.push(caught_up.added.len());
+            self.warnings.extend(caught_up.warnings);
+            self.unfinished.extend(caught_up.unfinished);
+        }
+        watch(Step::CaughtUp);
+        counts
+    }
+
+    /// Settles the state folder. A failure is a warning, as the branch has moved already.
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        self.unfinished.sort();
+        self.unfinished.dedup();
+        self.warnings.extend(self.state.settle(&self.unfinished).err().map(|error| error.to_string()));
+        self.warnings
+    }
+}
+
+/// The operation of git under way in a working tree that a new commit on its branch would disturb. A bisection moves no
+/// branch.
+pub(crate) fn activity(repository: &Repository) -> Option<&'static str> {
+    use RepositoryState::*;
+    match repository.state() {
+        Clean | Bisect => None,
+        Merge => Some("merge"),
+        Revert | RevertSequence => Some("revert"),
+        CherryPick | CherryPickSequence => Some("cherry-pick"),
+        Rebase | RebaseInteractive | RebaseMerge => Some("rebase"),
+        ApplyMailbox | ApplyMailboxOrRebase => Some("mailbox application"),
+    }
+}
+
+/// Likewise on a branch, in any of its working trees.
+pub(crate) fn activity_on(repository: &Repository, reference: &str) -> Result<Option<&'static str>, HistoryError> {
     for checkout in Checkouts::all(repository)?.trees {
-        let activity = Activity::detect(&checkout.repository).filter(|activity| activity.holds_branch());
-        let Some(activity) = activity else { continue };
+        let Some(activity) = activity(&checkout.repository) else { continue };
         let rebased = || {
             ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|name| {
                 let text = fs::read_to_string(checkout.repository.path().join(name));
@@ -106,30 +204,12 @@ pub(crate) fn activity_on(repository: &Repository, reference: &str) -> Result<Op
 
 pub(crate) struct Checkouts {
     pub(crate) trees: Vec<Checkout>,
-    /// Working trees that could not be looked at.
     pub(crate) warnings: Vec<String>,
 }
 
 pub(crate) struct Checkout {
     pub(crate) repository: Repository,
     pub(crate) folder: PathBuf,
-}
-
-/// A record that a working tree lacks.
-#[derive(Clone, Copy)]
-struct MissingFile<'a> {
-    record: &'a Pending,
-    blob: Oid,
-    /// Whether only the file is lacking.
-    in_index: bool,
-}
-
-/// What became of the records in one working tree.
-#[derive(Default)]
-pub(crate) struct CaughtUp {
-    pub(crate) added: Vec<String>,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) unfinished: Vec<Pending>,
 }
 
 impl Checkouts {
@@ -141,27 +221,6 @@ impl Checkouts {
         Ok(checkouts)
     }
 
-    /// Lets every working tree catch up with records, where `locks` are those of the indexes, as far as they could be
-    /// taken; gives what is still to be caught up with.
-    pub(crate) fn catch_up(
-        &self,
-        mut locks: Vec<Option<IndexLock>>,
-        records: &[Pending],
-        state: &StateFolder,
-        warnings: &mut Vec<String>,
-        watch: Watch<'_>,
-    ) -> Vec<Pending> {
-        locks.resize_with(self.trees.len(), || None);
-        let mut unfinished = Vec::new();
-        for (checkout, lock) in self.trees.iter().zip(locks) {
-            let caught_up = checkout.catch_up(records, lock, state, watch);
-            warnings.extend(caught_up.warnings);
-            unfinished.extend(caught_up.unfinished);
-        }
-        unfinished
-    }
-
-    /// The main working tree and the linked ones.
     fn all(repository: &Repository) -> Result<Checkouts, HistoryError> {
         let main = Repository::open(repository.commondir()).map_err(failed("open the main repository"))?;
         let mut checkouts = Checkouts { trees: Vec::new(), warnings: Vec::new() };
@@ -170,7 +229,7 @@ impl Checkouts {
             let opened = main.find_worktree(name).and_then(|worktree| Repository::open_from_worktree(&worktree));
             match opened {
                 Ok(linked) => checkouts.trees.extend(Checkout::open(&linked)),
-                // One whose folder is gone, as after deleting it by hand, has nothing to catch up with.
+                // Its folder was deleted.
                 Err(error) if error.code() == git2::ErrorCode::NotFound => {}
                 Err(error) => checkouts.warnings.push(format!(
                     "the linked working tree `{name}` was not looked at: {}; if it is on the branch of the history, \
@@ -179,7 +238,7 @@ impl Checkouts {
                 )),
             }
         }
-        // A git folder that was made apart from its working tree does not know where that is; but we were opened there.
+        // A git folder outside its working tree does not know where that is, but this repository was opened there.
         let own = if repository.is_worktree() { None } else { Checkout::open(repository) };
         checkouts.trees.extend(own.or_else(|| Checkout::open(&main)));
         Ok(checkouts)
@@ -194,18 +253,10 @@ impl Checkout {
         (found.path() == repository.path()).then_some(Checkout { repository: found, folder })
     }
 
-    /// Locks the index, so that `git commit` cannot begin here; absent where it stays locked by others, or cannot be.
-    pub(crate) fn lock(&self, state: &StateFolder, watch: Watch<'_>) -> Option<IndexLock> {
-        let lock = IndexLock::take(&self.repository, state).ok()?;
-        watch(Step::IndexLocked);
-        Some(lock)
-    }
-
-    /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not,
-    /// and the files of those known to have had no place; lets go of the lock of the index, which is taken where it is
-    /// needed and absent. Another record that the index has came there by an append that placed the file before, or by
-    /// git: what became of the file since is the user's business.
-    pub(crate) fn catch_up(
+    /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not, and the
+    /// files that could not be written before. The lock of the index, taken here where it is absent, is released. Whatever
+    /// became of the file of another record that the index has is the change of the user.
+    fn catch_up(
         &self,
         records: &[Pending],
         lock: Option<IndexLock>,
@@ -217,32 +268,28 @@ impl Checkout {
             caught_up.warn(&self.folder, &error.to_string());
             Vec::new()
         });
-        let lock = match lock {
-            None if in_head.is_empty() => return caught_up,
-            None => IndexLock::take(&self.repository, state).inspect(|_| watch(Step::IndexLocked)),
-            Some(lock) => Ok(lock),
-        };
-        let later = |caught_up: &mut CaughtUp| caught_up.unfinished.extend_from_slice(records);
-        let lock = match lock {
+        if lock.is_none() && in_head.is_empty() {
+            return caught_up;
+        }
+        let take = || IndexLock::take(&self.repository, state).inspect(|_| watch(Step::IndexLocked));
+        let lock = match lock.map_or_else(take, Ok) {
             Ok(lock) => lock,
             Err(error) => {
                 caught_up.warn(&self.folder, &error.to_string());
-                later(&mut caught_up);
+                caught_up.unfinished = records.to_vec();
                 return caught_up;
             }
         };
-        if !in_head.is_empty()
-            && let Err(error) = self.add(&in_head, &mut caught_up, state, watch)
-        {
+        if let Err(error) = self.add(&in_head, &mut caught_up, state, watch) {
             caught_up.warn(&self.folder, &error.to_string());
             if error.passes() {
-                later(&mut caught_up);
+                caught_up.unfinished.extend_from_slice(records);
             }
         }
         if let Err(error) = lock.release() {
             // As long as the journal names records, the lock is removed by its mark.
             caught_up.warn(&self.folder, &error.to_string());
-            later(&mut caught_up);
+            caught_up.unfinished.extend_from_slice(records);
         }
         caught_up
     }
@@ -254,37 +301,16 @@ impl Checkout {
         state: &StateFolder,
         watch: Watch<'_>,
     ) -> Result<(), IndexError> {
-        let mut draft = Draft::read(&self.repository, state)?;
-        let lacking = in_head.iter().filter_map(|&(record, blob)| {
-            let in_index = draft.has(Path::new(&record.path), blob);
-            (!in_index || record.unplaced).then_some(MissingFile { record, blob, in_index })
-        });
-        let lacking: Vec<MissingFile<'_>> = lacking.collect();
-        let wanted = self.place_all(&lacking, caught_up, state, watch);
-        if wanted.is_empty() {
+        if in_head.is_empty() {
             return Ok(());
         }
-        let paths = wanted.iter().map(|wanted| wanted.record.path.as_str());
-        if let Some(warning) = index::warning(&self.repository, draft.index(), paths) {
-            caught_up.warn(&self.folder, &warning);
-        }
-        let mut warnings = draft.add(&wanted)?;
-        warnings.extend(draft.write(watch)?);
-        warnings.iter().for_each(|warning| caught_up.warn(&self.folder, warning));
-        caught_up.added.extend(wanted.iter().map(|wanted| wanted.record.path.clone()));
-        Ok(())
-    }
-
-    /// Brings the files to their places, and gives what the index should then have.
-    fn place_all<'a>(
-        &self,
-        lacking: &[MissingFile<'a>],
-        caught_up: &mut CaughtUp,
-        state: &StateFolder,
-        watch: Watch<'_>,
-    ) -> Vec<Wanted<'a>> {
-        let mut wanted = Vec::new();
-        for &MissingFile { record, blob, in_index } in lacking {
+        let mut draft = Draft::read(&self.repository, state)?;
+        let (mut wanted, mut folders) = (Vec::new(), BTreeSet::new());
+        for &(record, blob) in in_head {
+            let in_index = draft.has(Path::new(&record.path), blob);
+            if in_index && !record.unplaced {
+                continue;
+            }
             match self.place(&record.path, blob, state) {
                 Ok(None) => watch(Step::FilePlaced),
                 Ok(Some(obstacle)) => caught_up.warn(&self.folder, &obstacle),
@@ -293,37 +319,45 @@ impl Checkout {
                     caught_up.unfinished.push(Pending { unplaced: true, ..record.clone() });
                 }
             }
-            if in_index {
-                continue;
+            if !in_index {
+                let place = self.folder.join(&record.path);
+                let stat = fs::symlink_metadata(&place).ok().filter(Metadata::is_file);
+                wanted.push(Wanted { path: &record.path, blob, stat });
+                folders.extend(place.parent().map(PathBuf::from));
             }
-            let placed = fs::symlink_metadata(self.folder.join(&record.path)).ok();
-            wanted.push(Wanted { record, blob, stat: placed.filter(|stat| stat.is_file()) });
         }
-        let places = wanted.iter().map(|wanted| self.folder.join(&wanted.record.path));
-        let folders: BTreeSet<PathBuf> = places.filter_map(|place| place.parent().map(PathBuf::from)).collect();
-        // A place that is not there was warned of.
+        // The warning about a folder that is absent was given above.
         for error in folders.iter().filter(|folder| folder.is_dir()).filter_map(|folder| sync_folder(folder).err()) {
             caught_up.warn(&self.folder, &format!("{error}; the new files may not outlast a power cut"));
         }
-        wanted
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let paths = wanted.iter().map(|wanted| wanted.path);
+        let mut warnings = Vec::from_iter(index::warning(&self.repository, draft.index(), paths));
+        warnings.extend(draft.add(&wanted)?);
+        warnings.extend(draft.write(watch)?);
+        warnings.iter().for_each(|warning| caught_up.warn(&self.folder, warning));
+        caught_up.added.extend(wanted.iter().map(|wanted| wanted.path.to_owned()));
+        Ok(())
     }
 
     fn in_head<'a>(&self, records: &'a [Pending]) -> Result<Vec<(&'a Pending, Oid)>, HistoryError> {
         let Some(branch) = head_branch(&self.repository)? else { return Ok(Vec::new()) };
         let Ok(tree) = self.repository.head().and_then(|head| head.peel_to_tree()) else { return Ok(Vec::new()) };
         let mut folders = TreeLookup::new(&self.repository, tree);
-        let mut found = Vec::new();
+        let mut in_head = Vec::new();
         for record in records.iter().filter(|record| record.reference == branch) {
             let blob = Oid::from_str(&record.blob).map_err(failed("read the journal"))?;
-            if folders.get(&record.path).is_ok_and(|held| held.is_some_and(|held| held.id == blob)) {
-                found.push((record, blob));
+            if folders.get(&record.path).is_ok_and(|entry| entry.is_some_and(|entry| entry.id == blob)) {
+                in_head.push((record, blob));
             }
         }
-        Ok(found)
+        Ok(in_head)
     }
 
-    /// Takes files out of the index and the working tree, where both have that content: a change of the user's stays. The
-    /// index is locked, or is locked here. Gives what was not done.
+    /// Removes files from the index and the working tree, where both have that content: changes of the user stay. Takes the lock
+    /// of the index where it is absent. Gives a warning about each file that stays.
     pub(crate) fn remove(
         &self,
         files: &[(PathBuf, Oid)],
@@ -337,7 +371,7 @@ impl Checkout {
             Some(lock) => lock.remove(&self.repository, files, state),
             None => IndexLock::take(&self.repository, state).and_then(|lock| {
                 let removed = lock.remove(&self.repository, files, state);
-                // A lock that cannot be released is found by its mark later.
+                // A lock that stays is removed by its mark later.
                 let _ = lock.release();
                 removed
             }),
@@ -351,12 +385,14 @@ impl Checkout {
             let place = self.folder.join(path);
             let Ok(metadata) = fs::symlink_metadata(&place) else { continue };
             let content = match metadata.is_symlink() {
-                true => fs::read_link(&place).and_then(|link| hash(link.as_os_str().as_encoded_bytes())),
-                false => Oid::hash_file(ObjectType::Blob, &place).map_err(io::Error::other),
+                true => fs::read_link(&place)
+                    .ok()
+                    .and_then(|link| Oid::hash_object(ObjectType::Blob, link.as_os_str().as_encoded_bytes()).ok()),
+                false => Oid::hash_file(ObjectType::Blob, &place).ok(),
             };
-            let removed = match content {
-                Ok(content) if content == *blob => fs::remove_file(&place).map_err(|error| error.to_string()),
-                _ => Err("it has a content of its own".to_owned()),
+            let removed = match content == Some(*blob) {
+                true => fs::remove_file(&place).map_err(|error| error.to_string()),
+                false => Err("it has a content of its own".to_owned()),
             };
             match removed {
                 Ok(()) => remove_empty_folders(&self.folder, path),
@@ -366,8 +402,8 @@ impl Checkout {
         warnings
     }
 
-    /// Brings back the files that the index has and the working tree lacks, unless a sparse checkout keeps them out; gives
-    /// their paths, and what went wrong.
+    /// Writes the files that the index has and the working tree lacks, unless a sparse checkout leaves them out; gives their
+    /// paths and warnings.
     pub(crate) fn bring_back(&self, records: &[Pending], state: &StateFolder) -> (Vec<String>, Vec<String>) {
         let (mut placed, mut warnings) = (Vec::new(), Vec::new());
         let sparse_paths = sparse_paths(&self.repository);
@@ -386,15 +422,15 @@ impl Checkout {
         (placed, warnings)
     }
 
-    /// Brings the file to its place, unless something is there; says what stands in the way.
-    pub(crate) fn place(&self, path: &str, blob: Oid, state: &StateFolder) -> Result<Option<String>, HistoryError> {
+    /// Writes the file unless another one is there; gives the obstacle.
+    fn place(&self, path: &str, blob: Oid, state: &StateFolder) -> Result<Option<String>, HistoryError> {
         let mut folder = self.folder.clone();
         let (parents, _) = path.rsplit_once('/').unwrap_or(("", path));
         for part in parents.split('/') {
             folder.push(part);
             match fs::symlink_metadata(&folder) {
-                Ok(found) if found.is_dir() => {}
-                // Not even a link to a folder: what lies behind it may be anywhere.
+                Ok(metadata) if metadata.is_dir() => {}
+                // A link to a folder may lead anywhere.
                 Ok(_) => return Ok(Some(format!("`{path}` was not written, because `{part}` is no folder there"))),
                 Err(_) => match fs::create_dir(&folder) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -406,7 +442,7 @@ impl Checkout {
         }
         let place = self.folder.join(path);
         if fs::symlink_metadata(&place).is_ok() {
-            let same = Oid::hash_file(git2::ObjectType::Blob, &place).is_ok_and(|found| found == blob);
+            let same = Oid::hash_file(ObjectType::Blob, &place).is_ok_and(|content| content == blob);
             let obstacle =
                 || format!("`{path}` was not written, because a different file lies there; it was left alone");
             return Ok((!same).then(obstacle));
@@ -414,18 +450,13 @@ impl Checkout {
         let staged = state.staged_path(&blob.to_string());
         if !staged.exists() {
             let content = self.repository.find_blob(blob).map_err(failed("read a record"))?;
-            state.stage(&blob.to_string(), content.content())?;
+            state.stage_all(&[(blob.to_string(), content.content())])?;
         }
         move_to(&staged, &place).map_err(HistoryError::io("write", &place))?;
         Ok(None)
     }
 }
 
-fn hash(bytes: &[u8]) -> io::Result<Oid> {
-    Oid::hash_object(ObjectType::Blob, bytes).map_err(io::Error::other)
-}
-
-/// Removes the folders of a file that have become empty; git would not have them either.
 fn remove_empty_folders(root: &Path, path: &Path) {
     for inside in path.ancestors().skip(1).filter(|inside| !inside.as_os_str().is_empty()) {
         if fs::remove_dir(root.join(inside)).is_err() {
@@ -435,13 +466,19 @@ fn remove_empty_folders(root: &Path, path: &Path) {
 }
 
 impl CaughtUp {
+    fn extend(&mut self, more: CaughtUp) {
+        self.added.extend(more.added);
+        self.warnings.extend(more.warnings);
+        self.unfinished.extend(more.unfinished);
+    }
+
     fn warn(&mut self, folder: &Path, text: &str) {
         self.warnings.push(format!("in the working tree `{}`: {text}", folder.display()));
     }
 }
 
-/// Moves a staged file to its place; across file systems by way of a copy beside the place, whose name is fixed so
-/// that one which a killed process left is used up by the next try.
+/// Moves a staged file to its place. Across file systems it is copied next to the place first, under a fixed name, so that the
+/// next try overwrites a copy that a killed process left.
 fn move_to(staged: &Path, place: &Path) -> io::Result<()> {
     match rename_new(staged, place) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
@@ -454,11 +491,10 @@ fn move_to(staged: &Path, place: &Path) -> io::Result<()> {
     rename_new(&copy, place)
 }
 
-/// How long an empty lock of a ref is watched. Git writes into its own at once; libgit2 keeps one empty for the time
-/// of a few system calls.
+/// How long a lock of a ref is watched. Git and libgit2 leave one empty for a few system calls at most.
 const WATCH: Duration = Duration::from_millis(300);
 
-/// Removes the lock of the index if it bears our mark. The caller holds our own lock, so no process of ours is alive.
+/// Removes the lock of the index if it has our mark. The caller holds the lock of the state folder, so its owner is dead.
 fn remove_index_lock(repository: &Repository) {
     let lock = index::lock_path(repository);
     if fs::read(&lock).is_ok_and(|content| content == index::MARK) {
@@ -466,9 +502,8 @@ fn remove_index_lock(repository: &Repository) {
     }
 }
 
-/// Removes the lock of a branch that a dead process of ours left when it was about to move the branch to these records.
-///
-/// It holds the commit that has them, or nothing; one that stays empty for a while has no owner.
+/// Removes the lock of a branch that a dead process of ours left when it moved the branch to these records. It contains the
+/// commit that has them, or nothing; one that stays empty for a while has no owner.
 fn remove_ref_lock(repository: &Repository, reference: &str, records: &[Pending]) {
     let lock = repository.commondir().join(format!("{reference}.lock"));
     let Ok(content) = fs::read_to_string(&lock) else { return };
@@ -481,8 +516,8 @@ fn remove_ref_lock(repository: &Repository, reference: &str, records: &[Pending]
     }
 }
 
-/// Removes the lock of a ref that only a sync writes, if it does not change while we watch; the caller holds the lock
-/// of syncing. The git of a sync that was killed may live on, but holds a ref for moments.
+/// Removes the lock of a ref that only a sync writes, unless it changes while we watch: the git of a killed sync may live on for
+/// moments. The caller holds the lock of syncing.
 pub(crate) fn remove_sync_ref_lock(repository: &Repository, reference: &str) {
     let lock = repository.commondir().join(format!("{reference}.lock"));
     if lock.exists() && is_stale(&lock, |_| true) {
@@ -490,7 +525,6 @@ pub(crate) fn remove_sync_ref_lock(repository: &Repository, reference: &str) {
     }
 }
 
-/// Whether a lock fits and does not change for a while.
 fn is_stale(lock: &Path, fits: impl Fn(&Metadata) -> bool) -> bool {
     let current = || fs::metadata(lock).ok().filter(&fits).as_ref().map(identity);
     let before = current();

@@ -1,4 +1,4 @@
-//! The commit that a run measures.
+//! The commit that a run measures, and the line of such commits.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,13 @@ use crate::repository::{Store, head_branch, head_commit, short_name, subject_of,
 use sprag_model::commit::{CommitLine, CommitOnLine};
 use sprag_model::commit_cache::{CachedCommit, CommitCache};
 
-/// The digits of an id that is not cut short.
 const FULL_ID: usize = 40;
 
-/// The commit that a run of the present working tree measures: HEAD, or the nearest commit on its first-parent line
-/// whose tree differs from its own first parent's outside the history.
+/// The commit that a run of the working tree measures: HEAD, or the nearest commit on its first-parent line whose tree differs
+/// from that of its first parent outside the history. Absent where there is no such commit.
 ///
-/// It is dirty when a tracked file outside the history differs from HEAD, staged or not. A file behind a filter
-/// driver, such as one of LFS, is judged by its size and times; where those are stale it counts as different, since
-/// drivers are programs and no program is run. Absent before the first commit, and where all commits are records.
+/// It is dirty when a tracked file outside the history differs from HEAD, staged or not. A file behind a filter driver, such as
+/// one of LFS, is compared by size and times, since drivers are programs and no program is run.
 pub fn measured_commit(store: &Store) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;
     let Some(head) = head_commit(repository)? else { return Ok(None) };
@@ -38,9 +36,9 @@ pub fn measured_commit(store: &Store) -> Result<Option<model::commit::Commit>, H
 pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;
     let (start, steps) = steps_back(revision);
-    let mut found = nearest_code(repository, resolve(repository, start)?)?;
+    let mut current = nearest_code(repository, resolve(repository, start)?)?;
     for _ in 0..steps {
-        let Some(commit) = &found else { break };
+        let Some(commit) = &current else { break };
         let parent = match first_parent(repository, &LooseObjects::new(repository), commit)? {
             FirstParent::None => {
                 let reason = "the line of commits is shorter".to_owned();
@@ -49,12 +47,12 @@ pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::
             FirstParent::Absent => return Err(HistoryError::Shallow),
             FirstParent::Commit(parent) => parent,
         };
-        found = nearest_code(repository, parent)?;
+        current = nearest_code(repository, parent)?;
     }
-    Ok(found.map(|commit| describe(&commit, None, false)))
+    Ok(current.map(|commit| describe(&commit, None, false)))
 }
 
-/// A revision such as `main~3` as what it starts at and how many steps it goes back.
+/// Splits a revision such as `main~3` into its start and the number of steps back.
 fn steps_back(revision: &str) -> (&str, usize) {
     match revision.rsplit_once('~') {
         Some((start, "")) => (start, 1),
@@ -63,18 +61,18 @@ fn steps_back(revision: &str) -> (&str, usize) {
     }
 }
 
-/// The commit of that id, or of the one id that begins so, if the repository holds it.
+/// The commit of an id, which may be shortened.
 pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;
-    let found = match Oid::from_str(id).ok().filter(|_| id.len() == FULL_ID) {
-        // Objects do not come while we read, so a miss need not make libgit2 list the packs again.
-        Some(whole) if !repository.odb().is_ok_and(|odb| odb.exists_ext(whole, OdbLookupFlags::NO_REFRESH)) => {
+    let commit = match Oid::from_str(id).ok().filter(|_| id.len() == FULL_ID) {
+        // No object comes while we read, so libgit2 need not list the packs again.
+        Some(full) if !repository.odb().is_ok_and(|odb| odb.exists_ext(full, OdbLookupFlags::NO_REFRESH)) => {
             return Ok(None);
         }
-        Some(whole) => repository.find_commit(whole),
+        Some(full) => repository.find_commit(full),
         None => repository.find_commit_by_prefix(id),
     };
-    match found {
+    match commit {
         Ok(commit) => Ok(Some(describe(&commit, None, false))),
         Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::InvalidSpec) => {
             Ok(None)
@@ -94,7 +92,6 @@ fn commit_of<'r>(repository: &'r Repository, revision: Option<&str>) -> Result<O
     revision.map_or_else(|| head_commit(repository), |revision| resolve(repository, revision).map(Some))
 }
 
-/// `start` or its nearest first-parent ancestor that changes something besides the history.
 pub(crate) fn nearest_code<'r>(
     repository: &'r Repository,
     start: Commit<'r>,
@@ -141,21 +138,19 @@ fn is_dirty(repository: &Repository) -> Result<bool, HistoryError> {
     Ok(statuses.iter().any(|entry| !inside(entry.path_bytes())))
 }
 
-/// The first parent of a commit, as far as this repository knows.
 pub(crate) enum FirstParent<'r> {
     None,
-    /// It has one that a shallow clone leaves out.
+    /// A shallow clone lacks it.
     Absent,
     Commit(Commit<'r>),
 }
 
-/// Looks for the first parent of `commit`.
 pub(crate) fn first_parent<'r>(
     repository: &'r Repository,
     loose: &LooseObjects,
     commit: &Commit<'_>,
 ) -> Result<FirstParent<'r>, HistoryError> {
-    // The header tells the truth where libgit2 hides the parents of the last commit of a shallow clone.
+    // libgit2 hides the parents of the last commit of a shallow clone.
     let Some(id) = parents(commit).into_iter().next() else { return Ok(FirstParent::None) };
     if commit.parent_count() == 0 {
         return Ok(FirstParent::Absent);
@@ -168,17 +163,16 @@ pub(crate) fn first_parent<'r>(
     }
 }
 
-/// The parents that the commit names, whether or not they are here.
+/// The parents in the header of the commit, also absent ones.
 pub(crate) fn parents(commit: &Commit<'_>) -> Vec<String> {
     let header = String::from_utf8_lossy(commit.raw_header_bytes()).into_owned();
     header.lines().filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned).collect()
 }
 
-/// Whether `commit` is one that can be measured: its tree differs from its first parent's outside the history.
+/// Whether the tree of a commit differs from that of its first parent outside the history.
 ///
-/// A root commit counts unless it holds nothing but a history. Where the trees are not here, as in a clone without
-/// them, the commit counts. The last commit of a shallow clone has nothing to be compared with: there the subject
-/// that record commits bear decides.
+/// A root commit counts unless it holds nothing but a history. So does a commit whose trees are absent. The last commit of a
+/// shallow clone cannot be compared; its subject decides.
 pub(crate) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<bool, HistoryError> {
     let Some(tree) = present(commit.tree())? else { return Ok(true) };
     match parent {
@@ -193,7 +187,6 @@ pub(crate) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Res
     }
 }
 
-/// Whether the message is one that [`crate::append`] writes.
 pub(crate) fn has_record_message(commit: &Commit<'_>) -> bool {
     commit.message_bytes().starts_with(b"sprag: ")
 }
@@ -218,14 +211,13 @@ fn present<'r>(tree: Result<Tree<'r>, git2::Error>) -> Result<Option<Tree<'r>>, 
 
 /// The first-parent line of `revision`, or of HEAD, oldest first, without the commits that only add records.
 ///
-/// A tag on a commit that is left out goes to the nearest one before it that stays: that is what was released.
-/// Before the first commit the line is empty.
+/// A tag on a commit that is left out goes to the nearest one before it that stays. Before the first commit the line is empty.
 pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
     commit_line_cached(store, revision, &mut CommitCache::default())
 }
 
-/// Likewise, where cached commits need not be read, and those that are read are cached. In a shallow clone none is
-/// taken from the cache, as its line ends where the clone does.
+/// As [`commit_line`] without reading cached commits; the others are added to the cache. A shallow clone does not use it, since its
+/// line ends early.
 pub fn commit_line_cached(
     store: &Store,
     revision: Option<&str>,
@@ -287,18 +279,18 @@ fn cached(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<CachedCommit,
     })
 }
 
-/// Whether nothing that is not here, such as a tree in a partial clone, could tell more of a commit.
+/// Whether the repository has all objects that decide about the commit.
 fn is_certain(commit: &Commit<'_>, parent: &FirstParent<'_>) -> bool {
-    let is_here = match parent {
+    let has_parent = match parent {
         FirstParent::None => true,
         FirstParent::Absent => false,
         FirstParent::Commit(parent) => parent.tree().is_ok(),
     };
-    is_here && commit.tree().is_ok()
+    has_parent && commit.tree().is_ok()
 }
 
-/// All commits that `revision`, or HEAD, holds, those of merged branches too, without the commits that only add records:
-/// parents before children, the commits of a branch together, and the same in every clone.
+/// All commits of `revision`, or of HEAD, also those of merged branches, without the commits that only add records: parents before
+/// children, the commits of a branch together, and the same in every clone.
 pub fn commit_graph(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
     let repository = &store.repository;
     let Some(tip) = commit_of(repository, revision)? else { return commit_line(store, None) };
@@ -323,7 +315,6 @@ pub fn commit_graph(store: &Store, revision: Option<&str>) -> Result<CommitLine,
     Ok(CommitLine { commits, shallow: repository.is_shallow(), named: false })
 }
 
-/// The names of the tags of each commit. A tag of something else, or of a commit that is not here, is left out.
 fn tags(repository: &Repository) -> Result<BTreeMap<Oid, Vec<String>>, HistoryError> {
     let mut tags: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
     for reference in repository.references_glob("refs/tags/*").map_err(failed("list the tags"))? {
@@ -335,7 +326,7 @@ fn tags(repository: &Repository) -> Result<BTreeMap<Oid, Vec<String>>, HistoryEr
     Ok(tags)
 }
 
-// What a release is held against: its tag, whether one commit comes after another, and the files of a commit.
+// Tags, ancestors and files of commits, by which a release is checked.
 
 /// The commit that a tag of that name points at; absent where there is no such tag.
 pub fn tagged(store: &Store, name: &str) -> Result<Option<String>, HistoryError> {
@@ -349,7 +340,7 @@ pub fn tagged(store: &Store, name: &str) -> Result<Option<String>, HistoryError>
     }
 }
 
-/// Whether `commit` is `ancestor` or comes after it. Where either is not here, it is not.
+/// Whether `commit` is `ancestor` or comes after it; false where either is absent.
 pub fn comes_after(store: &Store, commit: &str, ancestor: &str) -> Result<bool, HistoryError> {
     let (Ok(commit), Ok(ancestor)) = (Oid::from_str(commit), Oid::from_str(ancestor)) else { return Ok(false) };
     let is_here = |id: Oid| store.repository.find_commit(id).is_ok();
@@ -360,8 +351,8 @@ pub fn comes_after(store: &Store, commit: &str, ancestor: &str) -> Result<bool, 
         || store.repository.graph_descendant_of(commit, ancestor).map_err(failed("walk the commits"))?)
 }
 
-/// The files of a commit below a folder, or the one file at that path, by path: path and content. Links and submodules
-/// are left out; where there is nothing, there are none.
+/// Path and content of the files of a commit below a folder, or of the one file at that path, by path. Links and submodules are
+/// left out.
 pub fn files_of(store: &Store, commit: &str, below: &str) -> Result<Vec<(String, Vec<u8>)>, HistoryError> {
     let repository = &store.repository;
     let tree = resolve(repository, commit)?.tree().map_err(failed("read the tree of a commit"))?;
@@ -399,11 +390,10 @@ pub fn files_of(store: &Store, commit: &str, below: &str) -> Result<Vec<(String,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repository::{Author, NewCommit, commit_files, create, tag};
-    use crate::testing::{Fixture, isolated, minute};
+    use crate::testing::{Fixture, minute};
 
     #[test]
-    fn record_commits_are_never_what_is_measured() {
+    fn record_commits_are_not_measured() {
         let fixture = Fixture::new();
         let code = fixture.head();
         let measured = || measured_commit(&fixture.store()).unwrap().unwrap();
@@ -456,44 +446,38 @@ mod tests {
             change(&fixture);
             assert_eq!(measured_commit(&fixture.store()).unwrap().unwrap().dirty, expected);
         };
+        let stage = |fixture: &Fixture, path: &str| {
+            fixture.write(path, "x");
+            fixture.git(&["add", path]);
+        };
         check(false, &|_| {});
         check(false, &|fixture| fixture.write("untracked", "x"));
         check(false, &|fixture| fixture.write("history/v1/_events/x", "x"));
-        check(false, &|fixture| {
-            fixture.write("history/v1/_events/x", "x");
-            fixture.git(&["add", "history"]);
-        });
+        check(false, &|fixture| stage(fixture, "history/v1/_events/x"));
         check(true, &|fixture| fixture.write("README", "changed\n"));
-        check(true, &|fixture| {
-            fixture.write("new", "x");
-            fixture.git(&["add", "new"]);
-        });
+        check(true, &|fixture| stage(fixture, "new"));
+        check(true, &|fixture| stage(fixture, "history.txt"));
         check(true, &|fixture| drop(fixture.git(&["rm", "--quiet", "README"])));
         check(true, &|fixture| drop(fixture.git(&["mv", "README", "README.md"])));
-        check(true, &|fixture| {
-            fixture.write("history.txt", "x");
-            fixture.git(&["add", "history.txt"]);
-        });
+        // A detached HEAD in a linked working tree.
+        let fixture = Fixture::new();
+        fixture.git(&["worktree", "add", "--quiet", "--detach", "../linked", "HEAD~1"]);
+        let linked = fixture.at("linked");
+        linked.write("README", "changed\n");
+        let measured = measured_commit(&linked.store()).unwrap().unwrap();
+        assert_eq!((measured.subject.as_str(), measured.branch, measured.dirty), ("Begin", None, true));
     }
 
     #[test]
     fn nothing_is_measured_before_the_first_commit_of_code() {
         let fixture = Fixture::empty(&[]);
         assert_eq!(measured_commit(&fixture.store()).unwrap(), None);
+        assert_eq!(commit_line(&fixture.store(), None).unwrap(), CommitLine::default());
+        assert_eq!(commit_graph(&fixture.store(), None).unwrap(), CommitLine::default());
         fixture.record(1);
         assert_eq!(measured_commit(&fixture.store()).unwrap(), None);
         let first = fixture.commit("README", "x\n", "Begin");
         assert_eq!(measured_commit(&fixture.store()).unwrap().unwrap().sha, first);
-    }
-
-    #[test]
-    fn a_detached_head_and_a_linked_working_tree_measure_too() {
-        let fixture = Fixture::new();
-        let linked = fixture.sibling("linked");
-        fixture.git(&["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap(), "HEAD~1"]);
-        std::fs::write(linked.join("README"), "changed\n").unwrap();
-        let measured = measured_commit(&isolated(&linked)).unwrap().unwrap();
-        assert_eq!((measured.subject.as_str(), measured.branch, measured.dirty), ("Begin", None, true));
     }
 
     #[test]
@@ -511,9 +495,9 @@ mod tests {
         fixture.record(3);
         fixture.git(&["tag", "blob", "HEAD:README"]);
         let line = commit_line(&store, None).unwrap();
-        let found: Vec<_> = line.commits.iter().map(|c| (c.subject.as_str(), c.tags.join(" "))).collect();
+        let tagged: Vec<_> = line.commits.iter().map(|c| (c.subject.as_str(), c.tags.join(" "))).collect();
         let expected = [("Begin", ""), ("Add one", "v0.1.0 v0.1.1"), ("Merge side", "")];
-        assert_eq!(found, expected.map(|(subject, tags)| (subject, tags.to_owned())));
+        assert_eq!(tagged, expected.map(|(subject, tags)| (subject, tags.to_owned())));
         assert!(!line.shallow);
         assert_eq!(line.positions()[line.commits[2].sha.as_str()], 2);
         let side = commit_line(&store, Some("side")).unwrap();
@@ -529,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_the_same_where_commits_are_known() {
+    fn the_line_is_the_same_with_a_cache() {
         let fixture = Fixture::new();
         let store = fixture.store();
         fixture.git(&["tag", "v0.1.0"]);
@@ -555,24 +539,12 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_empty_before_the_first_commit() {
-        assert_eq!(commit_line(&Fixture::empty(&[]).store(), None).unwrap(), CommitLine::default());
-        assert_eq!(commit_graph(&Fixture::empty(&[]).store(), None).unwrap(), CommitLine::default());
-    }
-
-    #[test]
     fn tags_ancestors_and_files_are_found() {
-        let fixture = Fixture::nothing();
-        let author = Author { name: "Ada".into(), email: "ada@example.com".into() };
-        let store = create(&fixture.root, &author).unwrap();
-        let commit = |path: &str, number| {
-            let files = vec![(path.to_owned(), format!("{number}\n"))];
-            let message = "Commit\n".to_owned();
-            commit_files(&store, &NewCommit { files, author: author.clone(), time: minute(number), message }).unwrap()
-        };
-        let first = commit("a/b/c", 1);
-        let second = commit("a/d", 2);
-        tag(&store, "v1", &first).unwrap();
+        let fixture = Fixture::empty(&[]);
+        let store = fixture.store();
+        let first = fixture.commit("a/b/c", "1\n", "One");
+        fixture.git(&["tag", "v1"]);
+        let second = fixture.commit("a/d", "2\n", "Two");
         assert_eq!(tagged(&store, "v1").unwrap(), Some(first.clone()));
         assert_eq!(tagged(&store, "v2").unwrap(), None);
         assert_eq!(tagged(&store, "..").unwrap(), None);

@@ -1,10 +1,8 @@
-//! The files of one commit, written aside: a working tree in which that commit can be built and measured.
+//! A copy of one commit in another folder, in which that commit can be built and measured.
 //!
-//! It is not one of those that `git worktree` makes but a repository of its own, which borrows the objects of the one
-//! at hand. So nothing has to be entered in that repository and taken out of it again, a process that is killed leaves
-//! nothing there, and whatever a build does to git, a tag, a stash or a setting, it does to a repository that goes with
-//! the folder. It also works beside a bare repository. Libgit2 makes it: no hook and no filter is run, so the files are
-//! those that git stores.
+//! It is not a linked working tree but a repository that borrows the objects of the one at hand. So a killed process leaves
+//! nothing behind in that one, and a tag, stash or setting of a build goes with the folder. libgit2 makes it, also of a bare
+//! repository: no hook and no filter runs, so the files are those that git stores.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,17 +15,16 @@ use crate::error::{HistoryError, failed};
 use crate::objects::{self, LooseObjects};
 use crate::repository::Store;
 
-/// What a working tree of one commit lacks of what the commit stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingParts {
-    /// Submodules, by path: their folders are empty.
+    /// By path; their folders are empty.
     pub submodules: Vec<String>,
     /// Filters that `.gitattributes` names, such as `lfs`: files behind them are as git stores them.
     pub filters: Vec<String>,
 }
 
-/// Writes the files of a commit into `folder`, which is empty or not there, and beside them a repository whose HEAD is
-/// that commit, with the tags of this one and without its branches, remotes and settings.
+/// Makes a repository in `folder`, which is empty or absent, whose HEAD is the commit. It has the files of the commit and the tags
+/// of this repository, but not its branches, remotes and settings.
 pub fn check_out_copy(store: &Store, sha: &str, folder: &Path) -> Result<MissingParts, HistoryError> {
     let repository = &store.repository;
     let absent = |error: git2::Error| match error.code() {
@@ -65,11 +62,11 @@ pub fn check_out_copy(store: &Store, sha: &str, folder: &Path) -> Result<Missing
     Ok(lacking)
 }
 
-/// Lets the repository in `git_folder` read the objects of another one, and know where its history ends.
+/// Lets the repository in `git_folder` read the objects of another one, also where that is shallow.
 fn borrow(repository: &Repository, git_folder: &Path) -> Result<(), HistoryError> {
     let objects = repository.commondir().join("objects");
     let objects = fs::canonicalize(&objects).map_err(HistoryError::io("find", &objects))?;
-    // Where the file would be read as something else, there is no way to write it.
+    // The list of folders cannot hold a path with a line feed.
     let Some(text) = objects.to_str().filter(|text| !text.contains('\n')) else {
         let reason = "its path is no line of text".to_owned();
         return Err(HistoryError::Unusable { action: "borrow the objects of the repository", reason });
@@ -99,8 +96,7 @@ fn tags(repository: &Repository) -> Result<String, HistoryError> {
     Ok(lines.iter().map(|(name, id)| format!("{id} {name}\n")).collect())
 }
 
-/// Walks the tree: what it lacks, and an error where an object is not here or cannot be read to its end, in which case
-/// libgit2 would never return from writing it.
+/// What the tree lacks. Fails where an object is absent or broken: libgit2 would never return from writing a broken one.
 fn lacking(repository: &Repository, loose: &LooseObjects, tree: &Tree<'_>) -> Result<MissingParts, git2::Error> {
     let odb = repository.odb()?;
     let (mut lacking, mut filters) = (MissingParts::default(), BTreeSet::new());
@@ -138,78 +134,33 @@ fn filters_of(content: &[u8]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Fixture, git_in, isolated};
+    use crate::testing::Fixture;
 
     #[test]
-    fn the_files_of_a_commit_stand_aside_and_the_repository_stays_as_it_was() {
-        let fixture = Fixture::new();
-        let first = fixture.git(&["rev-parse", "HEAD~1"]);
-        fixture.git(&["tag", "-a", "v1", "-m", "One", "HEAD~1"]);
-        fixture.write("README", "changed\n");
-        let state = || {
-            let head = std::fs::read_to_string(fixture.root.join(".git/HEAD")).unwrap();
-            (fixture.status(), fixture.git(&["worktree", "list"]), fixture.git(&["for-each-ref"]), head)
-        };
-        let before = state();
-        let aside = fixture.sibling("aside");
-        assert_eq!(check_out_copy(&fixture.store(), &first, &aside).unwrap(), MissingParts::default());
-        assert_eq!(fs::read_to_string(aside.join("README")).unwrap(), "demo\n");
-        assert!(!aside.join("src").exists());
-        // What a build asks git for is there.
-        assert_eq!(git_in(&aside, &["rev-parse", "HEAD"]), first);
-        assert_eq!(git_in(&aside, &["describe", "--dirty"]), "v1");
-        // What it does to git stays aside.
-        git_in(&aside, &["tag", "built"]);
-        git_in(&aside, &["commit", "--quiet", "--allow-empty", "-m", "Built"]);
-        assert_eq!(state(), before);
-        fixture.fsck();
-        assert!(check_out_copy(&fixture.store(), &first, &aside).is_err(), "the folder is taken");
-    }
-
-    #[test]
-    fn what_is_not_there_is_told() {
+    fn submodules_and_filters_are_named() {
         let fixture = Fixture::new();
         fixture.write(".gitattributes", "# filter=none\n*.bin filter=lfs diff=lfs -text\n*.txt text\n");
         fixture.git(&["add", "-A"]);
         let module = format!("160000,{},vendor/part", fixture.head());
         fixture.git(&["update-index", "--add", "--cacheinfo", &module]);
         fixture.git(&["commit", "--quiet", "-m", "Both"]);
-        let found = check_out_copy(&fixture.store(), &fixture.head(), &fixture.sibling("aside")).unwrap();
-        assert_eq!((found.submodules, found.filters), (vec!["vendor/part".to_owned()], vec!["lfs".to_owned()]));
-    }
-
-    #[test]
-    fn a_bare_or_shallow_repository_will_do() {
-        let fixture = Fixture::new();
-        let (bare, shallow) = (fixture.sibling("bare"), fixture.sibling("shallow"));
-        fixture.git(&["clone", "--quiet", "--bare", ".", "../bare"]);
-        let url = format!("file://{}", fixture.root.display());
-        fixture.git(&["clone", "--quiet", "--depth", "1", &url, "../shallow"]);
-        for (name, from) in [("of-bare", &bare), ("of-shallow", &shallow)] {
-            let aside = fixture.sibling(name);
-            check_out_copy(&isolated(from), &fixture.head(), &aside).unwrap();
-            assert_eq!(git_in(&aside, &["status", "--porcelain"]), "");
-            git_in(&aside, &["log", "--oneline"]);
-        }
+        let missing = check_out_copy(&fixture.store(), &fixture.head(), &fixture.sibling("aside")).unwrap();
+        assert_eq!((missing.submodules, missing.filters), (vec!["vendor/part".to_owned()], vec!["lfs".to_owned()]));
     }
 
     #[test]
     fn a_partial_clone_that_lacks_files_says_how_to_fetch_them() {
         let fixture = Fixture::new();
-        fixture.git(&["config", "uploadpack.allowFilter", "true"]);
-        let url = format!("file://{}", fixture.root.display());
-        fixture.git(&["clone", "--quiet", "--no-checkout", "--filter=blob:none", &url, "../partial"]);
-        let store = isolated(&fixture.sibling("partial"));
+        let store = fixture.cloned("partial", &["--no-checkout", "--filter=blob:none"]).store();
         let error = check_out_copy(&store, &fixture.head(), &fixture.sibling("aside")).unwrap_err();
         assert!(matches!(error, HistoryError::NotHere { promised: true, .. }), "{error}");
         assert!(error.hint().is_some_and(|hint| hint.contains("--no-filter")));
     }
 
     #[test]
-    fn objects_that_are_not_here_are_told_apart_from_a_file_system_that_refuses() {
+    fn absent_objects_and_a_file_system_that_refuses_are_errors() {
         let fixture = Fixture::new();
-        let blob = fixture.git(&["rev-parse", "HEAD:README"]);
-        let object = fixture.root.join(format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
+        let object = fixture.object("HEAD:README");
         let content = fs::read(&object).unwrap();
         let fault = |name: &str| {
             check_out_copy(&fixture.store(), &fixture.head(), &fixture.sibling(name)).unwrap_err().to_string()

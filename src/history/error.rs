@@ -3,16 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::activity::Activity;
-
 pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
 
-/// Wraps what git2 said.
 pub(crate) fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
-    move |reason| HistoryError::Git { action, reason }
+    move |error| HistoryError::Unusable { action, reason: message(&error).to_owned() }
 }
 
-/// Why the history could not be opened, read or appended to.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     #[error("no git repository at or above `{0}`")]
@@ -23,8 +19,8 @@ pub enum HistoryError {
     Reftable(PathBuf),
     #[error("the repository at `{0}` is owned by another user")]
     Owner(PathBuf),
-    #[error("cannot open the repository at `{path}`: {}", message(reason))]
-    Unreadable { path: PathBuf, reason: git2::Error },
+    #[error("cannot open the repository at `{path}`: {reason}")]
+    Unreadable { path: PathBuf, reason: String },
     #[error("`{revision}` names no commit of this repository: {reason}")]
     Revision { revision: String, reason: String },
     #[error("this shallow clone ends at a record commit, so the measured commit is unknown")]
@@ -40,7 +36,7 @@ pub enum HistoryError {
     #[error("HEAD is detached, so there is no branch to record on")]
     Detached,
     #[error("a {activity} is under way on `{reference}`, so nothing can be recorded there")]
-    Busy { activity: Activity, reference: String },
+    Busy { activity: &'static str, reference: String },
     #[error("`{name}` cannot be the ref of the history: {reason}")]
     BadRef { name: String, reason: &'static str },
     #[error("`{path}` cannot be recorded: it {reason}")]
@@ -48,32 +44,21 @@ pub enum HistoryError {
     #[error("`{path}` is in the history of `{reference}` already, with different content")]
     Different { path: String, reference: String },
     #[error("`{path}` cannot be recorded next to `{other}`: they differ only by case or Unicode form")]
-    Alike {
-        /// The new path, up to the part that is alike.
-        path: String,
-        other: String,
-    },
+    Alike { path: String, other: String },
     #[error("`{path}` is not a folder on `{reference}`, so nothing can be recorded below it")]
     NotAFolder { path: String, reference: String },
     #[error("cannot move `{reference}` after {attempts} attempts: {reason}")]
-    Contended {
-        reference: String,
-        attempts: u32,
-        /// What git said the last time.
-        reason: String,
-    },
+    Contended { reference: String, attempts: u32, reason: String },
     #[error("another sprag is recording in this repository: `{0}` stays locked")]
     Locked(PathBuf),
     #[error("cannot {action} `{path}`: {reason}")]
     Io { action: &'static str, path: PathBuf, reason: io::Error },
     #[error("cannot {action}: {reason}")]
     Unusable { action: &'static str, reason: String },
-    #[error("cannot {action}: {}", message(reason))]
-    Git { action: &'static str, reason: git2::Error },
 }
 
 impl HistoryError {
-    /// Whether the record that should go to `path` is what cannot be recorded, whatever becomes of others.
+    /// Whether the record of `path` alone is refused, so that others can still be recorded.
     pub fn blames(&self, path: &str) -> bool {
         let is_part = |part: &str| path.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         match self {
@@ -124,20 +109,18 @@ impl HistoryError {
             | HistoryError::Different { .. }
             | HistoryError::NotAFolder { .. }
             | HistoryError::Io { .. }
-            | HistoryError::Unusable { .. }
-            | HistoryError::Git { .. } => return None,
+            | HistoryError::Unusable { .. } => return None,
         })
     }
 
-    /// Wraps what the file system said.
     pub(crate) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(io::Error) -> HistoryError {
         let path = path.to_owned();
         move |reason| HistoryError::Io { action, path, reason }
     }
 }
 
-/// What libgit2 said, or that it said nothing: some failures of the file system reach it without a word.
-fn message(error: &git2::Error) -> &str {
+/// The message of libgit2, which is empty for some failures of the file system.
+pub(crate) fn message(error: &git2::Error) -> &str {
     match error.message() {
         "" | "no error" => "the file system refused",
         message => message,

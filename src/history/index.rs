@@ -1,12 +1,10 @@
-//! Adding entries to the index of a working tree, with everything else in it left as it is.
+//! Adding entries to the index of a working tree, and leaving the rest of it as it is.
 //!
-//! libgit2 reads the index, changes it in memory, and takes the lock only to write; whatever `git add` did in
-//! between would be lost. So the lock is taken first, by git's own protocol: `index.lock`, made so that it must be
-//! new. The changed index is written beside and renamed over the old one while the lock is held. The lock bears our
-//! mark, by which one that a killed process left behind is known and removed.
+//! libgit2 locks the index only to write it, so a `git add` after it has read the index would be lost. Here the lock comes
+//! first, by git's own protocol: `index.lock`, which must be new. The changed index is written to another file, which is
+//! renamed to `index` while the lock is held. The lock contains a mark, by which one of a killed process is recognised.
 //!
-//! The new index keeps the time of the old one: an entry as young as the index is one that git compares by content,
-//! and it must stay so.
+//! The new index keeps the time of the old one: git compares files as young as the index by content, and must go on to.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, Metadata};
@@ -18,18 +16,18 @@ use git2::{AttrCheckFlags, AttrValue, Index, IndexEntry, IndexEntryExtendedFlag,
 
 use crate::error::HistoryError;
 use crate::layout::PLAIN;
-use crate::state::{Pending, StateFolder, Step, Watch, pause, rename_new, sync_folder};
+use crate::state::{StateFolder, Step, Watch, pause, rename_new, sync_folder};
 
-/// How often a lock of another process is waited for: about a second in all.
+/// How often a lock is tried: about a second in all.
 const LOCK_ATTEMPTS: u32 = 12;
 
-/// What our lock holds, where git's holds nothing or an index.
+/// The content of our lock. Git's is empty or an index.
 pub(crate) const MARK: &[u8] = b"sprag\n";
 
 pub(crate) struct Wanted<'a> {
-    pub(crate) record: &'a Pending,
+    pub(crate) path: &'a str,
     pub(crate) blob: Oid,
-    /// The facts of its file, which spare git reading it; absent where the file is not ours.
+    /// Of its file, so that git need not read it; absent where the file is not ours.
     pub(crate) stat: Option<Metadata>,
 }
 
@@ -55,14 +53,13 @@ impl IndexError {
     }
 }
 
-/// Git's lock of an index. It stays until it is released, also where this process ends in whatever way: then it is
-/// known by its mark and removed when the append is healed.
+/// Git's lock of an index. It stays when this process dies; the next one recognises it by its mark and removes it.
 pub(crate) struct IndexLock {
     path: PathBuf,
 }
 
 impl IndexLock {
-    /// Takes git's lock. The mark is in it from the first moment, since it comes there by a rename.
+    /// Takes git's lock by renaming a file that has the mark.
     pub(crate) fn take(repository: &Repository, state: &StateFolder) -> Result<IndexLock, IndexError> {
         let path = lock_path(repository);
         let mark = state.scratch("mark");
@@ -92,27 +89,17 @@ impl IndexLock {
         draft.write(&mut |_| {}).map(drop)
     }
 
-    /// Lets go of the lock; says so where that cannot be done.
     pub(crate) fn release(&self) -> Result<(), HistoryError> {
         fs::remove_file(&self.path).map_err(HistoryError::io("remove", &self.path))
     }
 }
 
-/// Lets go of the locks of indexes, up to the first that stays.
-pub(crate) fn release(locks: &mut Vec<Option<IndexLock>>) -> Result<(), HistoryError> {
-    while let Some(lock) = locks.last() {
-        lock.as_ref().map_or(Ok(()), IndexLock::release)?;
-        locks.pop();
-    }
-    Ok(())
-}
-
-/// The index of a working tree that is locked, read once, to be changed and put into its place.
+/// A copy of a locked index, to be changed and put into its place.
 pub(crate) struct Draft {
     index: Index,
     copy: PathBuf,
     original: PathBuf,
-    /// When the original was written; absent where there is none.
+    /// Of the original; absent where there is none.
     time: Option<SystemTime>,
 }
 
@@ -140,21 +127,19 @@ impl Draft {
         self.index.get_path(path, 0).is_some_and(|entry| entry.id == blob)
     }
 
-    /// Adds the records; says which of them something of the user's stands in the way of.
+    /// Adds the records; says which of them a staged change of the user prevents.
     pub(crate) fn add(&mut self, wanted: &[Wanted<'_>]) -> Result<Vec<String>, IndexError> {
         let mut obstacles = Vec::new();
         for wanted in wanted {
-            match obstacle(&self.index, &wanted.record.path) {
+            match obstacle(&self.index, wanted.path) {
                 None => self.index.add(&entry(wanted)).map_err(git_error)?,
-                Some(obstacle) => {
-                    obstacles.push(format!("`{}` was not added to the index, {obstacle}", wanted.record.path))
-                }
+                Some(obstacle) => obstacles.push(format!("`{}` was not added to the index, {obstacle}", wanted.path)),
             }
         }
         Ok(obstacles)
     }
 
-    /// Puts it into the place of the index; says so where the change may not last.
+    /// Replaces the index; a warning says that the change may not outlast a power cut.
     pub(crate) fn write(mut self, watch: Watch<'_>) -> Result<Option<String>, IndexError> {
         self.index.write().map_err(|error| IndexError::Io(io::Error::other(error.message().to_owned())))?;
         let file = File::options().write(true).open(&self.copy)?;
@@ -171,7 +156,7 @@ impl Draft {
     }
 }
 
-/// The paths that a sparse checkout keeps out of the working tree. An index that cannot be read keeps none out.
+/// The paths that a sparse checkout leaves out of the working tree; none where the index cannot be read.
 pub(crate) fn sparse_paths(repository: &Repository) -> HashSet<Vec<u8>> {
     let Ok(mut index) = repository.index() else { return HashSet::new() };
     // The index may have been written since it was opened.
@@ -187,7 +172,7 @@ fn git_error(error: git2::Error) -> IndexError {
     IndexError::Unknown(error.message().to_owned())
 }
 
-/// What of the user's is staged at the path, or makes a folder of it impossible.
+/// Why a staged change of the user prevents an entry at the path.
 fn obstacle(index: &Index, path: &str) -> Option<&'static str> {
     if (1..=3).any(|stage| index.get_path(Path::new(path), stage).is_some()) {
         return Some("because it is in conflict there");
@@ -217,7 +202,7 @@ fn entry(wanted: &Wanted<'_>) -> IndexEntry {
         id: wanted.blob,
         flags: 0,
         flags_extended: 0,
-        path: wanted.record.path.clone().into_bytes(),
+        path: wanted.path.into(),
     };
     #[cfg(unix)]
     if let Some(stat) = &wanted.stat {
@@ -238,18 +223,16 @@ pub(crate) fn lock_path(repository: &Repository) -> PathBuf {
     repository.path().join("index.lock")
 }
 
-// Attributes of paths under which git would see records as changed.
+// Attributes by which git would see records as changed.
 //
-// A record is the same bytes in the tree and in a working tree. Line endings do it no harm, whatever `.gitattributes`
-// and the configuration say of them: a record has none but the last, and that is git's own. But where a filter driver
-// or another encoding is named for it, git holds what the driver makes of the file against the tree, and `git status`
-// calls the record changed. Drivers are programs, and none is run here; so this is told and not mended.
+// A record has the same bytes in the tree and in a working tree, and line endings do it no harm. But where a filter driver or
+// another encoding is set for it, git compares the output of the driver with the tree, and `git status` calls the record
+// changed. Drivers are programs, and none is run here, so a warning has to do.
 
 const LINE: &str = "history/** -filter -working-tree-encoding";
 
-/// What to say where such an attribute holds for one of the paths, each folder looked at once. The index is that of the
-/// working tree: an attribute may stand in a file that is in the index alone, and to read it again would take longer
-/// than all the rest.
+/// The warning where such an attribute holds for one of the paths; of each folder one path is checked. An attribute may stand
+/// in a file of the index alone, which is passed in since reading it again takes longer than all the rest.
 pub(crate) fn warning<'a>(
     repository: &Repository,
     index: &mut Index,
@@ -281,7 +264,7 @@ fn harmful(repository: &Repository, path: &str) -> Option<String> {
     encoding.map(|encoding| format!("working-tree-encoding={encoding}"))
 }
 
-/// Whether the configuration says what a driver does with a file that is added; git passes over one that it knows not.
+/// Whether the configuration defines what a driver does with a file that is added. Git ignores other drivers.
 fn is_defined(repository: &Repository, driver: &str) -> bool {
     let Ok(config) = repository.config() else { return false };
     ["clean", "process"].iter().any(|what| config.get_entry(&format!("filter.{driver}.{what}")).is_ok())

@@ -1,5 +1,6 @@
 //! Where a record lies, and what must hold of a file that lies there.
 
+use serde::{Deserialize, Serialize};
 use sprag_base::digest::is_hex;
 use sprag_model::event_record::{EVENT_ROOT, EventName, EventRecord};
 use sprag_model::record::Reader;
@@ -11,10 +12,10 @@ pub(crate) const FOLDER: &str = "history";
 /// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
 pub(crate) const RECORD_DEPTH: usize = 3;
 
-/// How deep folders that begin with an underscore are looked into.
+/// The depth to which folders that begin with an underscore are read.
 pub(crate) const DEEPEST: usize = 16;
 
-/// The mode of a record in a tree: a plain file.
+/// The mode of a plain file in a tree.
 pub(crate) const PLAIN: i32 = 0o100_644;
 
 /// What a path below [`RECORD_ROOT`] is for.
@@ -22,7 +23,7 @@ pub(crate) const PLAIN: i32 = 0o100_644;
 pub(crate) enum Kind {
     Run,
     Event,
-    /// Something kept beside the runs, in a folder whose name begins with an underscore.
+    /// Another file in a folder whose name begins with an underscore.
     Auxiliary,
 }
 
@@ -38,10 +39,10 @@ pub(crate) struct Name<'a> {
 }
 
 /// A plain file that is named like a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub path: String,
-    /// The id of its content, as git names it: forty hexadecimal digits.
+    /// The id of its content in git, in forty hexadecimal digits.
     pub blob: String,
 }
 
@@ -50,17 +51,17 @@ impl Entry {
         self.name().suite
     }
 
-    /// The year and month that it is named after, such as `("2026", "05")`.
+    /// Year and month, such as `("2026", "05")`.
     pub fn month(&self) -> (&str, &str) {
         (self.name().year, self.name().month)
     }
 
-    /// The twelve digits of the commit that it is named after.
+    /// Its first twelve digits.
     pub fn commit(&self) -> &str {
         self.name().commit
     }
 
-    /// The eight digits of the machine that it is named after.
+    /// Its first eight digits.
     pub fn machine(&self) -> &str {
         self.name().machine
     }
@@ -70,9 +71,8 @@ impl Entry {
     }
 }
 
-/// Whether a file may be recorded at `path`, and what it then is.
-///
-/// The rule is stricter than git's, so that a path means the same on every file system.
+/// What a file at `path` is, if one may be recorded there. The rule is stricter than git's, so that a path means the same on every
+/// file system.
 pub(crate) fn check_path(path: &str) -> Result<Kind, String> {
     let inside = path.strip_prefix(RECORD_ROOT).and_then(|rest| rest.strip_prefix('/'));
     let Some(inside) = inside else { return Err(format!("lies outside `{RECORD_ROOT}/`")) };
@@ -95,7 +95,7 @@ pub(crate) fn check_path(path: &str) -> Result<Kind, String> {
     Name::parse(path).map(|_| Kind::Run)
 }
 
-/// Whether a plain file with this content may be recorded at `path`: where a record belongs, only one of that name.
+/// Whether a plain file with this content may be recorded at `path`.
 pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
     match check_path(path)? {
         Kind::Run => check_record(path, PLAIN, bytes).map(drop),
@@ -104,20 +104,19 @@ pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Reads the record at `path` and holds its name, its mode and its content against each other.
+/// Reads the record at `path`, and compares its name with its content.
 pub(crate) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<RecordedRun, String> {
     check_mode(mode)?;
     let read = Run::from_record(bytes).map_err(|error| error.to_string());
     named(path, read)
 }
 
-/// As [`check_record`], of a plain file that was recorded once: that its name bears the digest of its content shows that
-/// the content was found canonical then.
+/// As [`check_record`], of a plain file that was recorded once. Its name contains the digest of its content, which was canonical
+/// then.
 pub(crate) fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> Result<RecordedRun, String> {
     named(path, reader.read(bytes).map_err(|error| error.to_string()))
 }
 
-/// The run that was read at `path`, if the name there is the one it makes.
 fn named(path: &str, read: Result<(String, Run), String>) -> Result<RecordedRun, String> {
     let name = Name::parse(path)?;
     let (id, run) = read?;
@@ -131,14 +130,12 @@ fn named(path: &str, read: Result<(String, Run), String>) -> Result<RecordedRun,
     Ok(RecordedRun { path: path.to_owned(), id, run })
 }
 
-/// The sixteen digits of its content that the name of a record bears, of a run or an event; absent where it is not the
-/// name of one.
+/// The sixteen digits of the digest in the name of a run or an event; absent in other names.
 pub(crate) fn digits_of(path: &str) -> Option<&str> {
     let run = Name::parse(path).map(|name| name.run);
     run.or_else(|_| EventName::parse(path).map(|name| name.digest)).ok()
 }
 
-/// Whether an entry of a tree is a plain file.
 pub(crate) fn check_mode(mode: i32) -> Result<(), String> {
     let kind = match mode {
         PLAIN => return Ok(()),
@@ -164,7 +161,7 @@ impl<'a> Name<'a> {
         if fine { Ok(Name { suite, year, month, commit, machine, run }) } else { Err(misnamed()) }
     }
 
-    /// The first part that is another one in the content, as a fragment that reads after the path.
+    /// The first part that differs, as a fragment that reads after the path.
     fn difference(&self, content: &Name<'_>) -> Option<String> {
         let parts = [
             ("suite", self.suite, content.suite),
@@ -186,7 +183,7 @@ mod tests {
     const NAME: &str = "history/v1/cpu/2026/05/0123456789ab-01234567-0123456789abcdef.json";
 
     #[test]
-    fn paths_are_runs_or_lie_aside_or_are_refused() {
+    fn the_kind_of_a_path() {
         let check = |path: &str, expected: Option<Kind>| assert_eq!(check_path(path).ok(), expected, "{path}");
         check(NAME, Some(Kind::Run));
         check("history/v1/_notes/2026/x.json", Some(Kind::Auxiliary));
@@ -200,14 +197,6 @@ mod tests {
         for path in ["", "history", "history/v1", "history/v1/", "history/v2/_x/y", "/history/v1/_x/y", "history/v1/x"]
         {
             check(path, None);
-        }
-    }
-
-    #[test]
-    fn a_name_has_its_parts_or_is_none() {
-        assert!(Name::parse(NAME).is_ok());
-        for (from, to) in [("2026", "26"), ("/05", "/5"), ("89ab-", "89AB-"), (".json", ""), ("-01234567", "")] {
-            assert!(Name::parse(&NAME.replace(from, to)).is_err(), "{to}");
         }
     }
 }

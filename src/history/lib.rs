@@ -1,15 +1,12 @@
 //! The history: run records in git, appended and loaded.
 //!
-//! A record is a file under `history/v1/` in the tree of a branch. Appending makes a commit out of git objects and
-//! moves the branch by compare-and-swap; the moment the ref moves is the moment the records exist. Loading reads
-//! the tree of the branch, never the working tree, and checks every file against its name. Event records lie next to the
-//! runs and go the same way; the list of runs leaves them out.
+//! A record is a file under `history/v1/` in the tree of a branch. Appending makes a commit out of git objects and moves the
+//! branch by compare-and-swap: from then on the records exist. Loading reads the tree of the branch, never the working tree,
+//! and checks every file against its name. Event records lie next to the runs; the list of runs leaves them out.
 //!
-//! `layout` says where a record lies and what it must look like there. `state` keeps the lock and the journal of appends
-//! under way, in `sprag/` inside the git folder. Nothing here runs a hook or a filter of the repository, or reads the
-//! clock: the time of a commit is an argument.
+//! `layout` says where a record lies. `state` keeps the lock and the journal of appends, in `sprag/` inside the git folder.
+//! Nothing here runs a hook or a filter of the repository. The time of a commit is an argument.
 
-mod activity;
 mod error;
 mod repository;
 mod objects;
@@ -46,9 +43,7 @@ mod fsck {
     pub(crate) mod repair;
 }
 
-pub use activity::Activity;
 pub use append::{Appended, Record, append};
-pub use checkout::{Healed, heal};
 pub use commits::{
     comes_after, commit_at, commit_graph, commit_line, commit_line_cached, files_of, find_commit, measured_commit,
     tagged,
@@ -62,7 +57,7 @@ pub use listing::{FolderCache, Listing, list, list_cached};
 pub use load::{EventFiles, Loaded, absent_commits, event_files, fold, load, read};
 pub use past::{Entered, Entries, entries};
 pub use repository::{
-    Author, Facts, Head, NewCommit, Store, author, check_out, commit_files, create, facts, has_commit, open, tag,
+    Author, Facts, NewCommit, Store, author, check_out, commit_files, create, facts, has_commit, open, tag,
 };
 pub use sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 pub use sync::rounds::sync;

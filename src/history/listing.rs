@@ -1,9 +1,10 @@
 //! The records that the tip of the history lists, without reading any of them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
+use serde::{Deserialize, Serialize};
 
 use crate::checkout::heal;
 use crate::error::{HistoryError, failed};
@@ -24,23 +25,22 @@ pub struct Listing {
     pub warnings: Vec<String>,
 }
 
-/// Lists the records of the history. What is misnamed, or no plain file, is quarantined with the reason; whether the
-/// content is a record is seen by `crate::read`.
+/// Lists the records of the history, without reading them. What is misnamed, or no plain file, is quarantined with the reason.
 ///
-/// Reads trees alone, never the working tree. Folders below `history/v1/` that begin with an underscore hold no runs,
-/// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
+/// Folders below `history/v1/` that begin with an underscore hold no runs, and files that begin with `.git` belong to git: both
+/// are skipped. A ref that does not exist is an empty history.
 pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
     Ok(list_cached(store, target, FolderCache::default())?.0)
 }
 
-/// As [`list`], where folders that are known are not read again. Also gives what is known then, where that is something else.
+/// As [`list`] without reading cached folders. Also gives a new cache, unless it would be the same.
 pub fn list_cached(
     store: &Store,
     target: &Target,
     cache: FolderCache,
 ) -> Result<(Listing, Option<FolderCache>), HistoryError> {
     let repository = &store.repository;
-    // Reading does not depend on healing, as in a repository that may not be written to.
+    // A repository that may not be written to can still be read.
     let warnings = heal(store).map_or_else(|error| vec![error.to_string()], |healed| healed.warnings);
     let mut listing = Listing {
         tip: None,
@@ -64,15 +64,14 @@ pub fn list_cached(
 
 pub(crate) struct Walk<'r> {
     repository: &'r Repository,
-    /// How deep files may lie below where the walk begins.
+    /// The depth of files below the start of the walk.
     deepest: usize,
     check: fn(&str) -> Result<(), String>,
     entries: Vec<Entry>,
     quarantined: Vec<Quarantined>,
     warnings: Vec<String>,
-    /// Folders that need not be read.
     cache: FolderCache,
-    /// The folders of files that were met and hold nothing else.
+    /// The folders that hold files with fitting names and nothing else.
     visited: Vec<VisitedFolder>,
 }
 
@@ -97,7 +96,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// The plain files with a fitting name, and what else was there, each by path.
+    /// The plain files with a fitting name, and everything else, each by path.
     pub(crate) fn finish(mut self) -> (Vec<Entry>, Vec<Quarantined>) {
         self.entries.sort_by(|a, b| a.path.cmp(&b.path));
         self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
@@ -109,11 +108,10 @@ impl<'r> Walk<'r> {
         if self.cache.is_empty() && visited.iter().all(|folder| folder.was_cached) {
             return None;
         }
-        let mut news = FolderCache::default();
-        for VisitedFolder { id, path, entries, .. } in visited {
-            news.insert(id, path, self.entries[entries].to_vec());
-        }
-        Some(news)
+        let folders = visited.into_iter().map(|VisitedFolder { id, path, entries, .. }| {
+            (id, Folder { path, files: self.entries[entries].to_vec() })
+        });
+        Some(FolderCache(folders.collect()))
     }
 
     pub(crate) fn enter_below(&mut self, tree: &Tree<'_>, path: &str) {
@@ -123,9 +121,9 @@ impl<'r> Walk<'r> {
             let folder = inner.as_ref().unwrap_or(tree);
             let Some(entry) = folder.get_name(name) else { return };
             parent = if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") };
-            let Some(found) = self.folder(&parent, &entry) else { return };
+            let Some(folder) = self.folder(&parent, &entry) else { return };
             drop(entry);
-            inner = Some(found);
+            inner = Some(folder);
         }
         for entry in inner.iter().flat_map(|folder| folder.iter()) {
             self.enter(path, &entry, 0);
@@ -189,9 +187,9 @@ impl<'r> Walk<'r> {
     fn enter_files(&mut self, path: String, entry: &TreeEntry<'_>) {
         let id = entry.id().to_string();
         let first = self.entries.len();
-        let known = self.cache.take(&id, &path);
-        let was_cached = known.is_some();
-        if let Some(files) = known {
+        let cached = self.cache.take(&id, &path);
+        let was_cached = cached.is_some();
+        if let Some(files) = cached {
             self.entries.extend(files);
         } else {
             let Some(folder) = self.folder(&path, entry) else { return };
@@ -233,27 +231,22 @@ pub(crate) fn absent_or(error: &git2::Error, what: &str) -> String {
     }
 }
 
-// What folders of records were seen to hold. A tree never changes, and its id is the digest of all that it lists: what was read
-// of it once holds for ever. Most folders are months that are over.
+// A tree never changes, so a folder that was read once need not be read again. Most folders are months that are over.
 
-/// Folders by the id of their tree: such as hold plain files that are named like records, and nothing else.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FolderCache(HashMap<String, Folder>);
+/// Folders by the id of their tree, which hold plain files that are named like records and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FolderCache(BTreeMap<String, Folder>);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Folder {
     path: String,
     files: Vec<Entry>,
 }
 
 impl FolderCache {
-    /// The files of a folder, which is then known no more.
-    pub(crate) fn take(&mut self, id: &str, path: &str) -> Option<Vec<Entry>> {
+    /// Removes a folder and gives its files.
+    fn take(&mut self, id: &str, path: &str) -> Option<Vec<Entry>> {
         (self.0.get(id)?.path == path).then(|| self.0.remove(id))?.map(|folder| folder.files)
-    }
-
-    pub(crate) fn insert(&mut self, id: String, path: String, files: Vec<Entry>) {
-        self.0.insert(id, Folder { path, files });
     }
 
     pub fn len(&self) -> usize {
@@ -264,58 +257,12 @@ impl FolderCache {
         self.0.is_empty()
     }
 
-    /// The folders, to be kept: a line with id and path, then one for each file with the id of its content and its name.
     pub fn to_text(&self) -> String {
-        let mut folders: Vec<_> = self.0.iter().collect();
-        folders.sort_by_key(|(_, folder)| &folder.path);
-        let mut text = String::new();
-        for (id, Folder { path, files }) in folders {
-            text.extend([id, " ", path, "\n"]);
-            for file in files {
-                text.extend([" ", &file.blob, " ", &file.path[path.len() + 1..], "\n"]);
-            }
-        }
-        text
+        serde_json::to_string(self).expect("texts are JSON")
     }
 
-    /// What was kept; absent where the text is none of ours.
+    /// Absent where the text is not that of a cache.
     pub fn from_text(text: &str) -> Option<FolderCache> {
-        let mut folders = HashMap::new();
-        let mut lines = text.split_terminator('\n').peekable();
-        while let Some(line) = lines.next() {
-            let (id, path) = line.split_once(' ').filter(|(id, _)| !id.is_empty())?;
-            let mut files = Vec::new();
-            while let Some(line) = lines.next_if(|line| line.starts_with(' ')) {
-                let (blob, name) = line[1..].split_once(' ')?;
-                files.push(Entry { path: [path, "/", name].concat(), blob: blob.to_owned() });
-            }
-            folders.insert(id.to_owned(), Folder { path: path.to_owned(), files });
-        }
-        Some(FolderCache(folders))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_are_read_back() {
-        let entry = |path: &str, blob: &str| Entry { path: path.to_owned(), blob: blob.to_owned() };
-        let mut known = FolderCache::default();
-        known.insert("t1".to_owned(), "a/b".to_owned(), vec![entry("a/b/one two", "b1"), entry("a/b/c", "b2")]);
-        known.insert("t2".to_owned(), "a/empty folder".to_owned(), Vec::new());
-        let text = known.to_text();
-        assert_eq!(text, "t1 a/b\n b1 one two\n b2 c\nt2 a/empty folder\n");
-        let mut read = FolderCache::from_text(&text).expect("text of ours");
-        assert_eq!((read.len(), &read), (2, &known));
-        assert_eq!(read.take("t1", "a"), None, "another place");
-        assert_eq!(read.take("t3", "a/b"), None);
-        assert_eq!(read.take("t1", "a/b").map(|files| files.len()), Some(2));
-        assert_eq!(read.take("t1", "a/b"), None, "it was taken");
-        assert!(FolderCache::from_text("").is_some_and(|none| none.is_empty()));
-        for wrong in ["t1", " b1 c", "t1 a\n b1"] {
-            assert_eq!(FolderCache::from_text(wrong), None, "{wrong}");
-        }
+        serde_json::from_str(text).ok()
     }
 }

@@ -17,16 +17,16 @@ use sprag_model::event_record::EVENT_ROOT;
 use sprag_model::record::{MAX_RECORD_BYTES, Reader};
 use sprag_model::run::{Quarantined, RecordedRun};
 
-/// So many records a processor reads at a time, at least; for fewer it does not pay to open the repository once more.
+/// A processor reads at least so many records at a time; for fewer it does not pay to open the repository once more.
 const SHARE: usize = 16;
 
-/// So many it reads at a time, at most: the first of them is put together from others that nobody else has use for.
+/// And at most so many, since the first of a share needs objects that the others do not.
 const MOST_SHARE: usize = 256;
 
-/// Into so many shares the records of each processor are cut, so that all end at about the same time.
+/// Shares of each processor, so that all end at about the same time.
 const SHARES: usize = 8;
 
-/// From so many records on, it is worth saving that libgit2 checks each object by its SHA-1.
+/// From so many records on, libgit2 does not check objects by their SHA-1.
 const MANY: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -40,9 +40,7 @@ pub struct Loaded {
     pub warnings: Vec<String>,
 }
 
-/// Loads every run of the history; whatever fails a check is quarantined with the reason, and the others load.
-///
-/// All measurements of all runs are held in memory. Where that is too much, [`list`] says what there is to [`read`].
+/// Loads every run of the history into memory; a file that fails a check is quarantined with the reason.
 pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
     let Listing { tip, reference, entries, mut quarantined, mut warnings } = list(store, target)?;
     let mut runs = Vec::with_capacity(entries.len());
@@ -59,10 +57,8 @@ pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
     Ok(Loaded { tip, reference, runs, quarantined, warnings })
 }
 
-/// Reads the records on all processors, and gives them in the order of the entries. Each is checked against its name;
-/// one that fails a check, or is not here, is quarantined with the reason.
-///
-/// All of them are in memory when it returns. Whoever reads many takes them in one by one, by [`fold`].
+/// Reads the records on all processors, and gives them in the order of the entries. One that fails a check against its name, or is
+/// absent, is quarantined with the reason.
 pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, Quarantined>>, HistoryError> {
     let taken = fold(store, entries, Vec::new, |taken, place, record| taken.push((place, record)))?;
     let mut records: Vec<_> = taken.into_iter().flatten().collect();
@@ -70,9 +66,8 @@ pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, 
     Ok(records.into_iter().map(|(_, record)| record).collect())
 }
 
-/// As [`read`], where each record is taken in as soon as it is read, with its place among the entries, and need not be
-/// kept: every processor has something of its own to take records into. Which of them takes in which is not said, nor in
-/// which order: it is that of the packs, which git makes anew at times.
+/// As [`read`], but each record is taken as soon as it is read, with its place among the entries, so that not all are in memory.
+/// Every processor has its own `T`. Which of them takes which records, and in which order, depends on the packs.
 pub fn fold<T: Send>(
     store: &Store,
     entries: &[Entry],
@@ -98,7 +93,9 @@ pub fn fold<T: Send>(
             for &place in share {
                 let entry = &entries[place];
                 let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
-                let record = read_one(&loose, &odb, &mut reader, entry);
+                let content = content(&loose, &odb, entry);
+                let record =
+                    content.and_then(|content| layout::check_recorded(&entry.path, content.data(), &mut reader));
                 take(&mut taken, place, record.map_err(quarantine));
             }
         }
@@ -116,8 +113,8 @@ pub fn fold<T: Send>(
     })
 }
 
-/// While it lives, libgit2 takes no SHA-1 of the objects it reads: the names of records vouch for them by SHA-256. That
-/// costs a sixth of the time to read a history. The switch is one for the whole process, so it is not left off.
+/// While it lives, libgit2 takes no SHA-1 of the objects it reads, which costs a sixth of the time: the names of records vouch for
+/// them by SHA-256. The switch is one for the whole process.
 struct UncheckedHashes;
 
 impl UncheckedHashes {
@@ -133,10 +130,6 @@ impl Drop for UncheckedHashes {
     }
 }
 
-fn read_one(loose: &LooseObjects, odb: &Odb<'_>, reader: &mut Reader, entry: &Entry) -> Result<RecordedRun, String> {
-    layout::check_recorded(&entry.path, content(loose, odb, entry)?.data(), reader)
-}
-
 /// The content of a file, or why it cannot be that of a record.
 pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Entry) -> Result<OdbObject<'o>, String> {
     let unread = |error: git2::Error| absent_or(&error, "its content");
@@ -149,20 +142,18 @@ pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Entry)
     odb.read(blob).map_err(unread)
 }
 
-/// A sentence on how many of the runs that measured these commits did so on commits that are not here.
+/// A sentence on how many of these commits, one a run, the repository lacks.
 pub fn absent_commits<'c>(
     store: &Store,
     commits: impl Iterator<Item = &'c str>,
 ) -> Result<Option<String>, HistoryError> {
     let odb = store.repository.odb().map_err(failed("open the object database"))?;
-    let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut is_present: BTreeMap<&str, bool> = BTreeMap::new();
     let mut absent = 0;
     for sha in commits {
-        let here = *known.entry(sha).or_insert_with(|| {
-            // Objects do not come while we read, so a miss need not make libgit2 list the packs again.
-            Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH))
-        });
-        absent += usize::from(!here);
+        // No object comes while we read, so libgit2 need not list the packs again.
+        let look_up = || Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH));
+        absent += usize::from(!*is_present.entry(sha).or_insert_with(look_up));
     }
     let runs = match absent {
         0 => return Ok(None),
@@ -179,15 +170,12 @@ const EVENT_DEPTH: usize = 2;
 /// What lies below `history/v1/_events/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFiles {
-    /// Path and content of each plain file, by path. Whether it is an event record, and named like one, is for
-    /// [`sprag_model::event_record::EventRecord::from_file`] to say.
+    /// Path and content of each plain file, by path. [`sprag_model::event_record::EventRecord::from_file`] checks them.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What is no plain file, lies too deep or cannot be read, by path.
     pub quarantined: Vec<Quarantined>,
 }
 
-/// Reads the files of events, from git's objects and never from the working tree. Files that begin with `.git` are git's
-/// own and passed over. Where there is no such folder, or no history yet, there are none.
+/// Reads the files of events from git's objects. Files that begin with `.git` belong to git and are skipped.
 pub fn event_files(store: &Store, target: &Target) -> Result<EventFiles, HistoryError> {
     let repository = &store.repository;
     let Some((commit, _)) = tip(repository, target)? else { return Ok(EventFiles::default()) };

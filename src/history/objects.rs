@@ -1,8 +1,7 @@
 //! Objects of git: reading damaged ones, those that a partial clone lacks, writing commits, and flushing them.
 //!
-//! A power cut may leave the file of an object cut short. libgit2 never returns from reading such a file: it waits for more
-//! of a stream that has ended. So the stream is read to its end here before libgit2 reads it. libgit2 notices by itself
-//! where a pack is cut short.
+//! After a power cut, the file of an object may be cut short. libgit2 never returns from reading such a file, so the stream is
+//! read to its end here first. libgit2 itself notices a pack that is cut short.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -11,81 +10,48 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
 use git2::{
-    Commit, ErrorClass, ErrorCode, ObjectType, Odb, OdbLookupFlags, Oid, Reference, Repository, Signature, Tree,
-    TreeEntry,
+    Commit, ErrorClass, ErrorCode, FileMode, ObjectType, Odb, OdbLookupFlags, Oid, Reference, Repository, Signature,
+    Tree, TreeEntry,
 };
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::error::{HistoryError, failed};
 use crate::state::{MANY_FILES, sync_file_system, sync_folder};
 
-/// Fails where the object lies in a file of its own that does not hold a whole stream.
+/// Fails where the object is loose and its file does not hold a whole stream.
 pub(crate) fn check(repository: &Repository, id: Oid) -> Result<(), git2::Error> {
-    let own = repository.commondir().join("objects");
-    let file = open(&own, id).or_else(|| alternates(&own).iter().find_map(|objects| open(objects, id)));
-    file.map_or(Ok(()), |file| check_stream(id, file))
+    LooseObjects::new(repository).check(id)
 }
 
-/// What [`check`] asks the file system for every object, asked once for many. Objects that come later are not seen.
-pub(crate) struct LooseObjects {
-    /// The folders of objects, and which of their folders there are: in a repository that is packed there are few.
-    folders: Vec<(PathBuf, [bool; 256])>,
-}
+/// The folders of objects of a repository: its own, and those that it borrows from, but not from where they borrow.
+pub(crate) struct LooseObjects(Vec<PathBuf>);
 
 impl LooseObjects {
     pub(crate) fn new(repository: &Repository) -> LooseObjects {
-        let roots = object_folders(repository);
-        let present = |root: &PathBuf| {
-            let mut present = [false; 256];
-            for entry in fs::read_dir(root).into_iter().flatten().flatten() {
-                let number = entry.file_name().to_str().and_then(|name| u8::from_str_radix(name, 16).ok());
-                if let Some(number) = number {
-                    present[usize::from(number)] = true;
-                }
-            }
-            present
-        };
-        LooseObjects { folders: roots.into_iter().map(|root| (root.clone(), present(&root))).collect() }
+        let own = repository.commondir().join("objects");
+        let list = fs::read_to_string(own.join("info").join("alternates")).unwrap_or_default();
+        let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut folders: Vec<PathBuf> = lines.map(|line| own.join(line)).collect();
+        folders.insert(0, own);
+        LooseObjects(folders)
     }
 
     pub(crate) fn find_commit<'r>(&self, repository: &'r Repository, id: Oid) -> Result<Commit<'r>, git2::Error> {
         self.check(id)?;
         let commit = repository.find_commit(id)?;
-        // Whoever asks for the commit mostly goes on to its tree.
+        // Most callers go on to the tree.
         self.check(commit.tree_id())?;
         Ok(commit)
     }
 
     pub(crate) fn check(&self, id: Oid) -> Result<(), git2::Error> {
-        let first = usize::from(id.as_bytes()[0]);
-        let mut roots = self.folders.iter().filter(|(_, present)| present[first]);
-        roots.find_map(|(root, _)| open(root, id)).map_or(Ok(()), |file| check_stream(id, file))
+        let name = id.to_string();
+        let file = self.0.iter().find_map(|folder| File::open(folder.join(&name[..2]).join(&name[2..])).ok());
+        let read = file.map_or(Ok(0), |file| io::copy(&mut ZlibDecoder::new(file), &mut io::sink()));
+        let broken =
+            |error| git2::Error::from_str(&format!("the file of `{id}` in the git folder is broken ({error})"));
+        read.map(drop).map_err(broken)
     }
-}
-
-fn open(objects: &Path, id: Oid) -> Option<File> {
-    let name = id.to_string();
-    File::open(objects.join(&name[..2]).join(&name[2..])).ok()
-}
-
-fn check_stream(id: Oid, file: File) -> Result<(), git2::Error> {
-    let broken =
-        |error: io::Error| git2::Error::from_str(&format!("the file of `{id}` in the git folder is broken ({error})"));
-    io::copy(&mut ZlibDecoder::new(file), &mut io::sink()).map(drop).map_err(broken)
-}
-
-/// The repository's folders of objects: its own, and those that it borrows from.
-pub(crate) fn object_folders(repository: &Repository) -> Vec<PathBuf> {
-    let own = repository.commondir().join("objects");
-    let mut folders = alternates(&own);
-    folders.insert(0, own);
-    folders
-}
-
-/// The folders of objects that this one borrows from; those that they borrow from in turn are not followed.
-fn alternates(objects: &Path) -> Vec<PathBuf> {
-    let Ok(list) = fs::read_to_string(objects.join("info").join("alternates")) else { return Vec::new() };
-    list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| objects.join(line)).collect()
 }
 
 pub(crate) fn find_tree(repository: &Repository, id: Oid) -> Result<Tree<'_>, git2::Error> {
@@ -93,13 +59,13 @@ pub(crate) fn find_tree(repository: &Repository, id: Oid) -> Result<Tree<'_>, gi
     repository.find_tree(id)
 }
 
-/// Fails where a folder below the tree lies in such a file.
+/// [`check`] for all folders below the tree.
 pub(crate) fn check_below(repository: &Repository, tree: &Tree<'_>) -> Result<(), git2::Error> {
     let folders = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
     for entry in folders {
         match find_tree(repository, entry.id()) {
             Ok(folder) => check_below(repository, &folder)?,
-            // In a clone without trees there is none to wait for.
+            // As in a clone without trees.
             Err(error) if error.code() == ErrorCode::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -116,7 +82,7 @@ pub(crate) fn commit_at<'r>(repository: &'r Repository, reference: &Reference<'_
     LooseObjects::new(repository).find_commit(repository, commit.id())
 }
 
-/// The objects that a remote of a partial clone has promised to have: they lie there until git asks for them.
+/// The objects that a partial clone may lack, because a remote has promised to have them.
 pub(crate) struct Promises<'r> {
     odb: Odb<'r>,
     is_partial: bool,
@@ -128,7 +94,7 @@ impl<'r> Promises<'r> {
         Ok(Promises { odb, is_partial: is_partial(repository).unwrap_or(false) })
     }
 
-    /// Whether an object is not here, and need not be.
+    /// Whether the repository lacks an object, and may.
     pub(crate) fn cover(&self, id: Oid) -> bool {
         self.is_partial && !self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH)
     }
@@ -149,7 +115,7 @@ pub(crate) fn is_partial(repository: &Repository) -> Result<bool, git2::Error> {
     Ok(false)
 }
 
-/// Writes a commit on top of `parent`, whose tree `change` makes from that of the parent; it gives the commit and the tree.
+/// Writes a commit on top of `parent`; `change` makes its tree from that of the parent. Gives the commit and the tree.
 pub(crate) fn write_commit<'r>(
     repository: &'r Repository,
     reference: Option<&str>,
@@ -169,9 +135,9 @@ pub(crate) fn write_commit<'r>(
 }
 
 pub(crate) enum Swapped {
-    /// It was moved; the warning says that the move may not outlast a power cut.
+    /// The warning says that the move may not outlast a power cut.
     Done { warning: Option<String> },
-    /// Another process moved it or holds its lock.
+    /// Another process moved the branch or holds its lock.
     Lost { reason: String, is_locked: bool },
 }
 
@@ -202,10 +168,9 @@ pub(crate) fn compare_and_swap(
 
 /// Flushes a commit, its tree, and the trees and blobs on the way to `paths`.
 ///
-/// Git leaves loose objects to the system, which writes them in its own time. A branch that survives a crash without
-/// the objects it names is broken, and benchmark machines do crash; so the objects are flushed before the ref moves,
-/// and the ref after. A failed flush is an error and not tried again: the system may have dropped what it could not write,
-/// and would report success the second time. Objects in a pack are skipped: `packs` flushes what it writes.
+/// Git leaves loose objects to the system, which writes them in its own time. After a crash, a branch without the objects that it
+/// names would be broken, so the objects are flushed before the ref moves, and the ref after. A failed flush is final: the system
+/// may have dropped what it could not write, and would report success the second time. `packs` flushes objects in packs.
 pub(crate) fn sync_commit(
     repository: &Repository,
     commit: Oid,
@@ -253,18 +218,27 @@ fn sync_file(path: &Path) -> Result<bool, HistoryError> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PathEntry {
+pub(crate) struct TreeItem {
     pub(crate) id: Oid,
     pub(crate) mode: i32,
-    pub(crate) is_folder: bool,
+}
+
+impl TreeItem {
+    pub(crate) fn new(entry: &TreeEntry<'_>) -> TreeItem {
+        TreeItem { id: entry.id(), mode: entry.filemode_raw() }
+    }
+
+    pub(crate) fn is_folder(self) -> bool {
+        self.mode == i32::from(FileMode::Tree)
+    }
 }
 
 /// Looks up paths in a tree and reads each folder once; libgit2 reads a large folder anew for every path.
 pub(crate) struct TreeLookup<'r> {
     repository: &'r Repository,
-    /// By path, without a slash at the end; absent where there is no such folder.
+    /// By path; absent where there is no such folder.
     folders: HashMap<String, Option<Tree<'r>>>,
-    /// The names in those folders that many paths are looked for in, each by its folded form.
+    /// The names in those folders, each by its folded form.
     names: HashMap<String, HashMap<String, String>>,
 }
 
@@ -273,15 +247,10 @@ impl<'r> TreeLookup<'r> {
         TreeLookup { repository, folders: HashMap::from([(String::new(), Some(root))]), names: HashMap::new() }
     }
 
-    pub(crate) fn get(&mut self, path: &str) -> Result<Option<PathEntry>, git2::Error> {
+    pub(crate) fn get(&mut self, path: &str) -> Result<Option<TreeItem>, git2::Error> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(folder) = self.folder(parent)? else { return Ok(None) };
-        let found = |entry: TreeEntry<'_>| PathEntry {
-            id: entry.id(),
-            mode: entry.filemode(),
-            is_folder: entry.kind() == Some(ObjectType::Tree),
-        };
-        Ok(folder.get_name(name).map(found))
+        Ok(folder.get_name(name).map(|entry| TreeItem { id: entry.id(), mode: entry.filemode() }))
     }
 
     /// Refuses a path that the tree lacks and whose folder has a name that differs by case or Unicode form alone.
@@ -305,9 +274,9 @@ impl<'r> TreeLookup<'r> {
 
     fn folder(&mut self, path: &str) -> Result<Option<&Tree<'r>>, git2::Error> {
         if !self.folders.contains_key(path) {
-            let tree = match self.get(path)?.filter(|found| found.is_folder) {
+            let tree = match self.get(path)?.filter(|item| item.is_folder()) {
                 None => None,
-                Some(found) => Some(self.repository.find_tree(found.id)?),
+                Some(item) => Some(self.repository.find_tree(item.id)?),
             };
             self.folders.insert(path.to_owned(), tree);
         }
@@ -315,7 +284,7 @@ impl<'r> TreeLookup<'r> {
     }
 }
 
-/// The first of the paths of which a part is alike to that of another one, and that one, both up to that part.
+/// The first path of which a part collides with that of another one, and that one, both up to that part.
 pub(crate) fn find_collision<'a>(paths: impl Iterator<Item = &'a str>) -> Option<(&'a str, &'a str)> {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for path in paths {
@@ -330,7 +299,7 @@ pub(crate) fn find_collision<'a>(paths: impl Iterator<Item = &'a str>) -> Option
     None
 }
 
-/// A name as a file system sees it that knows no case and one Unicode form.
+/// A name as a file system sees it that ignores case and Unicode form.
 pub(crate) fn case_folded(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { name.nfc().flat_map(char::to_lowercase).nfc().collect() }
 }
@@ -338,50 +307,18 @@ pub(crate) fn case_folded(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Fixture;
 
     #[test]
-    fn what_a_tree_has_is_found_and_nothing_else() {
-        let fixture = Fixture::new();
-        fixture.commit("a/b/c", "x\n", "Add it");
-        let store = fixture.store();
-        let tree = store.repository.head().and_then(|head| head.peel_to_tree()).expect("there is a commit");
-        let mut folders = TreeLookup::new(&store.repository, tree.clone());
-        for path in ["README", "a", "a/b", "a/b/c", "src/lib.rs"] {
-            let entry = tree.get_path(path.as_ref()).expect("it is there");
-            let found = folders.get(path).expect("it can be read").expect("it is there");
-            assert_eq!((found.id, found.mode), (entry.id(), entry.filemode()), "{path}");
-            assert_eq!(found.is_folder, ["a", "a/b"].contains(&path));
+    fn case_and_unicode_form_are_folded() {
+        for (one, other, expected) in [
+            ("cpu", "CPU", true),
+            ("cpu", "cpu2", false),
+            ("caf\u{e9}", "cafe\u{301}", true),
+            ("caf\u{e9}", "CAFE\u{301}", true),
+            // The Kelvin sign.
+            ("kernels", "\u{212a}ernels", true),
+        ] {
+            assert_eq!(case_folded(one) == case_folded(other), expected, "{one} {other}");
         }
-        for path in ["b", "a/c", "a/b/c/d", "a/b/c/d/e", "a/x/c", "README/x"] {
-            assert_eq!(folders.get(path).expect("it can be read"), None, "{path}");
-            for _ in 0..2 {
-                folders.check_collision(path).expect("nothing is like it");
-            }
-        }
-        for (path, other) in [("A", "a"), ("a/B", "a/b"), ("a/b/C", "a/b/c"), ("readme", "README")] {
-            let error = folders.check_collision(path).expect_err("it is alike").to_string();
-            assert!(error.contains(&format!("next to `{other}`")), "{error}");
-        }
-    }
-
-    #[test]
-    fn names_are_alike_but_for_case_and_form() {
-        let check =
-            |a: &str, b: &str, expected: bool| assert_eq!(case_folded(a) == case_folded(b), expected, "{a} {b}");
-        check("cpu", "CPU", true);
-        check("cpu", "cpu2", false);
-        check("caf\u{e9}", "cafe\u{301}", true);
-        check("caf\u{e9}", "CAFE\u{301}", true);
-        // The Kelvin sign.
-        check("kernels", "\u{212a}ernels", true);
-    }
-
-    #[test]
-    fn the_part_that_is_alike_is_named() {
-        let check = |paths: &[&'static str], expected| assert_eq!(find_collision(paths.iter().copied()), expected);
-        check(&["a/b/c", "a/b/d", "a/x"], None);
-        check(&["a/B/c", "a/b/d"], Some(("a/b", "a/B")));
-        check(&["a/b/c", "a/b/C"], Some(("a/b/C", "a/b/c")));
     }
 }

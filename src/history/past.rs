@@ -1,7 +1,7 @@
-//! What the history ever held: every file at its first appearance on the first-parent line of the branch.
+//! Everything that the history ever held: every file at its first appearance on the first-parent line of the branch.
 //!
-//! Two commits mostly share all folders but one, and a folder that was looked into before has nothing new, so each is
-//! read once. Parents are read from the header of a commit: what grafts say does not count.
+//! Two commits mostly share all folders but one, so each folder is read once. Parents are read from the header of a commit:
+//! grafts do not count.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,14 +20,12 @@ use sprag_model::run::RECORD_ROOT;
 
 pub(crate) const QUARANTINE: &str = "_quarantine";
 
-/// The files of a line of commits.
 pub(crate) struct Past {
     /// The commits, oldest first, with their times in seconds.
     pub(crate) commits: Vec<(Oid, i64)>,
-    /// The files in order of appearance: by commit, then by path. A path that had several contents stands here
-    /// with each.
+    /// The files by commit and path. A path that had several contents occurs with each.
     pub(crate) files: Vec<Appearance>,
-    pub(crate) is_whole: bool,
+    pub(crate) is_complete: bool,
     pub(crate) unreadable: Vec<Gap>,
 }
 
@@ -35,7 +33,7 @@ pub(crate) struct Past {
 pub(crate) struct Gap {
     pub(crate) what: String,
     pub(crate) why: String,
-    /// Whether it need not be here, as in a partial clone.
+    /// Whether a partial clone may lack it.
     pub(crate) is_promised: bool,
 }
 
@@ -43,14 +41,13 @@ pub(crate) struct Appearance {
     pub(crate) path: String,
     pub(crate) kind: Kind,
     pub(crate) blob: Oid,
-    /// The commit that brought it, as a position in [`Past::commits`].
+    /// The commit that added it, as a position in [`Past::commits`].
     pub(crate) commit: usize,
 }
 
 impl Past {
-    /// Walks from the tip to the first commit, and back.
     pub(crate) fn read(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
-        let mut past = Past { commits: Vec::new(), files: Vec::new(), is_whole: true, unreadable: Vec::new() };
+        let mut past = Past { commits: Vec::new(), files: Vec::new(), is_complete: true, unreadable: Vec::new() };
         let mut trees = Vec::new();
         let loose = LooseObjects::new(repository);
         let mut next = Some(repository.find_commit(tip).map_err(failed("read the tip of the history"))?);
@@ -89,7 +86,7 @@ impl Past {
                 self.unreadable.push(Gap { what, why: reason(&error), is_promised: false });
             }
         }
-        self.is_whole = false;
+        self.is_complete = false;
         None
     }
 }
@@ -108,7 +105,7 @@ struct Walk<'r> {
     past: Past,
     /// The contents that each file had, by folder and name.
     folders: HashMap<String, HashMap<Vec<u8>, Vec<Oid>>>,
-    /// The folders that were looked into, at their paths.
+    /// The folders that were read, at their paths.
     seen: HashSet<(String, Oid)>,
     commit: usize,
 }
@@ -117,7 +114,6 @@ impl<'r> Walk<'r> {
     fn enter(&mut self, root: Oid) {
         let mut id = root;
         let mut path = String::new();
-        // The folders above the records are looked at in every commit that changes anything in them.
         for name in RECORD_ROOT.split('/') {
             if !self.seen.insert((path.clone(), id)) {
                 return;
@@ -152,7 +148,7 @@ impl<'r> Walk<'r> {
                     files.entry(name.to_vec()).or_default().push(entry.id());
                     let Ok(name) = entry.name() else { continue };
                     let path = format!("{path}/{name}");
-                    // What the layout has no place for is told of the tip alone.
+                    // Misplaced files are reported of the tip alone.
                     if let Ok(kind) = layout::check_path(&path) {
                         self.past.files.push(Appearance { path, kind, blob: entry.id(), commit: self.commit });
                     }
@@ -178,16 +174,16 @@ impl<'r> Walk<'r> {
             let what = format!("{folder} of the commit {commit}");
             let is_promised = Promises::new(self.repository).is_ok_and(|promises| promises.cover(id));
             self.past.unreadable.push(Gap { what, why: reason(&error), is_promised });
-            self.past.is_whole = false;
+            self.past.is_complete = false;
         })
         .ok()
     }
 }
 
-/// How the name of a note ends.
+/// The ending of the name of a note about a content that cannot be read.
 pub(crate) const MISSING: &str = ".missing";
 
-/// The content that the file at `path` stands for; absent where it is no such note, or cannot be read.
+/// The content that a note names; absent where the file at `path` is no note.
 pub(crate) fn noted(repository: &Repository, path: &[u8], note: Oid) -> Option<Oid> {
     let folder = format!("{RECORD_ROOT}/{QUARANTINE}/");
     if !path.starts_with(folder.as_bytes()) || !path.ends_with(MISSING.as_bytes()) {
@@ -204,16 +200,16 @@ pub(crate) fn is_here(repository: &Repository, id: Oid) -> bool {
 
 // The list of runs in the order in which they entered the branch, and the Merkle tree over it.
 //
-// A run enters with the first commit of the first-parent line that has its record: a file at a path of the layout whose
-// name bears the start of the digest of its content. Commits count from the oldest on, the files of one commit by
-// path; a run that is there already does not enter again. So appending only makes the list longer, and neither
-// damaging, removing, setting aside nor restoring a record changes it; rewriting the commits does.
+// A run enters with the first commit of the first-parent line that has its record: a file at a path of the layout whose name
+// contains the start of the digest of its content. Commits count from the oldest on, the files of one commit by path; no run
+// enters twice. So appending only makes the list longer, and damaging, removing, quarantining or restoring a record does not
+// change it; rewriting the commits does.
 
 /// The runs of a branch in the order in which they entered.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
     pub reference: String,
-    /// The commit it is at; absent where there is no history yet.
+    /// Absent where there is no history yet.
     pub tip: Option<String>,
     pub runs: Vec<Entered>,
     pub tree: MerkleTree,
@@ -223,7 +219,7 @@ pub struct Entries {
 pub struct Entered {
     /// The SHA-256 of its canonical JSON.
     pub digest: Digest,
-    /// Where its record lay first.
+    /// The first path of its record.
     pub path: String,
     pub commit: String,
 }
@@ -251,15 +247,14 @@ impl<'r> Digests<'r> {
         Ok(Digests { loose: LooseObjects::new(repository), odb, digests: HashMap::new() })
     }
 
-    /// Tells the digest of a content that somebody else has read.
     pub(crate) fn insert(&mut self, blob: Oid, digest: Option<Digest>) {
         self.digests.insert(blob, digest);
     }
 
-    /// The digest that names of records bear; absent where the content is none that a record may have.
+    /// The digest for the name of a record; absent where a record cannot have the content.
     pub(crate) fn get(&mut self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
-        if let Some(known) = self.digests.get(&blob) {
-            return Ok(*known);
+        if let Some(digest) = self.digests.get(&blob) {
+            return Ok(*digest);
         }
         self.loose.check(blob)?;
         let (size, _) = self.odb.read_header(blob)?;
@@ -269,12 +264,12 @@ impl<'r> Digests<'r> {
     }
 }
 
-/// The digest of a record with these bytes: that of all but the line feed at the end.
+/// The digest of all bytes but the line feed at the end.
 pub(crate) fn record_digest(bytes: &[u8]) -> Option<Digest> {
     bytes.strip_suffix(b"\n").map(|json| Digest::from_parts(&[json]))
 }
 
-/// Whether the name of a record, of a run or an event, bears the start of this digest.
+/// Whether the name of a run or an event contains the start of this digest.
 pub(crate) fn vouches(path: &str, digest: Option<&Digest>) -> bool {
     digest.is_some_and(|digest| layout::digits_of(path) == Some(&digest.short()))
 }
@@ -287,12 +282,12 @@ pub(crate) struct Contents<'r> {
 }
 
 impl Contents<'_> {
-    /// The list of the runs of a past that must be here as a whole.
+    /// As [`Contents::list`]; fails where anything is missing.
     pub(crate) fn complete_list(&mut self, past: &Past) -> Result<Entries, HistoryError> {
         if let Some(gap) = past.unreadable.first() {
             return Err(HistoryError::Incomplete(format!("{} cannot be read, {}", gap.what, gap.why)));
         }
-        if !past.is_whole {
+        if !past.is_complete {
             return Err(HistoryError::Incomplete("this is a shallow clone".to_owned()));
         }
         let entries = self.list(past);

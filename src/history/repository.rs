@@ -8,8 +8,7 @@ use git2::{
     Config, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Signature,
 };
 
-use crate::activity::Activity;
-use crate::error::{HistoryError, failed};
+use crate::error::{HistoryError, failed, message};
 use crate::objects;
 
 /// An open repository.
@@ -20,13 +19,9 @@ pub struct Store {
 }
 
 /// Opens the repository at or above `start`: with a working tree, bare, or a linked working tree.
-///
-/// # Errors
-/// Tells apart that there is none, that it is of a kind libgit2 cannot read, that it is another user's, and that it
-/// is broken.
 pub fn open(start: &Path) -> Result<Store, HistoryError> {
     let no_ceiling: [&Path; 0] = [];
-    // Not `discover`: it forgets the working tree of a git folder that lies apart from it.
+    // `discover` would lose the working tree of a git folder that lies elsewhere.
     match Repository::open_ext(start, RepositoryOpenFlags::empty(), no_ceiling) {
         Ok(repository) => Ok(Store { repository }),
         Err(error) if error.code() == ErrorCode::NotFound => Err(HistoryError::NoRepository(start.to_owned())),
@@ -47,11 +42,11 @@ fn not_opened(path: PathBuf, reason: git2::Error) -> HistoryError {
     } else if says("refstorage") {
         HistoryError::Reftable(path)
     } else {
-        HistoryError::Unreadable { path, reason }
+        HistoryError::Unreadable { path, reason: message(&reason).to_owned() }
     }
 }
 
-/// A time of git, which may be any number, as one of ours; what no calendar holds becomes 1970.
+/// A time of git; one that no calendar holds becomes 1970.
 pub(crate) fn time_of(time: git2::Time) -> DateTime<Utc> {
     DateTime::from_timestamp(time.seconds(), 0).unwrap_or_default()
 }
@@ -60,63 +55,34 @@ pub(crate) fn subject_of(commit: &git2::Commit<'_>) -> String {
     String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
 }
 
-// What a repository is like: where it lies, what HEAD is, and whether an operation is under way.
+// Facts of a repository.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The working tree; absent in a bare repository.
     pub workdir: Option<PathBuf>,
-    pub head: Head,
-    /// The operation under way.
-    pub activity: Option<Activity>,
-    /// Whether the repository holds no more than the newest part of its history.
+    /// The branch that is checked out, without `refs/heads/`; absent where HEAD is detached.
+    pub branch: Option<String>,
+    /// The commit of HEAD; absent before the first one.
+    pub commit: Option<String>,
     pub shallow: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Head {
-    Branch {
-        name: String,
-        commit: String,
-    },
-    Detached {
-        commit: String,
-    },
-    /// A branch is checked out that has no commit yet.
-    Unborn {
-        name: String,
-    },
 }
 
 pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
     let repository = &store.repository;
     let commit = head_commit(repository)?.map(|commit| commit.id().to_string());
     let branch = head_branch(repository)?.map(|full| short_name(&full).to_owned());
-    let head = match (branch, commit) {
-        (Some(name), Some(commit)) => Head::Branch { name, commit },
-        (Some(name), None) => Head::Unborn { name },
-        (None, Some(commit)) => Head::Detached { commit },
-        (None, None) => {
-            return Err(HistoryError::Unusable {
-                action: "read HEAD",
-                reason: "it names no branch and no commit".to_owned(),
-            });
-        }
-    };
-    Ok(Facts {
-        workdir: repository.workdir().map(PathBuf::from),
-        head,
-        activity: Activity::detect(repository),
-        shallow: repository.is_shallow(),
-    })
+    if branch.is_none() && commit.is_none() {
+        let reason = "it names no branch and no commit".to_owned();
+        return Err(HistoryError::Unusable { action: "read HEAD", reason });
+    }
+    Ok(Facts { workdir: repository.workdir().map(PathBuf::from), branch, commit, shallow: repository.is_shallow() })
 }
 
-/// Whether the repository holds a commit, by the digits of its id.
 pub fn has_commit(store: &Store, sha: &str) -> bool {
-    git2::Oid::from_str(sha).and_then(|id| store.repository.find_commit(id)).is_ok()
+    Oid::from_str(sha).and_then(|id| store.repository.find_commit(id)).is_ok()
 }
 
-/// The commit that HEAD is at; absent before the first one.
 pub(crate) fn head_commit(repository: &Repository) -> Result<Option<git2::Commit<'_>>, HistoryError> {
     match repository.head() {
         Ok(head) => objects::commit_at(repository, &head).map(Some).map_err(failed("read the commit of HEAD")),
@@ -125,11 +91,11 @@ pub(crate) fn head_commit(repository: &Repository) -> Result<Option<git2::Commit
     }
 }
 
-/// The branch that HEAD stands for, in full; absent when it is detached.
+/// The branch of HEAD, in full; absent when HEAD is detached.
 pub(crate) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
     let head = repository.find_reference("HEAD").map_err(failed("read HEAD"))?;
     let Some(named) = head.symbolic_target().map_err(failed("read HEAD"))? else { return Ok(None) };
-    // A branch may itself be a name for another one; commits go to the one at the end.
+    // A branch may be an alias of another one.
     match head.resolve() {
         Ok(resolved) => resolved.name().map(|name| Some(name.to_owned())).map_err(failed("read HEAD")),
         Err(_) => Ok(Some(named.to_owned())),
@@ -142,15 +108,13 @@ pub(crate) fn grafts(repository: &Repository) -> Option<PathBuf> {
     std::fs::metadata(&file).is_ok_and(|found| found.len() > 0).then_some(file)
 }
 
-/// A branch without `refs/heads/`.
 pub(crate) fn short_name(reference: &str) -> &str {
     reference.strip_prefix("refs/heads/").unwrap_or(reference)
 }
 
-// Who works here, as git's configuration knows them.
+// The author that git's configuration names.
 
-/// Who commits where git's configuration names nobody.
-pub(crate) const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
+const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
@@ -158,14 +122,13 @@ pub struct Author {
     pub email: String,
 }
 
-/// The author that git's configuration names, of the repository where there is one; `false` where it names nobody, so that
-/// the author is the stand-in that commits of records bear.
+/// The author that git's configuration names, and `true`; else the stand-in that record commits use, and `false`.
 pub fn author(store: Option<&Store>) -> (Author, bool) {
     let config = match store {
         Some(store) => store.repository.config(),
         None => Config::open_default(),
     };
-    // Reading through a snapshot is the only way that gives texts.
+    // libgit2 gives texts of a snapshot alone.
     let config = config.and_then(|mut config| config.snapshot());
     let named = |key: &str| {
         let value = config.as_ref().ok()?.get_bytes(key).ok()?;
@@ -183,8 +146,8 @@ pub(crate) fn signature_at(
     time: DateTime<Utc>,
 ) -> Result<(Signature<'static>, bool), HistoryError> {
     let time = git2::Time::new(time.timestamp(), 0);
-    if let Ok(known) = repository.signature() {
-        let (name, email) = (String::from_utf8_lossy(known.name_bytes()), String::from_utf8_lossy(known.email_bytes()));
+    if let Ok(named) = repository.signature() {
+        let (name, email) = (String::from_utf8_lossy(named.name_bytes()), String::from_utf8_lossy(named.email_bytes()));
         if let Ok(signature) = Signature::new(&name, &email, &time) {
             return Ok((signature, false));
         }
@@ -204,9 +167,8 @@ pub struct NewCommit {
     pub message: String,
 }
 
-/// Makes an empty repository with the branch `main`, whose own configuration names `author`.
-///
-/// Templates of the user, which may hold hooks, are left out.
+/// Makes an empty repository with the branch `main`, whose configuration names `author`. Templates of the user, which may
+/// hold hooks, are left out.
 pub fn create(folder: &Path, author: &Author) -> Result<Store, HistoryError> {
     let mut options = RepositoryInitOptions::new();
     options.no_reinit(true).mkpath(true).external_template(false).initial_head("main");
@@ -220,10 +182,22 @@ pub fn create(folder: &Path, author: &Author) -> Result<Store, HistoryError> {
     Ok(Store { repository })
 }
 
-/// Commits files on top of the branch that is checked out, and gives the commit; the working tree is left behind
-/// until [`check_out`].
+/// Commits files on the branch that is checked out, and gives the commit. The working tree stays as it is until
+/// [`check_out`].
 pub fn commit_files(store: &Store, commit: &NewCommit) -> Result<String, HistoryError> {
-    write_commit(&store.repository, commit).map(|id| id.to_string()).map_err(failed("write a commit"))
+    let repository = &store.repository;
+    let parent = head_commit(repository)?;
+    let write = || {
+        let mut update = TreeUpdateBuilder::new();
+        for (path, content) in &commit.files {
+            update.upsert(path.as_str(), repository.blob(content.as_bytes())?, FileMode::Blob);
+        }
+        let time = git2::Time::new(commit.time.timestamp(), 0);
+        let signature = Signature::new(&commit.author.name, &commit.author.email, &time)?;
+        let change = |tree: &git2::Tree<'_>| update.create_updated(repository, tree);
+        objects::write_commit(repository, Some("HEAD"), parent.as_ref(), &signature, &commit.message, change)
+    };
+    write().map(|(id, _)| id.to_string()).map_err(failed("write a commit"))
 }
 
 pub fn tag(store: &Store, name: &str, commit: &str) -> Result<(), HistoryError> {
@@ -239,59 +213,33 @@ pub fn check_out(store: &Store) -> Result<(), HistoryError> {
     store.repository.checkout_head(Some(&mut options)).map_err(failed("write the working tree"))
 }
 
-fn write_commit(repository: &Repository, commit: &NewCommit) -> Result<Oid, git2::Error> {
-    let parent = match repository.head() {
-        Ok(head) => Some(head.peel_to_commit()?),
-        Err(error) if error.code() == ErrorCode::UnbornBranch => None,
-        Err(error) => return Err(error),
-    };
-    let mut update = TreeUpdateBuilder::new();
-    for (path, content) in &commit.files {
-        update.upsert(path.as_str(), repository.blob(content.as_bytes())?, FileMode::Blob);
-    }
-    let time = git2::Time::new(commit.time.timestamp(), 0);
-    let signature = Signature::new(&commit.author.name, &commit.author.email, &time)?;
-    let change = |tree: &git2::Tree<'_>| update.create_updated(repository, tree);
-    let written =
-        objects::write_commit(repository, Some("HEAD"), parent.as_ref(), &signature, &commit.message, change)?;
-    Ok(written.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{Fixture, minute};
 
     #[test]
-    fn the_configuration_of_the_repository_names_the_author() {
-        let folder = tempfile::tempdir().unwrap();
-        let ada = Author { name: "Ada".to_owned(), email: "ada@example.com".to_owned() };
-        let store = create(folder.path(), &ada).unwrap();
-        assert_eq!(author(Some(&store)), (ada, true));
-    }
-
-    #[test]
-    fn a_repository_from_nothing_is_one_that_git_likes() {
+    fn git_reads_a_repository_made_from_nothing() {
         let fixture = Fixture::nothing();
-        let author = Author { name: "Ada".into(), email: "ada@example.com".into() };
-        let store = create(&fixture.root, &author).unwrap();
+        let ada = Author { name: "Ada".into(), email: "ada@example.com".into() };
+        let store = create(&fixture.root, &ada).unwrap();
+        assert_eq!(author(Some(&store)), (ada.clone(), true));
         let commit = |path: &str, number| {
             let files = vec![(path.to_owned(), "one\n".to_owned())];
             let message = format!("Commit {number}\n");
-            commit_files(&store, &NewCommit { files, author: author.clone(), time: minute(number), message }).unwrap()
+            commit_files(&store, &NewCommit { files, author: ada.clone(), time: minute(number), message }).unwrap()
         };
         let first = commit("README", 1);
         let second = commit("src/lib.rs", 2);
         tag(&store, "v1", &first).unwrap();
         check_out(&store).unwrap();
-        assert_eq!(facts(&store).unwrap().head, Head::Branch { name: "main".into(), commit: second });
+        assert_eq!(facts(&store).unwrap().commit, Some(second));
         assert_eq!(fixture.status(), "");
         assert_eq!(
             fixture.git(&["log", "--format=%s|%an|%ct|%D"]).lines().next_back(),
             Some("Commit 1|Ada|1767600060|tag: v1")
         );
-        assert_eq!(fixture.git(&["config", "--local", "user.email"]), "ada@example.com");
         fixture.fsck();
-        assert!(create(&fixture.root, &author).is_err());
+        assert!(create(&fixture.root, &ada).is_err());
     }
 }

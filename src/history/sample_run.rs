@@ -7,7 +7,6 @@ use sprag_model::metric::Metric;
 use sprag_model::run::Run;
 use sprag_model::sample::{Estimate, Measurement};
 
-/// A fixed time, that many minutes later.
 pub(crate) fn minute(number: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_767_600_000, 0).expect("a time") + TimeDelta::minutes(number)
 }

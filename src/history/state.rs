@@ -1,9 +1,8 @@
-//! What an append under way leaves in `sprag/` inside the git folder: a lock, a journal, and staged files.
+//! The files of an append under way in `sprag/` inside the git folder: a lock, a journal, and staged files.
 //!
-//! One process at a time appends to a repository: it holds `lock`, which the system lets go of when the process
-//! ends in whatever way. So a journal that is found while holding the lock is that of a process that died, and the
-//! working trees it names may lack files that their branch has. A file system without locks costs this order and
-//! the healing after a crash; the compare-and-swap of the ref holds all the same.
+//! One process at a time appends to a repository: it holds `lock`, which the system releases when the process ends in any way.
+//! So whoever takes the lock and finds a journal knows that its writer died, and that the working trees it names may lack files
+//! of their branch. A file system without locks loses this order and the healing; the compare-and-swap of the ref still holds.
 
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -18,25 +17,23 @@ use serde_json::Value;
 
 use crate::error::HistoryError;
 
-/// How often an append tries the lock: often enough for dozens of processes that all want to append.
+/// How often an append tries the lock: about a minute in all, enough for dozens of processes that append.
 const LOCK_ATTEMPTS: u32 = 480;
 
-/// How often healing tries it: half a second in all.
 const BRIEF_ATTEMPTS: u32 = 12;
 
-/// From how many files on all that the file system holds is flushed in one go: one by one each takes its own time.
+/// From so many files on, the whole file system is flushed at once instead of each file.
 pub(crate) const MANY_FILES: usize = 64;
 
-/// The version of the journal that this build writes and reads.
 const JOURNAL_VERSION: u32 = 1;
 
-/// How the names of journals begin that newer versions left.
+/// The start of the names of preserved journals of newer versions.
 const NEWER_JOURNAL_PREFIX: &str = "journal-";
 
 /// The moments between the steps of an append, at which tests cut it short or step in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The lock is held, and what an earlier append left is healed.
+    /// The lock is taken, and an earlier append is healed.
     Locked,
     /// Blobs, trees and the commit are in the object database.
     CommitWritten,
@@ -53,7 +50,6 @@ pub(crate) enum Step {
     CaughtUp,
 }
 
-/// Sees each step when it is done.
 pub(crate) type Watch<'a> = &'a mut dyn FnMut(Step);
 
 /// A record whose branch is about to have it, or has it, and whose working trees may not.
@@ -64,7 +60,7 @@ pub(crate) struct Pending {
     pub(crate) reference: String,
     pub(crate) path: String,
     pub(crate) blob: String,
-    /// Whether the file could not be brought to its place, though the index may have it.
+    /// Whether the file could not be written, though the index may have it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unplaced: bool,
 }
@@ -82,14 +78,13 @@ struct Journal {
     records: Vec<Pending>,
 }
 
-/// The folder `sprag/` in the common git folder of a repository and its worktrees.
 pub(crate) struct StateFolder {
     folder: PathBuf,
 }
 
 /// The lock of the state folder, held until dropped.
 pub(crate) struct Lock {
-    /// Keeps the system's lock; absent where the file system has none.
+    /// Holds the lock of the system; absent on a file system without locks.
     file: Option<File>,
 }
 
@@ -105,27 +100,30 @@ impl StateFolder {
         StateFolder { folder: common_git_folder.join("sprag") }
     }
 
-    /// Waits for the lock, about a minute at most: an append takes milliseconds, and many may be waiting for it.
+    /// Waits for the lock, about a minute at most.
     pub(crate) fn lock(&self) -> Result<Lock, HistoryError> {
-        fs::create_dir_all(&self.folder).map_err(HistoryError::io("create the folder", &self.folder))?;
+        self.create()?;
         self.lock_within(LOCK_ATTEMPTS)?.ok_or_else(|| HistoryError::Locked(self.lock_path()))
     }
 
-    /// Waits for the lock half a second. It may be held so long by nobody: where a program starts another one,
-    /// locks live on in the child until that has begun.
+    /// Waits for the lock half a second. A dead process may seem to hold it so long: a child that is just starting inherits it.
     pub(crate) fn lock_briefly(&self) -> Result<Option<Lock>, HistoryError> {
         self.lock_within(BRIEF_ATTEMPTS)
     }
 
-    /// Takes the lock of syncing, by which one process at a time reaches out; records are appended meanwhile.
+    /// Takes the lock of syncing, which one process at a time holds; records are appended meanwhile.
     pub(crate) fn lock_sync(&self) -> Result<Option<Lock>, HistoryError> {
-        fs::create_dir_all(&self.folder).map_err(HistoryError::io("create the folder", &self.folder))?;
+        self.create()?;
         take(&self.sync_lock_path())
+    }
+
+    fn create(&self) -> Result<(), HistoryError> {
+        fs::create_dir_all(&self.folder).map_err(HistoryError::io("create the folder", &self.folder))
     }
 
     fn lock_within(&self, attempts: u32) -> Result<Option<Lock>, HistoryError> {
         for attempt in 0..attempts {
-            if let Some(lock) = self.try_lock()? {
+            if let Some(lock) = take(&self.lock_path())? {
                 return Ok(Some(lock));
             }
             pause(attempt);
@@ -133,16 +131,11 @@ impl StateFolder {
         Ok(None)
     }
 
-    fn try_lock(&self) -> Result<Option<Lock>, HistoryError> {
-        take(&self.lock_path())
-    }
-
-    /// Whether somebody left a journal, alive or dead.
     pub(crate) fn has_journal(&self) -> bool {
         self.journal_path().exists()
     }
 
-    /// The records of the journal; an empty list where there is none, or none of this version that can be read.
+    /// The records of the journal; none where there is no journal of this version that can be read.
     pub(crate) fn read_journal(&self) -> Vec<Pending> {
         let bytes = fs::read(self.journal_path()).unwrap_or_default();
         match serde_json::from_slice::<Journal>(&bytes) {
@@ -151,19 +144,17 @@ impl StateFolder {
         }
     }
 
-    /// Puts a journal that a newer Sprag left out of the way, under a name that bears its version, and gives that name:
-    /// what it lists cannot be told from here, and ours must not be written over it.
+    /// Renames a journal that a newer Sprag left, so that ours does not overwrite it; gives the new name.
     pub(crate) fn preserve_newer_journal(&self) -> Result<Option<PathBuf>, HistoryError> {
         let path = self.journal_path();
         let bytes = fs::read(&path).unwrap_or_default();
         let version = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("version")?.as_u64());
         let Some(version) = version.filter(|version| *version > u64::from(JOURNAL_VERSION)) else { return Ok(None) };
-        let kept = self.folder.join(format!("{NEWER_JOURNAL_PREFIX}{version}.json"));
-        fs::rename(&path, &kept).map_err(HistoryError::io("rename to", &kept))?;
-        Ok(Some(kept))
+        let preserved = self.folder.join(format!("{NEWER_JOURNAL_PREFIX}{version}.json"));
+        fs::rename(&path, &preserved).map_err(HistoryError::io("rename to", &preserved))?;
+        Ok(Some(preserved))
     }
 
-    /// Writes the journal under a temporary name and renames it.
     pub(crate) fn write_journal(&self, records: &[Pending]) -> Result<(), HistoryError> {
         let journal = Journal { version: JOURNAL_VERSION, records: records.to_vec() };
         let bytes = serde_json::to_vec(&journal).expect("a journal holds only strings and numbers");
@@ -174,12 +165,7 @@ impl StateFolder {
         sync_folder(&self.folder)
     }
 
-    /// Writes a file that will be renamed to its place in a working tree.
-    pub(crate) fn stage(&self, name: &str, bytes: &[u8]) -> Result<(), HistoryError> {
-        self.stage_all(&[(name.to_owned(), bytes)])
-    }
-
-    /// Writes files that will be renamed to their places.
+    /// Writes files, by name, that will be renamed to their places in a working tree.
     pub(crate) fn stage_all(&self, files: &[(String, &[u8])]) -> Result<(), HistoryError> {
         if files.is_empty() {
             return Ok(());
@@ -190,58 +176,50 @@ impl StateFolder {
         if !are_many {
             return files.iter().try_for_each(|(name, bytes)| write_synced(&folder.join(name), bytes));
         }
-        let write = |(name, bytes): &(String, &[u8])| {
+        for (name, bytes) in files {
             let path = folder.join(name);
-            fs::write(&path, bytes).map_err(HistoryError::io("write", &path))
-        };
-        let share = files.len().div_ceil(thread::available_parallelism().map_or(1, usize::from));
-        thread::scope(|scope| {
-            let shares = files.chunks(share);
-            let writers: Vec<_> = shares.map(|share| scope.spawn(|| share.iter().try_for_each(write))).collect();
-            writers.into_iter().try_for_each(|writer| writer.join().expect("writing a file does not panic"))
-        })?;
+            fs::write(&path, bytes).map_err(HistoryError::io("write", &path))?;
+        }
         sync_file_system(&folder).map(drop)
     }
 
-    /// Where [`StateFolder::stage`] puts a file of that name.
     pub(crate) fn staged_path(&self, name: &str) -> PathBuf {
         self.staged_folder().join(name)
     }
 
-    /// A path for a scratch copy that will be renamed to somewhere else in the git folder.
     pub(crate) fn scratch(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// The names of everything but the lock, in order: what an append under way has, or one that was cut short left.
-    pub(crate) fn leftovers(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
-        let names = entries
-            .filter(|entry| {
-                entry.path() != self.lock_path()
-                    && entry.path() != self.sync_lock_path()
-                    && !is_preserved(&entry.path())
-            })
-            .map(|entry| entry.file_name());
-        let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
+    /// Everything but the locks and the journals of newer versions.
+    fn entries(&self) -> io::Result<Vec<PathBuf>> {
+        let locks = [self.lock_path(), self.sync_lock_path()];
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let is_preserved = entry.file_name().to_string_lossy().starts_with(NEWER_JOURNAL_PREFIX);
+            paths.extend(Some(entry.path()).filter(|path| !is_preserved && !locks.contains(path)));
+        }
+        paths.sort();
+        Ok(paths)
     }
 
-    /// Removes everything but the locks, the journal, and what is kept of newer versions.
+    /// The names of the files of an append that is under way or was cut short.
+    pub(crate) fn leftovers(&self) -> Vec<String> {
+        let entries = self.entries().unwrap_or_default();
+        entries.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+    }
+
     pub(crate) fn sweep(&self) -> Result<(), HistoryError> {
-        let entries = fs::read_dir(&self.folder).map_err(HistoryError::io("list", &self.folder))?;
-        for entry in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            if [self.lock_path(), self.sync_lock_path(), self.journal_path()].contains(&entry) || is_preserved(&entry) {
-                continue;
-            }
-            let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
-            removed.map_err(HistoryError::io("remove", &entry))?;
+        let entries = self.entries().map_err(HistoryError::io("list", &self.folder))?;
+        for entry in entries.iter().filter(|entry| **entry != self.journal_path()) {
+            let removed = if entry.is_dir() { fs::remove_dir_all(entry) } else { fs::remove_file(entry) };
+            removed.map_err(HistoryError::io("remove", entry))?;
         }
         Ok(())
     }
 
-    /// Leaves nothing behind but the records that are still to be caught up with.
+    /// Leaves a journal of the records that working trees still lack, and nothing else.
     pub(crate) fn settle(&self, pending: &[Pending]) -> Result<(), HistoryError> {
         self.sweep()?;
         if !pending.is_empty() {
@@ -252,13 +230,6 @@ impl StateFolder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(HistoryError::io("remove", &path)(error)),
             _ => Ok(()),
         }
-    }
-
-    /// As [`StateFolder::settle`], where a failure is a warning: the branch has moved already.
-    pub(crate) fn settle_with_warning(&self, mut pending: Vec<Pending>, warnings: &mut Vec<String>) {
-        pending.sort();
-        pending.dedup();
-        warnings.extend(self.settle(&pending).err().map(|error| error.to_string()));
     }
 
     fn lock_path(&self) -> PathBuf {
@@ -278,10 +249,9 @@ impl StateFolder {
     }
 }
 
-/// Takes the lock of a file, unless somebody has it.
 fn take(path: &Path) -> Result<Option<Lock>, HistoryError> {
     let file = File::options().create(true).append(true).open(path);
-    // The lock of another user of a shared repository can be taken as well, if not written.
+    // In a shared repository the file may belong to another user; reading is enough to lock it.
     let file = file.or_else(|error| File::open(path).map_err(|_| error));
     let file = file.map_err(HistoryError::io("open the lock", path))?;
     match file.try_lock() {
@@ -292,11 +262,7 @@ fn take(path: &Path) -> Result<Option<Lock>, HistoryError> {
     }
 }
 
-fn is_preserved(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NEWER_JOURNAL_PREFIX))
-}
-
-/// Sleeps longer with each attempt, up to a quarter of a second, by a random share so that rivals part.
+/// Sleeps for a random time, longer with each attempt, up to a quarter of a second.
 pub(crate) fn pause(attempt: u32) {
     let longest = 4u64 << attempt.min(6);
     let random = RandomState::new().build_hasher().finish();
@@ -314,8 +280,7 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Makes a new name in `folder` durable, where the system can.
 ///
-/// A failure is not tried again: the system may have thrown away what it could not write, and would then call a second
-/// try good.
+/// A failure is final: the system may have dropped what it could not write, and would report success the second time.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), HistoryError> {
     // Windows opens no folder as a file, and makes names durable with the file.
     if cfg!(unix) {
@@ -328,14 +293,13 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// Flushes all of the file system that a folder lies on; tells whether this system can.
+/// Flushes the file system of a folder; false where the system cannot say whether that worked.
 #[cfg(target_os = "linux")]
 pub(crate) fn sync_file_system(folder: &Path) -> Result<bool, HistoryError> {
     let synced = File::open(folder).and_then(|handle| rustix::fs::syncfs(&handle).map_err(io::Error::from));
     synced.map(|()| true).map_err(HistoryError::io("make durable what lies in", folder))
 }
 
-/// Flushes nothing: other systems do not tell whether it worked.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn sync_file_system(_folder: &Path) -> Result<bool, HistoryError> {
     Ok(false)
@@ -348,24 +312,4 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), HistoryError> {
         file.sync_all()
     };
     write().map_err(HistoryError::io("write", path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_newer_journal_is_kept_and_an_own_one_is_not_touched() {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        let state = StateFolder::new(root.path());
-        let _lock = state.lock().expect("nobody else is here");
-        let newer = "{\"version\": 2, \"whatever\": []}";
-        fs::write(state.journal_path(), newer).expect("a file");
-        let kept = state.preserve_newer_journal().expect("it can be renamed").expect("it is newer");
-        state.write_journal(&[]).expect("it can be written");
-        assert_eq!(state.preserve_newer_journal().expect("nothing is done"), None);
-        state.settle(&[]).expect("it can be swept");
-        assert_eq!(fs::read_to_string(&kept).expect("it is there"), newer);
-        assert!(!state.has_journal());
-    }
 }

@@ -2,13 +2,12 @@
 
 use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository};
 
-use crate::activity::Activity;
-use crate::checkout;
+use crate::checkout::{activity, activity_on};
 use crate::error::{HistoryError, failed};
 use crate::objects;
 use crate::repository::{Store, head_branch, short_name};
 
-/// The branch that holds the history, or where reading is all that is wanted, HEAD.
+/// The branch that holds the history, or HEAD where it is only read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The ref in full, such as `refs/heads/main`; `HEAD` or the digits of a commit where it is detached and only read.
@@ -21,33 +20,28 @@ pub struct Target {
 
 /// The branch that records go to: the configured one, else the one that is checked out.
 ///
-/// A configured branch that does not exist is made by the first record, on top of the remote's branch of that name
-/// where there is one, else with a root commit of its own. The checked-out branch may be unborn: the first record is
-/// then its first commit, holds nothing but the history, and so is nobody's suspect; refusing would throw away a
-/// measurement for no gain.
+/// The first record makes a configured branch that does not exist, on top of the branch of that name at the remote, else with a
+/// root commit. It may also be the first commit of an unborn branch: refusing would waste a measurement.
 pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, HistoryError> {
     let repository = &store.repository;
     let target = match configured {
         Some(name) => configured_branch(repository, name)?,
-        None => {
-            let activity = Activity::detect(repository).filter(|activity| activity.holds_branch());
-            match (head_branch(repository)?, activity) {
-                (head, Some(activity)) => {
-                    return Err(HistoryError::Busy { activity, reference: head.unwrap_or_else(|| "HEAD".to_owned()) });
-                }
-                (None, None) => return Err(HistoryError::Detached),
-                (Some(reference), None) => Target { reference, remote: None, configured: false },
+        None => match (head_branch(repository)?, activity(repository)) {
+            (head, Some(activity)) => {
+                return Err(HistoryError::Busy { activity, reference: head.unwrap_or_else(|| "HEAD".to_owned()) });
             }
-        }
+            (None, None) => return Err(HistoryError::Detached),
+            (Some(reference), None) => Target { reference, remote: None, configured: false },
+        },
     };
-    if let Some(activity) = checkout::activity_on(repository, &target.reference)? {
+    if let Some(activity) = activity_on(repository, &target.reference)? {
         return Err(HistoryError::Busy { activity, reference: target.reference });
     }
     Ok(target)
 }
 
-/// Where records are read from: as [`target`], but a detached HEAD and operations under way stand in nobody's way. While git
-/// bisects, it is the branch or commit that this began on: the commits that git checks out hold none of the later records.
+/// Where records are read from: as [`target`], but also with a detached HEAD or an operation under way. While git bisects, it is
+/// the branch or commit that this began on: the commits that git checks out lack the later records.
 pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, HistoryError> {
     let repository = &store.repository;
     match configured {
@@ -60,16 +54,14 @@ pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, History
     }
 }
 
-/// The branch that `origin` names as its default, as a ref in full, and the commit that it is at here; absent where nothing
-/// says which that is.
+/// The default branch of `origin`, as a ref in full, and its commit here; absent where git does not say which it is.
 pub fn default_branch(store: &Store) -> Option<(String, String)> {
-    let found = store.repository.find_reference("refs/remotes/origin/HEAD").ok()?.resolve().ok()?;
-    let commit = found.peel_to_commit().ok()?;
-    Some((found.name().ok()?.to_owned(), commit.id().to_string()))
+    let branch = store.repository.find_reference("refs/remotes/origin/HEAD").ok()?.resolve().ok()?;
+    let commit = branch.peel_to_commit().ok()?;
+    Some((branch.name().ok()?.to_owned(), commit.id().to_string()))
 }
 
-/// Where git's bisection began: a branch in full, or the digits of a commit where HEAD was detached; absent where none is
-/// under way.
+/// Where git's bisection began: a branch in full, or the digits of a commit where HEAD was detached.
 fn bisected_from(repository: &Repository) -> Option<String> {
     let began = std::fs::read_to_string(repository.path().join("BISECT_START")).ok()?;
     let began = began.trim_end();
@@ -78,7 +70,7 @@ fn bisected_from(repository: &Repository) -> Option<String> {
     if is_branch { Some(reference) } else { commit_of(repository, began).map(|commit| commit.id().to_string()) }
 }
 
-/// Whether git bisects without checking out the commits that it asks about: HEAD then says nothing of them.
+/// Whether git bisects without checking out the commits that it asks about.
 pub fn bisects_without_checkout(store: &Store) -> bool {
     store.repository.path().join("BISECT_HEAD").exists()
 }
@@ -88,13 +80,13 @@ fn commit_of<'r>(repository: &'r Repository, digits: &str) -> Option<Commit<'r>>
     repository.find_commit(id).ok()
 }
 
-/// Tries whether objects can be added to the repository; nothing stays behind.
+/// Whether objects can be added to the repository; nothing stays behind.
 pub fn check_writable(store: &Store) -> Result<(), HistoryError> {
     let folder = store.repository.commondir().join("objects");
     tempfile::tempfile_in(&folder).map(drop).map_err(HistoryError::io("write to", &folder))
 }
 
-/// The newest commit of the history, and the ref it was found under; absent where there is none yet.
+/// The newest commit of the history, and its ref; absent where there is no history yet.
 pub(crate) fn tip<'r>(
     repository: &'r Repository,
     target: &Target,
@@ -127,8 +119,8 @@ fn configured_branch(repository: &Repository, name: &str) -> Result<Target, Hist
     if !valid || short == "HEAD" || short == "@" {
         return Err(bad("it is no valid name of a branch"));
     }
-    // A branch may be a name for another one; commits go to the one at the end.
-    let reference = match repository.find_reference(&reference).and_then(|found| found.resolve()) {
+    // A branch may be an alias of another one.
+    let reference = match repository.find_reference(&reference).and_then(|branch| branch.resolve()) {
         Ok(resolved) => resolved.name().map_err(failed("read the ref of the history"))?.to_owned(),
         Err(error) if error.code() == ErrorCode::NotFound => reference,
         Err(error) => return Err(failed("read the ref of the history")(error)),
@@ -146,13 +138,8 @@ fn remote_branch(repository: &Repository, reference: &str) -> Option<String> {
     let remotes = repository.remotes().ok()?;
     let names = remotes.iter().filter_map(|name| name.ok().flatten().map(str::to_owned));
     let has = |remote: &String| repository.find_branch(&format!("{remote}/{short}"), BranchType::Remote).is_ok();
-    let mut having: Vec<String> = names.filter(has).collect();
-    if let Some(origin) = having.iter().position(|remote| remote == "origin") {
-        having.swap(0, origin);
-        having.truncate(1);
-    }
-    match &having[..] {
-        [only] => Some(format!("refs/remotes/{only}/{short}")),
-        _ => None,
-    }
+    let remotes: Vec<String> = names.filter(has).collect();
+    let only = if remotes.len() == 1 { remotes.first() } else { None };
+    let remote = remotes.iter().find(|remote| *remote == "origin").or(only)?;
+    Some(format!("refs/remotes/{remote}/{short}"))
 }

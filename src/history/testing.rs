@@ -1,8 +1,10 @@
 //! A temporary repository for tests, driven by git's own command line where git is to be the judge.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use tempfile::TempDir;
@@ -10,7 +12,8 @@ use tempfile::TempDir;
 use crate::append::append_watched;
 use crate::state::Step;
 use crate::{
-    Appended, HistoryError, Loaded, Record, Repaired, Store, Target, append, fsck, load, open, repair, target,
+    Appended, EventFiles, HistoryError, Loaded, Record, Repaired, Store, Target, append, event_files, fsck, load, open,
+    repair, target,
 };
 use sprag_base::digest::Digest;
 use sprag_model::commit::Commit;
@@ -19,25 +22,26 @@ use sprag_model::run::Run;
 
 pub(crate) use crate::sample_run::{minute, rounds, run};
 
+#[derive(Clone)]
 pub(crate) struct Fixture {
-    _folder: TempDir,
+    folder: Arc<TempDir>,
     pub(crate) root: PathBuf,
 }
 
 impl Fixture {
+    /// A folder whose `project` does not exist yet.
+    pub(crate) fn nothing() -> Fixture {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        Fixture { folder: Arc::new(folder), root }
+    }
+
     /// `git init` with these arguments, in the folder `project`.
     pub(crate) fn empty(arguments: &[&str]) -> Fixture {
         let fixture = Fixture::nothing();
         fs::create_dir(&fixture.root).unwrap();
         fixture.git(&[&["init", "--quiet", "--initial-branch=main"], arguments].concat());
         fixture
-    }
-
-    /// A folder whose `project` does not exist yet.
-    pub(crate) fn nothing() -> Fixture {
-        let folder = TempDir::new().unwrap();
-        let root = folder.path().canonicalize().unwrap().join("project");
-        Fixture { _folder: folder, root }
     }
 
     /// A working tree with two commits of code.
@@ -52,6 +56,23 @@ impl Fixture {
         self.root.with_file_name(name)
     }
 
+    pub(crate) fn at(&self, name: &str) -> Fixture {
+        Fixture { folder: self.folder.clone(), root: self.sibling(name) }
+    }
+
+    pub(crate) fn cloned(&self, name: &str, options: &[&str]) -> Fixture {
+        self.git(&["config", "uploadpack.allowFilter", "true"]);
+        let (url, path) = (format!("file://{}", self.root.display()), format!("../{name}"));
+        self.git(&[&["clone", "--quiet"], options, &[&url, &path]].concat());
+        self.at(name)
+    }
+
+    /// A linked working tree on `main`, which the main one is on, too.
+    pub(crate) fn linked(&self) -> Fixture {
+        self.git(&["worktree", "add", "--quiet", "--force", "../linked", "main"]);
+        self.at("linked")
+    }
+
     pub(crate) fn store(&self) -> Store {
         isolated(&self.root)
     }
@@ -64,8 +85,9 @@ impl Fixture {
         append(&self.store(), &self.target(), records, minute(1))
     }
 
+    /// Appends run 1, and calls `watch` after each step.
     pub(crate) fn append_watched(&self, watch: &mut dyn FnMut(Step)) -> Appended {
-        append_watched(&self.store(), &self.target(), &[Record::from_run(&run(1))], minute(1), watch).unwrap()
+        append_watched(&self.store(), &self.target(), &records(1..2), minute(1), watch).unwrap()
     }
 
     pub(crate) fn target(&self) -> Target {
@@ -73,11 +95,15 @@ impl Fixture {
     }
 
     pub(crate) fn record(&self, number: i64) -> Appended {
-        self.append(&[Record::from_run(&run(number))], minute(number))
+        self.append(&records(number..number + 1), minute(number))
     }
 
     pub(crate) fn load(&self) -> Loaded {
         load(&self.store(), &self.target()).unwrap()
+    }
+
+    pub(crate) fn event_files(&self) -> EventFiles {
+        event_files(&self.store(), &self.target()).unwrap()
     }
 
     /// Where git keeps the object that a revision names.
@@ -116,6 +142,10 @@ impl Fixture {
     pub(crate) fn fsck(&self) {
         self.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
     }
+}
+
+pub(crate) fn records(numbers: Range<i64>) -> Vec<Record> {
+    numbers.map(|number| Record::from_run(&run(number))).collect()
 }
 
 /// Opens a repository whose configuration is its own file alone, so that the user's does not matter.

@@ -6,7 +6,7 @@ use crate::project::{self, Project};
 use crate::{Advice, text};
 use sprag_base::toml::TomlError;
 use sprag_evidence::ledger::{self, MOST_BYTES};
-use sprag_history::{self as history, Head};
+use sprag_history as history;
 use sprag_model::ledger::{FOLDER, Ledger};
 
 /// In order of names; empty if there are none.
@@ -49,9 +49,7 @@ fn faulty(message: &str) -> Advice {
 /// repositories give equal pages.
 pub fn time(project: &Project, newest: DateTime<Utc>) -> crate::Result<DateTime<Utc>> {
     let Some(store) = project.find_store() else { return Ok(newest) };
-    let commit = match history::facts(store)?.head {
-        Head::Branch { commit, .. } | Head::Detached { commit } => history::find_commit(store, &commit)?,
-        Head::Unborn { .. } => None,
-    };
+    let Some(head) = history::facts(store)?.commit else { return Ok(newest) };
+    let commit = history::find_commit(store, &head)?;
     Ok(commit.map_or(newest, |commit| commit.commit_time.max(newest)))
 }

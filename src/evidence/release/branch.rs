@@ -1,7 +1,7 @@
 //! The branch that a release is judged by: where the history is, and whether it is undamaged.
 
 use super::{Fault, ReleaseError, Result};
-use sprag_history::{self as history, Entries, Head, Store, Target};
+use sprag_history::{self as history, Entries, Facts, Store, Target};
 
 /// Where the history is read from: the configured branch, else the one that is checked out. Where a commit is checked out
 /// that the default branch of `origin` contains, as in a clone at a tag, it is that branch: the records of a release come
@@ -9,8 +9,8 @@ use sprag_history::{self as history, Entries, Head, Store, Target};
 pub fn source(store: &Store, configured: Option<&str>) -> Result<Target> {
     let own = history::source(store, configured)?;
     if own.reference == "HEAD"
-        && let (Head::Detached { commit }, Some((reference, tip))) =
-            (history::facts(store)?.head, history::default_branch(store))
+        && let (Facts { branch: None, commit: Some(commit), .. }, Some((reference, tip))) =
+            (history::facts(store)?, history::default_branch(store))
         && history::comes_after(store, &tip, &commit)?
     {
         return Ok(Target { reference, ..own });
@@ -26,10 +26,7 @@ pub fn short_name(reference: &str) -> Option<&str> {
 
 /// The commits whose ancestors a clone trusts: HEAD, the default branch, and the tip of the history.
 pub(super) fn trusted_tips(store: &Store, target: &Target) -> Result<Vec<String>> {
-    let head = match history::facts(store)?.head {
-        Head::Branch { commit, .. } | Head::Detached { commit } => Some(commit),
-        Head::Unborn { .. } => None,
-    };
+    let head = history::facts(store)?.commit;
     let default = history::default_branch(store).map(|(_, commit)| commit);
     Ok(head.into_iter().chain(default).chain(history::list(store, target)?.tip).collect())
 }

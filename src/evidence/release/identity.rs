@@ -2,7 +2,7 @@
 
 use super::{ReleaseError, Result, branch};
 use crate::releases::RELEASES_PATH;
-use sprag_history::{self as history, Entries, Head, Store};
+use sprag_history::{self as history, Entries, Store};
 use sprag_model::checklist::HistoryPoint;
 use sprag_model::release::{Release, Releases};
 
@@ -15,7 +15,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The commit of a release: that of its tag, or HEAD before it is tagged.
+    /// The commit of the tag, or HEAD before the release is tagged.
     pub fn find(store: &Store, release: &Release) -> Result<Identity> {
         let name = &release.name;
         let (commit, tagged) = match (&release.commit, history::tagged(store, name)?) {
@@ -34,13 +34,13 @@ impl Identity {
                     format!("write `commit = \"{tag}\"` below its name"),
                 ));
             }
-            (None, None) => match history::facts(store)?.head {
-                Head::Branch { commit, .. } | Head::Detached { commit } => (commit, false),
-                Head::Unborn { .. } => {
+            (None, None) => {
+                let no_commit = || {
                     let message = format!("`{name}` is not yet tagged, and there is no commit");
-                    return Err(ReleaseError::refused(message, "commit and measure something first"));
-                }
-            },
+                    ReleaseError::refused(message, "commit and measure something first")
+                };
+                (history::facts(store)?.commit.ok_or_else(no_commit)?, false)
+            }
         };
         Identity::new(store, name, commit, tagged)
     }
@@ -81,12 +81,11 @@ impl Identity {
     }
 }
 
-/// Checks that no tag of the list points at another commit than the list says.
 pub fn check_tags(store: &Store, releases: &Releases) -> Result<()> {
     releases.0.iter().try_for_each(|release| check_tag(store, release))
 }
 
-/// Likewise of one release; a tag that is missing is no fault here.
+/// A missing tag is no fault here.
 pub fn check_tag(store: &Store, release: &Release) -> Result<()> {
     let Some(commit) = &release.commit else { return Ok(()) };
     match history::tagged(store, &release.name)? {

@@ -10,14 +10,13 @@ use super::identity::Identity;
 use super::{Fault, ReleaseError, Result, reviewed};
 use sprag_base::digest::sha256_hex;
 use sprag_base::files::read_bounded;
-use sprag_history::{self as history, Head, Store};
+use sprag_history::{self as history, Store};
 use sprag_model::checklist::{HistoryPoint, Rests};
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::release::Release;
 use sprag_model::run::RECORD_ROOT;
 
 pub struct ReleaseInputs {
-    /// The folder of the project's files.
     pub root: PathBuf,
     pub declared: Declared,
     pub release: Release,
@@ -50,7 +49,6 @@ impl ReleaseInputs {
         read_bounded(&self.root.join(path), MAX_RECORD_BYTES).map_err(ReleaseError::io("read", Path::new(path)))
     }
 
-    /// A file of the project that a status rests on.
     pub fn rests(&self, store: &Store, path: &str) -> Result<Rests> {
         let bytes = self.bytes(store, path)?;
         Ok(Rests { path: path.to_owned(), sha256: sha256_hex(&bytes), bytes: bytes.len() as u64 })
@@ -68,11 +66,8 @@ impl ReleaseInputs {
 }
 
 pub fn head(store: &Store) -> Result<String> {
-    match history::facts(store)?.head {
-        Head::Branch { commit, .. } | Head::Detached { commit } => Ok(commit),
-        Head::Unborn { .. } => Err(ReleaseError::refused(
-            "no commit is checked out, so nobody can have reviewed the files of the release",
-            "commit `release/` first",
-        )),
-    }
+    history::facts(store)?.commit.ok_or_else(|| {
+        let message = "no commit is checked out, so nobody can have reviewed the files of the release";
+        ReleaseError::refused(message, "commit `release/` first")
+    })
 }

@@ -1,4 +1,4 @@
-//! Everything that is checked, in one report.
+//! All checks, in one report.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -21,14 +21,10 @@ use sprag_base::digest::Digest;
 use sprag_model::fsck::{Against, Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
 use sprag_model::merkle::{SizedRoot, verify_consistency};
 
-/// How many names a finding about many files lists.
 const NAMED: usize = 3;
 
-/// Checks the history of a branch and what lies around it; `now` is the time against which runs are held, and
-/// `against` a root that was noted down earlier.
-///
-/// Nothing is changed, and objects alone are believed: every one is hashed as it is read. Files of runs that wait to be
-/// recorded are not looked at.
+/// Checks the history of a branch and its surroundings, and changes nothing. `now` is compared with the times of runs, `against` is
+/// a root that was noted earlier. Every object is hashed as it is read.
 pub fn fsck(
     store: &Store,
     target: &Target,
@@ -49,7 +45,7 @@ pub fn fsck(
         against: None,
         repaired: Vec::new(),
     };
-    report.add(beliefs(repository));
+    report.add(odd_settings(repository));
     report.add(leftovers(repository));
     let Some((commit, reference)) = tip(repository, target)? else {
         let empty = Entries::default();
@@ -64,7 +60,7 @@ pub fn fsck(
     report.tip = Some(commit.id().to_string());
     report.runs = examined.runs.len() as u64;
     report.quarantined = examined.tip.quarantined.iter().map(TipFile::text).collect();
-    // Comparing with a folder that is cut short would never end.
+    // libgit2 would never return from comparing a folder that is cut short.
     if !examined.lacks_a_folder() {
         report.add(working_trees(repository, &target.reference)?);
     }
@@ -77,35 +73,34 @@ pub fn fsck(
     let missing = examined.missing();
     report.add(missing.iter().cloned());
     report.entries = entries.tree.len() as u64;
-    if examined.past.is_whole && missing.is_empty() && examined.contents.unreadable.is_empty() {
+    if examined.past.is_complete && missing.is_empty() && examined.contents.unreadable.is_empty() {
         report.root = Some(entries.tree.root());
     }
     if let Some(root) = against {
-        let found = find(repository, commit.id(), &entries, &mut examined.contents, root);
-        report.add((found.met == Met::Never).then(|| never(root)));
-        report.against = Some(found);
+        let outcome = find(repository, commit.id(), &entries, &mut examined.contents, root);
+        report.add((outcome.met == Met::Never).then(|| never(root)));
+        report.against = Some(outcome);
     }
     Ok(report)
 }
 
-/// The list of the branch, where its history holds together; else the damage of that, by what [`fsck`] looks at in its tree
-/// and its past, and nothing around them. Every record is read once.
+/// The list of the branch; else the damage that [`fsck`] finds in its tree and its past. Every record is read once.
 pub fn verified_entries(store: &Store, target: &Target) -> Result<Result<Entries, Vec<Finding>>, HistoryError> {
     let Some((commit, reference)) = tip(&store.repository, target)? else {
         return Ok(Ok(Entries { reference: target.reference.clone(), ..Entries::default() }));
     };
     let mut examined = Examined::read(&store.repository, commit.id())?;
-    let mut found: Vec<Finding> = examined.missing().into_iter().chain(examined.findings()).collect();
-    found.retain(|one| one.severity == Severity::Damage);
-    if !found.is_empty() {
-        found.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
-        return Ok(Err(found));
+    let mut damage: Vec<Finding> = examined.missing().into_iter().chain(examined.findings()).collect();
+    damage.retain(|one| one.severity == Severity::Damage);
+    if !damage.is_empty() {
+        damage.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
+        return Ok(Err(damage));
     }
     let entries = examined.contents.complete_list(&examined.past)?;
     Ok(Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries }))
 }
 
-/// The paths of the records that the branch has, whatever they hold.
+/// The paths of the records of the branch, whether or not they are valid.
 pub fn recorded(store: &Store, target: &Target) -> Result<BTreeSet<String>, HistoryError> {
     let Some((commit, _)) = tip(&store.repository, target)? else { return Ok(BTreeSet::new()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
@@ -117,7 +112,6 @@ fn never(root: Digest) -> Finding {
         .advise("the history was rewritten, or the root is that of another one; look at the reflog and at other clones")
 }
 
-/// A history that was read, and what there is to be put right.
 pub(crate) struct Examined<'r> {
     pub(crate) promises: Promises<'r>,
     pub(crate) tip: Tip,
@@ -126,7 +120,7 @@ pub(crate) struct Examined<'r> {
     pub(crate) runs: Vec<RunFacts>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) losses: Losses,
-    /// Paths whose content is not here, as in a partial clone.
+    /// Paths of contents that a partial clone lacks.
     pub(crate) absent: BTreeSet<String>,
     findings: Vec<Finding>,
 }
@@ -164,9 +158,9 @@ impl<'r> Examined<'r> {
         !self.past.unreadable.is_empty() || self.findings.iter().any(|one| one.kind == FindingKind::Unreadable)
     }
 
-    /// What of the line of commits cannot be read, a shallow clone aside.
+    /// Commits and folders that cannot be read, except in a shallow clone.
     fn missing(&self) -> Vec<Finding> {
-        let tell = |gap: &Gap| {
+        let finding = |gap: &Gap| {
             let what = format!("{} cannot be read: {}", gap.what, gap.why);
             match gap.is_promised {
                 true => Finding::overall(FindingKind::Incomplete, format!("{what}, as in a partial clone"))
@@ -176,10 +170,9 @@ impl<'r> Examined<'r> {
                 }
             }
         };
-        self.past.unreadable.iter().map(tell).collect()
+        self.past.unreadable.iter().map(finding).collect()
     }
 
-    /// The files of a partial clone that git has not fetched yet.
     fn not_here(&self) -> Option<Finding> {
         let names: Vec<String> = self.absent.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
         let more = if self.absent.len() > NAMED { ", …" } else { "" };
@@ -193,7 +186,7 @@ impl<'r> Examined<'r> {
     }
 }
 
-/// Of two paths that are one on some file systems, the one that came later cannot stay.
+/// Of two paths that are one on some file systems, the later one is a fault.
 fn collisions(tip: &Tip, past: &Past) -> Vec<Fault> {
     let first_seen = |file: &TipFile| {
         let (path, below) = (file.text(), format!("{}/", file.text()));
@@ -207,16 +200,16 @@ fn collisions(tip: &Tip, past: &Past) -> Vec<Fault> {
     tip.collisions.iter().map(later).collect()
 }
 
-// What lies around the history: working trees, leftovers of processes, and what the repository is told to believe.
+// The surroundings of the history: working trees, leftovers of processes, grafts and replaced objects.
 
-pub(crate) fn working_trees(repository: &Repository, reference: &str) -> Result<Vec<Finding>, HistoryError> {
+fn working_trees(repository: &Repository, reference: &str) -> Result<Vec<Finding>, HistoryError> {
     let mut findings = Vec::new();
     let checkouts = Checkouts::on_branch(repository, reference)?;
     findings.extend(checkouts.warnings.into_iter().map(|warning| Finding::overall(FindingKind::WorkingTree, warning)));
     for checkout in &checkouts.trees {
         match working_tree(&checkout.repository) {
             Ok(found) => findings.extend(found),
-            // As where a folder of the branch is missing, which is told where the branch is read.
+            // Such as a missing folder, which reading the branch reports.
             Err(error) => {
                 let what = format!("the working tree `{}` was not looked at: {error}", checkout.folder.display());
                 findings.push(Finding::overall(FindingKind::WorkingTree, what));
@@ -226,44 +219,43 @@ pub(crate) fn working_trees(repository: &Repository, reference: &str) -> Result<
     Ok(findings)
 }
 
-/// Where the repository does not have all commits, or is told that they are others.
-pub(crate) fn beliefs(repository: &Repository) -> Vec<Finding> {
+/// Settings by which the repository lacks commits, or sees others in their place.
+fn odd_settings(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut tell = |what: String, advice: &str| {
+    let mut report = |what: String, advice: &str| {
         findings.push(Finding::overall(FindingKind::Incomplete, what).advise(advice));
     };
     if repository.is_shallow() {
         let what = "this is a shallow clone: earlier commits were not looked at, and there is no root over the runs";
-        tell(what.to_owned(), "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
+        report(what.to_owned(), "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
     }
     if grafts(repository).is_some() {
         let what = "`info/grafts` in the git folder gives commits other parents; their own were looked at";
-        tell(what.to_owned(), "remove the file once you know why it is there");
+        report(what.to_owned(), "remove the file once you know why it is there");
     }
     let replaced = repository.references_glob("refs/replace/*").map_or(0, |references| references.count());
     if replaced > 0 {
         let what = format!("{replaced} objects have a replacement (`git replace`); the originals were looked at");
-        tell(what, "see `git replace --list`");
+        report(what, "see `git replace --list`");
     }
     findings
 }
 
-/// What dead processes of ours left. Where one is at work there is nothing to tell yet.
-pub(crate) fn leftovers(repository: &Repository) -> Vec<Finding> {
+/// Files of dead processes. A living one still needs its own.
+fn leftovers(repository: &Repository) -> Vec<Finding> {
     let state = StateFolder::new(repository.commondir());
     let left = state.leftovers();
     if left.is_empty() || !matches!(state.lock_briefly(), Ok(Some(_))) {
         return Vec::new();
     }
     let advice = "the next record removes it; so does `sprag history fsck --repair`";
-    let tell = |name: String| {
+    let finding = |name: String| {
         let what = "was left in the git folder by a process that ended early";
         Finding::at(FindingKind::Leftover, &format!("sprag/{name}"), what).advise(advice)
     };
-    left.into_iter().map(tell).collect()
+    left.into_iter().map(finding).collect()
 }
 
-/// What a working tree on the branch has that its commit has not, or the other way round.
 fn working_tree(repository: &Repository) -> Result<Vec<Finding>, HistoryError> {
     let mut options = StatusOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true).include_ignored(false);
@@ -296,11 +288,9 @@ fn working_tree(repository: &Repository) -> Result<Vec<Finding>, HistoryError> {
     Ok(findings)
 }
 
-/// What brings a file of the branch back to where it is missing.
 const REPAIR: &str = "run `sprag history fsck --repair` to bring it back";
 
-/// Commits of the line that claim to be older than their parent.
-pub(crate) fn backward_commits(commits: &[(Oid, i64)]) -> Option<Finding> {
+fn backward_commits(commits: &[(Oid, i64)]) -> Option<Finding> {
     let backward: Vec<Oid> = commits.windows(2).filter(|pair| pair[1].1 < pair[0].1).map(|pair| pair[1].0).collect();
     let newest = backward.last()?;
     let what =
@@ -309,16 +299,16 @@ pub(crate) fn backward_commits(commits: &[(Oid, i64)]) -> Option<Finding> {
     Some(Finding::overall(FindingKind::Clock, what).advise(advice))
 }
 
-/// Records of the last sync with each remote that are not among the paths that the branch ever had, as after a `git
-/// reset`. One that a commit took out is told as lost.
-pub(crate) fn lost_since(repository: &Repository, reference: &str, known: &HashSet<&str>) -> Vec<Finding> {
+/// Records of the last sync with each remote that the branch never had, as after a `git reset`. A record that a commit removed is
+/// reported as lost.
+fn lost_since(repository: &Repository, reference: &str, past_paths: &HashSet<&str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let Ok(remotes) = repository.remotes() else { return findings };
     for remote in remotes.iter().filter_map(|name| name.ok().flatten()) {
         let name = format!("{remote}/{}", short_name(reference));
         let Some(tip) = tip_of(repository, &format!("refs/sprag/synced/{name}")) else { continue };
         let files = tip.runs.iter().chain(&tip.events).chain(&tip.auxiliary);
-        let gone = files.filter(|file| !known.contains(file.text().as_str())).count();
+        let gone = files.filter(|file| !past_paths.contains(file.text().as_str())).count();
         let (what, them) = match gone {
             0 => continue,
             1 => (format!("1 record of the last sync with `{name}` is not on this branch"), "it"),
@@ -330,25 +320,17 @@ pub(crate) fn lost_since(repository: &Repository, reference: &str, known: &HashS
     findings
 }
 
-/// What the branch of the remote had; absent where there was no sync, or its commit cannot be read.
 fn tip_of(repository: &Repository, reference: &str) -> Option<Tip> {
     let commit = objects::commit_at(repository, &repository.find_reference(reference).ok()?).ok()?;
     Some(Tip::read(repository, &objects::find_tree(repository, commit.tree_id()).ok()?))
 }
 
-// Whether the history still begins with what it had when a root was noted down.
+// Whether the history still begins with the runs of a root that was noted earlier.
 
-/// How many merged lines are looked at, the newest first.
 const MERGED_LINES: usize = 256;
 
-/// Looks for the root in the present list, and then in the lists of the lines that were merged into it.
-pub(crate) fn find(
-    repository: &Repository,
-    tip: Oid,
-    entries: &Entries,
-    contents: &mut Contents<'_>,
-    root: Digest,
-) -> Against {
+/// Searches the present list for the root, and then the lists of the merged lines.
+fn find(repository: &Repository, tip: Oid, entries: &Entries, contents: &mut Contents<'_>, root: Digest) -> Against {
     let never = Against { root, met: Met::Never, size: None, commit: None };
     let proven = entries.tree.size_of(&root).filter(|&size| {
         let sized = |size: usize, root| SizedRoot { root, size: size as u64 };
@@ -371,7 +353,6 @@ pub(crate) fn find(
     never
 }
 
-/// The commits that were merged in, each the end of a line of its own.
 fn merged(repository: &Repository, tip: Oid) -> Vec<Oid> {
     let Ok(mut walk) = repository.revwalk() else { return Vec::new() };
     if walk.push(tip).is_err() {

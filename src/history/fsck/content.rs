@@ -1,11 +1,11 @@
-//! Reading every record of the tip: whether it is one, and what is odd about its time and its fellows.
+//! The contents of the tip: whether each record is valid, and which times and duplicates are odd.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::thread;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
+use crate::append::map_in_parallel;
 use crate::error::{FETCH_ALL, HistoryError, failed};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::layout::{self, Kind, PLAIN};
@@ -18,16 +18,14 @@ use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
 use sprag_model::run::{RECORD_ROOT, Run};
 
-/// How many files are held in memory to be decoded together.
 const BATCH: usize = 256;
 
-/// How far a run may lie ahead of the clock: clocks of machines differ by minutes, by an hour only when set wrongly.
+/// A run may be ahead of the clock: clocks of machines differ by minutes, by an hour only when set wrongly.
 const AHEAD: TimeDelta = TimeDelta::hours(1);
 
-/// How long before its commit a run may lie: both times come from different clocks, in different time zones at worst.
+/// A run may be before its commit: both times come from different clocks, in different time zones at worst.
 const BEFORE_COMMIT: TimeDelta = TimeDelta::days(1);
 
-/// How many names a finding about many lists.
 const NAMED: usize = 5;
 
 pub(crate) struct RunFacts {
@@ -36,7 +34,7 @@ pub(crate) struct RunFacts {
     machine: String,
     commit: Option<(String, DateTime<Utc>)>,
     time: DateTime<Utc>,
-    /// The digest of its content without its time; absent where nothing was measured, or a part only.
+    /// The digest of its content without its time; absent unless everything was measured.
     timeless: Option<Digest>,
 }
 
@@ -47,7 +45,6 @@ pub(crate) enum Judged {
     Bad(FindingKind, String),
 }
 
-/// Holds a file against the path it lies at.
 pub(crate) fn judge(path: &str, bytes: &[u8]) -> Judged {
     if layout::check_path(path) == Ok(Kind::Event) {
         return judge_event(path, bytes);
@@ -77,7 +74,7 @@ fn judge_event(path: &str, bytes: &[u8]) -> Judged {
     Judged::Bad(kind, error.to_string())
 }
 
-/// What cannot be read yet is as it was where its name bears its digest.
+/// The name of a file that only a newer sprag can read still vouches for its content.
 fn judge_newer(path: &str, bytes: &[u8], version: u64) -> Judged {
     if vouches(path, record_digest(bytes).as_ref()) {
         return Judged::Newer(version);
@@ -88,19 +85,19 @@ fn judge_newer(path: &str, bytes: &[u8], version: u64) -> Judged {
 
 impl RunFacts {
     fn new(path: &str, run: &Run, bytes: &[u8]) -> RunFacts {
-        let whole = !run.measurements.is_empty() && !run.is_partial();
+        let is_complete = !run.measurements.is_empty() && !run.is_partial();
         RunFacts {
             path: path.to_owned(),
             suite: run.suite.clone(),
             machine: run.machine.id.clone(),
             commit: run.commit.as_ref().map(|commit| (commit.sha.clone(), commit.commit_time)),
             time: run.timestamp,
-            timeless: whole.then(|| timeless(bytes)),
+            timeless: is_complete.then(|| timeless(bytes)),
         }
     }
 }
 
-/// The digest of a record without its time. A quote inside a text is escaped, so the key is found where it stands.
+/// The digest of a record without its time. A quote inside a text is escaped, so no text contains the key.
 fn timeless(bytes: &[u8]) -> Digest {
     const KEY: &[u8] = b"\"timestamp_utc\":\"";
     let Some(start) = bytes.windows(KEY.len()).rposition(|window| window == KEY) else {
@@ -111,21 +108,18 @@ fn timeless(bytes: &[u8]) -> Digest {
     Digest::from_parts(&[&bytes[..start], &value[end..]])
 }
 
-/// What the files of the tip are.
 #[derive(Default)]
 pub(crate) struct TipContents {
     pub(crate) runs: Vec<RunFacts>,
-    /// What was set aside: the contents that lie there, and those that a note stands for.
+    /// The contents in quarantine, and those that notes name.
     pub(crate) set_aside: HashSet<Oid>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) findings: Vec<Finding>,
-    /// Paths of files that are not here, as in a partial clone.
+    /// Paths of files that a partial clone lacks.
     pub(crate) absent: Vec<String>,
 }
 
-/// Reads every record of the tip, of runs and of events, and tells their digests; and all that was set aside.
-///
-/// libgit2 hashes each object when it reads it; this makes sure that nobody has switched that off.
+/// Reads every file of the tip. libgit2 hashes each object when it reads it; the first line makes sure that this is switched on.
 pub(crate) fn read(
     repository: &Repository,
     tip: &Tip,
@@ -147,19 +141,17 @@ pub(crate) fn read(
                 Err((kind, what)) => contents.fault(file, kind, what),
             }
         }
-        for ((file, path, _), (digest, judged)) in read.iter().zip(judge_all(&read)) {
+        let judged = map_in_parallel(&read, |(_, path, bytes)| (record_digest(bytes), judge(path, bytes)));
+        for ((file, path, _), (digest, judged)) in read.iter().zip(judged) {
             digests.insert(file.id, digest);
             match judged {
                 Judged::Run(facts) => contents.runs.push(facts),
                 Judged::Event => {}
-                Judged::Newer(version) => contents.findings.push(
-                    Finding::at(
-                        FindingKind::Newer,
-                        path,
-                        format!("has schema version {version}, and was left as it is"),
-                    )
-                    .advise("a newer sprag can read it"),
-                ),
+                Judged::Newer(version) => {
+                    let what = format!("has schema version {version}, and was left as it is");
+                    let finding = Finding::at(FindingKind::Newer, path, what);
+                    contents.findings.push(finding.advise("a newer sprag can read it"));
+                }
                 Judged::Bad(kind, what) => contents.fault(file, kind, what),
             }
         }
@@ -168,15 +160,14 @@ pub(crate) fn read(
     contents.faults.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     contents.findings.sort_by(|a, b| a.path.cmp(&b.path));
     contents.absent.sort();
-    for file in tip.auxiliary.iter() {
+    for file in &tip.auxiliary {
         match fetch(&loose, &odb, file.id) {
             Ok(_) => {}
             Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
             Err((kind, what)) => contents.fault(file, kind, what),
         }
     }
-    let absent = absent_commits(&odb, &contents.runs);
-    contents.findings.extend(absent);
+    contents.findings.extend(absent_commits(&odb, &contents.runs));
     contents.findings.extend(duplicates(&contents.runs));
     contents.read_set_aside(repository, tip, promises);
     Ok(contents)
@@ -191,7 +182,7 @@ impl TipContents {
         self.faults.push(Fault::new(file.clone(), kind, what, advice));
     }
 
-    /// Reads all that was set aside, and holds it against the folders that it lies in.
+    /// Reads the files in quarantine, and compares them with the names of their folders.
     fn read_set_aside(&mut self, repository: &Repository, tip: &Tip, promises: &Promises<'_>) {
         let records = tip.runs.iter().chain(&tip.events);
         let recorded: HashSet<String> = records.map(|file| name_of(&file.text(), MISSING)).collect();
@@ -212,26 +203,24 @@ impl TipContents {
                 }
             };
             if let Some(digits) = folder_of(&path)
-                && !stands_in(digits, &path, blob.content())
+                && !belongs_to(digits, &path, blob.content())
             {
                 let what = "was set aside, and no longer has the content that its folder is named after";
                 let advice = "run `sprag history fsck --repair` to set this content aside under its own digest";
                 self.faults.push(Fault::new(file.clone(), FindingKind::Name, what, advice));
             }
-            // A content that is here again is to be brought back.
+            // A repair brings back a content that is available again.
             let Some(id) = noted(repository, &file.path, file.id).filter(|&id| !is_here(repository, id)) else {
                 continue;
             };
             self.set_aside.insert(id);
             if !path.rsplit('/').next().is_some_and(|name| recorded.contains(name)) {
                 let what = "marks a file that could not be read and is nowhere else in the history";
-                let advice = if promises.cover(id) {
-                    format!("{FETCH_ALL}; then `sprag history fsck --repair` brings it back")
-                } else {
-                    format!(
-                        "fetch {id} from a repository that has it; then `sprag history fsck --repair` brings it back"
-                    )
+                let fetch = match promises.cover(id) {
+                    true => FETCH_ALL.to_owned(),
+                    false => format!("fetch {id} from a repository that has it"),
                 };
+                let advice = format!("{fetch}; then `sprag history fsck --repair` brings it back");
                 self.findings.push(Finding::at(FindingKind::SetAside, &path, what).advise(advice));
             }
         }
@@ -248,31 +237,19 @@ fn fetch(loose: &LooseObjects, odb: &Odb<'_>, id: Oid) -> Result<Vec<u8>, (Findi
     odb.read(id).map(|object| object.data().to_vec()).map_err(unread)
 }
 
-fn judge_all(files: &[(&TipFile, String, Vec<u8>)]) -> Vec<(Option<Digest>, Judged)> {
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let share = files.len().div_ceil(workers).max(1);
-    thread::scope(|scope| {
-        let one = |(_, path, bytes): &(&TipFile, String, Vec<u8>)| (record_digest(bytes), judge(path, bytes));
-        let shares = files.chunks(share);
-        let workers: Vec<_> =
-            shares.map(|files| scope.spawn(move || files.iter().map(one).collect::<Vec<_>>())).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("judging a record does not panic")).collect()
-    })
-}
-
 fn absent_commits(odb: &Odb<'_>, runs: &[RunFacts]) -> Option<Finding> {
-    let mut of_commit: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut runs_of: BTreeMap<&str, usize> = BTreeMap::new();
     for (sha, _) in runs.iter().filter_map(|run| run.commit.as_ref()) {
-        *of_commit.entry(sha).or_default() += 1;
+        *runs_of.entry(sha).or_default() += 1;
     }
-    let here = |sha: &str| Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH));
-    of_commit.retain(|sha, _| !here(sha));
-    if of_commit.is_empty() {
+    let exists = |sha: &str| Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH));
+    runs_of.retain(|sha, _| !exists(sha));
+    if runs_of.is_empty() {
         return None;
     }
-    let runs: usize = of_commit.values().sum();
-    let names: Vec<&str> = of_commit.keys().take(NAMED).map(|sha| sha.get(..12).unwrap_or(sha)).collect();
-    let more = if of_commit.len() > NAMED { ", …" } else { "" };
+    let runs: usize = runs_of.values().sum();
+    let names: Vec<&str> = runs_of.keys().take(NAMED).map(|sha| sha.get(..12).unwrap_or(sha)).collect();
+    let more = if runs_of.len() > NAMED { ", …" } else { "" };
     let what =
         format!("{runs} of the runs measured commits that this repository does not hold: {}{more}", names.join(", "));
     let advice = "nothing is wrong where they were squashed or rebased; in a shallow clone run `git fetch --unshallow`";
@@ -281,26 +258,26 @@ fn absent_commits(odb: &Odb<'_>, runs: &[RunFacts]) -> Option<Finding> {
 
 fn duplicates(runs: &[RunFacts]) -> Vec<Finding> {
     let mut at_once: BTreeMap<_, Vec<&RunFacts>> = BTreeMap::new();
-    let mut again: BTreeMap<_, Vec<&RunFacts>> = BTreeMap::new();
+    let mut repeated: BTreeMap<_, Vec<&RunFacts>> = BTreeMap::new();
     for run in runs {
         let Some(timeless) = run.timeless else { continue };
         let commit = run.commit.as_ref().map(|(sha, _)| sha.as_str());
         at_once.entry((&run.suite, &run.machine, commit, run.time)).or_default().push(run);
-        again.entry((&run.suite, &run.machine, commit, timeless)).or_default().push(run);
+        repeated.entry((&run.suite, &run.machine, commit, timeless)).or_default().push(run);
     }
     let mut findings = Vec::new();
     let advice = "if one of them should not count, leave both: nothing is taken out of a history";
-    let mut tell = |group: &[&RunFacts], what: &str| {
+    let mut report = |group: &[&RunFacts], what: &str| {
         let [first, others @ ..] = group else { return };
         findings.extend(others.iter().map(|other| {
             Finding::at(FindingKind::Duplicate, &other.path, format!("{what} `{}`", first.path)).advise(advice)
         }));
     };
     for group in at_once.values() {
-        tell(group, "is of the same suite, machine, commit and second as");
+        report(group, "is of the same suite, machine, commit and second as");
     }
-    for group in again.values() {
-        tell(group, "has to the last digit what was measured in");
+    for group in repeated.values() {
+        report(group, "has to the last digit what was measured in");
     }
     findings
 }
@@ -308,53 +285,49 @@ fn duplicates(runs: &[RunFacts]) -> Vec<Finding> {
 pub(crate) fn odd_times(runs: &[RunFacts], now: DateTime<Utc>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for run in runs {
+        let mut report = |why: String| {
+            let finding = Finding::at(FindingKind::Clock, &run.path, format!("is dated {}, {why}", run.time));
+            findings.push(finding.advise("set the clock of that machine"));
+        };
         if run.time > now + AHEAD {
-            let what = format!("is dated {}, which is yet to come", run.time);
-            findings.push(Finding::at(FindingKind::Clock, &run.path, what).advise("set the clock of that machine"));
+            report("which is yet to come".to_owned());
         }
         if let Some((_, committed)) = run.commit.as_ref().filter(|(_, time)| run.time + BEFORE_COMMIT < *time) {
-            let what = format!("is dated {}, before its commit was made at {committed}", run.time);
-            findings.push(Finding::at(FindingKind::Clock, &run.path, what).advise("set the clock of that machine"));
+            report(format!("before its commit was made at {committed}"));
         }
     }
     findings
 }
 
-// What was set aside: where it lies, whether it is still what it was, and what stands for contents that could not be
-// read.
+// The quarantine: its paths, whether its files are unchanged, and notes about contents that could not be read.
 
-/// How the name of a note ends that stands for a submodule.
+/// The ending of the name of a note about a submodule.
 pub(crate) const SUBMODULE: &str = ".submodule";
 
-/// The longest name of a file that is set aside: what a path of the layout allows for one part.
 const LONGEST_NAME: usize = 100;
 
-/// How many digits of a digest name the folder of a content.
+/// Digits of a digest in the name of a folder.
 const DIGITS: usize = 16;
 
-/// What to do about an object that nobody has promised.
-pub(crate) fn fetch_first(id: Oid) -> String {
+fn fetch_first(id: Oid) -> String {
     format!(
         "fetch {id} from a repository that has it, as by `git fetch --refetch`; only if none has it, run `sprag history \
          fsck --repair` to set it aside"
     )
 }
 
-/// Notes of the past that nobody need miss: what they stand for is in the history again, or can be read.
+/// Removed notes about contents that are in the history again, or can be read.
 pub(crate) fn settled(repository: &Repository, past: &Past, present: &HashMap<String, Oid>) -> HashSet<Oid> {
-    let mut gone = past.files.iter().filter(|file| file.path.ends_with(MISSING) && !present.contains_key(&file.path));
-    let mut settled = HashSet::new();
     let contents: HashSet<&Oid> = present.values().collect();
-    for note in &mut gone {
-        let stood_for = noted(repository, note.path.as_bytes(), note.blob);
-        if stood_for.is_some_and(|id| contents.contains(&id) || is_here(repository, id)) {
-            settled.insert(note.blob);
-        }
-    }
-    settled
+    let is_gone = |file: &&Appearance| file.path.ends_with(MISSING) && !present.contains_key(&file.path);
+    let is_settled = |note: &&Appearance| {
+        let content = noted(repository, note.path.as_bytes(), note.blob);
+        content.is_some_and(|id| contents.contains(&id) || is_here(repository, id))
+    };
+    past.files.iter().filter(is_gone).filter(is_settled).map(|note| note.blob).collect()
 }
 
-/// Records that were set aside though nothing is wrong with them, and that the history has nowhere else.
+/// Valid records in quarantine that the history has nowhere else.
 pub(crate) fn intact_records(repository: &Repository, tip: &Tip) -> Vec<Finding> {
     let present = tip.contents();
     let mut findings = Vec::new();
@@ -364,7 +337,7 @@ pub(crate) fn intact_records(repository: &Repository, tip: &Tip) -> Vec<Finding>
         }
         let Ok(blob) = repository.find_blob(file.id) else { continue };
         let Ok((id, run)) = Run::from_record(blob.content()) else { continue };
-        // One whose name has another id was changed, and is no record of what was measured.
+        // A record whose name has another id was changed.
         if !file.text().ends_with(&format!("-{id}.json")) {
             continue;
         }
@@ -378,28 +351,25 @@ pub(crate) fn intact_records(repository: &Repository, tip: &Tip) -> Vec<Finding>
     findings
 }
 
-/// Where the file at `path` is set aside, in the folder of these digits.
+/// The path in quarantine of the file at `path`, in the folder of these digits.
 pub(crate) fn place(digits: &str, path: &str, ending: &str) -> String {
     format!("{RECORD_ROOT}/{QUARANTINE}/{digits}/{}", name_of(path, ending))
 }
 
-/// The digits by which a content is set aside: those of a run, where it has the form of one.
 pub(crate) fn digits_of(bytes: &[u8]) -> String {
     record_digest(bytes).unwrap_or_else(|| Digest::from_parts(&[bytes])).short()
 }
 
-/// The digits by which an object is set aside that has no content to be read.
 pub(crate) fn digits_of_id(id: Oid) -> String {
     id.to_string()[..DIGITS].to_owned()
 }
 
-/// The name under which the file at `path` is set aside.
 fn name_of(path: &str, ending: &str) -> String {
     let inside = path.strip_prefix(RECORD_ROOT).unwrap_or(path).trim_start_matches('/');
     format!("{}{ending}", flat(inside, LONGEST_NAME - ending.len()))
 }
 
-/// The digits of the folder that a file was set aside in; absent where a repair would not have put it there.
+/// The digits of the folder of a quarantined file; absent where no repair put it there.
 fn folder_of(path: &str) -> Option<&str> {
     let inside = path.strip_prefix(RECORD_ROOT)?.strip_prefix('/')?.strip_prefix(QUARANTINE)?.strip_prefix('/')?;
     let (folder, name) = inside.split_once('/')?;
@@ -407,13 +377,13 @@ fn folder_of(path: &str) -> Option<&str> {
     (is_digits && !name.contains('/')).then_some(folder)
 }
 
-/// Whether a content belongs into the folder of these digits: by its digest, or as a note of an object with that id.
-fn stands_in(digits: &str, path: &str, bytes: &[u8]) -> bool {
+/// Whether the folder of these digits is that of a content, by its digest, or of a note about an object with that id.
+fn belongs_to(digits: &str, path: &str, bytes: &[u8]) -> bool {
     let is_note = path.ends_with(MISSING) || path.ends_with(SUBMODULE);
     digits_of(bytes) == digits || (is_note && bytes.starts_with(digits.as_bytes()))
 }
 
-/// A path as one name: of too long a path the end, which tells more.
+/// A path as one name; the end of a path that is too long.
 fn flat(path: &str, longest: usize) -> String {
     let fine = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let flat: String = path.chars().map(fine).collect();
@@ -422,25 +392,24 @@ fn flat(path: &str, longest: usize) -> String {
     if flat.starts_with(['.', '-']) || flat.is_empty() { format!("_{flat}") } else { flat.to_owned() }
 }
 
-// What earlier commits had and the tip has not, or has with other content.
+// What earlier commits had and the tip lacks, or has with other content.
 //
-// Of several contents that a record ever had, its name vouches for one; of what lies aside of the runs, the first
-// counts. What was set aside is not lost.
+// Of several contents that a record ever had, its name vouches for one; of other files the first counts. Quarantined files are
+// not lost.
 
 #[derive(Default)]
 pub(crate) struct Losses {
     pub(crate) findings: Vec<Finding>,
-    /// Contents to be brought back to their paths.
     pub(crate) restore: Vec<(String, Oid)>,
-    /// Contents that no commit should have lost, and that are no records: they are to be set aside.
+    /// Lost contents that are no records, to be quarantined.
     pub(crate) set_aside: Vec<(String, Oid)>,
-    /// Paths whose content now differs from what it was, and is to be set aside.
+    /// Paths of `restore` whose present content is to be quarantined.
     pub(crate) replaced: Vec<(String, Oid)>,
-    /// Paths that had a content which is not here, as in a partial clone.
+    /// Paths of contents that a partial clone lacks.
     pub(crate) absent: Vec<String>,
 }
 
-/// Holds the contents of the tip, by path, against all that was ever there.
+/// Compares the contents of the tip, by path, with everything that was ever there.
 pub(crate) fn compare(
     past: &Past,
     present: &HashMap<String, Oid>,
@@ -455,7 +424,7 @@ pub(crate) fn compare(
     let mut losses = Losses::default();
     for (path, contents) in of_path {
         let now = present.get(path);
-        // The common case, and the only one in which nothing need be read.
+        // The common case, in which nothing has to be read.
         if contents.len() == 1 && now == Some(&contents[0].blob) {
             continue;
         }
@@ -495,7 +464,7 @@ impl Losses {
                 false
             }
             Err(error) => {
-                // What the tip has is told where the tip is read.
+                // Reading the tip reports what the tip has.
                 if now != Some(&file.blob) && !set_aside.contains(&file.blob) {
                     let what = format!("had a content that cannot be read: {}", reason(&error));
                     let advice = format!("fetch the object {} from a repository that has it", file.blob);
@@ -520,7 +489,7 @@ impl Losses {
             Some(_) => (FindingKind::Changed, format!("was changed since the commit {commit}")),
         };
         let repair = "run `sprag history fsck --repair` to bring it back";
-        // What cannot be read cannot be brought back either.
+        // An unreadable content cannot be brought back.
         if digests.get(right.blob).is_err() {
             let fetch = match promises.cover(right.blob) {
                 true => FETCH_ALL.to_owned(),
@@ -534,7 +503,7 @@ impl Losses {
         self.replaced.extend(now.map(|now| (right.path.clone(), *now)));
     }
 
-    /// A file that is gone, and whose content is not here, as in a partial clone.
+    /// A file that is gone and whose content a partial clone lacks.
     fn gone(&mut self, past: &Past, last: &Appearance) {
         let (commit, _) = past.commits[last.commit];
         let what = format!("is gone; the commit {commit} had it, and its content is not here");
@@ -542,7 +511,7 @@ impl Losses {
         self.findings.push(Finding::at(FindingKind::Lost, &last.path, what).advise(advice));
     }
 
-    /// Something that was no record, and was removed rather than set aside.
+    /// A file that was no record, and was removed instead of being quarantined.
     fn removed(&mut self, past: &Past, last: &Appearance, set_aside: &HashSet<Oid>) {
         if set_aside.contains(&last.blob) {
             return;

@@ -1,8 +1,7 @@
-//! Putting right what does not hold together, without losing a byte.
+//! Repairing a history without losing a byte.
 //!
-//! One commit on the branch sets damaged files aside under `history/v1/_quarantine/`, as the very contents that they are,
-//! and brings back what earlier commits had. The commit before stays its parent. A content that cannot be read has
-//! nothing to be moved, so a note with its id takes its place; once the object is here again, the next repair brings
+//! One commit on the branch moves damaged files, unchanged, to `history/v1/_quarantine/`, and brings back what earlier commits
+//! had. A content that cannot be read is replaced by a note with its id; once the object is available, the next repair brings
 //! the record back.
 
 use std::collections::BTreeMap;
@@ -12,12 +11,11 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 use git2::{Commit, ObjectType, Oid, Repository, Tree};
 
-use crate::checkout::{Checkout, Checkouts, heal_locked, native};
+use crate::checkout::{BranchMove, Checkout, native};
 use crate::error::{FETCH_ALL, HistoryError, failed};
 use crate::fsck::check::Examined;
 use crate::fsck::content::{self, Judged, judge};
-use crate::fsck::tip::TipFile;
-use crate::index::{IndexLock, release};
+use crate::fsck::tip::{Tip, TipFile};
 use crate::layout::PLAIN;
 use crate::objects::{self, Promises, Swapped, compare_and_swap};
 use crate::past::MISSING;
@@ -26,95 +24,69 @@ use crate::state::{Pending, StateFolder, pause};
 use crate::target::{Target, tip};
 use sprag_model::fsck::FindingKind;
 
-/// How often a moved or locked ref is tried again.
 const ATTEMPTS: u32 = 8;
 
-/// The mode of an executable file in a tree.
 const EXECUTABLE: i32 = 0o100_755;
-
 const SUBMODULE: i32 = 0o160_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
     pub steps: Vec<String>,
-    /// The commit that was made; absent where none was needed.
+    /// Absent where none was needed.
     pub commit: Option<String>,
-    /// What could not be done, one sentence each.
+    /// One sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Sets aside what is damaged, brings back what was lost, clears what dead processes left, and lets the working trees
-/// on the branch catch up. The commit, where one is needed, bears `time`.
-///
-/// # Errors
-/// When another process is recording, when the ref cannot be moved, or when git or the file system refuse. The branch
-/// is then as it was.
+/// Quarantines what is damaged, brings back what was lost, clears what dead processes left, and lets the working trees on the
+/// branch catch up. The commit, where one is needed, bears `time`. On an error the branch is as it was.
 pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Repaired, HistoryError> {
     let repository = &store.repository;
-    let state = StateFolder::new(repository.commondir());
-    let left = state.leftovers();
-    let lock = state.lock()?;
-    let (healed, unfinished) = heal_locked(repository, &state, &lock, &mut |_| {})?;
-    let mut repaired = Repaired { warnings: healed.warnings, ..Repaired::default() };
+    let left = StateFolder::new(repository.commondir()).leftovers();
+    let mut branch = BranchMove::begin(repository, &target.reference, &mut |_| {})?;
+    let mut repaired = Repaired::default();
     repaired.steps.extend(left.iter().map(|name| format!("removed `sprag/{name}` from the git folder")));
-    repaired.steps.extend(healed.records.iter().map(|path| format!("a working tree caught up with `{path}`")));
-    let checkouts = Checkouts::on_branch(repository, &target.reference)?;
-    repaired.warnings.extend(checkouts.warnings.iter().cloned());
-    let mut locks = Vec::new();
-    let moved = match move_ref(repository, target, &checkouts, &state, time, &mut locks, &mut repaired) {
-        Ok(moved) => moved,
-        Err(error) => {
-            let _ = release(&mut locks);
-            return Err(error);
-        }
-    };
-    locks.resize_with(checkouts.trees.len(), || None);
+    repaired.steps.extend(branch.healed.iter().map(|path| format!("a working tree caught up with `{path}`")));
+    let moved = move_ref(repository, target, &mut branch, time, &mut repaired).inspect_err(|_| branch.abandon())?;
     let moved: Vec<(PathBuf, Oid)> = moved.iter().filter_map(|file| Some((native(&file.path)?, file.id))).collect();
     let wanted = records_of(repository, target)?;
-    let mut pending = unfinished;
-    for (checkout, lock) in checkouts.trees.iter().zip(locks) {
-        repaired.warnings.extend(checkout.remove(&moved, lock.as_ref(), &state));
-        let caught_up = checkout.catch_up(&wanted, lock, &state, &mut |_| {});
-        if !caught_up.added.is_empty() {
-            let folder = checkout.folder.display();
-            let files = match caught_up.added.len() {
-                1 => "1 file".to_owned(),
-                count => format!("{count} files"),
-            };
-            repaired.steps.push(format!("the working tree `{folder}` caught up with {files}"));
-        }
-        repaired.warnings.extend(caught_up.warnings);
-        pending.extend(caught_up.unfinished);
-        let (placed, warnings) = checkout.bring_back(&wanted, &state);
+    let counts = branch.catch_up(&wanted, &moved, &mut |_| {});
+    for (tree, count) in branch.trees.iter().zip(counts).filter(|(_, count)| *count > 0) {
+        let folder = tree.folder.display();
+        repaired.steps.push(format!("the working tree `{folder}` caught up with {}", files_in_words(count)));
+    }
+    for tree in &branch.trees {
+        let (placed, warnings) = tree.bring_back(&wanted, &branch.state);
         repaired.steps.extend(placed.iter().map(|path| format!("wrote `{path}` to a working tree")));
         repaired.warnings.extend(warnings);
     }
-    state.settle(&pending)?;
+    repaired.warnings.extend(branch.finish());
     Ok(repaired)
 }
 
-/// Makes the commit and moves the branch to it; gives the files that are no longer where they were. The indexes of the
-/// working trees are locked across the move, and stay so, as in an append.
+fn files_in_words(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}
+
+/// Makes the commit and moves the branch to it; gives the files that are no longer where they were.
 fn move_ref(
     repository: &Repository,
     target: &Target,
-    checkouts: &Checkouts,
-    state: &StateFolder,
+    branch: &mut BranchMove,
     time: DateTime<Utc>,
-    locks: &mut Vec<Option<IndexLock>>,
     repaired: &mut Repaired,
 ) -> Result<Vec<TipFile>, HistoryError> {
     let mut refusal = String::new();
     for attempt in 0..ATTEMPTS {
         let Some((commit, name)) = tip(repository, target)? else { return Ok(Vec::new()) };
         let mut examined = Examined::read(repository, commit.id())?;
-        let written = write_anew(repository, checkouts, &examined, repaired);
+        let written = write_anew(repository, &branch.trees, &examined, repaired);
         if written {
             examined = Examined::read(repository, commit.id())?;
         }
         let plan = Plan::new(repository, &examined)?;
         if plan.left_alone > 0 {
-            let files = if plan.left_alone == 1 { "1 file".to_owned() } else { format!("{} files", plan.left_alone) };
+            let files = files_in_words(plan.left_alone);
             let warning = format!("left {files} alone that are not here, as in a partial clone; {FETCH_ALL}");
             if !repaired.warnings.contains(&warning) {
                 repaired.warnings.push(warning);
@@ -124,7 +96,7 @@ fn move_ref(
             return Ok(Vec::new());
         }
         let new = plan.commit(repository, &commit, time)?;
-        *locks = checkouts.trees.iter().map(|checkout| checkout.lock(state, &mut |_| {})).collect();
+        branch.lock_indexes(&mut |_| {});
         let expected = (name == target.reference).then(|| commit.id());
         match compare_and_swap(repository, &target.reference, expected, new, &plan.message())? {
             Swapped::Done { warning } => {
@@ -135,7 +107,7 @@ fn move_ref(
             }
             Swapped::Lost { reason, .. } => {
                 refusal = reason;
-                release(locks)?;
+                branch.release()?;
                 pause(attempt);
             }
         }
@@ -143,20 +115,15 @@ fn move_ref(
     Err(HistoryError::Contended { reference: target.reference.clone(), attempts: ATTEMPTS, reason: refusal })
 }
 
-/// Writes the objects anew that cannot be read, where a working tree still has their bytes; whether there were any.
-fn write_anew(
-    repository: &Repository,
-    checkouts: &Checkouts,
-    examined: &Examined<'_>,
-    repaired: &mut Repaired,
-) -> bool {
+/// Writes unreadable objects again whose bytes a working tree still has; whether there were any.
+fn write_anew(repository: &Repository, trees: &[Checkout], examined: &Examined<'_>, repaired: &mut Repaired) -> bool {
     let unreadable: Vec<&TipFile> = examined
         .faults
         .iter()
         .filter(|fault| fault.finding.kind == FindingKind::Unreadable)
         .map(|fault| &fault.file)
         .collect();
-    let contents = contents(&checkouts.trees, &unreadable);
+    let contents = contents(trees, &unreadable);
     for (id, bytes) in &contents {
         match write_object(repository, *id, bytes) {
             Ok(()) => repaired.steps.push(format!("wrote the object {id} anew from the file in a working tree")),
@@ -166,10 +133,10 @@ fn write_anew(
     !contents.is_empty()
 }
 
-/// Contents of working trees whose objects are broken or missing: the bytes that hash to them.
-fn contents(checkouts: &[Checkout], wanted: &[&TipFile]) -> BTreeMap<Oid, Vec<u8>> {
+/// The bytes of the wanted files in working trees, where they have the right hash.
+fn contents(trees: &[Checkout], wanted: &[&TipFile]) -> BTreeMap<Oid, Vec<u8>> {
     let mut contents = BTreeMap::new();
-    for (checkout, file) in checkouts.iter().flat_map(|checkout| wanted.iter().map(move |file| (checkout, file))) {
+    for (checkout, file) in trees.iter().flat_map(|checkout| wanted.iter().map(move |file| (checkout, file))) {
         let Some(place) = native(&file.path).map(|path| checkout.folder.join(path)) else { continue };
         let is_file = fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.is_file());
         let Some(bytes) = is_file.then(|| fs::read(&place).ok()).flatten() else { continue };
@@ -180,7 +147,7 @@ fn contents(checkouts: &[Checkout], wanted: &[&TipFile]) -> BTreeMap<Oid, Vec<u8
     contents
 }
 
-/// Writes an object anew, after its broken file has been moved to where git keeps what it finds lost.
+/// Writes an object again. Its broken file is moved to git's `lost-found`.
 fn write_object(repository: &Repository, id: Oid, bytes: &[u8]) -> Result<(), String> {
     let name = id.to_string();
     let broken = repository.commondir().join("objects").join(&name[..2]).join(&name[2..]);
@@ -204,7 +171,6 @@ struct Plan {
     removed: Vec<TipFile>,
     set_aside: usize,
     restored: usize,
-    /// How many files are not here, as in a partial clone, and stay where they are.
     left_alone: usize,
 }
 
@@ -240,8 +206,7 @@ impl Plan {
         self.restored += 1;
     }
 
-    /// Takes a file, or a folder with all below it, from its place and sets it aside. What is not here, as in a partial
-    /// clone, stays: it is no loss, and nobody can tell yet what it is.
+    /// Quarantines a file, or a folder with everything below it. A file that a partial clone lacks stays.
     fn remove(&mut self, repository: &Repository, promises: &Promises<'_>, file: &TipFile) -> Result<(), HistoryError> {
         if self.edits.contains_key(&file.path) {
             return Ok(());
@@ -302,7 +267,6 @@ impl Plan {
     }
 }
 
-/// The file, or where it is a folder, all files below it.
 fn below(repository: &Repository, file: &TipFile) -> Vec<TipFile> {
     let tree = objects::check(repository, file.id).and_then(|()| repository.find_tree(file.id));
     let Ok(tree) = tree else { return vec![file.clone()] };
@@ -312,7 +276,6 @@ fn below(repository: &Repository, file: &TipFile) -> Vec<TipFile> {
     entries.flat_map(|entry| below(repository, &entry)).collect()
 }
 
-/// Whether nothing is wrong with a record but that it can be executed.
 fn is_valid_but_executable(repository: &Repository, file: &TipFile) -> bool {
     if file.mode != EXECUTABLE || objects::check(repository, file.id).is_err() {
         return false;
@@ -321,11 +284,10 @@ fn is_valid_but_executable(repository: &Repository, file: &TipFile) -> bool {
     matches!(judge(&file.text(), blob.content()), Judged::Run(_) | Judged::Event | Judged::Newer(_))
 }
 
-/// Every record of the tip, and what lies beside them, as a working tree should have it.
 fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, HistoryError> {
     let Some((commit, _)) = tip(repository, target)? else { return Ok(Vec::new()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
-    let tip = super::tip::Tip::read(repository, &tree);
+    let tip = Tip::read(repository, &tree);
     let promises = Promises::new(repository)?;
     let files = tip.runs.iter().chain(&tip.events).chain(&tip.auxiliary).chain(&tip.quarantined);
     let files = files.filter(|file| !promises.cover(file.id));
@@ -336,22 +298,17 @@ fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, 
 const FOLDER: i32 = 0o040_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Edit {
-    /// Whatever lies there goes, a folder with all below it.
+enum Edit {
+    /// A file, or a folder with everything below it.
     Remove,
-    /// This content lies there as a plain file.
     Put(Oid),
 }
 
-/// Paths and what becomes of them. Removals come first, so that a folder can take the place of a file.
-pub(crate) type Edits = BTreeMap<Vec<u8>, Edit>;
+/// By path. Removals come first, so that a folder can replace a file.
+type Edits = BTreeMap<Vec<u8>, Edit>;
 
-/// The tree with the edits; absent where nothing is left in it.
-pub(crate) fn edited(
-    repository: &Repository,
-    base: Option<&Tree<'_>>,
-    edits: &Edits,
-) -> Result<Option<Oid>, git2::Error> {
+/// The tree with the edits; absent where it is empty.
+fn edited(repository: &Repository, base: Option<&Tree<'_>>, edits: &Edits) -> Result<Option<Oid>, git2::Error> {
     let mut builder = repository.treebuilder(base)?;
     let mut below: BTreeMap<&[u8], Edits> = BTreeMap::new();
     let mut put = Vec::new();

@@ -1,4 +1,4 @@
-//! The folders and files that the branch has now, and which of them the layout has no place for.
+//! The files of the branch, and which of them the layout has no place for.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,6 @@ use sprag_model::run::{LAYOUT_VERSION, RECORD_ROOT};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TipFile {
-    /// As git has it, which need not be UTF-8.
     pub(crate) path: Vec<u8>,
     pub(crate) mode: i32,
     pub(crate) id: Oid,
@@ -25,10 +24,8 @@ impl TipFile {
     }
 }
 
-/// What to do about a file that has no place in the history.
 pub(crate) const SET_ASIDE: &str = "run `sprag history fsck --repair` to set it aside";
 
-/// Something that can be set aside, and why.
 pub(crate) struct Fault {
     pub(crate) file: TipFile,
     pub(crate) finding: Finding,
@@ -42,15 +39,14 @@ impl Fault {
 
 #[derive(Default)]
 pub(crate) struct Tip {
-    /// Plain files where records lie, still to be read.
+    /// Plain files that are named like runs.
     pub(crate) runs: Vec<TipFile>,
-    /// Plain files that are named like event records, still to be read.
+    /// Plain files that are named like events.
     pub(crate) events: Vec<TipFile>,
     /// Other plain files in folders that begin with an underscore.
     pub(crate) auxiliary: Vec<TipFile>,
     pub(crate) quarantined: Vec<TipFile>,
     pub(crate) faults: Vec<Fault>,
-    /// Folders that cannot be read, and what is only told.
     pub(crate) findings: Vec<Finding>,
     pub(crate) collisions: Vec<(TipFile, TipFile)>,
 }
@@ -152,30 +148,28 @@ impl<'r> Walk<'r> {
         list.push(file);
     }
 
-    /// The folder that an entry stands for, unless it is none or cannot be read.
     fn folder(&mut self, path: &[u8], entry: &TreeEntry<'_>) -> Option<Tree<'r>> {
         if entry.kind() != Some(ObjectType::Tree) {
             self.fault(path, entry, FindingKind::Shape, "is a file, where a folder of records is expected");
             return None;
         }
-        let whole = objects::check(self.repository, entry.id());
-        let tree = whole.and_then(|()| self.repository.find_tree(entry.id()));
-        tree.map_err(|error| {
-            let what = format!("is a folder that cannot be read: {}", reason(&error));
-            let path = String::from_utf8_lossy(path);
-            let is_promised = Promises::new(self.repository).is_ok_and(|promises| promises.cover(entry.id()));
-            self.tip.findings.push(if is_promised {
-                let what = format!("{what}, as in a partial clone");
-                Finding::at(FindingKind::Incomplete, &path, what).advise(FETCH_ALL)
-            } else {
-                let advice = format!("fetch the object {} from a repository that has it", entry.id());
-                Finding::at(FindingKind::Unreadable, &path, what).advise(advice)
-            });
-        })
-        .ok()
+        objects::find_tree(self.repository, entry.id())
+            .map_err(|error| {
+                let what = format!("is a folder that cannot be read: {}", reason(&error));
+                let path = String::from_utf8_lossy(path);
+                let is_promised = Promises::new(self.repository).is_ok_and(|promises| promises.cover(entry.id()));
+                let (kind, what, advice) = match is_promised {
+                    true => (FindingKind::Incomplete, format!("{what}, as in a partial clone"), FETCH_ALL.to_owned()),
+                    false => {
+                        let advice = format!("fetch the object {} from a repository that has it", entry.id());
+                        (FindingKind::Unreadable, what, advice)
+                    }
+                };
+                self.tip.findings.push(Finding::at(kind, &path, what).advise(advice));
+            })
+            .ok()
     }
 
-    /// Finds names that differ by nothing but case or Unicode form.
     fn collide(&mut self, parent: &[u8], folder: &Tree<'_>) {
         let mut names: BTreeMap<String, TipFile> = BTreeMap::new();
         for entry in folder {

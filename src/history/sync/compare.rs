@@ -1,4 +1,4 @@
-//! Two trees held against each other: their records, and everything else.
+//! Two trees compared: their records, and everything else.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,23 @@ use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
 use crate::commits::{has_record_message, parents};
 use crate::error::{HistoryError, failed};
 use crate::layout::FOLDER;
+use crate::objects::TreeItem;
 use crate::repository::subject_of;
 use sprag_model::run::RECORD_ROOT;
 
-/// How deep folders of records may lie in each other. The layout needs three.
 const MOST_DEPTH: usize = 16;
 
-/// How many paths may differ. A tree may name itself again and again, and so hold more paths than there are bytes.
+/// How many paths may differ. A small tree can name its folders so often that it has billions of paths.
 const MOST_PATHS: usize = 1_000_000;
 
-/// A path in a tree, in the bytes that it has there.
 pub(crate) type TreePath = Vec<u8>;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) id: Oid,
-    pub(crate) mode: i32,
-}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Difference {
-    pub(crate) left: BTreeMap<TreePath, Entry>,
-    pub(crate) right: BTreeMap<TreePath, Entry>,
-    /// Both have these, in this way on the left and in that on the right.
-    pub(crate) changed: BTreeMap<TreePath, (Entry, Entry)>,
+    pub(crate) left: BTreeMap<TreePath, TreeItem>,
+    pub(crate) right: BTreeMap<TreePath, TreeItem>,
+    /// Paths that both have, on the left and on the right.
+    pub(crate) changed: BTreeMap<TreePath, (TreeItem, TreeItem)>,
 }
 
 impl Difference {
@@ -53,23 +46,26 @@ pub(crate) fn compare(
 }
 
 /// What lies outside `history/v1/`: the entries at the top of the tree, and those at the top of `history/`.
-pub(crate) fn outside(repository: &Repository, commit: Option<Oid>) -> Result<BTreeMap<TreePath, Entry>, HistoryError> {
-    let mut found = BTreeMap::new();
-    let Some(tree) = tree_of(repository, commit)? else { return Ok(found) };
+pub(crate) fn outside(
+    repository: &Repository,
+    commit: Option<Oid>,
+) -> Result<BTreeMap<TreePath, TreeItem>, HistoryError> {
+    let mut items = BTreeMap::new();
+    let Some(tree) = tree_of(repository, commit)? else { return Ok(items) };
     for entry in &tree {
         if entry.name_bytes() == FOLDER.as_bytes() && entry.kind() == Some(ObjectType::Tree) {
             let folder = repository.find_tree(entry.id()).map_err(failed("read a folder of the history"))?;
             for entry in &folder {
                 let path = [FOLDER.as_bytes(), b"/", entry.name_bytes()].concat();
                 if path != RECORD_ROOT.as_bytes() || entry.kind() != Some(ObjectType::Tree) {
-                    found.insert(path, Entry { id: entry.id(), mode: entry.filemode_raw() });
+                    items.insert(path, TreeItem::new(&entry));
                 }
             }
         } else {
-            found.insert(entry.name_bytes().to_vec(), Entry { id: entry.id(), mode: entry.filemode_raw() });
+            items.insert(entry.name_bytes().to_vec(), TreeItem::new(&entry));
         }
     }
-    Ok(found)
+    Ok(items)
 }
 
 pub(crate) fn tree_of(repository: &Repository, commit: Option<Oid>) -> Result<Option<Tree<'_>>, HistoryError> {
@@ -98,12 +94,10 @@ fn descend(
     if left.map(Tree::id) == right.map(Tree::id) {
         return Ok(());
     }
-    let mut names: BTreeMap<TreePath, [Option<(Entry, bool)>; 2]> = BTreeMap::new();
+    let mut names: BTreeMap<TreePath, [Option<TreeItem>; 2]> = BTreeMap::new();
     for (side, tree) in [left, right].into_iter().enumerate() {
         for entry in tree.iter().flat_map(|tree| tree.iter()) {
-            let is_folder = entry.kind() == Some(ObjectType::Tree);
-            let found = Entry { id: entry.id(), mode: entry.filemode_raw() };
-            names.entry(entry.name_bytes().to_vec()).or_default()[side] = Some((found, is_folder));
+            names.entry(entry.name_bytes().to_vec()).or_default()[side] = Some(TreeItem::new(&entry));
         }
     }
     for (name, [left, right]) in names {
@@ -117,30 +111,30 @@ fn descend(
         let length = path.len();
         path.push(b'/');
         path.extend_from_slice(&name);
-        let folder = |side: Option<(Entry, bool)>| {
-            let folder = side.filter(|(_, is_folder)| *is_folder).map(|(entry, _)| repository.find_tree(entry.id));
+        let folder = |side: Option<TreeItem>| {
+            let folder = side.filter(|item| item.is_folder()).map(|item| repository.find_tree(item.id));
             folder.transpose().map_err(failed("read a folder of the history"))
         };
         match (left, right) {
-            (None | Some((_, true)), None | Some((_, true))) => {
+            _ if left.is_none_or(TreeItem::is_folder) && right.is_none_or(TreeItem::is_folder) => {
                 let (left, right) = (folder(left)?, folder(right)?);
                 descend(repository, path, depth + 1, (left.as_ref(), right.as_ref()), into)?;
             }
-            (Some((left, _)), Some((right, _))) => drop(into.changed.insert(path.clone(), (left, right))),
-            (Some((left, _)), None) => drop(into.left.insert(path.clone(), left)),
-            (None, Some((right, _))) => drop(into.right.insert(path.clone(), right)),
+            (Some(left), Some(right)) => drop(into.changed.insert(path.clone(), (left, right))),
+            (Some(left), None) => drop(into.left.insert(path.clone(), left)),
+            (None, right) => into.right.extend(right.map(|right| (path.clone(), right))),
         }
         path.truncate(length);
     }
     Ok(())
 }
 
-// Commits of the user's: those that hold more than records.
+// Commits of the user: those that change more than records.
 
-/// The subjects of the commits of `tip` that none of `published` has and that are the user's, the newest first.
+/// The subjects of the commits of the user that `tip` has and `published` lack, the newest first.
 ///
-/// A commit is one of records alone where everything outside of them is as in one of its parents, so that a merge of
-/// what both sides recorded is one. An empty commit is the user's: somebody made it on purpose.
+/// A commit is one of records where everything else is as in one of its parents; so a merge of records is one, too. An empty
+/// commit is of the user, who made it on purpose.
 pub(crate) fn user_commits(
     repository: &Repository,
     tip: Oid,
@@ -186,7 +180,7 @@ fn holds_records_alone(repository: &Repository, commit: &Commit<'_>) -> Result<b
     let tree = commit.tree_id();
     let here: Vec<Commit<'_>> = commit.parents().collect();
     if here.is_empty() && !parents(commit).is_empty() {
-        // The last commit of a shallow clone has nothing to be compared with.
+        // The last commit of a shallow clone cannot be compared with its parent.
         return Ok(ours);
     }
     if let [parent] = &here[..]
@@ -212,41 +206,8 @@ mod tests {
     use super::*;
     use crate::testing::Fixture;
 
-    fn texts<V>(paths: &BTreeMap<TreePath, V>) -> Vec<String> {
-        paths.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
-    }
-
     #[test]
-    fn records_and_the_rest_are_told_apart() {
-        let fixture = Fixture::new();
-        let code = fixture.head();
-        for (path, text) in [("history/v1/a/1", "a"), ("history/v1/_events/x/2", "b"), ("history/v1/c", "c")] {
-            fixture.commit(path, text, "Record");
-        }
-        let left = fixture.head();
-        fixture.git(&["rm", "-q", "-r", "history/v1/a", "history/v1/c"]);
-        fixture.commit("history/v1/c/d", "folder", "Record");
-        fixture.commit("history/v1/_events/x/2", "other", "Change");
-        fixture.commit("history/README", "words", "Say");
-        let right = fixture.commit("src/lib.rs", "", "Code");
-        let store = fixture.store();
-        let id = |text: &str| Some(Oid::from_str(text).unwrap());
-        let difference = compare(&store.repository, id(&left), id(&right)).unwrap();
-        assert_eq!(texts(&difference.left), ["history/v1/a/1"]);
-        assert_eq!(texts(&difference.right), [""; 0]);
-        assert_eq!(texts(&difference.changed), ["history/v1/_events/x/2", "history/v1/c"]);
-        let all = compare(&store.repository, None, id(&left)).unwrap();
-        assert_eq!(texts(&all.right), ["history/v1/_events/x/2", "history/v1/a/1", "history/v1/c"]);
-        assert_eq!(compare(&store.repository, id(&code), None).unwrap(), Difference::default());
-        let rest = |commit: &str| outside(&store.repository, id(commit)).unwrap();
-        assert_eq!(rest(&code), rest(&left));
-        assert_eq!(texts(&rest(&right)), ["README", "history/README", "src"]);
-        assert_ne!(rest(&left), rest(&right));
-        assert!(outside(&store.repository, None).unwrap().is_empty());
-    }
-
-    #[test]
-    fn a_tree_that_never_ends_is_refused() {
+    fn a_tree_with_billions_of_paths_is_refused() {
         let fixture = Fixture::new();
         let store = fixture.store();
         let repository = &store.repository;
@@ -273,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_of_records_are_nobodys() {
+    fn commits_of_records_are_not_those_of_the_user() {
         let fixture = Fixture::new();
         let published = fixture.head();
         let own = |tip: &str| {

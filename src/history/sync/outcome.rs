@@ -1,45 +1,41 @@
-//! What a sync is asked for, what it came to, and why it did not.
+//! Options, outcome and errors of a sync.
 
 use std::path::PathBuf;
 
 use crate::error::HistoryError;
 use crate::transport::{CallError, RemoteFault, printable};
 
-/// How many paths a message names.
 const NAMED: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncOptions {
-    /// The remote; where absent, that of the branch's upstream, else `origin`, else the only one.
+    /// Default: that of the branch's upstream, else `origin`, else the only one.
     pub remote: Option<String>,
-    /// What to do where the remote has lost records that it had after the last sync.
     pub after_rewrite: Option<AfterRewrite>,
-    /// Only say what would be sent.
     pub dry_run: bool,
 }
 
+/// What to do where the remote has lost records since the last sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRewrite {
     /// Put every lost or changed record back as it was after the last sync.
     Restore,
-    /// Take what the remote has for the truth: what it lost is dropped here as well, and only records that came here
-    /// since the last sync are sent.
+    /// Drop here what the remote lost, and send only records of the time since the last sync.
     Accept,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Synced {
-    /// The remote and its branch, as `origin/main`.
+    /// Such as `origin/main`.
     pub branch: String,
-    /// The paths that the remote lacked: sent, or in a dry run, to be sent.
+    /// The paths that the remote lacked. A dry run does not send them.
     pub sent: Vec<String>,
-    /// How many records the remote had that the local branch lacked.
     pub received: usize,
     pub attempts: u32,
-    /// Where the remote's branch is now; absent where it has none.
+    /// Of the branch at the remote; absent where it has none.
     pub tip: Option<String>,
     pub local: LocalBranch,
-    /// What the user should know, one sentence each.
+    /// One sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -54,7 +50,6 @@ pub enum LocalBranch {
     },
 }
 
-/// Why the history could not be brought together with that of a remote.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     #[error(transparent)]
@@ -70,19 +65,14 @@ pub enum SyncError {
     #[error("the remote `{remote}` refused them: {words}")]
     Refused { remote: String, words: String },
     #[error("`{branch}` kept moving, given up after {attempts} attempts: {words}")]
-    Outrun {
-        branch: String,
-        attempts: u32,
-        /// What git said the last time.
-        words: String,
-    },
+    Outrun { branch: String, attempts: u32, words: String },
     #[error("`{local}` has {} that `{branch}` lacks: {}", many(*count, "commit of code"), quoted(first))]
     Unpublished { local: String, branch: String, count: usize, first: Vec<String> },
-    #[error("{} here and on `{branch}` with different content: {}", are(paths.len(), "record"), quoted(paths))]
+    #[error("{} here and on `{branch}` with different content: {}", are(paths.len()), quoted(paths))]
     Different { branch: String, paths: Vec<String> },
     #[error("{}", lost_text(branch, lost, changed, *rewritten, *is_gone))]
     Lost { branch: String, lost: Vec<String>, changed: Vec<String>, rewritten: bool, is_gone: bool },
-    #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len(), "record"), quoted(paths))]
+    #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len()), quoted(paths))]
     LostHere { local: String, paths: Vec<String> },
     #[error("what `{branch}` lost cannot be dropped from `{local}`, {reason}")]
     CannotDrop { local: String, branch: String, reason: &'static str },
@@ -91,7 +81,6 @@ pub enum SyncError {
 }
 
 impl SyncError {
-    /// Whether it is that what is recorded does not hold together.
     pub fn is_integrity(&self) -> bool {
         matches!(
             self,
@@ -104,66 +93,59 @@ impl SyncError {
 
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
-        const SAFE: &str = "the records are safe on the local branch";
-        Some(match self {
+        let safe = |hint: &str| format!("the records are safe on the local branch; {hint}");
+        let hint = match self {
             SyncError::History(error) => return error.hint(),
-            SyncError::NoRemote(_) => {
-                "add one with `git remote add origin <address>`, or name one by `--remote`".to_owned()
-            }
-            SyncError::BadRemote { .. } => "`git remote -v` and `git config --get-regexp remote` show it".to_owned(),
-            SyncError::Running(_) => "wait until it is done, and try again".to_owned(),
-            SyncError::Call { cause: CallError::NoGit, .. } => {
-                "install git, or add the folder that has it to PATH".to_owned()
-            }
+            SyncError::NoRemote(_) => "add one with `git remote add origin <address>`, or name one by `--remote`",
+            SyncError::BadRemote { .. } => "`git remote -v` and `git config --get-regexp remote` show it",
+            SyncError::Running(_) => "wait until it is done, and try again",
+            SyncError::Call { cause: CallError::NoGit, .. } => "install git, or add the folder that has it to PATH",
             SyncError::Call { cause, .. } => {
-                let hint = match cause {
-                    CallError::Remote { fault: RemoteFault::Denied, .. } => {
+                let fault = if let CallError::Remote { fault, .. } = cause { *fault } else { RemoteFault::Other };
+                return Some(safe(match fault {
+                    RemoteFault::Denied => {
                         "no prompt is shown, so a key has to be in an agent and a password in a credential helper"
                     }
-                    CallError::Remote { fault: RemoteFault::NoRepository, .. } => "`git remote -v` shows its address",
-                    CallError::Remote { fault: RemoteFault::Unwritable, .. } => {
+                    RemoteFault::NoRepository => "`git remote -v` shows its address",
+                    RemoteFault::Unwritable => {
                         "make room on the disk, or let this user write to the git folder, and try again"
                     }
-                    _ => "try again later",
-                };
-                format!("{SAFE}; {hint}")
+                    RemoteFault::Unreachable | RemoteFault::Locked | RemoteFault::Other => "try again later",
+                }));
             }
             SyncError::Refused { .. } => {
-                format!(
-                    "{SAFE}; if the branch is protected, let this user push to it, or keep the history on a branch \
-                         of its own: `ref` under `[history]` in sprag.toml"
-                )
+                return Some(safe(
+                    "if the branch is protected, let this user push to it, or keep the history on a branch of its own: \
+                     `ref` under `[history]` in sprag.toml",
+                ));
             }
-            SyncError::Outrun { .. } => format!("{SAFE}; run `sprag history sync` again"),
+            SyncError::Outrun { .. } => return Some(safe("run `sprag history sync` again")),
             SyncError::Unpublished { .. } => {
-                "push them yourself (`git push`): the records go along; or keep the history on a branch of its own: \
-                 `ref` under `[history]` in sprag.toml"
-                    .to_owned()
+                "push them yourself (`git push`): the records go along; or keep the history on a branch of its own: `ref` \
+                 under `[history]` in sprag.toml"
             }
             SyncError::Different { .. } => {
                 "a record is never changed: `sprag history fsck` on both sides tells which is the damaged one"
-                    .to_owned()
             }
             SyncError::Lost { is_gone: true, .. } => {
                 "it is still here: `--after-rewrite restore` puts the branch back as it was; a branch that is gone says \
                  nothing of its records, so there is nothing to accept"
-                    .to_owned()
             }
             SyncError::Lost { .. } => {
                 "they are still here: `--after-rewrite restore` puts them back, `--after-rewrite accept` lets them go"
-                    .to_owned()
             }
             SyncError::LostHere { .. } => {
-                "the remote has them still: `--after-rewrite restore` takes them back from there".to_owned()
+                "the remote has them still: `--after-rewrite restore` takes them back from there"
             }
             SyncError::CannotDrop { branch, .. } => {
                 let branch = branch.replacen('/', " ", 1);
-                format!("bring the code together first (`git pull --rebase {branch}`), and try again")
+                return Some(format!("bring the code together first (`git pull --rebase {branch}`), and try again"));
             }
             SyncError::Unmet { .. } => {
-                "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned()
+                "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out"
             }
-        })
+        };
+        Some(hint.to_owned())
     }
 }
 
@@ -176,19 +158,15 @@ fn call_clause(error: &CallError) -> String {
 }
 
 fn many(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }
-}
-
-fn are(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun} is") } else { format!("{count} {} are", plural(noun)) }
-}
-
-/// The noun in the plural, where that is formed at its first word.
-fn plural(noun: &str) -> String {
     match noun.split_once(' ') {
-        Some((first, rest)) => format!("{first}s {rest}"),
-        None => format!("{noun}s"),
+        _ if count == 1 => format!("1 {noun}"),
+        Some((first, rest)) => format!("{count} {first}s {rest}"),
+        None => format!("{count} {noun}s"),
     }
+}
+
+fn are(count: usize) -> String {
+    if count == 1 { "1 record is".to_owned() } else { format!("{count} records are") }
 }
 
 fn quoted(names: &[String]) -> String {
@@ -205,10 +183,10 @@ fn lost_text(branch: &str, lost: &[String], changed: &[String], rewritten: bool,
     let did = if rewritten { "was rewritten" } else { "took records away" };
     let mut parts = Vec::new();
     if !lost.is_empty() {
-        parts.push(format!("{} gone ({})", are(lost.len(), "record"), quoted(lost)));
+        parts.push(format!("{} gone ({})", are(lost.len()), quoted(lost)));
     }
     if !changed.is_empty() {
-        parts.push(format!("{} changed ({})", are(changed.len(), "record"), quoted(changed)));
+        parts.push(format!("{} changed ({})", are(changed.len()), quoted(changed)));
     }
     format!("{how} `{branch}` {did}: {}", parts.join(", "))
 }

@@ -1,4 +1,4 @@
-//! Fetch, unite, push, follow; and again where somebody was faster.
+//! Fetch, unite, push and follow, until no other process is faster.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,16 +12,15 @@ use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository, Tree};
 
 use crate::append::message;
-use crate::checkout::{Checkouts, heal, heal_locked, remove_sync_ref_lock};
+use crate::checkout::{BranchMove, Checkouts, heal, remove_sync_ref_lock};
 use crate::error::{HistoryError, failed};
-use crate::index::release;
 use crate::layout::{FOLDER, PLAIN, check_path};
-use crate::objects::{self, Swapped, compare_and_swap};
+use crate::objects::{self, Swapped, TreeItem, compare_and_swap};
 use crate::repository::{Store, short_name, signature_at};
 use crate::state::{Lock, Pending, StateFolder};
-use crate::sync::compare::{Difference, Entry, TreePath, compare, meeting, outside, tree_of, user_commits};
+use crate::sync::compare::{Difference, TreePath, compare, meeting, outside, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
-use crate::sync::plan::{Names, Plan, RemoteBranch, Tips, commit_of, odd_graph, set};
+use crate::sync::plan::{Plan, RemoteBranch, Tips, commit_of, odd_graph, set};
 use crate::target::Target;
 use crate::transport::{CallError, Fetched, Place, Pushed, RemoteFault, Transport};
 use sprag_model::event_record::EventRecord;
@@ -32,28 +31,24 @@ const ATTEMPTS: u32 = 20;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long another sync of this repository is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often another sync of this repository is looked at.
 const LOCK_POLL: Duration = Duration::from_millis(100);
 
-/// The longest wait after a lost race, in rounds of the length of the one that was lost: rivals that slow each other
-/// down part further. It doubles with each race up to this.
+/// The wait after a lost race doubles with each race, up to so many rounds of the length of the lost one.
 const MOST_ROUNDS_WAITED: u32 = 16;
 
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
-/// Brings the branch of the history and the one of the same name at the remote together: what the remote lacks is
-/// pushed on top of what it has, without force, and the local branch follows.
+/// Unites the branch of the history with the branch of that name at the remote: pushes what the remote lacks, without force, and
+/// moves the local branch.
 ///
-/// `variables` are those of the process, from which git's are cleaned; `time` is that of the commit, where one is made.
-/// Only records are ever published. The local branch stays where it is while the remote has code that a working tree
-/// lacks, or it has code of its own. A remote that has lost records since the last sync is an error that says so, unless
-/// the options say what to do.
+/// `variables` are those of the process, out of which git gets some; `time` is that of a new commit. Only records are published.
+/// The local branch stays while it or the remote has code that the other lacks. A remote that has lost records since the last
+/// sync is an error, unless the options decide.
 ///
 /// # Errors
-/// As [`SyncError`] tells. Whatever it is, every record is where it was: on the local branch.
+/// On any error, every record is still on the local branch.
 pub fn sync(
     store: &Store,
     target: &Target,
@@ -64,7 +59,6 @@ pub fn sync(
     sync_within(ATTEMPTS, store, target, options, variables, time)
 }
 
-/// As [`sync`], tried so often.
 pub(crate) fn sync_within(
     attempts: u32,
     store: &Store,
@@ -101,7 +95,7 @@ struct Rounds<'a> {
 
 enum Round {
     Done(Synced),
-    /// Somebody was faster, with the words of git.
+    /// Another process was faster, with the message of git.
     Outrun(String),
 }
 
@@ -109,7 +103,7 @@ impl Rounds<'_> {
     fn run(&self, warnings: Vec<String>) -> Result<Synced, SyncError> {
         let begun = Instant::now();
         let mut attempt = 1;
-        // What earlier rounds have sent, which the last one finds there.
+        // Sent by earlier rounds, so that the last one finds it at the remote.
         let mut sent = Vec::new();
         loop {
             let round_begun = Instant::now();
@@ -120,8 +114,11 @@ impl Rounds<'_> {
             if attempt == self.attempts || begun.elapsed() >= PATIENCE {
                 return Err(SyncError::Outrun { branch: self.branch.name(), attempts: attempt, words });
             }
-            let bound = longest_wait(attempt, round_begun.elapsed());
-            thread::sleep(any_up_to(bound).min(PATIENCE.saturating_sub(begun.elapsed())));
+            let rounds = 1 << attempt.min(MOST_ROUNDS_WAITED.ilog2());
+            let longest = round_begun.elapsed().saturating_mul(rounds).min(LONGEST_WAIT);
+            // A random time, so that rivals do not meet again.
+            let random = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
+            thread::sleep(longest.mul_f64(random).min(PATIENCE.saturating_sub(begun.elapsed())));
             attempt += 1;
         }
     }
@@ -137,11 +134,9 @@ impl Rounds<'_> {
         };
         let (local, synced) = (commit_of(repository, &branch.reference)?, commit_of(repository, &branch.synced())?);
         let tips = Tips { local, remote, synced };
-        let name = branch.name();
-        let names = Names { local: short_name(&branch.reference), branch: &name };
-        let plan = Plan::make(repository, tips, options.after_rewrite, &names)?;
+        let plan = Plan::make(repository, tips, options.after_rewrite, branch)?;
         let mut done = Synced {
-            branch: name.clone(),
+            branch: branch.name(),
             sent: plan.sent(),
             received: plan.received,
             attempts,
@@ -153,8 +148,7 @@ impl Rounds<'_> {
         let Some(tip) = tip else { return Ok(Round::Done(done)) };
         let obstacle = obstacle(repository, branch, tips, tip)?;
         if let (true, Some(LocalBranch::Waits { reason, .. })) = (plan.drops, &obstacle) {
-            let local = names.local.to_owned();
-            return Err(SyncError::CannotDrop { local, branch: name.clone(), reason });
+            return Err(SyncError::CannotDrop { local: branch.local(), branch: branch.name(), reason });
         }
         if options.dry_run {
             done.local = obstacle.unwrap_or(LocalBranch::Unchanged);
@@ -176,18 +170,18 @@ impl Rounds<'_> {
                 None => LocalBranch::Moved,
             },
         };
-        // Only now: until here, another sync would decide as this one did.
+        // Until here, another sync would decide as this one did.
         if let (Some(AfterRewrite::Accept), Some(before)) = (options.after_rewrite, synced.filter(|_| plan.drops)) {
-            let kept = branch.let_go(before);
-            set(repository, &kept, before)?;
-            done.warnings.push(format!("what was let go of stays in this repository under `{kept}`"));
+            let dropped = branch.let_go(before);
+            set(repository, &dropped, before)?;
+            done.warnings.push(format!("what was let go of stays in this repository under `{dropped}`"));
         }
         set(repository, &branch.synced(), tip)?;
         done.sent = std::mem::take(sent);
         Ok(Round::Done(done))
     }
 
-    /// Where the branch of the remote is to be: the commit that has everything, made if need be.
+    /// The new tip of the remote: a commit that has everything.
     fn tip(&self, plan: &Plan) -> Result<Option<Oid>, HistoryError> {
         if plan.ready.is_some() || (plan.puts.is_empty() && plan.base.is_none()) {
             return Ok(plan.ready);
@@ -241,19 +235,7 @@ fn wait_for_lock(repository: &Repository) -> Result<Lock, SyncError> {
     }
 }
 
-/// How long to wait at most after so many lost races, the last of which took a round of this length.
-fn longest_wait(attempt: u32, round: Duration) -> Duration {
-    let rounds = 1 << attempt.min(MOST_ROUNDS_WAITED.ilog2());
-    round.saturating_mul(rounds).min(LONGEST_WAIT)
-}
-
-/// A random time, so that rivals part.
-fn any_up_to(bound: Duration) -> Duration {
-    let random = RandomState::new().build_hasher().finish();
-    bound.mul_f64((random >> 11) as f64 / (1u64 << 53) as f64)
-}
-
-/// Why the local branch has to wait for its user; nothing where it can move to `tip`.
+/// Why the local branch cannot move to `tip` before the user acts.
 fn obstacle(
     repository: &Repository,
     branch: &RemoteBranch,
@@ -266,7 +248,7 @@ fn obstacle(
         return Ok(None);
     }
     if let Some(local) = tips.local {
-        // What a sync published before and the remote has lost since is not the user's to publish, but it is code.
+        // Also code that the remote had and lost.
         if !user_commits(repository, local, &[Some(tip)])?.is_empty() {
             return waits("it has commits of code that the remote lacks");
         }
@@ -291,8 +273,8 @@ fn obstacle(
     Ok(None)
 }
 
-/// Moves the local branch from where it was to `tip`, and lets working trees catch up; gives the reason of git where
-/// another process moved the branch first. Only where no [`obstacle`] is in the way.
+/// Moves the local branch to `tip`, and lets working trees catch up; gives the reason of git where another process moved the
+/// branch first. Only where no [`obstacle`] is in the way.
 fn follow(
     repository: &Repository,
     reference: &str,
@@ -300,43 +282,33 @@ fn follow(
     tip: Oid,
     warnings: &mut Vec<String>,
 ) -> Result<Option<String>, HistoryError> {
-    let state = StateFolder::new(repository.commondir());
-    let lock = state.lock()?;
-    let (healed, unfinished) = heal_locked(repository, &state, &lock, &mut |_| {})?;
-    warnings.extend(healed.warnings);
-    let checkouts = Checkouts::on_branch(repository, reference)?;
-    warnings.extend(checkouts.warnings.iter().cloned());
+    let mut branch = BranchMove::begin(repository, reference, &mut |_| {})?;
     let Difference { left, right, changed } = compare(repository, from, Some(tip))?;
     let before = left.iter().chain(changed.iter().map(|(path, (before, _))| (path, before)));
     let dropped = before.filter_map(|(path, entry)| Some((PathBuf::from(text_of(path)?), entry.id)));
     let dropped: Vec<(PathBuf, Oid)> = dropped.collect();
-    // Cut short after this, files are missing that the next try drops as well. Files that were removed only after the branch
-    // moved would look new, and the next commit would bring them back.
-    for checkout in &checkouts.trees {
-        warnings.extend(checkout.remove(&dropped, None, &state));
+    // If this is cut short, the next try drops them as well. Files that were removed only after the branch moved would look new,
+    // and the next commit would bring them back.
+    for tree in &branch.trees {
+        warnings.extend(tree.remove(&dropped, None, &branch.state));
     }
     let after = right.iter().chain(changed.iter().map(|(path, (_, after))| (path, after)));
     let pending = after.filter_map(|(path, entry)| Some(Pending::new(reference, text_of(path)?, entry.id)));
     let pending: Vec<Pending> = pending.collect();
-    // If we die while the ref moves, the journal shows that its lock is ours.
-    state.write_journal(&[unfinished.clone(), pending.clone()].concat())?;
-    // Locked across the move, so that no `git commit` can take the new records out of the branch again.
-    let mut locks: Vec<_> = checkouts.trees.iter().map(|checkout| checkout.lock(&state, &mut |_| {})).collect();
-    let swapped = compare_and_swap(repository, reference, from, tip, "sprag: sync");
-    let Ok(Swapped::Done { warning }) = swapped else {
-        // A lock that stays is removed by its mark, as long as there is a journal.
-        if release(&mut locks).is_ok() {
-            let _ = state.settle(&unfinished);
+    branch.journal(&pending)?;
+    branch.lock_indexes(&mut |_| {});
+    match compare_and_swap(repository, reference, from, tip, "sprag: sync").inspect_err(|_| branch.abandon())? {
+        Swapped::Lost { reason, .. } => {
+            branch.abandon();
+            Ok(Some(reason))
         }
-        return swapped.map(|swapped| match swapped {
-            Swapped::Lost { reason, .. } => Some(reason),
-            Swapped::Done { .. } => None,
-        });
-    };
-    warnings.extend(warning);
-    let later = checkouts.catch_up(locks, &pending, &state, warnings, &mut |_| {});
-    state.settle_with_warning([unfinished, later].concat(), warnings);
-    Ok(None)
+        Swapped::Done { warning } => {
+            branch.warnings.extend(warning);
+            branch.catch_up(&pending, &[], &mut |_| {});
+            warnings.extend(branch.finish());
+            Ok(None)
+        }
+    }
 }
 
 /// The path as text, where it may name a file of the history in a working tree.
@@ -344,14 +316,13 @@ fn text_of(path: &TreePath) -> Option<&str> {
     std::str::from_utf8(path).ok().filter(|path| check_path(path).is_ok())
 }
 
-/// The most records whose subjects the message of a commit lists.
 const MOST_SUBJECTS: usize = 100;
 
-/// Commits `puts` on top of `base`, by whom and how an append would.
+/// Commits `puts` on top of `base`, with the author and the message of an append.
 fn commit_on(
     repository: &Repository,
     base: Option<Oid>,
-    puts: &BTreeMap<TreePath, Entry>,
+    puts: &BTreeMap<TreePath, TreeItem>,
     time: DateTime<Utc>,
     reference: &str,
 ) -> Result<Oid, HistoryError> {
@@ -378,7 +349,7 @@ fn commit_on(
     Ok(commit)
 }
 
-/// The mode as the other side has it: whether it may have it is for whoever reads the history to say.
+/// The mode at the other side. Reading the history checks it.
 fn mode_of(mode: i32) -> FileMode {
     match mode {
         0o100_755 => FileMode::BlobExecutable,
@@ -389,7 +360,7 @@ fn mode_of(mode: i32) -> FileMode {
     }
 }
 
-fn message_of(repository: &Repository, puts: &BTreeMap<TreePath, Entry>) -> String {
+fn message_of(repository: &Repository, puts: &BTreeMap<TreePath, TreeItem>) -> String {
     if puts.len() > MOST_SUBJECTS {
         return format!("sprag: {} records\n", puts.len());
     }
@@ -397,8 +368,7 @@ fn message_of(repository: &Repository, puts: &BTreeMap<TreePath, Entry>) -> Stri
     message(&subjects.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The subject under which an append would have recorded it.
-fn subject(repository: &Repository, path: &TreePath, entry: &Entry) -> String {
+fn subject(repository: &Repository, path: &TreePath, entry: &TreeItem) -> String {
     let blob = repository.find_blob(entry.id).ok();
     let content = blob.as_ref().map(git2::Blob::content).filter(|content| content.len() <= MAX_RECORD_BYTES);
     let path = String::from_utf8_lossy(path);
@@ -408,23 +378,4 @@ fn subject(repository: &Repository, path: &TreePath, entry: &Entry) -> String {
         let inside = path.strip_prefix(RECORD_ROOT).map_or(&*path, |inside| inside.trim_start_matches('/'));
         format!("sprag: {}", inside.escape_debug())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_grow_with_lost_races_and_slow_rounds() {
-        let check = |attempt: u32, millis: u64, expected: u64| {
-            let bound = longest_wait(attempt, Duration::from_millis(millis));
-            assert_eq!(bound, Duration::from_millis(expected), "{attempt}, {millis}");
-            assert!(any_up_to(bound) <= bound);
-        };
-        check(1, 100, 200);
-        check(3, 100, 800);
-        check(4, 100, 1_600);
-        check(20, 100, 1_600);
-        check(4, 1_000, 8_000);
-    }
 }

@@ -2,86 +2,71 @@
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::append::append_watched;
+use crate::checkout::heal;
 use crate::state::{MANY_FILES, Step};
-use crate::testing::{Fixture, git_in, isolated, minute, run};
-use crate::{Record, append, heal, open, target};
+use crate::testing::{Fixture, minute, records, run};
+use crate::{Record, append, open};
 
 #[test]
 fn every_working_tree_on_the_branch_catches_up() {
     let fixture = Fixture::new();
-    let linked = fixture.sibling("linked");
-    let other = fixture.sibling("other");
-    fixture.git(&["worktree", "add", "--quiet", "--force", linked.to_str().unwrap(), "main"]);
-    fixture.git(&["worktree", "add", "--quiet", "-b", "other", other.to_str().unwrap()]);
-    for (number, root) in [&fixture.root, &linked].into_iter().enumerate() {
-        let store = isolated(root);
-        let target = target(&store, None).unwrap();
-        let appended = append(&store, &target, &[Record::from_run(&run(number as i64))], minute(1)).unwrap();
-        assert_eq!(appended.warnings, [""; 0]);
+    let linked = fixture.linked();
+    fixture.git(&["worktree", "add", "--quiet", "-b", "other", "../other"]);
+    let other = fixture.at("other");
+    // One whose folder is gone is passed over.
+    fixture.git(&["worktree", "add", "--quiet", "--force", "../gone", "main"]);
+    fs::remove_dir_all(fixture.sibling("gone")).unwrap();
+    for (number, tree) in [&fixture, &linked].into_iter().enumerate() {
+        assert_eq!(tree.record(number as i64).warnings, [""; 0]);
     }
-    for root in [&fixture.root, &linked] {
-        assert_eq!(git_in(root, &["status", "--porcelain"]), "");
-        assert_eq!(git_in(root, &["ls-files", "history"]).lines().count(), 2);
+    for tree in [&fixture, &linked] {
+        assert_eq!((tree.status().as_str(), tree.git(&["ls-files", "history"]).lines().count()), ("", 2));
     }
-    assert!(!other.join("history").exists());
-    assert_eq!(git_in(&other, &["status", "--porcelain"]), "");
+    assert!(!other.root.join("history").exists());
+    assert_eq!(other.status(), "");
     fixture.fsck();
 }
 
 #[test]
-fn a_git_folder_apart_from_its_working_tree_is_told_from_one_inside() {
+fn a_git_folder_outside_the_working_tree_is_not_taken_for_one_inside() {
     let fixture = Fixture::nothing();
     fs::create_dir(&fixture.root).unwrap();
-    let apart = fixture.sibling("apart").join("git");
-    fs::create_dir_all(apart.parent().unwrap()).unwrap();
-    fixture.git(&["init", "--quiet", "--initial-branch=main", "--separate-git-dir", apart.to_str().unwrap()]);
+    fs::create_dir(fixture.sibling("apart")).unwrap();
+    fixture.git(&["init", "--quiet", "--initial-branch=main", "--separate-git-dir", "../apart/git"]);
     fixture.commit("README", "demo\n", "Begin");
-    let linked = fixture.sibling("linked");
-    fixture.git(&["worktree", "add", "--quiet", "--force", linked.to_str().unwrap(), "main"]);
-    for (number, root) in [&fixture.root, &linked].into_iter().enumerate() {
-        let store = isolated(root);
-        append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(number as i64))], minute(1)).unwrap();
-        assert_eq!(git_in(&linked, &["status", "--porcelain"]), "");
-        assert!(!apart.with_file_name("history").exists());
+    let linked = fixture.linked();
+    for (number, tree) in [&fixture, &linked].into_iter().enumerate() {
+        tree.record(number as i64);
+        assert_eq!(linked.status(), "");
+        assert!(!fixture.sibling("apart").join("history").exists());
     }
-    assert_eq!(git_in(&fixture.root, &["ls-files", "history"]).lines().count(), 1);
+    assert_eq!(fixture.git(&["ls-files", "history"]).lines().count(), 1);
 }
 
 #[test]
-fn a_submodule_has_a_working_tree_of_its_own() {
+fn a_submodule_has_its_own_working_tree() {
     let fixture = Fixture::new();
     let outer = Fixture::new();
     let url = format!("file://{}", fixture.root.display());
     outer.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "inner"]);
     outer.git(&["commit", "--quiet", "-m", "Add a submodule"]);
-    let inner = outer.root.join("inner");
-    let store = isolated(&inner);
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
-    assert_eq!(appended.warnings, [""; 0]);
-    assert_eq!(git_in(&inner, &["status", "--porcelain"]), "");
-    assert!(inner.join("history").exists() && !outer.root.join("history").exists());
+    let inner = outer.at("project/inner");
+    assert_eq!(inner.record(1).warnings, [""; 0]);
+    assert_eq!(inner.status(), "");
+    assert!(inner.root.join("history").exists() && !outer.root.join("history").exists());
     assert_eq!(outer.status(), " M inner");
 }
 
 #[test]
-fn a_linked_working_tree_whose_folder_is_gone_is_passed_over() {
+fn a_file_of_the_user_at_the_path_is_left_alone() {
     let fixture = Fixture::new();
-    let linked = fixture.sibling("linked");
-    fixture.git(&["worktree", "add", "--quiet", "--force", linked.to_str().unwrap(), "main"]);
-    fs::remove_dir_all(&linked).unwrap();
-    let appended = fixture.record(1);
-    assert_eq!(appended.warnings, [""; 0]);
-}
-
-#[test]
-fn a_file_of_the_users_at_the_place_is_left_alone() {
-    let fixture = Fixture::new();
-    let record = Record::from_run(&run(1));
+    let record = records(1..2).remove(0);
     fixture.write(&record.path, "mine\n");
-    let appended = fixture.append(std::slice::from_ref(&record), minute(1));
+    let appended = fixture.record(1);
     assert_eq!(appended.warnings.len(), 1, "{:?}", appended.warnings);
     assert!(appended.warnings[0].contains("left alone"));
     assert_eq!(fs::read_to_string(fixture.root.join(&record.path)).unwrap(), "mine\n");
@@ -105,15 +90,14 @@ fn nothing_is_written_through_a_link() {
 }
 
 #[test]
-fn what_is_staged_at_the_place_is_left_alone() {
+fn a_staged_file_at_the_path_is_left_alone() {
     let fixture = Fixture::new();
     fixture.write("history", "a file\n");
     fixture.git(&["add", "history"]);
-    let store = fixture.store();
     let appended = fixture.record(1);
     assert_eq!(appended.warnings.len(), 2, "{:?}", appended.warnings);
     assert_eq!(fixture.git(&["ls-files", "history"]), "history");
-    assert_eq!(heal(&store).unwrap().warnings.len(), 0);
+    assert_eq!(heal(&fixture.store()).unwrap().warnings.len(), 0);
 }
 
 #[test]
@@ -125,7 +109,7 @@ fn an_index_that_stays_locked_is_a_warning_and_heals_later() {
     assert!(appended.warnings[0].contains("locked"), "{:?}", appended.warnings);
     assert!(fixture.root.join(".git/index.lock").exists());
     // It stays in the journal as long as the lock is there, also through another append.
-    fixture.append(&[Record::from_run(&run(2))], minute(1));
+    fixture.record(2);
     fs::remove_file(fixture.root.join(".git/index.lock")).unwrap();
     assert_eq!(fixture.load().warnings, [""; 0]);
     assert_eq!(fixture.status(), "");
@@ -134,37 +118,35 @@ fn an_index_that_stays_locked_is_a_warning_and_heals_later() {
 }
 
 #[test]
-fn a_record_that_head_lacks_by_now_is_not_brought_back() {
+fn a_record_that_head_no_longer_has_is_not_brought_back() {
     let fixture = Fixture::new();
     fixture.write(".git/index.lock", "");
-    let store = fixture.store();
     fixture.record(1);
     fs::remove_file(fixture.root.join(".git/index.lock")).unwrap();
     fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
-    assert_eq!(heal(&store).unwrap().records, [""; 0]);
+    assert_eq!(heal(&fixture.store()).unwrap().added, [""; 0]);
     assert_eq!(fixture.git(&["ls-files", "history"]), "");
     assert!(!fixture.root.join(".git/sprag/journal.json").exists());
 }
 
-// What the configuration of a checkout asks for: hooks, filters, signing, monitors. No program of them runs.
+// The configuration of a checkout may name hooks, filters, a signer and a monitor. None of these programs runs.
 
-/// A repository in which every program that git could be told of leaves a mark, and the path of the mark.
-fn trapped(attributes: &str) -> (Fixture, std::path::PathBuf) {
+/// A repository in which every program that git could run leaves a mark, and the path of the mark.
+#[cfg(unix)]
+fn trapped(attributes: &str) -> (Fixture, PathBuf) {
+    use std::os::unix::fs::PermissionsExt as _;
     let fixture = Fixture::new();
     fixture.commit(".gitattributes", attributes, "Add attributes");
-    let mark = fixture.sibling("mark");
-    let trap = fixture.sibling("trap");
-    fs::write(&trap, format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", mark.display())).unwrap();
-    let hooks = fixture.sibling("hooks");
+    let (mark, trap, hooks) = (fixture.sibling("mark"), fixture.sibling("trap"), fixture.sibling("hooks"));
     fs::create_dir_all(&hooks).unwrap();
+    let set = |place: &Path| {
+        fs::write(place, format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", mark.display())).unwrap();
+        fs::set_permissions(place, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    set(&trap);
     for hook in ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction"] {
-        fs::copy(&trap, hooks.join(hook)).unwrap();
-        fs::copy(&trap, fixture.root.join(".git/hooks").join(hook)).unwrap();
-    }
-    make_executable(&[&trap]);
-    for folder in [hooks.clone(), fixture.root.join(".git/hooks")] {
-        let entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        make_executable(&entries.iter().collect::<Vec<_>>());
+        set(&hooks.join(hook));
+        set(&fixture.root.join(".git/hooks").join(hook));
     }
     let trap = trap.to_str().unwrap();
     for (name, value) in [
@@ -185,15 +167,8 @@ fn trapped(attributes: &str) -> (Fixture, std::path::PathBuf) {
     (fixture, mark)
 }
 
-fn make_executable(paths: &[&std::path::PathBuf]) {
-    #[cfg(unix)]
-    for path in paths {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-}
-
-/// Takes what was set as a trap out of git's way, so that it can be the judge.
+/// Removes the traps, so that git can judge the working tree.
+#[cfg(unix)]
 fn disarm(fixture: &Fixture) {
     for name in ["core.hooksPath", "core.fsmonitor", "filter.x.process", "filter.x.required", "filter.x.smudge"] {
         fixture.git(&["config", "--unset", name]);
@@ -205,11 +180,10 @@ fn disarm(fixture: &Fixture) {
 #[test]
 fn no_program_runs() {
     let (fixture, mark) = trapped("* text=auto\n");
-    let record = Record::from_run(&run(1));
-    let appended = fixture.append(std::slice::from_ref(&record), minute(1));
+    let record = records(1..2).remove(0);
+    assert_eq!(fixture.record(1).warnings, [""; 0]);
     fixture.load();
     assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
-    assert_eq!(appended.warnings, [""; 0]);
     assert_eq!(fs::read(fixture.root.join(&record.path)).unwrap(), record.bytes);
     disarm(&fixture);
     assert_eq!(fixture.status(), "");
@@ -219,57 +193,47 @@ fn no_program_runs() {
 
 #[cfg(unix)]
 #[test]
-fn a_filter_that_makes_git_see_a_change_is_named() {
+fn a_filter_by_which_git_sees_a_change_is_named() {
     let (fixture, mark) = trapped("* filter=x\n");
-    let record = Record::from_run(&run(1));
-    let appended = fixture.append(std::slice::from_ref(&record), minute(1));
+    let appended = fixture.record(1);
     assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
     let [warning] = &appended.warnings[..] else { panic!("{:?}", appended.warnings) };
     assert!(warning.contains("`filter=x`") && warning.contains(".gitattributes"), "{warning}");
     disarm(&fixture);
     fixture.git(&["config", "filter.x.clean", "tr a-z A-Z"]);
     let status = || fixture.git(&["status", "--porcelain", "--", "history"]);
-    assert_eq!(status().trim(), format!("M {}", record.path));
+    assert_eq!(status().trim(), format!("M {}", appended.added[0]));
     // The line that the warning names helps.
     let line = warning.split('`').rev().nth(1).unwrap();
     fixture.write(".gitattributes", &format!("* filter=x\n{line}\n"));
     assert_eq!(status(), "");
-    let again = fixture.append(&[Record::from_run(&run(2))], minute(1));
-    assert_eq!(again.warnings, [""; 0]);
+    assert_eq!(fixture.record(2).warnings, [""; 0]);
     assert_eq!(status(), "");
 }
 
 #[test]
-fn attributes_that_do_no_harm_are_not_named() {
+fn harmless_attributes_are_not_named() {
     let check = |attributes: &str, named: bool| {
         let fixture = Fixture::new();
-        fixture.write(".gitattributes", attributes);
-        fixture.git(&["add", ".gitattributes"]);
-        fixture.git(&["commit", "--quiet", "-m", "Add attributes"]);
+        fixture.commit(".gitattributes", attributes, "Add attributes");
         let appended = fixture.record(1);
         assert_eq!(!appended.warnings.is_empty(), named, "{attributes}: {:?}", appended.warnings);
         assert_eq!(fixture.status().is_empty(), !named, "{attributes}: {}", fixture.status());
     };
-    check("* text eol=crlf\n", false);
-    check("* -text\n", false);
-    check("* ident\n", false);
-    check("* filter=unknown\n", false);
-    check("* binary\n", false);
-    check("* working-tree-encoding=UTF-8\n", false);
-    check(
-        "* working-tree-encoding=UTF-16\n.gitattributes -working-tree-encoding\nREADME -working-tree-encoding\n",
-        true,
-    );
+    for harmless in ["text eol=crlf", "-text", "ident", "filter=unknown", "binary", "working-tree-encoding=UTF-8"] {
+        check(&format!("* {harmless}\n"), false);
+    }
+    check("history/** working-tree-encoding=UTF-16\n", true);
 }
 
 #[test]
-fn an_identity_that_is_included_counts() {
+fn an_included_identity_names_the_author() {
     let fixture = Fixture::new();
     let included = fixture.sibling("included");
     fs::write(&included, "[user]\nname = Grace\nemail = grace@example.com\n").unwrap();
     fixture.git(&["config", &format!("includeIf.gitdir:{}/.path", fixture.root.display()), included.to_str().unwrap()]);
     let store = open(&fixture.root).unwrap();
-    let appended = append(&store, &fixture.target(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    let appended = append(&store, &fixture.target(), &records(1..2), minute(1)).unwrap();
     assert_eq!((appended.author.as_str(), appended.stand_in), ("Grace <grace@example.com>", false));
 }
 
@@ -291,7 +255,7 @@ fn paths_that_are_alike_are_refused() {
     assert!(error.hint().unwrap().contains("macOS"));
     assert_eq!((fixture.head(), fixture.status()), (head, String::new()));
     fixture.append(&[of_suite("cpu2")], minute(1));
-    // A folder of the project's own stands in the way of the first record.
+    // A folder of the project may be alike, too.
     let fixture = Fixture::new();
     fixture.commit("History/notes", "x\n", "Add notes");
     let error = fixture.try_append(&[of_suite("cpu")]).unwrap_err().to_string();
@@ -326,8 +290,7 @@ fn busy() -> Fixture {
 
 /// Runs an append that dies right after the step, as far as unwinding resembles dying: nothing cleans up.
 fn die_after(fixture: &Fixture, fatal: Step, records: &[Record]) {
-    let store = fixture.store();
-    let target = target(&store, None).unwrap();
+    let (store, target) = (fixture.store(), fixture.target());
     let mut watch = |step| {
         if step == fatal {
             std::panic::resume_unwind(Box::new(step));
@@ -354,10 +317,9 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
     let fixture = busy();
     let (before, status) = (fixture.head(), fixture.status());
     let staged = fixture.git(&["diff", "--cached"]);
-    let records: Vec<Record> = (1..=count as i64).map(|number| Record::from_run(&run(number))).collect();
-    die_after(&fixture, fatal, &records);
-    let store = open(&fixture.root).unwrap();
-    let target = target(&store, None).unwrap();
+    let next = 1 + count as i64;
+    let cut = records(1..next);
+    die_after(&fixture, fatal, &cut);
     let loaded = fixture.load();
     assert_eq!(loaded.warnings, [""; 0], "{fatal:?}");
     assert_eq!(loaded.quarantined, [], "{fatal:?}");
@@ -366,7 +328,7 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
         matches!(fatal, Step::RefMoved | Step::FilePlaced | Step::IndexReady | Step::IndexWritten | Step::CaughtUp);
     assert_eq!((moved, loaded.runs.len()), (after, if after { 1 + count } else { 1 }), "{fatal:?}");
     assert_eq!((fixture.status(), fixture.git(&["diff", "--cached"])), (status.clone(), staged.clone()), "{fatal:?}");
-    for record in &records {
+    for record in &cut {
         let file = fs::read(fixture.root.join(&record.path)).ok();
         assert_eq!(file.as_ref(), after.then_some(&record.bytes), "{fatal:?}");
     }
@@ -377,8 +339,7 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
     assert!(!fixture.root.join(".git/index.lock").exists());
     fixture.fsck();
     // And the next append works, with what was cut short or without.
-    let records = [records.as_slice(), &[Record::from_run(&run(1 + count as i64))]].concat();
-    let appended = append(&store, &target, &records, minute(2)).unwrap();
+    let appended = fixture.append(&records(1..next + 1), minute(2));
     assert_eq!((appended.added.len(), appended.warnings.len()), (if after { 1 } else { 1 + count }, 0), "{fatal:?}");
     assert_eq!((fixture.load().runs.len(), fixture.status()), (2 + count, status), "{fatal:?}");
     assert_eq!(left().count(), 1, "{fatal:?}");
@@ -389,12 +350,9 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
 fn healing_can_be_cut_short_too() {
     let fixture = busy();
     let status = fixture.status();
-    die_after(&fixture, Step::RefMoved, &[Record::from_run(&run(1))]);
+    die_after(&fixture, Step::RefMoved, &records(1..2));
     for fatal in [Step::FilePlaced, Step::IndexLocked, Step::IndexReady, Step::IndexWritten] {
-        die_after(&fixture, fatal, &[Record::from_run(&run(2))]);
-        if fatal == Step::IndexWritten {
-            break;
-        }
+        die_after(&fixture, fatal, &records(2..3));
     }
     assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
     assert_eq!(fixture.status(), status);
@@ -403,10 +361,9 @@ fn healing_can_be_cut_short_too() {
 
 #[test]
 fn a_lock_of_the_ref_is_removed_if_it_is_ours() {
-    let records = [Record::from_run(&run(1))];
     let check = |content: &dyn Fn(&Fixture) -> String, ours: bool| {
         let fixture = busy();
-        die_after(&fixture, Step::Journalled, &records);
+        die_after(&fixture, Step::Journalled, &records(1..2));
         fixture.write(".git/refs/heads/main.lock", &content(&fixture));
         heal(&fixture.store()).unwrap();
         assert_eq!(fixture.root.join(".git/refs/heads/main.lock").exists(), !ours);
@@ -429,12 +386,12 @@ fn a_lock_of_the_ref_is_removed_if_it_is_ours() {
 #[test]
 fn healing_never_overwrites_a_file() {
     let fixture = busy();
-    let record = Record::from_run(&run(1));
-    die_after(&fixture, Step::RefMoved, std::slice::from_ref(&record));
-    fixture.write(&record.path, "mine\n");
+    let cut = records(1..2);
+    die_after(&fixture, Step::RefMoved, &cut);
+    fixture.write(&cut[0].path, "mine\n");
     let healed = heal(&fixture.store()).unwrap();
-    assert_eq!((healed.records.len(), healed.warnings.len()), (1, 1), "{healed:?}");
-    assert_eq!(fs::read_to_string(fixture.root.join(&record.path)).unwrap(), "mine\n");
+    assert_eq!((healed.added.len(), healed.warnings.len()), (1, 1), "{healed:?}");
+    assert_eq!(fs::read_to_string(fixture.root.join(&cut[0].path)).unwrap(), "mine\n");
     assert_eq!(heal(&fixture.store()).unwrap().warnings.len(), 0);
 }
 
@@ -449,16 +406,15 @@ fn a_journal_that_cannot_be_read_is_passed_over() {
 }
 
 #[test]
-fn a_journal_of_a_newer_version_is_kept() {
+fn a_journal_of_a_newer_version_is_preserved() {
     let fixture = busy();
     let newer = "{\"version\":9,\"entries\":[]}";
     fixture.write(".git/sprag/journal.json", newer);
     let warnings = heal(&fixture.store()).unwrap().warnings;
     assert!(warnings.len() == 1 && warnings[0].contains("journal-9.json"), "{warnings:?}");
-    let store = fixture.store();
     fixture.record(1);
     assert_eq!(fs::read_to_string(fixture.root.join(".git/sprag/journal-9.json")).unwrap(), newer);
-    assert_eq!(heal(&store).unwrap().warnings, [""; 0]);
+    assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
 }
 
 #[test]
@@ -483,14 +439,12 @@ fn a_full_disk_before_the_ref_moves_changes_nothing() {
     let (head, status) = (fixture.head(), fixture.status());
     // A file where the staging folder should be refuses every write there, for root too.
     let obstacle = fixture.root.join(".git/sprag/staged");
-    let store = fixture.store();
-    let target = fixture.target();
     let mut watch = |step| {
         if step == Step::CommitWritten {
             fs::write(&obstacle, "").unwrap();
         }
     };
-    append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap_err();
+    append_watched(&fixture.store(), &fixture.target(), &records(1..2), minute(1), &mut watch).unwrap_err();
     assert_eq!((fixture.head(), fixture.status()), (head, status));
     assert!(!fixture.root.join(".git/sprag/journal.json").exists());
 }

@@ -1,42 +1,50 @@
 //! Everything that counts as damage is found, and put right.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use crate::testing::{Fixture, git_in, isolated, minute, run};
+use crate::testing::{Fixture, minute, run};
 use crate::testing::{RUNS, check, checked, checked_against, commit, file, findings, history, record, repaired};
-use crate::{Entries, Record, entries, event_files, fsck, repair, target};
+use crate::{Entries, Record, entries};
 use sprag_base::digest::{self, Digest};
 use sprag_model::event_record::example::{opened, retracted};
-use sprag_model::fsck::{FindingKind, FindingKind as Kind, FsckReport, FsckStatus, Met, Severity};
+use sprag_model::fsck::{FindingKind as Kind, FsckStatus, Met, Severity};
+
+/// Writes a file, and commits all.
+fn put(path: &str, text: &str) -> impl Fn(&Fixture) {
+    move |fixture: &Fixture| {
+        fixture.write(path, text);
+        commit(fixture);
+    }
+}
 
 /// Commits a change of the text of the second record.
 fn edit(change: impl Fn(&str) -> String) -> impl Fn(&Fixture) {
     move |fixture: &Fixture| {
         let (path, text) = file(1);
-        fixture.write(&path, &change(&text));
-        commit(fixture);
+        put(&path, &change(&text))(fixture);
     }
 }
 
 #[test]
-fn a_sound_history_is_clean() {
+fn an_intact_history_is_clean() {
     let fixture = history();
     let report = checked(&fixture);
     assert_eq!((report.status, report.runs, report.entries), (FsckStatus::Clean, 3, 3), "{report:#?}");
     assert_eq!(repaired(&fixture).steps, [""; 0]);
-    assert_eq!(checked(&Fixture::empty(&[])).status, FsckStatus::Clean);
+    for fixture in [Fixture::empty(&[]), Fixture::new()] {
+        let report = checked(&fixture);
+        assert_eq!((report.status, report.runs), (FsckStatus::Clean, 0));
+        assert_eq!(report.root, Some(Digest::from_parts(&[])));
+    }
 }
 
 #[test]
-fn a_text_of_its_own_under_the_name_of_its_digest() {
+fn a_text_that_is_not_canonical_under_the_name_of_its_digest() {
     let spaced = file(5).1.replace("\":", "\": ");
     let digest = &digest::sha256_hex(spaced.trim_end().as_bytes())[..16];
-    let own = run(5).to_record().0;
-    let path = file(5).0.replace(&own, digest);
+    let path = file(5).0.replace(&run(5).to_record().0, digest);
     let fixture = history();
-    fixture.write(&path, &spaced);
-    commit(&fixture);
+    put(&path, &spaced)(&fixture);
     // Its name vouches for it, so loading takes it.
     let loaded = fixture.load();
     assert_eq!((loaded.runs.len() as i64, loaded.quarantined.len()), (RUNS + 1, 0));
@@ -50,26 +58,22 @@ fn a_text_of_its_own_under_the_name_of_its_digest() {
 fn content_that_its_name_contradicts() {
     let path = file(1).0;
     let changed = (Kind::Changed, path.as_str());
-    check(edit(|text| text.replace("bench-1", "bench-2")), &[changed, (Kind::Name, &path)]);
-    check(edit(|text| text.replace("\"n\":20", "\"n\":21")), &[changed, (Kind::Name, &path)]);
+    for (from, to, kind) in [
+        ("bench-1", "bench-2", Kind::Name),
+        ("\"n\":20", "\"n\":21", Kind::Name),
+        ("\":", "\": ", Kind::NotCanonical),
+        ("\"schema_version\":1", "\"schema_version\":9", Kind::Name),
+    ] {
+        let fixture = check(edit(|text| text.replace(from, to)), &[changed, (kind, &path)]);
+        let report = checked(&fixture);
+        let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
+        assert!(place.starts_with("history/v1/_quarantine/") && place.ends_with(".json"), "{place}");
+        assert_eq!(fs::read_to_string(fixture.root.join(place)).unwrap(), file(1).1.replace(from, to));
+        assert_eq!(fs::read_to_string(fixture.root.join(&path)).unwrap(), file(1).1);
+        fixture.fsck();
+    }
     check(edit(|text| text[..200].to_owned()), &[changed, (Kind::Schema, &path)]);
-    check(edit(|text| text.replace("\":", "\": ")), &[changed, (Kind::NotCanonical, &path)]);
     check(edit(|text| text.trim_end().to_owned()), &[changed, (Kind::NotCanonical, &path)]);
-    check(edit(|text| text.replace("\"schema_version\":1", "\"schema_version\":9")), &[changed, (Kind::Name, &path)]);
-}
-
-#[test]
-fn what_was_set_aside_is_there_to_the_last_byte() {
-    let fixture = check(
-        edit(|text| text.replace("\"n\":20", "\"n\":21")),
-        &[(Kind::Changed, &file(1).0), (Kind::Name, &file(1).0)],
-    );
-    let report = checked(&fixture);
-    let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
-    assert!(place.starts_with("history/v1/_quarantine/") && place.ends_with(".json"), "{place}");
-    assert_eq!(fs::read_to_string(fixture.root.join(place)).unwrap(), file(1).1.replace("\"n\":20", "\"n\":21"));
-    assert_eq!(fs::read_to_string(fixture.root.join(file(1).0)).unwrap(), file(1).1);
-    fixture.fsck();
 }
 
 #[test]
@@ -82,12 +86,11 @@ fn a_record_that_is_gone_comes_back() {
         },
         &[(Kind::Lost, &path)],
     );
-    // A damaged file that somebody removed by hand is kept all the same.
+    // A damaged file that somebody removed by hand is preserved all the same.
     let wrong = path.replace("cpu/", "gpu/");
     let fixture = check(
         |fixture| {
-            fixture.write(&wrong, "{}\n");
-            commit(fixture);
+            put(&wrong, "{}\n")(fixture);
             fixture.git(&["rm", "--quiet", &wrong]);
             commit(fixture);
         },
@@ -98,12 +101,6 @@ fn a_record_that_is_gone_comes_back() {
 
 #[test]
 fn files_that_the_layout_has_no_place_for() {
-    let add = |path: &'static str| {
-        move |fixture: &Fixture| {
-            fixture.write(path, "x\n");
-            commit(fixture);
-        }
-    };
     let cases = [
         ("history/v1/cpu/2026/01/notes.txt", Kind::Unknown),
         ("history/v1/cpu/notes.txt", Kind::Shape),
@@ -111,28 +108,22 @@ fn files_that_the_layout_has_no_place_for() {
         ("history/v1/_events/a b", Kind::Unknown),
     ];
     for (path, kind) in cases {
-        check(add(path), &[(kind, path)]);
+        check(put(path, "x\n"), &[(kind, path)]);
     }
-    check(add("history/v1/cpu/2026/01/deep/er/file"), &[(Kind::Shape, "history/v1/cpu/2026/01/deep")]);
+    let deep = "history/v1/cpu/2026/01/deep";
+    check(put(&format!("{deep}/er/file"), "x\n"), &[(Kind::Shape, deep)]);
     let fixture = history();
-    fixture.write("history/v2/x", "x");
-    fixture.write("history/other/x", "x");
-    fixture.write("history/README", "x");
-    fixture.write("history/v1/.gitattributes", "* -text\n");
+    for path in ["history/v2/x", "history/other/x", "history/README", "history/v1/.gitattributes"] {
+        fixture.write(path, "x -text\n");
+    }
     commit(&fixture);
     let report = checked(&fixture);
-    assert_eq!(
-        findings(&report),
-        [(Kind::Newer, "history/v2/".to_owned()), (Kind::Foreign, "history/other/".to_owned())]
-    );
+    let expected = [(Kind::Newer, "history/v2/".to_owned()), (Kind::Foreign, "history/other/".to_owned())];
+    assert_eq!(findings(&report), expected);
     assert_eq!(report.status, FsckStatus::Clean);
-}
-
-#[test]
-fn a_file_in_place_of_the_whole_history() {
+    // A file in place of the whole history.
     let fixture = Fixture::new();
-    fixture.write("history", "x\n");
-    commit(&fixture);
+    put("history", "x\n")(&fixture);
     assert_eq!(findings(&checked(&fixture)), [(Kind::Shape, "history".to_owned())]);
     repaired(&fixture);
     let report = checked(&fixture);
@@ -205,12 +196,6 @@ fn paths_that_are_one_on_some_file_systems() {
     assert_eq!(checked(&fixture).runs, RUNS as u64);
 }
 
-/// Makes a file writable, and writes it.
-fn overwrite(path: &Path, bytes: &[u8]) {
-    fs::remove_file(path).unwrap();
-    fs::write(path, bytes).unwrap();
-}
-
 #[test]
 fn objects_that_are_missing_or_broken() {
     let path = file(1).0;
@@ -219,11 +204,10 @@ fn objects_that_are_missing_or_broken() {
         let root = checked(&fixture).root;
         let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
         let place = fixture.object(&id);
-        let sound = fs::read(&place).unwrap();
+        let object = fs::read(&place).unwrap();
+        fs::remove_file(&place).unwrap();
         if broken {
-            overwrite(&place, &sound[..sound.len() / 2]);
-        } else {
-            fs::remove_file(&place).unwrap();
+            fs::write(&place, &object[..object.len() / 2]).unwrap();
         }
         let report = checked(&fixture);
         assert_eq!(findings(&report), [(Kind::Unreadable, path.clone())], "{report:#?}");
@@ -234,7 +218,6 @@ fn objects_that_are_missing_or_broken() {
         assert_eq!((checked(&fixture).status, checked(&fixture).root), (FsckStatus::Clean, root));
         fixture.fsck();
         // Nothing has them: a note takes their place, until they come back.
-        let place = fixture.object(&id);
         fs::remove_file(&place).unwrap();
         fs::remove_file(fixture.root.join(&path)).unwrap();
         let repair = repaired(&fixture);
@@ -243,7 +226,7 @@ fn objects_that_are_missing_or_broken() {
         assert_ne!(report.status, FsckStatus::Damaged, "{report:#?}");
         assert_eq!((report.runs, report.quarantined.len()), (2, 1));
         fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(&place, &sound).unwrap();
+        fs::write(&place, &object).unwrap();
         assert_eq!(findings(&checked(&fixture))[0].0, Kind::Lost);
         repaired(&fixture);
         assert_eq!((checked(&fixture).runs, checked(&fixture).root), (3, root));
@@ -252,58 +235,54 @@ fn objects_that_are_missing_or_broken() {
 }
 
 #[test]
-fn a_folder_that_is_missing_is_told() {
+fn a_missing_folder_is_named() {
     let fixture = history();
-    let id = fixture.git(&["rev-parse", "HEAD:history/v1/cpu/2026"]);
-    fs::remove_file(fixture.object(&id)).unwrap();
+    fs::remove_file(fixture.object("HEAD:history/v1/cpu/2026")).unwrap();
     let report = checked(&fixture);
     assert!(findings(&report).contains(&(Kind::Unreadable, "history/v1/cpu/2026".to_owned())), "{report:#?}");
     assert_eq!(report.root, None);
 }
 
-// Event records are held to as those of runs are.
+// Event records are checked and repaired as those of runs are.
 
 fn event_file() -> (String, String) {
     let record = Record::from_event(&opened(1));
     (record.path, String::from_utf8(record.bytes).unwrap())
 }
 
-/// Records an event, and commits a change of the text of its record.
-fn edit_event(change: impl Fn(&str) -> String) -> impl Fn(&Fixture) {
-    move |fixture: &Fixture| {
-        fixture.append(&[Record::from_event(&opened(1)), Record::from_event(&retracted(1))], minute(240));
-        let (path, text) = event_file();
-        fixture.write(&path, &change(&text));
-        commit(fixture);
-    }
-}
-
-fn events(fixture: &Fixture) -> usize {
-    let store = fixture.store();
-    event_files(&store, &fixture.target()).unwrap().files.len()
+fn append_events(fixture: &Fixture) {
+    fixture.append(&[Record::from_event(&opened(1)), Record::from_event(&retracted(1))], minute(240));
 }
 
 #[test]
-fn a_sound_event_changes_nothing_that_is_told_of_runs() {
+fn intact_events_change_nothing_in_the_report_on_runs() {
     let fixture = history();
     let before = checked(&fixture);
-    fixture.append(&[Record::from_event(&opened(1)), Record::from_event(&retracted(1))], minute(240));
+    append_events(&fixture);
     let after = checked(&fixture);
     assert_eq!((after.status, after.runs, after.entries), (FsckStatus::Clean, 3, 3), "{after:#?}");
     assert_eq!((after.root, &after.findings), (before.root, &before.findings));
     assert_eq!(repaired(&fixture).commit, None);
-    // The root that was noted down before is still met.
-    let store = fixture.store();
-    let target = fixture.target();
-    let report = crate::fsck(&store, &target, minute(24 * 60), before.root).unwrap();
-    assert_eq!(report.status, FsckStatus::Clean, "{report:#?}");
+    // The history still begins with what the earlier root covers.
+    assert_eq!(checked_against(&fixture, before.root).status, FsckStatus::Clean);
 }
 
 #[test]
-fn content_that_its_name_contradicts_is_found_and_put_right() {
-    let path = event_file().0;
-    let changed = (Kind::Changed, path.as_str());
-    let cases: [(&str, &str, Kind); 7] = [
+fn events_that_their_name_contradicts() {
+    let (path, text) = event_file();
+    let edit = |change: &dyn Fn(&str) -> String, kind: Kind| {
+        let damage = |fixture: &Fixture| {
+            append_events(fixture);
+            put(&path, &change(&text))(fixture);
+        };
+        let fixture = check(damage, &[(Kind::Changed, &path), (kind, &path)]);
+        assert_eq!(fixture.event_files().files.len(), 2);
+        assert_eq!(fs::read_to_string(fixture.root.join(&path)).unwrap(), text);
+        let report = checked(&fixture);
+        let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
+        assert_eq!(fs::read_to_string(fixture.root.join(place)).unwrap(), change(&text));
+    };
+    for (from, to, kind) in [
         ("\"chance\":0.01", "\"chance\":0.02", Kind::Name),
         ("e-000001", "e-000002", Kind::Name),
         ("\"schema_version\":1", "\"schema_version\":9", Kind::Name),
@@ -311,37 +290,23 @@ fn content_that_its_name_contradicts_is_found_and_put_right() {
         ("\"step\":\"opened\"", "\"step\":\"merged\"", Kind::Schema),
         ("\"schema_version\":1", "\"schema_version\":0", Kind::Schema),
         ("\":", "\": ", Kind::NotCanonical),
-    ];
-    for (from, to, kind) in cases {
-        let fixture = check(edit_event(|text| text.replace(from, to)), &[changed, (kind, &path)]);
-        assert_eq!((events(&fixture), fs::read_to_string(fixture.root.join(&path)).unwrap()), (2, event_file().1));
-        let report = checked(&fixture);
-        let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
-        assert_eq!(fs::read_to_string(fixture.root.join(place)).unwrap(), event_file().1.replace(from, to));
+    ] {
+        edit(&|text| text.replace(from, to), kind);
     }
-    check(edit_event(|text| text[..200].to_owned()), &[changed, (Kind::Schema, &path)]);
-    check(edit_event(|text| text.trim_end().to_owned()), &[changed, (Kind::NotCanonical, &path)]);
+    edit(&|text| text[..200].to_owned(), Kind::Schema);
+    edit(&|text| text.trim_end().to_owned(), Kind::NotCanonical);
 }
 
 #[test]
-fn events_at_a_place_that_is_not_theirs() {
-    let add = |path: &str, text: &str| {
-        let (path, text) = (path.to_owned(), text.to_owned());
-        move |fixture: &Fixture| {
-            fixture.write(&path, &text);
-            commit(fixture);
-        }
-    };
+fn misplaced_events() {
     let (path, text) = event_file();
-    let moved = path.replace("/2026/05/", "/2025/06/");
-    check(add(&moved, &text), &[(Kind::Name, &moved)]);
-    let step = path.replace("opened", "narrowed");
-    check(add(&step, &text), &[(Kind::Name, &step)]);
-    for misnamed in ["x.json", "2026/x.json", "2026/05/x.json", "2026/05/06/x.json"] {
-        let misnamed = format!("history/v1/_events/{misnamed}");
-        check(add(&misnamed, &text), &[(Kind::Unknown, &misnamed)]);
+    for misplaced in [path.replace("/2026/05/", "/2025/06/"), path.replace("opened", "narrowed")] {
+        check(put(&misplaced, &text), &[(Kind::Name, &misplaced)]);
     }
-    check(add("history/v1/_events", "x\n"), &[(Kind::Unknown, "history/v1/_events")]);
+    for misnamed in ["/x.json", "/2026/x.json", "/2026/05/x.json", "/2026/05/06/x.json", ""] {
+        let misnamed = format!("history/v1/_events{misnamed}");
+        check(put(&misnamed, &text), &[(Kind::Unknown, &misnamed)]);
+    }
 }
 
 #[test]
@@ -350,40 +315,31 @@ fn an_event_of_a_newer_version_is_left_alone() {
     let digest = &digest::sha256_hex(newer.trim_end().as_bytes())[..16];
     let path = format!("history/v1/_events/2026/05/e-000001-merged-{digest}.json");
     let fixture = history();
-    fixture.write(&path, &newer);
-    commit(&fixture);
+    put(&path, &newer)(&fixture);
     let report = checked(&fixture);
     assert_eq!((report.status, findings(&report)), (FsckStatus::Clean, vec![(Kind::Newer, path)]), "{report:#?}");
     assert_eq!(repaired(&fixture).commit, None);
 }
 
-// What was set aside is held to as what was recorded is.
+// Quarantined files are checked as records are.
 
 /// What was found, but for the dates of the commits of these tests.
 fn findings_but_clocks(fixture: &Fixture) -> Vec<(Kind, String)> {
     findings(&checked(fixture)).into_iter().filter(|(kind, _)| *kind != Kind::Clock).collect()
 }
 
-/// A history with a changed record that a repair has set aside; and where, with what content.
-fn with_one_aside() -> (Fixture, String, String) {
-    let fixture = history();
-    let text = file(1).1.replace("\"n\":20", "\"n\":21");
-    fixture.write(&file(1).0, &text);
-    commit(&fixture);
-    repaired(&fixture);
-    let report = checked(&fixture);
-    let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
-    let place = place.clone();
-    (fixture, place, text)
-}
-
 #[test]
-fn what_was_set_aside_and_changed_or_removed_comes_back() {
+fn quarantined_files_that_change_or_go_come_back() {
     for (change, kinds) in [(Some("{}\n"), &[Kind::Changed, Kind::Name][..]), (None, &[Kind::Lost])] {
-        let (fixture, place, text) = with_one_aside();
+        let fixture = history();
+        let text = file(1).1.replace("\"n\":20", "\"n\":21");
+        put(&file(1).0, &text)(&fixture);
+        repaired(&fixture);
+        let report = checked(&fixture);
+        let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
         match change {
-            Some(text) => fixture.write(&place, text),
-            None => fs::remove_file(fixture.root.join(&place)).unwrap(),
+            Some(text) => fixture.write(place, text),
+            None => fs::remove_file(fixture.root.join(place)).unwrap(),
         }
         commit(&fixture);
         let report = checked(&fixture);
@@ -393,7 +349,7 @@ fn what_was_set_aside_and_changed_or_removed_comes_back() {
         let report = checked(&fixture);
         assert_ne!(report.status, FsckStatus::Damaged, "{report:#?}");
         assert_eq!(report.quarantined.len(), if change.is_some() { 2 } else { 1 });
-        assert_eq!(fs::read_to_string(fixture.root.join(&place)).unwrap(), text);
+        assert_eq!(fs::read_to_string(fixture.root.join(place)).unwrap(), text);
         assert_eq!(repaired(&fixture).commit, None);
         assert_eq!(fixture.status(), "");
     }
@@ -404,7 +360,7 @@ fn a_content_in_a_folder_of_another_digest() {
     let fixture = history();
     let path = "history/v1/_quarantine/0123456789abcdef/x.json";
     fixture.write(path, "{}\n");
-    // Not the folder of a digest: somebody's own.
+    // This folder is not named after a digest, so a user made it.
     fixture.write("history/v1/_quarantine/by-hand/x.json", "{}\n");
     commit(&fixture);
     assert_eq!(findings(&checked(&fixture)), [(Kind::Name, path.to_owned())]);
@@ -443,94 +399,64 @@ fn a_note_may_go_once_its_record_is_back() {
 
 // Clones that leave out what git fetches when it is asked for.
 
-fn clone(origin: &Fixture, name: &str, options: &[&str]) -> PathBuf {
-    origin.git(&["config", "uploadpack.allowFilter", "true"]);
-    let path = origin.sibling(name);
-    let url = format!("file://{}", origin.root.display());
-    git_in(&origin.root, &[&["clone", "--quiet"], options, &[&url, path.to_str().unwrap()]].concat());
-    path
-}
-
-fn report_of(path: &Path) -> FsckReport {
-    let store = isolated(path);
-    fsck(&store, &target(&store, None).unwrap(), minute(24 * 60), None).unwrap()
-}
-
 #[test]
 fn what_a_partial_clone_lacks_is_no_damage() {
     let origin = history();
     for (name, options) in [("bare", "--bare"), ("sparse", "--sparse")] {
-        let path = clone(&origin, name, &["--filter=blob:none", options]);
-        let report = report_of(&path);
+        let clone = origin.cloned(name, &["--filter=blob:none", options]);
+        let report = checked(&clone);
         assert_eq!(findings(&report), [(Kind::Incomplete, String::new())], "{report:#?}");
         assert_eq!((report.status, report.runs, report.root), (FsckStatus::Warnings, 0, None));
         assert!(report.findings[0].what.starts_with("3 files of the history are not here"), "{report:#?}");
         assert!(report.findings[0].advice.as_ref().unwrap().contains("--refetch"), "{report:#?}");
         // A repair takes nothing away.
-        let head = git_in(&path, &["rev-parse", "HEAD"]);
-        let store = isolated(&path);
-        let repaired = repair(&store, &target(&store, None).unwrap(), minute(24 * 60)).unwrap();
-        assert_eq!((repaired.commit, repaired.steps.len()), (None, 0), "{:?}", repaired.steps);
-        assert!(
-            matches!(&repaired.warnings[..], [only] if only.starts_with("left 3 files alone")),
-            "{:?}",
-            repaired.warnings
-        );
-        assert_eq!(git_in(&path, &["rev-parse", "HEAD"]), head);
+        let head = clone.head();
+        let repair = repaired(&clone);
+        assert_eq!((repair.commit, repair.steps.len()), (None, 0), "{:?}", repair.steps);
+        let [warning] = &repair.warnings[..] else { panic!("{:?}", repair.warnings) };
+        assert!(warning.starts_with("left 3 files alone"), "{warning}");
+        assert_eq!(clone.head(), head);
         // The advice works.
-        git_in(&path, &["fetch", "--quiet", "--refetch", "--no-filter", "origin"]);
-        let report = report_of(&path);
-        assert_eq!(
-            (report.status, report.runs, report.root),
-            (FsckStatus::Clean, 3, checked(&origin).root),
-            "{report:#?}"
-        );
+        clone.git(&["fetch", "--quiet", "--refetch", "--no-filter", "origin"]);
+        let report = checked(&clone);
+        let expected = (FsckStatus::Clean, 3, checked(&origin).root);
+        assert_eq!((report.status, report.runs, report.root), expected, "{report:#?}");
     }
-}
-
-#[test]
-fn a_clone_without_folders_is_no_damage_either() {
-    let origin = history();
-    let path = clone(&origin, "treeless", &["--filter=tree:0", "--sparse"]);
-    let report = report_of(&path);
+    // Without folders.
+    let report = checked(&origin.cloned("treeless", &["--filter=tree:0", "--sparse"]));
     assert_eq!((report.status, report.root), (FsckStatus::Warnings, None), "{report:#?}");
     assert!(report.findings.iter().any(|finding| finding.what.contains("of the commit")), "{report:#?}");
 }
 
 #[test]
-fn a_record_that_was_removed_is_lost_in_a_partial_clone_too() {
+fn a_removed_record_is_lost_in_a_partial_clone_too() {
     let origin = history();
     origin.git(&["rm", "--quiet", &file(1).0]);
-    origin.git(&["commit", "--quiet", "-m", "Remove"]);
-    let path = clone(&origin, "bare", &["--filter=blob:none", "--bare"]);
-    let report = report_of(&path);
+    commit(&origin);
+    let clone = origin.cloned("bare", &["--filter=blob:none", "--bare"]);
+    let report = checked(&clone);
     assert_eq!(findings(&report)[0], (Kind::Lost, file(1).0), "{report:#?}");
-    let store = isolated(&path);
-    assert_eq!(repair(&store, &target(&store, None).unwrap(), minute(24 * 60)).unwrap().commit, None);
-    git_in(&path, &["fetch", "--quiet", "--refetch", "--no-filter", "origin"]);
-    let store = isolated(&path);
-    assert!(repair(&store, &target(&store, None).unwrap(), minute(24 * 60)).unwrap().commit.is_some());
-    assert_eq!((report_of(&path).status, report_of(&path).runs), (FsckStatus::Clean, 3));
+    assert_eq!(repaired(&clone).commit, None);
+    clone.git(&["fetch", "--quiet", "--refetch", "--no-filter", "origin"]);
+    assert!(repaired(&clone).commit.is_some());
+    assert_eq!((checked(&clone).status, checked(&clone).runs), (FsckStatus::Clean, 3));
 }
 
 #[test]
-fn what_a_sparse_checkout_keeps_out_is_not_missing() {
-    let origin = history();
-    let path = clone(&origin, "sparse", &["--sparse"]);
-    let report = report_of(&path);
+fn what_a_sparse_checkout_leaves_out_is_not_missing() {
+    let clone = history().cloned("sparse", &["--sparse"]);
+    let report = checked(&clone);
     assert_eq!((report.status, report.runs), (FsckStatus::Clean, 3), "{report:#?}");
-    let store = isolated(&path);
-    let repaired = repair(&store, &target(&store, None).unwrap(), minute(24 * 60)).unwrap();
-    assert_eq!((repaired.steps, repaired.warnings), (Vec::new(), Vec::new()));
-    assert!(!path.join("history").exists());
-    assert_eq!(git_in(&path, &["status", "--porcelain"]), "");
+    let repair = repaired(&clone);
+    assert_eq!((repair.steps.len(), repair.warnings.len()), (0, 0), "{repair:#?}");
+    assert!(!clone.root.join("history").exists());
+    assert_eq!(clone.status(), "");
 }
 
-// The list of runs through appends, merges and rewrites, and roots that were noted down.
+// The list of runs after appends, merges and rewrites, and roots of earlier days.
 
 fn list(fixture: &Fixture) -> Entries {
-    let store = fixture.store();
-    entries(&store, &fixture.target()).unwrap()
+    entries(&fixture.store(), &fixture.target()).unwrap()
 }
 
 fn met(fixture: &Fixture, root: Digest) -> (Met, Option<u64>) {
@@ -539,7 +465,7 @@ fn met(fixture: &Fixture, root: Digest) -> (Met, Option<u64>) {
 }
 
 #[test]
-fn runs_stand_in_the_order_in_which_they_entered() {
+fn runs_are_listed_in_the_order_in_which_they_entered() {
     let fixture = history();
     record(&fixture, &[run(30), run(20)]);
     record(&fixture, &[run(10)]);
@@ -552,8 +478,7 @@ fn runs_stand_in_the_order_in_which_they_entered() {
     assert_eq!(list.runs[0].digest, Digest::from_parts(&[file(0).1.trim_end().as_bytes()]));
     assert_eq!(list.runs[5].commit, fixture.head());
     assert_eq!((list.tip, list.tree.len()), (Some(fixture.head()), 6));
-    let report = checked(&fixture);
-    assert_eq!(report.root, Some(list.tree.root()));
+    assert_eq!(checked(&fixture).root, Some(list.tree.root()));
 }
 
 #[test]
@@ -568,7 +493,7 @@ fn appending_only_makes_the_list_longer() {
     assert_eq!(met(&fixture, Digest::from_parts(&[])), (Met::Beginning, Some(0)));
     let report = checked_against(&fixture, Some(Digest::from_parts(&[b"x"])));
     assert_eq!(report.status, FsckStatus::Damaged);
-    assert_eq!(report.findings[0].kind, FindingKind::Against);
+    assert_eq!(report.findings[0].kind, Kind::Against);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is odd and yet no damage.
+//! Findings that are no damage.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,9 +8,9 @@ use chrono::TimeDelta;
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Signature, Time};
 
-use crate::testing::{Fixture, git_in, isolated, minute, rounds, run, run_of};
+use crate::testing::{Fixture, minute, rounds, run, run_of};
 use crate::testing::{checked, commit, file, findings, history, record, repaired};
-use crate::{Record, commit_at, fsck, source};
+use crate::{Record, commit_at, fsck};
 use sprag_base::digest::Digest;
 use sprag_model::fsck::{FindingKind, FsckStatus, Severity};
 use sprag_model::run::Run;
@@ -27,8 +27,7 @@ fn check(runs: &[Run], expected: &[Kind]) {
 
 #[test]
 fn the_same_run_twice() {
-    let again = Run { timestamp: minute(0) + TimeDelta::seconds(30), ..run(0) };
-    check(std::slice::from_ref(&again), &[Kind::Duplicate]);
+    check(&[Run { timestamp: minute(0) + TimeDelta::seconds(30), ..run(0) }], &[Kind::Duplicate]);
     // In the same second, with other content.
     check(&[Run { timestamp: minute(0), ..run(7) }], &[Kind::Duplicate]);
     // A suite that could not run is the same every time.
@@ -42,29 +41,20 @@ fn the_same_run_twice() {
 }
 
 #[test]
-fn times_that_cannot_be() {
+fn impossible_times_and_absent_commits() {
     check(&[Run { timestamp: minute(3 * 24 * 60), ..run(9) }], &[Kind::Clock]);
     let fixture = history();
-    let code = commit_at(&fixture.store(), "HEAD").unwrap().unwrap();
-    record(&fixture, &[Run { timestamp: code.commit_time - TimeDelta::days(2), ..run_of(8, code) }]);
-    assert_eq!(findings(&checked(&fixture))[0].0, Kind::Clock);
-    // Its commit is dated before the commits of the tests.
-    let fixture = history();
-    fixture.append(&[Record::from_run(&run(9))], minute(0));
-    let report = checked(&fixture);
-    assert_eq!(findings(&report), [(Kind::Clock, String::new())]);
-    assert!(report.findings[0].what.contains(&fixture.head()), "{report:#?}");
-}
-
-#[test]
-fn commits_that_are_not_here() {
-    let fixture = history();
     let mut code = commit_at(&fixture.store(), "HEAD").unwrap().unwrap();
+    record(&fixture, &[Run { timestamp: code.commit_time - TimeDelta::days(2), ..run_of(8, code.clone()) }]);
+    assert_eq!(findings(&checked(&fixture))[0].0, Kind::Clock);
+    // A commit that is dated before its parent, and one that the repository lacks.
+    let fixture = history();
     code.sha = "ab".repeat(20);
     code.commit_time = minute(0);
-    record(&fixture, &[run_of(8, code)]);
+    fixture.append(&[Record::from_run(&run_of(8, code))], minute(0));
     let report = checked(&fixture);
-    assert_eq!(findings(&report), [(Kind::AbsentCommit, String::new())]);
+    assert_eq!(findings(&report), [Kind::AbsentCommit, Kind::Clock].map(|kind| (kind, String::new())));
+    assert!(report.findings[1].what.contains(&fixture.head()), "{report:#?}");
     assert!(report.findings[0].what.contains("abababababab"), "{report:#?}");
 }
 
@@ -117,7 +107,7 @@ fn leftovers_of_a_process_that_died() {
     fs::write(folder.join("journal.json"), "{\"version\":1,\"records\":[]}").unwrap();
     let left = || findings(&checked(&fixture)).into_iter().map(|(_, path)| path).collect::<Vec<_>>();
     assert_eq!(left(), ["sprag/journal.json", "sprag/staged"]);
-    // While somebody holds the lock, they are his.
+    // While a process has the lock, it is at work.
     let lock = fs::File::options().create(true).append(true).open(folder.join("lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(left(), [""; 0]);
@@ -127,13 +117,9 @@ fn leftovers_of_a_process_that_died() {
 }
 
 #[test]
-fn a_repository_that_has_not_everything_or_is_told_of_something_else() {
+fn shallow_clones_grafts_and_replaced_commits() {
     let fixture = history();
-    let clone = fixture.sibling("clone");
-    let url = format!("file://{}", fixture.root.display());
-    git_in(&fixture.root, &["clone", "--quiet", "--depth=2", &url, clone.to_str().unwrap()]);
-    let store = isolated(&clone);
-    let report = fsck(&store, &source(&store, None).unwrap(), minute(60), None).unwrap();
+    let report = checked(&fixture.cloned("clone", &["--depth=2"]));
     assert_eq!(findings(&report), [(Kind::Incomplete, String::new())]);
     assert_eq!((report.status, report.runs, report.root), (FsckStatus::Warnings, 3, None));
     fixture.git(&["replace", "HEAD", "HEAD~1"]);
@@ -141,13 +127,6 @@ fn a_repository_that_has_not_everything_or_is_told_of_something_else() {
     let report = checked(&fixture);
     assert_eq!(findings(&report), [(Kind::Incomplete, String::new()), (Kind::Incomplete, String::new())]);
     assert_eq!(report.entries, 3, "their own parents count");
-}
-
-#[test]
-fn no_history_is_no_fault() {
-    let report = checked(&Fixture::new());
-    assert_eq!((report.status, report.runs), (FsckStatus::Clean, 0));
-    assert_eq!(report.root, Some(Digest::from_parts(&[])));
 }
 
 // One flipped bit anywhere in a record or in an object of git is seen.
@@ -197,12 +176,12 @@ fn every_flip_in_a_history_is_named() {
 fn every_flip_in_an_object_of_git_is_seen() {
     let fixture = history();
     let place = fixture.object(&format!("HEAD:{}", Record::from_run(&run(1)).path));
-    let sound = fs::read(&place).unwrap();
+    let object = fs::read(&place).unwrap();
     let bytes = checked(&fixture).root;
     let mut unharmed = 0;
     let flips = rounds(20, 400);
     for seed in 0..flips {
-        let mut broken = sound.clone();
+        let mut broken = object.clone();
         flip(&mut broken, seed);
         fs::remove_file(&place).unwrap();
         fs::write(&place, &broken).unwrap();
