@@ -1,4 +1,4 @@
-//! What an attestation writes beside the evidence itself: which artifacts lie where, and how others verify all of it.
+//! The list of artifacts in an attestation, and the page that says how to verify it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,30 +7,26 @@ use sprag_model::checklist::FilledChecklist;
 
 pub const ARTIFACTS: &str = "artifacts.json";
 
-/// The name of the page that says how to verify.
 pub const VERIFY_MD: &str = "VERIFY.md";
 
 const FOLDER: &str = "artifacts";
 
-/// An artifact of the checklist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listed {
-    /// The key by which the checklist names it.
     pub key: String,
     pub path: String,
-    /// Where it lies in the folder; absent where it was not there.
+    /// Its path in the attestation; absent where there was no file.
     pub file: Option<String>,
 }
 
-/// Where an artifact lies in the folder: below its key, under its own name where that is a plain one.
+/// The path of an artifact in an attestation: below its key, under its own name if that is a plain one.
 pub fn place(key: &str, path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain = format!("{FOLDER}/{key}/{name}");
     if sums::is_plain(&plain) { plain } else { format!("{FOLDER}/{key}/file") }
 }
 
-/// The command that verifies a folder against a clone of the repository.
 pub fn command(folder: &str) -> String {
     format!("sprag release verify {folder} --repository CLONE")
 }
@@ -77,21 +73,13 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file;
 
     #[test]
     fn an_artifact_lies_below_its_key_under_a_plain_name() {
-        assert_eq!(place("engine", "out/a.bin"), "artifacts/engine/a.bin");
-        assert_eq!(place("engine", "out\\a.bin"), "artifacts/engine/a.bin");
-        assert_eq!(place("engine", "out/a b"), "artifacts/engine/file");
-        assert_eq!(place("engine", "out/.."), "artifacts/engine/file");
-    }
-
-    #[test]
-    fn the_list_reads_back() {
-        let listed = vec![Listed { key: "a".to_owned(), path: "b c".to_owned(), file: None }];
-        assert_eq!(file::read::<Vec<Listed>>(&file::to_bytes(&listed)).unwrap(), listed);
-        let more = b"[{\"key\": \"a\", \"path\": \"b\", \"status\": \"pass\"}]";
-        assert!(file::read::<Vec<Listed>>(more).is_err());
+        for (path, expected) in
+            [("out/a.bin", "a.bin"), ("out\\a.bin", "a.bin"), ("out/a b", "file"), ("out/..", "file")]
+        {
+            assert_eq!(place("engine", path), format!("artifacts/engine/{expected}"));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Reading `release/checklist.toml`: text to values, with the place of every fault.
+//! Reading `release/checklist.toml`, with the line of every fault.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use sprag_model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rul
 
 pub const CHECKLIST_PATH: &str = "release/checklist.toml";
 
-/// The facts that an environment must name where the item says nothing else.
+/// The facts that an environment must name unless the item lists others.
 const USUAL_FACTS: [&str; 3] = ["compiler", "cpu_model", "os_release"];
 
 #[derive(Deserialize)]
@@ -110,14 +110,9 @@ fn item(text: &TomlText<'_>, entry: Spanned<ItemEntry>) -> Result<Item, TomlErro
         entry.artifacts.iter().map(|one| needed(text, &id, one)).collect::<Result<_, TomlError>>()?;
     let takes_files = matches!(rule, Rule::File | Rule::Replay);
     if takes_files == files.is_empty() {
-        let message = match takes_files {
-            true => {
-                format!("the rule `{}` of the item `{id}` looks at files, and it names no `artifacts`", rule.name())
-            }
-            false => {
-                format!("the rule `{}` of the item `{id}` looks at no files, and it names `artifacts`", rule.name())
-            }
-        };
+        let (files, names) = if takes_files { ("files", "names no") } else { ("no files", "names") };
+        let message =
+            format!("the rule `{}` of the item `{id}` looks at {files}, and it {names} `artifacts`", rule.name());
         return Err(text.error_at(named, message));
     }
     Ok(Item { id, title: entry.title.into_inner(), targets, files, producer: entry.producer, rule })
@@ -241,35 +236,36 @@ role = "Release owner"
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
-        let check = |from: &str, to: &str, line: usize, words: &str| {
+    fn each_fault_is_named_with_its_line() {
+        for (from, to, line, words) in [
+            ("rule = \"suite_verdict\"\n", "", 2, "the item `cpu_perf` has no `rule`"),
+            ("\"suite_verdict\"", "\"vibes\"", 5, "the rule `vibes`, which there is not"),
+            ("suite = \"cpu\"", "sweet = \"cpu\"", 6, "unknown field `sweet`"),
+            ("suite = \"cpu\"", "status = \"pass\"", 6, "unknown field `status`"),
+            ("suite = \"cpu\"\n", "", 5, "needs a `suite`"),
+            ("suite = \"cpu\"", "suite = \"cpu\"\nfacts = []", 7, "has no `facts`"),
+            ("suite = \"cpu\"", "suite = \"cpu\"\nagainst = \"luck\"", 7, "`against` is"),
+            (
+                "tensorrt\"]",
+                "vulkan\"]",
+                11,
+                "the item `engine` is for `vulkan`, which is no target; targets: cpu, torch",
+            ),
+            ("tensorrt\"]", "tensort\"]", 11, "did you mean `tensorrt`?"),
+            ("tensorrt\"]", "cpu\", \"cpu\"]", 11, "names the target `cpu` twice"),
+            ("id = \"engine\"", "id = \"cpu_perf\"", 9, "two items are named `cpu_perf`"),
+            ("artifacts/engine.bin", "../engine.bin", 13, "leads out of the project"),
+            ("artifacts = [{ key = \"engine\", path = \"artifacts/engine.bin\" }]\n", "", 12, "names no `artifacts`"),
+            (".bin\" }", ".bin\", sha256 = \"md5\" }", 13, "is no SHA-256"),
+            ("schema_version = 1", "schema_version = 2", 1, "schema version 2"),
+            ("[[item]]\nid = \"cpu", "[[item]\nid = \"cpu", 2, ""),
+        ] {
             let text = GOOD.replacen(from, to, 1);
             assert_ne!(text, GOOD, "{from}");
             let error = read_checklist("c.toml", text.as_bytes()).expect_err(to);
             assert!(error.to_string().contains(words), "{to}: {error}");
             assert_eq!(error.line, line, "{to}: {error}");
-        };
-        check("rule = \"suite_verdict\"\n", "", 2, "the item `cpu_perf` has no `rule`");
-        check("\"suite_verdict\"", "\"vibes\"", 5, "the rule `vibes`, which there is not");
-        check("suite = \"cpu\"", "sweet = \"cpu\"", 6, "unknown field `sweet`");
-        check("suite = \"cpu\"", "status = \"pass\"", 6, "unknown field `status`");
-        check("suite = \"cpu\"\n", "", 5, "needs a `suite`");
-        check("suite = \"cpu\"", "suite = \"cpu\"\nfacts = []", 7, "has no `facts`");
-        check("suite = \"cpu\"", "suite = \"cpu\"\nagainst = \"luck\"", 7, "`against` is");
-        check(
-            "tensorrt\"]",
-            "vulkan\"]",
-            11,
-            "the item `engine` is for `vulkan`, which is no target; targets: cpu, torch",
-        );
-        check("tensorrt\"]", "tensort\"]", 11, "did you mean `tensorrt`?");
-        check("tensorrt\"]", "cpu\", \"cpu\"]", 11, "names the target `cpu` twice");
-        check("id = \"engine\"", "id = \"cpu_perf\"", 9, "two items are named `cpu_perf`");
-        check("artifacts/engine.bin", "../engine.bin", 13, "leads out of the project");
-        check("artifacts = [{ key = \"engine\", path = \"artifacts/engine.bin\" }]\n", "", 12, "names no `artifacts`");
-        check(".bin\" }", ".bin\", sha256 = \"md5\" }", 13, "is no SHA-256");
-        check("schema_version = 1", "schema_version = 2", 1, "schema version 2");
-        check("[[item]]\nid = \"cpu", "[[item]\nid = \"cpu", 2, "");
+        }
         let empty = read_checklist("c.toml", b"schema_version = 1\n").expect_err("no item");
         assert!(empty.message.contains("has no item"));
     }

@@ -1,4 +1,4 @@
-//! The status of an item, derived from what the evidence says: the one place where a status is made.
+//! The status of an item, derived from its evidence. No status is made anywhere else.
 
 use sprag_model::checklist::{Filled, Item, NeededFile, Rests, Rule, RuntimeTarget, Status, Waiving};
 use sprag_model::gate::Outcome;
@@ -7,7 +7,6 @@ use sprag_model::release::Figures;
 use sprag_model::trend::Coverage;
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
-/// How many names a sentence lists.
 const MOST_NAMED: usize = 3;
 
 /// What the evidence says of an item, by the kind of its rule.
@@ -36,7 +35,6 @@ pub enum Finding {
     Environments(Vec<EnvironmentResult>),
 }
 
-/// The verdict of the gate on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteResult {
     pub machine: String,
@@ -52,17 +50,15 @@ pub struct SuiteResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEvidence {
     pub needed: NeededFile,
-    /// Its digest and size; absent where it is missing.
+    /// Digest and size; absent where it is missing.
     pub content: Option<(String, u64)>,
     /// Why it is no file or cannot be read, as it reads after its path.
     pub fault: Option<String>,
 }
 
-/// Kernels of a run compared with their references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParityResult {
     pub machine: String,
-    /// How many benchmarks gave the right result.
     pub checked: usize,
     pub wrong: Vec<String>,
     pub unchecked: Vec<String>,
@@ -74,7 +70,6 @@ pub struct EnvironmentResult {
     pub key: String,
     /// Whether files differed from the commit.
     pub dirty: bool,
-    /// The required facts that it lacks.
     pub missing: Vec<String>,
 }
 
@@ -93,8 +88,8 @@ fn damaged(why: impl Into<String>) -> Derived {
     Derived { status: Status::Fail, why: why.into(), integrity: true }
 }
 
-/// An item with its status, and its figures unless the evidence is damaged. A waiver in force covers what fails or is not
-/// shown, but never damaged evidence.
+/// An item with its status, and its figures unless the evidence is damaged. A waiver in force covers a failure or missing
+/// evidence, but no damage.
 pub fn filled(
     item: &Item,
     finding: &Finding,
@@ -105,7 +100,6 @@ pub fn filled(
     (fill(item, derived, rests_on, waiver), figures)
 }
 
-/// An item that releases for other targets need.
 pub fn not_applicable(item: &Item) -> Filled {
     let why = format!("for {} only", RuntimeTarget::list(&item.targets));
     fill(item, derived(Status::NotApplicable, why), Vec::new(), None)
@@ -174,7 +168,7 @@ fn share(limit: &str, good: usize, all: usize) -> Figures {
     figures(limit, format!("{good} of {all}"), margin)
 }
 
-/// The worst of several, with the sentences of all that are as bad.
+/// The worst of several, with the sentences of all of that rank.
 fn worst(all: impl Iterator<Item = Derived>) -> Derived {
     let rank = |one: &Derived| match one.status {
         _ if one.integrity => 3,
@@ -318,7 +312,6 @@ fn environment(run: &EnvironmentResult) -> Derived {
     derived(Status::Pass, format!("{machine}: environment {key}, of a clean tree"))
 }
 
-/// What to do next about an item that came out so.
 fn mend(item: &Item, status: Status, integrity: bool) -> String {
     let made_by = || match item.producer.is_empty() {
         true => "make it".to_owned(),
@@ -368,168 +361,146 @@ mod tests {
     use super::*;
     use sprag_model::metric::Metric;
 
-    fn item(rule: Rule) -> Item {
+    fn item() -> Item {
         Item {
             id: "x".to_owned(),
             title: "X".to_owned(),
             targets: BTreeSet::new(),
             files: Vec::new(),
             producer: "make".to_owned(),
-            rule,
+            rule: Rule::File,
         }
     }
 
-    fn judged(outcome: Outcome) -> Finding {
+    fn names(count: usize) -> Vec<String> {
+        vec!["b".to_owned(); count]
+    }
+
+    fn judged(outcome: Outcome, regressed: usize, nearest: Option<f64>) -> SuiteResult {
+        let counts = Counts { unchanged: 8 - regressed, regressed, ..Counts::default() };
         let (machine, against) = ("box".to_owned(), "the baseline".to_owned());
-        let worse = vec!["cpu/a".to_owned()];
-        let counts = Counts::default();
-        Finding::Verdicts(vec![SuiteResult { machine, outcome, counts, against, worse, nearest: None }])
+        SuiteResult { machine, outcome, counts, against, worse: names(1), nearest }
     }
 
-    fn waiver(in_force: bool) -> Waiving {
-        let day = chrono::NaiveDate::from_ymd_opt(2026, 5, 18).expect("a day");
-        let (entry, author, reason) = ("ledger/a.toml:1".to_owned(), "A".to_owned(), "R".to_owned());
-        Waiving { entry, author, reason, date: day, expires: day, in_force }
+    fn parity(checked: usize, wrong: usize, unchecked: usize) -> Finding {
+        let (wrong, unchecked) = (names(wrong), names(unchecked));
+        Finding::Parity(vec![ParityResult { machine: "m".to_owned(), checked, wrong, unchecked }])
     }
 
-    fn file(content: Option<(&str, u64)>, sha256: Option<&str>, fault: Option<&str>) -> FileEvidence {
+    fn events(series: usize, open: usize, accepted: usize) -> Finding {
+        Finding::Events { series, open: names(open), accepted: names(accepted) }
+    }
+
+    fn coverage(judged: usize, total: usize) -> Finding {
+        Finding::Coverage(Coverage { judged, total, reasons: Vec::new() })
+    }
+
+    fn environment(dirty: bool, missing: usize) -> Finding {
+        let (machine, key, missing) = ("m".to_owned(), "k".to_owned(), names(missing));
+        Finding::Environments(vec![EnvironmentResult { machine, key, dirty, missing }])
+    }
+
+    fn evidence(content: Option<(&str, u64)>, sha256: Option<&str>, fault: Option<&str>) -> FileEvidence {
         let needed = NeededFile { key: "k".to_owned(), path: "p".to_owned(), sha256: sha256.map(str::to_owned) };
         let content = content.map(|(digest, bytes)| (digest.to_owned(), bytes));
         FileEvidence { needed, content, fault: fault.map(str::to_owned) }
     }
 
-    fn status(found: &Finding) -> (Status, bool) {
-        let (filled, _) = filled(&item(Rule::File), found, Vec::new(), None);
-        assert_eq!(filled.mend.is_some(), filled.status.blocks());
-        (filled.status, filled.integrity)
-    }
-
     #[test]
     fn each_kind_of_evidence_has_its_statuses() {
-        use Status::{Fail, Pass, Pending};
-        let plain = |found: &Finding, expected: Status| assert_eq!(status(found), (expected, false), "{found:?}");
-        plain(&judged(Outcome::Pass), Pass);
-        plain(&judged(Outcome::Fail), Fail);
-        plain(&judged(Outcome::Inconclusive), Pending);
-        plain(&judged(Outcome::NotMeasured), Pending);
-        plain(&Finding::Verdicts(Vec::new()), Pending);
-        plain(&Finding::NoRun { suite: "cpu".to_owned() }, Pending);
-        assert_eq!(status(&Finding::Damaged("x".to_owned())), (Fail, true));
-        plain(&Finding::Files(vec![file(Some(("ab", 3)), None, None)]), Pass);
-        plain(&Finding::Files(vec![file(Some(("ab", 3)), Some("ab"), None)]), Pass);
-        plain(&Finding::Files(vec![file(Some(("ab", 3)), None, None), file(None, None, None)]), Pending);
-        plain(&Finding::Files(vec![file(Some(("ab", 0)), None, None)]), Fail);
-        plain(&Finding::Files(vec![file(None, None, Some("is a folder"))]), Fail);
-        assert_eq!(status(&Finding::Files(vec![file(Some(("ab", 3)), Some("cd"), None)])), (Fail, true));
-        let replayed = |faults| Finding::Replay(vec![file(Some(("ab", 3)), None, None)], faults);
-        plain(&replayed(Ok(Vec::new())), Pass);
-        assert_eq!(status(&replayed(Err("is no manifest".to_owned()))), (Fail, true));
-        assert_eq!(status(&replayed(Ok(vec!["x".to_owned()]))), (Fail, true));
-        plain(&Finding::Replay(vec![file(None, None, None)], Ok(Vec::new())), Pending);
-        for (manifest, artifact) in [
-            (file(Some(("ab", 0)), None, None), file(Some(("ab", 3)), None, None)),
-            (file(None, None, Some("is no file")), file(Some(("ab", 3)), None, None)),
-            (file(Some(("ab", 3)), None, None), file(None, None, None)),
-        ] {
-            assert_eq!(status(&Finding::Replay(vec![manifest, artifact], Ok(Vec::new()))), (Fail, true));
+        use Status::{Fail, Pass, Pending, Waived};
+        let (good, empty, absent) =
+            (evidence(Some(("ab", 3)), None, None), evidence(Some(("ab", 0)), None, None), evidence(None, None, None));
+        let (other, odd) = (evidence(Some(("ab", 3)), Some("cd"), None), evidence(None, None, Some("is no file")));
+        let verdicts = |outcome| Finding::Verdicts(vec![judged(outcome, 0, None)]);
+        let replayed = |faults| Finding::Replay(vec![good.clone()], faults);
+        let plain = [
+            (verdicts(Outcome::Pass), Pass),
+            (verdicts(Outcome::Fail), Fail),
+            (verdicts(Outcome::Inconclusive), Pending),
+            (verdicts(Outcome::NotMeasured), Pending),
+            (Finding::Verdicts(Vec::new()), Pending),
+            (Finding::NoRun { suite: "cpu".to_owned() }, Pending),
+            (Finding::Files(vec![good.clone()]), Pass),
+            (Finding::Files(vec![evidence(Some(("ab", 3)), Some("ab"), None)]), Pass),
+            (Finding::Files(vec![good.clone(), absent.clone()]), Pending),
+            (Finding::Files(vec![empty.clone()]), Fail),
+            (Finding::Files(vec![odd.clone()]), Fail),
+            (replayed(Ok(Vec::new())), Pass),
+            (Finding::Replay(vec![absent.clone()], Ok(Vec::new())), Pending),
+            (parity(3, 0, 0), Pass),
+            (parity(3, 1, 1), Fail),
+            (parity(3, 0, 1), Pending),
+            (parity(0, 0, 0), Pending),
+            (events(3, 0, 1), Pass),
+            (events(3, 5, 1), Fail),
+            (events(0, 0, 1), Pending),
+            (coverage(2, 2), Pass),
+            (coverage(1, 2), Fail),
+            (coverage(0, 0), Pending),
+            (environment(false, 0), Pass),
+            (environment(true, 0), Fail),
+            (environment(false, 1), Fail),
+        ];
+        let damaged = [
+            Finding::Damaged("x".to_owned()),
+            Finding::Files(vec![other]),
+            replayed(Err("is no manifest".to_owned())),
+            replayed(Ok(names(1))),
+            Finding::Replay(vec![empty, good.clone()], Ok(Vec::new())),
+            Finding::Replay(vec![odd, good.clone()], Ok(Vec::new())),
+            Finding::Replay(vec![good.clone(), absent], Ok(Vec::new())),
+        ];
+        let cases = plain.into_iter().map(|(finding, status)| (finding, status, false));
+        let day = chrono::NaiveDate::from_ymd_opt(2026, 5, 18).expect("a day");
+        for (finding, status, integrity) in cases.chain(damaged.map(|finding| (finding, Fail, true))) {
+            // A waiver in force covers what fails or is missing, and no damage.
+            for (in_force, expected) in
+                [(false, status), (true, if status == Pass || integrity { status } else { Waived })]
+            {
+                let (entry, author, reason) = ("ledger/a.toml:1".to_owned(), "A".to_owned(), "R".to_owned());
+                let waiver = Waiving { entry, author, reason, date: day, expires: day, in_force };
+                let (filled, figures) = filled(&item(), &finding, Vec::new(), Some(waiver));
+                assert_eq!((filled.status, filled.integrity), (expected, integrity), "{finding:?}");
+                assert_eq!(filled.mend.is_some(), expected.blocks());
+                assert_eq!(figures.is_none(), matches!(finding, Finding::Damaged(_)));
+            }
         }
-        let checked = |checked: usize, wrong: usize, unchecked: usize| {
-            let names = |count: usize| vec!["b".to_owned(); count];
-            let (wrong, unchecked) = (names(wrong), names(unchecked));
-            Finding::Parity(vec![ParityResult { machine: "m".to_owned(), checked, wrong, unchecked }])
-        };
-        plain(&checked(3, 0, 0), Pass);
-        plain(&checked(3, 1, 1), Fail);
-        plain(&checked(3, 0, 1), Pending);
-        plain(&checked(0, 0, 0), Pending);
-        let events = |series: usize, open: usize| Finding::Events {
-            series,
-            open: vec!["e".to_owned(); open],
-            accepted: vec!["f".to_owned()],
-        };
-        plain(&events(3, 0), Pass);
-        plain(&events(3, 5), Fail);
-        plain(&events(0, 0), Pending);
-        let coverage = |judged, total| Finding::Coverage(Coverage { judged, total, reasons: Vec::new() });
-        plain(&coverage(2, 2), Pass);
-        plain(&coverage(1, 2), Fail);
-        plain(&coverage(0, 0), Pending);
-        let around = |dirty: bool, missing: &[&str]| {
-            let missing = missing.iter().map(|one| (*one).to_owned()).collect();
-            Finding::Environments(vec![EnvironmentResult {
-                machine: "m".to_owned(),
-                key: "k".to_owned(),
-                dirty,
-                missing,
-            }])
-        };
-        plain(&around(false, &[]), Pass);
-        plain(&around(true, &[]), Fail);
-        plain(&around(false, &["compiler"]), Fail);
-    }
-
-    #[test]
-    fn a_waiver_covers_what_fails_or_is_missing_and_no_damage() {
-        let check = |found: &Finding, in_force: bool, expected: Status| {
-            let (filled, _) = filled(&item(Rule::File), found, Vec::new(), Some(waiver(in_force)));
-            assert_eq!(filled.status, expected, "{found:?}");
-        };
-        check(&judged(Outcome::Fail), true, Status::Waived);
-        check(&judged(Outcome::Inconclusive), true, Status::Waived);
-        check(&judged(Outcome::Fail), false, Status::Fail);
-        check(&judged(Outcome::Pass), true, Status::Pass);
-        check(&Finding::Damaged("x".to_owned()), true, Status::Fail);
-        check(&Finding::Replay(vec![file(Some(("a", 1)), None, None)], Ok(vec!["x".to_owned()])), true, Status::Fail);
     }
 
     #[test]
     fn what_a_target_does_not_need_is_not_applicable() {
-        let item = Item { targets: BTreeSet::from([RuntimeTarget::Tensorrt]), ..item(Rule::File) };
+        let item = Item { targets: BTreeSet::from([RuntimeTarget::Tensorrt]), ..item() };
         let filled = not_applicable(&item);
         assert_eq!((filled.status, filled.why.as_str()), (Status::NotApplicable, "for tensorrt only"));
     }
 
-    fn suite_result(regressed: usize, nearest: Option<f64>) -> SuiteResult {
-        SuiteResult {
-            machine: "m".to_owned(),
-            outcome: if regressed > 0 { Outcome::Fail } else { Outcome::Pass },
-            counts: Counts { unchanged: 8 - regressed, regressed, ..Counts::default() },
-            against: String::new(),
-            worse: Vec::new(),
-            nearest,
-        }
-    }
-
     #[test]
     fn each_kind_of_evidence_has_its_figures() {
-        let check = |finding: &Finding, expected: [&str; 3]| {
-            let Figures { limit, measured, margin } = derive(finding).1.expect("it is not damaged");
-            assert_eq!([limit.as_str(), measured.as_str(), margin.as_str()], expected, "{finding:?}");
-        };
-        let passing = vec![suite_result(0, Some(0.012)), suite_result(0, Some(0.006))];
-        check(&Finding::Verdicts(passing), ["none worse", "0 of 16 worse", "0.6 points"]);
-        check(&Finding::Verdicts(vec![suite_result(0, Some(-0.005))]), ["none worse", "0 of 8 worse", "−0.5 points"]);
-        check(
-            &Finding::Verdicts(vec![suite_result(2, Some(0.1)), suite_result(0, None)]),
-            ["none worse", "2 of 16 worse", "2 over"],
-        );
-        check(&Finding::NoRun { suite: "cpu".to_owned() }, ["a complete run", "none", ""]);
-        let events = |open: usize, accepted: usize| {
-            let names = |count: usize| vec!["e".to_owned(); count];
-            Finding::Events { series: 3, open: names(open), accepted: names(accepted) }
-        };
-        check(&events(0, 0), ["0 open", "0 open", ""]);
-        check(&events(0, 2), ["0 open", "0 open", "2 accepted"]);
-        check(&events(1, 2), ["0 open", "1 open", "1 over"]);
-        let coverage = Coverage { judged: 52, total: 56, reasons: Vec::new() };
-        check(&Finding::Coverage(coverage), ["all judged", "52 of 56", "4 short"]);
-        let file = |digest: &str| file(Some((digest, 3)), Some("ab"), None);
-        check(&Finding::Files(vec![file("ab"), file("cd")]), ["all present", "1 of 2", "1 short"]);
-        check(&Finding::Replay(vec![file("ab")], Ok(Vec::new())), ["verifies", "verifies", ""]);
-        let parity =
-            ParityResult { machine: "m".to_owned(), checked: 5, wrong: vec!["x".to_owned()], unchecked: Vec::new() };
-        check(&Finding::Parity(vec![parity]), ["all within tolerance", "5 of 6", "1 short"]);
-        assert_eq!(derive(&Finding::Damaged("x".to_owned())).1, None);
+        let passing = |nearest| judged(Outcome::Pass, 0, nearest);
+        let file = |digest: &str| evidence(Some((digest, 3)), Some("ab"), None);
+        for (finding, expected) in [
+            (
+                Finding::Verdicts(vec![passing(Some(0.012)), passing(Some(0.006))]),
+                ["none worse", "0 of 16 worse", "0.6 points"],
+            ),
+            (Finding::Verdicts(vec![passing(Some(-0.005))]), ["none worse", "0 of 8 worse", "−0.5 points"]),
+            (
+                Finding::Verdicts(vec![judged(Outcome::Fail, 2, Some(0.1)), passing(None)]),
+                ["none worse", "2 of 16 worse", "2 over"],
+            ),
+            (Finding::NoRun { suite: "cpu".to_owned() }, ["a complete run", "none", ""]),
+            (events(3, 0, 0), ["0 open", "0 open", ""]),
+            (events(3, 0, 2), ["0 open", "0 open", "2 accepted"]),
+            (events(3, 1, 2), ["0 open", "1 open", "1 over"]),
+            (coverage(52, 56), ["all judged", "52 of 56", "4 short"]),
+            (Finding::Files(vec![file("ab"), file("cd")]), ["all present", "1 of 2", "1 short"]),
+            (Finding::Replay(vec![file("ab")], Ok(Vec::new())), ["verifies", "verifies", ""]),
+            (parity(5, 1, 0), ["all within tolerance", "5 of 6", "1 short"]),
+        ] {
+            let Figures { limit, measured, margin } = derive(&finding).1.expect("it is not damaged");
+            assert_eq!([limit, measured, margin], expected, "{finding:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use sprag_base::json;
 
-/// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error(transparent)]

@@ -3,64 +3,66 @@
 use sprag_base::text::is_unsafe;
 use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget, Signed, Status};
 
-/// The name of the file for programs.
 pub const CHECKLIST_JSON: &str = "checklist.json";
-
-/// The name of the file for people.
 pub const CHECKLIST_MD: &str = "CHECKLIST.md";
 
 pub fn to_markdown(filled: &FilledChecklist) -> String {
-    let mut out = vec![format!("# Release checklist: {}", cell(&filled.release)), String::new()];
-    let none = "none".to_owned();
-    out.extend([
-        format!("**{}**", filled.word().to_uppercase()),
-        String::new(),
-        "## Release".to_owned(),
-        String::new(),
-        format!("- Tag: {}{}", cell(&filled.release), if filled.tagged { "" } else { " (not yet tagged)" }),
-        format!("- Commit: `{}`", filled.commit),
-        format!("- Commit that was measured: `{}`", filled.measured),
-        format!("- Release before: {}", cell(filled.previous.as_ref().unwrap_or(&none))),
-        format!("- Targets: {}", RuntimeTarget::list(&filled.targets)),
-        format!("- As of: {}", filled.as_of.format("%Y-%m-%dT%H:%M:%SZ")),
-        format!(
-            "- History: {} runs at `{}`, Merkle root `{}`",
-            filled.history.size, filled.history.commit, filled.history.root
-        ),
-        format!("- Filled by: sprag {}", cell(&filled.version)),
-        String::new(),
-        "## Items".to_owned(),
-        String::new(),
-        "| Item | Asked | Rule | Status | What the evidence says | Rests on |".to_owned(),
-        "| --- | --- | --- | --- | --- | --- |".to_owned(),
-    ]);
-    out.extend(filled.items.iter().map(row));
-    let blocking: Vec<String> = filled.blocking().map(blocks).collect();
-    section(&mut out, "What blocks", "Nothing.", &blocking);
-    let waived: Vec<String> = filled.items.iter().filter_map(waived).collect();
-    section(&mut out, "What the ledger says", "It waives nothing here.", &waived);
-    let texts = |all: &[String]| all.iter().map(|one| format!("- {}", cell(one))).collect::<Vec<_>>();
-    section(&mut out, "When to go back", "Nothing is planned.", &texts(&filled.rollback.triggers));
-    let steps: Vec<String> =
-        filled.rollback.steps.iter().enumerate().map(|(place, one)| format!("{}. {}", place + 1, cell(one))).collect();
-    section(&mut out, "How to go back", "Nothing is planned.", &steps);
-    out.extend([String::new(), "## Sign-off".to_owned(), String::new()]);
-    match filled.sign_off.is_empty() {
-        true => out.push("Nobody has to sign.".to_owned()),
-        false => {
-            out.extend(["| Role | Owner | Date |".to_owned(), "| --- | --- | --- |".to_owned()]);
-            out.extend(filled.sign_off.iter().map(|Signed { role, owner, date }| {
-                let text = |one: &Option<String>| one.as_ref().map_or_else(|| "________".to_owned(), |one| cell(one));
-                format!("| {} | {} | {} |", cell(role), text(owner), text(date))
-            }));
-        }
+    let cells = |all: &[String]| all.iter().map(|one| format!("- {}", cell(one))).collect::<Vec<_>>();
+    let steps = filled.rollback.steps.iter().enumerate();
+    let steps: Vec<String> = steps.map(|(place, one)| format!("{}. {}", place + 1, cell(one))).collect();
+    let signed = |Signed { role, owner, date }: &Signed| {
+        let text = |one: &Option<String>| one.as_ref().map_or_else(|| "________".to_owned(), |one| cell(one));
+        format!("| {} | {} | {} |", cell(role), text(owner), text(date))
+    };
+    let mut owners: Vec<String> = filled.sign_off.iter().map(signed).collect();
+    if !owners.is_empty() {
+        owners.insert(0, "| Role | Owner | Date |\n| --- | --- | --- |".to_owned());
     }
-    out.extend([
-        String::new(),
-        "Every status above is derived from recorded bytes; none is typed in. Sign-offs are of people.".to_owned(),
-        String::new(),
-    ]);
-    out.join("\n")
+    let items: Vec<String> = filled.items.iter().map(row).collect();
+    let sections = [
+        ("What blocks", "Nothing.", filled.blocking().map(blocks).collect()),
+        ("What the ledger says", "It waives nothing here.", filled.items.iter().filter_map(waived).collect()),
+        ("When to go back", "Nothing is planned.", cells(&filled.rollback.triggers)),
+        ("How to go back", "Nothing is planned.", steps),
+        ("Sign-off", "Nobody has to sign.", owners),
+    ];
+    let sections = sections.map(|(heading, nothing, lines)| {
+        let text = if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") };
+        format!("## {heading}\n\n{text}\n\n")
+    });
+    format!(
+        "# Release checklist: {release}\n\n\
+        **{word}**\n\n\
+        ## Release\n\n\
+        - Tag: {release}{tagged}\n\
+        - Commit: `{commit}`\n\
+        - Commit that was measured: `{measured}`\n\
+        - Release before: {previous}\n\
+        - Targets: {targets}\n\
+        - As of: {as_of}\n\
+        - History: {runs} runs at `{tip}`, Merkle root `{root}`\n\
+        - Filled by: sprag {version}\n\n\
+        ## Items\n\n\
+        | Item | Asked | Rule | Status | What the evidence says | Rests on |\n\
+        | --- | --- | --- | --- | --- | --- |\n\
+        {items}\n\n\
+        {sections}\
+        Every status above is derived from recorded bytes; none is typed in. Sign-offs are of people.\n",
+        release = cell(&filled.release),
+        word = filled.word().to_uppercase(),
+        tagged = if filled.tagged { "" } else { " (not yet tagged)" },
+        commit = filled.commit,
+        measured = filled.measured,
+        previous = filled.previous.as_ref().map_or_else(|| "none".to_owned(), |previous| cell(previous)),
+        targets = RuntimeTarget::list(&filled.targets),
+        as_of = filled.as_of.format("%Y-%m-%dT%H:%M:%SZ"),
+        runs = filled.history.size,
+        tip = filled.history.commit,
+        root = filled.history.root,
+        version = cell(&filled.version),
+        items = items.join("\n"),
+        sections = sections.concat(),
+    )
 }
 
 fn row(item: &Filled) -> String {
@@ -104,14 +106,6 @@ fn waived(item: &Filled) -> Option<String> {
         cell(&waiver.entry),
         cell(&waiver.reason)
     ))
-}
-
-fn section(out: &mut Vec<String>, heading: &str, nothing: &str, lines: &[String]) {
-    out.extend([String::new(), format!("## {heading}"), String::new()]);
-    match lines.is_empty() {
-        true => out.push(nothing.to_owned()),
-        false => out.extend(lines.iter().cloned()),
-    }
 }
 
 /// Text of others inside Markdown: nothing in it begins a cell, a line, a link or a tag. Code spans stay, as ours are made

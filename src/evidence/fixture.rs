@@ -1,10 +1,12 @@
 //! A replay fixture: what a selection is computed from, and what it must come to.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::trace::{Selection, Trace, TraceError};
+use sprag_base::digest::sha256_hex;
 use sprag_base::json;
 
 /// How many stages choose.
@@ -48,35 +50,54 @@ pub struct Fixture {
     pub expected: Option<Expected>,
 }
 
-impl Fixture {
-    /// The trace of a run of it that chose this.
-    pub fn trace(&self, selections: Vec<Selection>) -> Result<Trace, TraceError> {
-        let meta = json!({"fixture": self.name, "mode": self.mode, "seed": self.seed});
-        Trace::new(meta.as_object().cloned().unwrap_or_default(), selections)
-    }
-}
-
 impl Expected {
-    /// In what a run that came to `found` differs, a sentence each.
-    pub fn differences(&self, found: &Expected) -> Vec<String> {
+    /// In what a run that came to `actual` differs, a sentence each.
+    pub fn differences(&self, actual: &Expected) -> Vec<String> {
         let mut faults = Vec::new();
-        let names = self.summary.keys().chain(found.summary.keys().filter(|name| !self.summary.contains_key(*name)));
+        let names = self.summary.keys().chain(actual.summary.keys().filter(|name| !self.summary.contains_key(*name)));
         for name in names {
-            let [told, got] = [&self.summary, &found.summary].map(|all| all.get(name).map(json::to_canonical));
-            if told != got {
-                let shown = |text: Option<String>| text.unwrap_or_else(|| "nothing".to_owned());
-                faults.push(format!("`summary.{name}` is {}, and this build gives {}", shown(told), shown(got)));
+            let [recorded, actual] = [self, actual].map(|one| one.summary.get(name).map(json::to_canonical));
+            if recorded != actual {
+                let [recorded, actual] = [recorded, actual].map(|text| text.unwrap_or_else(|| "nothing".to_owned()));
+                faults.push(format!("`summary.{name}` is {recorded}, and this build gives {actual}"));
             }
         }
         let digests = [
-            ("trace_sha256", &self.trace_sha256, &found.trace_sha256),
-            ("manifest_sha256", &self.manifest_sha256, &found.manifest_sha256),
+            ("trace_sha256", &self.trace_sha256, &actual.trace_sha256),
+            ("manifest_sha256", &self.manifest_sha256, &actual.manifest_sha256),
         ];
-        for (name, told, got) in digests {
-            if told != got {
-                faults.push(format!("`{name}` is `{told}`, and this build gives `{got}`"));
+        for (name, recorded, actual) in digests {
+            if recorded != actual {
+                faults.push(format!("`{name}` is `{recorded}`, and this build gives `{actual}`"));
             }
         }
         faults
+    }
+}
+
+/// What a selection chose at one level.
+#[derive(Debug, Serialize)]
+pub struct Selection {
+    pub level: &'static str,
+    /// In the order in which they were taken.
+    pub indices: Vec<u32>,
+    /// The same in the order in which they are worked on.
+    pub ordered_indices: Vec<u32>,
+    /// Candidates, scores and buffers.
+    pub meta: Value,
+    /// By the name of the budget.
+    pub budgets_used: BTreeMap<&'static str, f64>,
+}
+
+/// What a selection chose, from the coarsest level on. Runs that came out the same have the same digest of it.
+#[derive(Debug, Serialize)]
+pub struct Trace {
+    pub run_meta: Value,
+    pub selections: Vec<Selection>,
+}
+
+impl Trace {
+    pub fn sha256(&self) -> String {
+        sha256_hex(json::to_canonical(self).as_bytes())
     }
 }

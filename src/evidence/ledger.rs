@@ -1,4 +1,4 @@
-//! Reading the ledger: the text of `ledger/*.toml` to entries, with the place of every fault.
+//! Reading the ledger, `ledger/*.toml`, with the line of every fault.
 
 use chrono::NaiveDate;
 use serde::Deserialize;
@@ -8,7 +8,6 @@ use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::ledger::text::{acceptance_fault, waiver_fault};
 use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
 
-/// The largest file that is read, in bytes: thousands of entries.
 pub const MOST_BYTES: usize = 1 << 20;
 
 #[derive(Deserialize)]
@@ -51,7 +50,7 @@ struct Waive {
 pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Ledger, TomlError> {
     let mut ledger = Ledger::default();
     for (path, bytes) in files {
-        ledger.extend(of_file(path, bytes)?);
+        ledger.extend(read_file(path, bytes)?);
     }
     match ledger.duplicate() {
         None => Ok(ledger),
@@ -66,7 +65,7 @@ pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<
     }
 }
 
-fn of_file(path: &str, bytes: &[u8]) -> Result<Ledger, TomlError> {
+fn read_file(path: &str, bytes: &[u8]) -> Result<Ledger, TomlError> {
     let text = TomlText::from_bytes(path, bytes)?;
     let file: File = text.parse().map_err(|error| TomlError { message: with_hint(error.message), ..error })?;
     let text = Source { path, text };
@@ -75,7 +74,7 @@ fn of_file(path: &str, bytes: &[u8]) -> Result<Ledger, TomlError> {
     Ok(Ledger { acceptances: acceptances.collect::<Result<_, _>>()?, waivers: waivers.collect::<Result<_, _>>()? })
 }
 
-/// The message of the reader of TOML, with what to do where it does not say so itself.
+/// Adds what to do to a message of the TOML reader that does not say so.
 fn with_hint(message: String) -> String {
     let hint = if message.starts_with("missing field") {
         "; every entry has all of its keys, see docs/LEDGER.md"
@@ -93,7 +92,6 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Where an entry begins: at its `[[…]]`, or where an inline table does.
     fn entry<T>(&self, one: &Spanned<T>) -> Entry {
         Entry { path: self.path.to_owned(), line: self.text.line(one.span().start) }
     }
@@ -104,7 +102,7 @@ impl Source<'_> {
         let (date, expires) = self.days(&date, &expires)?;
         let terms = Terms { reason, author, date, commit, expires, entry };
         let read = Acceptance { event, scope, at_most, terms };
-        self.fine("accept", place, acceptance_fault(&read)).map(|()| read)
+        self.check("accept", place, acceptance_fault(&read)).map(|()| read)
     }
 
     fn waiver(&self, place: usize, one: Spanned<Waive>) -> Result<Waiver, TomlError> {
@@ -113,10 +111,9 @@ impl Source<'_> {
         let (date, expires) = self.days(&date, &expires)?;
         let terms = Terms { reason, author, date, commit, expires, entry };
         let read = Waiver { release, item, target, terms };
-        self.fine("waive", place, waiver_fault(&read)).map(|()| read)
+        self.check("waive", place, waiver_fault(&read)).map(|()| read)
     }
 
-    /// The first and the last day of an entry.
     fn days(&self, date: &Spanned<String>, expires: &Spanned<String>) -> Result<(NaiveDate, NaiveDate), TomlError> {
         let (first, last) = (self.day("date", date)?, self.day("expires", expires)?);
         if first <= last {
@@ -138,8 +135,7 @@ impl Source<'_> {
         })
     }
 
-    /// Fails where a field of an entry is not what it must be, on the line of that field.
-    fn fine(&self, list: &str, place: usize, fault: Option<(&str, String)>) -> Result<(), TomlError> {
+    fn check(&self, list: &str, place: usize, fault: Option<(&str, String)>) -> Result<(), TomlError> {
         let Some((key, fault)) = fault else { return Ok(()) };
         Err(self.text.error_at_key(&[list, &place.to_string(), key], format!("`{key}` {fault}")))
     }
@@ -155,46 +151,43 @@ mod tests {
     const ENTRY: &str = "# Read by all.\n[[accept]]\nevent = \"e-0a1b2c\"\nscope = \"event\"\nat_most = 0.25\nreason = \"r\"\n\
         author = \"a\"\ndate = \"2026-05-01\"\ncommit = \"cccccccccccccccccccccccccccccccccccccccc\"\nexpires = \"2026-05-31\"\n";
 
-    fn of(text: &str) -> Result<Ledger, TomlError> {
+    fn read_text(text: &str) -> Result<Ledger, TomlError> {
         read([("ledger/2026.toml", text.as_bytes())])
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line_and_how_to_mend_it() {
-        let read = of(ENTRY).expect("it is an entry");
+    fn each_fault_is_named_with_its_line() {
+        let ledger = read_text(ENTRY).expect("it is an entry");
         let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 2 };
-        assert_eq!(read.acceptances.iter().map(|one| &one.terms.entry).collect::<Vec<_>>(), [&entry]);
-        assert_eq!(of("").expect("nothing is an empty ledger"), Ledger::default());
-        let check = |from: &str, to: &str, line: usize, words: &str| {
+        assert_eq!(ledger.acceptances.iter().map(|one| &one.terms.entry).collect::<Vec<_>>(), [&entry]);
+        assert_eq!(read_text("").expect("nothing is an empty ledger"), Ledger::default());
+        for (from, to, line, words) in [
+            ("reason =", "reson =", 6, "unknown field `reson`, expected one of"),
+            ("[[accept]]", "[[acept]]", 2, "unknown field `acept`"),
+            ("[[accept]]", "[accept]", 2, "expected a sequence"),
+            ("reason = \"r\"\n", "", 2, "missing field `reason`; every entry has all of its keys"),
+            ("reason = \"r\"", "reason = \" \"", 6, "`reason` is empty"),
+            ("reason = \"r\"", "reason = \"a\\nb\"", 6, "one line of text"),
+            ("reason = \"r\"", "reason = \"r\"\nreason = \"r\"", 7, "duplicate key"),
+            ("scope = \"event\"", "  scope=\"\"", 4, "`scope` is empty"),
+            ("0.25", "\"25 %\"", 5, "invalid type"),
+            ("0.25", "25e300", 5, "`at_most` must be above 0"),
+            ("0.25", "nan", 5, "`at_most` must be above 0"),
+            ("e-0a1b2c", "<b>", 3, "`event` is no id of an event"),
+            ("\"2026-05-01\"", "2026-05-01", 8, "days stand in quotes"),
+            ("2026-05-31", "2026-02-30", 10, "`expires` is `2026-02-30`, which is no day"),
+            ("2026-05-01", "1 May 2026", 8, "`date` is `1 May 2026`"),
+            ("2026-05-01", "2026-5-1", 8, "which is no day"),
+            ("2026-05-31", "2026-04-30", 10, "before `date`, 2026-05-01: it would never hold"),
+            ("cccccccc", "HEAD", 9, "`commit` must be the forty digits"),
+            ("\"r\"", "\"r", 6, ""),
+        ] {
             let text = ENTRY.replacen(from, to, 1);
             assert_ne!(text, ENTRY, "{from}");
-            let error = of(&text).expect_err(to);
+            let error = read_text(&text).expect_err(to);
             assert_eq!(error.line, line, "{error}");
             assert!(error.to_string().starts_with("ledger/2026.toml:") && error.message.contains(words), "{error}");
-        };
-        check("reason =", "reson =", 6, "unknown field `reson`, expected one of");
-        check("[[accept]]", "[[acept]]", 2, "unknown field `acept`");
-        check("[[accept]]", "[accept]", 2, "expected a sequence");
-        check("reason = \"r\"\n", "", 2, "missing field `reason`; every entry has all of its keys");
-        check("reason = \"r\"", "reason = \" \"", 6, "`reason` is empty");
-        check("reason = \"r\"", "reason = \"a\\nb\"", 6, "one line of text");
-        check("reason = \"r\"", "reason = \"r\"\nreason = \"r\"", 7, "duplicate key");
-        check("scope = \"event\"", "  scope=\"\"", 4, "`scope` is empty");
-        check("0.25", "\"25 %\"", 5, "invalid type");
-        check("0.25", "25e300", 5, "`at_most` must be above 0");
-        check("0.25", "nan", 5, "`at_most` must be above 0");
-        check("e-0a1b2c", "<b>", 3, "`event` is no id of an event");
-        check("\"2026-05-01\"", "2026-05-01", 8, "days stand in quotes");
-        check("2026-05-31", "2026-02-30", 10, "`expires` is `2026-02-30`, which is no day");
-        check("2026-05-01", "1 May 2026", 8, "`date` is `1 May 2026`");
-        check("2026-05-01", "2026-5-1", 8, "which is no day");
-        check("2026-05-31", "2026-04-30", 10, "before `date`, 2026-05-01: it would never hold");
-        check("cccccccc", "HEAD", 9, "`commit` must be the forty digits");
-        check("\"r\"", "\"r", 6, "");
-    }
-
-    #[test]
-    fn what_is_no_text_and_what_stands_twice_is_told() {
+        }
         let mut bytes = ENTRY.as_bytes().to_vec();
         bytes.extend(b"# caf\xe9\n");
         let error = read([("ledger/a.toml", bytes.as_slice())]).expect_err("it is Latin 1");
@@ -205,7 +198,6 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is what is read, whatever the texts hold.
         #[test]
         fn an_entry_is_read_as_it_was_written(
             reason in "\\PC{1,40}",
@@ -228,16 +220,15 @@ mod tests {
             let written = [text::acceptance(&accepted), text::waiver(&waived)].concat().join("\n");
             waived.terms.entry.line = 10;
             let expected = Ledger { acceptances: vec![accepted], waivers: vec![waived] };
-            prop_assert_eq!(of(&written).map_err(|error| error.to_string()), Ok::<_, String>(expected).map(|mut one| {
+            prop_assert_eq!(read_text(&written).map_err(|error| error.to_string()), Ok::<_, String>(expected).map(|mut one| {
                 one.acceptances[0].terms.entry.line = 1;
                 one
             }));
         }
 
-        /// No text of whatever kind brings the reader down.
         #[test]
         fn any_text_is_read_or_refused(text in "[\\[\\]{}a-z\"'=0-9.\n#-]{0,80}") {
-            let _ = of(&text);
+            let _ = read_text(&text);
         }
     }
 }

@@ -17,4 +17,3 @@ pub mod releases;
 pub mod statement;
 pub mod sums;
 pub mod toml_text;
-pub mod trace;

@@ -1,4 +1,4 @@
-//! A deterministic run, done again: what this build comes to with a fixture, and what of a recorded one does not hold.
+//! A deterministic run repeated: what this build comes to with a fixture, and what of a recorded one does not hold.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,9 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::file;
-use crate::fixture::{Expected, Fixture, Mode};
+use crate::fixture::{Expected, Fixture, Mode, Selection, Trace};
 use crate::manifest::{Artifact, Manifest};
-use crate::trace::{Selection, Trace, TraceError};
 use sprag_base::digest::sha256_hex;
 use sprag_base::text;
 use sprag_kernels::KernelError;
@@ -18,19 +17,16 @@ use sprag_kernels::ordering::OrderMode;
 use sprag_kernels::selection::{self, Candidates, SplitRule, two_stage};
 use sprag_kernels::shape::Grid;
 
-/// The name of the trace in the manifest of a fixture.
 const TRACE: &str = "trace";
 
-/// Why a fixture cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
+    #[error("its `inputs` cannot be read")]
+    Inputs(#[source] serde_json::Error),
     #[error(transparent)]
-    Selection(#[from] SelectionError),
-    #[error(transparent)]
-    Trace(#[from] TraceError),
+    Kernel(#[from] KernelError),
 }
 
-/// Why a file cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     #[error("`{path}` is no {kind}: {reason}")]
@@ -40,7 +36,6 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// What a user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             VerifyError::Unreadable { .. } => {
@@ -60,17 +55,18 @@ pub struct Played {
 
 /// Runs a fixture, whose trace lies or will lie at that path.
 pub fn play(fixture: &Fixture, trace_path: &str) -> Result<Played, PlayError> {
-    let chosen = choose(fixture)?;
-    let trace = fixture.trace(chosen.selections)?;
+    let (summary, selections) = match fixture.mode {
+        Mode::Greedy => choose_greedily(&arguments(fixture)?)?,
+        Mode::TwoStage => choose_in_two_stages(&arguments(fixture)?)?,
+    };
+    let run_meta = json!({"fixture": fixture.name, "mode": fixture.mode, "seed": fixture.seed});
+    let trace = Trace { run_meta, selections };
     let file = Artifact { path: trace_path.to_owned(), sha256: sha256_hex(&file::to_bytes(&trace)) };
     let artifacts = BTreeMap::from([(TRACE.to_owned(), file)]);
     let mut manifest = Manifest::new(fixture.seed, fixture.config.clone(), artifacts);
     manifest.determinism_state = Some(determinism_state());
-    let expected = Expected {
-        summary: chosen.summary,
-        trace_sha256: trace.sha256(),
-        manifest_sha256: manifest.manifest_sha256.clone(),
-    };
+    let expected =
+        Expected { summary, trace_sha256: trace.sha256(), manifest_sha256: manifest.manifest_sha256.clone() };
     Ok(Played { trace, manifest, expected })
 }
 
@@ -88,8 +84,7 @@ pub fn determinism_state() -> Map<String, Value> {
     state.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
-/// What of the manifest or fixture with these bytes does not hold, a sentence each; `digest` gives that of a file by the
-/// path that a manifest names.
+/// What of a manifest or fixture does not hold, a sentence each. `digest` gives that of a file by its path in the manifest.
 pub fn faults(
     bytes: &[u8],
     path: &Path,
@@ -114,22 +109,10 @@ pub fn faults(
     Ok(expected.differences(&played.expected))
 }
 
-// The selection of a fixture: from its arguments to what was chosen.
+// The selection of a fixture.
 
-/// Why nothing can be chosen.
-#[derive(Debug, thiserror::Error)]
-pub enum SelectionError {
-    #[error("its `inputs` cannot be read")]
-    Inputs(#[source] serde_json::Error),
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
-}
-
-/// What was chosen: the few figures that a fixture states, and each level as a trace holds it.
-struct Chosen {
-    summary: Map<String, Value>,
-    selections: Vec<Selection>,
-}
+/// The figures that a fixture states, and each level.
+type Chosen = (Map<String, Value>, Vec<Selection>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -156,33 +139,24 @@ struct TwoStage {
     l1_order_mode: Option<String>,
 }
 
-fn choose(fixture: &Fixture) -> Result<Chosen, SelectionError> {
-    match fixture.mode {
-        Mode::Greedy => of_one_stage(&arguments(fixture)?),
-        Mode::TwoStage => of_two_stages(&arguments(fixture)?),
-    }
+fn arguments<T: DeserializeOwned>(fixture: &Fixture) -> Result<T, PlayError> {
+    T::deserialize(&fixture.inputs).map_err(PlayError::Inputs)
 }
 
-fn arguments<T: DeserializeOwned>(fixture: &Fixture) -> Result<T, SelectionError> {
-    serde_json::from_value(Value::Object(fixture.inputs.clone())).map_err(SelectionError::Inputs)
-}
-
-fn of_one_stage(inputs: &Greedy) -> Result<Chosen, SelectionError> {
+fn choose_greedily(inputs: &Greedy) -> Result<Chosen, PlayError> {
     let Greedy { utilities, delta_costs, budget, kmax } = inputs;
-    let found = selection::select(&Candidates { utilities, delta_costs, budget: *budget, kmax: *kmax })?;
-    Ok(Chosen {
-        summary: object(json!({
-            "selected_indices": found.selected,
-            "ordered_candidates": found.ordered_candidates,
-            "kmax_buffer": found.kmax_buffer,
-            "valid_count": found.selected.len(),
-            "spent_budget": found.spent,
-        })),
-        selections: vec![coarse(&found)],
-    })
+    let chosen = selection::select(&Candidates { utilities, delta_costs, budget: *budget, kmax: *kmax })?;
+    let summary = json!({
+        "selected_indices": chosen.selected,
+        "ordered_candidates": chosen.ordered_candidates,
+        "kmax_buffer": chosen.kmax_buffer,
+        "valid_count": chosen.selected.len(),
+        "spent_budget": chosen.spent,
+    });
+    Ok((object(summary), vec![coarse(&chosen)]))
 }
 
-fn of_two_stages(inputs: &TwoStage) -> Result<Chosen, SelectionError> {
+fn choose_in_two_stages(inputs: &TwoStage) -> Result<Chosen, PlayError> {
     let candidates = Candidates {
         utilities: &inputs.l0_utilities,
         delta_costs: &inputs.l0_delta_costs,
@@ -196,53 +170,46 @@ fn of_two_stages(inputs: &TwoStage) -> Result<Chosen, SelectionError> {
         kmax: inputs.kmax_l1,
         order: inputs.l1_order_mode.as_deref().map(OrderMode::parse).transpose()?.unwrap_or_default(),
     };
-    let found = two_stage(&candidates, &rule, Grid::new(inputs.l0_grid_h, inputs.l0_grid_w)?)?;
-    let split = &found.split;
+    let chosen = two_stage(&candidates, &rule, Grid::new(inputs.l0_grid_h, inputs.l0_grid_w)?)?;
+    let split = &chosen.split;
     let fine = Selection {
-        level: "l1".to_owned(),
-        indices: wide(&split.children),
-        ordered_indices: wide(&split.ordered),
-        meta: object(json!({
+        level: "l1",
+        indices: split.children.clone(),
+        ordered_indices: split.ordered.clone(),
+        meta: json!({
             "split_parent_indices": split.parents,
             "split_parent_order": split.parent_order,
             "l1_kmax_buffer": split.kmax_buffer,
-        })),
-        budgets_used: BTreeMap::from([("b2".to_owned(), split.spent)]),
+        }),
+        budgets_used: BTreeMap::from([("b2", split.spent)]),
     };
-    Ok(Chosen {
-        summary: object(json!({
-            "l0_selected_indices": found.coarse.selected,
-            "l0_ordered_candidates": found.coarse.ordered_candidates,
-            "split_parent_indices": split.parents,
-            "split_parent_order": split.parent_order,
-            "l1_indices": split.children,
-            "l1_ordered_indices": split.ordered,
-            "l1_kmax_buffer": split.kmax_buffer,
-            "l1_valid_count": split.children.len(),
-            "spent_budget_b1": found.coarse.spent,
-            "spent_budget_b2": split.spent,
-        })),
-        selections: vec![coarse(&found.coarse), fine],
-    })
+    let summary = json!({
+        "l0_selected_indices": chosen.coarse.selected,
+        "l0_ordered_candidates": chosen.coarse.ordered_candidates,
+        "split_parent_indices": split.parents,
+        "split_parent_order": split.parent_order,
+        "l1_indices": split.children,
+        "l1_ordered_indices": split.ordered,
+        "l1_kmax_buffer": split.kmax_buffer,
+        "l1_valid_count": split.children.len(),
+        "spent_budget_b1": chosen.coarse.spent,
+        "spent_budget_b2": split.spent,
+    });
+    Ok((object(summary), vec![coarse(&chosen.coarse), fine]))
 }
 
-/// The coarsest level, which is worked on in the order in which it was taken.
-fn coarse(found: &selection::Selection) -> Selection {
+fn coarse(chosen: &selection::Selection) -> Selection {
     Selection {
-        level: "l0".to_owned(),
-        indices: wide(&found.selected),
-        ordered_indices: wide(&found.selected),
-        meta: object(json!({
-            "ordered_candidates": found.ordered_candidates,
-            "kmax_buffer": found.kmax_buffer,
-            "scores": found.scores,
-        })),
-        budgets_used: BTreeMap::from([("b1".to_owned(), found.spent)]),
+        level: "l0",
+        indices: chosen.selected.clone(),
+        ordered_indices: chosen.selected.clone(),
+        meta: json!({
+            "ordered_candidates": chosen.ordered_candidates,
+            "kmax_buffer": chosen.kmax_buffer,
+            "scores": chosen.scores,
+        }),
+        budgets_used: BTreeMap::from([("b1", chosen.spent)]),
     }
-}
-
-fn wide(indices: &[u32]) -> Vec<u64> {
-    indices.iter().map(|index| u64::from(*index)).collect()
 }
 
 fn object(value: Value) -> Map<String, Value> {

@@ -1,5 +1,5 @@
-//! `SHA256SUMS`: the digests of all files that a release rests on, in the form that `sha256sum -c --strict` reads, and
-//! stricter: sorted by path, each once, plain names, SHA-256 alone.
+//! `SHA256SUMS`: the digests of all files that a release rests on, as `sha256sum -c --strict` reads them. Each path is plain and
+//! occurs once, in order.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use sprag_base::digest::Digest;
 
 pub const SUMS: &str = "SHA256SUMS";
 
-/// What is wrong with a line, from 1.
+/// Lines count from 1.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} {message}")]
 pub struct SumsError {
     pub line: usize,
-    /// What is wrong, as it reads after that.
+    /// As it reads after "line 1".
     pub message: String,
 }
 
@@ -90,36 +90,29 @@ mod tests {
     }
 
     #[test]
-    fn sums_read_back_and_are_those_of_the_tool() {
-        let text = text(&sums());
-        assert_eq!(parse(text.as_bytes()).unwrap(), sums());
-        assert!(text.lines().all(|line| line.len() > 66 && &line[64..66] == "  "));
-    }
-
-    #[test]
-    fn every_odd_line_is_refused_with_its_number() {
+    fn sums_are_read_back_and_odd_lines_refused() {
         let good = text(&sums());
+        assert_eq!(parse(good.as_bytes()), Ok(sums()));
         let digest = sha256_hex(b"checklist.json");
-        let check = |from: &str, to: &str, line: usize, words: &str| {
-            let text = good.replacen(from, to, 1);
-            assert_ne!(text, good, "{from}");
-            let error = parse(text.as_bytes()).expect_err(to);
+        for (from, to, line, words) in [
+            (&digest[..], &digest[..40], 2, "SHA-1"),
+            (&digest, &digest.repeat(2), 2, "SHA-512"),
+            (&digest, &digest[..32], 2, "MD5"),
+            (&digest, &digest[..63], 2, "64 digits"),
+            (&digest, &digest.to_uppercase(), 2, "capitals"),
+            (&format!("{digest}  "), "SHA256 (checklist.json) = ", 2, "BSD"),
+            ("  checklist", " *checklist", 2, "two blanks"),
+            ("checklist.json", "../checklist.json", 2, "no plain path"),
+            ("checklist.json", "/checklist.json", 2, "no plain path"),
+            ("checklist.json", "check list.json", 2, "has ` `"),
+            ("checklist.json", "a.json", 2, "out of order"),
+            ("checklist.json", "baselines/cpu.x.json", 2, "a second time"),
+            ("c.json\n", "c.json", 3, "line feed"),
+        ] {
+            let error = parse(good.replacen(from, to, 1).as_bytes()).expect_err(to);
             assert_eq!(error.line, line, "{to}: {error}");
             assert!(error.to_string().contains(words), "{to}: {error}");
-        };
-        check(&digest, &digest[..40], 2, "SHA-1");
-        check(&digest, &digest.repeat(2), 2, "SHA-512");
-        check(&digest, &digest[..32], 2, "MD5");
-        check(&digest, &digest[..63], 2, "64 digits");
-        check(&digest, &digest.to_uppercase(), 2, "capitals");
-        check(&format!("{digest}  "), "SHA256 (checklist.json) = ", 2, "BSD");
-        check("  checklist", " *checklist", 2, "two blanks");
-        check("checklist.json", "../checklist.json", 2, "no plain path");
-        check("checklist.json", "/checklist.json", 2, "no plain path");
-        check("checklist.json", "check list.json", 2, "has ` `");
-        check("checklist.json", "a.json", 2, "out of order");
-        check("checklist.json", "baselines/cpu.x.json", 2, "a second time");
-        check("c.json\n", "c.json", 3, "line feed");
+        }
         assert!(parse(b"").is_err() && parse(b"\n").is_err());
     }
 }

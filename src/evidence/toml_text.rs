@@ -8,7 +8,6 @@ use sprag_base::digest::is_hex;
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::checklist::RuntimeTarget;
 
-/// The largest of these files that is read, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
 
 const SCHEMA_VERSION: u64 = 1;
@@ -21,13 +20,11 @@ pub(super) fn check_version(text: &TomlText<'_>, version: &Spanned<u64>) -> Resu
 
 pub(super) const WORD: &str = "a name has letters, digits, `_`, `-` and `.`, and begins with a letter or a digit";
 
-/// Whether a name may become part of a path.
 pub(super) fn is_word(word: &str) -> bool {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     word.len() <= 100 && word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.chars().all(fine)
 }
 
-/// The name in a field; `what` says which.
 pub(super) fn word(text: &TomlText<'_>, what: &str, word: &Spanned<String>) -> Result<String, TomlError> {
     if is_word(word.get_ref()) {
         return Ok(word.get_ref().clone());
@@ -35,7 +32,7 @@ pub(super) fn word(text: &TomlText<'_>, what: &str, word: &Spanned<String>) -> R
     Err(text.error_at(word, format!("the {what} `{}` is no name: {WORD}", word.get_ref().escape_debug())))
 }
 
-/// The targets of a list, each once; `what` is for them.
+/// The targets of a list, each once; `what` names the entry in messages.
 pub(super) fn targets(
     text: &TomlText<'_>,
     what: &str,

@@ -80,7 +80,7 @@ pub fn read_all(item: &Item, artifacts: &Artifacts) -> Vec<FileEvidence> {
     item.files.iter().map(read).collect()
 }
 
-/// The digest and the size of a file; absent where there is none.
+/// Digest and size; absent where there is no file.
 pub fn content(file: &Path) -> std::result::Result<Option<(String, u64)>, String> {
     let unreadable = |error| format!("cannot be read: {error}");
     match fs::metadata(file) {

@@ -22,7 +22,6 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Reads checklist and list of releases below the root of a project.
     pub fn read(root: &Path, ledger: Ledger) -> Result<Declared> {
         let checklist = read_checklist(CHECKLIST_PATH, &read_file(root, CHECKLIST_PATH)?)?;
         Ok(Declared { checklist, releases: releases(root)?, ledger })

@@ -39,13 +39,12 @@ impl ReleaseError {
         ReleaseError::Damaged { message, hint }
     }
 
-    /// What was attempted with a file, as it reads after "cannot".
+    /// `action` reads after "cannot".
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ReleaseError {
         let path = path.to_owned();
         move |source| ReleaseError::Io { action, path, source }
     }
 
-    /// What a user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
             ReleaseError::Refused { hint, .. } | ReleaseError::Damaged { hint, .. } => Some(hint.clone()),
@@ -69,9 +68,9 @@ impl From<Fault> for ReleaseError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub path: String,
-    /// The first byte that disagrees, from 0, where the expected content is available.
+    /// The first wrong byte, from 0, where the expected content is available.
     pub byte: Option<usize>,
-    /// What is wrong, as it reads after the path.
+    /// Reads after the path.
     pub what: String,
 }
 
@@ -80,7 +79,7 @@ impl Fault {
         Fault { path: path.to_owned(), byte: None, what: what.into() }
     }
 
-    /// That a file is not what it must be, where that is so.
+    /// A fault unless the contents are equal.
     pub fn compare(path: &str, actual: &[u8], expected: &[u8], what: impl Into<String>) -> Option<Fault> {
         let byte = first_difference(actual, expected)?;
         Some(Fault { byte: Some(byte), ..Fault::new(path, what) })
@@ -96,16 +95,4 @@ impl Fault {
 pub(crate) fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
     let place = one.iter().zip(other).position(|(a, b)| a != b);
     place.or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_difference_is_found() {
-        assert_eq!(first_difference(b"abc", b"abc"), None);
-        assert_eq!(first_difference(b"abc", b"axc"), Some(1));
-        assert_eq!(first_difference(b"abc", b"ab"), Some(2));
-    }
 }

@@ -24,7 +24,6 @@ use sprag_model::checklist::FilledChecklist;
 use sprag_model::run::RECORD_ROOT;
 use sprag_model::statement::{PAYLOAD_TYPE, SHA256, Statement, pre_authentication};
 
-/// How far the clocks of two machines may be apart.
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::days(1);
 
 pub struct EvidenceFolder {
@@ -51,14 +50,13 @@ impl EvidenceFolder {
         Ok(EvidenceFolder { path: path.to_owned(), checklist, sums })
     }
 
-    /// The bytes of a file of the folder.
     pub(super) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.path.join(name);
         fs::read(&path).map_err(ReleaseError::io("read", &path))
     }
 
-    /// Checks that the folder is about the history that a clone uses: `configured` is the ref of the clone, and `recorded`
-    /// that of the settings in the folder.
+    /// Checks that the clone uses the history of the folder: `configured` is the ref of the clone, and `recorded` that of the
+    /// settings in the folder.
     pub fn check_branch(&self, configured: Option<&str>, recorded: Option<&str>) -> Result<()> {
         let words = |one: Option<&str>| one.map_or_else(|| "no branch".to_owned(), |one| format!("`{one}`"));
         let short = |one: &str| one.strip_prefix("refs/heads/").unwrap_or(one).to_owned();
@@ -78,8 +76,8 @@ impl EvidenceFolder {
         }
     }
 
-    /// Compares the records of the folder with those of the repository, and their list with its root; `then` is the history
-    /// that the folder names, and `now` the branch that has it today.
+    /// Compares the records of the folder with those of the repository. `then` is the history that the folder names, and `now` the
+    /// branch that has it today.
     pub fn check_history(&self, store: &Store, then: &Target, now: &Target) -> Result<Entries> {
         let point = &self.checklist.history;
         let entries = branch::undamaged_entries(store, then)?;
@@ -114,7 +112,7 @@ impl EvidenceFolder {
         Ok(entries)
     }
 
-    /// The files of the project that are not those of a commit which the clone trusts.
+    /// The files of the project that differ from a commit which the clone trusts.
     pub fn unreviewed(&self, store: &Store, target: &Target) -> Result<Vec<Fault>> {
         let commit = &self.checklist.reviewed;
         for tip in branch::trusted_tips(store, target)? {
@@ -149,7 +147,7 @@ impl EvidenceFolder {
         Ok(artifacts)
     }
 
-    /// Checks the envelope, where there is one: who signed, in words.
+    /// Checks the envelope, if there is one; says who signed.
     pub fn check_signature(&self, trusted: Trusted<'_>) -> Result<String> {
         if !self.path.join(ENVELOPE).is_file() {
             return match trusted {
@@ -163,7 +161,7 @@ impl EvidenceFolder {
         Ok(format!("by {who}"))
     }
 
-    /// What a reader should know though nothing disagrees.
+    /// Expired waivers, and another version of Sprag.
     pub fn notes(&self, today: NaiveDate) -> Vec<String> {
         let waivers = self.checklist.items.iter().filter_map(|item| Some((&item.id, item.waiver.as_ref()?)));
         let expired = waivers.filter(|(_, waiver)| waiver.in_force && waiver.expires < today);
@@ -182,7 +180,7 @@ pub(super) fn is_record(path: &str) -> bool {
     path.strip_prefix(RECORD_ROOT).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Checks the time by which waivers expire: not before the history, and not in the future.
+/// Checks that the time by which waivers expire is neither before the history nor in the future.
 pub fn check_time(store: &Store, checklist: &FilledChecklist, now: DateTime<Utc>) -> Result<()> {
     let as_of = checklist.as_of;
     let commit = history::find_commit(store, &checklist.history.commit)?;
@@ -196,7 +194,7 @@ pub fn check_time(store: &Store, checklist: &FilledChecklist, now: DateTime<Utc>
     Err(Fault::new(CHECKLIST_JSON, what).into())
 }
 
-/// That another version wrote a folder whose files are those that are listed: it may word the same finding differently.
+/// A hint that another version wrote a folder whose files are intact: it may word the same finding differently.
 pub fn other_version(folder: &Path) -> Option<String> {
     check_files(folder, &|_, _| None).ok()?;
     let checklist: serde_json::Value = serde_json::from_slice(&fs::read(folder.join(CHECKLIST_JSON)).ok()?).ok()?;
@@ -209,7 +207,7 @@ pub fn other_version(folder: &Path) -> Option<String> {
     })
 }
 
-/// The content with that digest of a file, from the checklist or from git.
+/// The content of a file with that digest, from the checklist or from git.
 fn expected_content(store: &Store, checklist: Option<&FilledChecklist>, path: &str, digest: &str) -> Option<Vec<u8>> {
     let derived = checklist.and_then(|checklist| match path {
         CHECKLIST_JSON => Some(file::to_bytes(checklist)),
@@ -225,16 +223,15 @@ fn expected_content(store: &Store, checklist: Option<&FilledChecklist>, path: &s
     derived.into_iter().chain(in_git).find(|bytes| sha256_hex(bytes) == digest)
 }
 
-// Whether the files of an attestation are those that `SHA256SUMS` and the statement name.
+// The files of an attestation, compared with `SHA256SUMS` and the statement.
 
-/// The files that `SHA256SUMS` does not list: itself, and those that name its digest.
+/// Not listed in `SHA256SUMS`: itself, and the files that contain its digest.
 const UNLISTED: [&str; 3] = [SUMS, STATEMENT, ENVELOPE];
 
-/// The expected content of a file by its path and its listed digest, where that is available elsewhere.
+/// The content of a file by its path and its listed digest, if it is available elsewhere.
 type ExpectedContent<'a> = dyn Fn(&str, &str) -> Option<Vec<u8>> + 'a;
 
-/// Checks the files of a folder against its sums, and these against the statement: the digests of the files. Where sums and
-/// files disagree, the statement decides which of them is right.
+/// Compares the files of a folder with its sums; gives their digests. Where they differ, the statement decides which is right.
 fn check_files(folder: &Path, expected: &ExpectedContent<'_>) -> Result<BTreeMap<String, String>> {
     let Scan { digests: actual, empty_folders, mut faults } = scan(folder)?;
     let mut read = |name: &str| match fs::read(folder.join(name)) {
@@ -271,7 +268,7 @@ fn sums_digest(statement: &[u8]) -> Option<String> {
     sums.digest.get(SHA256).cloned()
 }
 
-/// What lies in a folder: the digests of its files by path, without those that the sums never list.
+/// The digests of the files of a folder by path, without those that the sums never list.
 struct Scan {
     digests: BTreeMap<String, String>,
     empty_folders: Vec<Fault>,

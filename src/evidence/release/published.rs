@@ -13,7 +13,6 @@ use sprag_model::checklist::FilledChecklist;
 use sprag_model::release::{PublishedStatement, Sealed};
 use sprag_model::statement::{GIT_COMMIT, PAYLOAD_TYPE, Resource, Statement, pre_authentication};
 
-/// The most bytes of either file.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The statement of a release; absent where there is none, and why it is rejected where it is wrong.

@@ -1,4 +1,4 @@
-//! Whether the files that people review are those of a commit: the files of the project, and artifacts inside it.
+//! The files that people review, compared with those of a commit: files of the project, and artifacts inside it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ pub(super) fn is_project_file(path: &str) -> bool {
     path == SETTINGS_PATH || ["release/", "ledger/", "baselines/"].iter().any(|below| path.starts_with(below))
 }
 
-/// The paths of the files of a project that a release depends on, records apart.
+/// The paths of the files of a project that a release depends on, without records.
 pub fn project_files(root: &Path) -> Result<Vec<String>> {
     let mut paths: Vec<String> = [CHECKLIST_PATH, RELEASES_PATH].map(str::to_owned).into();
     paths.extend(root.join(SETTINGS_PATH).is_file().then(|| SETTINGS_PATH.to_owned()));
@@ -47,7 +47,7 @@ fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|one| one == extension)
 }
 
-/// Compares the files `paths` of the project in a folder with those of a commit, which must be the same ones.
+/// Compares the files `paths` of a folder with all files of the project in a commit.
 pub(super) fn compare_files<'p>(
     store: &Store,
     commit: &str,
@@ -66,8 +66,7 @@ pub(super) fn compare_files<'p>(
     Ok(faults)
 }
 
-/// Compares artifacts with the files of the commit at their paths, or at those that the checklist names; `shown` gives the
-/// path by which a fault names one.
+/// Compares artifacts with the files of the commit at their paths, or at those in the checklist; `shown` gives the path for faults.
 pub(super) fn compare_artifacts(
     store: &Store,
     commit: &str,

@@ -18,7 +18,6 @@ use sprag_base::process::{Captured, End, Limits, OutputLimit, capture_foreground
 /// The namespace of SSH signatures, so that one made for another purpose is rejected.
 const NAMESPACE: &str = "sprag-release";
 
-/// The most bytes of a file with a key or a list of signers, and of what `ssh-keygen` prints.
 const MOST_BYTES: usize = 1 << 20;
 
 /// How long `ssh-keygen` may take: somebody may have to type a passphrase or touch a key.
