@@ -8,10 +8,9 @@ use half::{bf16, f16};
 
 /// A number that kernels read and write.
 pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
-    /// The same value in `f32`; exact.
+    /// Exact.
     fn to_f32(self) -> f32;
-    /// The nearest value of this type, ties to even. What lies beyond its range becomes infinite, or, where the type has
-    /// no infinity, its largest number.
+    /// The nearest value, ties to even. Beyond the range it is infinite, or the largest number of a type without infinity.
     fn from_f32(value: f32) -> Self;
 }
 
@@ -51,40 +50,28 @@ impl Element for bf16 {
     }
 }
 
-impl Element for E4m3 {
-    #[inline(always)]
-    fn to_f32(self) -> f32 {
-        E4m3::to_f32(self)
-    }
-
-    #[inline(always)]
-    fn from_f32(value: f32) -> Self {
-        E4m3::from_f32(value)
-    }
-}
-
 /// An 8-bit floating-point number with four bits of exponent and three of mantissa, without infinities.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct E4m3(u8);
 
-/// Everything but the sign: NaN.
+/// All bits but the sign.
 const NAN: u8 = 0x7f;
 
 /// 448 as E4M3 and as binary32.
 const LARGEST: u8 = 0x7e;
 const LARGEST_WIDE: u32 = 0x43e0_0000;
 
-/// The smallest normal number, 2^-6, as binary32.
+/// 2^-6, as binary32.
 const SMALLEST_NORMAL: u32 = 0x3c80_0000;
 
-/// Bits of mantissa that binary32 has more.
+/// Mantissa bits that binary32 has more than E4M3.
 const DROPPED_BITS: u32 = 20;
 
-/// The difference of the biases, 127 - 7, in the place of the exponent of binary32, and as a factor, 2^120.
+/// The difference of the biases, 127 - 7, in the exponent field of binary32, and as a factor, 2^120.
 const BIAS: u32 = 120 << 23;
 const BIAS_FACTOR: f32 = f32::from_bits((120 + 127) << 23);
 
-/// A number whose last digit as binary32 weighs as much as that of a subnormal E4M3, 2^-9.
+/// Its last binary32 digit weighs as much as that of a subnormal E4M3, 2^-9.
 const SUBNORMAL_GUIDE: f32 = 16_384.0;
 
 impl E4m3 {
@@ -95,19 +82,20 @@ impl E4m3 {
     pub fn to_bits(self) -> u8 {
         self.0
     }
+}
 
-    /// The same value in `f32`; exact.
+impl Element for E4m3 {
     #[inline(always)]
-    pub fn to_f32(self) -> f32 {
+    fn to_f32(self) -> f32 {
         let magnitude = self.0 & NAN;
         let wide = f32::from_bits(u32::from(magnitude) << DROPPED_BITS) * BIAS_FACTOR;
         let wide = if magnitude == NAN { f32::NAN } else { wide };
         wide.copysign(if self.0 > NAN { -1.0 } else { 1.0 })
     }
 
-    /// The nearest number, ties to even; beyond 448, and for infinities, 448. NaN stays NaN, with its sign.
+    /// Beyond 448, and for infinities, 448. NaN keeps its sign.
     #[inline(always)]
-    pub fn from_f32(value: f32) -> Self {
+    fn from_f32(value: f32) -> Self {
         let magnitude = value.abs().to_bits();
         let narrow = if value.is_nan() {
             NAN
@@ -126,7 +114,7 @@ impl E4m3 {
 }
 
 impl PartialEq for E4m3 {
-    /// As numbers: NaN differs from itself, both zeros are equal.
+    /// As numbers: NaN differs from itself, and both zeros are equal.
     fn eq(&self, other: &Self) -> bool {
         self.to_f32() == other.to_f32()
     }
@@ -135,19 +123,6 @@ impl PartialEq for E4m3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Rounds to nearest even, as IEEE 754 (binary16) and the bfloat16 format ask.
-    #[test]
-    fn rounding_is_to_nearest_even() {
-        let check16 = |value: f32, expected: f32| assert_eq!(<f16 as Element>::from_f32(value).to_f32(), expected);
-        check16(2049.0, 2048.0);
-        check16(2051.0, 2052.0);
-        check16(65520.0, f32::INFINITY);
-        let check_b16 = |value: f32, expected: f32| assert_eq!(<bf16 as Element>::from_f32(value).to_f32(), expected);
-        check_b16(257.0, 256.0);
-        check_b16(259.0, 260.0);
-        assert_eq!(<f32 as Element>::from_f32(0.1), 0.1);
-    }
 
     fn value(bits: u8) -> f64 {
         let (exponent, mantissa) = (i32::from(bits >> 3 & 15), f64::from(bits & 7));
@@ -159,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn all_numbers_have_their_value_and_come_back() {
+    fn every_number_has_its_value_and_round_trips() {
         for bits in 0..=255u8 {
             let wide = E4m3::from_bits(bits).to_f32();
             if bits & 127 == 127 {
@@ -173,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_goes_to_the_nearest_and_ties_to_even() {
+    fn values_between_two_numbers_round_to_nearest_with_ties_to_even() {
         for bits in 0..LARGEST {
             let middle = ((value(bits) + value(bits + 1)) / 2.0) as f32;
             let even = if bits % 2 == 0 { bits } else { bits + 1 };

@@ -6,28 +6,23 @@
 
 use super::element::Element;
 use super::shape::{Grid, MapShape, check_length, per_sample};
-use super::tile::{Placement, TileConfig};
+use super::tile::{ChannelBlock, Placement, each_block};
 use super::{Form, KernelError};
-use rayon::prelude::*;
 
-pub const CANDIDATES: &[TileConfig] =
-    &[TileConfig { channel_block: 4 }, TileConfig { channel_block: 16 }, TileConfig { channel_block: 0 }];
+pub const CANDIDATES: &[ChannelBlock] =
+    &[ChannelBlock { channel_block: 4 }, ChannelBlock { channel_block: 16 }, ChannelBlock { channel_block: 0 }];
 
-/// The map applied to a pixel.
+/// `vs`, `vb`, `gs` and `gb` of the formula above.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Affine {
-    /// Factor of the value, `vs`.
     pub value_scale: f32,
-    /// Offset of the value, `vb`.
     pub value_bias: f32,
-    /// Factor of the gate, `gs`.
     pub gate_scale: f32,
-    /// Offset of the gate, `gb`.
     pub gate_bias: f32,
 }
 
 impl Default for Affine {
-    /// Both factors one, both offsets zero: `x * max(x, 0)`.
+    /// `x * max(x, 0)`.
     fn default() -> Self {
         Affine { value_scale: 1.0, value_bias: 0.0, gate_scale: 1.0, gate_bias: 0.0 }
     }
@@ -38,26 +33,21 @@ pub struct Choice<'a> {
     /// Tile ids, `[B,K]`.
     pub indices: &'a [u32],
     pub tile_size: usize,
-    /// Refuse an id that occurs twice in a row. A repeated tile is computed from the input each time, so the result is
-    /// the same; implementations that work in place would not say so.
+    /// Refuse an id that occurs twice in a row. The result would be the same, but not where a kernel works in place.
     pub require_unique: bool,
 }
 
-/// Room to find repeated ids and to note where tiles begin; it grows to the tiles of a grid and is reused.
+/// Working memory of a call, reused by later ones.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     seen: Vec<bool>,
     starts: Vec<usize>,
 }
 
-/// `map` and `merged` are `[B,C,H,W]`. All forms give the same bits; the fast ones copy a block of planes and operate on the
-/// chosen tiles where they were copied to, each once, while the block is in the cache.
-///
-/// # Errors
-/// An empty shape, a tile size that does not divide the map, an id outside the grid or, where asked, repeated in its
-/// row, slices of the wrong length.
+/// `map` and `merged` are `[B,C,H,W]`. All forms give the same bits; the fast ones copy a block of planes and operate on
+/// its chosen tiles, each once, while the block is in the cache.
 pub fn run<T: Element>(
-    form: Form<TileConfig>,
+    form: Form<ChannelBlock>,
     map: &[T],
     shape: MapShape,
     choice: &Choice<'_>,
@@ -66,33 +56,16 @@ pub fn run<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     let per_sample = check(map, shape, choice, merged, scratch)?;
-    let (channels, plane) = (shape.channels, shape.plane());
-    let config = match form {
-        Form::Reference => {
-            reference(map, shape, choice, affine, merged, per_sample);
-            return Ok(());
-        }
-        Form::Fast(config) | Form::Parallel(config) => config,
-    };
+    if form == Form::Reference {
+        reference(map, shape, choice, affine, merged, per_sample);
+        return Ok(());
+    }
     let starts = starts(shape, choice, per_sample, &mut scratch.starts);
-    let run_block = |sample: usize, index: usize, block: usize, merged: &mut [T]| {
-        let map = &map[sample * channels * plane + index * block..][..merged.len()];
+    each_block(form, shape, merged, |sample, channel, merged| {
+        let map = &map[shape.at(sample, channel, 0, 0)..][..merged.len()];
         let starts = &starts[sample * per_sample..][..per_sample];
         Block { map, shape, starts, tile_size: choice.tile_size, affine, merged }.run();
-    };
-    if let Form::Parallel(_) = form {
-        let block = config.shared_block(channels) * plane;
-        merged.par_chunks_exact_mut(channels * plane).enumerate().for_each(|(sample, merged)| {
-            let blocks = merged.par_chunks_mut(block).enumerate();
-            blocks.for_each(|(index, merged)| run_block(sample, index, block, merged));
-        });
-    } else {
-        let block = config.block(channels) * plane;
-        for (sample, merged) in merged.chunks_exact_mut(channels * plane).enumerate() {
-            let blocks = merged.chunks_mut(block).enumerate();
-            blocks.for_each(|(index, merged)| run_block(sample, index, block, merged));
-        }
-    }
+    });
     Ok(())
 }
 
@@ -151,7 +124,7 @@ impl<T: Element> Block<'_, T> {
         }
     }
 
-    /// The usual sides, told to the compiler. Tiles lie on the grid, so planes are arrays of rows of tiles.
+    /// For sides that the compiler knows. Tiles lie on the grid, so planes are arrays of rows of tiles.
     fn rows<const SIDE: usize>(self) {
         let (plane, stride) = (self.shape.plane() / SIDE, self.shape.width / SIDE);
         let rows = self.merged.as_chunks_mut::<SIDE>().0;
@@ -173,13 +146,13 @@ impl<T: Element> Block<'_, T> {
     }
 }
 
-/// Sorted places, each named once.
+/// Each place of a sorted list once.
 fn once_each(starts: &[usize]) -> impl Iterator<Item = usize> {
     starts.chunk_by(|a, b| a == b).map(|same| same[0])
 }
 
-/// Operates on a tile in all planes from its first row on; planes lie `plane` rows apart, the rows of a tile `stride`.
-/// A function of its own, so that the distances of the rows stay in registers.
+/// Operates on a tile in all planes; planes lie `plane` rows apart, the rows of a tile `stride`. Not inlined, so that the
+/// distances of the rows stay in registers.
 #[inline(never)]
 fn operate_tile<T: Element, const SIDE: usize>(rows: &mut [[T; SIDE]], plane: usize, stride: usize, affine: &Affine) {
     for first in (0..rows.len()).step_by(plane) {
@@ -257,7 +230,7 @@ mod tests {
         assert_eq!(run(&choice), Ok(()));
         choice.indices = &[0, 1, 0, 1];
         choice.require_unique = true;
-        assert_eq!(run(&choice), Ok(()), "each row is its own");
+        assert_eq!(run(&choice), Ok(()), "rows are independent");
     }
 
     proptest! {
@@ -274,13 +247,13 @@ mod tests {
             let indices = one.repeat(batch);
             let choice = Choice { indices: &indices, tile_size, require_unique: false };
             let affine = Affine { value_scale, value_bias, gate_scale, gate_bias };
-            let run = |form: Form<TileConfig>| {
+            let run = |form: Form<ChannelBlock>| {
                 let mut merged = vec![1.0; map.len()];
                 run(form, &map, shape, &choice, &affine, &mut merged, &mut Scratch::default()).unwrap();
                 bits(&merged)
             };
             let plain = run(Form::Reference);
-            check_forms(&[CANDIDATES, &[TileConfig { channel_block: 2 }]].concat(), |form| {
+            check_forms(&[CANDIDATES, &[ChannelBlock { channel_block: 2 }]].concat(), |form| {
                 assert_eq!(plain, run(form), "{form:?}");
             });
         }

@@ -1,14 +1,13 @@
 //! The small inference model that the CPU suite times end to end: pool, choose tiles, scan, modulate, merge.
 //!
 //! For an image `[1,C,H,W]` whose sides are multiples of 128:
-//!
 //! 1. `pv16` and `ff8` are its mean pools over 16 by 16 and 8 by 8 pixels.
-//! 2. `ff8` is cut into tiles of 16; the signal of a tile is its population variance plus its mean absolute value,
-//!    over all channels. A hysteresis mask of the signals is carried from call to call.
+//! 2. `ff8` is cut into tiles of 16; the signal of a tile is its population variance plus its mean absolute value over
+//!    all channels. A hysteresis mask of the signals is carried from call to call.
 //! 3. The signals are the utilities of a greedy choice with cost 1, budget 16, at most 32 tiles.
-//! 4. The chosen tiles, or tile 0 if there is none, are packed in Hilbert order; a token is the mean of a tile a channel; the tokens are scanned
-//!    with `s = a s + (1-a) x`, a = 0.85, from zero, giving `m`; a tile becomes `tile * (1 + tanh(m)) + m`; the tiles
-//!    are unpacked over `ff8`.
+//! 4. The chosen tiles, or tile 0 if there is none, are packed in Hilbert order. A token is the mean of a tile in one
+//!    channel; tokens are scanned with `s = a s + (1-a) x`, a = 0.85, from zero, giving `m`. A tile becomes
+//!    `tile * (1 + tanh(m)) + m`, and the tiles are unpacked over `ff8`.
 //! 5. The score is the largest value of that, clamped to [0, 1].
 //!
 //! Means and variances are summed in `f64` and rounded to `f32` once; everything else is `f32`.
@@ -20,42 +19,38 @@ use crate::tile::unpack_priority::{self, PriorityRule};
 use crate::tile::{Overlap, Placement, Tiles, pack};
 use crate::{Form, KernelError};
 
-/// Pixels a side of a pooled pixel of `pv16`.
+/// Pixels of a side of a pooled pixel of `pv16`, and of `ff8`.
 const COARSE_POOL: usize = 16;
-/// Pixels a side of a pooled pixel of `ff8`.
 const FINE_POOL: usize = 8;
 /// Side of a tile of `ff8`.
 const TILE_SIZE: usize = 16;
-/// What the tiles of a frame may cost, at one each, where no other sum is given.
+/// The default budget: the sum of the costs of the chosen tiles, which are one each.
 pub const BUDGET: f64 = 16.0;
 const KMAX: usize = 32;
-/// How much of the scan's state a token leaves.
 const DECAY: f32 = 0.85;
-/// The thresholds of the mask carried between frames.
 const THRESHOLDS: Thresholds = Thresholds { theta_on: 0.6, theta_off: 0.45, max_active: KMAX };
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// Variance plus mean absolute value of each tile.
     pub signals: Vec<f32>,
-    /// Tiles chosen, best first.
+    /// Best first.
     pub selected_tiles: Vec<u32>,
     pub spent_budget: f64,
-    /// Which tiles the hysteresis holds on after this call.
+    /// After this call.
     pub hysteresis_mask: Vec<bool>,
-    /// The pool over 16 by 16 pixels, `[C,H/16,W/16]`.
+    /// `[C,H/16,W/16]`.
     pub pv16: Vec<f32>,
-    /// The pool over 8 by 8 pixels, `[C,H/8,W/8]`.
+    /// `[C,H/8,W/8]`.
     pub ff8: Vec<f32>,
     /// `ff8` with the modulated tiles, `[C,H/8,W/8]`.
     pub merged: Vec<f32>,
-    /// State of the scan after the last tile, `[C]`.
+    /// After the last tile, `[C]`.
     pub ssm_state: Vec<f32>,
-    /// The largest value of `merged`, clamped to [0, 1].
+    /// Clamped to [0, 1].
     pub det_score: f32,
 }
 
-/// The model: the size of its images, the mask it carries and the room it works in.
+/// The size of the images, the mask carried between them, and working memory.
 #[derive(Clone, Debug)]
 pub struct Model {
     image: MapShape,
@@ -69,12 +64,10 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model for images of this shape, with nothing held on, whose tiles may cost [`BUDGET`].
     pub fn new(image: MapShape) -> Result<Self, KernelError> {
         Model::with_budget(image, BUDGET)
     }
 
-    /// The same with another sum for the tiles of a frame.
     pub fn with_budget(image: MapShape, budget: f64) -> Result<Self, KernelError> {
         image.check()?;
         if image.batch != 1 {
@@ -170,8 +163,8 @@ fn signal(tile: &[f32]) -> f32 {
     (squares / tile.len() as f64) as f32 + mean(tile, f64::abs)
 }
 
-fn mean(values: &[f32], of: impl Fn(f64) -> f64) -> f32 {
-    (values.iter().map(|&value| of(f64::from(value))).sum::<f64>() / values.len() as f64) as f32
+fn mean(values: &[f32], map: impl Fn(f64) -> f64) -> f32 {
+    (values.iter().map(|&value| map(f64::from(value))).sum::<f64>() / values.len() as f64) as f32
 }
 
 #[cfg(test)]

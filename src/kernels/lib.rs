@@ -39,7 +39,7 @@ pub enum Form<C> {
 }
 
 impl Form<()> {
-    /// The same form of a kernel, in the configuration that it uses untuned: the first of its candidates.
+    /// The same form in the configuration that a kernel uses untuned: the first of its candidates.
     pub fn untuned<C: Copy>(self, candidates: &[C]) -> Form<C> {
         match self {
             Form::Reference => Form::Reference,
@@ -108,7 +108,7 @@ mod testing {
         }
     }
 
-    /// Numbers between -0.5 and 0.5, other ones for another `offset`.
+    /// Numbers between -0.5 and 0.5 that depend on `offset`.
     pub(crate) fn values(count: usize, offset: usize) -> Vec<f32> {
         (offset..offset + count).map(|position| (position as f32 * 0.618).fract() - 0.5).collect()
     }

@@ -28,7 +28,7 @@ pub enum OrderMode {
 }
 
 impl OrderMode {
-    /// The order of that name or alias, white space and case set aside.
+    /// The order of that name or alias; white space and case do not matter.
     pub fn parse(name: &str) -> Result<Self, KernelError> {
         match name.trim().to_lowercase().as_str() {
             "hilbert" => Ok(OrderMode::Hilbert),
@@ -42,14 +42,14 @@ impl OrderMode {
     }
 }
 
-/// Sorts tile ids in place into the order `mode`.
+/// Sorts tile ids in place.
 pub fn order(indices: &mut [u32], grid: Grid, mode: OrderMode) -> Result<(), KernelError> {
     grid.check(indices)?;
     indices.sort_by_key(|&index| rank(index, grid, mode));
     Ok(())
 }
 
-/// Sorts each of the `batch` rows of `indices` (`[B,K]`) in place into the order `mode`.
+/// Sorts each of the `batch` rows of `indices`, `[B,K]`, in place.
 pub fn order_rows(indices: &mut [u32], batch: usize, grid: Grid, mode: OrderMode) -> Result<(), KernelError> {
     let tiles = super::shape::per_sample("indices", indices.len(), batch)?;
     grid.check(indices)?;
@@ -67,7 +67,7 @@ pub fn hilbert_distance(side: u32, x: u32, y: u32) -> Result<u64, KernelError> {
     Ok(hilbert_rank(u64::from(side), u64::from(x), u64::from(y)))
 }
 
-/// What `mode` sorts by. Two positions share a rank only under `MultiDirection`.
+/// The sort key. Two positions share a rank only under `MultiDirection`.
 fn rank(index: u32, grid: Grid, mode: OrderMode) -> u64 {
     let (row, column) = grid.position(index);
     let (y, x) = (u64::from(row), u64::from(column));

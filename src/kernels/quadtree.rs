@@ -6,7 +6,6 @@
 use super::KernelError;
 use super::shape::Grid;
 
-/// Tiles of the next level that one tile covers.
 pub const CHILDREN: usize = 4;
 
 pub fn finer(grid: Grid) -> Result<Grid, KernelError> {
@@ -16,7 +15,7 @@ pub fn finer(grid: Grid) -> Result<Grid, KernelError> {
     }
 }
 
-/// Ids, on the finer grid, of the four children of `parent`, a tile of `grid`.
+/// Ids of the four children of `parent` on the finer grid.
 pub fn children(parent: u32, grid: Grid) -> Result<[u32; CHILDREN], KernelError> {
     grid.check(&[parent])?;
     let width = finer(grid)?.width();
@@ -25,7 +24,7 @@ pub fn children(parent: u32, grid: Grid) -> Result<[u32; CHILDREN], KernelError>
     Ok([first, first + 1, first + width, first + width + 1])
 }
 
-/// Ids, two levels down, of the sixteen grandchildren of `parent`: the children of its children in their order.
+/// Ids of the sixteen grandchildren of `parent`, two levels down, in the order of its children.
 pub fn descendants(parent: u32, grid: Grid) -> Result<[u32; CHILDREN * CHILDREN], KernelError> {
     let next = finer(grid)?;
     let mut ids = [0; CHILDREN * CHILDREN];
@@ -35,7 +34,7 @@ pub fn descendants(parent: u32, grid: Grid) -> Result<[u32; CHILDREN * CHILDREN]
     Ok(ids)
 }
 
-/// Id, on `grid`, of the tile that covers `child`, a tile of the grid one level finer.
+/// Id of the tile of `grid` that covers `child`, a tile of the next finer grid.
 pub fn parent(child: u32, grid: Grid) -> Result<u32, KernelError> {
     let next = finer(grid)?;
     next.check(&[child])?;
@@ -43,7 +42,7 @@ pub fn parent(child: u32, grid: Grid) -> Result<u32, KernelError> {
     Ok(row / 2 * grid.width() + column / 2)
 }
 
-/// Refuses two levels whose tiles do not halve: each child has half the side of its parent.
+/// Refuses a child that does not have half the side of its parent.
 pub fn check_halving(parent_size: usize, child_size: usize) -> Result<(), KernelError> {
     if child_size > 0 && parent_size == child_size * 2 {
         return Ok(());

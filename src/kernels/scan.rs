@@ -1,20 +1,20 @@
 //! TileSSM scan: a first-order recurrence a channel along the tokens of a sample, in one or both directions.
 //!
-//! With decay `d`, input gain `gi`, output gain `go` and bias `b` a channel, and a token `x` freed of NaN (0) and
-//! clamped to `[-L, L]` (which takes infinities to the limits): `u = gi x + b`, `s = d s + (1-d) u`, `y = go s`. The
-//! decay is clamped to `[1e-6, 1 - 1e-6]`, gains and bias are not. All arithmetic is `f32` and the state stays
-//! `f32`; outputs are rounded to the element type at each step, the final state at the end.
+//! With decay `d`, input gain `gi`, output gain `go` and bias `b` of a channel, and a token `x` with NaN replaced by 0 and
+//! clamped to `[-L, L]`: `u = gi x + b`, `s = d s + (1-d) u`, `y = go s`. The decay is clamped to `[1e-6, 1 - 1e-6]`.
+//! Arithmetic and state are `f32`; outputs are rounded to the element type at each step, the final state at the end.
 //!
-//! Backward runs over the tokens reversed and reverses the outputs. Bidirectional runs both and merges them in the
+//! Backward runs over the reversed tokens and reverses the outputs. Bidirectional runs both and merges them in the
 //! element type: the sum, `0.5 (yf + yb)`, or `g yf + (1-g) yb` with the gate clamped to [0, 1], 0.5 by default.
 
 use super::element::Element;
 use super::shape::check_length;
+use super::tile::ChannelBlock;
 use super::wide::{self, Width, Work};
 use super::{Form, KernelError};
 use rayon::prelude::*;
 
-/// The limit of tokens, L, where none is asked for.
+/// The default limit of tokens, L.
 pub const DEFAULT_CLAMP: f32 = 1e4;
 
 /// The smallest decay; the largest is one less this.
@@ -42,15 +42,13 @@ impl ScanShape {
 /// The parameters of one direction, each `[C]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters<'a> {
-    /// How much of the state a step keeps.
+    /// The share of the state that a step preserves.
     pub decay: &'a [f32],
     pub input_gain: &'a [f32],
     pub output_gain: &'a [f32],
-    /// Added to a token after its gain.
     pub state_bias: &'a [f32],
 }
 
-/// How two directions become one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Merge<'a> {
     /// `yf + yb`.
@@ -72,7 +70,6 @@ impl<'a> Merge<'a> {
     }
 }
 
-/// Which way the tokens are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Direction<'a> {
     Forward(Parameters<'a>),
@@ -95,14 +92,13 @@ pub struct ScanInputs<'a, T> {
     /// `[B,K,C]`.
     pub tokens: &'a [T],
     pub shape: ScanShape,
-    /// The state before the first step: zero where absent, `[B,C]` for both directions, or `[B,2,C]` with the forward
-    /// state first.
+    /// The state before the first step: zero where absent, `[B,C]`, or `[B,2,C]` with the forward state first.
     pub init_state: Option<&'a [T]>,
     /// The limit of tokens; its sign does not matter.
     pub clamp: f32,
 }
 
-/// Room for the running state and for the outputs of the second direction; it grows to a call and is reused.
+/// Working memory of a call, reused by later ones.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch<T> {
     state: Vec<f32>,
@@ -151,10 +147,10 @@ fn check<T>(
 }
 
 /// `y` is `[B,K,C]`; `final_state` is `[B,C]`, or `[B,2,C]` with the forward state first for both directions. All forms give
-/// equal results. The fast ones take a block of channels at a time, whose state stays in registers; threads share the
-/// samples, or the channels of each where there are fewer samples than threads.
+/// equal results. The fast ones keep the state of a block of channels in registers; threads share the samples, or the
+/// channels of each where there are fewer samples than threads.
 pub fn run<T: Element>(
-    form: Form<ScanConfig>,
+    form: Form<ChannelBlock>,
     inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
@@ -166,7 +162,7 @@ pub fn run<T: Element>(
 
 fn run_at<T: Element>(
     width: Width,
-    form: Form<ScanConfig>,
+    form: Form<ChannelBlock>,
     inputs: &ScanInputs<'_, T>,
     direction: &Direction<'_>,
     y: &mut [T],
@@ -176,15 +172,13 @@ fn run_at<T: Element>(
     check(inputs, direction, y, final_state)?;
     let (form, parallel) = ((form, width), matches!(form, Form::Parallel(_)));
     match direction {
-        Direction::Forward(parameters) => one_way(inputs, parameters, Slot::FORWARD, y, final_state, scratch, form),
-        Direction::Backward(parameters) => one_way(inputs, parameters, Slot::BACKWARD, y, final_state, scratch, form),
+        Direction::Forward(parameters) => one_way(inputs, parameters, [0, 1], y, final_state, scratch, form),
+        Direction::Backward(parameters) => one_way(inputs, parameters, [1, 1], y, final_state, scratch, form),
         Direction::Bidirectional { forward, backward, merge } => {
             let mut reversed = std::mem::take(&mut scratch.backward);
             reversed.resize(y.len(), T::default());
-            let slot = Slot { states: 2, ..Slot::FORWARD };
-            one_way(inputs, forward, slot, y, final_state, scratch, form);
-            let slot = Slot { states: 2, ..Slot::BACKWARD };
-            one_way(inputs, backward, slot, &mut reversed, final_state, scratch, form);
+            one_way(inputs, forward, [0, 2], y, final_state, scratch, form);
+            one_way(inputs, backward, [1, 2], &mut reversed, final_state, scratch, form);
             merge_all(y, &reversed, inputs.shape, merge, parallel);
             scratch.backward = reversed;
         }
@@ -192,26 +186,16 @@ fn run_at<T: Element>(
     Ok(())
 }
 
-/// Which direction, and how many states a sample has in `final_state`.
-#[derive(Clone, Copy)]
-struct Slot {
-    direction: usize,
-    states: usize,
-}
-
-impl Slot {
-    const FORWARD: Slot = Slot { direction: 0, states: 1 };
-    const BACKWARD: Slot = Slot { direction: 1, states: 1 };
-}
+/// Direction 1 reads backwards. A sample has `states` states in `final_state`.
 
 fn one_way<T: Element>(
     inputs: &ScanInputs<'_, T>,
     parameters: &Parameters<'_>,
-    slot: Slot,
+    [direction, states]: [usize; 2],
     y: &mut [T],
     final_state: &mut [T],
     scratch: &mut Scratch<T>,
-    (form, width): (Form<ScanConfig>, Width),
+    (form, width): (Form<ChannelBlock>, Width),
 ) {
     let ScanShape { batch, steps, channels } = inputs.shape;
     let largest = (1.0 - DECAY_MARGIN) as f32;
@@ -220,11 +204,11 @@ fn one_way<T: Element>(
     scratch.state.clear();
     match inputs.init_state {
         None => scratch.state.resize(inputs.shape.states(), 0.0),
-        Some(states) => {
-            let rows = if states.len() == inputs.shape.states() { (1, 0) } else { (2, slot.direction) };
+        Some(initial) => {
+            let (rows, row) = if initial.len() == inputs.shape.states() { (1, 0) } else { (2, direction) };
             for sample in 0..batch {
-                let row = sample * rows.0 + rows.1;
-                scratch.state.extend(states[row * channels..][..channels].iter().map(|value| value.to_f32()));
+                let row = sample * rows + row;
+                scratch.state.extend(initial[row * channels..][..channels].iter().map(|value| value.to_f32()));
             }
         }
     }
@@ -236,7 +220,7 @@ fn one_way<T: Element>(
         parameters,
         decay: &scratch.decay,
         limit: inputs.clamp.abs(),
-        reversed: slot.direction == 1,
+        reversed: direction == 1,
     };
     let sample = |index: usize| pass.sample(index * steps * channels);
     match form {
@@ -264,7 +248,7 @@ fn one_way<T: Element>(
         }
     }
     for (sample, state) in scratch.state.chunks_exact(channels).enumerate() {
-        let row = if slot.states == 2 { sample * 2 + slot.direction } else { sample };
+        let row = if states == 2 { sample * 2 + direction } else { sample };
         for (target, &state) in final_state[row * channels..][..channels].iter_mut().zip(state) {
             *target = T::from_f32(state);
         }
@@ -284,10 +268,10 @@ fn streams<T: Element>(pass: &Pass<'_, T>, state: &mut [f32], y: &mut [T]) {
     }
 }
 
-/// One sample in so many parts, each with whole blocks of channels and its piece of every row.
+/// Splits one sample into `parts`, each of whole blocks of channels with its piece of every row.
 fn share_channels<T: Element>(
     pass: Pass<'_, T>,
-    config: ScanConfig,
+    config: ChannelBlock,
     width: Width,
     parts: usize,
     state: &mut [f32],
@@ -318,7 +302,7 @@ fn merge_all<T: Element>(y: &mut [T], backward: &[T], shape: ScanShape, merge: &
     });
 }
 
-/// Merges the outputs of the second direction into those of the first, row `first` and those after it.
+/// Merges the outputs of the second direction into those of the first, from row `first` on.
 fn merge_into<T: Element>(y: &mut [T], backward: &[T], first: usize, shape: ScanShape, merge: &Merge<'_>) {
     let channels = shape.channels;
     for (row, (forward, backward)) in y.chunks_exact_mut(channels).zip(backward.chunks_exact(channels)).enumerate() {
@@ -343,29 +327,16 @@ fn merge_into<T: Element>(y: &mut [T], backward: &[T], first: usize, shape: Scan
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScanConfig {
-    /// Channels whose state and parameters are kept at hand from the first token to the last: 16, 32, 64 or 128. Any
-    /// other number counts as the next smaller of these, at least 16.
-    pub channel_block: usize,
-}
-
-pub const CANDIDATES: &[ScanConfig] = &[
-    ScanConfig { channel_block: 32 },
-    ScanConfig { channel_block: 64 },
-    ScanConfig { channel_block: 128 },
-    ScanConfig { channel_block: 16 },
+/// Candidate blocks of channels whose state stays in registers. Any other size counts as the next smaller of 16, 32, 64
+/// and 128, at least 16.
+pub const CANDIDATES: &[ChannelBlock] = &[
+    ChannelBlock { channel_block: 32 },
+    ChannelBlock { channel_block: 64 },
+    ChannelBlock { channel_block: 128 },
+    ChannelBlock { channel_block: 16 },
 ];
 
-impl ScanConfig {
-    /// The words under which a tuned variant is recorded, such as `channel_block=32`.
-    pub fn name(self) -> String {
-        format!("channel_block={}", self.channel_block)
-    }
-}
-
-/// One direction over one sample: tokens `[K,C]`, of which the channels from `first` on are scanned; the decay is
-/// already clamped.
+/// One direction over one sample: channels from `first` on of tokens `[K,C]`, with clamped decay.
 #[derive(Clone, Copy)]
 struct Pass<'a, T> {
     tokens: &'a [T],
@@ -379,7 +350,7 @@ struct Pass<'a, T> {
 }
 
 impl<T> Pass<'_, T> {
-    /// The same over the sample whose tokens begin at `start`.
+    /// The same over the sample whose tokens start at `start`.
     fn sample(self, start: usize) -> Self {
         Pass { tokens: &self.tokens[start..][..self.steps * self.channels], ..self }
     }
@@ -395,7 +366,6 @@ trait Rows<T> {
     fn row(&mut self, token: usize) -> &mut [T];
 }
 
-/// All channels of `[K,C]`.
 struct FullRows<'a, T> {
     y: &'a mut [T],
     channels: usize,
@@ -408,7 +378,6 @@ impl<T> Rows<T> for FullRows<'_, T> {
     }
 }
 
-/// A piece of each row.
 impl<T> Rows<T> for Vec<&mut [T]> {
     #[inline(always)]
     fn row(&mut self, token: usize) -> &mut [T] {
@@ -416,10 +385,10 @@ impl<T> Rows<T> for Vec<&mut [T]> {
     }
 }
 
-/// A pass on its way; as many channels as there are states.
+/// A pass over as many channels as there are states.
 struct Sweep<'a, T, R> {
     pass: Pass<'a, T>,
-    config: ScanConfig,
+    config: ChannelBlock,
     state: &'a mut [f32],
     rows: R,
 }
@@ -435,7 +404,7 @@ impl<T: Element, R: Rows<T>> Work for Sweep<'_, T, R> {
             32.. => self.blocks::<32>(0),
             _ => 0,
         };
-        // What is left over goes in ever smaller blocks.
+        // Smaller blocks take the remaining channels.
         let done = self.blocks::<16>(done);
         let done = self.blocks::<4>(done);
         self.blocks::<1>(done);
@@ -443,7 +412,7 @@ impl<T: Element, R: Rows<T>> Work for Sweep<'_, T, R> {
 }
 
 impl<T: Element, R: Rows<T>> Sweep<'_, T, R> {
-    /// Scans as many whole blocks as there are from `start` on, and gives the first channel that is left.
+    /// Scans the whole blocks from `start` on; returns the first remaining channel.
     #[inline(always)]
     fn blocks<const BLOCK: usize>(&mut self, start: usize) -> usize {
         let end = start + (self.state.len() - start) / BLOCK * BLOCK;
@@ -482,13 +451,13 @@ impl<T: Element, R: Rows<T>> Sweep<'_, T, R> {
     }
 }
 
-/// So many values from `first` on.
+/// `BLOCK` values from `first` on.
 #[inline(always)]
 fn part<V: Copy, const BLOCK: usize>(values: &[V], first: usize) -> [V; BLOCK] {
     *values[first..].first_chunk().expect("the lengths of all lists were checked")
 }
 
-/// Frees a token of NaN and clamps it.
+/// Replaces NaN by zero and clamps the token.
 #[inline(always)]
 fn sanitise(token: f32, limit: f32) -> f32 {
     let token = if token.is_nan() { 0.0 } else { token };
@@ -535,14 +504,6 @@ mod tests {
     }
 
     #[test]
-    fn initial_states_feed_their_direction() {
-        let both = Direction::Bidirectional { forward: HALF, backward: HALF, merge: Merge::Sum };
-        assert_eq!(one_channel(&[0.0], &both, Some(&[4.0])), (vec![8.0], vec![2.0, 2.0]));
-        assert_eq!(one_channel(&[0.0], &both, Some(&[4.0, 0.0])), (vec![4.0], vec![2.0, 0.0]));
-        assert_eq!(one_channel(&[0.0], &Direction::Backward(HALF), Some(&[4.0, 2.0])), (vec![2.0], vec![1.0]));
-    }
-
-    #[test]
     fn wrong_lengths_and_limits_are_refused() {
         let shape = ScanShape { batch: 1, steps: 2, channels: 1 };
         let good = ScanInputs { tokens: &[0.0f32; 2], shape, init_state: None, clamp: 1.0 };
@@ -556,8 +517,6 @@ mod tests {
         assert!(run(&ScanInputs { clamp: f32::NAN, ..good }, &forward, 1).is_err());
         assert!(run(&ScanInputs { init_state: Some(&[0.0; 3]), ..good }, &forward, 1).is_err());
         assert!(run(&good, &Direction::Forward(Parameters { decay: &[], ..HALF }), 1).is_err());
-        let merge = Merge::Gated(Some(&[0.5; 2]));
-        assert!(run(&good, &Direction::Bidirectional { forward: HALF, backward: HALF, merge }, 2).is_err());
         assert!(Merge::parse("max", None).is_err());
     }
 

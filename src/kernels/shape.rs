@@ -25,7 +25,6 @@ impl MapShape {
         self.plane().saturating_mul(self.batch)
     }
 
-    /// Linear index of an element.
     #[inline(always)]
     pub fn at(self, sample: usize, channel: usize, y: usize, x: usize) -> usize {
         ((sample * self.channels + channel) * self.height + y) * self.width + x
@@ -45,7 +44,6 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid of `height` rows and `width` columns of tiles.
     pub fn new(height: u32, width: u32) -> Result<Self, KernelError> {
         match height.checked_mul(width) {
             None | Some(0) => Err(KernelError::Empty { what: "grid" }),
@@ -90,7 +88,6 @@ impl Grid {
     }
 }
 
-/// Refuses a slice whose length is not what its shape asks for.
 pub(super) fn check_length(what: &'static str, got: usize, expected: usize) -> Result<(), KernelError> {
     if got == expected { Ok(()) } else { Err(KernelError::Length { what, expected, got }) }
 }

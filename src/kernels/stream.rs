@@ -1,9 +1,8 @@
-//! Stores that go past the cache.
+//! Stores that bypass the cache.
 //!
-//! An array that is written as a whole and does not stay in the cache costs two passes over memory with usual stores:
-//! its old lines are read in before they are overwritten. Stores past the cache save the reading. They lose where the
-//! array would have stayed in the cache, so they are a variant for the tuner to try. Elsewhere than on x86-64 they are
-//! usual stores.
+//! Usual stores to an array that does not stay in the cache read its old lines before they overwrite them. Streaming stores
+//! save that read, but lose where the array would have stayed in the cache, so they are a variant for the tuner. Targets
+//! other than x86-64 use usual stores.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "no safe store goes past the cache; the fusion gate takes 0.7 of the time with them")
@@ -11,13 +10,13 @@
 
 use super::wide::Width;
 
-/// Elements that are stored together: 64 bytes of `f32`, one line of the cache.
+/// Elements stored together: 64 bytes of `f32`, one cache line.
 pub(super) const LINE: usize = 16;
 
-/// Whole lines of an array, each at a multiple of its size.
+/// Whole lines of an array, each aligned to its size.
 pub(super) struct Lines<'a, T>(&'a mut [[T; LINE]]);
 
-/// What comes before the first whole line, the lines, and what comes after them.
+/// The elements before the first whole line, the lines, and the elements after them.
 #[inline(always)]
 pub(super) fn lines<T>(target: &mut [T]) -> (&mut [T], Lines<'_, T>, &mut [T]) {
     // Where the address cannot be aligned, there are no lines.
@@ -33,7 +32,7 @@ impl<T: Copy> Lines<'_, T> {
         self.0.len() * LINE
     }
 
-    /// Stores lines past the cache, as many as are given. [`finish`] comes after the last.
+    /// Stores the given lines past the cache. Call [`finish`] after the last.
     #[inline(always)]
     pub(super) fn store(self, width: Width, lines: impl Iterator<Item = [T; LINE]>) {
         for (slot, line) in self.0.iter_mut().zip(lines) {
@@ -54,7 +53,7 @@ impl<T: Copy> Lines<'_, T> {
     }
 }
 
-/// Makes the stores so far visible before any that follow, also to other threads.
+/// Makes the stores visible before any that follow, also to other threads.
 #[inline(always)]
 pub(super) fn finish() {
     #[cfg(target_arch = "x86_64")]

@@ -1,23 +1,22 @@
-//! Running work with the widest vector instructions that this CPU has.
+//! Runs work with the widest vector instructions of this CPU.
 //!
-//! The crate is built for the plain x86-64 of 2003, so one binary runs everywhere, under an emulator too. Work that
-//! gains from wider vectors is written once, in safe code, as a value with a [`Work::run`] that is always inlined;
-//! [`run`] compiles it three times and picks one at run time. No fused multiply-add is used: every width performs the
-//! same operations in the same order, so results do not depend on the CPU. Elsewhere than on x86-64 there is one form.
+//! The crate is built for plain x86-64, so one binary runs everywhere. Work that gains from wider vectors is safe code in a
+//! [`Work::run`] that is always inlined; [`run`] compiles it three times and picks one at run time. No fused multiply-add
+//! is used: every width performs the same operations in the same order, so results do not depend on the CPU.
 //!
-//! Measured on an AMD EPYC of family 25 (Zen 4), one thread, as parts of the time at the plain width: the scan takes
-//! 0.40 with AVX-512 and 0.52 with AVX2, the alphas of the fusion gate 0.33 and 0.53, the whole gate 0.8. Moving tiles
-//! gains nothing, or loses, so the kernels that do only that stay at the plain width.
+//! Measured on an AMD EPYC of family 25 (Zen 4), one thread, as shares of the time at the plain width: the scan takes
+//! 0.40 with AVX-512 and 0.52 with AVX2, the alphas of the fusion gate 0.33 and 0.53, the whole gate 0.8. Kernels that
+//! only move tiles gain nothing, so they stay at the plain width.
 
 /// A piece of work over slices.
 pub(super) trait Work {
     type Output;
 
-    /// Does it. Implementations and what they call are `#[inline(always)]`, else they stay at the plain width.
+    /// Implementations and what they call are `#[inline(always)]`, else they stay at the plain width.
     fn run(self, width: Width) -> Self::Output;
 }
 
-/// How wide the vectors are. A value is proof that this CPU has the instructions.
+/// A vector width. A value proves that this CPU has the instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Width(Level);
 
@@ -31,7 +30,7 @@ enum Level {
 }
 
 impl Width {
-    /// The widest that this CPU has. The standard library asks the CPU once and remembers.
+    /// The widest of this CPU. The standard library caches what the CPU reports.
     #[inline]
     pub(super) fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Calibration kernels made ready: plain loops on the host; on a device a copy, which shows the most that its memory
-//! gives, and an empty launch.
+//! Calibration kernels: plain loops on the host; on a device a copy, which shows its peak memory bandwidth, and an empty
+//! launch.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ fn call(kernel: Calibration, seed: u64) -> Box<dyn FnMut()> {
     let mut random = SplitMix64::new(seed);
     let mut array = |bytes: usize| Buffer::with(bytes / size_of::<f32>(), |_| random.uniform() as f32);
     match kernel {
-        // The device's are not called by the host.
+        // Only the device calls its kernels.
         Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. } => Box::new(|| ()),
         Calibration::MultiplyAdd => {
             let mut lanes = [1.0_f32; LANES];
@@ -43,7 +43,7 @@ fn call(kernel: Calibration, seed: u64) -> Box<dyn FnMut()> {
     }
 }
 
-/// Contracts towards a fixed point, so values stay ordinary numbers however often it runs.
+/// Contracts towards a fixed point, so values stay ordinary numbers.
 #[inline(never)]
 fn multiply_add(lanes: &mut [f32; LANES]) {
     for _ in 0..STEPS {
@@ -60,7 +60,7 @@ fn triad(a: &mut [f32], b: &[f32], c: &[f32]) {
     }
 }
 
-/// Calibrations lie in memory that no benchmark uses.
+/// No benchmark uses the memory of this set.
 const SET: u32 = 1 << 16;
 
 /// Makes a calibration kernel ready on the device that this thread has opened.

@@ -1,4 +1,4 @@
-//! The clocks: the monotonic one and that of the thread, which time kernels, and the one that dates runs.
+//! The clocks: monotonic and per thread, which time kernels, and the wall clock, which dates runs.
 
 use std::time::Instant;
 
@@ -8,36 +8,32 @@ use crate::doctor::findings::Clock;
 use sprag_base::stats::describe;
 use sprag_model::sample::Sample;
 
-/// A stretch is preempted when its wall time exceeds its thread time by this share …
+/// A sample is preempted when its wall time exceeds its thread time by this share …
 const PREEMPTED_SHARE: f64 = 0.05;
 
-/// … and this much: what two readings of the clocks and an interrupt take. Measured on virtual machines, where reading
-/// the thread clock costs about 0.3 µs.
+/// … and this much: two readings of the clocks and an interrupt. On virtual machines a reading takes about 0.3 µs.
 const PREEMPTED_NANOS: f64 = 2_000.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// In seconds, as records hold it.
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
-    /// In milliseconds, as the reports of the seed hold it.
     pub fn milliseconds(self) -> f64 {
         self.0 as f64 / 1e6
     }
 }
 
-/// Times one call of `work` on the monotonic clock.
 pub fn time(work: impl FnOnce()) -> Nanos {
     let start = Instant::now();
     work();
     Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Times `calls` calls of `work` as one sample, on both clocks where the work stays on this thread.
+/// Times `calls` calls as one sample, on both clocks where the work stays on this thread.
 pub fn sample(calls: u32, on_this_thread: bool, work: &mut dyn FnMut()) -> Sample {
     let before = if on_this_thread { thread_time() } else { None };
     let wall = time(|| {
@@ -51,7 +47,7 @@ pub fn sample(calls: u32, on_this_thread: bool, work: &mut dyn FnMut()) -> Sampl
     Sample { wall: a_call(wall), cpu: cpu.map(a_call), preempted: cpu.is_some_and(|cpu| is_preempted(wall, cpu)) }
 }
 
-/// What this thread has been running, where the system tells.
+/// How long this thread has been running, where the system reports it.
 pub fn thread_time() -> Option<Nanos> {
     #[cfg(target_os = "linux")]
     {
@@ -70,30 +66,26 @@ pub fn now() -> DateTime<Utc> {
     now.with_nanosecond(0).unwrap_or(now)
 }
 
-/// Whether the thread was kept from running during a stretch.
 fn is_preempted(wall: Nanos, cpu: Nanos) -> bool {
     wall.0 as f64 > cpu.0 as f64 * (1.0 + PREEMPTED_SHARE) + PREEMPTED_NANOS
 }
 
-/// Readings in a batch: some hundred microseconds, far below a slice of the scheduler.
+/// Readings in a batch: some hundred microseconds, far below a scheduler slice. Of several batches one is undisturbed.
 const READINGS: usize = 1_000;
-
-/// Batches, so that one of them is left alone by others.
 const BATCHES: usize = 20;
 
-/// The monotonic clock that times kernels.
 pub fn wall() -> Clock {
     let start = std::time::Instant::now();
-    of_clock(|| Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)))
+    examine(|| Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)))
 }
 
-/// The clock of the timing thread; absent where there is none.
+/// The clock of the timing thread, where there is one.
 pub fn thread() -> Option<Clock> {
     thread_time()?;
-    Some(of_clock(|| thread_time().unwrap_or(Nanos(0))))
+    Some(examine(|| thread_time().unwrap_or(Nanos(0))))
 }
 
-fn of_clock(mut read: impl FnMut() -> Nanos) -> Clock {
+fn examine(mut read: impl FnMut() -> Nanos) -> Clock {
     let mut readings = [Nanos(0); READINGS];
     let mut resolution: Option<Nanos> = None;
     let mut fastest = f64::INFINITY;
@@ -106,7 +98,7 @@ fn of_clock(mut read: impl FnMut() -> Nanos) -> Clock {
     Clock { resolution: resolution.map(Nanos::seconds).map(digits), cost: digits(fastest) }
 }
 
-/// The smallest difference above zero between neighbours.
+/// The smallest positive difference between neighbours.
 fn smallest_step(readings: &[Nanos]) -> Option<Nanos> {
     readings.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).filter(|step| *step > 0).min().map(Nanos)
 }
@@ -116,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stretch_is_preempted_by_share_and_size() {
+    fn preemption_needs_a_share_and_a_size() {
         let check = |wall, cpu, expected| assert_eq!(is_preempted(Nanos(wall), Nanos(cpu)), expected, "{wall} {cpu}");
         check(100_000, 100_000, false);
         check(106_900, 100_000, false);
@@ -138,25 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_step_is_above_zero() {
+    fn resolution_is_the_smallest_positive_step() {
         let check = |readings: &[u64], expected: Option<u64>| {
             let readings: Vec<Nanos> = readings.iter().copied().map(Nanos).collect();
             assert_eq!(smallest_step(&readings), expected.map(Nanos));
         };
         check(&[10, 10, 50, 70, 70, 110], Some(20));
-        check(&[5, 5, 5], None);
-        check(&[9, 3], None);
+        check(&[9, 3, 3], None);
         check(&[], None);
-    }
-
-    #[test]
-    fn a_scripted_clock_is_seen_through() {
         let mut now = 0;
-        let coarse = of_clock(|| {
+        let coarse = examine(|| {
             now += 1;
             Nanos(now / 100 * 4_000)
         });
-        assert_eq!(coarse.resolution, Some(4e-6));
-        assert_eq!(of_clock(|| Nanos(7)).resolution, None);
+        assert_eq!((coarse.resolution, examine(|| Nanos(7)).resolution), (Some(4e-6), None));
     }
 }

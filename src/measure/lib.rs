@@ -29,7 +29,7 @@ pub mod tensorrt;
 pub mod instructions;
 pub mod suite;
 
-/// The reports that the tools of Apex-X read: single calls, timed in one more process, and what they are of.
+/// The reports that the tools of Apex-X read.
 pub mod seed_report {
     pub mod calls;
     pub mod cpu;
@@ -40,9 +40,6 @@ pub mod seed_report {
 }
 
 pub mod doctor;
-
-#[cfg(test)]
-mod example;
 
 /// Why a suite could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -57,16 +54,14 @@ pub enum MeasureError {
     Build(String),
     #[error("the command gave no result: {0}")]
     Command(String),
-    /// The same of two commands that take turns, where the base is not to blame.
+    /// The same for the other of two commands that take turns.
     #[error("the command gave no result: {0}")]
     Other(String),
-    /// A plan that this build cannot follow.
     #[error("cannot follow the plan: {0}")]
     Plan(String),
-    /// Nobody listens to a worker any more.
+    /// Nobody reads the messages of a worker any more.
     #[error("cannot identify what was measured: {0}")]
-    Tell(std::io::Error),
-    /// Single calls, as the seed's report needs them, could not be timed.
+    Send(std::io::Error),
     #[error("cannot time single calls: {0}")]
     SingleCalls(String),
     #[error(transparent)]

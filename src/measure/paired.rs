@@ -287,7 +287,7 @@ fn pair(blocks: &[(f64, f64)]) -> Option<Pair> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::workload::example;
 
     /// A worker that serves blocks of one sample that takes `seconds`; `quirk` may do something else for a request.
     fn side(seconds: &str, quirk: &str) -> WorkerCommand {

@@ -6,7 +6,7 @@ pub fn unchecked() -> Parity {
     Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None }
 }
 
-/// How a wrong result differs, in words: by so much, or in a way that has no size.
+/// How a wrong result differs from the reference, in words; without a size where parts of it are not numbers.
 pub fn difference(error: Option<f64>) -> String {
     match error {
         Some(error) => format!("differs from the reference by {error:e}"),
@@ -14,9 +14,8 @@ pub fn difference(error: Option<f64>) -> String {
     }
 }
 
-/// Compares a result with its reference, element by element: `|got - expected| <= tolerance * (1 + |expected|)`.
-///
-/// A NaN where the reference has none, or a length that differs, is a mismatch without a size.
+/// Compares a result with its reference, element by element: `|got - expected| <= tolerance * (1 + |expected|)`. A NaN
+/// where the reference has none, or another length, is a mismatch without a size.
 pub fn compare(got: &[f32], expected: &[f32], tolerance: f64) -> Parity {
     let exact = got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits());
     if exact {
@@ -25,13 +24,13 @@ pub fn compare(got: &[f32], expected: &[f32], tolerance: f64) -> Parity {
     let mut largest = 0.0_f64;
     let mut within = got.len() == expected.len();
     for (a, b) in got.iter().zip(expected) {
-        // Equal infinities have no difference.
+        // The difference of equal infinities is NaN.
         if a == b || (a.is_nan() && b.is_nan()) {
             continue;
         }
         let error = (f64::from(*a) - f64::from(*b)).abs();
         let allowed = tolerance * (1.0 + f64::from(*b).abs());
-        // A NaN error is not within anything, and has no size.
+        // A NaN error exceeds every tolerance and has no size.
         within &= error <= allowed;
         largest = largest.max(if error.is_nan() { f64::INFINITY } else { error });
     }

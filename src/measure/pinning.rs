@@ -1,6 +1,6 @@
-//! Which processors a thread may run on, and keeping it on one. Where the system does not permit it, nothing changes.
+//! Which processors a thread may run on, and pinning it to one.
 
-/// Keeps this thread on one processor; whether the system permitted it.
+/// Pins this thread to one processor; whether the system permitted it.
 pub fn pin(processor: u32) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -19,7 +19,7 @@ pub fn pin(processor: u32) -> bool {
     }
 }
 
-/// The processors that this thread may run on, in order; none where the system does not tell.
+/// The processors that this thread may run on, in order; none where the system does not report them.
 pub fn allowed() -> Vec<u32> {
     #[cfg(target_os = "linux")]
     {

@@ -1,4 +1,4 @@
-//! What a worker process is told, and what it tells back: JSON over pipes, a line a message, with a version on both.
+//! The messages between a worker process and its parent: JSON over pipes, a line a message, each side with a version.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,35 +11,34 @@ use sprag_model::benchmark::Parity;
 /// The version of plans and messages. Two builds that are compared must agree on it.
 pub const PLAN_VERSION: u32 = 4;
 
-/// What a worker says of a benchmark that its build does not have; a comparison knows new ones by it.
+/// What a worker reports of a benchmark that its build does not have; a comparison recognises new ones by it.
 pub const NO_SUCH_BENCHMARK: &str = "this build has no such benchmark";
 
-/// How long and how often to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Protocol {
     /// Worker processes, at most.
     pub processes: u32,
-    /// Rounds a worker makes; each times one block of every benchmark.
+    /// Each round times one block of every benchmark.
     pub rounds: u32,
     pub block_samples: u32,
-    /// The length of a sample, in seconds: fast calls are repeated to fill it.
+    /// Fast calls are repeated to fill a sample of this length.
     pub sample_seconds: f64,
-    /// The time one worker may spend timing one benchmark, in seconds; slow calls get fewer samples.
+    /// The time in which one worker times one benchmark; slow calls get fewer samples.
     pub series_seconds: f64,
     pub seed: u64,
-    /// The time that all workers together may take, in seconds.
+    /// The time for all workers together.
     pub budget_seconds: Option<f64>,
     /// No further worker is started once the interval of every judged number is at most this share to either side.
     pub precision: Option<f64>,
-    /// A worker that says nothing for so long, in seconds, is taken for hung and ended.
+    /// A worker that sends nothing for so long is stopped.
     pub patience_seconds: f64,
-    /// The processor that workers are kept on; where the system chooses, absent.
+    /// The processor of the workers; absent where the system chooses.
     pub pin: Option<u32>,
 }
 
 impl Protocol {
-    /// The default: five workers, so that the interval over them means something.
+    /// Five workers by default, so that there is an interval over them.
     pub fn ordinary(processes: u32) -> Protocol {
         Protocol {
             processes,
@@ -61,12 +60,12 @@ impl Protocol {
         Protocol { series_seconds: 0.2, ..Protocol::ordinary(1) }
     }
 
-    /// Fifteen workers: for a change of a few percent that must be seen.
+    /// Enough workers to show a change of a few percent.
     pub fn rigorous() -> Protocol {
         Protocol::ordinary(15)
     }
 
-    /// As many workers as the time allows, up to the precision that more would not better much.
+    /// As many workers as fit the time, until the interval is narrow.
     pub fn within(budget_seconds: f64) -> Protocol {
         Protocol {
             budget_seconds: Some(budget_seconds),
@@ -76,17 +75,16 @@ impl Protocol {
     }
 }
 
-/// The half width of an interval, as a share, at which a run under a budget is content.
+/// The half width of an interval, as a share, at which a run under a budget stops.
 pub const PRECISION: f64 = 0.01;
 
-/// The most worker processes of a run.
 pub const MOST_PROCESSES: u32 = 100;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
     pub id: String,
-    /// The configuration to use; that of an untuned benchmark where absent.
+    /// That of an untuned benchmark where absent.
     pub configuration: Option<String>,
 }
 
@@ -96,28 +94,28 @@ pub struct Plan {
     /// Must be [`PLAN_VERSION`].
     pub version: u32,
     pub suite: String,
-    /// The benchmarks to time, in the order of the suite.
+    /// In the order of the suite.
     pub benchmarks: Vec<Planned>,
     pub protocol: Protocol,
-    /// Which worker this is, from 0: it orders the benchmarks differently from the others.
+    /// From 0; it decides the order of the benchmarks.
     pub worker: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Message {
-    /// The first: the version of its messages.
+    /// The first message: the version of its messages.
     Hello(u32),
-    /// It turns to the benchmark of that number in the plan; a crash or silence after that is its fault.
+    /// It starts on the benchmark of that number in the plan; a later crash or silence is attributed to it.
     Begin(usize),
-    /// All benchmarks are ready, or have failed; blocks can be asked for.
+    /// All benchmarks are ready or have failed; blocks can be requested.
     Ready(Vec<Readiness>),
     Block {
         block: Block,
-        /// Whether the system permitted the processor that was asked for; absent where none was.
+        /// Whether the system permitted the requested processor; absent where none was requested.
         pinned: Option<bool>,
     },
-    /// All that was measured: the last message.
+    /// The last message.
     Report(WorkerReport),
 }
 
@@ -129,12 +127,12 @@ pub struct Readiness {
     pub rounds: u32,
 }
 
-/// One line to a worker that takes blocks on demand.
+/// Requests one block from a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     pub benchmark: usize,
-    /// The processor to run on; where the system chooses, absent.
+    /// Absent where the system chooses.
     pub processor: Option<u32>,
 }
 
@@ -143,7 +141,7 @@ pub struct Request {
 pub struct WorkerReport {
     /// One entry a planned benchmark, in their order.
     pub series: Vec<WorkerSeries>,
-    /// Whether it could be kept on the processor of the protocol; absent where none was asked for.
+    /// Whether the system permitted the processor of the protocol; absent where none was requested.
     pub pinned: Option<bool>,
 }
 
@@ -154,7 +152,7 @@ pub struct WorkerSeries {
     pub parity: Parity,
     pub failure: Option<String>,
     pub calls: u32,
-    /// The most bytes that it held at one time.
+    /// The most bytes in use at one time.
     pub peak_bytes: Option<u64>,
     /// The most bytes that the memory pool of a device had handed out to the process when it was ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,19 +174,19 @@ impl WorkerSeries {
     }
 }
 
-/// A block of a benchmark and those taken right beside it.
+/// A block of a benchmark and those timed next to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
     pub own: Block,
-    /// Of the same work on other memory, for a control.
+    /// The same work on other memory, for a control.
     pub twin: Option<Block>,
-    /// Of calibration kernels, the one that it is divided by first.
+    /// Those of calibration kernels, the one that it is divided by first.
     pub calibrations: Vec<(Calibration, Block)>,
 }
 
 impl Turn {
-    /// How the device was in every block of it: one that was held back anywhere spoils the ratio.
+    /// The state of the device in every block: throttling in any of them spoils the ratio.
     pub fn device_states(&self) -> impl Iterator<Item = &BlockState> {
         let neighbours = self.twin.iter().chain(self.calibrations.iter().map(|(_, block)| block));
         std::iter::once(&self.own).chain(neighbours).filter_map(|block| block.device.as_ref())

@@ -47,24 +47,21 @@ pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<M
     Ok(found)
 }
 
-/// How far the slowest half of a worker's rounds lies above the fastest half of any, as a share of the time of a
-/// calibration kernel, by kernel.
+/// By how much the slowest half of a worker's rounds exceeds the fastest half of any, as a share, by calibration kernel.
 pub fn calibration_movement(campaign: &Campaign) -> BTreeMap<Calibration, f64> {
-    let movement = |halves: Vec<Vec<&Block>>| {
-        let medians: Vec<f64> = halves.iter().filter_map(|blocks| median_of_blocks(blocks)).collect();
+    let mut halves: BTreeMap<Calibration, Vec<f64>> = BTreeMap::new();
+    for late in [false, true] {
+        let is_of_half = |place: usize, series: &WorkerSeries| (place >= series.turns.len().div_ceil(2)) == late;
+        for (kernel, workers) in calibration_blocks(campaign, &is_of_half) {
+            halves.entry(kernel).or_default().extend(workers.iter().filter_map(|blocks| median_of_blocks(blocks)));
+        }
+    }
+    let movement = |medians: Vec<f64>| {
         let slowest = medians.iter().copied().fold(0.0, f64::max);
         let fastest = medians.iter().copied().fold(f64::INFINITY, f64::min);
         if medians.is_empty() { 0.0 } else { slowest / fastest - 1.0 }
     };
-    let mut found: BTreeMap<Calibration, Vec<Vec<&Block>>> = BTreeMap::new();
-    for late in [false, true] {
-        let half = |series: &&WorkerSeries| series.turns.len().div_ceil(2);
-        let is_of_half = |place: usize, series: &WorkerSeries| (place >= half(&series)) == late;
-        for (kernel, halves) in calibration_blocks(campaign, &is_of_half) {
-            found.entry(kernel).or_default().extend(halves);
-        }
-    }
-    found.into_iter().map(|(kernel, halves)| (kernel, movement(halves))).collect()
+    halves.into_iter().map(|(kernel, medians)| (kernel, movement(medians))).collect()
 }
 
 /// The share of all settled samples that were preempted; absent where none bears a thread clock.
@@ -74,7 +71,7 @@ pub fn preempted_share(series: &[&WorkerSeries]) -> Option<f64> {
     (clocked > 0).then(|| samples().filter(|sample| sample.preempted).count() as f64 / clocked as f64)
 }
 
-/// The ratio of one worker: the median over its turns of own block over the block beside it.
+/// The ratio of one worker: the median over its turns of its own block over its companion's.
 pub fn worker_ratio(workload: &Workload, series: &WorkerSeries) -> Option<f64> {
     let denominator = |turn: &Turn| match workload.companion {
         Companion::Twin => turn.twin.as_ref().and_then(Block::median),
@@ -95,8 +92,8 @@ fn measurement(
 ) -> Measurement {
     let failed = workers.iter().find(|worker| worker.failure.is_some());
     let mut measurement = empty(workload.benchmark.clone(), workload.role);
-    if let Some(told) = failed.or(workers.first()) {
-        measurement.parity = told.parity.clone();
+    if let Some(worker) = failed.or(workers.first()) {
+        measurement.parity = worker.parity.clone();
     }
     measurement.failure = broken.or_else(|| failed.and_then(|worker| worker.failure.clone()));
     if measurement.failure.is_some() {
@@ -132,7 +129,7 @@ fn estimates(workload: &Workload, workers: &[&WorkerSeries], seed: u64) -> Optio
     let shares = over(&|worker| limit_share(workload, worker));
     estimates.extend(over_processes(Metric::limit_share(), &shares, turns, seed));
     let above = over(&above_floor);
-    // What takes no longer than an empty launch has no time of its own to record.
+    // A time no longer than that of an empty launch has no rest to record.
     if above.iter().all(|seconds| *seconds > 0.0) {
         estimates.extend(over_processes(Metric::above_floor(), &above, turns, seed));
     }
@@ -142,7 +139,7 @@ fn estimates(workload: &Workload, workers: &[&WorkerSeries], seed: u64) -> Optio
     Some(estimates)
 }
 
-/// The share of the limit that one worker saw: the least time for the bytes that must be moved, over the time taken.
+/// The least time for the bytes that must be moved, over the time of one worker.
 fn limit_share(workload: &Workload, series: &WorkerSeries) -> Option<f64> {
     let limit = workload.limit?;
     let shares = series.turns.iter().filter_map(|turn| {
@@ -152,7 +149,7 @@ fn limit_share(workload: &Workload, series: &WorkerSeries) -> Option<f64> {
     describe::median(&shares.collect::<Vec<f64>>())
 }
 
-/// The time of one worker beyond that of an empty launch, the median over turns; `None` where no launch is timed beside.
+/// The time of one worker beyond that of an empty launch, the median over turns; `None` without launches.
 fn above_floor(series: &WorkerSeries) -> Option<f64> {
     let floor = |turn: &Turn| {
         let is_launch = |kernel: &Calibration| matches!(kernel, Calibration::DeviceLaunch { .. });
@@ -190,8 +187,7 @@ fn describe_run(
     }
 }
 
-/// How the device was: its clock and its warmth over the benchmark's own blocks, and how many it was held back in of these
-/// and of those beside them.
+/// The state of the device in the benchmark's own blocks, and throttling in these and their companions.
 fn describe_device(put: &mut dyn FnMut(&str, String) -> Option<String>, workers: &[&WorkerSeries]) {
     let blocks = workers.iter().flat_map(|worker| &worker.turns).filter_map(|turn| turn.own.device);
     let states: Vec<BlockState> = blocks.collect();
@@ -201,12 +197,12 @@ fn describe_device(put: &mut dyn FnMut(&str, String) -> Option<String>, workers:
     let median = |value: &dyn Fn(&BlockState) -> Option<f64>| {
         describe::median(&states.iter().filter_map(value).collect::<Vec<f64>>())
     };
-    let tell = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.0} {unit}"));
+    let text = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.0} {unit}"));
     let found = [
-        ("gpu_clock", tell(median(&|state| state.clock), "MHz")),
-        ("gpu_memory_clock", tell(median(&|state| state.memory_clock.map(f64::from)), "MHz")),
-        ("gpu_temperature", tell(median(&|state| state.temperature.map(f64::from)), "C")),
-        ("gpu_power", tell(median(&|state| state.power.map(|milliwatts| f64::from(milliwatts) * 1e-3)), "W")),
+        ("gpu_clock", text(median(&|state| state.clock), "MHz")),
+        ("gpu_memory_clock", text(median(&|state| state.memory_clock.map(f64::from)), "MHz")),
+        ("gpu_temperature", text(median(&|state| state.temperature.map(f64::from)), "C")),
+        ("gpu_power", text(median(&|state| state.power.map(|milliwatts| f64::from(milliwatts) * 1e-3)), "W")),
     ];
     for (name, value) in found {
         if let Some(value) = value {
@@ -224,7 +220,6 @@ fn describe_device(put: &mut dyn FnMut(&str, String) -> Option<String>, workers:
     }
 }
 
-/// A measurement without values yet.
 pub(crate) fn empty(benchmark: Benchmark, role: Role) -> Measurement {
     Measurement {
         benchmark: benchmark.into(),
@@ -244,7 +239,7 @@ fn median_of_blocks(blocks: &[&Block]) -> Option<f64> {
     describe::median(&blocks.iter().filter_map(|block| block.median()).collect::<Vec<f64>>())
 }
 
-/// The blocks of each calibration kernel, a list a worker, of the turns that are wanted by place and series.
+/// The blocks of each calibration kernel, a list a worker, of the turns that `is_wanted` accepts by place and series.
 fn calibration_blocks<'a>(
     campaign: &'a Campaign,
     is_wanted: &dyn Fn(usize, &WorkerSeries) -> bool,
@@ -265,32 +260,27 @@ fn calibration_blocks<'a>(
     found
 }
 
-/// Below this many clean samples a 95th percentile is one of the few largest samples, so there is none.
+/// With fewer clean samples a 95th percentile is one of the few largest.
 pub const FEWEST_FOR_P95: usize = 100;
 
-/// Recorded digits: a session moves a median by percents, so the seventh digit is far below all noise.
+/// Recorded digits.
 const DIGITS: usize = 7;
 
-/// Digits of a detectable effect, itself an estimate of a spread.
+/// Digits of a detectable effect, which is an estimate of a spread.
 const EFFECT_DIGITS: usize = 3;
 
-/// The estimate of one value a process; `None` where there is no process. `n` is how many samples stand behind it.
+/// The estimate of one value a process from `n` samples; `None` without values.
 pub fn over_processes(metric: Metric, values: &[f64], n: usize, seed: u64) -> Option<Estimate> {
+    let detectable = bootstrap::detectable_effect(values, seed);
     Some(Estimate {
-        metric,
-        value: round(describe::median(values)?),
         workers: values.iter().map(|value| round(*value)).collect(),
-        p50: None,
-        p95: None,
-        min: None,
         interval: bootstrap::median_interval(values).map(|(low, high)| (round(low), round(high))),
-        detectable: bootstrap::detectable_effect(values, seed)
-            .map(|effect| describe::round_significant(effect, EFFECT_DIGITS)),
-        n: n as u64,
+        detectable: detectable.map(|effect| describe::round_significant(effect, EFFECT_DIGITS)),
+        ..Estimate::new(metric, round(describe::median(values)?), n as u64)
     })
 }
 
-/// Adds what the pooled clean samples show: their median, 95th percentile and smallest.
+/// Adds median, 95th percentile and minimum of the pooled clean samples.
 pub fn with_samples(estimate: Estimate, samples: &[f64]) -> Estimate {
     let p95 = if samples.len() >= FEWEST_FOR_P95 { describe::quantile(samples, 0.95) } else { None };
     Estimate {
@@ -302,24 +292,18 @@ pub fn with_samples(estimate: Estimate, samples: &[f64]) -> Estimate {
     }
 }
 
-/// Work over time. The 5 % slowest samples of time are the 5 % lowest of throughput, so it bears no percentile of its
-/// own beyond the median.
+/// Work over time. It has no 95th percentile: the 5 % slowest samples are the 5 % lowest of throughput.
 pub fn throughput(metric: &str, work: f64, time: &Estimate) -> Estimate {
     let rate = |seconds: f64| round(work / seconds);
     Estimate {
-        metric: Metric::throughput(metric),
-        value: rate(time.value),
         workers: time.workers.iter().map(|seconds| rate(*seconds)).collect(),
         p50: time.p50.map(rate),
-        p95: None,
-        min: None,
         interval: time.interval.map(|(low, high)| (rate(high), rate(low))),
         detectable: time.detectable,
-        n: time.n,
+        ..Estimate::new(Metric::throughput(metric), rate(time.value), time.n)
     }
 }
 
-/// A value with as many digits as records hold.
 pub fn round(value: f64) -> f64 {
     describe::round_significant(value, DIGITS)
 }
@@ -327,8 +311,8 @@ pub fn round(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
     use crate::workload::Limit;
+    use crate::workload::example;
     use sprag_model::sample::Sample;
 
     const COPY: Calibration = Calibration::Copy { bytes: 100 };
@@ -393,18 +377,12 @@ mod tests {
         let time = &found.estimates[0];
         assert_eq!((time.p50, time.p95, time.min, time.n), (Some(4.0), None, Some(1.0), 9));
         assert_eq!(found.judged().map(|one| one.metric.name.as_str()), Some("ratio"));
-        assert_eq!(
-            (found.attributes["ratio_to"].as_str(), found.attributes["class"].as_str()),
-            ("copy 100 B", "compute")
-        );
-        assert_eq!(
-            (found.attributes["calls_per_sample"].as_str(), found.attributes["preempted_share"].as_str()),
-            ("7 7 7", "0.0000")
-        );
+        let attributes = ["ratio_to", "class", "calls_per_sample", "preempted_share"];
+        assert_eq!(attributes.map(|name| &found.attributes[name][..]), ["copy 100 B", "compute", "7 7 7", "0.0000"]);
     }
 
     #[test]
-    fn preempted_samples_are_left_out_of_every_estimate() {
+    fn preempted_samples_are_excluded_from_every_estimate() {
         let mut one = worker(&[1.0, 1.0, 1.0], &[1.0, 1.0, 1.0]);
         for turn in &mut one.turns {
             turn.own.samples.push(Sample { wall: 100.0, cpu: Some(1.0), preempted: true });
@@ -415,15 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_is_divided_by_its_twin() {
-        let control = Workload { companion: Companion::Twin, role: Role::Control, limit: None, ..suite() };
-        let found = measured(&control, &campaign(vec![worker(&[1.0, 2.0], &[1.0, 1.0])]));
-        assert_eq!(found.estimate("ratio").map(|one| one.value), Some(1.01));
-        assert!(found.judged().is_none() && found.role == Role::Control);
-    }
-
-    #[test]
-    fn what_is_no_time_or_broke_or_was_never_timed_fails_with_its_reason() {
+    fn failures_have_their_reasons() {
         let failure = |campaign: &Campaign| {
             let found = measured(&suite(), campaign);
             assert!(found.estimates.is_empty());
@@ -442,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn calibration_kernels_are_reported_and_their_movement_is_known() {
+    fn calibration_kernels_are_reported_with_their_movement() {
         let found = campaign(vec![worker(&[1.0, 1.0], &[1.0, 1.0]), worker(&[1.0], &[1.2])]);
         let kernels = calibrations("cpu", &found, 1).expect("`cpu` is a word");
         assert_eq!(kernels.len(), 1);
@@ -454,29 +424,20 @@ mod tests {
     }
 
     #[test]
-    fn the_tracked_number_is_the_median_over_processes() {
+    fn intervals_need_several_processes_and_percentiles_many_samples() {
         let time = over_processes(Metric::time(), &[2.0, 4.0, 3.0], 9, 1).expect("there are processes");
         assert_eq!((time.value, &time.workers[..], time.n), (3.0, &[2.0, 4.0, 3.0][..], 9));
         let (low, high) = time.interval.expect("three processes give an interval");
         assert!(low > 0.0 && low < 2.0 && high > 4.0, "{low} {high}");
         assert!(time.detectable.is_some_and(|effect| effect > 0.1), "{time:?}");
-        let rate = throughput("tiles_per_s", 10.0, &time);
-        assert_eq!((rate.metric.name.as_str(), rate.value), ("tiles_per_s", 3.333333));
-        assert_eq!(rate.workers, [5.0, 2.5, 3.333333]);
-        assert!(rate.interval.is_some_and(|(low, high)| low <= rate.value && rate.value <= high));
+        assert_eq!(throughput("tiles_per_s", 10.0, &time).workers, [5.0, 2.5, 3.333333]);
         assert_eq!(over_processes(Metric::time(), &[], 0, 1), None);
         let single = over_processes(Metric::time(), &[1.0], 4, 1).expect("there is a process");
         assert_eq!((single.interval, single.detectable), (None, None));
-    }
-
-    #[test]
-    fn a_95th_percentile_needs_a_hundred_samples() {
-        let time = || over_processes(Metric::time(), &[1.0], 0, 1).expect("there is a process");
         let samples: Vec<f64> = (1..=100).map(f64::from).collect();
-        let few = with_samples(time(), &samples[..99]);
+        let few = with_samples(single.clone(), &samples[..99]);
         assert_eq!((few.p50, few.p95, few.min, few.n), (Some(50.0), None, Some(1.0), 99));
-        let many = with_samples(time(), &samples);
+        let many = with_samples(single, &samples);
         assert_eq!((many.p50, many.p95, many.n), (Some(50.5), Some(95.05), 100));
-        assert_eq!(with_samples(time(), &[]).p50, None);
     }
 }

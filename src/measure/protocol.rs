@@ -1,4 +1,4 @@
-//! Measuring a suite: workers are run, what they observed becomes measurements, and what speaks against them is told.
+//! Measures a suite: runs workers, turns their reports into measurements, and collects reasons to distrust them.
 //!
 //! The unit of replication is the process. Within a worker, the median of block medians; over workers, the median
 //! of those, with an interval over workers. Samples of one process are never treated as independent.
@@ -15,13 +15,13 @@ use crate::{MeasureError, pool};
 use sprag_base::stats::bootstrap::FEWEST_VALUES;
 use sprag_model::sample::{Measurement, Role};
 
-/// Workers that a time must be good for: their interval is the point of a budget.
+/// Workers that fit into a budget: their interval is its purpose.
 const WORKERS_OF_A_BUDGET: f64 = 5.0;
 
 /// The share of a worker's time that goes to timing; the rest prepares and checks.
 const TIMING_SHARE: f64 = 0.5;
 
-/// The time a worker may spend on one benchmark, in seconds: at least enough for the fewest rounds of fast kernels.
+/// The least and most seconds in which a worker times one benchmark: at least the fewest rounds of fast kernels.
 const SERIES_SECONDS: (f64, f64) = (0.02, 0.4);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,15 +29,14 @@ pub struct SuiteResult {
     /// One measurement a benchmark, in the order of the suite, then one a calibration kernel.
     pub measurements: Vec<Measurement>,
     pub reasons: Vec<String>,
-    /// Why no further worker was started.
     pub stop: StopReason,
     pub workers: usize,
 }
 
-/// The configurations that benchmarks are to use, by id; others use their own first.
+/// The configurations of benchmarks by id; others use their first.
 pub type Configurations = BTreeMap<String, String>;
 
-/// Measures workloads in fresh worker processes; `progress` hears how many have ended.
+/// Measures workloads in fresh worker processes; `progress` receives the number of ended ones.
 pub fn measure(
     suite: &str,
     workloads: &[&Workload],
@@ -50,17 +49,17 @@ pub fn measure(
     let planned = planned(workloads, configurations);
     let is_precise = |campaign: &Campaign| {
         let found = pool::measurements(workloads, &planned, campaign, protocol.seed);
-        // Traffic beyond the caches hardly gets there on a shared machine, so the others do not wait for it.
+        // Traffic beyond the caches is rarely precise on a shared machine, so it delays only itself.
         let is_alone = workloads.iter().all(|workload| workload.class == Class::Dram);
-        let waited_for = found.iter().zip(workloads).filter(|(_, one)| is_alone || one.class != Class::Dram);
-        waited_for.into_iter().all(|(measurement, _)| is_precise(measurement, protocol))
+        let mut awaited = found.iter().zip(workloads).filter(|(_, one)| is_alone || one.class != Class::Dram);
+        awaited.all(|(measurement, _)| is_precise(measurement, protocol))
     };
     let brief = Brief { suite, planned: planned.clone(), protocol, command };
     let campaign = campaign::run(&brief, &is_precise, progress)?;
     result(suite, workloads, &planned, protocol, &campaign)
 }
 
-/// The protocol with as much time a benchmark as its budget allows.
+/// The protocol with as much time for a benchmark as its budget allows.
 fn fitted(protocol: &Protocol, benchmarks: usize) -> Protocol {
     let mut fitted = protocol.clone();
     if let Some(budget) = protocol.budget_seconds {
@@ -78,7 +77,7 @@ fn planned(workloads: &[&Workload], configurations: &Configurations) -> Vec<Plan
     workloads.iter().map(plan).collect()
 }
 
-/// Whether the interval of what a gate looks at is as narrow as was asked for. What failed is as precise as it gets.
+/// Whether the interval of the judged number is narrow enough. A failure is always precise.
 pub(super) fn is_precise(measurement: &Measurement, protocol: &Protocol) -> bool {
     let Some(judged) = measurement.judged() else { return true };
     let half_width = judged.interval.map(|(low, high)| (high - low) / 2.0 / judged.value.abs());
@@ -98,29 +97,29 @@ fn result(
     Ok(SuiteResult { measurements, reasons, stop: campaign.stop, workers: campaign.workers.len() })
 }
 
-/// More preempted samples than this share, and the machine was too busy to be measured on.
+/// A machine with a larger share of preempted samples is too busy to measure on.
 pub const MOST_PREEMPTED: f64 = 0.10;
 
-/// More movement of a calibration kernel than this share, and the machine was not one machine.
+/// A calibration kernel that moved by a larger share shows that the machine changed during the run.
 pub const MOST_MOVEMENT: f64 = 0.05;
 
-/// What the A/A control may be off by, beyond its interval.
+/// How far the A/A control may be from 1 beyond its interval.
 pub const CONTROL_SLACK: f64 = 0.005;
 
-/// The largest arrays whose speed depends on a core's own caches; that of larger ones moves with every neighbour.
+/// Only the caches of a core decide the speed of smaller arrays; every neighbour affects that of larger ones.
 const CACHED_BYTES: usize = 1 << 20;
 
-/// What is over a budget by more than this share is told.
+/// Exceeding a budget by a larger share is reported.
 const BUDGET_SLACK: f64 = 0.25;
 
-/// That the first processes alone took longer than was given.
+/// A sentence where the first processes alone exceeded the budget.
 pub fn over_budget(protocol: &Protocol, processes: usize, seconds: f64) -> Option<String> {
     let budget = protocol.budget_seconds.filter(|budget| seconds > budget * (1.0 + BUDGET_SLACK))?;
     let noun = if processes == 1 { "process" } else { "processes" };
     Some(format!("{processes} {noun} took {seconds:.0} s, over the budget of {budget} s"))
 }
 
-/// Says that `count` processes are too few for an interval; `kind` goes before the word, `owner` after it.
+/// A sentence where `count` processes are too few for an interval; `kind` stands before the noun, `owner` after it.
 pub fn too_few(count: usize, kind: &str, owner: &str) -> Option<String> {
     let noun = if count == 1 { "process" } else { "processes" };
     let words: Vec<&str> = [kind, noun, owner].into_iter().filter(|word| !word.is_empty()).collect();
@@ -129,7 +128,7 @@ pub fn too_few(count: usize, kind: &str, owner: &str) -> Option<String> {
         .then(|| format!("only {count} {words}: a confidence interval needs at least {FEWEST_VALUES}"))
 }
 
-/// The reasons, one sentence each; none where nothing speaks against the numbers.
+/// The reasons to distrust the numbers, one sentence each.
 pub fn reasons(
     protocol: &Protocol,
     workloads: &[&Workload],
@@ -148,7 +147,7 @@ pub fn reasons(
         let is_local = match kernel {
             Calibration::MultiplyAdd => true,
             Calibration::Copy { bytes } | Calibration::Triad { bytes } => *bytes <= CACHED_BYTES,
-            // A device has one user. A host's clock around a launch moves with the host.
+            // A device has one user. The host's clock around a launch moves with the host.
             Calibration::DeviceCopy { track, .. } | Calibration::DeviceLaunch { track } => *track != Track::Host,
         };
         is_local && *share > MOST_MOVEMENT
@@ -159,22 +158,18 @@ pub fn reasons(
     }
     reasons.extend(throttled(&series));
     for control in found.iter().filter(|one| one.role == Role::Control) {
-        let ratio = control.estimate(sprag_model::metric::RATIO);
-        let off = ratio
-            .and_then(|one| one.interval)
-            .filter(|(low, high)| *low > 1.0 + CONTROL_SLACK || *high < 1.0 - CONTROL_SLACK);
+        let interval = control.estimate(sprag_model::metric::RATIO).and_then(|ratio| ratio.interval);
+        let off = interval.filter(|(low, high)| *low > 1.0 + CONTROL_SLACK || *high < 1.0 - CONTROL_SLACK);
         if let Some((low, high)) = off {
             reasons.push(format!("the A/A control came out at {low:.4} to {high:.4} instead of 1"));
         }
     }
-    let busy = workloads.iter().enumerate().filter(|(number, workload)| {
-        let clean = |series: &crate::plan::WorkerSeries| series.turns.iter().any(|turn| !turn.own.clean().is_empty());
-        workload.threads == 1
-            && campaign
-                .workers
-                .iter()
-                .any(|worker| worker.get(number).is_some_and(|one| one.failure.is_none() && !clean(one)))
-    });
+    let is_clean = |series: &WorkerSeries| series.turns.iter().any(|turn| !turn.own.clean().is_empty());
+    let is_busy = |number: usize| {
+        let mut series = campaign.workers.iter().filter_map(|worker| worker.get(&number));
+        series.any(|one| one.failure.is_none() && !is_clean(one))
+    };
+    let busy = workloads.iter().enumerate().filter(|(number, one)| one.threads == 1 && is_busy(*number));
     let busy: Vec<String> = busy.map(|(_, workload)| workload.benchmark.id()).collect();
     if !busy.is_empty() {
         reasons.push(format!(
@@ -188,7 +183,7 @@ pub fn reasons(
     reasons
 }
 
-/// That the device was held back in blocks, also after they were taken again.
+/// A sentence where the device was throttled in blocks that were already retaken.
 fn throttled(series: &[&WorkerSeries]) -> Option<String> {
     let states = || series.iter().flat_map(|one| &one.turns).flat_map(Turn::device_states);
     let held_back = || states().filter(|state| state.throttled);
@@ -205,7 +200,8 @@ mod tests {
 
     use crate::block::Block;
     use crate::plan::{PLAN_VERSION, PRECISION, Plan};
-    use crate::{example, worker};
+    use crate::worker;
+    use crate::workload::example;
     use sprag_model::sample::Sample;
 
     use super::*;
@@ -231,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_reports_becomes_measurements() {
+    fn a_worker_report_becomes_measurements() {
         let protocol = Protocol { rounds: 3, block_samples: 6, sample_seconds: 1e-6, ..Protocol::quick() };
         let result = measured(&protocol);
         let names: Vec<&str> = result.measurements.iter().map(|one| one.benchmark.name.as_str()).collect();
@@ -252,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn precision_is_that_of_what_a_gate_looks_at() {
+    fn precision_is_that_of_the_judged_number() {
         let protocol = Protocol { rounds: 3, block_samples: 6, sample_seconds: 1e-6, ..Protocol::within(1.0) };
         let mut found = measured(&protocol);
         let right = &mut found.measurements[0];
@@ -292,15 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exceeded_budget_is_reported() {
-        let protocol = Protocol::within(4.0);
-        assert_eq!(over_budget(&protocol, 1, 4.9), None);
-        assert_eq!(over_budget(&protocol, 1, 9.0).as_deref(), Some("1 process took 9 s, over the budget of 4 s"));
-        assert_eq!(over_budget(&Protocol::quick(), 1, 9.0), None);
-    }
-
-    #[test]
-    fn a_quiet_run_has_no_reasons_and_each_trouble_has_its_own() {
+    fn each_problem_has_its_reason() {
         let quiet = || series(Calibration::MultiplyAdd, 1.0, 1.0, 0);
         assert_eq!(reasons_of(vec![quiet(), quiet(), quiet()], vec![true; 3]), "");
         assert_eq!(reasons_of(vec![quiet()], vec![]), "only 1 worker process: a confidence interval needs at least 3");
@@ -319,5 +307,8 @@ mod tests {
         assert_eq!(unpinned, "the system did not allow workers to be pinned to processor 1");
         let busy = || series(Calibration::MultiplyAdd, 1.0, 1.0, 10);
         assert!(reasons_of(vec![busy(), busy(), busy()], vec![]).contains("CPU time is used instead for: cpu/control"));
+        let protocol = Protocol::within(4.0);
+        assert_eq!(over_budget(&protocol, 1, 4.9), None);
+        assert_eq!(over_budget(&protocol, 1, 9.0).as_deref(), Some("1 process took 9 s, over the budget of 4 s"));
     }
 }

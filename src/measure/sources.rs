@@ -1,13 +1,13 @@
-//! A digest of the sources that a program is built from, so that one can tell whether it is the build of a folder.
+//! A digest of the sources that a program is built from, which shows whether it is the build of a folder.
 //!
-//! The build script and the program use this same file, so it needs the standard library alone. FNV-1a is no
-//! cryptographic digest: it finds accidents, such as a program that was not built anew.
+//! The build script uses this file too, so it needs the standard library alone. FNV-1a is no cryptographic digest: it
+//! finds accidents, such as a program that was not rebuilt.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What decides how a kernel is compiled: files and folders of the root of the sources.
+/// The files and folders of the repository that decide how a kernel is compiled.
 pub const PARTS: [&str; 3] = ["src", "Cargo.toml", "Cargo.lock"];
 
 /// Sixteen hexadecimal digits over names and contents of all [`PARTS`] under `root`.
@@ -39,7 +39,7 @@ fn collect(root: &Path, part: &Path, files: &mut Vec<PathBuf>) -> io::Result<()>
     for entry in fs::read_dir(path)? {
         let name = entry?.file_name();
         let text = name.to_string_lossy();
-        // What editors and snapshot tests leave behind is no source.
+        // Files of editors and snapshot tests are not sources.
         if !(text.starts_with('.') || text.ends_with('~') || text.ends_with(".new")) {
             collect(root, &part.join(&name), files)?;
         }

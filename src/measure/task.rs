@@ -1,4 +1,4 @@
-//! One question to a fresh worker process of this program, and its answer: JSON over pipes, with a version on both.
+//! One request to a fresh worker process of this program and its answer: JSON over pipes, each with a version.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::MeasureError;
 use crate::process::{TAIL, last_words};
 use sprag_base::process::{self, End, Limits, OutputLimit};
 
-/// The version of questions and answers. Parent and worker are the same binary, unless it was replaced meanwhile.
+/// The version of requests and answers. Parent and worker are the same binary, unless it was replaced in between.
 pub const TASK_VERSION: u32 = 1;
 
-/// The longest answer that is read, in bytes: the times of ten series of a million calls.
+/// The longest answer in bytes: the times of ten series of a million calls.
 const MOST_ANSWER_BYTES: u64 = 128 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,16 +27,16 @@ pub struct Question<Q> {
 #[serde(deny_unknown_fields)]
 pub struct Answer<A> {
     version: u32,
-    /// Or why there is no result.
+    /// An error says why there is no result.
     pub outcome: Result<A, String>,
 }
 
-/// Why there is no answer, as the start or all of a sentence.
+/// Why there is no answer, as a sentence or its start.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TaskError {
     #[error("{0}")]
     TimeOut(String),
-    /// It cannot be started, failed, or answered with what is no answer.
+    /// It cannot be started, failed, or its answer cannot be read.
     #[error("{0}")]
     NoAnswer(String),
 }
@@ -75,7 +75,7 @@ pub(crate) fn ask<Q: Serialize, A: DeserializeOwned>(
     answer.outcome.map_err(TaskError::NoAnswer)
 }
 
-/// Answers in this process. What cannot be done is a reason in the answer.
+/// Answers in this process. A failure of the work is part of the answer.
 pub fn follow<Q, A>(
     question: &Question<Q>,
     work: impl FnOnce(&Q) -> Result<A, String>,
@@ -96,17 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn a_question_gets_its_answer_or_a_reason() {
+    fn a_request_gets_its_answer_or_a_reason() {
         let reason = |text: &str| {
             ask_script(&format!("cat >/dev/null; {text}"), Duration::from_secs(60)).expect_err("no answer").to_string()
         };
         let echo = r#"read question; echo "$question" | sed 's/"plan":\(.*\)}/"outcome":{"Ok":\1}}/'"#;
         assert_eq!(ask_script(echo, Duration::from_secs(60)), Ok(vec![1, 2]));
         assert_eq!(reason("echo out of luck >&2; exit 3"), "exit status: 3 (out of luck)");
-        assert_eq!(
-            reason("yes noise | head -n 200000 >&2; echo last words >&2; exit 1"),
-            "exit status: 1 (last words)"
-        );
         assert_eq!(reason(r#"echo '{"version":1,"outcome":{"Err":"parity: off"}}'"#), "parity: off");
         assert!(reason(r#"echo '{"version":9,"outcome":{"Ok":[]}}'"#).contains("version 9; this build needs 1"));
         assert!(reason("echo hello").contains("its report cannot be read"));
@@ -116,13 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_hangs_is_ended() {
+    fn a_hanging_process_and_another_version_are_refused() {
         let ended = ask_script("exec sleep 600", Duration::from_millis(50));
         assert_eq!(ended, Err(TaskError::TimeOut("it sent no report within 0.05 s and was stopped".to_owned())));
-    }
-
-    #[test]
-    fn a_question_of_another_version_is_refused() {
         let question = |version| Question { version, plan: 3 };
         let answer = follow(&question(TASK_VERSION), |plan| Ok(plan + 1)).expect("it is of this version");
         assert_eq!(answer, Answer { version: TASK_VERSION, outcome: Ok(4) });

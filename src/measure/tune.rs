@@ -177,9 +177,9 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
 #[cfg(test)]
 mod tests {
     use crate::block::Block;
-    use crate::example;
     use crate::plan::{Turn, WorkerSeries};
     use crate::workload::Calibration;
+    use crate::workload::example;
     use sprag_model::sample::Sample;
 
     use super::*;

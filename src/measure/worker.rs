@@ -1,7 +1,7 @@
 //! A worker: prepares every benchmark of its plan, checks each result, then times them block by block.
 //!
-//! Blocks of one benchmark alternate with blocks of all others, forwards on even rounds and backwards on odd ones, and
-//! so do a benchmark and the calibration kernels beside it: slow changes of the machine fall on all alike.
+//! Blocks of one benchmark alternate with blocks of all others, forwards on even rounds and backwards on odd ones, as do a
+//! benchmark and its calibration kernels, so that slow changes of the machine affect all alike.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -15,29 +15,24 @@ use crate::workload::{Calibration, Companion, Order, Prepared, Workload};
 use crate::{MeasureError, calibration_kernels, clock, pinning};
 use sprag_base::stats::random::SplitMix64;
 
-/// The fewest samples of a block, also of a slow benchmark: one to settle and two to take a median of.
+/// One sample to settle and two for a median.
 const FEWEST_SAMPLES: usize = 3;
 
-/// The fewest rounds, also of a slow benchmark. Rounds are even in number, so that a benchmark comes first as often as
-/// what stands beside it.
+/// Rounds are even in number, so that a benchmark comes first as often as its calibration kernel.
 const FEWEST_ROUNDS: u32 = 4;
 
-pub type Tell<'a> = &'a mut dyn FnMut(Message) -> Result<(), MeasureError>;
+pub type Send<'a> = &'a mut dyn FnMut(Message) -> Result<(), MeasureError>;
 
-/// Follows a plan from preparation to report.
-///
-/// # Errors
-/// When the plan is of another version, or nobody listens. A benchmark that is unknown or fails is reported, not an
-/// error.
-pub fn follow(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<WorkerReport, MeasureError> {
+/// Follows a plan from preparation to report. An unknown or failed benchmark is part of the report, not an error.
+pub fn follow(plan: &Plan, workloads: &[Workload], send: Send<'_>) -> Result<WorkerReport, MeasureError> {
     let pinned = plan.protocol.pin.map(pinning::pin);
-    let mut bench = Bench::prepare(plan, workloads, tell)?;
+    let mut bench = Bench::prepare(plan, workloads, send)?;
     let mut order: Vec<usize> = (0..bench.series.len()).collect();
     SplitMix64::new(plan.protocol.seed ^ u64::from(plan.worker).wrapping_mul(0x9e37)).shuffle(&mut order);
     for round in 0..plan.protocol.rounds {
         for &position in &order {
             if bench.series[position].rounds > round {
-                tell(Message::Begin(position))?;
+                send(Message::Begin(position))?;
                 let turn = bench.turn(position, round);
                 bench.series[position].series.turns.push(turn);
             }
@@ -47,17 +42,17 @@ pub fn follow(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<Wor
     Ok(WorkerReport { series: bench.series.into_iter().map(|one| one.series).collect(), pinned })
 }
 
-/// Prepares the benchmarks of a plan, then takes blocks as they are asked for until `requests` ends.
+/// Prepares the benchmarks of a plan, then takes the requested blocks until `requests` ends.
 pub fn serve(
     plan: &Plan,
     workloads: &[Workload],
     requests: &mut dyn BufRead,
-    tell: Tell<'_>,
+    send: Send<'_>,
 ) -> Result<(), MeasureError> {
-    let mut bench = Bench::prepare(plan, workloads, tell)?;
+    let mut bench = Bench::prepare(plan, workloads, send)?;
     let ready =
         |one: &Timed| Readiness { id: one.series.id.clone(), failure: one.series.failure.clone(), rounds: one.rounds };
-    tell(Message::Ready(bench.series.iter().map(ready).collect()))?;
+    send(Message::Ready(bench.series.iter().map(ready).collect()))?;
     let mut line = String::new();
     loop {
         line.clear();
@@ -66,19 +61,19 @@ pub fn serve(
         }
         let request: Request =
             serde_json::from_str(&line).map_err(|error| MeasureError::Plan(format!("a request: {error}")))?;
-        // Where that is not permitted, both sides of a comparison stay where the system puts them.
+        // Without permission both sides of a comparison run where the system puts them.
         let pinned = request.processor.map(pinning::pin);
         let subject = bench.series.get_mut(request.benchmark).and_then(|one| one.subject.as_mut());
         let subject = subject.ok_or_else(|| MeasureError::Plan(format!("it asks for block {}", request.benchmark)))?;
-        tell(Message::Block { block: subject.block(), pinned })?;
+        send(Message::Block { block: subject.block(), pinned })?;
     }
 }
 
-pub fn teller(out: &mut dyn Write) -> impl FnMut(Message) -> Result<(), MeasureError> {
+pub fn message_writer(out: &mut dyn Write) -> impl FnMut(Message) -> Result<(), MeasureError> {
     move |message| {
         let mut line = serde_json::to_string(&message).expect("a message holds nothing that JSON cannot");
         line.push('\n');
-        out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(MeasureError::Tell)
+        out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(MeasureError::Send)
     }
 }
 
@@ -96,29 +91,29 @@ struct Timed {
 }
 
 impl Bench {
-    fn prepare(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<Bench, MeasureError> {
+    fn prepare(plan: &Plan, workloads: &[Workload], send: Send<'_>) -> Result<Bench, MeasureError> {
         if plan.version != PLAN_VERSION {
             let fault = format!("it has version {}; this build supports {PLAN_VERSION}", plan.version);
             return Err(MeasureError::Plan(fault));
         }
-        tell(Message::Hello(PLAN_VERSION))?;
+        send(Message::Hello(PLAN_VERSION))?;
         let mut bench = Bench { series: Vec::with_capacity(plan.benchmarks.len()), calibrations: BTreeMap::new() };
         for (number, planned) in plan.benchmarks.iter().enumerate() {
-            tell(Message::Begin(number))?;
-            let known = workloads.iter().find(|workload| workload.benchmark.id() == planned.id);
-            bench.series.push(Timed::prepare(known, planned, &plan.protocol));
+            send(Message::Begin(number))?;
+            let workload = workloads.iter().find(|workload| workload.benchmark.id() == planned.id);
+            bench.series.push(Timed::prepare(workload, planned, &plan.protocol));
         }
         for (number, one) in bench.series.iter_mut().enumerate() {
             for companion in one.companions.iter().filter(|_| one.subject.is_some()) {
                 if bench.calibrations.contains_key(companion) {
                     continue;
                 }
-                tell(Message::Begin(number))?;
+                send(Message::Begin(number))?;
                 match calibration_kernels::prepare(*companion, plan.protocol.seed) {
                     Ok(prepared) => {
                         bench.calibrations.insert(*companion, subject(prepared, 1, &plan.protocol).0);
                     }
-                    // Only a device can fail to run one. What it stands beside cannot be timed then.
+                    // Only a device can fail to run one; its benchmark cannot be timed then.
                     Err(reason) => {
                         one.series.failure = Some(format!("its calibration kernel {}: {reason}", companion.name()));
                         one.rounds = 0;
@@ -133,40 +128,39 @@ impl Bench {
     /// A block of the benchmark and one of each companion: before it on even rounds, after it on odd ones, and the one
     /// that it is divided by always next to it.
     fn turn(&mut self, position: usize, round: u32) -> Turn {
-        let one = &mut self.series[position];
+        let Timed { subject, twin, companions, .. } = &mut self.series[position];
+        let mut own = || subject.as_mut().expect("only benchmarks that are ready have rounds").block();
         let own_first = round % 2 == 1;
-        let own = |one: &mut Timed| one.subject.as_mut().expect("only what is ready has rounds").block();
-        let early = own_first.then(|| own(one));
-        let twin = one.twin.as_mut().map(Subject::block);
-        let mut calibrations: Vec<(Calibration, Block)> = Vec::with_capacity(one.companions.len());
-        let mirrored = !own_first;
-        let count = one.companions.len();
-        for place in 0..count {
-            let companion = &one.companions[if mirrored { count - 1 - place } else { place }];
-            let subject = self.calibrations.get_mut(companion).expect("the companions of what is ready are ready");
-            calibrations.push((*companion, subject.block()));
-        }
-        if mirrored {
-            calibrations.reverse();
-        }
-        let own = early.unwrap_or_else(|| own(one));
-        Turn { own, twin, calibrations }
+        let early = own_first.then(&mut own);
+        let twin = twin.as_mut().map(Subject::block);
+        let block = |companion: &Calibration| {
+            let subject = self.calibrations.get_mut(companion).expect("companions of a ready benchmark are ready");
+            (*companion, subject.block())
+        };
+        let calibrations = if own_first {
+            companions.iter().map(block).collect()
+        } else {
+            let mut reversed: Vec<(Calibration, Block)> = companions.iter().rev().map(block).collect();
+            reversed.reverse();
+            reversed
+        };
+        Turn { own: early.unwrap_or_else(own), twin, calibrations }
     }
 }
 
 impl Timed {
     /// Makes inputs, checks the result, and finds how many calls fill a sample.
-    fn prepare(known: Option<&Workload>, planned: &Planned, protocol: &Protocol) -> Timed {
+    fn prepare(workload: Option<&Workload>, planned: &Planned, protocol: &Protocol) -> Timed {
         let series = WorkerSeries::untimed(&planned.id);
         let mut timed = Timed { subject: None, twin: None, companions: Vec::new(), rounds: 0, series };
-        let Some(workload) = known else {
+        let Some(workload) = workload else {
             timed.series.failure = Some(NO_SUCH_BENCHMARK.to_owned());
             return timed;
         };
         timed.companions = workload.companions();
-        // A build that does not know a configuration is compared in the one that it uses untuned.
-        let is_known = |name: &&str| workload.configurations.iter().any(|one| one == name);
-        let configuration = planned.configuration.as_deref().filter(is_known);
+        // A build that lacks a configuration is compared in its untuned one.
+        let is_available = |name: &&str| workload.configurations.iter().any(|one| one == name);
+        let configuration = planned.configuration.as_deref().filter(is_available);
         let order = Order { seed: protocol.seed, configuration, check: true, is_twin: false };
         match (workload.prepare)(&order) {
             Err(reason) => timed.series.failure = Some(reason),
@@ -201,9 +195,9 @@ fn twin(workload: &Workload, order: &Order<'_>, first: &Subject) -> Option<Subje
     Some(Subject { timer, samples: first.samples })
 }
 
-/// Finds how many calls fill a sample, how many samples a block, and how many rounds the time of a series allows.
+/// Finds the calls of a sample, the samples of a block, and the rounds that fit the time of a series.
 fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subject, u32) {
-    // The first call warms caches and pages; the faster of two others is closest to what a sample will take.
+    // The first call warms caches and pages; of the next two the faster is closest to a sample.
     let faster = |work: &mut dyn FnMut()| {
         work();
         let first = clock::time(&mut *work).seconds();
@@ -234,7 +228,7 @@ fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subjec
 
 #[cfg(test)]
 mod tests {
-    use crate::example;
+    use crate::workload::example;
     use sprag_model::benchmark::ParityStatus;
 
     use super::*;
@@ -251,11 +245,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_or_broken_benchmark_fails_and_the_others_stand() {
+    fn a_wrong_or_broken_benchmark_fails_alone() {
         let suite = example::suite();
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         let report = follow(&plan(&["right", "wrong", "broken"]), &suite, &mut |message| {
-            heard.push(message);
+            received.push(message);
             Ok(())
         });
         let report = report.expect("the plan can be followed");
@@ -270,9 +264,9 @@ mod tests {
         assert_eq!(wrong.failure.as_deref(), Some(parity));
         assert!(wrong.turns.is_empty() && wrong.parity.status == ParityStatus::Mismatch);
         assert_eq!(broken.failure.as_deref(), Some("the shape does not divide"));
-        // Once to prepare it, once to prepare what is timed beside it, and a turn four times.
-        let begun = |number| heard.iter().filter(|message| **message == Message::Begin(number)).count();
-        assert_eq!((heard[0].clone(), begun(0), begun(1), begun(2)), (Message::Hello(PLAN_VERSION), 6, 1, 1));
+        // Once to prepare it, once to prepare its calibration kernel, and once for each of four turns.
+        let begun = |number| received.iter().filter(|message| **message == Message::Begin(number)).count();
+        assert_eq!((received[0].clone(), begun(0), begun(1), begun(2)), (Message::Hello(PLAN_VERSION), 6, 1, 1));
     }
 
     #[test]
@@ -291,20 +285,20 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_served_on_demand_until_the_requests_end() {
+    fn blocks_are_served_on_request_until_the_requests_end() {
         let suite = example::suite();
         let requests = "{\"benchmark\":0,\"processor\":null}\n{\"benchmark\":0,\"processor\":0}\n";
-        let mut heard = Vec::new();
-        let mut tell = |message| {
-            heard.push(message);
+        let mut received = Vec::new();
+        let mut send = |message| {
+            received.push(message);
             Ok(())
         };
-        serve(&plan(&["right", "broken"]), &suite, &mut requests.as_bytes(), &mut tell).expect("both can be served");
-        let blocks = heard
+        serve(&plan(&["right", "broken"]), &suite, &mut requests.as_bytes(), &mut send).expect("both can be served");
+        let blocks = received
             .iter()
             .filter(|message| matches!(message, Message::Block { block, .. } if block.settled().len() == 6));
         assert_eq!(blocks.count(), 2);
-        let ready = heard.iter().find_map(|message| match message {
+        let ready = received.iter().find_map(|message| match message {
             Message::Ready(ready) => Some(ready.iter().map(|one| one.failure.is_none()).collect::<Vec<bool>>()),
             _ => None,
         });

@@ -1,4 +1,4 @@
-//! A benchmark that can be timed: its identity, how much work a call is, and how to make it ready.
+//! A benchmark that can be timed: its identity, how much work a call is, and how to prepare it.
 
 use std::rc::Rc;
 
@@ -14,61 +14,67 @@ pub struct Workload {
     pub benchmark: Benchmark,
     pub role: Role,
     pub class: Class,
-    /// How many threads work in a call. The thread clock tells only about one.
+    /// Threads that work in a call. The thread clock measures only one.
     pub threads: u32,
-    /// The throughput metric, such as `tiles_per_s`, and how many units one call works through.
+    /// The throughput metric, such as `tiles_per_s`, and the units of one call.
     pub work: (&'static str, f64),
-    /// What is timed beside it, so that what the machine does to both cancels.
+    /// Timed next to it, so that effects of the machine on both cancel.
     pub companion: Companion,
-    /// How near it is to what the machine can do; absent where no such bound is known.
+    /// Its lower bound of time; absent where there is none.
     pub limit: Option<Limit>,
-    /// The names of the configurations that a tuner may choose from, the one used untuned first; empty where there is
-    /// nothing to choose.
+    /// The configurations that a tuner may choose from, the untuned one first; empty where there is no choice.
     pub configurations: Vec<String>,
-    /// The id of the benchmark whose configuration it takes, where it is the same work timed in another way.
+    /// The id of the benchmark whose configuration it takes, where it times the same work in another way.
     pub tuned_with: Option<String>,
-    /// Makes inputs and checks the result. Costly: done once a worker, outside the timed part.
+    /// Makes inputs and checks the result, once a worker and outside the timed part.
     pub prepare: Prepare,
 }
 
 impl Workload {
-    /// The A/A control: the work called `name` beside itself on other memory.
+    /// The A/A control: the work of benchmark `name` next to itself on other memory.
     pub(crate) fn control(self, suite: &str, name: &str) -> Result<Workload, BenchmarkError> {
         let benchmark = Benchmark::new(suite, "aa_control", &[("of", name.to_owned())], "control")?;
         let (role, companion) = (Role::Control, Companion::Twin);
         Ok(Workload { benchmark, role, companion, limit: None, configurations: Vec::new(), ..self })
     }
+
+    /// The calibration kernels that are timed in its turns, the one that it is divided by first.
+    pub fn companions(&self) -> Vec<Calibration> {
+        let companion = match self.companion {
+            Companion::Calibration(kernel) => Some(kernel),
+            Companion::Twin | Companion::Nothing => None,
+        };
+        let limit = self.limit.map(|limit| limit.kernel).filter(|kernel| Some(*kernel) != companion);
+        companion.into_iter().chain(limit).collect()
+    }
 }
 
-/// How a workload is made ready, or why it cannot be.
 pub type Prepare = Box<dyn Fn(&Order<'_>) -> Result<Prepared, String>>;
 
-/// What limits a kernel, and so how its numbers move with the load of a shared machine.
+/// The bottleneck of a kernel, which decides how its times react to the load of a shared machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Compute,
-    /// Traffic that stays in the caches.
     Cache,
     /// Traffic beyond the caches, which all cores share.
     Dram,
-    /// Whatever limits it on a device of its own, which it shares with nobody.
+    /// A device that it shares with nobody.
     Device,
 }
 
-/// What is timed beside a benchmark, in the same rounds.
+/// What is timed in the same rounds as a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Companion {
     Calibration(Calibration),
-    /// The same work once more, on memory of its own: the true ratio is one.
+    /// The same work on other memory: the true ratio is one.
     Twin,
-    /// Nothing: this is itself what others are timed beside.
+    /// Others are timed next to this one.
     Nothing,
 }
 
-/// The least time a benchmark could take, as that of a calibration kernel for the bytes it must move.
+/// The least time of a benchmark: that of a calibration kernel for the bytes it must move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// The kernel that shows the speed of memory.
     pub kernel: Calibration,
     /// Bytes that a call must read and write.
     pub bytes: f64,
@@ -77,11 +83,11 @@ pub struct Limit {
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
     pub seed: u64,
-    /// The configuration to use; the first of [`Workload::configurations`] where absent.
+    /// The first of [`Workload::configurations`] where absent.
     pub configuration: Option<&'a str>,
-    /// Whether its result is compared with the reference. Where another worker does that, it may be left out.
+    /// Whether to compare its result with the reference; another worker may do that.
     pub check: bool,
-    /// Whether it is the other half of an A/A control, whose memory must be its own.
+    /// Whether it is the other half of an A/A control, which needs its own memory.
     pub is_twin: bool,
 }
 
@@ -96,22 +102,22 @@ pub fn select<'a>(workloads: impl Iterator<Item = &'a Workload>, texts: &[String
 
 pub struct Prepared {
     pub parity: Parity,
-    /// The most bytes that it held at one time, inputs and outputs included; absent where nobody counts.
+    /// The most bytes in use at one time, inputs and outputs included; absent where they are not counted.
     pub peak_bytes: Option<u64>,
-    /// One call, on inputs and outputs that exist already. Where a device does the work, until it is done.
+    /// One call on existing inputs and outputs. On a device it waits for the end.
     pub call: Box<dyn FnMut()>,
-    /// What takes the samples where the clocks of the host do not.
+    /// Takes the samples where the clocks of the host do not.
     pub meter: Option<Meter>,
 }
 
-/// Takes samples of work that a device does, by its own clock.
+/// Takes samples of work on a device by its own clock.
 pub struct Meter {
     pub calls: u32,
-    /// Takes a sample: the seconds of one call.
+    /// Returns the seconds of one call.
     pub sample: Box<dyn FnMut() -> f64>,
-    /// Tells whether the device was held back meanwhile.
+    /// Detects throttling of the device.
     pub watch: Rc<Watch>,
-    /// The most bytes that the memory pool of the device had handed out when all was ready; absent where nobody counts.
+    /// The most bytes that the memory pool of the device had handed out when all was ready; absent where not counted.
     pub pool_bytes: Option<u64>,
 }
 
@@ -127,7 +133,7 @@ impl Class {
 }
 
 impl Prepared {
-    /// Why no time of this benchmark would mean anything, if its result is wrong.
+    /// Why its times would be meaningless, if its result is wrong.
     pub fn failure(&self) -> Option<String> {
         if self.parity.status != ParityStatus::Mismatch {
             return None;
@@ -138,29 +144,17 @@ impl Prepared {
     }
 }
 
-impl Workload {
-    /// The calibration kernels that are timed in its turns: the one it is divided by first.
-    pub fn companions(&self) -> Vec<Calibration> {
-        let companion = match self.companion {
-            Companion::Calibration(kernel) => Some(kernel),
-            Companion::Twin | Companion::Nothing => None,
-        };
-        let limit = self.limit.map(|limit| limit.kernel).filter(|kernel| Some(*kernel) != companion);
-        companion.into_iter().chain(limit).collect()
-    }
-}
-
-/// Lanes of the arithmetic kernel: enough independent chains to keep every unit of a core busy.
+/// Lanes of the arithmetic kernel: enough independent chains for every unit of a core.
 pub(crate) const LANES: usize = 32;
 
-/// Steps of the arithmetic kernel in a call: tens of microseconds on the processors in use.
+/// Steps of the arithmetic kernel in a call: tens of microseconds.
 pub(crate) const STEPS: usize = 4_000;
 
 /// A calibration kernel. Sizes are in bytes of one array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Calibration {
-    /// Multiplies and adds in registers: the clock of the core.
+    /// Multiplies and adds in registers, which shows the clock rate of the core.
     MultiplyAdd,
     Copy {
         bytes: usize,
@@ -169,19 +163,18 @@ pub enum Calibration {
     Triad {
         bytes: usize,
     },
-    /// Copies one array in the memory of a device to another.
+    /// Copies one array to another in the memory of a device.
     DeviceCopy {
         bytes: usize,
         track: Track,
     },
-    /// Launches a kernel that does nothing: the floor under every launch.
+    /// Launches a kernel that does nothing: the lower bound of every launch.
     DeviceLaunch {
         track: Track,
     },
 }
 
 impl Calibration {
-    /// The kernel's word, as benchmarks and attributes bear it.
     pub fn word(self) -> &'static str {
         match self {
             Calibration::MultiplyAdd => "multiply_add",
@@ -214,7 +207,7 @@ impl Calibration {
         }
     }
 
-    /// The throughput metric, and how many units one call works through.
+    /// The throughput metric, and the units of one call.
     pub fn work(self) -> (&'static str, f64) {
         match self {
             Calibration::MultiplyAdd => ("operations_per_s", (2 * LANES * STEPS) as f64),
@@ -229,7 +222,7 @@ impl Calibration {
         matches!(self, Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. })
     }
 
-    /// The sizes that tell it from others of its word, as parameters of a benchmark.
+    /// The parameters of its benchmark.
     pub fn params(self) -> Vec<(&'static str, String)> {
         match self {
             Calibration::MultiplyAdd => Vec::new(),
@@ -239,6 +232,52 @@ impl Calibration {
             }
             Calibration::DeviceLaunch { track } => vec![("track", track.word().to_owned())],
         }
+    }
+}
+
+/// A small suite for the tests of this crate.
+#[cfg(test)]
+pub(crate) mod example {
+    use super::*;
+
+    /// `right` is right, `wrong` is not, `broken` cannot be prepared, `control` is timed against itself.
+    pub(crate) fn suite() -> Vec<Workload> {
+        let control = Workload { role: Role::Control, companion: Companion::Twin, ..workload("control", right) };
+        vec![workload("right", right), workload("wrong", wrong), workload("broken", broken), control]
+    }
+
+    pub(crate) fn workload(name: &str, prepare: fn(&Order<'_>) -> Result<Prepared, String>) -> Workload {
+        Workload {
+            benchmark: Benchmark::new("cpu", name, &[], "fast").expect("the name is a word"),
+            role: Role::Tracked,
+            class: Class::Compute,
+            threads: 1,
+            work: ("tiles_per_s", 10.0),
+            companion: Companion::Calibration(Calibration::MultiplyAdd),
+            limit: None,
+            configurations: Vec::new(),
+            tuned_with: None,
+            prepare: Box::new(prepare),
+        }
+    }
+
+    pub(crate) fn right(_: &Order<'_>) -> Result<Prepared, String> {
+        let mut sum = 0_u64;
+        let call = move || sum = std::hint::black_box(sum.wrapping_mul(3).wrapping_add(1));
+        Ok(Prepared { peak_bytes: Some(64), ..prepared(1.0, call) })
+    }
+
+    fn prepared(result: f32, call: impl FnMut() + 'static) -> Prepared {
+        let parity = crate::parity::compare(&[result], &[1.0], 1e-6);
+        Prepared { parity, peak_bytes: None, call: Box::new(call), meter: None }
+    }
+
+    pub(crate) fn wrong(_: &Order<'_>) -> Result<Prepared, String> {
+        Ok(prepared(1.5, || unreachable!("a benchmark with a wrong result must not be timed")))
+    }
+
+    fn broken(_: &Order<'_>) -> Result<Prepared, String> {
+        Err("the shape does not divide".to_owned())
     }
 }
 
@@ -259,13 +298,5 @@ mod tests {
         let unwritten = "parity: the result differs from the reference: parts of it are not written, or are no numbers";
         check(&[1.0, f32::NAN], &[1.0, 2.0], unwritten);
         check(&[f32::NAN, 4.0], &[1.0, 2.0], unwritten);
-    }
-
-    #[test]
-    fn names_say_word_and_size() {
-        assert_eq!(Calibration::MultiplyAdd.name(), "multiply-add");
-        assert_eq!(Calibration::Copy { bytes: 128 << 10 }.name(), "copy 128 KiB");
-        assert_eq!(Calibration::Triad { bytes: 8 << 20 }.name(), "triad 8 MiB");
-        assert_eq!(Calibration::Copy { bytes: 1 << 20 }.bytes_moved(), 2_097_152.0);
     }
 }

@@ -2,13 +2,12 @@
 //! and fuse the result with the dense features.
 //!
 //! Per sample, a two-stage choice (a tile costs `max(cost_heavy - cost_cheap, 1e-9)`, a split `split_overhead`) gives
-//! coarse tiles and their split children. The heavy path then runs on the coarse tiles of all samples and, if any
-//! sample has children, once more on the children with the result of the first run as its input. A heavy path packs
-//! tiles in Hilbert order, scans their means in both directions, modulates each tile by the outcome, refines it,
-//! unpacks it, and passes the map through a fusion gate against its own input. A sample without tiles still passes
-//! the gate, with its input on both sides.
+//! coarse tiles and their split children. The heavy path runs on the coarse tiles of all samples and, if any sample has
+//! children, again on the children with the result of the first run as its input. A heavy path packs tiles in Hilbert
+//! order, scans their means in both directions, modulates each tile by the result, refines it, unpacks it, and passes the
+//! map through a fusion gate against its own input. A sample without tiles passes the gate with its input on both sides.
 //!
-//! The two forms compute the same with the reference and the fast forms of the kernels inside.
+//! The forms differ in the form of the kernels inside.
 
 use self::path::{Path, Results, resize};
 use crate::ordering::OrderMode;
@@ -25,55 +24,49 @@ pub use path::Proxy;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FfConfig {
-    /// Side of a coarse tile in pixels.
+    /// Sides of coarse and of fine tiles in pixels: the second is half of the first.
     pub tile_size_l0: usize,
-    /// Side of a fine tile in pixels: half of the coarse.
     pub tile_size_l1: usize,
-    /// How many coarse tiles a sample may have.
+    /// How many tiles of each level a sample may have.
     pub kmax_l0: usize,
-    /// How many fine tiles a sample may have.
     pub kmax_l1: usize,
-    /// What the coarse tiles of a sample may cost.
+    /// What the coarse tiles and the splits of a sample may cost.
     pub budget_b1: f64,
-    /// What the splits of a sample may cost.
     pub budget_b2: f64,
     pub cost_heavy: f64,
-    /// Cost of a tile that is left alone.
     pub cost_cheap: f64,
     pub split_overhead: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct FfInputs<'a> {
-    /// Dense features, `[B,C,H,W]`.
+    /// `[B,C,H,W]`.
     pub dense: &'a [f32],
     pub shape: MapShape,
     /// Utility of each coarse tile, `[B, H/t * W/t]`.
     pub utilities: &'a [f32],
     /// Utility of splitting each coarse tile; the utilities themselves where absent.
     pub split_utilities: Option<&'a [f32]>,
-    /// Boundary proxy; all ones where absent.
+    /// All ones where absent, as is `uncertainty`.
     pub boundary: Option<Proxy<'a>>,
-    /// Uncertainty proxy; all ones where absent.
     pub uncertainty: Option<Proxy<'a>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
-    /// Coarse tiles, best first.
+    /// Best first.
     pub l0: Vec<u32>,
-    /// Fine tiles, in Hilbert order.
+    /// In Hilbert order.
     pub l1: Vec<u32>,
-    /// `l0`, padded with -1 to its limit.
+    /// Both lists, padded with -1 to their limits.
     pub l0_kmax_buffer: Vec<i64>,
-    /// `l1`, padded with -1 to its limit.
     pub l1_kmax_buffer: Vec<i64>,
-    /// What the coarse tiles cost.
+    /// The cost of the coarse tiles, and of the splits.
     pub spent_b1: f64,
     pub spent_b2: f64,
 }
 
-/// What a call computes; it grows to a call and is reused.
+/// The results of a call, in memory that later calls reuse.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
     /// The fused features of the last path, `[B,C,H,W]`.
@@ -85,7 +78,7 @@ pub struct Outputs {
     pub chosen: Vec<Chosen>,
 }
 
-/// Room to work in; it grows to a call and is reused.
+/// Working memory of a call, reused by later ones.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     boundary: Vec<f32>,
@@ -96,11 +89,7 @@ pub struct Workspace {
 
 const SMALLEST_DELTA: f64 = 1e-9;
 
-/// Computes with that form of the kernels; a parallel one is that of each kernel.
-///
-/// # Errors
-/// Tile sizes that do not halve or do not divide the map, slices of the wrong length, parameters for another number of
-/// channels, utilities that are not finite, negative budgets.
+/// A parallel form runs each kernel in parallel, not the samples.
 pub fn run(
     form: Form<()>,
     inputs: &FfInputs<'_>,
@@ -124,21 +113,20 @@ pub fn run(
     let proxies = (workspace.boundary.as_slice(), workspace.uncertainty.as_slice());
     let coarse = Path { shape, tile_size: config.tile_size_l0, parameters: &parameters.l0, proxies, form };
     let rows: Vec<&[u32]> = outputs.chosen.iter().map(|chosen| chosen.l0.as_slice()).collect();
-    let results =
-        Results { fused: &mut outputs.heavy_features, alpha: &mut outputs.alpha, detail: &mut outputs.detail_map };
-    coarse.run(inputs.dense, &rows, results, &mut workspace.path)?;
+    let Outputs { heavy_features: fused, alpha, detail_map: detail, .. } = outputs;
+    let mut results = Results { fused, alpha, detail };
+    coarse.run(inputs.dense, &rows, &mut results, &mut workspace.path)?;
     if outputs.chosen.iter().any(|chosen| !chosen.l1.is_empty()) {
-        workspace.coarse.clone_from(&outputs.heavy_features);
+        workspace.coarse.clear();
+        workspace.coarse.extend_from_slice(results.fused);
         let fine = Path { tile_size: config.tile_size_l1, parameters: &parameters.l1, ..coarse };
         let rows: Vec<&[u32]> = outputs.chosen.iter().map(|chosen| chosen.l1.as_slice()).collect();
-        let results =
-            Results { fused: &mut outputs.heavy_features, alpha: &mut outputs.alpha, detail: &mut outputs.detail_map };
-        fine.run(&workspace.coarse, &rows, results, &mut workspace.path)?;
+        fine.run(&workspace.coarse, &rows, &mut results, &mut workspace.path)?;
     }
     Ok(())
 }
 
-/// Chooses the tiles of each sample alone. Since all tiles cost the same, and all splits, every sample gets as many.
+/// Chooses the tiles of each sample. Since all tiles cost the same, and all splits, every sample gets as many.
 pub fn choose(
     shape: MapShape,
     utilities: &[f32],
@@ -186,6 +174,7 @@ pub fn choose(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::values;
 
     const CONFIG: FfConfig = FfConfig {
         tile_size_l0: 4,
@@ -200,15 +189,11 @@ mod tests {
     };
     const SHAPE: MapShape = MapShape { batch: 2, channels: 3, height: 8, width: 8 };
 
-    fn value(position: usize) -> f32 {
-        (position as f32 * 0.618).fract() - 0.5
-    }
-
     fn parameters() -> Parameters {
         let shapes = tensors(SHAPE.channels);
         let tensor = |name: &str| {
             let index = shapes.iter().position(|shape| shape.name == name)?;
-            Some((0..shapes[index].elements()).map(|position| value(index * 101 + position)).collect())
+            Some(values(shapes[index].elements(), index * 101))
         };
         Parameters::read(SHAPE.channels, tensor).unwrap()
     }
@@ -222,7 +207,7 @@ mod tests {
     const UTILITIES: [f32; 8] = [0.9, 0.1, 0.8, 0.2, 0.0, 1.0, 0.3, 0.2];
 
     fn dense() -> Vec<f32> {
-        (0..SHAPE.elements()).map(value).collect()
+        values(SHAPE.elements(), 0)
     }
 
     fn inputs(dense: &[f32]) -> FfInputs<'_> {
@@ -244,10 +229,7 @@ mod tests {
         let (plain, quick) = (run(Form::Reference, &inputs, &CONFIG), run(Form::Fast(()), &inputs, &CONFIG));
         let (plain, quick) = (plain.unwrap(), quick.unwrap());
         assert_eq!(plain.chosen, quick.chosen);
-        assert_eq!(
-            (plain.chosen[0].l0.as_slice(), plain.chosen[1].l0.as_slice()),
-            ([0, 2].as_slice(), [1, 2].as_slice())
-        );
+        assert_eq!([&plain.chosen[0].l0[..], &plain.chosen[1].l0[..]], [[0, 2], [1, 2]]);
         assert_eq!(plain.chosen[0].l1, [0, 1, 5, 4]);
         assert_eq!(plain.chosen[0].l0_kmax_buffer, [0, 2, -1]);
         for (plain, quick) in plain.heavy_features.iter().zip(&quick.heavy_features) {
@@ -270,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_serves_calls_of_any_size() {
+    fn a_workspace_can_be_reused_for_calls_of_any_size() {
         let dense = dense();
         let large = inputs(&dense);
         let small = FfInputs {

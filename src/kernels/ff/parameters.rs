@@ -1,23 +1,21 @@
-//! The parameters of the feature-fusion module, by the dotted names under which checkpoints hold them.
+//! The parameters of the feature-fusion module, under the dotted names of checkpoints.
 //!
-//! Two paths, `l0_path` and `l1_path`, of 28 tensors each. The scan parameters are raw: a decay is
-//! `1e-3 + 0.998 sigmoid(logit)`, a gain is `softplus(raw) + 1e-6`, a merge gate is `sigmoid(logit)`; they are
-//! converted once, when the parameters are read. The tensors of `scan_forward` belong to a scan that this module
-//! holds but never runs; they are checked and left.
+//! Two paths, `l0_path` and `l1_path`, have 28 tensors each. The scan parameters are raw and converted once when they are
+//! read: a decay is `1e-3 + 0.998 sigmoid(logit)`, a gain is `softplus(raw) + 1e-6`, a merge gate is `sigmoid(logit)`. The
+//! tensors of `scan_forward` belong to a scan that this module never runs; they are checked and ignored.
 
 use super::super::KernelError;
 use super::super::fusion::{Gate, softplus};
 use super::super::scan;
 
 const DECAY_FLOOR: f32 = 1e-3;
-/// The span of decays above it.
 const DECAY_SPAN: f32 = 0.998;
 const GAIN_FLOOR: f32 = 1e-6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorShape {
     pub name: String,
-    /// Its axes; none for a scalar.
+    /// None for a scalar.
     pub shape: Vec<usize>,
 }
 
@@ -27,7 +25,7 @@ impl TensorShape {
     }
 }
 
-/// All parameters, ready to compute with. Every list has the length that its shape asks for.
+/// Every list has the length that its shape requires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     pub(super) channels: usize,
@@ -37,25 +35,20 @@ pub struct Parameters {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathParameters {
-    /// Of the scan from the first tile to the last.
     pub forward: ScanParameters,
-    /// Of the scan from the last tile to the first.
     pub backward: ScanParameters,
-    /// How much the forward scan counts, `[C]`.
+    /// The weight of the forward scan, `[C]`.
     pub merge_gate: Vec<f32>,
     pub film: Film,
     pub refine: Refine,
-    /// Of the gate between the map and what was computed.
     pub gate: Gate,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScanParameters {
-    /// How much of the state a step keeps.
     pub decay: Vec<f32>,
     pub input_gain: Vec<f32>,
     pub output_gain: Vec<f32>,
-    /// Added to a token after its gain.
     pub state_bias: Vec<f32>,
 }
 
@@ -70,41 +63,29 @@ impl ScanParameters {
     }
 }
 
-/// Layer normalisation, a linear layer from C to C, one from C to 2C. Weights lie row by row, a row an output.
+/// Layer normalisation, a linear layer from C to C, one from C to 2C. Weights are row-major, a row an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Film {
-    /// Factors of the normalised token, `[C]`.
     pub norm_weight: Vec<f32>,
-    /// Summands of the normalised token, `[C]`.
     pub norm_bias: Vec<f32>,
-    /// Weights of the first layer, `[C,C]`.
     pub hidden_weight: Vec<f32>,
-    /// Summands of the first layer, `[C]`.
     pub hidden_bias: Vec<f32>,
-    /// Weights of the second layer, `[2C,C]`.
     pub output_weight: Vec<f32>,
-    /// Summands of the second layer, `[2C]`.
     pub output_bias: Vec<f32>,
 }
 
-/// A depthwise convolution, a pointwise one, a group normalisation.
+/// A depthwise convolution, `[C,1,3,3]`, a pointwise one, `[2C,C,1,1]`, and a group normalisation of `2C` channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refine {
-    /// Weights of the depthwise convolution, `[C,1,3,3]`.
     pub depthwise_weight: Vec<f32>,
-    /// Summands of the depthwise convolution, `[C]`.
     pub depthwise_bias: Vec<f32>,
-    /// Weights of the pointwise convolution, `[2C,C,1,1]`.
     pub pointwise_weight: Vec<f32>,
-    /// Summands of the pointwise convolution, `[2C]`.
     pub pointwise_bias: Vec<f32>,
-    /// Factors of the normalised values, `[2C]`.
     pub norm_weight: Vec<f32>,
-    /// Summands of the normalised values, `[2C]`.
     pub norm_bias: Vec<f32>,
 }
 
-/// Names and shapes of all tensors of a module with this many channels: 56, in the order of a checkpoint.
+/// Names and shapes of all 56 tensors for this many channels, in the order of a checkpoint.
 pub fn tensors(channels: usize) -> Vec<TensorShape> {
     let c = channels;
     let scan = ["decay_logit", "input_gain_raw", "output_gain_raw", "state_bias"];
@@ -114,24 +95,21 @@ pub fn tensors(channels: usize) -> Vec<TensorShape> {
     for direction in ["forward_scan", "backward_scan"] {
         shapes.extend(scan.iter().map(|name| (format!("scan_bidirectional.{direction}.{name}"), vec![c])));
     }
-    let rest: [(&str, Vec<usize>); 15] = [
-        ("film.token_norm.weight", vec![c]),
-        ("film.token_norm.bias", vec![c]),
-        ("film.mlp.0.weight", vec![c, c]),
-        ("film.mlp.0.bias", vec![c]),
-        ("film.mlp.2.weight", vec![2 * c, c]),
-        ("film.mlp.2.bias", vec![2 * c]),
-        ("refine.depthwise.weight", vec![c, 1, 3, 3]),
-        ("refine.depthwise.bias", vec![c]),
-        ("refine.pointwise.weight", vec![2 * c, c, 1, 1]),
-        ("refine.pointwise.bias", vec![2 * c]),
-        ("refine.norm.weight", vec![2 * c]),
-        ("refine.norm.bias", vec![2 * c]),
-        ("fusion_gate.boundary_log_weight", vec![]),
-        ("fusion_gate.uncertainty_log_weight", vec![]),
-        ("fusion_gate.bias", vec![]),
-    ];
-    shapes.extend(rest.into_iter().map(|(name, shape)| (name.to_owned(), shape)));
+    let norm = |name: &str, channels: usize| {
+        [("weight", vec![channels]), ("bias", vec![channels])].map(|(part, shape)| (format!("{name}.{part}"), shape))
+    };
+    let layer = |name: &str, weight: Vec<usize>| {
+        let bias = vec![weight[0]];
+        [(format!("{name}.weight"), weight), (format!("{name}.bias"), bias)]
+    };
+    shapes.extend(norm("film.token_norm", c));
+    shapes.extend(layer("film.mlp.0", vec![c, c]));
+    shapes.extend(layer("film.mlp.2", vec![2 * c, c]));
+    shapes.extend(layer("refine.depthwise", vec![c, 1, 3, 3]));
+    shapes.extend(layer("refine.pointwise", vec![2 * c, c, 1, 1]));
+    shapes.extend(norm("refine.norm", 2 * c));
+    let gate = ["boundary_log_weight", "uncertainty_log_weight", "bias"];
+    shapes.extend(gate.map(|name| (format!("fusion_gate.{name}"), Vec::new())));
     let of_path = |path: &'static str| {
         shapes.iter().map(move |(name, shape)| TensorShape { name: format!("{path}.{name}"), shape: shape.clone() })
     };
@@ -139,7 +117,7 @@ pub fn tensors(channels: usize) -> Vec<TensorShape> {
 }
 
 impl Parameters {
-    /// Reads the parameters of a module with this many channels; `tensor` gives the elements of a name, row-major.
+    /// `tensor` returns the elements of a name, row-major.
     pub fn read(channels: usize, tensor: impl Fn(&str) -> Option<Vec<f32>>) -> Result<Self, KernelError> {
         if channels == 0 {
             return Err(KernelError::Empty { what: "parameters" });
@@ -158,12 +136,10 @@ impl Parameters {
         Ok(Parameters { channels, l0, l1 })
     }
 
-    /// The parameters of the path over the coarse tiles.
     pub fn l0(&self) -> &PathParameters {
         &self.l0
     }
 
-    /// The parameters of the path over the fine tiles.
     pub fn l1(&self) -> &PathParameters {
         &self.l1
     }

@@ -18,12 +18,10 @@ pub(super) struct Path<'a> {
     pub(super) form: Form<()>,
 }
 
+/// `alpha` is `[B,1,H,W]`, the others are `[B,C,H,W]`.
 pub(super) struct Results<'a> {
-    /// `[B,C,H,W]`.
     pub(super) fused: &'a mut [f32],
-    /// `[B,1,H,W]`.
     pub(super) alpha: &'a mut [f32],
-    /// `[B,C,H,W]`.
     pub(super) detail: &'a mut [f32],
 }
 
@@ -46,11 +44,11 @@ impl Path<'_> {
         &self,
         input: &[f32],
         rows: &[&[u32]],
-        results: Results<'_>,
+        results: &mut Results<'_>,
         workspace: &mut Workspace,
     ) -> Result<(), KernelError> {
         workspace.heavy.resize(input.len(), 0.0);
-        // Taken out so that the samples may be written while the rest of the workspace is lent.
+        // Taken out so that the samples may be written while the rest of the workspace is borrowed.
         let mut heavy = std::mem::take(&mut workspace.heavy);
         let elements = self.shape.channels * self.shape.plane();
         let samples = input.chunks_exact(elements).zip(heavy.chunks_exact_mut(elements));
@@ -119,10 +117,9 @@ impl Path<'_> {
 }
 
 const TOKEN_LIMIT: f32 = 1e4;
-/// Added to a variance before its root is taken.
 const NORM_EPSILON: f64 = 1e-5;
 
-/// Room for one tile and its token; it grows to their size and is reused.
+/// Working memory for one tile and its token, reused by later ones.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     token: Vec<f32>,
@@ -134,10 +131,10 @@ struct Scratch {
 
 /// FiLM: modulates one tile, `[C, pixels]`, by its token, `[C]`.
 ///
-/// The token is freed of NaN, clamped to +-1e4, layer-normalised (epsilon 1e-5), passed through a linear layer, SiLU and a
-/// second linear layer to `[2C]`; the hyperbolic tangent of the first half is gamma, the second half is beta, and each
-/// channel of the tile becomes `tile * (1 + gamma) + beta`. (E. Perez et al., "FiLM: Visual Reasoning with a General
-/// Conditioning Layer", AAAI 2018.)
+/// NaN in the token becomes 0; the token is clamped to +-1e4, layer-normalised (epsilon 1e-5), passed through a linear
+/// layer, SiLU and a second linear layer to `[2C]`. The hyperbolic tangent of the first half is gamma, the second half is
+/// beta, and each channel of the tile becomes `tile * (1 + gamma) + beta`. (E. Perez et al., "FiLM: Visual Reasoning with a
+/// General Conditioning Layer", AAAI 2018.)
 fn modulate(tile: &mut [f32], token: &[f32], film: &Film, scratch: &mut Scratch) {
     let channels = token.len();
     scratch.token.clear();
@@ -182,13 +179,9 @@ impl Normal {
 }
 
 fn linear(input: &[f32], weight: &[f32], bias: &[f32], output: &mut Vec<f32>) {
+    let dot = |row: &[f32]| row.iter().zip(input).map(|(&weight, &value)| weight * value).sum::<f32>();
     output.clear();
-    output.extend(
-        weight
-            .chunks_exact(input.len())
-            .zip(bias)
-            .map(|(row, &bias)| row.iter().zip(input).map(|(&weight, &value)| weight * value).sum::<f32>() + bias),
-    );
+    output.extend(weight.chunks_exact(input.len()).zip(bias).map(|(row, &bias)| dot(row) + bias));
 }
 
 /// Refines one tile, `[C,t,t]`, in place: a small gated convolution with a residual.
@@ -258,7 +251,7 @@ pub struct Proxy<'a> {
     pub width: usize,
 }
 
-/// Writes the proxy in the size of the map by bilinear interpolation, pixel centres aligned, or all ones where it is absent.
+/// Resizes the proxy to the map by bilinear interpolation with aligned pixel centres; all ones where it is absent.
 ///
 /// Pixel `i` of `n` reads `max((i + 0.5) * m / n - 0.5, 0)` on an axis of `m` pixels and mixes the two pixels around it;
 /// beyond the last pixel the last counts.
@@ -321,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wild_token_is_tamed() {
+    fn tokens_that_are_not_finite_are_clamped() {
         let film = Film {
             norm_weight: vec![1.0; 2],
             norm_bias: vec![0.0; 2],

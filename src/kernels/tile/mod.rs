@@ -1,29 +1,31 @@
 //! Tiles: gathering them from a map and scattering them back.
 //!
-//! Two scatters exist. [`unpack_priority`] takes one priority a call and keeps a map of priorities a pixel from call
-//! to call; [`unpack_levels`] takes a level a tile and keeps nothing.
+//! [`unpack_priority`] takes one priority per call and carries a map of priorities per pixel from call to call;
+//! [`unpack_levels`] takes a level per tile and carries nothing.
 
-use crate::KernelError;
+use rayon::prelude::*;
+
 use crate::element::Element;
 use crate::shape::{Grid, MapShape, check_length, per_sample};
+use crate::{Form, KernelError};
 
 pub mod pack;
 pub mod unpack_levels;
 pub mod unpack_priority;
 
-/// How the work on tiles is cut.
+/// How many channels a kernel takes at a time.
 ///
-/// Planes of a map lie a large power of two apart, so the same row of all channels falls into a few sets of the cache
-/// and lines are thrown out before the neighbouring tile comes to use their other half. A small block of channels
-/// goes over all tiles before the next block begins, which spreads the rows in use over the sets.
+/// Planes of a map lie a large power of two apart, so the same row of all channels falls into a few sets of the cache, and
+/// lines are evicted before the neighbouring tile uses their other half. A small block of channels goes over all tiles
+/// before the next block begins, which spreads the rows in use over the sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileConfig {
-    /// Channels that go over all tiles together; 0 takes all channels at once.
+pub struct ChannelBlock {
+    /// 0 takes all channels at once.
     pub channel_block: usize,
 }
 
-impl TileConfig {
-    /// The words under which a tuned variant is recorded, such as `channel_block=16`.
+impl ChannelBlock {
+    /// The name under which a tuned variant is recorded, such as `channel_block=16`.
     pub fn name(self) -> String {
         match self.channel_block {
             0 => "channel_block=all".to_owned(),
@@ -35,9 +37,32 @@ impl TileConfig {
         if self.channel_block == 0 { channels } else { self.channel_block.min(channels) }
     }
 
-    /// The same where the threads of the current rayon pool share the blocks, so that each thread has one.
-    pub(crate) fn shared_block(self, channels: usize) -> usize {
+    /// The block where the threads of the current rayon pool share the channels, so that each thread has one.
+    fn shared_block(self, channels: usize) -> usize {
         self.block(channels).min(channels.div_ceil(rayon::current_num_threads()))
+    }
+}
+
+/// Calls `run` on each block of planes of `[B,C,H,W]` with its sample and first channel, in parallel where the form says so.
+pub(crate) fn each_block<T: Send>(
+    form: Form<ChannelBlock>,
+    shape: MapShape,
+    merged: &mut [T],
+    run: impl Fn(usize, usize, &mut [T]) + Sync,
+) {
+    let (channels, plane) = (shape.channels, shape.plane());
+    if let Form::Parallel(config) = form {
+        let block = config.shared_block(channels);
+        merged.par_chunks_exact_mut(channels * plane).enumerate().for_each(|(sample, map)| {
+            let blocks = map.par_chunks_mut(block * plane).enumerate();
+            blocks.for_each(|(index, planes)| run(sample, index * block, planes));
+        });
+    } else {
+        let block = if let Form::Fast(config) = form { config.block(channels) } else { channels };
+        for (sample, map) in merged.chunks_exact_mut(channels * plane).enumerate() {
+            let blocks = map.chunks_mut(block * plane).enumerate();
+            blocks.for_each(|(index, planes)| run(sample, index * block, planes));
+        }
     }
 }
 
@@ -69,7 +94,7 @@ pub struct Tiles<'a, T> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Overlap {
     Override,
-    /// It is mixed in: `(1-a) * current + a * new`, each product and the sum rounded to the element type.
+    /// `(1-a) * current + a * new`, each product and the sum rounded to the element type.
     Blend(BlendFactor),
 }
 
@@ -98,13 +123,13 @@ impl Overlap {
 }
 
 impl BlendFactor {
-    /// The weights of what stands there and of the new tile, rounded to the element type.
+    /// The weights of the current pixel and of the new tile, rounded to the element type.
     pub fn weights<T: Element>(self) -> (T, T) {
         (T::from_f32((1.0 - self.0) as f32), T::from_f32(self.0 as f32))
     }
 }
 
-/// The two weights of a blend, rounded to the element type.
+/// The weights of a blend, rounded to the element type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blend<T> {
     keep: T,
@@ -119,9 +144,9 @@ impl<T: Element> Blend<T> {
 
     #[inline(always)]
     pub(super) fn mix(self, current: T, new: T) -> T {
-        let kept = T::from_f32(self.keep.to_f32() * current.to_f32());
-        let taken = T::from_f32(self.take.to_f32() * new.to_f32());
-        T::from_f32(kept.to_f32() + taken.to_f32())
+        let current = T::from_f32(self.keep.to_f32() * current.to_f32());
+        let new = T::from_f32(self.take.to_f32() * new.to_f32());
+        T::from_f32(current.to_f32() + new.to_f32())
     }
 }
 
@@ -145,8 +170,7 @@ impl Placement<'_> {
         }
     }
 
-    /// Where the first pixels of tiles whose placement was checked lie in each plane: the same as [`Self::at`], with one
-    /// division a tile.
+    /// The offset of the first pixel of a checked tile in each plane: the same as [`Self::at`], with one division a tile.
     #[inline(always)]
     pub(crate) fn start(&self, shape: MapShape, tile_size: usize) -> impl Fn(usize) -> usize {
         // A checked grid has 32-bit sides, and one of at least a column.
@@ -180,7 +204,7 @@ impl Placement<'_> {
 }
 
 impl<T> Tiles<'_, T> {
-    /// Checks tiles against a map and gives the tiles a sample, K.
+    /// Returns the number of tiles of a sample, K.
     pub(super) fn check(&self, shape: MapShape) -> Result<usize, KernelError> {
         shape.check()?;
         let per_sample = per_sample("placement", self.placement.count(), shape.batch)?;
@@ -194,20 +218,17 @@ impl<T> Tiles<'_, T> {
 pub fn origins(indices: &[u32], shape: MapShape, tile_size: usize) -> Result<Vec<Origin>, KernelError> {
     let grid = Grid::of_map(shape, tile_size)?;
     grid.check(indices)?;
-    // A side of the map fits 32 bits when its tiles do not outnumber them and tiles are of sane size.
+    // The sides of the map fit 32 bits unless tiles are very large.
     let pixel = |tile: u32| u32::try_from(tile as usize * tile_size).map_err(|_| KernelError::Empty { what: "map" });
-    indices
-        .iter()
-        .map(|&index| {
-            let (row, column) = grid.position(index);
-            Ok(Origin { y: pixel(row)?, x: pixel(column)? })
-        })
-        .collect()
+    let origin = |&index: &u32| {
+        let (row, column) = grid.position(index);
+        Ok(Origin { y: pixel(row)?, x: pixel(column)? })
+    };
+    indices.iter().map(origin).collect()
 }
 
-/// Copies `side` rows of `side` pixels. `source` and `target` start at the first pixel of the block; the strides are
-/// the distances between rows. The usual sides are told to the compiler, which then moves a row in a few vector
-/// moves instead of a call.
+/// Copies `side` rows of `side` pixels; the strides are the distances between rows. The compiler knows the usual sides and
+/// moves a row in a few vector moves instead of a call.
 #[inline]
 pub(super) fn copy_block<T: Copy>(
     source: &[T],
@@ -239,7 +260,7 @@ fn copy_rows<T: Copy, const SIDE: usize>(source: &[T], source_stride: usize, tar
 
 /// Copies a tile out of planes of `rows`, where planes lie `plane` rows apart and the rows of a tile `stride`.
 ///
-/// A function of its own, so that the distances of the rows stay in registers.
+/// Not inlined, so that the distances of the rows stay in registers.
 #[inline(never)]
 pub(super) fn gather<T: Copy, const SIDE: usize>(
     rows: &[[T; SIDE]],
@@ -257,8 +278,8 @@ pub(super) fn gather<T: Copy, const SIDE: usize>(
 
 /// Copies a tile into planes of `rows`, where planes lie `plane` rows apart and the rows of a tile `stride`.
 ///
-/// It is left at the plain width: moves of 16 bytes keep fewer lines under way, and those fall into few sets of the
-/// cache since planes lie a power of two apart. With moves of 32 bytes TileUnpack in place takes 1.4 times as long.
+/// It stays at the plain width: with moves of 32 bytes TileUnpack in place takes 1.4 times as long, because more lines are
+/// in flight and these fall into few sets of the cache.
 #[inline(never)]
 pub(super) fn scatter<T: Copy, const SIDE: usize>(
     tile: &[[[T; SIDE]; SIDE]],
@@ -277,17 +298,6 @@ pub(super) fn scatter<T: Copy, const SIDE: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_block_has_a_name_and_never_more_channels_than_the_map() {
-        let check = |channel_block, name: &str, block| {
-            let config = TileConfig { channel_block };
-            assert_eq!((config.name().as_str(), config.block(6)), (name, block));
-        };
-        check(0, "channel_block=all", 6);
-        check(4, "channel_block=4", 4);
-        check(16, "channel_block=16", 6);
-    }
 
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 6, width: 4 };
 
@@ -321,15 +331,6 @@ mod tests {
         assert_eq!(Overlap::parse("blend", 1.5), Err(KernelError::BlendAlpha(1.5)));
         assert!(Overlap::parse("blend", f64::NAN).is_err());
         assert_eq!(Overlap::parse("average", 0.5), Err(KernelError::OverlapMode("average".to_owned())));
-    }
-
-    #[test]
-    fn a_blend_rounds_each_step_to_the_element_type() {
-        let blend = Blend::<half::f16>::new(BlendFactor(0.3));
-        let (current, new) = (half::f16::from_f32(0.1), half::f16::from_f32(0.7));
-        // `half` itself rounds every operator.
-        let expected = half::f16::from_f32(0.7) * current + half::f16::from_f32(0.3) * new;
-        assert_eq!(blend.mix(current, new), expected);
     }
 
     #[test]

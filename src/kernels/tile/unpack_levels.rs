@@ -2,40 +2,33 @@
 //!
 //! `merged` starts as a copy of `base`, or, in place, as what it holds; the tiles of a sample are applied by ascending
 //! `(level - lowest level of the call, k)`, or by k alone without levels. With `override` the last applied wins; with
-//! `blend` each is mixed over what stands there. Level and position must fit one 32-bit key,
+//! `blend` each is mixed over the current pixel. Level and position must fit one 32-bit key,
 //! `(level - lowest) << bits | k` with `bits = max(1, bit length of K-1)`, because implementations on a device decide
 //! the winner by an atomic maximum.
 //!
-//! Channels do not touch one another, so the quick forms may take them in blocks: a block of planes is copied and, while
-//! it is in the cache, all tiles are applied to it in their order. Maps are `[B,C,H,W]`, tiles `[B,K,C,t,t]`.
+//! Channels are independent, so the fast forms apply all tiles to a block of planes while it is in the cache. Maps are
+//! `[B,C,H,W]`, tiles `[B,K,C,t,t]`.
 
-use rayon::prelude::*;
-
-use super::{Blend, Overlap, Placement, TileConfig, Tiles, copy_block, scatter};
+use super::{Blend, ChannelBlock, Overlap, Placement, Tiles, copy_block, each_block, scatter};
 use crate::element::Element;
 use crate::shape::{MapShape, check_length};
 use crate::{Form, KernelError};
 
-pub const CANDIDATES: &[TileConfig] =
-    &[TileConfig { channel_block: 0 }, TileConfig { channel_block: 32 }, TileConfig { channel_block: 4 }];
+pub const CANDIDATES: &[ChannelBlock] =
+    &[ChannelBlock { channel_block: 0 }, ChannelBlock { channel_block: 32 }, ChannelBlock { channel_block: 4 }];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelsRule<'a> {
     /// A level a tile, `[B,K]`, of any sign.
     pub levels: Option<&'a [i32]>,
-    /// Whether tiles without levels may be taken in the order given.
+    /// Whether tiles without levels may be taken in the given order.
     pub assume_priority_sorted: bool,
-    /// What a covered pixel becomes.
     pub overlap: Overlap,
 }
 
-/// Scatters tiles over a copy of `base`, or over what `merged` holds where there is none. All forms give the same bits.
-///
-/// # Errors
-/// An empty shape, a tile outside the map, slices of the wrong length, no levels without
-/// `assume_priority_sorted`, levels spread beyond the key.
+/// Scatters tiles over a copy of `base`, or over `merged` where there is none. All forms give the same bits.
 pub fn run<T: Element>(
-    form: Form<TileConfig>,
+    form: Form<ChannelBlock>,
     base: Option<&[T]>,
     shape: MapShape,
     tiles: &Tiles<'_, T>,
@@ -44,41 +37,51 @@ pub fn run<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     check(base, shape, tiles, rule, merged)?;
-    // By place where tiles lie on a grid and override: there tiles are apart or in the very same place, so that comes to the
-    // same, and neighbours find their lines in the cache.
+    // Tiles on a grid lie apart or in the same place. Where they override, they may be applied by place, so that
+    // neighbours find their lines in the cache.
     let is_plain = matches!((tiles.placement, rule.overlap), (Placement::Indices(_), Overlap::Override));
-    let by_place = is_plain && form != Form::Reference;
-    find_order(shape, tiles, rule, scratch, by_place)?;
-    let scatter = Scatter::new(base, shape, tiles, rule.overlap, scratch);
-    match form {
-        Form::Reference => {
-            base.into_iter().for_each(|base| merged.copy_from_slice(base));
-            scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
-        }
-        Form::Fast(config) => scatter.run(config, merged),
-        Form::Parallel(config) => scatter.run_in_pool(config, merged),
+    find_order(shape, tiles, rule, scratch, is_plain && form != Form::Reference)?;
+    if form == Form::Reference {
+        base.into_iter().for_each(|base| merged.copy_from_slice(base));
+        scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
+        return Ok(());
     }
+    let applied = scratch.applied.as_slice();
+    let blend = match rule.overlap {
+        Overlap::Override => None,
+        Overlap::Blend(factor) => Some(Blend::new(factor)),
+    };
+    let all_starts = applied.iter().fold(0, |all, applied| all | applied.start);
+    each_block(form, shape, merged, |sample, channel, planes| {
+        if let Some(base) = base {
+            planes.copy_from_slice(&base[shape.at(sample, channel, 0, 0)..][..planes.len()]);
+        }
+        let per_sample = applied.len() / shape.batch;
+        let applied = &applied[sample * per_sample..][..per_sample];
+        let Tiles { packed, tile_size, .. } = *tiles;
+        Block { shape, packed, tile_size, blend, applied, all_starts, channel, planes }.run();
+    });
     Ok(())
 }
 
-/// Room for the order of application; it grows to the tiles of a call and is reused.
+/// Working memory of a call, reused by later ones.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    /// The tiles in the order in which they are applied, sample after sample, K a sample.
+    /// In the order of application, sample after sample, K a sample.
     applied: Vec<Applied>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Applied {
-    /// Which row of `[B,K]` it is.
+    /// The row of `[B,K]`.
     tile: usize,
-    /// Where its first pixel lies in each plane.
+    /// The offset of its first pixel in each plane.
     start: usize,
-    /// Its level and position as one number: of two tiles, the one with the larger is applied later.
+    /// Level and position as one number: the tile with the larger is applied later.
     turn: usize,
 }
 
-/// Refuses what does not fit together, before anything is written.
+/// Refuses bad input before anything is written.
 fn check<T: Element>(
     base: Option<&[T]>,
     shape: MapShape,
@@ -98,7 +101,7 @@ fn check<T: Element>(
     }
 }
 
-/// Finds the order in which tiles that were checked are applied.
+/// Finds the order in which checked tiles are applied.
 fn find_order<T>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
@@ -120,7 +123,7 @@ fn find_order<T>(
     Ok(())
 }
 
-/// The lowest level of a call, or why levels and positions do not fit the key.
+/// The lowest level of a call, or an error where levels and positions do not fit the key.
 fn lowest_level(levels: &[i32], per_sample: usize, bits: u32) -> Result<i32, KernelError> {
     let (Some(&lowest), Some(&highest)) = (levels.iter().min(), levels.iter().max()) else {
         return Ok(0);
@@ -159,79 +162,22 @@ fn scatter_pixels<T: Element>(
     }
 }
 
-/// What all blocks of a call share.
-#[derive(Clone, Copy)]
-struct Scatter<'a, T> {
-    base: Option<&'a [T]>,
+/// Some planes of one sample, from `channel` on, and the tiles that are applied to them.
+struct Block<'a, T> {
     shape: MapShape,
     packed: &'a [T],
     tile_size: usize,
     blend: Option<Blend<T>>,
     applied: &'a [Applied],
-    /// The bits of all places together: a power of two divides this where it divides each.
+    /// The disjunction of all starts: a power of two divides it where it divides each.
     all_starts: usize,
-}
-
-/// Some planes of one sample, the first of them of `channel`.
-struct Block<'a, T> {
-    shared: Scatter<'a, T>,
-    sample: usize,
     channel: usize,
     planes: &'a mut [T],
 }
 
-impl<'a, T: Element> Scatter<'a, T> {
-    fn new(
-        base: Option<&'a [T]>,
-        shape: MapShape,
-        tiles: &Tiles<'a, T>,
-        overlap: Overlap,
-        scratch: &'a Scratch,
-    ) -> Self {
-        let blend = match overlap {
-            Overlap::Override => None,
-            Overlap::Blend(factor) => Some(Blend::new(factor)),
-        };
-        let Tiles { packed, tile_size, .. } = *tiles;
-        let all_starts = scratch.applied.iter().fold(0, |all, applied| all | applied.start);
-        Scatter { base, shape, packed, tile_size, blend, applied: &scratch.applied, all_starts }
-    }
-
-    /// Block of channels after block of channels.
-    fn run(self, config: TileConfig, merged: &mut [T]) {
-        let block = config.block(self.shape.channels);
-        for (sample, map) in merged.chunks_exact_mut(self.shape.channels * self.shape.plane()).enumerate() {
-            for (index, planes) in map.chunks_mut(block * self.shape.plane()).enumerate() {
-                Block { shared: self, sample, channel: index * block, planes }.run();
-            }
-        }
-    }
-
-    /// The same on the threads of the current rayon pool, with at least one block for each.
-    fn run_in_pool(self, config: TileConfig, merged: &mut [T]) {
-        let block = config.shared_block(self.shape.channels);
-        let samples = merged.par_chunks_exact_mut(self.shape.channels * self.shape.plane());
-        samples.enumerate().for_each(|(sample, map)| {
-            map.par_chunks_mut(block * self.shape.plane()).enumerate().for_each(|(index, planes)| {
-                Block { shared: self, sample, channel: index * block, planes }.run();
-            });
-        });
-    }
-
-    fn turns(self, sample: usize) -> &'a [Applied] {
-        let per_sample = self.applied.len() / self.shape.batch;
-        &self.applied[sample * per_sample..][..per_sample]
-    }
-}
-
 impl<T: Element> Block<'_, T> {
-    /// Copies the base, if there is one, and applies the tiles.
     fn run(self) {
-        if let Some(base) = self.shared.base {
-            let start = self.shared.shape.at(self.sample, self.channel, 0, 0);
-            self.planes.copy_from_slice(&base[start..][..self.planes.len()]);
-        }
-        match self.shared.tile_size {
+        match self.tile_size {
             4 => self.apply_rows::<4>(),
             8 => self.apply_rows::<8>(),
             16 => self.apply_rows::<16>(),
@@ -239,29 +185,29 @@ impl<T: Element> Block<'_, T> {
         }
     }
 
-    /// The usual sides, told to the compiler. It asks for tiles that lie on the grid and override, since then a plane
-    /// is an array of rows of tiles; other calls go the way of any side.
+    /// For sides that the compiler knows. Tiles that lie on the grid and override make a plane an array of rows of tiles;
+    /// other calls take the general path.
     fn apply_rows<const SIDE: usize>(self) {
-        let Scatter { shape, blend, all_starts, packed, .. } = self.shared;
-        if blend.is_some() || !shape.width.is_multiple_of(SIDE) || !all_starts.is_multiple_of(SIDE) {
+        let Block { shape, packed, .. } = self;
+        if self.blend.is_some() || !shape.width.is_multiple_of(SIDE) || !self.all_starts.is_multiple_of(SIDE) {
             return self.apply_any();
         }
         let (plane, stride) = (shape.plane() / SIDE, shape.width / SIDE);
-        let (tiles, turns) = (packed.as_chunks::<SIDE>().0.as_chunks::<SIDE>().0, self.shared.turns(self.sample));
+        let tiles = packed.as_chunks::<SIDE>().0.as_chunks::<SIDE>().0;
         let rows = self.planes.as_chunks_mut::<SIDE>().0;
         let channels = rows.len() / plane;
-        // Of tiles in the very same place the last one wins.
-        for applied in turns.chunk_by(|a, b| a.start == b.start).filter_map(|same| same.last()) {
+        // Of tiles in the same place the last one wins.
+        for applied in self.applied.chunk_by(|a, b| a.start == b.start).filter_map(|same| same.last()) {
             let tile = &tiles[applied.tile * shape.channels + self.channel..][..channels];
             scatter(tile, &mut rows[applied.start / SIDE..], plane, stride);
         }
     }
 
     fn apply_any(self) {
-        let Scatter { shape, tile_size: side, blend, packed, .. } = self.shared;
+        let Block { shape, tile_size: side, blend, packed, .. } = self;
         let (plane, pixels) = (shape.plane(), side * side);
         let channels = self.planes.len() / plane;
-        for applied in self.shared.turns(self.sample) {
+        for applied in self.applied {
             let first = (applied.tile * shape.channels + self.channel) * pixels;
             for (channel, tile) in packed[first..][..channels * pixels].chunks_exact(pixels).enumerate() {
                 let target = &mut self.planes[channel * plane + applied.start..];
@@ -310,7 +256,7 @@ mod tests {
     /// All forms against the reference, in place against the reference in place.
     fn check_all(shape: MapShape, tiles: &Tiles<'_, f32>, rule: LevelsRule<'_>) {
         let base = values(shape.elements(), 0);
-        let over = |form: Form<TileConfig>, base: Option<&[f32]>, start: &[f32]| {
+        let over = |form: Form<ChannelBlock>, base: Option<&[f32]>, start: &[f32]| {
             let mut merged = start.to_vec();
             run(form, base, shape, tiles, rule, &mut merged, &mut Scratch::default()).unwrap();
             bits(&merged)
@@ -318,7 +264,7 @@ mod tests {
         let stale = vec![f32::NAN; base.len()];
         let plain = over(Form::Reference, Some(&base), &stale);
         assert_eq!(plain, over(Form::Reference, None, &base));
-        check_forms(&[CANDIDATES, &[TileConfig { channel_block: 2 }]].concat(), |form| {
+        check_forms(&[CANDIDATES, &[ChannelBlock { channel_block: 2 }]].concat(), |form| {
             assert_eq!(plain, over(form, Some(&base), &stale), "{form:?}");
             assert_eq!(plain, over(form, None, &base), "{form:?}, in place");
         });

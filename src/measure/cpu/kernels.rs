@@ -7,12 +7,12 @@ use crate::workload::{Calibration, Class, Limit};
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::ff::{self, FfConfig, Outputs, Parameters, Proxy, Workspace};
 use sprag_kernels::fused::{self, Affine, Choice};
-use sprag_kernels::fusion::{self, FusionConfig, Gate};
+use sprag_kernels::fusion::{self, Gate, Stores};
 use sprag_kernels::infer::{self, Model};
 use sprag_kernels::ordering::{self, OrderMode};
-use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanConfig, ScanShape};
+use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape};
 use sprag_kernels::shape::{Grid, MapShape};
-use sprag_kernels::tile::{self, Overlap, Placement, TileConfig, Tiles, pack, unpack_levels, unpack_priority};
+use sprag_kernels::tile::{self, ChannelBlock, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
 use sprag_kernels::{Form, KernelError};
 
 const SMALL: MapShape = MapShape { batch: 1, channels: 64, height: 128, width: 128 };
@@ -24,14 +24,12 @@ const SCAN: ScanShape = ScanShape { batch: 1, steps: 256, channels: 128 };
 const SMALL_TILE: usize = 16;
 const WIDE_TILE: usize = 8;
 
-/// The tiles of the small profile, in the order in which they are given.
 const SMALL_IDS: [u32; 10] = [0, 5, 9, 12, 18, 27, 33, 40, 50, 63];
 const WIDE_TILES: usize = 32;
 
-/// Up to this size of what is moved, the caches of a core hold both sides of it.
+/// Data up to this size fits the caches of a core twice.
 const CACHED_BYTES: usize = 2 << 20;
 
-/// What the feature-fusion module chooses, and at which price.
 const FF: FfConfig = FfConfig {
     tile_size_l0: 16,
     tile_size_l1: 8,
@@ -53,7 +51,7 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
 }
 
 fn tiles() -> Vec<CpuKernel> {
-    // Packing moves the bytes of the tiles, unpacking into a copy those of the map.
+    // Packing moves the bytes of the tiles; unpacking into a copy moves those of the map.
     let kernel = |name, shape, tile: usize, count: usize, extra: &[(&'static str, &str)], bytes: usize, make| {
         let mut params = map_params(shape);
         params.extend([("t", tile.to_string()), ("k", count.to_string())]);
@@ -67,7 +65,7 @@ fn tiles() -> Vec<CpuKernel> {
             class: if bytes <= CACHED_BYTES { Class::Cache } else { Class::Dram },
             companion: Calibration::Copy { bytes },
             limit: Some(Limit { kernel: Calibration::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
-            configurations: names(pack::CANDIDATES, TileConfig::name),
+            configurations: names(pack::CANDIDATES, ChannelBlock::name),
             make,
         }
     };
@@ -78,7 +76,7 @@ fn tiles() -> Vec<CpuKernel> {
         ..kernel(name, WIDE, WIDE_TILE, WIDE_TILES, extra, bytes, make)
     };
     let small = |name, extra, bytes, make| kernel(name, SMALL, SMALL_TILE, SMALL_IDS.len(), extra, bytes, make);
-    let unpack = || names(unpack_levels::CANDIDATES, TileConfig::name);
+    let unpack = || names(unpack_levels::CANDIDATES, ChannelBlock::name);
     let unpack_in_place = |make: &Make| unpack_wide(make, true);
     vec![
         small("tile_pack", &[("order", "hilbert")], small_tiles, pack_small),
@@ -97,7 +95,7 @@ fn tiles() -> Vec<CpuKernel> {
         },
         CpuKernel {
             tolerance: 1e-6,
-            configurations: names(fused::CANDIDATES, TileConfig::name),
+            configurations: names(fused::CANDIDATES, ChannelBlock::name),
             ..wide("fused_pack_op_unpack", &[], map_bytes(WIDE), fused_wide)
         },
     ]
@@ -116,7 +114,7 @@ fn maps() -> Vec<CpuKernel> {
             kernel: Calibration::Triad { bytes: map_bytes(shape) },
             bytes: 3.0 * map_bytes(shape) as f64 + 3.0 * (shape.pixels() * size_of::<f32>()) as f64,
         }),
-        configurations: names(fusion::CANDIDATES, FusionConfig::name),
+        configurations: names(fusion::CANDIDATES, Stores::name),
         make,
     };
     let bytes = SCAN.elements() * size_of::<f32>();
@@ -134,7 +132,7 @@ fn maps() -> Vec<CpuKernel> {
         class: Class::Compute,
         companion: Calibration::MultiplyAdd,
         limit: Some(Limit { kernel: Calibration::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
-        configurations: names(scan::CANDIDATES, ScanConfig::name),
+        configurations: names(scan::CANDIDATES, ChannelBlock::name),
         make: scan_forward,
     };
     vec![
@@ -189,9 +187,9 @@ fn wide_ids(tiles: usize, seed: u64) -> Result<Vec<u32>, KernelError> {
     Ok(tile_ids(Grid::of_map(WIDE, WIDE_TILE)?.tiles(), tiles, seed))
 }
 
-/// Model level: ids are put in Hilbert order, then packed.
+/// Model level: ids are sorted in Hilbert order, then packed.
 fn pack_small(make: &Make<'_>) -> Result<Runnable, MakeError> {
-    let form = make.configured(pack::CANDIDATES, TileConfig::name)?;
+    let form = make.configured(pack::CANDIDATES, ChannelBlock::name)?;
     let grid = Grid::of_map(SMALL, SMALL_TILE)?;
     let map = normal(SMALL.elements(), make.seed);
     let mut ids = SMALL_IDS;
@@ -204,7 +202,7 @@ fn pack_small(make: &Make<'_>) -> Result<Runnable, MakeError> {
 
 /// Kernel level: ids as given.
 fn pack_wide(make: &Make<'_>) -> Result<Runnable, MakeError> {
-    let form = make.configured(pack::CANDIDATES, TileConfig::name)?;
+    let form = make.configured(pack::CANDIDATES, ChannelBlock::name)?;
     let map = normal(WIDE.elements(), make.seed);
     let ids = wide_ids(WIDE_TILES, make.seed.wrapping_add(1))?;
     Runnable::new(packed_length(WIDE, WIDE_TILE, WIDE_TILES), move |packed| {
@@ -212,7 +210,7 @@ fn pack_wide(make: &Make<'_>) -> Result<Runnable, MakeError> {
     })
 }
 
-/// Model level: priority 2, override, a fresh priority map a call.
+/// Model level: priority 2, override, a fresh priority map for each call.
 fn unpack_small(make: &Make<'_>) -> Result<Runnable, MakeError> {
     let (form, seed) = (make.form, make.seed);
     let base = normal(SMALL.elements(), seed);
@@ -231,7 +229,7 @@ fn unpack_small(make: &Make<'_>) -> Result<Runnable, MakeError> {
 
 /// Kernel level: random levels, override.
 fn unpack_wide(make: &Make<'_>, in_place: bool) -> Result<Runnable, MakeError> {
-    let (form, seed) = (make.configured(unpack_levels::CANDIDATES, TileConfig::name)?, make.seed);
+    let (form, seed) = (make.configured(unpack_levels::CANDIDATES, ChannelBlock::name)?, make.seed);
     let map = normal(WIDE.elements(), seed);
     let (base, before) = if in_place { (None, Some(map)) } else { (Some(map), None) };
     let packed = normal(packed_length(WIDE, WIDE_TILE, WIDE_TILES), seed.wrapping_add(1));
@@ -252,7 +250,7 @@ fn unpack_wide(make: &Make<'_>, in_place: bool) -> Result<Runnable, MakeError> {
 }
 
 fn fused_wide(make: &Make<'_>) -> Result<Runnable, MakeError> {
-    let form = make.configured(fused::CANDIDATES, TileConfig::name)?;
+    let form = make.configured(fused::CANDIDATES, ChannelBlock::name)?;
     let map = normal(WIDE.elements(), make.seed);
     let ids = wide_ids(WIDE_TILES, make.seed.wrapping_add(1))?;
     let mut scratch = fused::Scratch::default();
@@ -263,7 +261,7 @@ fn fused_wide(make: &Make<'_>) -> Result<Runnable, MakeError> {
 }
 
 fn fusion_gate(shape: MapShape, make: &Make<'_>) -> Result<Runnable, MakeError> {
-    let (form, seed) = (make.configured(fusion::CANDIDATES, FusionConfig::name)?, make.seed);
+    let (form, seed) = (make.configured(fusion::CANDIDATES, Stores::name)?, make.seed);
     let base = normal(shape.elements(), seed);
     let detail = normal(shape.elements(), seed.wrapping_add(1));
     let boundary = uniform(shape.pixels(), 0.0, 1.0, seed.wrapping_add(2));
@@ -277,7 +275,7 @@ fn fusion_gate(shape: MapShape, make: &Make<'_>) -> Result<Runnable, MakeError> 
 }
 
 fn scan_forward(make: &Make<'_>) -> Result<Runnable, MakeError> {
-    let (form, seed) = (make.configured(scan::CANDIDATES, ScanConfig::name)?, make.seed);
+    let (form, seed) = (make.configured(scan::CANDIDATES, ChannelBlock::name)?, make.seed);
     let tokens = normal(SCAN.elements(), seed);
     let of_channel = |low, high, offset: u64| uniform(SCAN.channels, low, high, seed.wrapping_add(offset));
     let (decay, input_gain, output_gain) =
@@ -297,7 +295,7 @@ fn scan_forward(make: &Make<'_>) -> Result<Runnable, MakeError> {
     })
 }
 
-/// The model is made anew a check, so its hysteresis starts from nothing; the timed calls carry it on, as in use.
+/// A check makes the model anew, so its hysteresis starts from nothing; timed calls carry it on, as in use.
 fn infer_model(make: &Make<'_>) -> Result<Runnable, MakeError> {
     let image = uniform(IMAGE.elements(), 0.0, 1.0, make.seed);
     let mut model = Model::new(IMAGE)?;
@@ -334,8 +332,8 @@ fn ff_path(make: &Make<'_>) -> Result<Runnable, MakeError> {
     })
 }
 
-/// Weights of a size that keeps activations near one: uniform within ± 1 / sqrt(inputs of the layer); the scales of
-/// norms are one, all that a fresh module starts at zero is zero.
+/// Weights that leave activations near one: uniform within ± 1 / sqrt(inputs of the layer). The scales of norms are one;
+/// parameters that a fresh module starts at zero are zero.
 fn ff_parameters(seed: u64) -> Result<Parameters, KernelError> {
     let shapes = ff::tensors(WIDE.channels);
     Parameters::read(WIDE.channels, |name| {

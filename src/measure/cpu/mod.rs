@@ -2,10 +2,8 @@
 //!
 //! The `small` profile is one map of 64 channels with ten tiles of 16 pixels, and the small inference model; the
 //! `wide` profile is one map of 128 channels with 32 tiles of 8 pixels, a scan of 256 steps, and the feature-fusion
-//! module end to end. Sizes are part of each benchmark's identity.
-//!
-//! A kernel is declared once, as a `CpuKernel`: from that its workloads, its parity checks on poisoned
-//! outputs, tuning, the control and instruction counts follow.
+//! module end to end. Sizes are part of each benchmark's identity. A `CpuKernel` declares a kernel once; its workloads,
+//! parity checks, tuning, the control and instruction counts follow from it.
 
 mod check;
 mod kernels;
@@ -15,13 +13,13 @@ use crate::MeasureError;
 use crate::workload::{Class, Workload};
 use sprag_kernels::Form;
 
-/// All workloads of the suite, named under `suite`, in the order in which tables list them.
+/// All workloads of the suite, in the order in which tables list them.
 pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
     let kernels: Vec<CpuKernel> = kernels::kernels();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut workloads = Vec::new();
     for kernel in &kernels {
-        // Two threads on one core take turns, which shows nothing.
+        // Two threads on one core only take turns.
         for form in kernel.forms.iter().filter(|form| threads(**form) as usize <= cores) {
             workloads.push(kernel.workload(suite, *form)?);
         }
@@ -40,23 +38,14 @@ mod tests {
     use sprag_model::benchmark::ParityStatus;
 
     #[test]
-    fn the_suite_names_every_kernel_of_both_profiles_once() {
+    fn ids_are_unique() {
         let workloads = workloads("cpu").expect("`cpu` is a word");
-        let mut ids: Vec<String> = workloads.iter().map(|workload| workload.benchmark.id()).collect();
-        let count = ids.len();
-        ids.sort();
-        ids.dedup();
-        assert_eq!(ids.len(), count, "an id occurs twice");
-        for name in
-            ["infer", "tile_pack", "tile_unpack", "fusion_gate", "tile_ssm_scan", "fused_pack_op_unpack", "ff_path"]
-        {
-            assert!(ids.iter().any(|id| id.starts_with(&format!("cpu/{name}{{"))), "{name}");
-        }
+        let ids: std::collections::BTreeSet<String> = workloads.iter().map(|one| one.benchmark.id()).collect();
+        assert_eq!(ids.len(), workloads.len());
     }
-
     #[test]
     fn every_kernel_but_the_largest_is_right_and_can_be_called() {
-        // The feature-fusion module takes seconds without optimisation; the golden cases and the suite itself check it.
+        // The feature-fusion module takes seconds without optimisation; the golden cases check it.
         for workload in workloads("cpu").expect("`cpu` is a word").iter().filter(|one| one.benchmark.name != "ff_path")
         {
             let order = Order { seed: 7, configuration: None, check: true, is_twin: false };

@@ -6,19 +6,18 @@ use std::rc::Rc;
 use super::DeviceError;
 use super::device::Device;
 use super::driver::{DeviceBuffer, Function};
-use super::operation::{HostInputs, with_element};
+use super::operation::{HostInputs, widen};
 use super::program::{
     Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Random, Step,
 };
-use sprag_kernels::element::Element as _;
 
-/// The byte of poison: in every element type all of it is a NaN, in integers a number that no tile or level has.
+/// In every element type this byte repeated is a NaN, in integers a number that no tile or level has.
 const POISON: u8 = 0xff;
 
 /// Threads of a block of the kernels that fill inputs.
 const FILL_BLOCK: u32 = 256;
 
-/// The most dynamic shared memory of a block that need not be asked for.
+/// Dynamic shared memory of a block up to this size needs no permission.
 const PLAIN_SHARED: u32 = 48 << 10;
 
 /// A program ready to be launched on one set of buffers.
@@ -34,14 +33,14 @@ enum Ready {
     Zero(Rc<DeviceBuffer>),
 }
 
-/// Where the memory and the inputs of an instance come from.
+/// The origin of the memory and the inputs of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supply {
-    /// What random inputs follow from.
+    /// Random inputs follow from it.
     pub seed: u64,
     /// Instances of the same set share inputs of the same kind; those of different sets lie in different memory.
     pub inputs: u32,
-    /// The same of what calls write. It is shared, too, since one call runs after the other.
+    /// The same for what calls write, which may be shared since calls run one after the other.
     pub outputs: u32,
 }
 
@@ -52,7 +51,6 @@ impl Supply {
 }
 
 impl Instance {
-    /// Compiles the program's kernels, takes memory and fills the inputs.
     pub fn new(device: &Rc<Device>, program: DeviceProgram, supply: Supply) -> Result<Instance, DeviceError> {
         if let Some(fault) = program.fault() {
             return Err(DeviceError::Program(fault));
@@ -76,28 +74,21 @@ impl Instance {
         })
     }
 
-    /// Overwrites all that a call writes, so that what it leaves out shows.
+    /// Overwrites the buffers that a call writes, so that missing results show.
     pub fn poison(&self) -> Result<(), DeviceError> {
         let written = self.program.buffers.iter().zip(&self.buffers).filter(|(spec, _)| is_written(spec));
         written.into_iter().try_for_each(|(_, buffer)| buffer.set(POISON))
     }
 
-    /// The bytes of the inputs, which stand before all other buffers.
+    /// The inputs, which stand before all other buffers.
     pub fn inputs(&self) -> Result<HostInputs, DeviceError> {
-        let count = self.program.buffers.iter().take_while(|spec| !is_written(spec)).count();
-        Ok(HostInputs::new(self.buffers[..count].iter().map(|buffer| buffer.download()).collect::<Result<_, _>>()?))
+        let inputs = self.program.buffers.iter().zip(&self.buffers).take_while(|(spec, _)| !is_written(spec));
+        let read = inputs.map(|(spec, buffer)| buffer.download().map(|bytes| (spec.data, bytes)));
+        Ok(HostInputs { buffers: read.collect::<Result<_, _>>()? })
     }
 
     pub fn values(&self, place: usize) -> Result<Vec<f32>, DeviceError> {
-        let values = HostInputs::new(vec![self.buffers[place].download()?]);
-        let values = match self.program.buffers[place].data {
-            Data::F32 => values.floats(0),
-            Data::I32 => values.integers(0).map(|values| values.into_iter().map(|value| value as f32).collect()),
-            Data::Element(dtype) => with_element!(dtype, T => {
-                values.elements::<T>(0).map(|values| values.into_iter().map(T::to_f32).collect())
-            }),
-        };
-        values.map_err(DeviceError::Program)
+        Ok(widen(self.program.buffers[place].data, &self.buffers[place].download()?))
     }
 
     pub fn buffer(&self, place: usize) -> &Rc<DeviceBuffer> {
@@ -134,7 +125,7 @@ fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Resu
     })
 }
 
-/// The buffer of a set for a specification, made and filled by whoever asks first.
+/// The buffer of a set for a specification, made and filled by the first call.
 fn buffer(device: &Rc<Device>, spec: &BufferSpec, supply: Supply) -> Result<Rc<DeviceBuffer>, DeviceError> {
     let (is_written, Supply { seed, inputs, outputs }) = (is_written(spec), supply);
     let set = if is_written { format!("written {outputs}") } else { format!("read {inputs} {seed}") };

@@ -1,35 +1,31 @@
-//! What one call of an operation does on the device, as plain data: buffers, and the launches that fill them.
-//!
-//! Nothing here touches a driver, so grids, sizes and contents are tested on machines without a device; one runner
-//! executes every program alike.
+//! What one call of an operation does on the device, as plain data that is tested without a device.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The element type of maps, tiles and tokens on the device.
+/// The element type of maps, tiles and tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
     F32,
     F16,
-    /// 16-bit floating point with the range of 32 (bfloat16).
+    /// With the range of 32 bits (bfloat16).
     Bf16,
-    /// 8-bit floating point with 4 bits of exponent and 3 of mantissa (OFP8 E4M3), without infinities.
+    /// 8 bits, of which 4 are exponent and 3 mantissa (OFP8 E4M3), without infinities.
     E4m3,
 }
 
-/// The buffers of a call and its steps, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceProgram {
     pub buffers: Vec<BufferSpec>,
-    /// What is done, in order, on one stream.
+    /// In order, on one stream.
     pub steps: Vec<Step>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct BufferSpec {
-    /// What it holds, such as `map`, for messages.
+    /// Such as `map`, for messages.
     pub name: &'static str,
     pub data: Data,
     pub count: usize,
@@ -39,37 +35,37 @@ pub struct BufferSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
     Element(Dtype),
-    /// 32-bit floating point, whatever the element type: parameters, states.
+    /// Whatever the element type: parameters, states.
     F32,
-    /// 32-bit signed integers: tile ids, levels.
+    /// Tile ids, levels.
     I32,
 }
 
-/// Where what a buffer holds comes from.
+/// The content of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Values drawn on the device before the first call; the same for the same seed.
+    /// Drawn on the device before the first call.
     Random(Random),
     Integers(Vec<i32>),
     Floats(Vec<f32>),
     /// Written by the call and compared with the reference. Poisoned before every check.
     Output,
-    /// Written and read by the call, of no interest to others. Poisoned before every check, too.
+    /// Written and read by the call alone. Poisoned before every check.
     Scratch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Random {
     pub distribution: Distribution,
-    /// Which of the independent streams: two inputs of one program must differ in it.
+    /// Independent streams: two inputs of one program must differ in it.
     pub stream: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Uniform from the first value up to the second.
+    /// From the first value up to the second.
     Uniform(f32, f32),
-    /// About normal, with that standard deviation around zero.
+    /// With that standard deviation around zero.
     Normal(f32),
 }
 
@@ -86,18 +82,18 @@ pub struct Launch {
     pub grid: [u32; 3],
     pub block: u32,
     pub shared: u32,
-    /// The arguments, in the order of the kernel's parameters.
+    /// In the order of the kernel's parameters.
     pub arguments: Vec<Argument>,
 }
 
 /// A kernel as it is compiled: equal values are compiled once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CudaKernel {
-    /// The file under `kernels/`, such as `tile_pack.cu`.
+    /// Under `kernels/`, such as `tile_pack.cu`.
     pub file: &'static str,
     /// The name of the `extern "C"` function.
     pub entry: &'static str,
-    /// The element type, handed to the compiler as the macro `ELEMENT`.
+    /// The compiler sees it as the macro `ELEMENT`.
     pub dtype: Dtype,
     /// Further macros, such as `BLOCK`.
     pub defines: BTreeMap<&'static str, u32>,
@@ -106,7 +102,6 @@ pub struct CudaKernel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument {
     Buffer(usize),
-    /// No buffer: a null pointer.
     Null,
     I32(i32),
     I64(i64),
@@ -114,13 +109,22 @@ pub enum Argument {
 }
 
 impl Dtype {
-    /// The word of benchmark parameters, such as `f16`.
     pub fn word(self) -> &'static str {
         match self {
             Dtype::F32 => "f32",
             Dtype::F16 => "f16",
             Dtype::Bf16 => "bf16",
             Dtype::E4m3 => "e4m3",
+        }
+    }
+
+    /// The distance of the neighbours of one.
+    pub fn epsilon(self) -> f64 {
+        match self {
+            Dtype::F32 => 2.0_f64.powi(-23),
+            Dtype::F16 => 2.0_f64.powi(-10),
+            Dtype::Bf16 => 2.0_f64.powi(-7),
+            Dtype::E4m3 => 2.0_f64.powi(-3),
         }
     }
 
@@ -173,8 +177,7 @@ impl DeviceProgram {
         self.launches().map(|launch| &launch.kernel)
     }
 
-    /// The first thing that cannot be: a step that names a buffer which is not there, or a grid or block of no size or
-    /// beyond what devices take.
+    /// The first step that cannot run: it names a buffer that does not exist, or its grid or block is empty or too large.
     pub fn fault(&self) -> Option<String> {
         let missing = |place: usize| (place >= self.buffers.len()).then(|| format!("there is no buffer {place}"));
         self.steps.iter().find_map(|step| match step {

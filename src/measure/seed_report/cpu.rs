@@ -87,22 +87,12 @@ pub fn cpu_report(suite: &str, settings: &Settings) -> Result<Result<String, Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Prepared;
-    use crate::{cpu, example};
+    use crate::cpu;
+    use crate::workload::example;
 
     fn plan() -> CpuCallsPlan {
         let settings = Settings { infer_warmup: 1, infer_iters: 3, micro_warmup: 0, micro_iters: 2, seed: 123 };
         CpuCallsPlan { suite: "cpu".into(), settings }
-    }
-
-    fn wrong(_: &Order<'_>) -> Result<Prepared, String> {
-        let call = || unreachable!("a kernel with a wrong result must not be timed");
-        Ok(Prepared {
-            parity: crate::parity::compare(&[1.5], &[1.0], 1e-6),
-            peak_bytes: None,
-            call: Box::new(call),
-            meter: None,
-        })
     }
 
     #[test]
@@ -118,7 +108,7 @@ mod tests {
     #[test]
     fn a_wrong_or_missing_kernel_gives_no_times_at_all() {
         let failure = |workloads: &[Workload]| follow(&plan(), workloads).expect_err("there are no times");
-        let wrong = failure(&[example::workload("infer", wrong)]);
+        let wrong = failure(&[example::workload("infer", example::wrong)]);
         assert!(wrong.contains("cpu/infer @fast") && wrong.contains("parity"), "{wrong}");
         assert_eq!(failure(&[]), "the suite has no `infer` of the small profile");
         let command =

@@ -31,14 +31,14 @@ pub(super) fn worker(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn W
         Task::Time => {
             let plan: Plan = read(input)?;
             let workloads = workloads(&plan.suite)?;
-            let mut tell = worker::teller(out);
-            let report = worker::follow(&plan, &workloads, &mut tell)?;
-            tell(Message::Report(report))?;
+            let mut send = worker::message_writer(out);
+            let report = worker::follow(&plan, &workloads, &mut send)?;
+            send(Message::Report(report))?;
         }
         Task::Serve => {
             let plan: Plan = read(input)?;
             let workloads = workloads(&plan.suite)?;
-            worker::serve(&plan, &workloads, input, &mut worker::teller(out))?;
+            worker::serve(&plan, &workloads, input, &mut worker::message_writer(out))?;
         }
         Task::Seed => {
             let question: Question<CpuCallsPlan> = read(input)?;

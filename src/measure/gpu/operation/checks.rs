@@ -1,18 +1,18 @@
-//! What holds of the programs of all operations alike.
+//! Properties of the programs of all operations.
 
 use crate::gpu::operation::{Form, HostInputs, Operation, source};
 use crate::gpu::program::{BufferSpec, Content, Data, DeviceProgram, Dtype};
 use crate::gpu::settings::Profile;
 use half::{bf16, f16};
 use sprag_base::stats::random::SplitMix64;
-use sprag_kernels::element::E4m3;
+use sprag_kernels::element::{E4m3, Element as _};
 use std::collections::BTreeSet;
 
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
 
 pub(in crate::gpu) fn inputs(program: &DeviceProgram) -> HostInputs {
     let given = |spec: &&BufferSpec| !matches!(spec.content, Content::Output | Content::Scratch);
-    HostInputs::new(program.buffers.iter().take_while(given).map(bytes).collect())
+    HostInputs { buffers: program.buffers.iter().take_while(given).map(|spec| (spec.data, bytes(spec))).collect() }
 }
 
 fn bytes(spec: &BufferSpec) -> Vec<u8> {
@@ -29,7 +29,7 @@ fn bytes(spec: &BufferSpec) -> Vec<u8> {
 }
 
 #[test]
-fn outputs_are_expected_where_they_stand() {
+fn expected_outputs_are_those_of_the_program() {
     for shape in Operation::every().iter().flat_map(Operation::uneven) {
         for dtype in DTYPES {
             let program = shape.program(dtype, Form::Reference);
@@ -44,7 +44,7 @@ fn outputs_are_expected_where_they_stand() {
     }
 }
 
-/// Configurations differ in name. Every form in every element type can be launched, is of a file that is there, and has the
+/// The names of configurations differ. Every form in every element type can be launched, its file exists, and it has the
 /// buffers of the reference.
 #[test]
 fn every_form_can_be_launched() {

@@ -1,12 +1,12 @@
 //! What other kernels are timed with: a copy in the device's memory, `kernels/copy.cu`, and an empty launch.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, buffers, exact, kernel, long, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, exact, kernel, long, with_element,
 };
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
 use crate::gpu::program::{DeviceProgram, Dtype};
 
-/// The configurations worth trying, the one used untuned first. Here `chunk` is the number of rounds of a block.
+/// The untuned configuration first. Here `chunk` is the rounds of a block.
 const CANDIDATES: &[LaunchConfig] = &[
     LaunchConfig::new(256, 16, 4, 1),
     LaunchConfig::new(512, 16, 4, 1),
@@ -20,12 +20,10 @@ const CANDIDATES: &[LaunchConfig] = &[
 
 const FILE: &str = "copy.cu";
 
-/// The copy at one size, which others are timed with.
 pub(super) fn checked() -> Vec<Operation> {
     vec![copy(1 << 20)]
 }
 
-/// A copy of so many elements, at least one.
 pub fn copy(elements: usize) -> Operation {
     Operation {
         name: "copy",
@@ -39,13 +37,12 @@ pub fn copy(elements: usize) -> Operation {
     }
 }
 
-/// A copy of so many 32-bit floats in its untuned configuration.
+/// A copy of 32-bit floats in the untuned configuration.
 pub fn plain_copy(elements: usize) -> DeviceProgram {
     program(&elements, Dtype::F32, Form::Tuned(CANDIDATES[0]))
 }
 
-/// A kernel that does nothing, `kernels/empty.cu`, as one launch of one block: the floor of every launch. It has no inputs
-/// and no outputs, so nothing to compare.
+/// A kernel that does nothing, `kernels/empty.cu`, as one launch of one block: the lower bound of every launch.
 pub fn empty_program() -> DeviceProgram {
     let mut program = ProgramBuilder::new(Dtype::F32);
     let kernel = kernel("empty.cu", "empty", Dtype::F32, &[]);
@@ -56,12 +53,11 @@ pub fn empty_program() -> DeviceProgram {
 fn program(elements: &usize, dtype: Dtype, form: Form) -> DeviceProgram {
     let mut program = ProgramBuilder::new(dtype);
     let places = [program.normal("from", *elements), program.output("to", *elements)];
-    let mut arguments = buffers(&places);
-    arguments.push(long(*elements));
+    let arguments = arguments(&places, &[long(*elements)]);
     match form {
         Form::Reference => program.plain(FILE, "copy_reference", *elements, arguments),
         Form::Tuned(LaunchConfig { block, vector, unroll, chunk }) => {
-            // Elements after the last whole vector fall to the first block.
+            // The first block also copies the elements after the last whole vector.
             let vectors = elements * dtype.bytes() / vector as usize;
             let blocks = vectors.div_ceil((block * unroll * chunk) as usize).max(1);
             let defines = [("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)];

@@ -1,17 +1,15 @@
 //! FusionGate on the device: `kernels/fusion_gate.cu`.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, buffers, int, kernel, long, map_params, summed, vector, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, int, kernel, long, map_params, summed, vector, with_element,
 };
-use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, Stored, tiled};
+use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, tiled};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
 use crate::gpu::settings::Profile;
-use sprag_kernels::element::Element;
 use sprag_kernels::fusion::{self, Gate};
 use sprag_kernels::shape::MapShape;
 
-/// The configurations worth trying, the one used untuned first. Here `chunk` is the number of channels that a thread
-/// takes with one gate.
+/// The untuned configuration first. Here `chunk` is the channels that a thread takes with one gate.
 const CANDIDATES: &[LaunchConfig] = &[
     LaunchConfig::new(128, 16, 2, 8),
     LaunchConfig::new(256, 16, 2, 16),
@@ -32,7 +30,7 @@ pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     vec![fusion_gate(profile.map())]
 }
 
-/// The gate over a map of which no axis is zero, and whose planes fit 31 bits.
+/// The gate over a map without a zero axis, whose planes fit 31 bits.
 pub fn fusion_gate(map: MapShape) -> Operation {
     Operation {
         name: "fusion_gate",
@@ -65,9 +63,8 @@ fn program(map: &MapShape, dtype: Dtype, form: Form) -> DeviceProgram {
         program.output("fused", map.elements()),
         program.output("alpha", map.pixels()),
     ];
-    let mut arguments = buffers(&places);
     let weights = [gate.boundary_log_weight, gate.uncertainty_log_weight].map(fusion::softplus);
-    arguments.extend([weights[0], weights[1], gate.bias].map(Argument::F32));
+    let mut arguments = arguments(&places, &[weights[0], weights[1], gate.bias].map(Argument::F32));
     arguments.extend([int(map.channels), long(map.plane())]);
     match form {
         Form::Reference => {
@@ -88,36 +85,25 @@ fn program(map: &MapShape, dtype: Dtype, form: Form) -> DeviceProgram {
 }
 
 fn expected(map: &MapShape, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-    with_element!(dtype, T => expected_elements::<T>(*map, dtype, inputs))
-}
-
-fn expected_elements<T: Element + Stored>(
-    map: MapShape,
-    dtype: Dtype,
-    inputs: &HostInputs,
-) -> Result<Vec<Expected>, String> {
-    let (base, detail) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
-    let (boundary, uncertainty) = (inputs.elements::<T>(2)?, inputs.elements::<T>(3)?);
-    let read = fusion::FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
-    let mut fused = vec![T::default(); map.elements()];
-    let mut alpha = vec![T::default(); map.pixels()];
-    fusion::run(sprag_kernels::Form::Reference, &read, map, &Gate::default(), &mut alpha, &mut fused)
-        .map_err(|error| error.to_string())?;
     let (fused_tolerance, alpha_tolerance) = tolerances(dtype);
-    Ok(vec![Expected::new(FUSED, &fused, fused_tolerance), Expected::new(ALPHA, &alpha, alpha_tolerance)])
+    with_element!(dtype, T => {
+        let (base, detail) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
+        let (boundary, uncertainty) = (inputs.elements::<T>(2)?, inputs.elements::<T>(3)?);
+        let read =
+            fusion::FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
+        let (mut fused, mut alpha) = (vec![T::default(); map.elements()], vec![T::default(); map.pixels()]);
+        fusion::run(sprag_kernels::Form::Reference, &read, *map, &Gate::default(), &mut alpha, &mut fused)
+            .map_err(|error| error.to_string())?;
+        Ok(vec![Expected::new(FUSED, &fused, fused_tolerance), Expected::new(ALPHA, &alpha, alpha_tolerance)])
+    })
 }
 
 /// How far the fused map and the gate may be from the reference.
 ///
-/// The exponential functions and the divisions of the two sides differ in their last digits. That moves the gate by
-/// 4e-7, and where it lies near the middle of two numbers of the element type it is rounded to the other, one step below
-/// 1 away. Fused follows by the difference of the two maps, for which seven is allowed: inputs are normal and end at 3.5.
+/// The exponential functions and divisions of the two sides differ in their last digits. That moves the gate by 4e-7, so
+/// a gate near the middle of two numbers of the element type may be rounded to the other, half the distance of neighbours
+/// at one away. Fused follows by the difference of the two maps, for which seven is allowed: inputs end at 3.5.
 fn tolerances(dtype: Dtype) -> (f64, f64) {
-    let step = match dtype {
-        Dtype::F32 => return (4e-6, 1e-6),
-        Dtype::F16 => 1.0 / 2048.0,
-        Dtype::Bf16 => 1.0 / 256.0,
-        Dtype::E4m3 => 1.0 / 16.0,
-    };
-    (7.0 * step, step)
+    let step = dtype.epsilon() / 2.0;
+    if dtype == Dtype::F32 { (4e-6, 1e-6) } else { (7.0 * step, step) }
 }

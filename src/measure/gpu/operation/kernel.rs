@@ -1,4 +1,4 @@
-//! What is declared of an operation: from this the suite, the parity checks, `sprag kernels` and the reports follow.
+//! The declaration of an operation, from which the suite, the parity checks, `sprag kernels` and the reports follow.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,23 +13,22 @@ use crate::gpu::program::{
 use sprag_kernels::element::{E4m3, Element};
 use sprag_kernels::shape::MapShape;
 
-/// A CUDA kernel, or several that make one operation, at one shape: a value, whatever its code computes.
+/// One or several CUDA kernels that make one operation, at one shape.
 #[derive(Clone)]
 pub struct Operation {
-    /// Its name, as benchmarks bear it.
     pub name: &'static str,
-    /// Its sizes, as parameters of a benchmark.
+    /// Parameters of its benchmark.
     pub params: Vec<(&'static str, String)>,
-    /// The throughput metric, and how many units one call works through.
+    /// The throughput metric, and the units of one call.
     pub work: (&'static str, f64),
     /// Elements that a call must read and write at least; absent where intermediate results make that no bound.
     pub elements_moved: Option<usize>,
-    /// The configurations of the tuned form, the one used untuned first.
+    /// The configurations of the tuned form, the untuned one first.
     pub candidates: Vec<LaunchConfig>,
-    /// How far the two forms may be from each other, absolute and relative alike: what moves and mixes elements rounds
-    /// at the same points in both, what sums rounds in another order.
+    /// How far the two forms may be from each other, absolute and relative alike. Forms that move and mix elements round at
+    /// the same points; forms that sum round in another order.
     pub tolerance: fn(Dtype) -> f64,
-    /// The tiles that the host chooses in each call, where it does.
+    /// The host's choice of tiles in each call, where it makes one.
     pub selection: Option<Rc<FfPath>>,
     pub code: Code,
 }
@@ -37,7 +36,7 @@ pub struct Operation {
 type ProgramOf = dyn Fn(Dtype, Form) -> DeviceProgram;
 type ExpectedOf = dyn Fn(Dtype, &HostInputs) -> Result<Vec<Expected>, String>;
 
-/// What a call does on the device, what must come out of it, and at which shapes that is checked.
+/// The program of a call, its expected results, and the shapes at which they are checked.
 #[derive(Clone)]
 pub struct Code {
     program: Rc<ProgramOf>,
@@ -75,17 +74,17 @@ impl Operation {
         (self.code.program)(dtype, form)
     }
 
-    /// What its outputs must come to, by the CPU reference.
+    /// The outputs of the CPU reference.
     pub fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
         (self.code.expected)(dtype, inputs)
     }
 
-    /// Shapes of the same operation that nothing divides evenly, small enough for the CPU to check in moments.
+    /// Shapes of the same operation that nothing divides evenly, small enough for the CPU.
     pub fn uneven(&self) -> Vec<Operation> {
         (self.code.uneven)()
     }
 
-    /// The configuration of that name, the first where none is named.
+    /// The configuration of that name; the first without a name.
     pub fn configuration(&self, name: Option<&str>) -> Result<LaunchConfig, String> {
         let Some(name) = name else { return Ok(self.candidates[0]) };
         let found = self.candidates.iter().copied().find(|candidate| candidate.name() == name);
@@ -99,12 +98,12 @@ impl fmt::Debug for Operation {
     }
 }
 
-/// The distance of two forms that round at the same points.
+/// The tolerance of two forms that round at the same points.
 pub(super) fn exact(_dtype: Dtype) -> f64 {
     0.0
 }
 
-/// The distance of two forms that sum in another order.
+/// The tolerance of two forms that sum in another order.
 pub(super) fn summed(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F32 => 1e-5,
@@ -121,18 +120,18 @@ pub(super) fn map_params(shape: MapShape) -> Vec<(&'static str, String)> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Plain code, one thread an output.
+    /// One thread per output.
     Reference,
     Tuned(LaunchConfig),
 }
 
-/// How a tuned kernel is built and launched. A kernel ignores what it has no use for, and its candidates leave it zero.
+/// How a tuned kernel is built and launched. Candidates leave unused parts zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaunchConfig {
     pub block: u32,
-    /// Bytes that a thread reads or writes at once, at most: 4, 8 or 16. Rows that are not so aligned take less.
+    /// The most bytes that a thread reads or writes at once: 4, 8 or 16. Less aligned rows take less.
     pub vector: u32,
-    /// Independent accesses of a thread that are under way together.
+    /// Independent accesses of a thread that are in flight together.
     pub unroll: u32,
     /// How much a block takes before it ends: steps of a long scan, tiles that a warp reads together, rounds of a copy,
     /// channels of a gate.
@@ -144,7 +143,7 @@ impl LaunchConfig {
         LaunchConfig { block, vector, unroll, chunk }
     }
 
-    /// Its name, such as `block256 vector16 unroll4`; what is zero is left out.
+    /// Such as `block256 vector16 unroll4`, without zeros.
     pub fn name(self) -> String {
         let parts = [("block", self.block), ("vector", self.vector), ("unroll", self.unroll), ("chunk", self.chunk)];
         let named = parts.iter().filter(|(_, value)| *value > 0).map(|(word, value)| format!("{word}{value}"));
@@ -158,11 +157,10 @@ pub(super) const PLAIN_BLOCK: u32 = 256;
 pub(super) struct ProgramBuilder {
     program: DeviceProgram,
     dtype: Dtype,
-    /// Streams of random values that are taken.
+    /// The next stream of random values.
     streams: u64,
 }
 
-/// The code of a launch, and how many threads run it.
 pub(super) struct Call {
     pub(super) kernel: CudaKernel,
     pub(super) grid: [usize; 3],
@@ -192,7 +190,7 @@ impl ProgramBuilder {
         self.random(name, Data::Element(self.dtype), count, Distribution::Normal(1.0))
     }
 
-    /// An input of elements that are uniform in 0..1.
+    /// Uniform in 0..1.
     pub(super) fn uniform(&mut self, name: &'static str, count: usize) -> usize {
         self.random(name, Data::Element(self.dtype), count, Distribution::Uniform(0.0, 1.0))
     }
@@ -214,14 +212,14 @@ impl ProgramBuilder {
     }
 
     pub(super) fn launch(&mut self, call: Call, arguments: Vec<Argument>) {
-        // A grid that no device takes becomes one that `DeviceProgram::fault` names.
+        // `DeviceProgram::fault` reports a grid that does not fit.
         let grid = call.grid.map(|blocks| u32::try_from(blocks).unwrap_or(0));
         let shared = u32::try_from(call.shared).unwrap_or(u32::MAX);
         let launch = Launch { kernel: call.kernel, grid, block: call.block, shared, arguments };
         self.program.steps.push(Step::Launch(launch));
     }
 
-    /// A launch of a plain kernel: one thread a value.
+    /// Launches a plain kernel: one thread per value.
     pub(super) fn plain(&mut self, file: &'static str, entry: &'static str, values: usize, arguments: Vec<Argument>) {
         let grid = [values.div_ceil(PLAIN_BLOCK as usize), 1, 1];
         let kernel = kernel(file, entry, self.dtype, &[]);
@@ -250,54 +248,46 @@ pub(super) fn long(value: usize) -> Argument {
     Argument::I64(i64::try_from(value).expect("no buffer has more than 2^63 elements"))
 }
 
-pub(super) fn buffers(places: &[usize]) -> Vec<Argument> {
-    places.iter().map(|place| Argument::Buffer(*place)).collect()
+/// Buffers, then other arguments.
+pub(super) fn arguments(places: &[usize], rest: &[Argument]) -> Vec<Argument> {
+    places.iter().map(|place| Argument::Buffer(*place)).chain(rest.iter().copied()).collect()
 }
 
-/// A buffer argument, or a null pointer.
 pub(super) fn optional(place: Option<usize>) -> Argument {
     place.map_or(Argument::Null, Argument::Buffer)
 }
 
-/// The bytes that a thread may access at once where pieces of so many elements follow one another: at most what the
-/// configuration says, and at least one element.
+/// The bytes that a thread may access at once within pieces of so many elements: at most those of the configuration, at
+/// least one element.
 pub(super) fn vector(config: LaunchConfig, dtype: Dtype, piece: usize) -> u32 {
     let aligned = 1_u32 << (piece * dtype.bytes()).trailing_zeros().min(4);
     config.vector.min(aligned).max(dtype.bytes() as u32)
 }
 
-/// How many elements go into one access: as many as `bytes` hold and at most `most`, such that `multiple` is a multiple
-/// of their number.
+/// The elements of one access: as many as `bytes` hold, at most `most`, such that their number divides `multiple`.
 pub(super) fn elements_at_once(bytes: u32, dtype: Dtype, most: usize, multiple: usize) -> usize {
     let fits =
         |count: &usize| count * dtype.bytes() <= bytes as usize && *count <= most && multiple.is_multiple_of(*count);
     [16, 8, 4, 2].into_iter().find(fits).unwrap_or(1)
 }
 
-/// The bytes of the input buffers of a program, by place.
+/// The content of the input buffers of a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostInputs {
-    buffers: Vec<Vec<u8>>,
+    pub buffers: Vec<(Data, Vec<u8>)>,
 }
 
-/// What an output buffer must hold.
+/// The expected content of an output buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub buffer: usize,
-    /// Its values, widened to `f32`.
+    /// Widened to `f32`.
     pub values: Vec<f32>,
-    /// How far from them the device may be, absolute and relative: `|got - expected| <= tolerance * (1 + |expected|)`.
+    /// Absolute and relative: `|got - expected| <= tolerance * (1 + |expected|)`.
     pub tolerance: f64,
 }
 
-/// An element type as it lies in the memory of a device.
-pub trait Stored: Element {
-    const BYTES: usize;
-    /// The element of these bytes, as many as an element has.
-    fn from_bytes(bytes: &[u8]) -> Self;
-}
-
-/// Runs an expression with a type parameter that stands for the element type of a [`Dtype`](crate::gpu::program::Dtype).
+/// Evaluates an expression with a type parameter for the element type of a [`Dtype`](crate::gpu::program::Dtype).
 macro_rules! with_element {
     ($dtype:expr, $name:ident => $body:expr) => {
         match $dtype {
@@ -321,77 +311,48 @@ macro_rules! with_element {
     };
 }
 
-pub(in crate::gpu) use with_element;
+pub(super) use with_element;
+
+/// The values of a buffer in `f32`.
+pub fn widen(data: Data, bytes: &[u8]) -> Vec<f32> {
+    match data {
+        Data::F32 | Data::Element(Dtype::F32) => {
+            bytes.as_chunks().0.iter().map(|one| f32::from_le_bytes(*one)).collect()
+        }
+        Data::I32 => bytes.as_chunks().0.iter().map(|one| i32::from_le_bytes(*one) as f32).collect(),
+        Data::Element(Dtype::F16) => bytes.as_chunks().0.iter().map(|one| f16::from_le_bytes(*one).to_f32()).collect(),
+        Data::Element(Dtype::Bf16) => {
+            bytes.as_chunks().0.iter().map(|one| bf16::from_le_bytes(*one).to_f32()).collect()
+        }
+        Data::Element(Dtype::E4m3) => bytes.iter().map(|one| E4m3::from_bits(*one).to_f32()).collect(),
+    }
+}
 
 impl HostInputs {
-    /// The bytes of each input buffer.
-    pub fn new(buffers: Vec<Vec<u8>>) -> Self {
-        HostInputs { buffers }
-    }
-
-    pub fn elements<T: Stored>(&self, place: usize) -> Result<Vec<T>, String> {
-        self.values(place, T::BYTES, T::from_bytes)
+    fn buffer(&self, place: usize) -> Result<&(Data, Vec<u8>), String> {
+        self.buffers.get(place).ok_or_else(|| format!("there is no input {place}"))
     }
 
     pub fn floats(&self, place: usize) -> Result<Vec<f32>, String> {
-        self.elements(place)
+        self.buffer(place).map(|(data, bytes)| widen(*data, bytes))
     }
 
-    pub fn integers(&self, place: usize) -> Result<Vec<i32>, String> {
-        let integer = |bytes: &[u8]| i32::from_le_bytes(bytes.try_into().expect("four bytes were asked for"));
-        self.values(place, 4, integer)
+    /// Values of a buffer with elements of that very type.
+    pub fn elements<T: Element>(&self, place: usize) -> Result<Vec<T>, String> {
+        Ok(self.floats(place)?.into_iter().map(T::from_f32).collect())
     }
 
-    /// The integers of a buffer that are ids or places, so not negative.
+    /// Integers that are ids or places, so not negative.
     pub fn ids(&self, place: usize) -> Result<Vec<u32>, String> {
+        let integers = self.buffer(place)?.1.as_chunks().0.iter().map(|one| i32::from_le_bytes(*one));
         let unsigned = |value: i32| u32::try_from(value).map_err(|_| format!("input {place} holds {value}"));
-        self.integers(place)?.into_iter().map(unsigned).collect()
-    }
-
-    fn values<V>(&self, place: usize, size: usize, value: impl Fn(&[u8]) -> V) -> Result<Vec<V>, String> {
-        let bytes = self.buffers.get(place).ok_or_else(|| format!("there is no input {place}"))?;
-        if !bytes.len().is_multiple_of(size) {
-            return Err(format!("input {place} holds {} bytes, no whole values of {size}", bytes.len()));
-        }
-        Ok(bytes.chunks_exact(size).map(value).collect())
+        integers.map(unsigned).collect()
     }
 }
 
 impl Expected {
     pub fn new<T: Element>(buffer: usize, values: &[T], tolerance: f64) -> Self {
         Expected { buffer, values: values.iter().map(|value| value.to_f32()).collect(), tolerance }
-    }
-}
-
-impl Stored for f32 {
-    const BYTES: usize = 4;
-
-    fn from_bytes(bytes: &[u8]) -> Self {
-        f32::from_le_bytes(bytes.try_into().expect("the caller gives the bytes of one element"))
-    }
-}
-
-impl Stored for f16 {
-    const BYTES: usize = 2;
-
-    fn from_bytes(bytes: &[u8]) -> Self {
-        f16::from_le_bytes(bytes.try_into().expect("the caller gives the bytes of one element"))
-    }
-}
-
-impl Stored for bf16 {
-    const BYTES: usize = 2;
-
-    fn from_bytes(bytes: &[u8]) -> Self {
-        bf16::from_le_bytes(bytes.try_into().expect("the caller gives the bytes of one element"))
-    }
-}
-
-impl Stored for E4m3 {
-    const BYTES: usize = 1;
-
-    fn from_bytes(bytes: &[u8]) -> Self {
-        E4m3::from_bits(bytes[0])
     }
 }
 
@@ -406,9 +367,7 @@ mod tests {
         let check = |bytes, dtype, most, multiple, expected| {
             assert_eq!(elements_at_once(bytes, dtype, most, multiple), expected, "{bytes} {dtype:?} {multiple}");
         };
-        check(16, Dtype::F32, 8, 128, 4);
         check(16, Dtype::F16, 8, 128, 8);
-        check(16, Dtype::E4m3, 8, 128, 8);
         check(16, Dtype::E4m3, 16, 128, 16);
         check(16, Dtype::F16, 8, 12, 4);
         check(4, Dtype::F16, 8, 128, 2);
@@ -418,33 +377,22 @@ mod tests {
             assert_eq!(vector(config, dtype, piece), expected, "{most} {dtype:?} {piece}");
         };
         check(16, Dtype::F32, 8, 16);
-        check(8, Dtype::F32, 8, 8);
-        check(16, Dtype::F16, 4, 8);
         check(16, Dtype::F16, 3, 2);
         check(16, Dtype::Bf16, 6, 4);
-        check(16, Dtype::E4m3, 5, 1);
         check(16, Dtype::E4m3, 48, 16);
         check(2, Dtype::F32, 7, 4);
     }
 
     #[test]
-    fn bytes_are_read_as_what_they_are() {
-        let inputs = HostInputs::new(vec![vec![0x00, 0x3c, 0x00, 0xc0], vec![5, 0, 0, 0, 255, 255, 255, 255]]);
+    fn bytes_are_decoded_by_their_type() {
+        let f16s = (Data::Element(Dtype::F16), vec![0x00, 0x3c, 0x00, 0xc0]);
+        let inputs = HostInputs { buffers: vec![f16s, (Data::I32, vec![5, 0, 0, 0, 255, 255, 255, 255])] };
         assert_eq!(inputs.elements::<f16>(0), Ok(vec![f16::from_f32(1.0), f16::from_f32(-2.0)]));
-        assert_eq!(inputs.elements::<E4m3>(0).unwrap().len(), 4);
-        assert_eq!(inputs.integers(1), Ok(vec![5, -1]));
+        assert_eq!(inputs.floats(1), Ok(vec![5.0, -1.0]));
         assert_eq!(inputs.ids(1), Err("input 1 holds -1".to_owned()));
         assert_eq!(inputs.floats(2), Err("there is no input 2".to_owned()));
-        let odd = HostInputs::new(vec![vec![0; 3]]);
-        assert_eq!(odd.elements::<bf16>(0), Err("input 0 holds 3 bytes, no whole values of 2".to_owned()));
-    }
-
-    #[test]
-    fn every_type_is_stored_in_the_bytes_it_has() {
         for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3] {
-            assert_eq!(with_element!(dtype, T => T::BYTES), dtype.bytes());
+            assert_eq!(widen(Data::Element(dtype), &[0; 8]).len(), 8 / dtype.bytes());
         }
-        let expected = Expected::new(2, &[bf16::from_f32(1.5)], 0.0);
-        assert_eq!(expected, Expected { buffer: 2, values: vec![1.5], tolerance: 0.0 });
     }
 }

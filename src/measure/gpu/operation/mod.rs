@@ -17,8 +17,7 @@ pub mod tile_unpack;
 #[cfg(test)]
 pub(super) mod checks;
 
-pub(super) use self::kernel::with_element;
-pub use self::kernel::{Code, Expected, Form, HostInputs, LaunchConfig, Operation, Stored};
+pub use self::kernel::{Code, Expected, Form, HostInputs, LaunchConfig, Operation, widen};
 pub use self::scan::{InitialState, ScanWay, TokenScan};
 pub use self::tiled::{Draw, Tiled};
 
@@ -39,7 +38,7 @@ impl Operation {
     }
 }
 
-/// What every source begins with: element types, conversions and vectors.
+/// The start of every source: element types, conversions and vectors.
 const ELEMENT: &str = include_str!("../../../../kernels/element.cuh");
 
 const FILES: [(&str, &str); 13] = [
@@ -62,7 +61,7 @@ pub fn files() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// The kernels that no operation launches, for an element type: they fill, compare, wait and read clocks.
+/// The kernels that no operation launches: they fill, compare, wait and read clocks.
 pub fn service_kernels(dtype: Dtype) -> Vec<CudaKernel> {
     let kernel = |file, entry| CudaKernel { file, entry, dtype, defines: BTreeMap::new() };
     vec![
@@ -74,7 +73,7 @@ pub fn service_kernels(dtype: Dtype) -> Vec<CudaKernel> {
     ]
 }
 
-/// The whole source of a kernel file, as the compiler takes it; `None` where there is no such file.
+/// The source of a kernel file as the compiler takes it; `None` where there is no such file.
 pub fn source(file: &str) -> Option<String> {
     let (_, text) = FILES.iter().find(|(name, _)| *name == file)?;
     Some(format!("{ELEMENT}\n#line 1 \"{file}\"\n{text}"))

@@ -1,32 +1,31 @@
 //! TileSSM scan: tokens `[B,K,C]` in one or both directions, as `kernels/scan.cu` computes it.
 //!
 //! A configuration with a chunk takes the long form, which cuts the steps into chunks and is one pass over memory even
-//! where there are few channels; one without takes the short form, a thread for each few channels. A second direction
-//! is a second launch, which merges its outputs into those of the first.
+//! with few channels; one without takes the short form, a thread for every few channels. A second direction is a second
+//! launch, which merges its outputs into those of the first.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, buffers, elements_at_once, int, kernel, optional, summed, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, elements_at_once, int, kernel, optional, summed, with_element,
 };
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
-use crate::gpu::program::{Argument, Content, Data, DeviceProgram, Distribution, Dtype};
+use crate::gpu::program::{Argument, Data, DeviceProgram, Distribution, Dtype};
 use crate::gpu::settings::Profile;
 use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
 
 const PLAIN_BLOCK: u32 = 128;
-/// The most channels of a thread: more do not fit its registers.
+/// The most channels that fit the registers of a thread.
 const MOST_CHANNELS: usize = 8;
-/// The most steps that a short scan loads ahead where it merges: it loads the other direction's outputs too.
+/// The most steps that a short scan loads ahead where it merges, since it also loads the other direction's outputs.
 const MOST_MERGED_STEPS: u32 = 16;
-/// Words before those of the chunks in the status of a long scan, for its ticket counter.
+/// Words of the ticket counter before those of the chunks in the status of a long scan.
 const TICKET_WORDS: usize = 2;
 
-/// Scans with at most so many steps use the short form untuned: chunks would be few and short.
+/// Scans with at most so many steps use the short form untuned.
 const SHORT_STEPS: usize = 1024;
 
 /// Scans that nothing divides evenly: samples, steps, channels.
 const SCANS: [[usize; 3]; 6] = [[1, 1, 1], [2, 7, 3], [1, 129, 5], [3, 300, 33], [1, 515, 8], [2, 64, 130]];
 
-/// The configurations worth trying, the one used untuned first.
 const CANDIDATES: &[LaunchConfig] = &[
     LaunchConfig::new(128, 8, 16, 128),
     LaunchConfig::new(256, 8, 8, 128),
@@ -40,12 +39,11 @@ const CANDIDATES: &[LaunchConfig] = &[
     LaunchConfig::new(32, 4, 32, 0),
 ];
 
-/// A scan. There is at least one sample, one step and one channel.
+/// A scan of at least one sample, step and channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenScan {
     pub tokens: ScanShape,
     pub way: ScanWay,
-    /// The state before the first step.
     pub initial: InitialState,
 }
 
@@ -76,7 +74,7 @@ impl TokenScan {
 
     fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
         let mut builder = ProgramBuilder::new(dtype);
-        let places = Places::add(&mut builder, self, dtype);
+        let places = Places::add(&mut builder, self);
         let plan = Plan::new(self, dtype, form);
         let status = (plan.status_words > 0).then(|| builder.scratch("status", Data::I32, plan.status_words * 2));
         for reversed in [false, true] {
@@ -96,9 +94,8 @@ impl TokenScan {
     }
 
     fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-        let places = Places::for_scan(self);
-        let parameters = places.parameters.map(|place| inputs.floats(place));
-        let [decay, input_gain, output_gain, state_bias] = parameters;
+        let places = Places::add(&mut ProgramBuilder::new(dtype), self);
+        let [decay, input_gain, output_gain, state_bias] = places.parameters.map(|place| inputs.floats(place));
         let (decay, input_gain, output_gain, state_bias) = (decay?, input_gain?, output_gain?, state_bias?);
         let parameters = scan::Parameters {
             decay: &decay,
@@ -164,20 +161,18 @@ fn uneven() -> Vec<Operation> {
     scans
 }
 
-/// How far a device may be from the reference: what is summed in another order may be rounded to the other neighbour.
-/// Where two directions are merged their outputs may nearly cancel, so that the distance of neighbours is not that at
-/// the sum but at the outputs, which are below sixteen.
+/// How far a device may be from the reference: sums in another order may be rounded to the other neighbour. The outputs of
+/// two merged directions may nearly cancel, so that the distance of neighbours is that at the outputs, which are below
+/// sixteen, not at the sum.
 fn tolerance(way: ScanWay, dtype: Dtype) -> f64 {
-    let neighbour = match dtype {
-        Dtype::F32 => return 1e-5,
-        Dtype::F16 => 2.0_f64.powi(-10),
-        Dtype::Bf16 => 2.0_f64.powi(-7),
-        Dtype::E4m3 => 2.0_f64.powi(-3),
-    };
-    if matches!(way, ScanWay::Both(_)) { 8.0 * neighbour } else { neighbour }
+    match (dtype, way) {
+        (Dtype::F32, _) => 1e-5,
+        (_, ScanWay::Both(_)) => 8.0 * dtype.epsilon(),
+        _ => dtype.epsilon(),
+    }
 }
 
-/// Where the buffers of a call stand.
+/// The buffers of a call.
 struct Places {
     tokens: usize,
     /// Decay, input gain, output gain and state bias.
@@ -189,15 +184,9 @@ struct Places {
 }
 
 impl Places {
-    fn for_scan(shape: &TokenScan) -> Self {
-        // The places do not depend on the element type.
-        Places::add(&mut ProgramBuilder::new(Dtype::F32), shape, Dtype::F32)
-    }
-
-    fn add(builder: &mut ProgramBuilder, shape: &TokenScan, dtype: Dtype) -> Self {
+    fn add(builder: &mut ProgramBuilder, shape: &TokenScan) -> Self {
         let ScanShape { batch, channels, .. } = shape.tokens;
-        let element = Data::Element(dtype);
-        let (gains, states) = (Distribution::Uniform(0.05, 1.55), Distribution::Normal(1.0));
+        let gains = Distribution::Uniform(0.05, 1.55);
         let rows = shape.initial.rows();
         let gates = match shape.way {
             ScanWay::Both(ScanMerge::Gated) => channels,
@@ -206,18 +195,18 @@ impl Places {
         };
         let directions = if matches!(shape.way, ScanWay::Both(_)) { 2 } else { 1 };
         Places {
-            tokens: builder.random("tokens", element, shape.tokens.elements(), Distribution::Normal(1.0)),
+            tokens: builder.normal("tokens", shape.tokens.elements()),
             parameters: [
                 builder.random("decay", Data::F32, channels, Distribution::Uniform(0.1, 0.9)),
                 builder.random("input gain", Data::F32, channels, gains),
                 builder.random("output gain", Data::F32, channels, gains),
                 builder.random("state bias", Data::F32, channels, Distribution::Normal(0.1)),
             ],
-            initial: (rows > 0).then(|| builder.random("initial", element, batch * rows * channels, states)),
-            // Beyond 0 and 1 too: the kernel clamps.
+            initial: (rows > 0).then(|| builder.normal("initial", batch * rows * channels)),
+            // Also beyond 0 and 1: the kernel clamps.
             gate: (gates > 0).then(|| builder.random("gate", Data::F32, gates, Distribution::Uniform(-0.25, 1.25))),
-            outputs: builder.buffer("outputs", element, shape.tokens.elements(), Content::Output),
-            final_state: builder.buffer("final state", element, batch * directions * channels, Content::Output),
+            outputs: builder.output("outputs", shape.tokens.elements()),
+            final_state: builder.output("final state", batch * directions * channels),
         }
     }
 
@@ -225,26 +214,16 @@ impl Places {
         let ScanShape { batch, steps, channels } = shape.tokens;
         let gate_rows = if shape.way == ScanWay::Both(ScanMerge::GatedBySample) { batch } else { 1 };
         let final_rows = if matches!(shape.way, ScanWay::Both(_)) { 2 } else { 1 };
-        let mut arguments = buffers(&[self.tokens]);
-        arguments.extend(buffers(&self.parameters));
-        arguments.extend([optional(self.initial), optional(self.gate)]);
-        arguments.extend(buffers(&[self.outputs, self.final_state]));
-        arguments.extend([int(batch), int(steps), int(channels), Argument::F32(DEFAULT_CLAMP)]);
-        arguments.extend([int(shape.initial.rows()), int(final_rows), int(gate_rows)]);
+        let [decay, input_gain, output_gain, state_bias] = self.parameters;
+        let places = [self.tokens, decay, input_gain, output_gain, state_bias];
+        let mut all = arguments(&places, &[optional(self.initial), optional(self.gate)]);
+        let sizes = [int(batch), int(steps), int(channels), Argument::F32(DEFAULT_CLAMP)];
+        all.extend(arguments(&[self.outputs, self.final_state], &sizes));
+        all.extend([int(shape.initial.rows()), int(final_rows), int(gate_rows)]);
         if plan.entry == "scan_long" {
-            arguments.push(optional(status));
+            all.push(optional(status));
         }
-        arguments
-    }
-}
-
-impl InitialState {
-    fn rows(self) -> usize {
-        match self {
-            InitialState::Zero => 0,
-            InitialState::Shared => 1,
-            InitialState::EachWay => 2,
-        }
+        all
     }
 }
 
@@ -253,7 +232,7 @@ struct Plan {
     blocks: usize,
     block: u32,
     defines: Vec<(&'static str, u32)>,
-    /// Words of 64 bits in the status; none where blocks need not tell one another anything.
+    /// 64-bit words of the status; none where blocks do not communicate.
     status_words: usize,
 }
 
@@ -272,7 +251,7 @@ impl Plan {
             return Plan { entry: "scan_short", blocks, block: config.block, defines, status_words: 0 };
         }
         defines.push(("CHUNK", config.chunk));
-        // A block is so many threads along the channels as its rows of `unroll` steps leave.
+        // The rows of `unroll` steps of a block leave so many threads along the channels.
         let lanes = (config.block * config.unroll / config.chunk) as usize;
         let columns = channels.div_ceil(lanes * group);
         let chunks = steps.div_ceil(config.chunk as usize);
@@ -314,6 +293,13 @@ impl ScanWay {
 }
 
 impl InitialState {
+    fn rows(self) -> usize {
+        match self {
+            InitialState::Zero => 0,
+            InitialState::Shared => 1,
+            InitialState::EachWay => 2,
+        }
+    }
     pub fn word(self) -> &'static str {
         match self {
             InitialState::Zero => "zero",
@@ -327,7 +313,7 @@ impl InitialState {
 pub enum ScanMerge {
     Sum,
     Average,
-    /// Half of each, by a gate that is not given.
+    /// Half of each: a gate that is not given.
     Even,
     Gated,
     GatedBySample,
@@ -344,7 +330,7 @@ pub enum InitialState {
 }
 
 impl ScanMerge {
-    pub(super) fn code(self) -> u32 {
+    fn code(self) -> u32 {
         match self {
             ScanMerge::Sum => 1,
             ScanMerge::Average => 2,
@@ -360,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_chunks_tell_one_another_is_cleared_before_each_launch() {
+    fn the_status_of_chunks_is_cleared_before_each_launch() {
         let tokens = ScanShape { batch: 2, steps: 300, channels: 7 };
         let shape = TokenScan { tokens, way: ScanWay::Both(ScanMerge::Sum), initial: InitialState::Zero };
         let long = shape.program(Dtype::F32, Form::Tuned(CANDIDATES[0]));
@@ -378,7 +364,8 @@ mod tests {
         let tokens = ScanShape { batch: 1, steps: 2, channels: 1 };
         let shape = TokenScan { tokens, way: ScanWay::Both(ScanMerge::Gated), initial: InitialState::EachWay };
         let values: [&[f32]; 7] = [&[4.0, 0.0], &[0.5], &[1.0], &[2.0], &[0.0], &[2.0, 0.0], &[7.0]];
-        let inputs = HostInputs::new(values.iter().map(|values| bytes(values)).collect());
+        let types = [Data::Element(Dtype::F32); 7];
+        let inputs = HostInputs { buffers: types.into_iter().zip(values.map(bytes)).collect() };
         let expected = shape.expected(Dtype::F32, &inputs).unwrap();
         // The gate, clamped to one, takes the forward outputs alone.
         assert_eq!((expected[0].buffer, expected[0].values.as_slice()), (7, [6.0, 3.0].as_slice()));

@@ -1,11 +1,11 @@
 //! TileUnpack of tiles on the grid and anywhere: `kernels/tile_unpack.cu`.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, buffers, exact, int, kernel, long, map_params, optional, vector,
+    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, optional, vector,
     with_element,
 };
 use crate::gpu::operation::tiled::{self, IDS_SEED, Tiled};
-use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, Stored};
+use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
 use crate::gpu::settings::Profile;
 use sprag_base::stats::random::SplitMix64;
@@ -17,8 +17,8 @@ use sprag_kernels::tile::{Origin, Overlap, Placement, Tiles};
 
 const FILE: &str = "tile_unpack.cu";
 
-/// The configurations of tiles on the grid worth trying, the one used untuned first. Here a block has `chunk` times as
-/// many vectors as its threads have under way together.
+/// For tiles on the grid, the untuned configuration first. Here a block has `chunk` times as many vectors as its threads
+/// have in flight together.
 const ON_GRID: &[LaunchConfig] = &[
     LaunchConfig::new(256, 16, 4, 1),
     LaunchConfig::new(256, 16, 2, 2),
@@ -30,7 +30,7 @@ const ON_GRID: &[LaunchConfig] = &[
     LaunchConfig::new(256, 8, 4, 4),
 ];
 
-/// The same of tiles anywhere. Here `chunk` is the number of channels of a block.
+/// For tiles anywhere. Here `chunk` is the channels of a block.
 const ANYWHERE: &[LaunchConfig] = &[
     LaunchConfig::new(256, 16, 4, 8),
     LaunchConfig::new(256, 8, 4, 8),
@@ -45,20 +45,19 @@ const ACROSS: usize = 32;
 /// Tiles that a block finds before it applies them.
 const LIST: u32 = 64;
 
-/// Where the tiles of an unpack lie.
 #[derive(Clone, Debug, PartialEq)]
 enum Places {
     OnGrid(Tiled),
     Anywhere(Vec<Origin>),
 }
 
-/// A map, tiles of it, and in which order and how they are applied.
+/// A map, tiles of it, and how they are applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TileUnpack {
     map: MapShape,
     tile_size: usize,
     places: Places,
-    /// A level a tile, `[B,K]`, of any sign; without, tiles are applied in the order given.
+    /// A level per tile, `[B,K]`, of any sign; without, tiles are applied in the given order.
     levels: Option<Vec<i32>>,
     overlap: Overlap,
 }
@@ -73,7 +72,7 @@ pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     Tiled::of_profile(profile).into_iter().flat_map(unpack).map(TileUnpack::operation).collect()
 }
 
-/// Tiles anywhere, which no suite times, at a small shape.
+/// Tiles anywhere at a small shape, which no suite times.
 pub(super) fn checked() -> Vec<Operation> {
     let map = MapShape { batch: 1, channels: 8, height: 64, width: 64 };
     let origins = drawn_origins(map, 8, 16, IDS_SEED);
@@ -84,13 +83,13 @@ pub(super) fn checked() -> Vec<Operation> {
     tiled::overlaps().into_iter().filter_map(with).map(TileUnpack::operation).collect()
 }
 
-/// Random levels in 0, 1, 2 for so many tiles.
+/// Random levels in 0, 1, 2.
 pub fn drawn_levels(tiles: usize, seed: u64) -> Vec<i32> {
     let mut random = SplitMix64::new(seed);
     (0..tiles).map(|_| random.below(3) as i32).collect()
 }
 
-/// So many random origins for tiles of that size; none where a tile is larger than the map.
+/// Random origins for tiles of that size; none where a tile is larger than the map.
 fn drawn_origins(map: MapShape, tile_size: usize, count: usize, seed: u64) -> Vec<Origin> {
     let (Some(rows), Some(columns)) = (map.height.checked_sub(tile_size), map.width.checked_sub(tile_size)) else {
         return Vec::new();
@@ -107,10 +106,6 @@ impl TileUnpack {
     }
 
     /// Tiles with these upper left pixels, `[B,K]`.
-    ///
-    /// # Errors
-    /// An empty map, a tile outside of it, tiles that samples cannot share equally, levels that are not as many as the
-    /// tiles, more of a kind than 31 bits count.
     fn anywhere(
         map: MapShape,
         tile_size: usize,
@@ -155,7 +150,7 @@ impl TileUnpack {
             name,
             params,
             work: ("tiles_per_s", self.count() as f64),
-            // Every pixel is read from one of the two, and written once.
+            // Every pixel is read from one of the two and written once.
             elements_moved: Some(2 * self.map.elements()),
             candidates: candidates.to_vec(),
             tolerance: exact,
@@ -199,20 +194,18 @@ impl TileUnpack {
         let merged = program.output("merged", map.elements());
 
         let sizes = [self.per_sample(), map.channels, map.height, map.width].map(int);
-        let mut arguments = buffers(&[base, packed]);
         let Form::Tuned(config) = form else {
-            arguments.extend([ids, origins, levels].map(optional));
-            arguments.push(Argument::Buffer(merged));
-            arguments.extend(sizes);
-            arguments.push(int(side));
-            arguments.extend(self.turns());
-            arguments.push(int(usize::from(self.blends())));
-            arguments.extend(self.weights(dtype));
-            arguments.push(long(map.elements()));
-            program.plain(FILE, "tile_unpack_reference", map.elements(), arguments);
+            let mut all = arguments(&[base, packed], &[ids, origins, levels, Some(merged)].map(optional));
+            all.extend(sizes);
+            all.push(int(side));
+            all.extend(self.turns());
+            all.push(int(usize::from(self.blends())));
+            all.extend(self.weights(dtype));
+            all.push(long(map.elements()));
+            program.plain(FILE, "tile_unpack_reference", map.elements(), all);
             return program.finish();
         };
-        arguments.extend([ids.or(origins), levels, Some(merged)].map(optional));
+        let mut arguments = arguments(&[base, packed], &[ids.or(origins), levels, Some(merged)].map(optional));
         arguments.extend(sizes);
         arguments.extend(self.turns());
         arguments.extend(self.weights(dtype));
@@ -226,7 +219,7 @@ impl TileUnpack {
 
     fn tuned_on_grid(&self, tiles: &Tiled, dtype: Dtype, config: LaunchConfig, arguments: &mut Vec<Argument>) -> Call {
         let vector = vector(config, dtype, self.tile_size);
-        // To mix, both sides are read, so half as many places are under way.
+        // To mix, both sides are read, so half as many places are in flight.
         let unroll = if self.blends() { config.unroll.div_ceil(2) } else { config.unroll };
         let vectors = (config.block * unroll * config.chunk) as usize;
         let bands = tiles.bands(vector as usize / dtype.bytes(), vectors);
@@ -261,14 +254,14 @@ impl TileUnpack {
         Call { kernel, grid: [patches, map.channels.div_ceil(group as usize), map.batch], block, shared: 0 }
     }
 
-    /// What kernels make turns of: the lowest level, and the bits below the level that hold the place of a tile.
+    /// The lowest level, and the bits of a turn below the level, which hold the place of a tile.
     fn turns(&self) -> [Argument; 2] {
         let lowest = self.levels.iter().flatten().min().copied().unwrap_or(0);
         let bits = (usize::BITS - self.per_sample().saturating_sub(1).leading_zeros()).max(1);
         [Argument::I32(lowest), Argument::I32(bits.cast_signed())]
     }
 
-    /// The weights of what stands there and of the new tile.
+    /// The weights of the current pixel and of the new tile.
     fn weights(&self, dtype: Dtype) -> [Argument; 2] {
         let Overlap::Blend(factor) = self.overlap else { return [Argument::F32(0.0), Argument::F32(1.0)] };
         with_element!(dtype, T => {
@@ -278,26 +271,18 @@ impl TileUnpack {
     }
 
     fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-        with_element!(dtype, T => self.expected_elements::<T>(inputs))
-    }
-
-    fn expected_elements<T: Element + Stored>(&self, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-        let (base, packed) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
-        let tiles = Tiles { packed: &packed, placement: self.placement(), tile_size: self.tile_size };
         let rule = LevelsRule { levels: self.levels.as_deref(), assume_priority_sorted: true, overlap: self.overlap };
-        let mut values = vec![T::default(); self.map.elements()];
-        unpack_levels::run(
-            sprag_kernels::Form::Reference,
-            Some(&base),
-            self.map,
-            &tiles,
-            rule,
-            &mut values,
-            &mut Scratch::default(),
-        )
-        .map_err(|error| error.to_string())?;
+        let (form, map) = (sprag_kernels::Form::Reference, self.map);
         // After base, packed tiles, ids or origins and, where there are any, levels.
-        Ok(vec![Expected::new(3 + usize::from(self.levels.is_some()), &values, 0.0)])
+        let merged = 3 + usize::from(self.levels.is_some());
+        with_element!(dtype, T => {
+            let (base, packed) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
+            let tiles = Tiles { packed: &packed, placement: self.placement(), tile_size: self.tile_size };
+            let mut values = vec![T::default(); map.elements()];
+            unpack_levels::run(form, Some(&base), map, &tiles, rule, &mut values, &mut Scratch::default())
+                .map_err(|error| error.to_string())?;
+            Ok(vec![Expected::new(merged, &values, 0.0)])
+        })
     }
 
     fn uneven(&self) -> Vec<Operation> {
@@ -326,11 +311,10 @@ impl TileUnpack {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_tiles_are_refused() {
         let map = MapShape { batch: 2, channels: 1, height: 4, width: 5 };
         let check = |origins: &[(u32, u32)], tile_size: usize, levels: Option<Vec<i32>>, fits: bool| {
             let origins = origins.iter().map(|&(y, x)| Origin { y, x }).collect();
@@ -360,11 +344,8 @@ mod tests {
             assert_eq!(unpack.turns(), [Argument::I32(lowest), Argument::I32(bits)]);
         };
         check(None, 0, 0, 1);
-        check(None, 1, 0, 1);
         check(None, 2, 0, 1);
-        check(Some(vec![3, -2, 1]), 3, -2, 2);
         check(Some(vec![5; 64]), 64, 5, 6);
-        check(Some(vec![5; 65]), 65, 5, 7);
     }
 
     #[test]

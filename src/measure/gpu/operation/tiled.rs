@@ -1,20 +1,18 @@
-//! Maps and the tiles of them that operations take: those of the profiles, which are timed, and those that nothing divides
-//! evenly, which are checked.
+//! Maps and their tiles that operations take: those of the profiles, which are timed, and uneven ones, which are checked.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, buffers, exact, int, kernel, long, map_params, vector, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, vector, with_element,
 };
-use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, Stored};
+use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
 use crate::gpu::settings::Profile;
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
-use sprag_kernels::element::Element;
 use sprag_kernels::fused::{self, Affine, Choice, Scratch};
 use sprag_kernels::shape::{Grid, MapShape};
 use sprag_kernels::tile::{Overlap, pack};
 
-/// What the ids of the timed shapes follow from, as the seed has it: the suite's seed and one more.
+/// The seed of the ids of the timed shapes, as in the seed's suite: that of the suite and one more.
 pub(super) const IDS_SEED: u64 = 124;
 
 const BLEND: f64 = 0.35;
@@ -30,7 +28,7 @@ pub(super) const UNEVEN_MAPS: [[usize; 6]; 7] = [
     [2, 3, 1, 1, 6, 1],
 ];
 
-/// A map and the ids of tiles of it, as many in each sample.
+/// A map and ids of its tiles, as many in each sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiled {
     map: MapShape,
@@ -40,24 +38,24 @@ pub struct Tiled {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
-    /// Each at most once, in ascending order: what a selection gives. No more than there are tiles.
+    /// Each at most once, in ascending order, as a selection gives them.
     Distinct,
     /// In no order; an id may repeat.
     Repeating,
 }
 
-/// How the columns of a row of tiles are shared out among blocks of threads.
+/// How blocks of threads share the columns of a row of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bands {
-    /// Columns of tiles that a block takes; the last part of a row may have fewer.
+    /// Columns of tiles of a block; the last part of a row may have fewer.
     pub(super) cells: usize,
     parts: usize,
-    /// Channels that a block takes; the last group may have fewer.
+    /// Channels of a block; the last group may have fewer.
     group: usize,
     pub(super) grid: [usize; 3],
 }
 
-/// The most columns of tiles of a block, which it notes in shared memory: at 8 bytes each a small part of it.
+/// The most columns of tiles of a block, which take 8 bytes of shared memory each.
 const MOST_CELLS: usize = 1024;
 
 impl Bands {
@@ -69,10 +67,6 @@ impl Bands {
 
 impl Tiled {
     /// The tiles of these ids, `[B,K]`.
-    ///
-    /// # Errors
-    /// A tile size that does not divide the map, an empty map, ids that samples cannot share equally, an id outside the
-    /// grid, more of a kind than 31 bits count.
     pub fn new(map: MapShape, tile_size: usize, ids: Vec<u32>) -> Result<Self, KernelError> {
         let grid = Grid::of_map(map, tile_size)?;
         grid.check(&ids)?;
@@ -86,14 +80,14 @@ impl Tiled {
         Ok(Tiled { map, tile_size, ids })
     }
 
-    /// So many tiles a sample, drawn at random; what follows from equal seeds is equal.
+    /// `count` random tiles a sample.
     pub fn drawn(map: MapShape, tile_size: usize, count: usize, draw: Draw, seed: u64) -> Result<Self, KernelError> {
         let tiles = Grid::of_map(map, tile_size)?.tiles();
         let ids = (0..map.batch as u64).flat_map(|sample| ids(tiles, count, draw, seed.wrapping_add(sample)));
         Tiled::new(map, tile_size, ids.collect())
     }
 
-    /// The tiles of a profile, where its map has such.
+    /// The tiles of a profile, unless its map has none.
     pub(super) fn of_profile(profile: &Profile) -> Option<Tiled> {
         let (side, count) = (profile.tile_size as usize, profile.kmax as usize);
         Tiled::drawn(profile.map(), side, count, Draw::Distinct, IDS_SEED).ok()
@@ -130,7 +124,7 @@ impl Tiled {
         params
     }
 
-    /// How blocks of so many vectors share out the map, where a vector has so many elements.
+    /// How blocks of so many vectors share the map.
     pub(super) fn bands(&self, elements_of_vector: usize, vectors_of_block: usize) -> Bands {
         let MapShape { batch, channels, height, width } = self.map;
         let columns = width / self.tile_size;
@@ -167,14 +161,12 @@ pub(super) fn uneven_tiles() -> Vec<Tiled> {
     UNEVEN_MAPS.into_iter().flat_map(|sizes| draws.into_iter().filter_map(move |draw| uneven(sizes, draw))).collect()
 }
 
-/// Tiles of one of [`UNEVEN_MAPS`].
 pub(super) fn uneven([batch, channels, rows, columns, side, count]: [usize; 6], draw: Draw) -> Option<Tiled> {
     let map = MapShape { batch, channels, height: rows * side, width: columns * side };
     Tiled::drawn(map, side, count, draw, 7).ok()
 }
 
-/// The configurations worth trying, the one used untuned first. Here `chunk` is the number of tiles that a warp reads
-/// together.
+/// The untuned configuration first. Here `chunk` is the tiles that a warp reads together.
 const PACK_CANDIDATES: &[LaunchConfig] = &[
     LaunchConfig::new(256, 16, 4, 2),
     LaunchConfig::new(256, 16, 4, 1),
@@ -217,8 +209,8 @@ fn pack_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
         program.integers("indices", tiles.indices()),
         program.output("packed", packed),
     ];
-    let mut arguments = buffers(&places);
-    arguments.extend([tiles.per_sample(), map.channels, map.height, map.width].map(int));
+    let sizes = [tiles.per_sample(), map.channels, map.height, map.width].map(int);
+    let mut arguments = arguments(&places, &sizes);
     match form {
         _ if packed == 0 => {}
         Form::Reference => {
@@ -241,19 +233,17 @@ fn pack_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
 }
 
 fn pack_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-    with_element!(dtype, T => pack_expected_elements::<T>(tiles, inputs))
+    let indices = inputs.ids(INDICES)?;
+    with_element!(dtype, T => {
+        let map = inputs.elements::<T>(MAP)?;
+        let mut packed = vec![T::default(); tiles.packed_elements()];
+        pack::run(sprag_kernels::Form::Reference, &map, tiles.map(), tiles.tile_size(), &indices, &mut packed)
+            .map_err(|error| error.to_string())?;
+        Ok(vec![Expected::new(PACKED, &packed, 0.0)])
+    })
 }
 
-fn pack_expected_elements<T: Element + Stored>(tiles: &Tiled, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-    let (map, indices) = (inputs.elements::<T>(MAP)?, inputs.ids(INDICES)?);
-    let mut packed = vec![T::default(); tiles.packed_elements()];
-    pack::run(sprag_kernels::Form::Reference, &map, tiles.map(), tiles.tile_size(), &indices, &mut packed)
-        .map_err(|error| error.to_string())?;
-    Ok(vec![Expected::new(PACKED, &packed, 0.0)])
-}
-
-/// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its
-/// threads have under way together.
+/// The untuned configuration first. Here a block has `chunk` times as many vectors as its threads have in flight together.
 const FUSED_CANDIDATES: &[LaunchConfig] = &[
     LaunchConfig::new(256, 16, 4, 1),
     LaunchConfig::new(256, 16, 2, 2),
@@ -264,7 +254,7 @@ const FUSED_CANDIDATES: &[LaunchConfig] = &[
     LaunchConfig::new(256, 8, 4, 4),
 ];
 
-/// The gate of the timed operation: scales and biases that leave no part of it out.
+/// Scales and biases that exercise every part of the gate.
 const AFFINE: Affine = Affine { value_scale: 1.25, value_bias: 0.1, gate_scale: 0.75, gate_bias: 0.2 };
 
 const FUSED_FILE: &str = "fused.cu";
@@ -286,11 +276,8 @@ fn fused_pack_op_unpack(tiles: Tiled) -> Operation {
         selection: None,
         // Its tiles are distinct.
         code: Code::new(tiles, fused_program, fused_expected, |_| {
-            UNEVEN_MAPS
-                .into_iter()
-                .filter_map(|sizes| uneven(sizes, Draw::Distinct))
-                .map(fused_pack_op_unpack)
-                .collect()
+            let tiles = UNEVEN_MAPS.into_iter().filter_map(|sizes| uneven(sizes, Draw::Distinct));
+            tiles.map(fused_pack_op_unpack).collect()
         }),
     }
 }
@@ -305,8 +292,8 @@ fn fused_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
     ];
     let Affine { value_scale, value_bias, gate_scale, gate_bias } = AFFINE;
     let affine = [value_scale, value_bias, gate_scale, gate_bias].map(Argument::F32);
-    let mut arguments = buffers(&places);
-    arguments.extend([tiles.per_sample(), map.channels, map.height, map.width].map(int));
+    let sizes = [tiles.per_sample(), map.channels, map.height, map.width].map(int);
+    let mut arguments = arguments(&places, &sizes);
     match form {
         Form::Reference => {
             arguments.push(int(side));
@@ -330,29 +317,20 @@ fn fused_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
 }
 
 fn fused_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-    with_element!(dtype, T => fused_expected_elements::<T>(tiles, inputs))
-}
-
-fn fused_expected_elements<T: Element + Stored>(tiles: &Tiled, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-    let (map, indices) = (inputs.elements::<T>(MAP)?, inputs.ids(INDICES)?);
+    let indices = inputs.ids(INDICES)?;
     let choice = Choice { indices: &indices, tile_size: tiles.tile_size(), require_unique: false };
-    let mut merged = vec![T::default(); tiles.map().elements()];
-    fused::run(
-        sprag_kernels::Form::Reference,
-        &map,
-        tiles.map(),
-        &choice,
-        &AFFINE,
-        &mut merged,
-        &mut Scratch::default(),
-    )
-    .map_err(|error| error.to_string())?;
-    Ok(vec![Expected::new(MERGED, &merged, 0.0)])
+    let (form, shape) = (sprag_kernels::Form::Reference, tiles.map());
+    with_element!(dtype, T => {
+        let map = inputs.elements::<T>(MAP)?;
+        let mut merged = vec![T::default(); shape.elements()];
+        fused::run(form, &map, shape, &choice, &AFFINE, &mut merged, &mut Scratch::default())
+            .map_err(|error| error.to_string())?;
+        Ok(vec![Expected::new(MERGED, &merged, 0.0)])
+    })
 }
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     const MAP: MapShape = MapShape { batch: 2, channels: 3, height: 6, width: 8 };
@@ -362,7 +340,6 @@ mod tests {
         let tiled = Tiled::drawn(MAP, 2, 5, Draw::Distinct, 9).unwrap();
         assert_eq!((tiled.per_sample(), tiled.ids().len(), tiled.packed_elements()), (5, 10, 120));
         assert!(tiled.ids().chunks(5).all(|row| row.windows(2).all(|pair| pair[0] < pair[1])));
-        assert_eq!(Tiled::drawn(MAP, 2, 5, Draw::Distinct, 9), Ok(tiled.clone()));
         assert_ne!(Tiled::drawn(MAP, 2, 5, Draw::Distinct, 10), Ok(tiled));
         let count = |count, draw| Tiled::drawn(MAP, 2, count, draw, 9).unwrap().per_sample();
         let counts = [count(99, Draw::Distinct), count(99, Draw::Repeating), count(0, Draw::Repeating)];
@@ -370,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_tiles_are_refused() {
         let check = |map: MapShape, tile_size: usize, ids: &[u32]| {
             assert!(Tiled::new(map, tile_size, ids.to_vec()).is_err(), "{map:?} {tile_size} {ids:?}");
         };
