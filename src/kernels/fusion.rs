@@ -288,8 +288,6 @@ mod tests {
     use super::*;
     use crate::testing::{bits, check_forms, values};
 
-    const PIXEL: MapShape = MapShape { batch: 1, channels: 2, height: 1, width: 1 };
-
     #[test]
     fn proxies_that_are_not_finite_and_values_beyond_reach_agree_too() {
         let proxies = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 3e38, -3e38, 90.0, -90.0, 1e-40, 0.0, 20.0];
