@@ -187,7 +187,6 @@ fn run_at<T: Element>(
 }
 
 /// Direction 1 reads backwards. A sample has `states` states in `final_state`.
-
 fn one_way<T: Element>(
     inputs: &ScanInputs<'_, T>,
     parameters: &Parameters<'_>,
