@@ -24,21 +24,20 @@ impl Digest {
         Digest(hash.finalize().into())
     }
 
-    /// The digest of what a value gives a hasher. It is the same for equal values in the same build of Sprag only, so it
-    /// names nothing that others read.
+    /// The digest of the bytes that a value gives a hasher: the same for equal values in the same build only, so not for
+    /// anything that others read.
     pub fn from_value(value: &impl Hash) -> Digest {
         let mut input = HashInput(Vec::new());
         value.hash(&mut input);
         Digest::from_parts(&[&input.0])
     }
 
-    /// The first sixteen digits, by which names bear it.
+    /// The first sixteen digits, for names.
     pub fn short(&self) -> String {
         self.to_string()[..16].to_owned()
     }
 }
 
-/// The bytes that a value gives a hasher.
 struct HashInput(Vec<u8>);
 
 impl Hasher for HashInput {
@@ -46,7 +45,7 @@ impl Hasher for HashInput {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Never called: the bytes themselves are taken.
+    /// Never called.
     fn finish(&self) -> u64 {
         0
     }
@@ -123,7 +122,7 @@ impl RunningHash {
     }
 }
 
-/// Whether a text is so many lower-case hexadecimal digits.
+/// Whether a text consists of that many lower-case hexadecimal digits.
 pub fn is_hex(text: &str, length: RangeInclusive<usize>) -> bool {
     length.contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_reads_back_and_nothing_else_is_one() {
+    fn a_digest_reads_back_and_other_texts_are_refused() {
         let digest = Digest::from_parts(&[b"a", b"bc"]);
         assert_eq!(digest.to_string(), sha256_hex(b"abc"));
         assert_eq!(digest.to_string().parse(), Ok(digest));

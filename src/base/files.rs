@@ -1,15 +1,14 @@
-//! Files that are written so that a reader sees the old content or the new, never part of it, and files that are read
-//! up to a size.
+//! Atomic writes, after which a reader sees the old content or the new, and reads of limited size.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read as _, Write};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use crate::digest::RunningHash;
 
-/// A file cannot be written; what was there stands.
+/// The file keeps its old content.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write `{}`: {error}", .path.display())]
 pub struct WriteError {
@@ -17,14 +16,14 @@ pub struct WriteError {
     pub error: io::Error,
 }
 
-/// Replaces the content of a file, and makes missing folders. What is no file, as `/dev/stdout`, is written to as it is.
+/// Replaces the content of a file, and makes missing folders. Devices and pipes, such as `/dev/stdout`, are written to.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes).map_err(at(path))?;
     file.commit()
 }
 
-/// As [`write_atomic`], of a file that is new: where there is one already, it stays and the answer is `false`.
+/// As [`write_atomic`], unless the file exists: then it stays and the result is `false`.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, WriteError> {
     let write = || {
         let mut file = create_aside(folder_of(path))?;
@@ -38,7 +37,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, WriteError> {
     write().map_err(at(path))
 }
 
-/// As [`write_atomic`], of what can be made anew: it is not flushed to the disk, so a crash of the machine may lose it.
+/// As [`write_atomic`], but not flushed to the disk, so that a crash of the machine may lose it.
 pub fn write_cache(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let mut file = create_aside(folder_of(path))?;
     parts.iter().try_for_each(|part| file.write_all(part))?;
@@ -46,7 +45,7 @@ pub fn write_cache(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     Ok(())
 }
 
-/// Fails before the work where [`write_atomic`] would fail after it.
+/// Fails where [`write_atomic`] would fail, before the work is done.
 pub fn check_writable(path: &Path) -> Result<(), WriteError> {
     if path.is_dir() {
         return Err(at(path)(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")));
@@ -58,15 +57,14 @@ pub fn check_writable(path: &Path) -> Result<(), WriteError> {
     fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder).map(drop)).map_err(at(path))
 }
 
-/// A file that gets its place when it is finished. Dropped before, it leaves nothing.
+/// A file that appears at its path when it is committed. Dropped before, it leaves nothing.
 pub struct AtomicFile {
-    /// For messages.
     path: PathBuf,
     target: Target,
 }
 
 enum Target {
-    /// Written as it comes: put in its place, a file would be in everybody's way.
+    /// A device or a pipe, which must not be replaced.
     Stream(BufWriter<File>),
     File {
         file: BufWriter<NamedTempFile>,
@@ -75,7 +73,7 @@ enum Target {
 }
 
 impl AtomicFile {
-    /// Begins a file. A link at that place stays, and what it leads to is replaced.
+    /// Of a symbolic link the target is replaced.
     pub fn create(path: &Path) -> Result<AtomicFile, WriteError> {
         let target = || {
             if is_stream(path) {
@@ -88,10 +86,7 @@ impl AtomicFile {
         Ok(AtomicFile { path: path.to_owned(), target: target().map_err(at(path))? })
     }
 
-    /// Flushes the file to the disk and gives it its place.
-    ///
-    /// # Errors
-    /// When the system refuses; what was there stands.
+    /// Flushes the file to the disk and moves it to its path.
     pub fn commit(self) -> Result<(), WriteError> {
         let commit = || match self.target {
             Target::Stream(mut stream) => stream.flush(),
@@ -117,7 +112,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// The bytes of a file, of which there may be `most`. A device without end is a file that is too large.
+/// The bytes of a file, at most `most`. An endless device is too large.
 pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
@@ -132,13 +127,15 @@ pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 /// The SHA-256 of a file of any size, as 64 lower-case hexadecimal digits.
 pub fn sha256_of_file(path: &Path) -> io::Result<String> {
     let mut hash = RunningHash::default();
-    let mut file = File::open(path)?;
-    let mut part = vec![0; 1 << 16];
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
     loop {
-        match file.read(&mut part)? {
-            0 => return Ok(hash.hex()),
-            count => hash.add(&part[..count]),
+        let part = file.fill_buf()?;
+        if part.is_empty() {
+            return Ok(hash.hex());
         }
+        hash.add(part);
+        let length = part.len();
+        file.consume(length);
     }
 }
 
@@ -151,14 +148,13 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether what lies there is no file that could be replaced but something to write to, as `/dev/null`, `/dev/stdout`
-/// and pipes are.
+/// Whether the path is a device or a pipe, such as `/dev/stdout`.
 fn is_stream(path: &Path) -> bool {
     let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
     is_special || (path.starts_with("/dev") || path.starts_with("/proc")) && path.exists()
 }
 
-/// A file under a name of its own, as readable by others as the user's files are.
+/// A temporary file with the permissions of ordinary files.
 fn create_aside(folder: &Path) -> io::Result<BufWriter<NamedTempFile>> {
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
@@ -184,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_and_leaves_nothing_else() {
+    fn a_file_is_replaced_and_no_other_is_left() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("deep/er/file");
         check_writable(&path).expect("it can be written");
@@ -198,15 +194,15 @@ mod tests {
         unfinished.write_all(b"half").expect("it can be written");
         drop(unfinished);
         assert_eq!(read(&path), b"in parts");
-        let beside = fs::read_dir(path.parent().expect("it has one")).expect("it can be listed").count();
-        assert_eq!(beside, 1);
+        let files = fs::read_dir(path.parent().expect("it has one")).expect("it can be listed").count();
+        assert_eq!(files, 1);
         let error = write_atomic(&path.join("below"), b"").expect_err("a file is no folder");
         assert!(error.to_string().starts_with("cannot write `"), "{error}");
         assert!(check_writable(folder.path()).is_err());
     }
 
     #[test]
-    fn what_is_no_file_is_written_to_and_stays() {
+    fn a_pipe_is_written_to_and_stays() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
@@ -222,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+    fn a_link_stays_and_its_target_is_replaced() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         write_atomic(&file, b"old").expect("it can be written");
@@ -230,7 +226,7 @@ mod tests {
         write_atomic(&link, b"new").expect("it can be written");
         assert!(link.is_symlink());
         assert_eq!(read(&file), b"new");
-        // Of a link that leads nowhere a file becomes.
+        // A dangling link becomes a file.
         let dangling = folder.path().join("dangling");
         symlink(folder.path().join("gone"), &dangling).expect("it can be linked");
         write_atomic(&dangling, b"new").expect("it can be written");

@@ -1,13 +1,13 @@
-//! JSON that is written in one canonical text, and read strictly.
+//! JSON, written canonically and read strictly.
 //!
 //! Canonical: no white space, keys sorted by code point at every level, ASCII only (`\uXXXX` in lower case, astral
 //! characters as surrogate pairs), integers in decimal, floats as the shortest text that reads back to the same bits:
-//! positional for decimal exponents from -4 to 15, else with an exponent of at least two digits. This is the text that
-//! Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))` gives, so that others can check our digests
-//! without our code. What is not finite is written as `null`.
+//! positional for decimal exponents from -4 to 15, else with an exponent of at least two digits; `null` for infinities and
+//! NaN. Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))` gives the same text, so that others can check our
+//! digests without our code.
 //!
-//! Strict: no object has a key twice, of which readers would take different values; and no text has so many values that
-//! they fill the memory, as a value of two bytes takes some seventy once it is read.
+//! Strict: no object has a key twice, of which readers would take different values; and the number of values is limited, as a
+//! value of two bytes takes some seventy in memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -28,21 +28,19 @@ pub fn to_canonical<T: Serialize + ?Sized>(value: &T) -> String {
     text(&sorted(value), CompactFormatter)
 }
 
-/// The same for people to read: two spaces a level, and a line feed at the end. This is the text that Python's
-/// `json.dumps(value, sort_keys=True, indent=2)` gives, and a line feed.
+/// The text of Python's `json.dumps(value, sort_keys=True, indent=2)`, and a line feed.
 pub fn to_pretty<T: Serialize + ?Sized>(value: &T) -> String {
     text(&sorted(value), PrettyFormatter::new()) + "\n"
 }
 
-/// As [`to_pretty`], with the keys as they come and no line feed at the end. This is the text that Python's
-/// `json.dumps(value, indent=2)` gives.
+/// The text of Python's `json.dumps(value, indent=2)`.
 pub fn to_indented<T: Serialize + ?Sized>(value: &T) -> String {
     text(value, PrettyFormatter::new())
 }
 
 /// A finite float as canonical JSON writes it.
 pub fn float_text(value: f64) -> String {
-    // Of two texts that are as short and as near, the standard library takes another one than Python and serde_json.
+    // Of two equally short and near texts, the standard library chooses a different one than Python and serde_json.
     let written = Number::from_f64(value).map_or_else(|| "null".to_owned(), |number| number.to_string());
     let (sign, written) = written.strip_prefix('-').map_or(("", &*written), |rest| ("-", rest));
     let (mantissa, power) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
@@ -144,17 +142,16 @@ impl<F: Formatter> Formatter for Python<F> {
     }
 }
 
-/// The most values that one text may hold, objects and lists included: several times what the largest known history
-/// of any tool has, and about a gigabyte once they are read.
-pub const MOST_VALUES: usize = 1 << 22;
+/// The most values of a text, objects and lists included: several times those of the largest known history of any tool, and
+/// about a gigabyte in memory.
+const MOST_VALUES: usize = 1 << 22;
 
-/// Reads one JSON value of which no object has a key twice, that has no more than [`MOST_VALUES`], and that nests no
-/// deeper than serde_json allows.
+/// Reads one JSON value strictly.
 pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(bytes).map(|Strict(value)| value)
 }
 
-/// Checks that a text, which need not be JSON, holds no more than [`MOST_VALUES`]: before it is read otherwise.
+/// Checks the number of values of a text, which need not be JSON, for readers other than [`parse`].
 pub fn check_size(bytes: &[u8]) -> Result<(), serde_json::Error> {
     match overflow(bytes, MOST_VALUES) {
         Some(line) => Err(serde_json::Error::custom(format!("more than {MOST_VALUES} values by line {line}"))),
@@ -162,8 +159,7 @@ pub fn check_size(bytes: &[u8]) -> Result<(), serde_json::Error> {
     }
 }
 
-/// The line of the first whole number that neither an `i64` nor a `u64` holds, if there is one: whoever reads it as a float
-/// has another number. The text need not be JSON.
+/// The line of the first integer outside the range of `i64` and `u64`, which a float would change. The text need not be JSON.
 pub fn long_integer(bytes: &[u8]) -> Option<usize> {
     let (mut line, mut place) = (1, 0);
     while let Some(byte) = bytes.get(place) {
@@ -194,14 +190,14 @@ pub fn long_integer(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// The line on which a text comes to hold more than `most` values, if it does.
+/// The line on which a text has more than `most` values.
 fn overflow(bytes: &[u8], most: usize) -> Option<usize> {
-    // What begins a list or an object, or parts two values of one, begins a value at most.
+    // Each of these bytes begins at most one value.
     let begins = |byte: &u8| matches!(byte, b',' | b'[' | b'{');
     if bytes.len() < most || bytes.iter().filter(|byte| begins(byte)).count() < most {
         return None;
     }
-    // That may have been text in quotes.
+    // Some of the bytes may be in strings.
     let (mut values, mut line) = (1, 1);
     let (mut is_quoted, mut is_escaped) = (false, false);
     for byte in bytes {
@@ -219,7 +215,7 @@ fn overflow(bytes: &[u8], most: usize) -> Option<usize> {
     None
 }
 
-/// A value of which no object has a key twice, and that has no more than [`MOST_VALUES`].
+/// A value that is read strictly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strict(pub Value);
 
@@ -231,7 +227,7 @@ impl<'de> Deserialize<'de> for Strict {
 
 #[derive(Clone, Copy)]
 struct Seed<'a> {
-    /// How many values may still come.
+    /// The number of values still allowed.
     left: &'a Cell<usize>,
 }
 
@@ -305,32 +301,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floats_read_as_python_writes_them() {
-        let check = |value: f64, expected: &str| assert_eq!(float_text(value), expected);
-        check(0.0, "0.0");
-        check(-0.0, "-0.0");
-        check(1.0, "1.0");
-        check(0.1, "0.1");
-        check(1e15, "1000000000000000.0");
-        check(1e16, "1e+16");
-        check(0.0001, "0.0001");
-        check(0.00001, "1e-05");
-        check(1.5e-7, "1.5e-07");
-        check(5e-324, "5e-324");
-        check(1.7976931348623157e308, "1.7976931348623157e+308");
-        check(123456.789, "123456.789");
-        // Two texts are as short and as near; the one with the even digit counts.
-        check(5_884_456_279_293_289.0 / 4.0, "1471114069823322.2");
+    fn floats_are_written_as_in_python() {
+        for (value, expected) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (1.0, "1.0"),
+            (0.1, "0.1"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1.5e-7, "1.5e-07"),
+            (5e-324, "5e-324"),
+            (1.7976931348623157e308, "1.7976931348623157e+308"),
+            (123456.789, "123456.789"),
+            // Of two equally short and near texts the one with the even digit counts.
+            (5_884_456_279_293_289.0 / 4.0, "1471114069823322.2"),
+        ] {
+            assert_eq!(float_text(value), expected);
+        }
     }
 
     #[test]
-    fn keys_are_sorted_and_text_is_ascii() {
-        let value = json!({"b": [1, 2.0, null, true], "a": "é\u{1F600}\"\\/\n\u{7f}", "": {}});
-        assert_eq!(to_canonical(&value), r#"{"":{},"a":"\u00e9\ud83d\ude00\"\\/\n\u007f","b":[1,2.0,null,true]}"#);
-    }
-
-    #[test]
-    fn the_text_for_people_is_that_of_the_seed() {
+    fn the_indented_text_is_that_of_apex_x() {
         let golden = include_str!("../../fixtures/golden/apex-x/perf_compare.json");
         let golden: Value = serde_json::from_str(golden).expect("the golden cases are JSON");
         let mut seen = 0;
@@ -350,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_sorted_whatever_order_they_come_in() {
+    fn keys_are_sorted_and_text_is_ascii() {
         #[derive(serde::Serialize)]
         struct Mixed {
             z: Option<u8>,
@@ -358,14 +351,14 @@ mod tests {
             a: Vec<Value>,
         }
         let b = BTreeMap::from([("é".to_owned(), (1.0, true)), ("\"".to_owned(), (f64::NAN, false))]);
-        let mixed = Mixed { z: None, b, a: vec![json!({"d": -1, "c": {}}), json!([])] };
-        let expected = r#"{"a":[{"c":{},"d":-1},[]],"b":{"\"":[null,false],"\u00e9":[1.0,true]},"z":null}"#;
+        let mixed = Mixed { z: None, b, a: vec![json!({"d": -1, "c": {}}), json!("\u{1F600}\\/\n\u{7f}")] };
+        let expected =
+            r#"{"a":[{"c":{},"d":-1},"\ud83d\ude00\\/\n\u007f"],"b":{"\"":[null,false],"\u00e9":[1.0,true]},"z":null}"#;
         assert_eq!(to_canonical(&mixed), expected);
-        assert_eq!(to_canonical(&serde_json::to_value(&mixed).expect("it is JSON")), expected);
     }
 
     #[test]
-    fn a_text_of_very_many_values_is_refused_with_its_line() {
+    fn a_text_of_too_many_values_is_refused_with_its_line() {
         let check = |text: &str, expected: Option<usize>| assert_eq!(overflow(text.as_bytes(), 4), expected, "{text}");
         check("[1,\n2,3]", None);
         check("[1,\n2,3,\n4]", Some(2));
@@ -374,19 +367,14 @@ mod tests {
         check(r#"["\",,,,,", 1]"#, None);
         check("1,2,3,4,5", Some(1));
         let many = format!("[\n{}0]", "0,".repeat(MOST_VALUES));
-        let check = |found: Result<(), serde_json::Error>, words: &str| {
-            let error = found.expect_err("it is refused").to_string();
-            assert!(error.starts_with(words), "{error}");
-        };
-        check(check_size(many.as_bytes()), "more than 4194304 values by line 2");
-        check(parse(many.as_bytes()).map(drop), "more than 4194304 values at line 2");
+        let error = |result: Result<(), serde_json::Error>| result.expect_err("it is refused").to_string();
+        assert!(error(check_size(many.as_bytes())).starts_with("more than 4194304 values by line 2"));
+        assert!(error(parse(many.as_bytes()).map(drop)).starts_with("more than 4194304 values at line 2"));
     }
 
     #[test]
-    fn a_whole_number_beyond_64_bits_is_found() {
-        let check = |text: &str, expected: Option<usize>| {
-            assert_eq!(long_integer(text.as_bytes()), expected, "{text}");
-        };
+    fn an_integer_beyond_64_bits_is_located() {
+        let check = |text: &str, expected: Option<usize>| assert_eq!(long_integer(text.as_bytes()), expected, "{text}");
         check("[18446744073709551615, -9223372036854775808, 1e400, 123456789012345678901.0]", None);
         check("[1,\n\"\n99999999999999999999\", \"\\\"\", 18446744073709551616]", Some(3));
         check("-9223372036854775809", Some(1));
@@ -394,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_refused() {
+    fn a_repeated_key_is_refused() {
         let check = |text: &str, fine: bool| assert_eq!(parse(text.as_bytes()).is_ok(), fine, "{text}");
         check(r#"{"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}]}"#, true);
         check(r#"{"a": {"b": 1, "b": 1}}"#, false);

@@ -1,4 +1,4 @@
-//! What every crate needs, once.
+//! What every crate needs: statistics, JSON and TOML, digests, atomic files, child processes and safe texts.
 
 pub mod digest;
 pub mod files;

@@ -1,7 +1,7 @@
-//! Child processes. Each one leads a process group, or joins that of its guard, and is ended with the whole group.
+//! Child processes. Each one leads a process group, or joins that of its guard, and ends with the group.
 //!
-//! [`capture`] runs a program to its end, within a time and with bounded output. [`ProcessGroup`] is for a program that
-//! is talked to while it runs.
+//! [`capture`] runs a program to its end, with limits of time and output. [`ProcessGroup`] is for a program that communicates
+//! while it runs.
 
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a program is polled that has not closed its outputs: rarely, so that polling does not disturb what it
-/// measures. A program that ends closes them, which is noticed at once.
+/// The interval of polls while the outputs are open: long, so that polls do not disturb a measurement. A program that ends
+/// closes its outputs, which is noticed at once.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How often one is polled that has closed its outputs, so that it is about to end.
+/// The interval of polls once the outputs are closed, as the program is about to end.
 const POLL_CLOSED: Duration = Duration::from_millis(2);
 
-/// How long outputs may stay open after the group was killed: a process that left the group may hold them.
+/// How long the outputs may stay open after the group was killed. A process that left the group may still have them open.
 const OPEN_AFTER_KILL: Duration = Duration::from_secs(2);
 
-/// How long outputs may stay open after the end of a program whose background processes live on.
+/// How long the outputs may stay open after the end of a program whose background processes live on.
 const OPEN_AFTER_EXIT: Duration = Duration::from_millis(300);
 
 /// A running child process and its group. Dropping it kills the group.
@@ -28,34 +28,34 @@ const OPEN_AFTER_EXIT: Duration = Duration::from_millis(300);
 pub struct ProcessGroup {
     pub child: Child,
     guard: Option<Guard>,
-    /// Whether the program is in our own group, which must not be signalled.
+    /// Whether the program is in the group of this process, which must not be signalled.
     is_foreground: bool,
     is_reaped: bool,
 }
 
 impl ProcessGroup {
-    /// Starts the program in a group of its own, or in that of the guard.
+    /// Starts the program in a new group, or in that of the guard.
     pub fn spawn(command: &mut Command, guard: Option<Guard>) -> io::Result<ProcessGroup> {
         join_group(command, guard.as_ref().map_or(0, |guard| guard.0.id()));
         Ok(ProcessGroup { child: command.spawn()?, guard, is_foreground: false, is_reaped: false })
     }
 
-    /// Starts a program that may ask at the terminal, such as for a passphrase. Only a process of our own group may read
-    /// there, so that what the program starts is not ended with it.
+    /// Starts a program that may prompt at the terminal, such as for a passphrase. Only the group of this process may read
+    /// there, so that children of the program do not end with it.
     fn spawn_foreground(command: &mut Command) -> io::Result<ProcessGroup> {
         Ok(ProcessGroup { child: command.spawn()?, guard: None, is_foreground: true, is_reaped: false })
     }
 
-    /// Whether the program has ended. It is not reaped, so its number still stands for its group.
+    /// Whether the program has ended. It is not reaped, so that its group keeps its id.
     pub fn has_exited(&mut self) -> bool {
         self.is_reaped || has_exited(&mut self.child)
     }
 
-    /// Kills whatever still runs in the group, and waits for the program.
+    /// Kills the group, and waits for the program.
     pub fn kill(&mut self) -> io::Result<ExitStatus> {
         if !self.is_reaped {
             self.signal(Signal::Kill);
-            // It may have ended by itself meanwhile, which is as good.
+            // It may have ended by itself.
             let _ = self.child.kill();
         }
         self.reap()
@@ -69,7 +69,7 @@ impl ProcessGroup {
         signal_group(leader, signal);
     }
 
-    /// Waits for the program and leaves the others of its group running.
+    /// Waits for the program alone.
     fn reap(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait();
         self.is_reaped = true;
@@ -86,16 +86,15 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// A process that leads a group and kills it as soon as this process is gone, for whatever reason.
+/// A process that leads a group and kills it as soon as this process ends, even by a signal or a crash.
 ///
-/// A signal to this process alone (an interrupt, a kill, a crash) would leave the group running. The guard waits for the
-/// end of a pipe that only this process holds open. While it lives, the number of its group cannot pass to another one.
+/// The guard waits for the end of a pipe that only this process has open. While it lives, no other group gets its id.
 #[derive(Debug)]
 pub struct Guard(Child);
 
 impl Guard {
-    /// Starts a guard by a command that calls [`guard_until_end`] with its standard input. `None` where there are no
-    /// process groups or it cannot be started.
+    /// Starts a guard by a command that calls [`guard_until_end`] with its standard input; `None` without process groups, and
+    /// where it cannot be started.
     pub fn start(command: &mut Command) -> Option<Guard> {
         if !cfg!(unix) {
             return None;
@@ -113,23 +112,22 @@ impl Drop for Guard {
     }
 }
 
-/// Waits for the end of `input`, which means that the parent is gone, then kills the group of this process.
-///
-/// Returns only where this process leads no group.
+/// Waits for the end of `input`, which means that the parent has ended, then kills the group of this process. Returns only
+/// where this process leads no group.
 pub fn guard_until_end(mut input: impl Read) -> io::Result<()> {
     io::copy(&mut input, &mut io::sink())?;
     #[cfg(unix)]
     {
         use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
         if getpgrp() == getpid() {
-            // It cannot fail but for a group that is gone, and this process is in it.
+            // It fails only for a group that does not exist.
             let _ = kill_current_process_group(Signal::KILL);
         }
     }
     Ok(())
 }
 
-/// Has the command start in the process group with this number, or for 0 in one of its own.
+/// Makes the command start in the process group with this id, or for 0 in a new one.
 pub fn join_group(command: &mut Command, group: u32) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, i32::try_from(group).unwrap_or(0));
@@ -139,38 +137,35 @@ pub fn join_group(command: &mut Command, group: u32) {
 
 #[derive(Clone, Copy, Debug)]
 pub struct OutputLimit {
-    /// Bytes that are kept, from the end.
+    /// How many of the last bytes are returned.
     pub keep: usize,
-    /// Bytes that the program may write; with more it is killed.
+    /// How many bytes the program may write before it is killed.
     pub max: u64,
 }
 
 impl OutputLimit {
-    /// Keeps everything up to `max` bytes.
     pub fn all(max: u64) -> OutputLimit {
         OutputLimit { keep: usize::MAX, max }
     }
 
-    /// Keeps the last bytes of however much is written.
     pub fn tail(keep: usize) -> OutputLimit {
         OutputLimit { keep, max: u64::MAX }
     }
 }
 
-/// The bounds of one call of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub time: Duration,
     pub stdout: OutputLimit,
     pub stderr: OutputLimit,
-    /// How long the group has between a request to terminate and being killed, when the time is up.
+    /// The time between the signals to terminate and to kill, when `time` is up.
     pub grace: Duration,
-    /// What the program leaves running when it ends by itself lives on, such as a cache of credentials.
+    /// Whether background processes, such as a cache of credentials, live on when the program ends by itself.
     pub keep_background: bool,
 }
 
 impl Limits {
-    /// Ends everything at once when the time is up, and whatever is left when the program ends.
+    /// Without grace and background processes.
     pub fn new(time: Duration, stdout: OutputLimit, stderr: OutputLimit) -> Limits {
         Limits { time, stdout, stderr, grace: Duration::ZERO, keep_background: false }
     }
@@ -181,36 +176,36 @@ pub struct Captured {
     pub end: End,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
-    /// False where a process outside the group still holds one of the outputs open.
+    /// False where a process outside the group still has an output open.
     pub outputs_closed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Exited(ExitStatus),
-    /// It took longer than allowed and was killed.
+    /// Killed, as its time was up.
     TimeOut,
-    /// It wrote more than allowed and was killed.
+    /// Killed, as it wrote too much.
     Overflow,
 }
 
-/// Runs a program to its end: writes `input` to its standard input and reads both outputs.
+/// Runs a program to its end, with `input` as its standard input.
 pub fn capture(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     capture_started(ProcessGroup::spawn(command, None)?, input, limits)
 }
 
-/// Like [`capture`], with a program that may ask at the terminal. When its time is up it alone is killed.
+/// Like [`capture`], for a program that may prompt at the terminal. When its time is up, it alone is killed.
 pub fn capture_foreground(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     capture_started(ProcessGroup::spawn_foreground(command)?, input, limits)
 }
 
-/// Like [`capture`], with a program that was started with its outputs piped.
+/// Like [`capture`], for a program that was started with piped outputs.
 pub fn capture_started(mut group: ProcessGroup, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
     if let Some(mut stdin) = group.child.stdin.take() {
-        // A program that ends before it reads breaks the pipe; its exit status then says why.
+        // A program that ends before it reads breaks the pipe; its exit status says why.
         thread::spawn(move || stdin.write_all(&input));
     }
     let (sender, events) = mpsc::channel();
@@ -229,14 +224,13 @@ pub fn capture_started(mut group: ProcessGroup, input: Vec<u8>, limits: &Limits)
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Event::Closed) => open -= 1,
             Ok(Event::Overflow) => overflowed = true,
-            // The reader is left behind with a pipe that somebody else holds open.
+            // Another process has the pipe open; its reader is abandoned.
             Err(_) => break,
         }
     }
     let take = |bytes: &Mutex<Vec<u8>>| std::mem::take(&mut *bytes.lock().unwrap_or_else(PoisonError::into_inner));
     let end = match status? {
         _ if stop == Stop::TimeOut => End::TimeOut,
-        // It may have ended by itself before that was seen.
         _ if overflowed => End::Overflow,
         status => End::Exited(status),
     };
@@ -284,7 +278,6 @@ fn wait(group: &mut ProcessGroup, events: &Receiver<Event>, limit: Duration, ope
     }
 }
 
-/// Asks the group to terminate, and waits until the program has or the grace is over.
 fn terminate(group: &mut ProcessGroup, grace: Duration) {
     group.signal(Signal::Terminate);
     let start = Instant::now();
@@ -293,7 +286,7 @@ fn terminate(group: &mut ProcessGroup, grace: Duration) {
     }
 }
 
-/// Reads an output to its end on a thread of its own, so that neither output can fill up and stop the program.
+/// Reads an output to its end on a separate thread, so that neither output can fill up and block the program.
 fn read_output(
     mut pipe: Option<impl Read + Send + 'static>,
     limit: OutputLimit,
@@ -313,7 +306,7 @@ fn read_output(
                 let surplus = filled.len().saturating_sub(limit.keep);
                 filled.drain(..surplus);
             } else if before <= limit.max {
-                // Whoever waited may have given up.
+                // The receiver may be gone.
                 let _ = sender.send(Event::Overflow);
             }
         }
@@ -344,7 +337,7 @@ enum Signal {
 fn has_exited(child: &mut Child) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    // A child that cannot be asked about is left to `wait`, which says why.
+    // The later `wait` reports an error.
     !matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None))
 }
 
@@ -360,11 +353,11 @@ fn signal_group(leader: &Child, signal: Signal) {
         Signal::Terminate => Number::TERM,
         Signal::Kill => Number::KILL,
     };
-    // A group that is empty already cannot be signalled, and need not be.
+    // It fails for an empty group.
     let _ = kill_process_group(Pid::from_child(leader), number);
 }
 
-/// There are no groups here: only the program itself can be ended.
+/// Without groups only the program itself can be ended.
 #[cfg(not(unix))]
 fn signal_group(_leader: &Child, _signal: Signal) {}
 
@@ -398,8 +391,8 @@ mod tests {
     }
 
     #[test]
-    fn outputs_are_read_while_it_runs_and_bounded() {
-        // Far more than a pipe holds, on both outputs at once.
+    fn outputs_are_read_while_it_runs_and_limited() {
+        // Far more than the buffer of a pipe, on both outputs at once.
         let much = "i=0; while [ $i -lt 3000 ]; do printf '%0100d' $i; printf '%0100d' $i >&2; i=$((i+1)); done";
         let check = |script: &str, keep: usize, end: &str, stdout: &str, stderr: &str| {
             let captured = run(script, &limits(LONG, keep, 1 << 20));
@@ -415,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_may_ask_at_the_terminal_stays_in_our_group() {
+    fn a_foreground_program_stays_in_our_group() {
         let own = || rustix::process::getpgrp().as_raw_nonzero().to_string();
         let group = |captured: Captured| String::from_utf8_lossy(&captured.stdout).trim().to_owned();
         let script = "ps -o pgid= -p $$; read line && test $line = input && exec sleep 1000";
@@ -434,7 +427,7 @@ mod tests {
 
     #[test]
     fn a_time_out_ends_the_whole_group() {
-        // Each of them holds the outputs open: that they close is the proof that all are gone.
+        // Each of them has the outputs open, so that closed outputs prove that all have ended.
         let script = "echo waiting >&2; (sleep 1000 & sleep 1000) & sleep 1000";
         let captured = run(script, &limits(Duration::from_secs(1), 100, 100));
         assert_eq!((captured.end, &captured.stderr[..]), (End::TimeOut, &b"waiting\n"[..]));
@@ -442,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_may_clear_up_when_its_time_is_up() {
+    fn a_program_may_clean_up_when_its_time_is_up() {
         let script = "trap 'echo cleared; exit 1' TERM; sleep 1000 & wait";
         let gentle = Limits { grace: LONG, ..limits(Duration::from_secs(1), 100, 100) };
         let captured = run(script, &gentle);
@@ -453,14 +446,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_leaves_behind_is_killed_or_left_running() {
+    fn background_processes_are_killed_or_live_on() {
         let script = "(sleep 2; echo late) & echo done";
         let strict = limits(LONG, 100, 100);
         let captured = run(script, &strict);
         assert_eq!((&captured.stdout[..], captured.outputs_closed), (&b"done\n"[..], true));
         let captured = run(script, &Limits { keep_background: true, ..strict });
         assert_eq!((&captured.stdout[..], captured.outputs_closed), (&b"done\n"[..], false));
-        // One that has left the group cannot be killed with it.
+        // A process that has left the group cannot be killed with it.
         let captured = run("setsid sleep 5 & sleep 1; echo done", &strict);
         assert_eq!((manner(&captured), captured.outputs_closed), ("ended with exit code 0".to_owned(), false));
     }
@@ -474,7 +467,7 @@ mod tests {
         stdout.read_exact(&mut ready).expect("it says that it is ready");
         assert!(!group.has_exited());
         drop(group);
-        assert_eq!(stdout.read(&mut ready).expect("the pipe is open"), 0, "nobody holds the output any more");
+        assert_eq!(stdout.read(&mut ready).expect("the pipe is open"), 0, "no process has the output open");
     }
 
     #[test]

@@ -1,14 +1,13 @@
-//! Which characters of a text that others wrote are unsafe to show.
+//! The characters of foreign texts that are unsafe to show.
 //!
-//! Names, subjects, branches and reasons come from commits, records and command output, so they may hold anything.
-//! What a language gives a meaning to (`<` in HTML, `|` in a Markdown table) is escaped by the writer of that language;
-//! characters that are unsafe everywhere are decided here, and only here.
+//! Names, subjects, branches and reasons come from commits, records and command output, and may contain anything. Writers of
+//! HTML and Markdown escape the marks of their languages; only this module decides which characters are unsafe everywhere.
 
 use std::borrow::Cow;
 
-/// Whether a character acts on whatever shows it, or shows nothing and changes how others are read: control characters,
-/// line and paragraph separators, marks of direction, joiners and spaces without width, variation selectors, tags,
-/// interlinear annotations, the byte order mark and noncharacters.
+/// Whether a character controls its display, or is invisible and changes how others are read: control characters, line and
+/// paragraph separators, marks of direction, joiners and spaces without width, variation selectors, tags, interlinear
+/// annotations, the byte order mark and noncharacters.
 pub fn is_unsafe(character: char) -> bool {
     character.is_control()
         || is_variation_selector(character)
@@ -53,7 +52,7 @@ pub fn printable(text: &str) -> String {
 
 /// `text` for a page: line feeds and tabs become arrows, other unsafe characters U+FFFD.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    // Most texts are plain, which is seen by their bytes.
+    // A fast path for most texts.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     if is_plain || !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
@@ -75,7 +74,7 @@ pub fn shortened(text: &str, length: usize) -> String {
     text.chars().take(length.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The word of `words` closest to `word`, where one is close enough to be meant.
+/// The word of `words` closest to `word`, where it is close enough for a suggestion.
 pub fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
     let distance = |candidate: &str| strsim::damerau_levenshtein(&word.to_lowercase(), candidate);
     words.iter().copied().min_by_key(|candidate| distance(candidate)).filter(|near| {
@@ -84,7 +83,7 @@ pub fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
     })
 }
 
-/// A hint for a word that is none of `words`: the closest one, and all there are.
+/// A hint for an unknown word: the closest one, and all there are.
 pub fn suggestion(word: &str, words: &[&str]) -> String {
     let near = nearest(word, words).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     format!("{near}there are: {}", if words.is_empty() { "none".to_owned() } else { words.join(", ") })
@@ -94,13 +93,12 @@ pub fn suggestion(word: &str, words: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    /// Each of these once passed one of the lists that programs of ours had.
     const UNSAFE: &str = "\0\u{1b}\n\t\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{180e}\u{200b}\u{200d}\u{200e}\u{200f}\u{2028}\
         \u{2029}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{206f}\u{fe0f}\u{feff}\u{fff9}\u{fffe}\u{ffff}\
         \u{e0001}\u{e0020}\u{e0100}";
 
     #[test]
-    fn no_writer_lets_an_unsafe_character_through() {
+    fn no_unsafe_character_is_shown() {
         for character in UNSAFE.chars() {
             assert!(is_unsafe(character), "{}", character.escape_unicode());
             let text = format!("a{character}b");
@@ -113,14 +111,10 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_characters_are_shown_not_obeyed() {
+    fn unsafe_characters_are_escaped_or_replaced() {
         assert_eq!(printable("a\u{1b}[31mb\n\u{202e}c µs é"), "a\\u{1b}[31mb\\u{a}\\u{202e}c µs é");
         assert_eq!(visible("a\nb\tc\u{0}d\u{7f}e"), "a↵b⇥c\u{fffd}d\u{fffd}e");
         assert!(matches!(visible("1\u{202f}204 µs"), Cow::Borrowed(_)));
-    }
-
-    #[test]
-    fn long_text_ends_in_an_ellipsis() {
         assert_eq!(shortened("abc", 3), "abc");
         assert_eq!(shortened("äbcd", 3), "äb…");
     }

@@ -1,4 +1,4 @@
-//! TOML files that people write, read with the place of every fault.
+//! TOML files, read with the line and column of every fault.
 
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
@@ -55,8 +55,7 @@ impl<'a> TomlText<'a> {
         self.error(value.span().start, message)
     }
 
-    /// An error at the last of these keys, each in the table or the list of the one before; where it is absent, at the
-    /// last one that is there.
+    /// An error at the last of these nested keys or indices that exists.
     pub fn error_at_key(&self, keys: &[&str], message: String) -> TomlError {
         self.error(self.offset(keys), message)
     }
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_found_however_the_file_is_laid_out() {
+    fn a_key_is_located_in_any_layout() {
         let text = "[a]\nb = 1\n[[c]]\nd = { e = 1 }\n[[c]]\n# é\nd.e = 2\n";
         let text = TomlText::from_bytes("a.toml", text.as_bytes()).expect("it is UTF-8");
         let check = |keys: &[&str], place: (usize, usize)| {

@@ -14,9 +14,7 @@ use sprag_base::stats::hodges_lehmann::Location;
 use sprag_base::stats::kalibera_jones::{self, Levels};
 use sprag_base::stats::mann_whitney::{self, Method};
 use sprag_base::stats::multiplicity::{benjamini_hochberg, benjamini_yekutieli, holm};
-use sprag_base::stats::{
-    describe, hodges_lehmann, mann_kendall, median_ratio, normal, sign_interval, student, theil_sen, welch,
-};
+use sprag_base::stats::{describe, hodges_lehmann, median_ratio, normal, rank_trend, sign_interval, student, welch};
 
 /// The confidence of intervals where files do not state one.
 const CONFIDENCE: f64 = 0.95;
@@ -173,7 +171,7 @@ fn dominance(Pair { x, y }: &Pair) -> Answer {
         ("cliffs_delta", near(result.delta, DOMINANCE)),
         ("a12", near(result.superiority, DOMINANCE)),
         ("u_y", near(result.wins, DOMINANCE)),
-        ("magnitude", exactly(result.magnitude().name())),
+        ("magnitude", exactly(result.magnitude())),
     ])
 }
 
@@ -234,7 +232,7 @@ fn nested(value: &Value) -> Result<(Vec<f64>, Vec<usize>), &'static str> {
 }
 
 fn line(Pair { x, y }: &Pair) -> Answer {
-    let line = theil_sen::fit(x, y, CONFIDENCE).ok_or("there is no line")?;
+    let line = rank_trend::theil_sen(x, y, CONFIDENCE).ok_or("there is no line")?;
     Ok(vec![
         ("slope", near(line.slope, CLOSE)),
         ("lo", near(line.low, CLOSE)),
@@ -250,7 +248,7 @@ struct Series {
 }
 
 fn monotonic_trend(Series { y }: &Series) -> Answer {
-    let trend = mann_kendall::test(y).ok_or("there is no trend")?;
+    let trend = rank_trend::mann_kendall(y).ok_or("there is no trend")?;
     Ok(vec![
         ("s", near(trend.score as f64, CLOSE)),
         ("var_s", near(trend.variance, CLOSE)),

@@ -13,8 +13,7 @@ use crate::error::{HistoryError, failed};
 use crate::layout::FOLDER;
 use crate::objects::{self, LooseObjects};
 use crate::repository::{Store, head_branch, head_commit, short_name, subject_of, time_of};
-use sprag_model::commit::{CommitLine, CommitOnLine};
-use sprag_model::commit_cache::{CachedCommit, CommitCache};
+use sprag_model::commit::{CachedCommit, CommitCache, CommitLine, CommitOnLine};
 
 const FULL_ID: usize = 40;
 

@@ -1,5 +1,3 @@
-//! What the analysis found: everything the pages, the digest and the exit code say.
-
 use chrono::{DateTime, Utc};
 
 use super::commit::Commit;
@@ -33,7 +31,7 @@ pub struct HistoryFacts {
     pub first: Option<DateTime<Utc>>,
     /// Records that could not be read, with the reason.
     pub quarantined: Vec<Quarantined>,
-    /// What else is odd, such as runs of commits that the repository does not hold.
+    /// Such as runs of commits that the repository does not hold.
     pub warnings: Vec<String>,
 }
 
@@ -43,12 +41,12 @@ pub struct SuiteAnalysis {
     pub machine: String,
     pub machine_name: String,
     pub machine_class: String,
-    /// The newest run: the whole one of the newest commit on the line, and of one commit the youngest.
+    /// The newest complete run of the newest commit on the line.
     pub run: String,
     pub time: DateTime<Utc>,
-    /// Whether it is of some benchmarks only, as no whole one is known: then it shows of no other that it is missing.
+    /// Whether no complete run exists, so that `run` has some benchmarks only. The others then do not count as missing.
     pub narrowed: bool,
-    /// When the suite was last measured there as a whole, and no older commit than before.
+    /// When the whole suite was last measured there, at no older commit than before.
     pub last: DateTime<Utc>,
     pub commit: Option<Commit>,
     pub status: RunStatus,
@@ -57,15 +55,13 @@ pub struct SuiteAnalysis {
     /// Benchmarks of the newest run that failed: id and reason.
     pub failures: Vec<(String, String)>,
     pub imported: bool,
-    /// What in the environment differs from the run before on the same machine; absent where none came before.
+    /// What changed in the environment since the run before on the same machine; absent where it is the first.
     pub environment_changes: Option<Vec<FactChange>>,
-    /// Where the baseline lies and what it was taken from, or why there is none.
     pub baseline: Result<BaselineFacts, NoBaseline>,
     /// The judged metrics of the newest run against the baseline, worst first.
     pub comparisons: Vec<Comparison>,
-    /// How many verdicts of each kind.
     pub counts: Counts,
-    /// Figures over all its runs; absent where none measured anything.
+    /// Absent where no run measured anything.
     pub rollup: Option<SuiteRow>,
 }
 
@@ -87,15 +83,14 @@ pub struct BaselineFacts {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesAnalysis {
     pub series: Series,
-    /// Whether a gate looks at it: one metric a benchmark is judged.
+    /// Whether a gate judges it: one metric a benchmark.
     pub judged: bool,
     /// Whether the newest run of its suite and machine has a value of it.
     pub at_tip: bool,
-    /// When it was last measured; a run that was narrowed or of an older commit than before counts where there is no other.
+    /// When it was last measured. A narrowed run, or one of an older commit than before, counts only where there is no other.
     pub last: DateTime<Utc>,
-    /// Its newest value beside the previous one and the baseline.
     pub latest: LatestRow,
     pub comparison: Option<Comparison>,
-    /// What its newest value is beside others, in one sentence; of a series that is looked at for changes, the fit says more.
+    /// How the newest value compares with the others, in one sentence.
     pub sentence: String,
 }

@@ -1,10 +1,11 @@
-//! Which configuration a tuned kernel runs with: what a run used, and what is kept from one run to the next.
+//! The configurations of tuned kernels: those that one run used, and those that are stored between runs.
 //!
-//! [`Registry`] counts the launches of one run, by the rules of the seed, Apex-X, whose report shows them. [`Store`] is
-//! ours: choices that hold for the same code, compiler, driver, device, element type and shape, kept between runs.
+//! [`Registry`] counts the launches of one run, by the rules of Apex-X, whose report shows them. A launch looks its
+//! configuration up, chooses one where there is none, runs, and is recorded. The first launch of an operation at a shape
+//! is a miss, each further one a hit.
 //!
-//! The protocol of a launch is: look up; where nothing is found choose a configuration; launch; record. An entry is of
-//! one operation and one shape bucket. Its first launch is a miss, each further one a hit.
+//! [`Store`] is a cache in `.sprag/autotune.json`, of choices for the same code, compiler, driver, device, element type and
+//! shape. A damaged cache costs a tuning, never a measurement.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +51,7 @@ impl Source {
         }
     }
 
-    /// Whether a tuner speaks: its choice replaces whatever is recorded.
+    /// Whether a tuner chose it: such a choice replaces the recorded one.
     fn is_tuned(self) -> bool {
         matches!(self, Source::TritonBestConfig | Source::Autotuned)
     }
@@ -58,7 +59,6 @@ impl Source {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launched {
-    /// The operation, such as `tilepack`.
     pub op_name: String,
     pub kernel_name: String,
     pub shape_bucket: String,
@@ -111,13 +111,13 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The configuration recorded for the operation at the shape. Looking counts as nothing.
+    /// Does not count as a launch.
     pub fn lookup(&self, op_name: &str, shape_bucket: &str) -> Option<&BTreeMap<String, Value>> {
         self.entries.get(&(op_name.to_owned(), shape_bucket.to_owned())).map(|entry| &entry.selected_config)
     }
 
-    /// The configuration of a launch, and where it comes from: what is recorded for the key, an operation at a shape;
-    /// else the best one that a tuner chose; else the fallback. Counts as nothing.
+    /// The configuration of a launch and its source: that recorded for the operation and shape, else the best one of a
+    /// tuner, else the fallback. Does not count as a launch.
     pub fn resolve(
         &self,
         key: Option<(&str, &str)>,
@@ -131,8 +131,7 @@ impl Registry {
         }
     }
 
-    /// Counts a launch. What is recorded stays, unless a tuner chose what was launched now, or nothing was recorded of
-    /// the configuration and something is known of it now.
+    /// Counts a launch. The recorded configuration stays, unless it is empty or a tuner chose the new one.
     pub fn record(&mut self, launched: Launched) {
         self.record_many(launched, 1);
     }
@@ -183,14 +182,13 @@ impl Registry {
     }
 }
 
-/// A shape as one text: its fields in the order of their names, `name=value`, joined by `|`. Values are exact; nothing
-/// is rounded into classes.
+/// The fields of a shape in the order of their names, as `name=value` joined by `|`, with exact values.
 pub fn shape_bucket(fields: &BTreeMap<String, Value>) -> String {
     let parts: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", python_text(value))).collect();
     parts.join("|")
 }
 
-/// A configuration with single values only: what is a list or an object becomes its text.
+/// A configuration in which lists and objects are replaced by their texts.
 pub fn normalised(config: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     let single = |value: &Value| match value {
         Value::Array(_) | Value::Object(_) => Value::String(python_text(value)),
@@ -265,27 +263,17 @@ pub struct Key {
 }
 
 impl Key {
-    /// The canonical JSON of its parts: the same for the same key, in every build.
-    pub fn text(&self) -> String {
-        json::to_canonical(self)
-    }
-
-    /// The first sixteen hexadecimal digits of the SHA-256 of [`Key::text`].
+    /// The first sixteen hexadecimal digits of the SHA-256 of its canonical JSON, the same in every build.
     pub fn digest(&self) -> String {
-        digest::sha256_hex(self.text().as_bytes())[..16].to_owned()
+        digest::sha256_hex(json::to_canonical(self).as_bytes())[..16].to_owned()
     }
 }
-
-// Choices kept from one run to the next, in `.sprag/autotune.json`.
-//
-// A cache: whatever is wrong with it costs a tuning, never a measurement. The rule by which a choice is replaced is
-// that of the tuning; here the newest choice of a key stands.
 
 /// The version of the file that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// The most choices that are kept: each edit of a kernel makes new keys, and the file is read by every run. The oldest
-/// go first. All operations, shapes and element types of some forty versions of the kernels fit.
+/// The most choices in the file: enough for some forty versions of all kernels. Each edit of a kernel makes new keys, and
+/// every run reads the file. The oldest choices go first.
 const MOST_CHOICES: usize = 10_000;
 
 /// The choice for one key.
@@ -311,13 +299,13 @@ pub struct Store {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// Its choices; none of a damaged file.
+    /// Empty where the file is damaged.
     pub store: Store,
-    /// What is wrong with the file, as a fragment that reads after its name.
+    /// The damage, as a fragment that reads after the name of the file.
     pub damage: Option<String>,
 }
 
-/// The file is of a newer Sprag: it is neither read nor written over.
+/// The file of a newer Sprag is neither read nor overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}")]
 pub struct NewerVersion(pub u64);
@@ -354,17 +342,14 @@ impl Store {
         self.choices.iter()
     }
 
-    /// Keeps a choice; a newer one of the same key stays.
+    /// Adds a choice, unless there is a newer one for the key.
     pub fn keep(&mut self, key: Key, stored: Stored) {
-        match self.choices.get(&key) {
-            Some(known) if rank(known) >= rank(&stored) => {}
-            _ => {
-                self.choices.insert(key, stored);
-            }
+        if self.choices.get(&key).is_none_or(|other| rank(other) < rank(&stored)) {
+            self.choices.insert(key, stored);
         }
     }
 
-    /// Both together: of each key the newer choice. The order of the two makes no difference.
+    /// The newer choice of each key, in whatever order the two stores come.
     pub fn merged(mut self, other: Store) -> Store {
         for (key, stored) in other.choices {
             self.keep(key, stored);
@@ -372,7 +357,6 @@ impl Store {
         self.shortened(MOST_CHOICES)
     }
 
-    /// The newest choices, at most so many.
     fn shortened(mut self, most: usize) -> Store {
         if self.choices.len() > most {
             let mut newest: Vec<(Key, Stored)> = self.choices.into_iter().collect();
@@ -390,10 +374,9 @@ impl Store {
     pub fn to_json(&self) -> String {
         let choice = |(key, stored): (&Key, &Stored)| Choice { key: key.clone(), choice: stored.clone() };
         let file = File { schema_version: SCHEMA_VERSION, choices: self.choices.iter().map(choice).collect() };
-        json::to_pretty(&serde_json::to_value(file).expect("texts, finite numbers and dates are JSON"))
+        json::to_pretty(&file)
     }
 
-    /// Reads the file. A damaged one holds nothing, and says why.
     pub fn from_json(bytes: &[u8]) -> Result<Reading, NewerVersion> {
         let damaged = |reason: String| Ok(Reading { store: Store::default(), damage: Some(reason) });
         let value: Value = match json::parse(bytes) {
@@ -424,11 +407,9 @@ impl Store {
     }
 }
 
-/// What decides between two choices of a key: the date, and where that is the same the text, so that it is the same
-/// one whoever comes first.
+/// Orders the choices of a key by date, and those of one date by their text.
 fn rank(stored: &Stored) -> (DateTime<Utc>, String) {
-    let text = serde_json::to_value(stored).expect("texts, finite numbers and dates are JSON");
-    (stored.date, json::to_canonical(&text))
+    (stored.date, json::to_canonical(stored))
 }
 
 #[cfg(test)]
@@ -465,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_tuner_replaces_what_is_recorded() {
+    fn only_a_tuner_replaces_the_recorded_configuration() {
         let (a, b, none) = (json!({"block": 1}), json!({"block": 2}), json!({}));
         let launches = |one: &Value, first, other: &Value, second| [(one.clone(), first), (other.clone(), second)];
         let heuristic = Source::Heuristic;
@@ -508,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_travels_as_json() {
+    fn a_snapshot_reads_back() {
         for source in [Source::Heuristic, Source::RegistryCache, Source::TritonBestConfig, Source::Autotuned] {
             assert_eq!(Source::parse(source.word()), Some(source));
             assert_eq!(serde_json::to_value(source).ok(), Some(json!(source.word())));
@@ -533,29 +514,24 @@ mod tests {
         }
     }
 
-    /// A change would make every stored choice unknown.
+    /// A change would invalidate every stored choice.
     #[test]
-    fn the_text_of_a_key_is_frozen() {
+    fn the_digest_of_a_key_is_frozen() {
         let text = concat!(
             r#"{"bucket":"batch=1|kmax=32","compute_capability":"9.0","device":"NVIDIA H200","driver":"580.65.06","#,
             r#""dtype":"f16","nvrtc":"13.0","op":"tile_pack","source_digest":"0123456789abcdef"}"#
         );
-        assert_eq!(key("tile_pack").text(), text);
         assert_eq!(key("tile_pack").digest(), digest::sha256_hex(text.as_bytes())[..16]);
     }
 
-    fn date(seconds: i64) -> DateTime<Utc> {
-        DateTime::from_timestamp(1_790_000_000 + seconds, 0).expect("a date")
-    }
-
-    fn stored(selected: &str, seconds: i64) -> Stored {
-        let candidates = BTreeMap::from([("block128".to_owned(), Some(1.0)), ("block64".to_owned(), None)]);
-        Stored { selected: selected.to_owned(), ratio: Some(0.875), date: date(seconds), candidates }
-    }
-
+    /// A store of these choices: operation, configuration, seconds of the date.
     fn store(choices: &[(&str, &str, i64)]) -> Store {
         let mut store = Store::default();
-        choices.iter().for_each(|(op, selected, seconds)| store.keep(key(op), stored(selected, *seconds)));
+        for (op, selected, seconds) in choices {
+            let date = DateTime::from_timestamp(1_790_000_000 + seconds, 0).expect("a date");
+            let candidates = BTreeMap::from([("block128".to_owned(), Some(1.0)), ("block64".to_owned(), None)]);
+            store.keep(key(op), Stored { selected: (*selected).to_owned(), ratio: Some(0.875), date, candidates });
+        }
         store
     }
 
@@ -566,15 +542,12 @@ mod tests {
         assert!(text.starts_with("{\n  \"choices\": [") && text.ends_with("}\n"), "{text}");
         assert_eq!(Store::from_json(text.as_bytes()), Ok(Reading { store: store.clone(), damage: None }));
         assert_eq!(store.get(&key("tile_pack")).map(|one| one.selected.as_str()), Some("block128"));
-        assert_eq!(store.get(&key("tile_unpack")), None);
-        let other_driver = Key { driver: "590.1".into(), ..key("tile_pack") };
-        assert_eq!(store.get(&other_driver), None);
-        assert_eq!(store.iter().count(), 2);
+        assert_eq!(store.get(&Key { driver: "590.1".into(), ..key("tile_pack") }), None);
     }
 
     #[test]
-    fn a_damaged_file_holds_nothing_and_says_why() {
-        let whole = store(&[("tile_pack", "block128", 0)]).to_json();
+    fn a_damaged_file_has_no_choices() {
+        let sound = store(&[("tile_pack", "block128", 0)]).to_json();
         let check = |text: &str, word: &str| {
             let reading = Store::from_json(text.as_bytes()).expect("it is no newer version");
             assert_eq!(reading.store, Store::default(), "{text}");
@@ -582,20 +555,19 @@ mod tests {
             assert!(damage.contains(word), "`{word}` is not in `{damage}`");
         };
         check("", "not JSON");
-        check(&whole[..whole.len() / 2], "not JSON");
+        check(&sound[..sound.len() / 2], "not JSON");
         check("[]", "schema_version");
-        check("{\"choices\": []}", "schema_version");
-        check(&whole.replace("\"schema_version\": 1", "\"schema_version\": 0"), "schema_version");
-        check(&whole.replace("\"schema_version\": 1", "\"schema_version\": \"1\""), "schema_version");
-        check(&whole.replace("0.875", "-0.875"), "-0.875");
-        check(&whole.replace("0.875", "1e999"), "not JSON");
-        check(&whole.replace("\"selected\": \"block128\"", "\"selected\": \"\""), "selected");
-        check(&whole.replace("\"ratio\"", "\"share\""), "share");
-        check(&whole.replace("\"date\": \"2026", "\"date\": \"noon"), "schema version 1");
-    }
-
-    #[test]
-    fn a_newer_file_is_refused_with_a_hint() {
+        for (from, to, word) in [
+            ("\"schema_version\": 1", "\"schema_version\": 0", "schema_version"),
+            ("\"schema_version\": 1", "\"schema_version\": \"1\"", "schema_version"),
+            ("0.875", "-0.875", "-0.875"),
+            ("0.875", "1e999", "not JSON"),
+            ("\"selected\": \"block128\"", "\"selected\": \"\"", "selected"),
+            ("\"ratio\"", "\"share\"", "share"),
+            ("\"date\": \"2026", "\"date\": \"noon", "schema version 1"),
+        ] {
+            check(&sound.replace(from, to), word);
+        }
         let newer = b"{\"schema_version\": 2, \"whatever\": true}";
         let refusal = Store::from_json(newer).expect_err("it is newer");
         assert_eq!(refusal, NewerVersion(2));
@@ -603,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_files_the_newer_choice_stands_whichever_comes_first() {
+    fn a_merged_store_has_the_newest_choices() {
         let ours = store(&[("a", "old", 0), ("b", "new", 9), ("c", "same", 3)]);
         let theirs = store(&[("a", "new", 1), ("b", "old", 8), ("c", "tied", 3), ("d", "only", 0)]);
         let merged = ours.clone().merged(theirs.clone());
@@ -612,11 +584,7 @@ mod tests {
         let selected = |op: &str| merged.get(&key(op)).map(|one| one.selected.clone());
         assert_eq!(["a", "b", "d"].map(selected), ["new", "new", "only"].map(|name| Some(name.to_owned())));
         assert_eq!(merged.iter().count(), 4);
-    }
-
-    #[test]
-    fn the_oldest_choices_go_first() {
-        let kept = store(&[("a", "x", 2), ("b", "x", 0), ("c", "x", 1)]).shortened(2);
-        assert_eq!(kept.iter().map(|(key, _)| key.op.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+        let shortened = store(&[("a", "x", 2), ("b", "x", 0), ("c", "x", 1)]).shortened(2);
+        assert_eq!(shortened.iter().map(|(key, _)| key.op.as_str()).collect::<Vec<_>>(), ["a", "c"]);
     }
 }

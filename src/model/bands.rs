@@ -1,4 +1,4 @@
-//! What two sets of times come to by two bands of change: what Trueno's gate reports.
+//! The report of Trueno's gate: benchmarks compared by two bands of change.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
@@ -11,9 +11,7 @@ pub enum Band {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandRow {
     pub name: String,
-    /// Its time on the base, in nanoseconds.
     pub base_nanos: f64,
-    /// Its time now, in nanoseconds.
     pub current_nanos: f64,
     /// `(current - base) / base`.
     pub change: f64,
@@ -24,12 +22,12 @@ pub struct BandRow {
 pub struct BandReport {
     /// The change beyond which a benchmark has regressed: 0.05 is 5 %.
     pub fail: f64,
-    /// The change beyond which it is warned of or has improved.
+    /// The change beyond which it counts as a warning or an improvement.
     pub warn: f64,
     /// The benchmarks of both sides, by name.
     pub rows: Vec<BandRow>,
     pub missing: Vec<String>,
-    /// Benchmarks that the base lacks, in their order.
+    /// Benchmarks that the base lacks.
     pub new: Vec<String>,
 }
 
@@ -38,7 +36,7 @@ impl BandReport {
         self.rows.iter().filter(move |row| row.band == band)
     }
 
-    /// Whether nothing has regressed. What is missing passes.
+    /// Whether nothing has regressed. Missing benchmarks pass.
     pub fn passes(&self) -> bool {
         self.in_band(Band::Regressed).next().is_none()
     }

@@ -1,18 +1,17 @@
-//! A baseline: the values a suite is held against on one class of machine, with the rule that judges each.
+//! A baseline: the reference values of a suite on one class of machine, with the rule that judges each.
 //!
-//! A file holds all that a verdict needs: the rule and its parameters, how many sessions stand behind a value, and how
-//! restless the series was. Whoever has the file and a run can come to the same verdict without the history.
+//! A file holds all that a verdict needs: the rule and its parameters, how many sessions a value summarises, and the noise
+//! of the series. With the file and a run, anyone can derive the same verdict without the history.
 
 pub mod diff;
 pub mod list;
-mod version_1;
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::environment::Environment;
 use super::evidence::SessionNoise;
@@ -113,20 +112,12 @@ pub enum BaselineError {
     #[error("does not follow schema version {version}{place}: {error}")]
     Schema {
         version: u64,
-        /// Of which metric, such as ` in the metric `cpu/x @fast time``; empty where it is of none.
+        /// Such as ` in the metric `cpu/x @fast time``, or empty.
         place: String,
         error: serde_json::Error,
     },
-    #[error("is of the suite `{}`, which cannot name a file", .0.escape_debug())]
-    Suite(String),
-    #[error("has `required_status` = \"{}\", and only a run that is `ok` has values to compare with it", .0.word())]
-    Status(RunStatus),
-    #[error("has empty `metrics`, so it would pass anything")]
-    Empty,
-    #[error("has `{field}` = {value} for `{metric}`: {wanted}")]
-    Value { metric: String, field: String, value: f64, wanted: &'static str },
-    #[error("has an `environment.key` that does not follow from its facts")]
-    Key,
+    #[error("{0}")]
+    Content(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -141,12 +132,10 @@ impl Baseline {
         schema::for_type::<Baseline>()
     }
 
-    /// The schema of the files of version 1, which are read for ever.
     pub fn schema_1() -> Value {
         schema::frozen(include_str!("../../schemas/baseline-1.json"))
     }
 
-    /// Where the baseline of a suite for a class of machine lies in a project.
     pub fn path(suite: &str, machine_class: &str) -> String {
         format!("baselines/{suite}.{}.json", slug(machine_class, 60))
     }
@@ -160,7 +149,6 @@ impl Baseline {
         key.rsplit_once(' ')
     }
 
-    /// Reads a baseline and checks that something can be held against it.
     pub fn from_json(bytes: &[u8]) -> Result<Baseline, BaselineError> {
         let value: Value = json::parse(bytes).map_err(BaselineError::Json)?;
         let version = match value.get("schema_version").and_then(Value::as_u64) {
@@ -168,22 +156,19 @@ impl Baseline {
             Some(version) if version > SCHEMA_VERSION => return Err(BaselineError::Newer(version)),
             Some(version) => version,
         };
-        let read = match version {
-            1 => read_version_1(value.clone()),
-            _ => Baseline::deserialize(&value),
-        };
-        let baseline = read.map_err(|error| {
-            let (place, error) = match (version, faulty_metric(&value)) {
-                (SCHEMA_VERSION, Some((key, error))) => (format!(" in the metric `{}`", key.escape_debug()), error),
-                _ => (String::new(), error),
+        let value = if version == 1 { upgraded(value) } else { value };
+        let baseline = Baseline::deserialize(&value).map_err(|error| {
+            let (place, error) = match faulty_metric(&value) {
+                Some((key, error)) => (format!(" in the metric `{}`", key.escape_debug()), error),
+                None => (String::new(), error),
             };
             BaselineError::Schema { version, place, error }
         })?;
-        baseline.check()?;
+        baseline.check().map_err(BaselineError::Content)?;
         Ok(baseline)
     }
 
-    /// The file: JSON with sorted keys and two blanks of indent, for people to review.
+    /// JSON with an indent of two spaces, for people to review.
     pub fn to_json(&self) -> String {
         let value = serde_json::to_value(self).expect("a baseline holds nothing that JSON cannot");
         let mut text = serde_json::to_string_pretty(&value).expect("a JSON value has a text");
@@ -191,99 +176,80 @@ impl Baseline {
         text
     }
 
-    /// Whether two baselines hold the same, whoever took and accepted them.
+    /// Whether two baselines have the same values, whoever took and accepted them.
     pub fn is_same(&self, other: &Baseline) -> bool {
         let bare = |one: &Baseline| Baseline { notes: String::new(), accepted: None, ..one.clone() };
         bare(self) == bare(other)
     }
 
-    fn check(&self) -> Result<(), BaselineError> {
+    fn check(&self) -> Result<(), String> {
         if !record::is_suite(&self.suite) {
-            return Err(BaselineError::Suite(self.suite.clone()));
+            return Err(format!("is of the suite `{}`, which cannot name a file", self.suite.escape_debug()));
         }
         if self.required_status != RunStatus::Ok {
-            return Err(BaselineError::Status(self.required_status));
+            let status = self.required_status.word();
+            return Err(format!(
+                "has `required_status` = \"{status}\", and only a run that is `ok` has values to compare with it"
+            ));
         }
         if self.metrics.is_empty() {
-            return Err(BaselineError::Empty);
+            return Err("has empty `metrics`, so it would pass anything".to_owned());
         }
         if self.environment.key != Environment::key_of(&self.environment.facts) {
-            return Err(BaselineError::Key);
+            return Err("has an `environment.key` that does not follow from its facts".to_owned());
         }
-        for (metric, entry) in &self.metrics {
-            let fault = |field: &str, value, wanted| {
-                Err(BaselineError::Value { metric: metric.clone(), field: field.to_owned(), value, wanted })
-            };
-            if !(1.0 / LARGEST..=LARGEST).contains(&entry.value) {
-                return fault("value", entry.value, "a number above zero, and none beyond measure, is needed");
-            }
-            let is_pair = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite() && low <= high;
-            if let Some((low, high)) = entry.interval.filter(|pair| !is_pair(pair)) {
-                return fault("interval", if low.is_finite() { high } else { low }, "two numbers in order are needed");
-            }
-            if entry.sessions == 0 {
-                return fault("sessions", 0.0, "one or more is needed");
-            }
-            if let Some(restless) = entry.restlessness {
-                // A series that moves by more than a hundredfold from session to session is none.
-                if !(0.0..=5.0).contains(&restless.deviation) {
-                    return fault("restlessness.deviation", restless.deviation, "from 0 to 5 is allowed");
-                }
-                if !(restless.freedom.is_finite() && restless.freedom > 0.0) {
-                    return fault("restlessness.freedom", restless.freedom, "a number above zero is needed");
-                }
-            }
-            if let Some((name, value, wanted)) = entry.rule.fault() {
-                return fault(&format!("rule.{name}"), value, wanted);
-            }
-        }
-        Ok(())
+        self.metrics.iter().try_for_each(|(key, metric)| match metric.fault() {
+            Some((field, value, wanted)) => Err(format!("has `{field}` = {value} for `{key}`: {wanted}")),
+            None => Ok(()),
+        })
     }
 }
 
-/// The first metric of a file that cannot be read, and why not: of the whole file the reader says no more than what.
+impl BaselineMetric {
+    /// The first field with an invalid value: its name, the value and what is allowed.
+    fn fault(&self) -> Option<(String, f64, &'static str)> {
+        let fault = |field: &str, value: f64, wanted: &'static str| Some((field.to_owned(), value, wanted));
+        if !(1.0 / LARGEST..=LARGEST).contains(&self.value) {
+            return fault("value", self.value, "a number above zero, and none beyond measure, is needed");
+        }
+        let is_pair = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite() && low <= high;
+        if let Some((low, high)) = self.interval.filter(|pair| !is_pair(pair)) {
+            return fault("interval", if low.is_finite() { high } else { low }, "two numbers in order are needed");
+        }
+        if self.sessions == 0 {
+            return fault("sessions", 0.0, "one or more is needed");
+        }
+        if let Some(noise) = self.restlessness {
+            // A series that moves by more than a hundredfold from session to session is none.
+            if !(0.0..=5.0).contains(&noise.deviation) {
+                return fault("restlessness.deviation", noise.deviation, "from 0 to 5 is allowed");
+            }
+            if !(noise.freedom.is_finite() && noise.freedom > 0.0) {
+                return fault("restlessness.freedom", noise.freedom, "a number above zero is needed");
+            }
+        }
+        self.rule.fault().map(|(name, value, wanted)| (format!("rule.{name}"), value, wanted))
+    }
+}
+
+/// The first metric of a file that cannot be read, and why. The error of the whole file does not name the metric.
 fn faulty_metric(file: &Value) -> Option<(&str, serde_json::Error)> {
     let metrics = file.get("metrics")?.as_object()?;
     metrics.iter().find_map(|(key, entry)| Some((key.as_str(), BaselineMetric::deserialize(entry).err()?)))
 }
 
-/// Reads a file of version 1 into what stands for it today.
-fn read_version_1(value: Value) -> Result<Baseline, serde_json::Error> {
-    let old: version_1::Baseline = serde_json::from_value(value)?;
-    let metric = |(key, metric): (String, version_1::BaselineMetric)| {
-        let rule = Rule::Tolerance { ratio: metric.max_regression_ratio, abs: metric.max_regression_abs };
-        let version_1::BaselineMetric { value, unit, better, .. } = metric;
-        (
-            key,
-            BaselineMetric {
-                value,
-                unit,
-                better,
-                interval: None,
-                version: None,
-                sessions: 1,
-                restlessness: None,
-                rule,
-            },
-        )
-    };
-    Ok(Baseline {
-        schema_version: SCHEMA_VERSION,
-        suite: old.suite,
-        machine_class: old.machine_class,
-        environment: old.environment,
-        dirty: old.commit.is_none(),
-        partial: false,
-        commit: old.commit,
-        branch: None,
-        machine: None,
-        run: old.run,
-        timestamp_utc: old.timestamp_utc,
-        required_status: old.required_status,
-        notes: old.notes,
-        accepted: None,
-        metrics: old.metrics.into_iter().map(metric).collect(),
-    })
+/// A file of version 1, in which the rule `tolerance` judges every metric, as one of today.
+fn upgraded(mut file: Value) -> Value {
+    file["schema_version"] = SCHEMA_VERSION.into();
+    file["dirty"] = file["commit"].is_null().into();
+    file["partial"] = false.into();
+    let metrics = file.get_mut("metrics").and_then(Value::as_object_mut);
+    for metric in metrics.into_iter().flat_map(|metrics| metrics.values_mut()).filter_map(Value::as_object_mut) {
+        let (ratio, abs) = (metric.remove("max_regression_ratio"), metric.remove("max_regression_abs"));
+        metric.insert("sessions".to_owned(), json!(1));
+        metric.insert("rule".to_owned(), json!({ "name": "tolerance", "ratio": ratio, "abs": abs }));
+    }
+    file
 }
 
 #[cfg(test)]
@@ -306,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_refused() {
+    fn a_repeated_key_is_refused() {
         let text = "{\"schema_version\": 1, \"metrics\": {\"a time\": {\"value\": 1},\n\"a time\": {\"value\": 9}}}";
         let error = Baseline::from_json(text.as_bytes()).expect_err("it is refused").to_string();
         assert!(error.contains("the key `a time` occurs twice in one object at line 2"), "{error}");

@@ -10,26 +10,19 @@ use sprag_base::text::is_unsafe_in_name;
 /// The longest name, parameter or variant that a record may hold, in characters.
 pub const MAX_WORD: usize = 200;
 
-/// Why a benchmark cannot be recorded under the name it was given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("benchmark {0}")]
 pub struct BenchmarkError(String);
 
-/// What is measured: a named piece of work of a suite, with parameters and a declared variant.
-///
-/// Ordered and shown as `suite/name{key=value,…} @variant`. A change of `version` cuts the series:
-/// the same name then means other work.
+/// A named piece of work of a suite, ordered and shown as `suite/name{key=value,…} @variant`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Benchmark {
-    /// The suite it belongs to, such as `cpu`.
     pub suite: String,
-    /// The kernel or workload, such as `tile_pack`.
     pub name: String,
-    /// Sizes and settings that are part of the identity.
     pub params: BTreeMap<String, String>,
     /// `reference`, `fast`, `cuda` or a word of the user's.
     pub variant: String,
-    /// Counts up when the work behind the name changes.
+    /// Increases when the work behind the name changes, which starts a new series.
     pub version: u32,
 }
 
@@ -47,7 +40,7 @@ impl Benchmark {
         Ok(benchmark)
     }
 
-    /// Whether every part can be written as an id and told apart again.
+    /// Checks that every part can be read back from the id.
     pub fn check(&self) -> Result<(), BenchmarkError> {
         check_word("suite", &self.suite, &['/', '{', '}', '@'])?;
         check_name("suite", &self.suite)?;
@@ -56,7 +49,7 @@ impl Benchmark {
         for (key, value) in &self.params {
             check_word("parameter", key, &['{', '}', '=', ','])?;
             check_name("parameter", key)?;
-            // A value may well be a negative number or a way through folders.
+            // A value may be a negative number or a path.
             check_word("parameter", value, &['{', '}', '=', ','])?;
         }
         check_word("variant", &self.variant, &['{', '}', '@', '/'])?;
@@ -84,7 +77,7 @@ impl fmt::Display for Benchmark {
     }
 }
 
-/// Free-form facts about how a benchmark ran that are not part of its identity, such as a tuned configuration.
+/// Facts about how a benchmark ran that are not part of its identity, such as a tuned configuration.
 pub type Attributes = BTreeMap<String, String>;
 
 /// Whether a benchmark was proven to compute the right thing before it was timed.
@@ -128,7 +121,7 @@ fn check_word(part: &str, text: &str, reserved: &[char]) -> Result<(), Benchmark
     }
 }
 
-/// What must hold of a word that programs and paths may be made of: it must not look like an option or a way out.
+/// A word that may become part of a command or a path must look like neither an option nor a parent folder.
 fn check_name(part: &str, text: &str) -> Result<(), BenchmarkError> {
     if text.starts_with('-') {
         return Err(BenchmarkError(format!("{part} `{}` begins with a dash", text.escape_debug())));
@@ -152,19 +145,19 @@ mod tests {
     }
 
     #[test]
-    fn words_that_could_not_be_read_back_are_refused() {
-        let check = |suite: &str, name: &str, variant: &str| Benchmark::new(suite, name, &[], variant).is_err();
-        assert!(check("", "a", "b"));
-        assert!(check("cpu", "a\nb", "b"));
-        assert!(check("cpu", "a{b", "b"));
-        assert!(check("c/pu", "a", "b"));
-        assert!(check("cpu", "a", " "));
-        assert!(check("cpu", &"x".repeat(MAX_WORD + 1), "b"));
-        assert!(!check("cpu", "path/like name", "b"));
-    }
-
-    #[test]
-    fn words_that_deceive_are_refused() {
+    fn ambiguous_and_deceptive_words_are_refused() {
+        let long = "x".repeat(MAX_WORD + 1);
+        let refused = [
+            ("", "a", "b"),
+            ("cpu", "a\nb", "b"),
+            ("cpu", "a{b", "b"),
+            ("c/pu", "a", "b"),
+            ("cpu", "a", " "),
+            ("cpu", &long, "b"),
+        ];
+        for (suite, name, variant) in refused {
+            assert!(Benchmark::new(suite, name, &[], variant).is_err(), "{suite} {name} {variant}");
+        }
         let check = |name: &str, fine: bool| {
             assert_eq!(Benchmark::new("cpu", name, &[], "fast").is_ok(), fine, "{}", name.escape_debug());
             assert_eq!(Benchmark::new("cpu", "a", &[], name).is_ok(), fine && !name.contains('/'));
@@ -178,10 +171,10 @@ mod tests {
         for text in ["-rf", "--help", "..", "../a", "a/..", "a/../b", "./a"] {
             check(text, false);
         }
-        for text in ["a-b", "a..b", "...", "a/b", "é", "\u{65}\u{301}", "数"] {
+        for text in ["a-b", "a..b", "...", "a/b", "path/like name", "é", "\u{65}\u{301}", "数"] {
             check(text, true);
         }
-        // Of a parameter's value only what cannot be seen is refused.
+        // The value of a parameter may hold all but invisible characters.
         let value = |text: &str| Benchmark::new("cpu", "a", &[("n", text.to_owned())], "fast").is_ok();
         assert!(value("-1") && value("../data") && !value("1\u{202e}"));
     }

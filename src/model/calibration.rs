@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use sprag_base::stats::binomial;
+use sprag_base::stats::normal;
 
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -95,24 +95,23 @@ pub struct Share {
     pub high: f64,
 }
 
-/// What the rule of the gate said of sessions that measured a commit again, of a suite on a machine.
+/// The verdicts of a gate's rule on sessions that measured a commit again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reruns {
     pub suite: String,
     pub machine: String,
-    /// Its verdicts, one a series and session; whatever it calls changed has not changed.
+    /// One verdict a series and session. Each one that says `changed` is a false alarm.
     pub tally: Tally,
 }
 
 impl Tally {
-    /// How many were called changed, whether worse or better.
     pub fn changed(self) -> usize {
         self.regressed + self.improved
     }
 
-    /// The same counts with the share of what was called worse.
+    /// The same counts with the share of verdicts that say `regressed`.
     pub fn with_share(self) -> Tally {
-        let share = binomial::interval(self.regressed, self.judged, CONFIDENCE).map(|(low, high)| Share {
+        let share = normal::share_interval(self.regressed, self.judged, CONFIDENCE).map(|(low, high)| Share {
             value: self.regressed as f64 / self.judged as f64,
             low,
             high,

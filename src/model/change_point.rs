@@ -1,4 +1,4 @@
-//! What an analysis finds in one series: where its level changed for good, and where it drifted.
+//! What an analysis finds in one series: lasting changes of its level, and drifts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,25 +21,22 @@ pub struct ChangePoint {
     /// The first point that may be it.
     pub first: usize,
     pub last: usize,
-    /// The level before; within a drift that right before it, without what the drift brings.
+    /// The level just before and just after; within a drift without the slope of the drift.
     pub before: Level,
-    /// The level after, likewise.
     pub after: Level,
-    /// The level after over that before, less 1, with its 95 % interval: the step as a share of the size of the level before, which
-    /// may lie below zero; not numbers where there was none before.
+    /// The step as a share of the absolute level before, with its 95 % interval; NaN where that level is zero.
     pub relative: Level,
-    /// How far the change clears the limits of its tests; 1 is just enough, and less is possible beside a drift, from which it
-    /// is told apart after them, and of a change that was told before and is held.
+    /// How far the change exceeds the limits of its tests; 1 is just enough. It may be less next to a drift, and for a change that
+    /// stays because it was reported before.
     pub score: f64,
-    /// The chance that a point of a series which holds nothing gives a change as clear as this.
+    /// The probability that a point of a series without changes gives a change as clear as this.
     pub chance: f64,
-    /// The likelihood of each place from `first` to `last` by the points alone, that of the most likely one 1: where the
-    /// environment speaks for another place, that one need not lie in the range.
+    /// The likelihood of each place from `first` to `last`, by the points alone, relative to the most likely place. That place
+    /// may lie outside the range where the environment suggests another one.
     pub likelihoods: Vec<f64>,
 }
 
 impl ChangePoint {
-    /// The step as a share of the size of the level before; not a number where there was none.
     pub fn relative(&self) -> f64 {
         self.relative.value
     }
@@ -50,14 +47,14 @@ impl ChangePoint {
 pub struct Drift {
     pub begin: usize,
     pub end: usize,
-    /// The level at which it begins, in units of the series.
+    /// The levels at its ends, in units of the series.
     pub before: f64,
     pub after: f64,
-    /// The share by which a point of it moves the level, with its 95 % interval.
+    /// The relative change a point, with its 95 % interval.
     pub rate: Level,
-    /// The chance that a point of a series which holds nothing lies in such a ramp.
+    /// The probability that a point of a series without drift lies in such a ramp.
     pub chance: f64,
-    /// Whether the data alone no longer tell it, and it stays because it was told before.
+    /// Whether the data alone no longer show it, and it stays because it was reported before.
     pub held: bool,
 }
 
@@ -75,13 +72,10 @@ pub struct SeriesNoise {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Lasting changes, in order.
     pub points: Vec<ChangePoint>,
-    /// Drifts, in order.
     pub drifts: Vec<Drift>,
-    /// The level of each stretch between changes, in order; none where nothing is looked for. That of a stretch with a drift
-    /// in it is that of its points all the same.
+    /// The level of each segment between changes, drifts included; empty where the series is not analysed.
     pub levels: Vec<Level>,
-    /// The noise about the levels; absent where nothing is looked for, and in exact series.
+    /// The noise about the levels; absent in exact series and where the series is not analysed.
     pub noise: Option<SeriesNoise>,
 }

@@ -1,7 +1,7 @@
-//! The checklist of a release: what must hold, by which rule that is derived from evidence, and how it came out.
+//! The checklist of a release: what it asks, the rule that derives each status from evidence, and the results.
 //!
-//! An item says what is asked; its status is always derived from recorded bytes by a rule of a name, and nothing that is
-//! written anywhere says it. Beside the items stand what people do: the plan to go back, and who signs.
+//! No file states the status of an item: a named rule always derives it from recorded bytes. The checklist also holds what
+//! people do: the rollback plan and the sign-off.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ impl RuntimeTarget {
         RuntimeTarget::ALL.into_iter().find(|target| target.word() == word)
     }
 
-    /// The target that was likely meant by a word that is none.
+    /// The target that an unknown word probably means.
     pub fn near(word: &str) -> Option<RuntimeTarget> {
         nearest(word, &RuntimeTarget::ALL.map(RuntimeTarget::word)).and_then(RuntimeTarget::parse)
     }
@@ -72,22 +72,21 @@ pub enum Rule {
         suite: String,
         against: Against,
     },
-    /// All files are there, and none is empty.
+    /// All files exist, and none is empty.
     File,
-    /// Every kernel that the runs of a suite at this commit timed gave what its reference gives, within its tolerance.
+    /// Every kernel timed at this commit agrees with its reference, within its tolerance.
     Parity {
         suite: String,
     },
-    /// The first file is a replay manifest or fixture, which holds against the other files or against this build.
+    /// The first file is a replay manifest or fixture that verifies against the other files or against this build.
     Replay,
-    /// No regression that reaches this commit stands open.
+    /// No regression that reaches this commit is open.
     EventsResolved,
-    /// Every judged series can be judged at this commit; of these suites, or of all.
+    /// Every judged series of these suites, of all where there are none, can be judged at this commit.
     Coverage {
-        /// The suites; all where empty.
         suites: BTreeSet<String>,
     },
-    /// The runs of a suite at this commit are of a clean tree, and name the facts of their environment.
+    /// The runs of a suite at this commit have a clean tree, and record these facts of their environment.
     Environment {
         suite: String,
         facts: Vec<String>,
@@ -115,9 +114,8 @@ impl Rule {
 pub struct NeededFile {
     /// The key by which `--artifact` names it.
     pub key: String,
-    /// Where it lies where nothing else is said, from the root of the project.
+    /// Its default path, from the root of the project.
     pub path: String,
-    /// The digest that it must have, where that is known beforehand.
     pub sha256: Option<String>,
 }
 
@@ -125,7 +123,7 @@ pub struct NeededFile {
 pub struct Item {
     pub id: String,
     pub title: String,
-    /// The targets that need it; where empty every release does.
+    /// The targets that need it; all where empty.
     pub targets: BTreeSet<RuntimeTarget>,
     pub files: Vec<NeededFile>,
     pub producer: String,
@@ -133,7 +131,6 @@ pub struct Item {
 }
 
 impl Item {
-    /// Whether a release for these targets needs it.
     pub fn is_needed(&self, targets: &BTreeSet<RuntimeTarget>) -> bool {
         self.targets.is_empty() || self.targets.iter().any(|one| targets.contains(one))
     }
@@ -291,12 +288,11 @@ impl FilledChecklist {
         self.items.iter().filter(|item| item.status.blocks())
     }
 
-    /// Whether evidence does not hold together.
     pub fn is_damaged(&self) -> bool {
         self.items.iter().any(|item| item.integrity)
     }
 
-    /// How many items came out how, by the word of the status.
+    /// How many items have each status, by its word.
     pub fn counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
         for item in &self.items {
@@ -305,7 +301,6 @@ impl FilledChecklist {
         counts
     }
 
-    /// Go or no-go, in words.
     pub fn word(&self) -> &'static str {
         if self.go { "go" } else { "no-go" }
     }

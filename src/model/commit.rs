@@ -1,6 +1,6 @@
-//! The commit that a run measured, and the order in which commits stand.
+//! The commit that a run measured, and the order of commits.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schema::patterns;
 
-/// What a file name bears in place of a commit where there is none.
+/// The placeholder in file names of runs without a commit.
 pub const NO_COMMIT: &str = "000000000000";
 
 /// The commit a run measured, as it was when the run took place.
@@ -33,7 +33,7 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// The twelve digits that file names bear.
+    /// The twelve digits in file names.
     pub fn short(&self) -> &str {
         self.sha.get(..12).unwrap_or(&self.sha)
     }
@@ -42,11 +42,10 @@ impl Commit {
 /// The first-parent line of a branch, oldest first, without commits that only add records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitLine {
-    /// The commits that can be measured, oldest first.
     pub commits: Vec<CommitOnLine>,
-    /// Whether the repository holds no more than the newest part of its history.
+    /// Whether the repository is a shallow clone.
     pub shallow: bool,
-    /// Whether somebody named the commit at which it ends: then nothing else is meant, and runs of other commits count nowhere.
+    /// Whether the user named the commit at which it ends. Runs of other commits then do not count.
     pub named: bool,
 }
 
@@ -64,4 +63,14 @@ impl CommitLine {
     pub fn positions(&self) -> HashMap<&str, usize> {
         self.commits.iter().enumerate().map(|(position, commit)| (commit.sha.as_str(), position)).collect()
     }
+}
+
+/// Commits read before, by their forty digits. Entries never go stale, as the name of a commit is the digest of its content.
+pub type CommitCache = BTreeMap<String, CachedCommit>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachedCommit {
+    pub parent: Option<String>,
+    /// Its time and the first line of its message; absent for a commit that only adds records, which is never measured.
+    pub code: Option<(DateTime<Utc>, String)>,
 }

@@ -1,4 +1,4 @@
-//! Where a run took place: the machine, and the facts that decide whether two runs may be compared.
+//! The machine of a run, and the facts that decide whether two runs may be compared.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::schema::patterns;
 use sprag_base::digest;
 use sprag_base::json;
 
-/// The facts that the environment key covers. Nothing in it moves by itself: load, steal and clocks stay out.
+/// The facts that the environment key covers. Load, steal and clocks, which move by themselves, stay out.
 pub const KEY_FACTS: [&str; 10] = [
     "compiler",
     "cpu_features",
@@ -37,26 +37,22 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine known by a name that its owner gave it.
+    /// A machine that its owner named.
     pub fn named(name: &str, class: &str) -> Machine {
-        Machine {
-            id: digest::sha256_hex(format!("name:{name}").as_bytes())[..16].to_owned(),
-            name: name.to_owned(),
-            class: class.to_owned(),
-        }
+        Machine::identified(&format!("name:{name}"), name, class)
     }
 
-    /// A machine known by its hardware; `hardware` lists the facts that make it what it is.
+    /// A machine identified by these facts of its hardware.
     pub fn from_hardware(hardware: &BTreeMap<String, String>, name: &str, class: &str) -> Machine {
-        let facts = json::to_canonical(hardware);
-        Machine {
-            id: digest::sha256_hex(facts.as_bytes())[..16].to_owned(),
-            name: name.to_owned(),
-            class: class.to_owned(),
-        }
+        Machine::identified(&json::to_canonical(hardware), name, class)
     }
 
-    /// The eight digits that file names bear.
+    fn identified(identity: &str, name: &str, class: &str) -> Machine {
+        let id = digest::sha256_hex(identity.as_bytes())[..16].to_owned();
+        Machine { id, name: name.to_owned(), class: class.to_owned() }
+    }
+
+    /// The eight digits in file names.
     pub fn short_id(&self) -> &str {
         self.id.get(..8).unwrap_or(&self.id)
     }
@@ -74,7 +70,6 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Takes the facts and derives the key from those that count.
     pub fn from_facts(facts: BTreeMap<String, String>) -> Environment {
         let key = Environment::key_of(&facts);
         Environment { key, facts }
@@ -88,20 +83,11 @@ impl Environment {
         digest::sha256_hex(json::to_canonical(&covered).as_bytes())[..16].to_owned()
     }
 
-    /// The facts of the key that differ: name, value here, value there (`none` where absent).
+    /// The facts of the key that differ; `none` stands for an absent value.
     pub fn differences(&self, other: &Environment) -> Vec<FactChange> {
-        let text = |facts: &BTreeMap<String, String>, name: &str| {
-            facts.get(name).cloned().unwrap_or_else(|| "none".to_owned())
-        };
-        KEY_FACTS
-            .iter()
-            .map(|name| FactChange {
-                fact: (*name).to_owned(),
-                was: text(&self.facts, name),
-                is: text(&other.facts, name),
-            })
-            .filter(|change| change.was != change.is)
-            .collect()
+        let text = |one: &Environment, name: &str| one.facts.get(name).cloned().unwrap_or_else(|| "none".to_owned());
+        let change = |name: &str| FactChange { fact: name.to_owned(), was: text(self, name), is: text(other, name) };
+        KEY_FACTS.into_iter().map(change).filter(|change| change.was != change.is).collect()
     }
 }
 
@@ -129,18 +115,7 @@ mod tests {
         let other = Environment::from_facts(facts(&[("cpu_model", "Y"), ("load_1m", "0.1")]));
         assert_eq!(quiet.key, busy.key);
         assert_ne!(quiet.key, other.key);
-        assert_eq!(
-            quiet.differences(&other),
-            vec![FactChange { fact: "cpu_model".into(), was: "X".into(), is: "Y".into() }]
-        );
-    }
-
-    #[test]
-    fn a_machine_is_known_by_name_or_by_hardware() {
-        let named = Machine::named("bench-1", "AMD EPYC");
-        assert_eq!(named.short_id().len(), 8);
-        assert_eq!(named, Machine::named("bench-1", "AMD EPYC"));
-        let by_hardware = Machine::from_hardware(&facts(&[("vendor", "AMD")]), "amd", "AMD EPYC");
-        assert_ne!(named.id, by_hardware.id);
+        let change = FactChange { fact: "cpu_model".into(), was: "X".into(), is: "Y".into() };
+        assert_eq!(quiet.differences(&other), [change]);
     }
 }

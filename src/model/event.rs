@@ -55,7 +55,7 @@ pub struct NamedCommit {
 }
 
 impl NamedCommit {
-    /// Seven digits, or a tag where it bears one.
+    /// Its first tag, else seven digits.
     pub fn short(&self) -> &str {
         self.tags.first().map_or_else(|| self.sha.get(..7).unwrap_or(&self.sha), String::as_str)
     }
@@ -168,7 +168,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether it got something worse that is still worse, for sure, and by a commit.
+    /// Whether it surely made something worse, by a commit, that is still worse.
     pub fn is_ongoing_regression(&self) -> bool {
         self.sure
             && self.state == EventState::Standing
@@ -180,13 +180,12 @@ impl Event {
         self.answer.as_ref().is_some_and(Answer::is_accepted)
     }
 
-    /// Whether it is a regression that stands and that nobody accepts.
     pub fn is_open_regression(&self) -> bool {
         self.is_ongoing_regression() && !self.is_accepted()
     }
 
-    /// By how much the member got worse that did so most, of those whose level still is what it became, positive is worse; absent
-    /// where one of them has no such share, as its level was zero before.
+    /// The worst change of the members that are still at their new level, positive is worse; absent where one of them has no
+    /// relative change, as its level was zero before.
     pub fn worst_ongoing(&self) -> Option<f64> {
         let standing = self.members.iter().filter(|one| one.standing);
         let worse: Option<Vec<f64>> = standing.map(|one| one.worse.filter(|worse| worse.is_finite())).collect();

@@ -1,8 +1,8 @@
-//! The record of an event, as it lies in `history/`: what was told of it at one moment.
+//! The record of an event in `history/`: what was reported of it at one time.
 //!
 //! An event keeps its identity by such records, which are only ever added: the first opens it, others narrow its range or
-//! retract it. As with runs, a record is canonical JSON and one line feed, and its name bears the start of the SHA-256 of
-//! that JSON, so a name that does not match its content is damage.
+//! retract it. As with runs, a record is canonical JSON and one line feed, and its name contains the start of the SHA-256
+//! of that JSON. A name that contradicts its content is damage.
 
 use chrono::{DateTime, Datelike, Utc};
 use schemars::JsonSchema;
@@ -15,9 +15,6 @@ use crate::schema::{self, patterns};
 use crate::series::Series;
 use sprag_base::digest::{Digest, is_hex};
 use sprag_base::json;
-
-#[doc(hidden)]
-pub mod example;
 
 /// The version of the record that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -37,7 +34,7 @@ pub struct EventRecord {
     pub kind: EventKind,
     pub direction: Direction,
     /// The ids of the machines that saw it, in order.
-    #[schemars(extend("minItems" = 1, "uniqueItems" = true, "items" = schema::matching(patterns::DIGITS)))]
+    #[schemars(extend("minItems" = 1, "uniqueItems" = true, "items" = json!({ "type": "string", "pattern": patterns::DIGITS })))]
     pub machines: Vec<String>,
     /// The last commit measured before; absent where there was none.
     #[schemars(extend("pattern" = patterns::COMMIT))]
@@ -75,7 +72,6 @@ pub enum EventStep {
 }
 
 impl EventStep {
-    /// The word that records and commit subjects bear.
     pub fn word(self) -> &'static str {
         match self {
             EventStep::Opened => "opened",
@@ -98,20 +94,13 @@ pub struct EventMember {
 /// Why a file is not an event record, as a fragment that reads after its path.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
-    Large(usize),
-    #[error("is not JSON: {0}")]
-    Json(serde_json::Error),
-    #[error("is not an event record: it has no `schema_version` from 1 on")]
-    Foreign,
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
-    #[error("does not follow the schema of its version: {0}")]
-    Schema(serde_json::Error),
-    #[error("has `{field}` {reason}")]
-    Field { field: &'static str, reason: String },
     #[error("is not in canonical form, so its name cannot vouch for it")]
     NotCanonical,
+    #[error("{0}")]
+    Content(String),
+    /// The content is a record, but the path is not the one it belongs at.
     #[error("{0}")]
     Name(String),
 }
@@ -128,12 +117,14 @@ impl EventRecord {
         schema
     }
 
-    /// The file of the record: the path it belongs at, its bytes, and the subject of the commit that records it.
+    /// The path of the record, its bytes, and the subject of the commit that adds it.
     pub fn to_file(&self) -> (String, Vec<u8>, String) {
         let mut text = self.text();
         let digest = Digest::from_parts(&[text.as_bytes()]).short();
         text.push('\n');
-        (self.with_name(&digest, |name| name.path()), text.into_bytes(), self.subject())
+        let (month, step) = (self.time.format("%Y/%m"), self.step.word());
+        let path = format!("{EVENT_ROOT}/{month}/{}-{step}-{digest}.json", self.event);
+        (path, text.into_bytes(), self.subject())
     }
 
     pub fn subject(&self) -> String {
@@ -141,39 +132,41 @@ impl EventRecord {
         format!("sprag: event {} {} at {commit}", self.event, self.step.word())
     }
 
-    /// Reads the file at `path`, which must hold exactly the bytes that [`EventRecord::to_file`] writes, under its name.
+    /// As [`EventRecord::read`], for callers that only show the error.
     pub fn from_file(path: &str, bytes: &[u8]) -> Result<EventRecord, String> {
         EventRecord::read(path, bytes).map_err(|error| error.to_string())
     }
 
-    /// As [`EventRecord::from_file`], for those who treat one fault otherwise than another.
-    ///
-    /// # Errors
-    /// [`EventError::Name`] only where the content is a record.
+    /// Reads the file at `path`, which must hold exactly the bytes that [`EventRecord::to_file`] writes there.
     pub fn read(path: &str, bytes: &[u8]) -> Result<EventRecord, EventError> {
         let record = EventRecord::from_bytes(bytes)?;
         let name = EventName::parse(path).map_err(EventError::Name)?;
-        let digest = Digest::from_parts(&[bytes.strip_suffix(b"\n").unwrap_or(bytes)]).short();
-        match record.with_name(&digest, |content| name.difference(&content)) {
+        let (own_path, ..) = record.to_file();
+        match name.difference(&EventName::parse(&own_path).map_err(EventError::Name)?) {
             Some(difference) => Err(EventError::Name(difference)),
             None => Ok(record),
         }
     }
 
-    /// Reads a record, whatever it is named.
-    pub fn from_bytes(bytes: &[u8]) -> Result<EventRecord, EventError> {
+    /// Reads a record under any name.
+    fn from_bytes(bytes: &[u8]) -> Result<EventRecord, EventError> {
+        let fault = |reason: String| Err(EventError::Content(reason));
         if bytes.len() > MAX_RECORD_BYTES {
-            return Err(EventError::Large(bytes.len()));
+            return fault(format!(
+                "holds {} bytes, more than the {MAX_RECORD_BYTES} that a record may have",
+                bytes.len()
+            ));
         }
-        let mut value = json::parse(bytes).map_err(EventError::Json)?;
+        let mut value = json::parse(bytes).map_err(|error| EventError::Content(format!("is not JSON: {error}")))?;
         match value.get("schema_version").and_then(Value::as_u64) {
-            None | Some(0) => return Err(EventError::Foreign),
+            None | Some(0) => return fault("is not an event record: it has no `schema_version` from 1 on".to_owned()),
             Some(version) if version > SCHEMA_VERSION => return Err(EventError::Newer(version)),
             Some(_) => {}
         }
         value.as_object_mut().and_then(|fields| fields.remove("schema_version"));
-        let record = EventRecord::deserialize(value).map_err(EventError::Schema)?;
-        record.check()?;
+        let record = EventRecord::deserialize(value)
+            .map_err(|error| EventError::Content(format!("does not follow the schema of its version: {error}")))?;
+        record.check().map_err(EventError::Content)?;
         match bytes.strip_suffix(b"\n") == Some(record.text().as_bytes()) {
             true => Ok(record),
             false => Err(EventError::NotCanonical),
@@ -186,74 +179,68 @@ impl EventRecord {
         json::to_canonical(&value)
     }
 
-    fn with_name<T>(&self, digest: &str, take: impl FnOnce(EventName<'_>) -> T) -> T {
-        let (year, month) = (self.time.format("%Y").to_string(), self.time.format("%m").to_string());
-        take(EventName { year: &year, month: &month, event: &self.event, step: self.step.word(), digest })
-    }
-
-    /// Whether every value is one that its field can have.
-    fn check(&self) -> Result<(), EventError> {
-        let fault = |field, reason: String| Err(EventError::Field { field, reason });
-        if !is_event(&self.event) {
-            let wanted = "which is not `e-` and 6 to 16 lower-case hexadecimal digits";
-            return fault("event", format!("`{}`, {wanted}", self.event.escape_debug()));
+    /// Checks the values of the fields.
+    fn check(&self) -> Result<(), String> {
+        let fault = |field: &str, reason: &str| Err(format!("has `{field}` {reason}"));
+        if !is_event_id(&self.event) {
+            let event = self.event.escape_debug();
+            return Err(format!("has `event` `{event}`, which is not `e-` and 6 to 16 lower-case hexadecimal digits"));
         }
         if self.time.timestamp_subsec_nanos() != 0 {
-            return fault("time", "with fractions of a second".to_owned());
+            return fault("time", "with fractions of a second");
         }
         if !YEARS.contains(&self.time.year()) {
-            return fault("time", "outside the years 1970 to 9999".to_owned());
+            return fault("time", "outside the years 1970 to 9999");
         }
         if self.machines.is_empty() {
-            return fault("machines", "without any".to_owned());
+            return fault("machines", "without any");
         }
-        for machine in &self.machines {
-            check_hex("machines", machine, 16)?;
-        }
-        if let Some(pair) = self.machines.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return fault(
-                "machines",
-                format!("with `{}` after `{}`: they stand in order, each once", pair[1], pair[0]),
-            );
-        }
-        if let Some(commit) = &self.last_good {
-            check_hex("last_good", commit, 40)?;
-        }
+        self.machines.iter().try_for_each(|machine| check_hex("machines", machine, 16))?;
+        check_order("machines", self.machines.iter())?;
+        self.last_good.iter().try_for_each(|commit| check_hex("last_good", commit, 40))?;
         check_hex("first_suspect", &self.first_suspect, 40)?;
         check_hex("last_suspect", &self.last_suspect, 40)?;
         check_hex("most_likely", &self.most_likely, 40)?;
         if self.members.is_empty() {
-            return fault("members", "without any".to_owned());
+            return fault("members", "without any");
         }
         if let Some(wrong) = self.members.iter().find(|member| !Series::is_id(&member.series)) {
-            return fault("members", format!("with `{}`, which is no id of a series", wrong.series.escape_debug()));
+            return fault("members", &format!("with `{}`, which is no id of a series", wrong.series.escape_debug()));
         }
-        let mut pairs = self.members.windows(2).map(|pair| (&pair[0].series, &pair[1].series));
-        if let Some((first, second)) = pairs.find(|(first, second)| first >= second) {
-            return fault("members", format!("with `{second}` after `{first}`: they stand in order, each once"));
-        }
+        check_order("members", self.members.iter().map(|member| &member.series))?;
         if !(0.0..=1.0).contains(&self.chance) {
-            return fault("chance", format!("{}, which is not from 0 to 1", self.chance));
+            return fault("chance", &format!("{}, which is not from 0 to 1", self.chance));
         }
         match (self.step, self.reason.as_deref().map(str::trim)) {
-            (EventStep::Retracted, None | Some("")) => fault("reason", "missing, though it was retracted".to_owned()),
+            (EventStep::Retracted, None | Some("")) => fault("reason", "missing, though it was retracted"),
             (EventStep::Opened | EventStep::Narrowed, Some(_)) => {
-                fault("reason", format!("set, though it was {}, not retracted", self.step.word()))
+                fault("reason", &format!("set, though it was {}, not retracted", self.step.word()))
             }
             _ => Ok(()),
         }
     }
 }
 
-fn check_hex(field: &'static str, text: &str, length: usize) -> Result<(), EventError> {
-    if is_hex(text, length..=length) {
-        return Ok(());
+/// A list without repetitions has one canonical order.
+fn check_order<'a>(field: &str, ids: impl Iterator<Item = &'a String> + Clone) -> Result<(), String> {
+    match ids.clone().zip(ids.skip(1)).find(|(first, second)| first >= second) {
+        Some((first, second)) => {
+            Err(format!("has `{field}` with `{second}` after `{first}`: they stand in order, each once"))
+        }
+        None => Ok(()),
     }
-    let reason = format!("`{}`, which is not {length} lower-case hexadecimal digits", text.escape_debug());
-    Err(EventError::Field { field, reason })
 }
 
-/// What was retracted says why, and nothing else does.
+pub(crate) fn check_hex(field: &str, text: &str, length: usize) -> Result<(), String> {
+    match is_hex(text, length..=length) {
+        true => Ok(()),
+        false => {
+            Err(format!("has `{field}` `{}`, which is not {length} lower-case hexadecimal digits", text.escape_debug()))
+        }
+    }
+}
+
+/// A retraction has a reason, and no other step has one.
 fn reasoned() -> Value {
     json!({
         "if": { "properties": { "step": { "const": "retracted" } } },
@@ -262,18 +249,15 @@ fn reasoned() -> Value {
     })
 }
 
-// The path of an event record, by which its content is vouched for.
-
 pub const EVENT_ROOT: &str = "history/v1/_events";
 
-/// The parts of `history/v1/_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`.
-///
-/// The step may be any word, as a later version may know more of them.
+/// The parts of the path `history/v1/_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventName<'a> {
     pub year: &'a str,
     pub month: &'a str,
     pub event: &'a str,
+    /// Any word, as later versions may add steps.
     pub step: &'a str,
     /// The first sixteen digits of the digest of the content.
     pub digest: &'a str,
@@ -284,12 +268,7 @@ impl<'a> EventName<'a> {
         parts(path).ok_or_else(|| "is not named `_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`".to_owned())
     }
 
-    pub fn path(&self) -> String {
-        let EventName { year, month, event, step, digest } = self;
-        format!("{EVENT_ROOT}/{year}/{month}/{event}-{step}-{digest}.json")
-    }
-
-    /// The first part that is another one in the content, as a fragment that reads after the path.
+    /// The first part that differs from the content, as a fragment that reads after the path.
     fn difference(&self, content: &EventName<'_>) -> Option<String> {
         let parts = [
             ("year", self.year, content.year),
@@ -298,8 +277,8 @@ impl<'a> EventName<'a> {
             ("step", self.step, content.step),
             ("digest", self.digest, content.digest),
         ];
-        let (part, named, held) = parts.into_iter().find(|(_, named, held)| named != held)?;
-        Some(format!("bears the {part} `{named}` in its path, but its content has `{held}`"))
+        let (part, named, actual) = parts.into_iter().find(|(_, named, actual)| named != actual)?;
+        Some(format!("bears the {part} `{named}` in its path, but its content has `{actual}`"))
     }
 }
 
@@ -310,14 +289,226 @@ fn parts(path: &str) -> Option<EventName<'_>> {
     let (event, step) = rest.rsplit_once('-')?;
     let digits = |text: &str, length: usize| text.len() == length && text.bytes().all(|b| b.is_ascii_digit());
     let is_step = (1..=20).contains(&step.len()) && step.bytes().all(|b| b.is_ascii_lowercase());
-    let fine = digits(year, 4) && digits(month, 2) && is_event(event) && is_step && is_hex(digest, 16..=16);
+    let fine = digits(year, 4) && digits(month, 2) && is_event_id(event) && is_step && is_hex(digest, 16..=16);
     fine.then_some(EventName { year, month, event, step, digest })
 }
 
 /// Whether a text is `e-` and 6 to 16 digits.
-fn is_event(text: &str) -> bool {
+pub(crate) fn is_event_id(text: &str) -> bool {
     text.strip_prefix("e-").is_some_and(|digits| is_hex(digits, 6..=16))
 }
 
+#[doc(hidden)]
+pub mod example {
+    //! Event records for tests.
+
+    use super::*;
+
+    /// The event `e-` and the number in six digits, opened; two series on two machines.
+    pub fn opened(number: u32) -> EventRecord {
+        let member = |series: &str, before, after| EventMember { series: series.to_owned(), before, after };
+        EventRecord {
+            event: format!("e-{number:06x}"),
+            step: EventStep::Opened,
+            time: "2026-05-04T03:02:01Z".parse().expect("the text is a time"),
+            kind: EventKind::Change,
+            direction: Direction::Worse,
+            machines: vec!["0123456789abcdef".to_owned(), "123456789abcdef0".to_owned()],
+            last_good: Some("a".repeat(40)),
+            first_suspect: "b".repeat(40),
+            last_suspect: "d".repeat(40),
+            most_likely: "c".repeat(40),
+            members: vec![
+                member("cpu-infer-fast-time-0a1b2c3d", 1e-3, 1.25e-3),
+                member("cpu-tile-pack-c-64-fast-time-00000000", 2e-6, 2.5e-6),
+            ],
+            chance: 0.01,
+            reason: None,
+        }
+    }
+
+    pub fn retracted(number: u32) -> EventRecord {
+        EventRecord { step: EventStep::Retracted, reason: Some("the level came back".to_owned()), ..opened(number) }
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use proptest::prelude::*;
+
+    use super::example::{opened, retracted};
+    use super::*;
+
+    const NAME: &str = "history/v1/_events/2026/05/e-7c1f03-opened-0123456789abcdef.json";
+
+    fn text(record: &EventRecord) -> String {
+        String::from_utf8(record.to_file().1).expect("a record is ASCII")
+    }
+
+    #[track_caller]
+    fn refused(text: &str, words: &str) {
+        let error = EventRecord::from_file(NAME, text.as_bytes()).expect_err(text);
+        assert!(error.contains(words), "{error}");
+    }
+
+    #[test]
+    fn a_record_reads_back_and_is_named_after_its_content() {
+        let (path, bytes, subject) = opened(0x7c1f03).to_file();
+        assert_eq!(EventRecord::from_file(&path, &bytes), Ok(opened(0x7c1f03)));
+        let digest = &sprag_base::digest::sha256_hex(&bytes[..bytes.len() - 1])[..16];
+        assert_eq!(path, format!("history/v1/_events/2026/05/e-7c1f03-opened-{digest}.json"));
+        assert_eq!(subject, "sprag: event e-7c1f03 opened at cccccccccccc");
+        let text = String::from_utf8(bytes).expect("a record is ASCII");
+        assert!(text.ends_with("}\n") && text.starts_with("{\"chance\":0.01,\"direction\":\"worse\","), "{text}");
+        assert!(text.contains("\"schema_version\":1") && !text.contains("reason"), "{text}");
+        let (path, bytes, subject) = retracted(2).to_file();
+        assert_eq!(EventRecord::from_file(&path, &bytes), Ok(retracted(2)));
+        assert_eq!(subject, "sprag: event e-000002 retracted at cccccccccccc");
+        assert!(EVENT_ROOT.starts_with(&format!("{}/", crate::run::RECORD_ROOT)));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_detected() {
+        let (path, bytes, _) = opened(1).to_file();
+        for (position, bit) in (0..bytes.len()).flat_map(|position| (0..8).map(move |bit| (position, bit))) {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= 1 << bit;
+            assert!(EventRecord::from_file(&path, &damaged).is_err(), "bit {bit} of byte {position}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_its_parts_or_is_refused() {
+        let expected =
+            EventName { year: "2026", month: "05", event: "e-7c1f03", step: "opened", digest: "0123456789abcdef" };
+        assert_eq!(EventName::parse(NAME), Ok(expected));
+        assert!(EventName::parse(&NAME.replace("opened", "merged")).is_ok(), "a later version may add steps");
+        for (from, to) in [
+            ("v1", "v2"),
+            ("2026", "２０２６"),
+            ("/05", "/5"),
+            ("/05", "/05/06"),
+            ("e-7c1f03", "7c1f03"),
+            ("e-7c1f03", "e-7c1f0"),
+            ("e-7c1f03", "e-7C1F03"),
+            ("e-7c1f03", "e-0123456789abcdef0"),
+            ("-opened", ""),
+            ("opened", "Opened"),
+            ("abcdef.", "ABCDEF."),
+            (".json", ".txt"),
+        ] {
+            let error = EventName::parse(&NAME.replace(from, to)).expect_err("it is no name");
+            assert!(error.starts_with("is not named `_events/"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_its_content_contradicts_is_refused() {
+        let (path, bytes, _) = opened(1).to_file();
+        let check = |path: &str, words: &str| match EventRecord::read(path, &bytes) {
+            Err(EventError::Name(error)) => assert!(error.contains(words), "{error}"),
+            other => panic!("{other:?}"),
+        };
+        check(&path.replace("2026", "2025"), "bears the year `2025` in its path, but its content has `2026`");
+        check(&path.replace("/05/", "/06/"), "bears the month `06` in its path, but its content has `05`");
+        check(
+            &path.replace("e-000001", "e-000002"),
+            "the event `e-000002` in its path, but its content has `e-000001`",
+        );
+        check(&path.replace("opened", "retracted"), "the step `retracted` in its path, but its content has `opened`");
+        let digest = &path[path.len() - 21..path.len() - 5];
+        check(&path.replace(digest, "0123456789abcdef"), "bears the digest `0123456789abcdef` in its path");
+        check("history/v1/_events/2026/x.json", "is not named `_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`");
+    }
+
+    #[test]
+    fn the_reader_refuses_what_the_schema_refuses_and_says_why() {
+        let schema = jsonschema::validator_for(&EventRecord::schema()).expect("the schema is one");
+        let value = |record: &EventRecord| serde_json::from_str::<Value>(&text(record)).expect("a record is JSON");
+        let first = EventRecord { last_good: None, ..opened(1) };
+        for record in [opened(1), retracted(1), first] {
+            assert!(schema.is_valid(&value(&record)), "{record:?}");
+        }
+        let check = |pointer: &str, wrong: Option<Value>, words: &str| {
+            let mut damaged = value(&opened(1));
+            let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
+            let parent = damaged.pointer_mut(parent).expect("the parent is there");
+            match wrong {
+                Some(wrong) => parent[field] = wrong,
+                None => assert!(parent.as_object_mut().expect("an object").remove(field).is_some(), "{pointer}"),
+            }
+            assert!(!schema.is_valid(&damaged), "the schema takes {pointer}: {damaged}");
+            refused(&format!("{}\n", json::to_canonical(&damaged)), words);
+        };
+        for field in value(&opened(1)).as_object().expect("an object").keys() {
+            check(&format!("/{field}"), None, "");
+        }
+        for field in ["series", "before", "after"] {
+            check(&format!("/members/0/{field}"), None, "missing field");
+        }
+        let twice = json!(["0123456789abcdef", "0123456789abcdef"]);
+        for (pointer, wrong, words) in [
+            ("/other", json!(1), "unknown field `other`"),
+            ("/members/0/other", json!(1), "unknown field `other`"),
+            ("/schema_version", json!(0), "is not an event record: it has no `schema_version` from 1 on"),
+            ("/schema_version", json!(2), "has schema version 2, this build reads up to 1; a newer sprag can read it"),
+            ("/event", json!("e-12345"), "has `event` `e-12345`, which is not `e-` and 6 to 16 lower-case"),
+            ("/event", json!("e-00000A"), "has `event` `e-00000A`, which is not"),
+            ("/step", json!("merged"), "unknown variant `merged`"),
+            ("/step", json!("retracted"), "has `reason` missing, though it was retracted"),
+            ("/reason", json!("because"), "has `reason` set, though it was opened"),
+            ("/time", json!("2026-05-04T03:02:01.5Z"), "has `time` with fractions of a second"),
+            ("/time", json!("1969-05-04T03:02:01Z"), "has `time` outside the years 1970 to 9999"),
+            ("/time", json!("yesterday"), "does not follow the schema of its version"),
+            ("/kind", json!("jump"), "unknown variant `jump`"),
+            ("/direction", json!("Worse"), "unknown variant `Worse`"),
+            ("/machines", json!([]), "has `machines` without any"),
+            ("/machines", json!(["0123456789ABCDEF"]), "has `machines` `0123456789ABCDEF`, which is not 16 lower"),
+            ("/machines", twice, "they stand in order, each once"),
+            ("/last_good", json!("0123"), "has `last_good` `0123`, which is not 40 lower-case"),
+            ("/first_suspect", json!(null), "invalid type: null"),
+            ("/last_suspect", json!("0123"), "has `last_suspect` `0123`"),
+            ("/most_likely", json!("0123"), "has `most_likely` `0123`"),
+            ("/members", json!([]), "has `members` without any"),
+            ("/members/0/series", json!("../x"), "has `members` with `../x`, which is no id of a series"),
+            ("/members/0/before", json!("1"), "does not follow the schema"),
+            ("/members/0/before", json!(null), "invalid type: null, expected f64"),
+            ("/chance", json!(1.5), "has `chance` 1.5, which is not from 0 to 1"),
+            ("/chance", json!(-0.5), "has `chance` -0.5, which is not from 0 to 1"),
+        ] {
+            check(pointer, Some(wrong), words);
+        }
+    }
+
+    #[test]
+    fn the_reader_refuses_other_texts_of_a_record() {
+        let record = text(&opened(1));
+        let check = |from: &str, to: &str, words: &str| {
+            assert!(record.contains(from), "{from} is not in {record}");
+            refused(&record.replacen(from, to, 1), words);
+        };
+        refused("", "is not JSON");
+        refused(&record[..record.len() / 2], "is not JSON");
+        refused("[]\n", "is not an event record");
+        refused(&" ".repeat(MAX_RECORD_BYTES + 1), "more than the 33554432 that a record may have");
+        check("\"schema_version\":1", "\"schema_version\":1.0", "no `schema_version` from 1 on");
+        check("\"step\":\"opened\"", "\"step\":\"opened\",\"step\":\"opened\"", "occurs twice in one object");
+        check("\"0123456789abcdef\"", "\"f123456789abcdef\"", "with `123456789abcdef0` after `f123456789abcdef`");
+        check("cpu-infer-fast", "zpu-infer-fast", "with `cpu-tile-pack-c-64-fast-time-00000000` after `zpu-");
+        let other = "is not in canonical form, so its name cannot vouch for it";
+        check("2026-05-04T03:02:01Z", "2026-05-04T04:02:01+01:00", other);
+        check("0.00125", "1.25e-3", other);
+        check("\"schema_version\":1", "\"reason\":null,\"schema_version\":1", other);
+        check("{", "{ ", other);
+        refused(record.trim_end(), other);
+        refused(&format!("{record}\n"), other);
+        refused(&text(&retracted(1)).replace("the level came back", " "), "has `reason` missing");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(EventRecord::from_file("x", &bytes).is_err());
+        }
+    }
+}

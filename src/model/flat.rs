@@ -1,8 +1,8 @@
-//! Runs as flat rows: the tables that `sprag export` writes, as data.
+//! Runs as flat rows: the tables that `sprag export` writes.
 //!
-//! A [`Row`] is one benchmark of one run, or one metric of it, or a run that holds no benchmark. A [`Column`] names one
-//! fact of a row, says what it means, and reads it off. The three tables ([`BENCHMARKS`], [`SAMPLES`] and [`VALUES`])
-//! are lists of columns, so that Parquet, CSV, JSON Lines, their schema and their documentation cannot part ways.
+//! A [`Row`] is one benchmark of one run, or one metric of it, or a run without benchmarks. A [`Column`] has a name, a
+//! meaning and a function that reads its cell. Parquet, CSV, JSON Lines, their schema and their documentation all derive from
+//! the three lists of columns [`BENCHMARKS`], [`SAMPLES`] and [`VALUES`].
 
 #[doc(hidden)]
 pub mod example;
@@ -20,7 +20,7 @@ use crate::series::Series;
 use crate::unit::Unit;
 use Kind::{Flag, Integer, Number, Numbers, Small, Text, Time};
 
-/// The version of the rows: raised when a column goes or changes its meaning, not when one is added.
+/// Raised when a column goes or changes its meaning, not when one is added.
 pub const SCHEMA_VERSION: u64 = 1;
 
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +38,11 @@ impl Table {
 /// One row a run and benchmark: the flat table of CSV and Parquet.
 pub const BENCHMARKS: Table = Table { name: "benchmarks", groups: &[RUN, BENCHMARK, COMMIT, PLACE, FIGURES, STATUS] };
 
-/// One row a run, benchmark and metric that was measured, with what stands behind the number: the second table of
-/// Parquet, to be joined by `run_id` and `series`.
+/// One row a run, benchmark and measured metric, with the medians of the processes: the second table of Parquet, to be
+/// joined by `run_id` and `series`.
 pub const SAMPLES: Table = Table { name: "samples", groups: &[RUN, SERIES, TIMES, MACHINE, VALUE] };
 
-/// One row a run, benchmark and metric with everything: the lines of JSON Lines.
+/// One row a run, benchmark and metric with all columns: the lines of JSON Lines.
 pub const VALUES: Table = Table { name: "values", groups: &[RUN, BENCHMARK, COMMIT, PLACE, VALUE, STATUS] };
 
 type Reader = for<'a> fn(&Row<'a>) -> Cell<'a>;
@@ -228,17 +228,15 @@ const VALUE: &[Column] = &[
     }),
 ];
 
-// A column: one fact of a row.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Text,
-    /// A whole number of 32 bits, signed.
+    /// A signed integer of 32 bits.
     Small,
-    /// A whole number of 64 bits, signed.
+    /// A signed integer of 64 bits.
     Integer,
     Number,
-    /// A moment, to the microsecond, in UTC.
+    /// In UTC, to the microsecond.
     Time,
     Flag,
     Numbers,
@@ -249,11 +247,10 @@ pub enum Cell<'a> {
     Absent,
     Text(Cow<'a, str>),
     Integer(i64),
-    /// Of [`Kind::Number`]; finite.
+    /// Finite, as are [`Cell::Numbers`].
     Number(f64),
     Time(DateTime<Utc>),
     Flag(bool),
-    /// Of [`Kind::Numbers`]; finite.
     Numbers(&'a [f64]),
 }
 
@@ -263,7 +260,7 @@ pub struct Column {
     pub kind: Kind,
     pub is_given: bool,
     pub meaning: &'static str,
-    pub cell: for<'a> fn(&Row<'a>) -> Cell<'a>,
+    pub cell: Reader,
 }
 
 impl<'a> Cell<'a> {
@@ -284,19 +281,16 @@ impl<'a> Cell<'a> {
     }
 }
 
-// What a row is of.
-
-/// A benchmark of a run, a metric of it, or a run without any.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     pub recorded: &'a RecordedRun,
-    /// The benchmark; absent where the run holds none.
+    /// Absent for a run without benchmarks.
     pub measurement: Option<&'a Measurement>,
-    /// The metric; absent where the row is of a whole benchmark or of one that has none.
+    /// Absent in a row of a benchmark, and for a benchmark without metrics.
     pub estimate: Option<&'a Estimate>,
 }
 
-/// One row a benchmark, in the order of the run; one row for a run that holds none.
+/// One row a benchmark, in the order of the run; one row for a run without benchmarks.
 pub fn benchmark_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
     let row = |measurement| Row { recorded, measurement, estimate: None };
     if recorded.run.measurements.is_empty() {
@@ -305,8 +299,8 @@ pub fn benchmark_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
     recorded.run.measurements.iter().map(|measurement| row(Some(measurement))).collect()
 }
 
-/// One row a benchmark and metric, in the order of the run; one row for a benchmark that has no numbers, and for a run
-/// that holds no benchmark.
+/// One row a benchmark and metric, in the order of the run; one row for a benchmark without numbers, and for a run without
+/// benchmarks.
 pub fn value_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
     let rows = benchmark_rows(recorded).into_iter().flat_map(|row| {
         let estimates = row.measurement.filter(|_| row.is_usable()).map_or(&[][..], |one| &one.estimates);
@@ -317,12 +311,10 @@ pub fn value_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
 }
 
 impl<'a> Row<'a> {
-    /// Whether its numbers mean something: the benchmark ran, and computed what it should.
     pub fn is_usable(&self) -> bool {
         self.measurement.is_some_and(Measurement::is_usable)
     }
 
-    /// The status of the benchmark, or of a run that holds none.
     fn status(&self) -> RunStatus {
         match self.measurement {
             None => self.recorded.run.status,
@@ -340,17 +332,10 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The estimate that stands in for the named metric in a row of a whole benchmark.
     fn valid_estimate(&self, metric: &str) -> Option<&'a Estimate> {
         self.measurement.filter(|_| self.is_usable())?.estimate(metric)
     }
-
-    fn first_estimate(&self, is_wanted: impl Fn(&Metric) -> bool) -> Option<&'a Estimate> {
-        self.measurement.filter(|_| self.is_usable())?.estimates.iter().find(|one| is_wanted(&one.metric))
-    }
 }
-
-// What columns read off a row, where that takes more than a field.
 
 fn commit<'a>(row: &Row<'a>) -> Option<&'a Commit> {
     row.recorded.run.commit.as_ref()
@@ -364,8 +349,7 @@ fn attribute<'a>(row: &Row<'a>, name: &str) -> Option<&'a str> {
     row.measurement?.attributes.get(name).map(String::as_str)
 }
 
-/// What measured it. A GPU suite records its compiler and a TensorRT suite its version; of the others only our own CPU
-/// kernels have a class.
+/// A GPU suite records its compiler and a TensorRT suite its version; of the others only our own CPU kernels have a class.
 fn backend(row: &Row<'_>) -> Option<&'static str> {
     let facts = &row.recorded.run.environment.facts;
     if facts.contains_key("tensorrt") {
@@ -377,23 +361,20 @@ fn backend(row: &Row<'_>) -> Option<&'static str> {
     }
 }
 
-/// The model of what it ran on: the class of a machine names its GPU where a suite runs on one.
+/// The class of a machine names its GPU where the suite runs on one.
 fn device<'a>(row: &Row<'a>) -> &'a str {
     let run = &row.recorded.run;
     let cpu = run.environment.facts.get("cpu_model").filter(|_| !matches!(backend(row), Some("cuda" | "tensorrt")));
     cpu.unwrap_or(&run.machine.class)
 }
 
-/// All parameters as `k=v`, joined by commas.
 fn shape(row: &Row<'_>) -> Option<String> {
     let text = benchmark(row)?.params_text();
     (!text.is_empty()).then(|| text.trim_matches(['{', '}']).to_owned())
 }
 
-/// A parameter that is a whole number of 32 bits.
 fn integer_parameter<'a>(row: &Row<'a>, name: &str) -> Cell<'a> {
-    let number = benchmark(row).and_then(|one| one.params.get(name)?.parse::<i32>().ok());
-    Cell::integer(number)
+    Cell::integer(benchmark(row).and_then(|one| one.params.get(name)?.parse::<i32>().ok()))
 }
 
 /// The time, where it is in seconds.
@@ -402,17 +383,16 @@ fn time<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
 }
 
 fn throughput<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
-    row.first_estimate(|metric| metric.unit == Unit::PerSecond && metric.better == Better::Higher)
+    let is_throughput = |metric: &Metric| metric.unit == Unit::PerSecond && metric.better == Better::Higher;
+    row.measurement.filter(|_| row.is_usable())?.estimates.iter().find(|one| is_throughput(&one.metric))
 }
 
-/// Working memory in whole bytes.
 fn peak_memory(row: &Row<'_>) -> Option<i64> {
     let bytes = row.valid_estimate(PEAK_MEMORY).filter(|one| one.metric.unit == Unit::Byte)?.value.round();
-    // Beyond 2^53 a float counts no single bytes any more.
+    // Beyond 2^53 a float cannot represent every integer.
     (0.0..=9_007_199_254_740_992.0).contains(&bytes).then_some(bytes as i64)
 }
 
-/// The share of samples during which the thread was kept from running.
 fn share(row: &Row<'_>) -> Option<f64> {
     attribute(row, "preempted_share")?.parse().ok().filter(|share: &f64| share.is_finite())
 }
@@ -428,24 +408,23 @@ mod tests {
     use super::example::{recorded, skipped};
     use super::*;
 
-    fn cell(table: Table, row: &Row<'_>, name: &str) -> String {
+    /// The cells of a column, `-` where absent, joined by `|`.
+    fn cells(table: Table, rows: &[Row<'_>], name: &str) -> String {
         let column = table.columns().find(|column| column.name == name).expect("the table has the column");
-        match (column.cell)(row) {
-            Cell::Absent => {
-                assert!(!column.is_given, "`{name}` is promised to every row");
-                "-".to_owned()
-            }
+        let text = |row: &Row<'_>| match (column.cell)(row) {
+            Cell::Absent => "-".to_owned(),
             Cell::Text(text) => text.into_owned(),
             Cell::Integer(number) => number.to_string(),
             Cell::Number(number) => number.to_string(),
             Cell::Time(time) => time.to_rfc3339(),
             Cell::Flag(flag) => flag.to_string(),
             Cell::Numbers(numbers) => format!("{numbers:?}"),
-        }
+        };
+        rows.iter().map(text).collect::<Vec<_>>().join("|")
     }
 
     #[test]
-    fn a_table_names_each_column_once_and_rows_hold_what_it_promises() {
+    fn column_names_are_unique_and_cells_have_the_kind_of_their_column() {
         let (recorded, skipped) = (recorded(), skipped());
         for table in [BENCHMARKS, SAMPLES, VALUES] {
             let names: BTreeSet<&str> = table.columns().map(|column| column.name).collect();
@@ -468,63 +447,49 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_benchmark_holds_its_figures() {
-        let recorded = recorded();
-        let rows = benchmark_rows(&recorded);
-        assert_eq!(rows.len(), 3);
-        let check = |name: &str, expected: [&str; 3]| {
-            let cells: Vec<String> = rows.iter().map(|row| cell(BENCHMARKS, row, name)).collect();
-            assert_eq!(cells, expected, "{name}");
-        };
-        check("series", ["cpu/tile_pack{c=64,t=8} @fast", "cpu/sort{n=1000} @default", "cpu/merge @default"]);
-        check("kernel", ["tile_pack", "sort", "merge"]);
-        check("backend", ["cpu", "-", "-"]);
-        check("shape", ["c=64,t=8", "n=1000", "-"]);
-        check("c", ["64", "-", "-"]);
-        check("time_s", ["0.25", "2", "-"]);
-        check("ci_lo_s", ["0.2", "-", "-"]);
-        check("ratio", ["1.5", "-", "-"]);
-        check("ref_series", ["copy 1 MiB", "-", "-"]);
-        check("throughput", ["4096", "-", "-"]);
-        check("unit", ["tiles_per_s", "-", "-"]);
-        check("peak_bytes", ["8192", "-", "-"]);
-        check("n", ["96", "1", "-"]);
-        check("workers", ["3", "1", "-"]);
-        check("preempted_share", ["0.0125", "-", "-"]);
-        check("device", ["EPYC 9", "EPYC 9", "EPYC 9"]);
-        check("quality", ["load was high; few workers", "load was high; few workers", "load was high; few workers"]);
-        check("status", ["ok", "ok", "failed"]);
-        check("reason", ["-", "-", "needs two cores"]);
-    }
-
-    #[test]
-    fn a_row_of_a_metric_holds_its_numbers() {
-        let recorded = recorded();
+    fn cells_have_the_values_of_their_run() {
+        let (recorded, skipped) = (recorded(), skipped());
+        for (name, expected) in [
+            ("series", "cpu/tile_pack{c=64,t=8} @fast|cpu/sort{n=1000} @default|cpu/merge @default"),
+            ("kernel", "tile_pack|sort|merge"),
+            ("backend", "cpu|-|-"),
+            ("shape", "c=64,t=8|n=1000|-"),
+            ("c", "64|-|-"),
+            ("time_s", "0.25|2|-"),
+            ("ci_lo_s", "0.2|-|-"),
+            ("ratio", "1.5|-|-"),
+            ("ref_series", "copy 1 MiB|-|-"),
+            ("throughput", "4096|-|-"),
+            ("unit", "tiles_per_s|-|-"),
+            ("peak_bytes", "8192|-|-"),
+            ("n", "96|1|-"),
+            ("workers", "3|1|-"),
+            ("preempted_share", "0.0125|-|-"),
+            ("device", "EPYC 9|EPYC 9|EPYC 9"),
+            ("quality", "load was high; few workers|load was high; few workers|load was high; few workers"),
+            ("status", "ok|ok|failed"),
+            ("reason", "-|-|needs two cores"),
+        ] {
+            assert_eq!(cells(BENCHMARKS, &benchmark_rows(&recorded), name), expected, "{name}");
+        }
         let rows = value_rows(&recorded);
-        let check = |name: &str, expected: [&str; 6]| {
-            let cells: Vec<String> = rows.iter().map(|row| cell(VALUES, row, name)).collect();
-            assert_eq!(cells, expected, "{name}");
-        };
-        check("kernel", ["tile_pack", "tile_pack", "tile_pack", "tile_pack", "sort", "merge"]);
-        check("metric", ["time", "ratio", "tiles_per_s", "peak_memory", "time", "-"]);
-        check("unit", ["s", "1", "1/s", "B", "s", "-"]);
-        check("better", ["lower", "lower", "higher", "lower", "lower", "-"]);
-        check("judged", ["false", "true", "false", "false", "true", "-"]);
-        check("value", ["0.25", "1.5", "4096", "8192", "2", "-"]);
-        check("samples", ["[0.2, 0.25, 0.3]", "[]", "[]", "[]", "[2.0]", "-"]);
-        check("status", ["ok", "ok", "ok", "ok", "ok", "failed"]);
-        assert!(cell(VALUES, &rows[0], "series_id").starts_with("cpu-tile-pack-c-64-t-8-fast-time-"));
-    }
-
-    #[test]
-    fn a_run_without_benchmarks_is_a_row() {
-        let skipped = skipped();
+        for (name, expected) in [
+            ("kernel", "tile_pack|tile_pack|tile_pack|tile_pack|sort|merge"),
+            ("metric", "time|ratio|tiles_per_s|peak_memory|time|-"),
+            ("unit", "s|1|1/s|B|s|-"),
+            ("better", "lower|lower|higher|lower|lower|-"),
+            ("judged", "false|true|false|false|true|-"),
+            ("value", "0.25|1.5|4096|8192|2|-"),
+            ("samples", "[0.2, 0.25, 0.3]|[]|[]|[]|[2.0]|-"),
+            ("status", "ok|ok|ok|ok|ok|failed"),
+        ] {
+            assert_eq!(cells(VALUES, &rows, name), expected, "{name}");
+        }
+        assert!(cells(VALUES, &rows, "series_id").starts_with("cpu-tile-pack-c-64-t-8-fast-time-"));
+        // A run without benchmarks is one row.
         for rows in [benchmark_rows(&skipped), value_rows(&skipped)] {
-            assert_eq!(rows.len(), 1);
-            assert_eq!(cell(BENCHMARKS, &rows[0], "status"), "skipped");
-            assert_eq!(cell(BENCHMARKS, &rows[0], "reason"), "no device");
-            assert_eq!(cell(BENCHMARKS, &rows[0], "series"), "-");
-            assert_eq!(cell(BENCHMARKS, &rows[0], "commit"), "-");
+            let cells = ["status", "reason", "series", "commit"].map(|name| cells(BENCHMARKS, &rows, name));
+            assert_eq!(cells, ["skipped", "no device", "-", "-"]);
         }
     }
 }

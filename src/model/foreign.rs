@@ -1,4 +1,4 @@
-//! What a program that is not ours wrote, and what a reader of its format made of it.
+//! The output of a foreign program, and the benchmarks read from it.
 
 use super::benchmark::{Benchmark, MAX_WORD};
 use super::metric::Metric;
@@ -7,35 +7,33 @@ use sprag_base::text::is_unsafe_in_name;
 /// The variant of a benchmark whose program names none.
 pub const DEFAULT_VARIANT: &str = "default";
 
-/// A piece of output: what a process wrote to its standard output, or one file that it left.
+/// The standard output of a process, or one file that it wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Where it was found: a path with `/`, relative to the folder of results; `standard output` for that.
+    /// A path with `/`, relative to the folder of results, or `standard output`.
     pub name: String,
     pub bytes: Vec<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reported {
-    /// What it measured. Its parts have passed [`Benchmark::check`].
+    /// Has passed [`Benchmark::check`].
     pub benchmark: Benchmark,
-    /// What it found, at least one metric; or why there is nothing to be had.
+    /// At least one metric, or why there is none.
     pub result: Result<Vec<ReportedMetric>, String>,
-    /// Throughputs that follow from its `time`: the name of the metric, and the units of work in one call.
+    /// Throughputs to derive from its `time`: the name of the metric, and the units of work in one call.
     pub work: Vec<(String, f64)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportedMetric {
     pub metric: Metric,
-    /// The observations, at least one, in the base unit of the metric; each can be a value of that unit.
+    /// At least one valid value, in the base unit of the metric.
     pub samples: Vec<f64>,
 }
 
 impl Reported {
-    /// A benchmark that failed, under a name that can be recorded however it was called.
-    ///
-    /// `name` loses what no name may hold, and what is too long; where it still is no name, `place` counts for it.
+    /// A benchmark that failed, under `name` made recordable, or under `place` where that is impossible.
     pub fn failed(suite: &str, name: &str, place: usize, reason: String) -> Reported {
         let benchmark = |name: &str| Benchmark::new(suite, name, &[], DEFAULT_VARIANT);
         let benchmark = benchmark(&recordable(name))
@@ -45,7 +43,7 @@ impl Reported {
     }
 }
 
-/// `text` with `_` for characters that a benchmark reserves and those that are unsafe, cut where it is too long.
+/// `text` with `_` for reserved and unsafe characters, at most [`MAX_WORD`] characters long.
 pub fn recordable(text: &str) -> String {
     let reserved = |c: char| is_unsafe_in_name(c) || matches!(c, '{' | '}' | '@' | '=' | ',');
     text.trim().chars().map(|c| if reserved(c) { '_' } else { c }).take(MAX_WORD).collect()
@@ -56,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_has_a_name_whatever_it_was_called() {
+    fn a_failed_benchmark_has_a_recordable_name() {
         let check = |name: &str, expected: &str| {
             let reported = Reported::failed("kernels", name, 3, "why".to_owned());
             assert_eq!(reported.benchmark.id(), expected);

@@ -1,5 +1,3 @@
-//! What `sprag history fsck` found.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -123,31 +121,14 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// How bad a finding of this kind is.
+    /// The kinds above are in the order of their severity.
     pub fn severity(self) -> Severity {
-        use FindingKind as Kind;
-        match self {
-            Kind::Unreadable
-            | Kind::Lost
-            | Kind::Changed
-            | Kind::Name
-            | Kind::Schema
-            | Kind::NotCanonical
-            | Kind::Mode
-            | Kind::Shape
-            | Kind::NotUtf8
-            | Kind::Unknown
-            | Kind::Collision
-            | Kind::Against => Severity::Damage,
-            Kind::Incomplete
-            | Kind::AbsentCommit
-            | Kind::Duplicate
-            | Kind::Clock
-            | Kind::Leftover
-            | Kind::Pending
-            | Kind::WorkingTree
-            | Kind::SetAside => Severity::Warning,
-            Kind::Newer | Kind::Foreign => Severity::Note,
+        if self <= FindingKind::Against {
+            Severity::Damage
+        } else if self <= FindingKind::SetAside {
+            Severity::Warning
+        } else {
+            Severity::Note
         }
     }
 }
@@ -191,7 +172,7 @@ impl Finding {
 }
 
 impl FsckReport {
-    /// Adds findings; order and status follow.
+    /// Adds findings, and updates their order and the status.
     pub fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
         self.findings.extend(findings);
         self.findings

@@ -1,7 +1,7 @@
-//! The head of a run: all that is known of it but what it measured.
+//! The head of a run: the run without its measurements.
 //!
-//! A history of ten thousand runs has room in memory as heads, not as runs. Lists, the choice of a gate and most
-//! findings need no more; the few runs that are judged or shown in full are read on demand.
+//! The heads of ten thousand runs fit in memory. Lists, the choice of a gate's run and most findings need no more; the few
+//! runs that are judged or shown in full are read on demand.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use super::commit::Commit;
 use super::environment::{Environment, Machine};
 use super::run::{Quality, RecordedRun, RunStatus};
 
-/// A run of the history without its measurements. Runs may share what is the same of them.
+/// A run of the history without its measurements. Runs share equal values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHead {
     pub path: String,
-    /// The sixteen digits of its content that the name bears.
+    /// The sixteen digits of its content in its name.
     pub id: String,
     pub suite: String,
     pub timestamp: DateTime<Utc>,
-    /// What was measured; absent outside a repository or before the first commit.
+    /// Absent outside a repository or before the first commit.
     #[serde(with = "shared::option")]
     pub commit: Option<Arc<Commit>>,
     #[serde(with = "shared")]
@@ -58,13 +58,13 @@ impl RunHead {
         }
     }
 
-    /// What newest means: the time, and where two are equal the id.
+    /// Orders runs by time, and those of equal time by id.
     pub fn age(&self) -> (DateTime<Utc>, &str) {
         (self.timestamp, &self.id)
     }
 }
 
-/// Shared values as plain ones, each written as often as it is referred to.
+/// Serializes shared values as plain ones.
 pub mod shared {
     use std::sync::Arc;
 

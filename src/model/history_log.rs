@@ -1,4 +1,4 @@
-//! What `sprag history log` and `sprag history root` print as JSON.
+//! The JSON of `sprag history log` and `sprag history root`.
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
-//! What a reader of a foreign format makes of a file or a folder: runs of other people's tools, not yet records.
+//! Runs of other tools, as read from a foreign format and before they become records.
 //!
-//! Names are kept as the source spells them, values are in base units. What a record may hold of it is decided by
-//! whoever makes a record of it.
+//! Names are spelled as in the source; values are in base units.
 
 use std::collections::BTreeMap;
 
@@ -17,35 +16,32 @@ pub struct Imported {
     pub tool_version: Option<String>,
     /// The runs, at least one, in the order of the source.
     pub runs: Vec<ImportedRun>,
-    /// What was passed over, one sentence each that names the place.
+    /// What was left out, one sentence each that names the place.
     pub notes: Vec<String>,
 }
 
-/// One suite on one commit and machine, as the source tells.
+/// One suite on one commit and machine. What the source does not state is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportedRun {
-    /// The suite, in the words of the source; absent where it names none.
     pub suite: Option<String>,
-    /// What was measured; absent where the source does not tell.
     pub commit: Option<ImportedCommit>,
-    /// What the source calls the machine. Never a host name.
+    /// Never a host name.
     pub machine: Option<String>,
     pub time: Option<DateTime<Utc>>,
-    /// What the source tells of the circumstances, from a list each format keeps: never a host, a user or a path. Facts
-    /// that a record knows bear its names, such as `cpu_model`, `os_release`, `compiler`.
+    /// Facts of the environment from a list of each format, never a host, a user or a path; under the names of records
+    /// where those have one, such as `cpu_model`, `os_release`, `compiler`.
     pub facts: BTreeMap<String, String>,
     pub entries: Vec<Entry>,
-    /// The lower-case SHA-256 of the bytes that this run was read from; where a source holds many runs, of the canonical
-    /// JSON of its part, so that it stays when the source grows.
+    /// The lower-case SHA-256 of the source; where that has many runs, of the canonical JSON of this one, so that the digest
+    /// stays the same when the source grows.
     pub digest: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedCommit {
-    /// Its hexadecimal digits in lower case, seven or more: a source may shorten them. Where `named_at` is there, a name
-    /// for it, such as a tag.
+    /// Seven or more hexadecimal digits in lower case; where `named_at` is present, a name such as a tag.
     pub sha: String,
-    /// Where the source names the commit by something else than an id, the place that does so: whoever imports looks it up.
+    /// The place in the source that names the commit by something other than an id, which the importer resolves.
     pub named_at: Option<String>,
     pub time: Option<DateTime<Utc>>,
     pub subject: Option<String>,
@@ -54,18 +50,18 @@ pub struct ImportedCommit {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
-    /// Its whole name in the spelling of the source, parameters included.
+    /// Its full name in the source, parameters included.
     pub series: String,
-    /// Its name without parameters, where the format tells them apart; else the same as `series`.
+    /// Its name without parameters, where the format separates them; else the same as `series`.
     pub name: String,
     pub params: BTreeMap<String, String>,
-    /// The variant, where the format knows one; tango's `baseline` and `candidate`, for example.
+    /// The variant, where the format has variants, such as tango's `baseline` and `candidate`.
     pub variant: Option<String>,
     pub status: EntryStatus,
-    /// What was found; empty where it did not run.
+    /// Empty where it did not run.
     pub observations: Vec<Observation>,
-    /// What the source tells beside, under the source's names, in base units where it is a quantity: text, numbers and
-    /// booleans, or small objects of them.
+    /// Other values of the source under its names, quantities in base units: texts, numbers, booleans, or small objects of
+    /// them.
     pub extras: BTreeMap<String, Value>,
 }
 
@@ -75,28 +71,26 @@ pub enum EntryStatus {
     Ok,
     /// Its program left it out, for this reason.
     Skipped(String),
-    /// It broke, or what the source says of it cannot be.
+    /// It failed, or the source states impossible values.
     Failed(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// What was measured, in a base unit.
     pub metric: Metric,
     /// The unit as the source spells it, such as `ms` or `frames/s`.
     pub source_unit: String,
-    /// The number that a reader of the source would track, in the base unit.
+    /// The number that a reader of the source would track, in the base unit as those below.
     pub value: f64,
-    /// The single observations, in the base unit; empty where the source holds a summary alone.
+    /// Empty where the source has only a summary.
     pub samples: Vec<f64>,
-    /// One median a process, where the source tells processes apart; in the base unit.
+    /// One median a process, where the source distinguishes processes.
     pub processes: Vec<f64>,
-    /// How many observations the source says that it summarises; not fewer than `samples`.
+    /// How many observations the source summarises; not fewer than `samples`.
     pub n: u64,
 }
 
 impl Observation {
-    /// An observation of which the source gives one number.
     pub fn summary(metric: Metric, source_unit: &str, value: f64) -> Observation {
         let source_unit = source_unit.to_owned();
         Observation { metric, source_unit, value, samples: Vec::new(), processes: Vec::new(), n: 0 }

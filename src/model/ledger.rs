@@ -1,7 +1,7 @@
-//! The ledger: who accepted which regression, and who waived which item of a release, for how long and why.
+//! The ledger: who accepted which regression, and who waived which item of a release, until when and why.
 //!
-//! It lies in git as `ledger/*.toml`, where whoever reviews a change reads it. An entry is about a regression or an item of a
-//! checklist; nothing in it can answer for records that do not hold together.
+//! The files `ledger/*.toml` are reviewed in git as any change. An entry concerns a regression or an item of a checklist; no
+//! entry can excuse damaged records.
 
 pub mod answer;
 pub mod scope;
@@ -11,7 +11,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 pub const FOLDER: &str = "ledger";
 
-/// Everything that is accepted and waived, in the order of the files.
+/// The entries in the order of the files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     pub acceptances: Vec<Acceptance>,
@@ -20,9 +20,9 @@ pub struct Ledger {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// The file, from the root of the project, with `/`.
+    /// From the root of the project, with `/`.
     pub path: String,
-    /// The line on which the entry begins, from 1.
+    /// The first line of the entry, from 1.
     pub line: usize,
 }
 
@@ -32,16 +32,16 @@ impl std::fmt::Display for Entry {
     }
 }
 
-/// What every entry says, whatever it is about.
+/// The fields of every entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms {
     pub reason: String,
     pub author: String,
-    /// The first day on which it holds, in UTC.
+    /// The first day of its validity, in UTC.
     pub date: NaiveDate,
-    /// The commit whose figures were looked at, forty digits.
+    /// The commit whose figures were reviewed, forty digits.
     pub commit: String,
-    /// The last day on which it holds, in UTC.
+    /// The last day of its validity, in UTC.
     pub expires: NaiveDate,
     pub entry: Entry,
 }
@@ -49,10 +49,10 @@ pub struct Terms {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acceptance {
     pub event: String,
-    /// What of it is accepted, as [`scope::Scope`] reads it.
+    /// As [`scope::Scope`] reads it.
     pub scope: String,
-    /// The largest relative change that is accepted, positive is worse: after over before less 1, or before over after where
-    /// larger is better. What got worse by more is not accepted.
+    /// The largest accepted relative change, positive is worse: after over before less 1, or before over after less 1 where
+    /// larger is better.
     pub at_most: f64,
     pub terms: Terms,
 }
@@ -62,7 +62,7 @@ pub struct Acceptance {
 pub struct Waiver {
     pub release: String,
     pub item: String,
-    /// The runtime target that it is waived for; absent where it is waived for all.
+    /// The waived runtime target; absent for all.
     pub target: Option<String>,
     pub terms: Terms,
 }
@@ -72,7 +72,7 @@ pub enum State {
     InForce,
     Expired,
     NotYet,
-    /// It is about what there is not, or what is no longer believed: it answers for nothing.
+    /// Its event does not exist or was retracted, so that it has no effect.
     Unknown,
 }
 
@@ -87,13 +87,12 @@ impl State {
     }
 }
 
-/// The day of a moment, in UTC: entries count whole days.
+/// The day in UTC, by which entries are valid.
 pub fn day(time: DateTime<Utc>) -> NaiveDate {
     time.date_naive()
 }
 
 impl Terms {
-    /// What has become of the entry on a day, where it is about something that there is.
     pub fn state(&self, day: NaiveDate) -> State {
         if day < self.date {
             State::NotYet
@@ -104,49 +103,45 @@ impl Terms {
         }
     }
 
-    fn meet(&self, other: &Terms) -> bool {
+    fn overlaps(&self, other: &Terms) -> bool {
         self.date.max(other.date) <= self.expires.min(other.expires)
     }
 }
 
 impl Acceptance {
-    /// What has become of it on a day, where `known` tells whether an event is.
-    pub fn state_among(&self, day: NaiveDate, known: impl FnOnce(&str) -> bool) -> State {
-        if known(&self.event) { self.terms.state(day) } else { State::Unknown }
-    }
-}
-
-impl Waiver {
-    /// Whether it is about that item of that release, for that target: one without a target is about all of them.
-    pub fn is_about(&self, release: &str, item: &str, target: Option<&str>) -> bool {
-        let fits = self.target.as_deref().is_none_or(|own| target == Some(own));
-        self.release == release && self.item == item && fits
+    pub fn state_among(&self, day: NaiveDate, exists: impl FnOnce(&str) -> bool) -> State {
+        if exists(&self.event) { self.terms.state(day) } else { State::Unknown }
     }
 }
 
 impl Ledger {
-    /// The acceptance that speaks of an event on a day: the one in force, else the one that expired last, else the next to come.
+    /// The acceptance of an event that counts on a day: the one in force, else the one that expired last, else the next.
     pub fn acceptance(&self, event: &str, day: NaiveDate) -> Option<&Acceptance> {
-        telling(self.acceptances.iter().filter(|one| one.event == event), day, |one| &one.terms)
+        relevant(self.acceptances.iter().filter(|one| one.event == event), day, |one| &one.terms)
     }
 
-    /// The waiver that speaks of an item of a release on a day, for a target or for the item as a whole: likewise.
+    /// Likewise the waiver of an item of a release, for a target or for all targets.
     pub fn waiver(&self, release: &str, item: &str, target: Option<&str>, day: NaiveDate) -> Option<&Waiver> {
-        let about = self.waivers.iter().filter(|one| one.is_about(release, item, target));
-        telling(about, day, |one| &one.terms)
+        let fits = |one: &&Waiver| {
+            let for_target = one.target.as_deref().is_none_or(|own| target == Some(own));
+            one.release == release && one.item == item && for_target
+        };
+        relevant(self.waivers.iter().filter(fits), day, |one| &one.terms)
     }
 
-    /// Two entries that speak of the same at the same time: nobody could tell which of them counts.
+    /// Two entries about the same thing at the same time, of which it is unclear which one counts.
     pub fn duplicate(&self) -> Option<(&Entry, &Entry)> {
-        let same = |one: &Acceptance, other: &Acceptance| one.event == other.event && one.terms.meet(&other.terms);
-        let alike = |one: &Waiver, other: &Waiver| {
-            let meet_targets = one.target.is_none() || other.target.is_none() || one.target == other.target;
-            let about = one.release == other.release && one.item == other.item && meet_targets;
-            about && one.terms.meet(&other.terms)
-        };
-        let accepted = first_pair(&self.acceptances, same).map(|(one, other)| (&one.terms, &other.terms));
-        let pair = accepted.or_else(|| first_pair(&self.waivers, alike).map(|(one, other)| (&one.terms, &other.terms)));
-        pair.map(|(one, other)| (&one.entry, &other.entry))
+        let accepted = first_overlap(&self.acceptances, |one| &one.terms, |one, other| one.event == other.event);
+        accepted.or_else(|| {
+            first_overlap(
+                &self.waivers,
+                |one| &one.terms,
+                |one, other| {
+                    let same_target = one.target.is_none() || other.target.is_none() || one.target == other.target;
+                    one.release == other.release && one.item == other.item && same_target
+                },
+            )
+        })
     }
 
     pub fn extend(&mut self, other: Ledger) {
@@ -155,8 +150,11 @@ impl Ledger {
     }
 }
 
-/// Of entries about one thing the one that is told of on a day.
-fn telling<'a, T>(entries: impl Iterator<Item = &'a T>, day: NaiveDate, terms: impl Fn(&T) -> &Terms) -> Option<&'a T> {
+fn relevant<'a, T>(
+    entries: impl Iterator<Item = &'a T>,
+    day: NaiveDate,
+    terms: impl Fn(&T) -> &Terms,
+) -> Option<&'a T> {
     entries.min_by_key(|one| {
         let terms = terms(one);
         match terms.state(day) {
@@ -166,20 +164,23 @@ fn telling<'a, T>(entries: impl Iterator<Item = &'a T>, day: NaiveDate, terms: i
     })
 }
 
-fn first_pair<T>(list: &[T], holds: impl Fn(&T, &T) -> bool) -> Option<(&T, &T)> {
-    let pair =
-        |(place, later): (usize, &'_ T)| list[..place].iter().position(|one| holds(one, later)).map(|one| (one, place));
-    let (one, other) = list.iter().enumerate().find_map(pair)?;
-    Some((&list[one], &list[other]))
+fn first_overlap<'a, T>(
+    list: &'a [T],
+    terms: impl Fn(&'a T) -> &'a Terms,
+    is_same: impl Fn(&T, &T) -> bool,
+) -> Option<(&'a Entry, &'a Entry)> {
+    list.iter().enumerate().find_map(|(place, later)| {
+        let overlaps = |one: &&'a T| is_same(one, later) && terms(one).overlaps(terms(later));
+        list[..place].iter().find(overlaps).map(|one| (&terms(one).entry, &terms(later).entry))
+    })
 }
 
 #[doc(hidden)]
 pub mod example {
-    //! Entries to take tests from.
+    //! Entries for tests.
 
     use super::*;
 
-    /// A day, written as `2026-05-31`.
     pub fn day(text: &str) -> NaiveDate {
         text.parse().expect("it is a day")
     }
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_holds_from_its_first_day_to_its_last() {
+    fn an_entry_is_in_force_from_its_first_day_to_its_last() {
         let one = acceptance("e-0a1b2c", "2026-05-01", "2026-05-31");
         for (on, state) in [
             ("2026-04-30", State::NotYet),
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_entries_the_one_in_force_speaks_and_else_the_nearest() {
+    fn the_entry_in_force_counts_or_else_the_nearest() {
         let days = [("2026-01-01", "2026-01-31"), ("2026-03-01", "2026-03-31"), ("2026-06-01", "2026-06-30")];
         let acceptances = days.iter().map(|(date, expires)| acceptance("e-0a1b2c", date, expires)).collect();
         let waivers = vec![
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn two_entries_about_the_same_must_not_meet() {
+    fn two_entries_about_the_same_must_not_overlap() {
         let accepted = |list: &[(&str, &str, &str)]| {
             let entry = |(line, (event, date, expires)): (usize, &(&str, &str, &str))| {
                 let mut one = acceptance(event, date, expires);

@@ -1,7 +1,4 @@
-//! The nouns of Sprag: plain values that cross from one room to the next.
-//!
-//! Nothing here reads a file, a clock or a device. Whatever a room hands to another room is a type of
-//! this module, so that the rooms need not know one another.
+//! The plain values that cross from one crate to the next. Nothing here reads a file, a clock or a device.
 
 pub mod analysis;
 pub mod autotune;
@@ -10,7 +7,6 @@ pub mod baseline;
 pub mod benchmark;
 pub mod change_point;
 pub mod commit;
-pub mod commit_cache;
 pub mod merkle;
 pub mod proof;
 pub mod environment;

@@ -1,11 +1,11 @@
-//! The medians of the worker processes of a run, held beside those of other runs.
+//! The medians of the worker processes of a run, in memory shared with other runs.
 
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Some numbers, which share their memory with others: a history has a million of such lists with a few numbers each, and
-/// held one by one they would take twice as much.
+/// A slice of shared numbers. A history has a million of such lists of a few numbers each, which would take twice the memory
+/// if each had its own allocation.
 #[derive(Clone)]
 pub struct Medians {
     all: Arc<[f64]>,
@@ -14,7 +14,7 @@ pub struct Medians {
 }
 
 impl Medians {
-    /// Those of all numbers that lie in the range; absent where it is not within them, or they are more than four billion.
+    /// Absent where the range is not within the numbers, or a bound exceeds 32 bits.
     pub fn new(all: &Arc<[f64]>, range: Range<usize>) -> Option<Medians> {
         all.get(range.clone())?;
         let start = u32::try_from(range.start).ok()?;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_those_of_the_range() {
+    fn a_list_has_the_numbers_of_its_range() {
         let all: Arc<[f64]> = [1.0, 2.0, 3.0].into();
         let check = |range: Range<usize>, expected: Option<&[f64]>| {
             assert_eq!(Medians::new(&all, range).as_deref(), expected);

@@ -1,14 +1,12 @@
 //! The Merkle tree over a growing list, as RFC 6962 (section 2.1) defines it, on SHA-256.
 //!
 //! The hash of a leaf is `H(0x00 || data)`, that of a node `H(0x01 || left || right)`; a list of n > 1 is split at the
-//! largest power of two below n; the root of the empty list is the hash of nothing. An inclusion proof shows that a
-//! datum stands at a place of the list, a consistency proof that an earlier list is the beginning of a later one: both
-//! hold as many hashes as the tree is high.
+//! largest power of two below n; the root of the empty list is the hash of nothing. An inclusion proof shows that a datum is
+//! at a place of the list, a consistency proof that an earlier list is a prefix of a later one. Verification follows sections
+//! 2.1.3.2 and 2.1.4.2 of RFC 9162, which describe the same tree.
 //!
-//! A root fixes the list; together with its length it is what must be kept outside. A proof does not fix the
-//! length by itself: lists of different length can give a place a path of the same shape.
-//!
-//! Verification follows sections 2.1.3.2 and 2.1.4.2 of RFC 9162, which describe the same tree.
+//! Keep both the root and the length elsewhere: a proof does not fix the length, as lists of different length can give a
+//! place a path of the same shape.
 
 use sprag_base::digest::Digest;
 
@@ -58,12 +56,12 @@ impl MerkleTree {
         (size <= self.len()).then(|| self.range(0, size))
     }
 
-    /// The smallest number of data, counted from the first, whose root is this one.
+    /// The length of the shortest prefix with this root.
     pub fn size_of(&self, root: &Digest) -> Option<usize> {
         (0..=self.len()).find(|&size| self.range(0, size) == *root)
     }
 
-    /// The path of hashes from the datum at `index` to the root over the first `size`; absent where it is not among them.
+    /// The path of hashes from the datum at `index` to the root over the first `size`; absent where it lies beyond them.
     pub fn inclusion(&self, index: usize, size: usize) -> Option<Vec<Digest>> {
         if index >= size || size > self.len() {
             return None;
@@ -84,7 +82,7 @@ impl MerkleTree {
         Some(path)
     }
 
-    /// The hashes that show the first `old` data to be the beginning of the first `new`; absent where there are fewer.
+    /// The proof that the first `old` data are a prefix of the first `new`; absent where there are fewer.
     pub fn consistency(&self, old: usize, new: usize) -> Option<Vec<Digest>> {
         if old > new || new > self.len() {
             return None;
@@ -94,7 +92,7 @@ impl MerkleTree {
             return Some(path);
         }
         let (mut first, mut end) = (0, new);
-        // Whether the earlier root is still that of the subtree at hand, which the verifier has.
+        // Whether the current subtree has the earlier root, which the verifier knows.
         let mut is_old_root = true;
         while old != end {
             let middle = first + split(end - first);
@@ -114,8 +112,8 @@ impl MerkleTree {
         Some(path)
     }
 
-    /// The root over the data from `first` to before `end`. Every place where a list is split is a multiple of the power
-    /// of two left of it, so the left part is a full subtree, and its hash is at hand.
+    /// The root over the data from `first` to before `end`. The left part of a split is always a full subtree, whose hash is
+    /// stored.
     fn range(&self, first: usize, end: usize) -> Digest {
         let size = end - first;
         if size == 0 {
@@ -130,48 +128,52 @@ impl MerkleTree {
     }
 }
 
-pub fn leaf_hash(data: &[u8]) -> Digest {
+fn leaf_hash(data: &[u8]) -> Digest {
     Digest::from_parts(&[&[0], data])
 }
 
-/// The hash of a node above two others.
-pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
+fn node_hash(left: &Digest, right: &Digest) -> Digest {
     Digest::from_parts(&[&[1], &left.0, &right.0])
 }
 
-/// Whether `path` shows that `datum` stands at `index` of a list of `size` data with that root.
+/// Whether `path` shows that `datum` is at `index` of a list of `size` data with that root.
 pub fn verify_inclusion(root: &Digest, size: u64, index: u64, datum: &Digest, path: &[Digest]) -> bool {
     if index >= size {
         return false;
     }
-    let (mut node, mut last) = (index, size - 1);
     let mut hash = leaf_hash(&datum.0);
+    let is_complete = climb(index, size - 1, path, |sibling, is_left| {
+        hash = if is_left { node_hash(sibling, &hash) } else { node_hash(&hash, sibling) };
+    });
+    is_complete && hash == *root
+}
+
+/// Calls `visit` with each sibling on the way from a node to the root, and whether it lies on the left. Returns whether the
+/// path has the right length.
+fn climb(mut node: u64, mut last: u64, path: &[Digest], mut visit: impl FnMut(&Digest, bool)) -> bool {
     for sibling in path {
         if last == 0 {
             return false;
         }
-        if node % 2 == 1 || node == last {
-            hash = node_hash(sibling, &hash);
-            // A node without a sibling rises until it has one.
-            while node.is_multiple_of(2) && node != 0 {
-                (node, last) = (node >> 1, last >> 1);
-            }
-        } else {
-            hash = node_hash(&hash, sibling);
+        let is_left = node % 2 == 1 || node == last;
+        visit(sibling, is_left);
+        // A node without a sibling rises until it has one.
+        while is_left && node.is_multiple_of(2) && node != 0 {
+            (node, last) = (node >> 1, last >> 1);
         }
         (node, last) = (node >> 1, last >> 1);
     }
-    last == 0 && hash == *root
+    last == 0
 }
 
-/// A root, and over how many data it is.
+/// A root and the number of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedRoot {
     pub root: Digest,
     pub size: u64,
 }
 
-/// Whether `path` shows that the list of `old` is the beginning of the list of `new`.
+/// Whether `path` shows that the list of `old` is a prefix of the list of `new`.
 pub fn verify_consistency(old: SizedRoot, new: SizedRoot, path: &[Digest]) -> bool {
     if old.size == 0 {
         return path.is_empty() && old.root == Digest::from_parts(&[]) && (new.size > 0 || new.root == old.root);
@@ -183,29 +185,22 @@ pub fn verify_consistency(old: SizedRoot, new: SizedRoot, path: &[Digest]) -> bo
     while node % 2 == 1 {
         (node, last) = (node >> 1, last >> 1);
     }
-    // An earlier list that is one full subtree gives its own root; else the path begins with where it ends.
+    // An earlier list that is one full subtree starts at its own root; else the path begins with its last subtree.
     let (start, rest) = match path.split_first() {
         _ if old.size.is_power_of_two() => (old.root, path),
         Some((first, rest)) => (*first, rest),
         None => return false,
     };
     let (mut old_hash, mut new_hash) = (start, start);
-    for sibling in rest {
-        if last == 0 {
-            return false;
-        }
-        if node % 2 == 1 || node == last {
+    let is_complete = climb(node, last, rest, |sibling, is_left| {
+        if is_left {
             old_hash = node_hash(sibling, &old_hash);
             new_hash = node_hash(sibling, &new_hash);
-            while node.is_multiple_of(2) && node != 0 {
-                (node, last) = (node >> 1, last >> 1);
-            }
         } else {
             new_hash = node_hash(&new_hash, sibling);
         }
-        (node, last) = (node >> 1, last >> 1);
-    }
-    last == 0 && old_hash == old.root && new_hash == new.root
+    });
+    is_complete && old_hash == old.root && new_hash == new.root
 }
 
 /// Where a list of more than one is split: the largest power of two below its length.
@@ -242,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_and_nodes_hash_as_in_the_published_vectors() {
+    fn the_definition_agrees_with_the_published_vectors() {
         // The leaves and roots of the tests of the reference implementation of RFC 6962 (google/certificate-transparency).
         let leaves: [&[u8]; 8] = [
             b"",
@@ -269,10 +264,6 @@ mod tests {
         for (size, root) in roots.iter().enumerate() {
             assert_eq!(naive(&hashes[..size]).to_string(), *root, "{size}");
         }
-    }
-
-    #[test]
-    fn every_root_is_that_of_the_definition() {
         let data = data(130);
         let leaves: Vec<Digest> = data.iter().map(|datum| leaf_hash(&datum.0)).collect();
         let tree = MerkleTree::from_leaves(data);
@@ -291,24 +282,27 @@ mod tests {
         for new in 0..=70 {
             for old in 0..=new {
                 let path = tree.consistency(old, new).unwrap();
-                assert!(verify_consistency(sized(old), sized(new), &path), "{old} of {new}");
-                let long = [&path[..], &[sized(new).root]].concat();
-                assert!(!verify_consistency(sized(old), sized(new), &long), "{old} of {new}");
+                let check = |from: SizedRoot, to: SizedRoot, path: &[Digest], expected: bool| {
+                    assert_eq!(
+                        verify_consistency(from, to, path),
+                        expected,
+                        "{old} of {new}: {from:?} {to:?} {path:?}"
+                    );
+                };
+                check(sized(old), sized(new), &path, true);
+                check(sized(old), sized(new), &[&path[..], &[sized(new).root]].concat(), false);
                 if let Some((_, short)) = path.split_last() {
-                    assert!(!verify_consistency(sized(old), sized(new), short), "{old} of {new}");
+                    check(sized(old), sized(new), short, false);
                 }
                 if old > 0 {
-                    let other = SizedRoot { size: old as u64 - 1, ..sized(old) };
-                    assert!(!verify_consistency(other, sized(new), &path), "{old} of {new}");
-                    let other = SizedRoot { root: flip(&sized(old).root, old), ..sized(old) };
-                    assert!(!verify_consistency(other, sized(new), &path), "{old} of {new}");
-                    let other = SizedRoot { root: flip(&sized(new).root, new), ..sized(new) };
-                    assert!(!verify_consistency(sized(old), other, &path), "{old} of {new}");
+                    check(SizedRoot { size: old as u64 - 1, ..sized(old) }, sized(new), &path, false);
+                    check(SizedRoot { root: flip(&sized(old).root, old), ..sized(old) }, sized(new), &path, false);
+                    check(sized(old), SizedRoot { root: flip(&sized(new).root, new), ..sized(new) }, &path, false);
                 }
                 for place in 0..path.len() {
                     let mut wrong = path.clone();
                     wrong[place] = flip(&wrong[place], 7 * place + new);
-                    assert!(!verify_consistency(sized(old), sized(new), &wrong), "{old} of {new}");
+                    check(sized(old), sized(new), &wrong, false);
                 }
             }
         }
@@ -318,7 +312,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_altered_part_is_taken(
+        fn no_altered_proof_verifies(
             size in 1usize..200, index in 0usize..200, other in 0usize..300, bit in 0usize..256, place in 0usize..8
         ) {
             let index = index % size;

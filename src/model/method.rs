@@ -1,26 +1,26 @@
-//! The rules by which everything is judged, in figures: what a page of the method shows.
+//! The parameters of the method, for its page.
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Method {
-    /// How much it takes to call something a change, the strictest first.
+    /// The strictest first.
     pub sensitivities: Vec<Limits>,
     pub constants: Vec<Constants>,
-    /// How often the rules were right and wrong where the truth was known.
+    /// How often the rules were right and wrong on labelled data.
     pub measured: Vec<MeasuredTable>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     pub name: &'static str,
-    /// The false alarms that are allowed in 1,000 points of series that hold nothing.
+    /// The false alarms allowed in 1,000 points of series without changes.
     pub budget: f64,
-    /// What a further change costs, in squares of the deviation of the noise.
+    /// The cost of a further change, in variances of the noise.
     pub penalty: f64,
-    /// What ranks and means of two long sides must differ by, as normal deviates; ranks by less where means are far apart.
+    /// The least difference of the ranks and means of two long sides, as a normal deviate.
     pub clear: f64,
-    /// What a step must stand by against noise that wanders, as a normal deviate; by less where means are far apart.
+    /// The least step relative to autocorrelated noise, as a normal deviate.
     pub steady: f64,
-    /// The chance below which a run of few points is apart from its surroundings.
+    /// The probability below which a run of few points differs from its surroundings.
     pub rare: f64,
     /// The least relative change that counts.
     pub least: f64,
@@ -29,7 +29,7 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constants {
     pub of: &'static str,
-    /// The constants: what each is, and its value.
+    /// The meaning and the value of each.
     pub list: Vec<(&'static str, Figure)>,
 }
 
@@ -43,10 +43,9 @@ pub enum Figure {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredTable {
-    /// A word for it, unlike that of any other.
+    /// Unique.
     pub name: &'static str,
     pub heading: &'static str,
-    /// What was counted, in one sentence.
     pub caption: &'static str,
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,

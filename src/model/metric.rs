@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::unit::Unit;
 
-/// The metric every timed benchmark has: seconds for one call.
+/// Seconds a call, of every timed benchmark.
 pub const TIME: &str = "time";
 
-/// The metric of a benchmark that was timed beside a calibration kernel: its time over that kernel's.
+/// The time over that of the calibration kernel timed next to it.
 pub const RATIO: &str = "ratio";
 
-/// The largest magnitude that is taken, and the inverse of the smallest time or rate: no machine comes near it, and
-/// medians, spreads and ratios of numbers within it are finite.
+/// The largest valid magnitude, and the inverse of the smallest valid time or rate. No machine comes near it, and medians,
+/// spreads and ratios of such numbers are finite.
 pub const LARGEST: f64 = 1e30;
 
 /// Which direction of change is an improvement.
@@ -36,25 +36,25 @@ pub struct Metric {
     pub better: Better,
 }
 
-/// The metric of the working memory of a benchmark: the most bytes that were allocated at one time.
+/// The most bytes allocated at one time.
 pub const PEAK_MEMORY: &str = "peak_memory";
 
-/// The metric that tells how near a benchmark comes to what the machine can do.
+/// The share of the limit of the machine that is reached, 1 at the limit.
 pub const LIMIT_SHARE: &str = "limit_share";
 
-/// The metric of the work of a call: how many instructions it executes, counted and free of noise.
+/// The instructions executed in a call, counted and free of noise.
 pub const INSTRUCTIONS: &str = "instructions";
 
-/// The metric of work on a device: its time less that of launching nothing, timed beside it.
+/// The time on a device less that of an empty launch.
 pub const ABOVE_FLOOR: &str = "above_floor";
 
 impl Metric {
-    /// The metrics whose names bear a meaning that pages and gates rely on.
+    /// The metrics whose names have a meaning for pages and gates.
     pub fn reserved() -> [Metric; 5] {
         [Metric::time(), Metric::ratio(), Metric::peak_memory(), Metric::limit_share(), Metric::above_floor()]
     }
 
-    /// That a metric of this name is another one now: `the metric was recorded as B, lower is better, now as s, …`.
+    /// Such as `the metric was recorded as B, lower is better, now as s, …`.
     pub fn redefined(&self, now: &Metric) -> String {
         let terms = |metric: &Metric| {
             let better = if metric.better == Better::Lower { "lower" } else { "higher" };
@@ -81,43 +81,42 @@ impl Metric {
         }
     }
 
-    /// Whether a metric may be called so: one word of at most a hundred bytes.
+    /// Whether a text can be the name of a metric: one word of at most a hundred bytes.
     pub fn is_word(name: &str) -> bool {
         !name.is_empty() && name.len() <= 100 && !name.chars().any(|c| c.is_whitespace() || c.is_control())
     }
 
-    /// Seconds a call, lower is better.
+    fn new(name: &str, unit: Unit, better: Better) -> Metric {
+        Metric { name: name.to_owned(), unit, better }
+    }
+
     pub fn time() -> Metric {
-        Metric { name: TIME.to_owned(), unit: Unit::Second, better: Better::Lower }
+        Metric::new(TIME, Unit::Second, Better::Lower)
     }
 
-    /// Time over that of the calibration kernel timed beside it, lower is better.
     pub fn ratio() -> Metric {
-        Metric { name: RATIO.to_owned(), unit: Unit::One, better: Better::Lower }
+        Metric::new(RATIO, Unit::One, Better::Lower)
     }
 
-    /// Seconds a call beyond those of an empty launch, lower is better.
     pub fn above_floor() -> Metric {
-        Metric { name: ABOVE_FLOOR.to_owned(), unit: Unit::Second, better: Better::Lower }
+        Metric::new(ABOVE_FLOOR, Unit::Second, Better::Lower)
     }
 
     pub fn instructions() -> Metric {
-        Metric { name: INSTRUCTIONS.to_owned(), unit: Unit::One, better: Better::Lower }
+        Metric::new(INSTRUCTIONS, Unit::One, Better::Lower)
     }
 
-    /// Bytes, lower is better.
     pub fn peak_memory() -> Metric {
-        Metric { name: PEAK_MEMORY.to_owned(), unit: Unit::Byte, better: Better::Lower }
+        Metric::new(PEAK_MEMORY, Unit::Byte, Better::Lower)
     }
 
-    /// The share of the machine's limit that is reached, 1 at the limit; higher is better.
     pub fn limit_share() -> Metric {
-        Metric { name: LIMIT_SHARE.to_owned(), unit: Unit::One, better: Better::Higher }
+        Metric::new(LIMIT_SHARE, Unit::One, Better::Higher)
     }
 
-    /// Units of work a second, higher is better; `name` says which work, such as `tiles_per_s`.
+    /// Units of work a second; `name` says which work, such as `tiles_per_s`.
     pub fn throughput(name: &str) -> Metric {
-        Metric { name: name.to_owned(), unit: Unit::PerSecond, better: Better::Higher }
+        Metric::new(name, Unit::PerSecond, Better::Higher)
     }
 }
 
@@ -127,21 +126,22 @@ mod tests {
 
     #[test]
     fn a_unit_decides_which_numbers_can_be() {
-        let check = |unit: Unit, value: f64, fine: bool| {
-            let metric = Metric { name: "m".to_owned(), unit, better: Better::Lower };
-            assert_eq!(metric.fault(value).is_none(), fine, "{value} {unit}");
-        };
-        check(Unit::Second, 1e-9, true);
-        check(Unit::Second, 0.0, false);
-        check(Unit::Second, -1.0, false);
-        check(Unit::Second, 1e-31, false);
-        check(Unit::PerSecond, 0.0, false);
-        check(Unit::Byte, 0.0, true);
-        check(Unit::Byte, -1.0, false);
-        check(Unit::One, -1.0, true);
-        check(Unit::One, 1e31, false);
-        check(Unit::One, f64::NAN, false);
-        check(Unit::One, f64::INFINITY, false);
+        let is_valid = |unit: Unit, value: f64| Metric::new("m", unit, Better::Lower).fault(value).is_none();
+        for (unit, value) in [(Unit::Second, 1e-9), (Unit::Byte, 0.0), (Unit::One, -1.0)] {
+            assert!(is_valid(unit, value), "{value} {unit}");
+        }
+        for (unit, value) in [
+            (Unit::Second, 0.0),
+            (Unit::Second, -1.0),
+            (Unit::Second, 1e-31),
+            (Unit::PerSecond, 0.0),
+            (Unit::Byte, -1.0),
+            (Unit::One, 1e31),
+            (Unit::One, f64::NAN),
+            (Unit::One, f64::INFINITY),
+        ] {
+            assert!(!is_valid(unit, value), "{value} {unit}");
+        }
         assert!(Metric::ratio().fault(0.0).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of the tables that say what moved lately, and how noisy the rest is.
+//! Rows of the tables of recent changes and of noise.
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
@@ -36,8 +36,8 @@ pub struct MoverRow {
 pub struct WeekMovers {
     /// The Monday the week begins with (ISO 8601), in UTC.
     pub week: NaiveDate,
-    /// The judged series of the week beside the last week before in which they had a value: the worst relative change
-    /// first, those that have none last, then by id.
+    /// The judged series of the week compared with the last week before in which they had a value: the worst relative change
+    /// first, those without one last, then by id.
     pub movers: Vec<MoverRow>,
 }
 

@@ -1,4 +1,4 @@
-//! Two builds measured against each other: what was seen of one metric of one benchmark.
+//! Two builds measured against each other, interleaved.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,9 +7,9 @@ use super::metric::Metric;
 use super::sample::Role;
 use sprag_base::stats::{describe, pair_ratio};
 
-/// How sure the interval of an effect is. One per cent on either side, not the usual two and a half: of a hundred unchanged
-/// kernels one is called slower, and where each run has a level of its own (deviation 5 %) the share at a tolerance of 1 %
-/// stays below half of one (`docs/FIGURES.md`, "False alarms").
+/// The confidence of the interval of an effect. One per cent on either side, so that one of a hundred unchanged kernels is
+/// called slower. Where each run has its own level (deviation 5 %), less than half of one is at a tolerance of 1 %
+/// (`docs/FIGURES.md`, "False alarms").
 pub const CONFIDENCE: f64 = 0.98;
 
 /// One metric of one benchmark of two builds that took turns, in pairs of processes.
@@ -27,12 +27,12 @@ pub struct Paired {
     pub incomparable: Option<String>,
 }
 
-/// A benchmark that the other build has and the base has not.
+/// A benchmark of the other build that the base lacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct New {
     pub benchmark: String,
     pub metric: Metric,
-    /// What the other build showed; absent where it was not measured, since there is nothing to hold it against.
+    /// Absent where it was not measured, as there is no value to compare it with.
     pub value: Option<f64>,
     pub failure: Option<String>,
 }
@@ -73,15 +73,14 @@ impl New {
 }
 
 impl Pair {
-    /// The samples of two processes; absent where their medians have no ratio. Sides that are equal have one, also where
-    /// both are zero.
+    /// Absent where the medians have no ratio. Equal sides have one, even where both are zero.
     pub fn new(base_samples: &[f64], other_samples: &[f64]) -> Option<Pair> {
         let (base, other) = (describe::median(base_samples)?, describe::median(other_samples)?);
         let is_equal = sorted(base_samples) == sorted(other_samples);
         let ratio = match pair_ratio::of_processes(base_samples, other_samples) {
             _ if is_equal => 1.0,
             Some(ratio) => ratio,
-            // A sample of zero has no ratio; what counts of the side may have one.
+            // A sample of zero has no ratio, but the medians may have one.
             None => ratio_of_values(base, other)?,
         };
         Some(Pair { base, other, ratio })
@@ -102,7 +101,7 @@ fn ratio_of_values(base: f64, other: f64) -> Option<f64> {
     Some(other / base).filter(|ratio| is_positive && ratio.is_finite() && *ratio > 0.0)
 }
 
-/// The place of the one metric that is judged among those of a benchmark of a command.
+/// The index of the judged metric among those of a benchmark of a command.
 pub fn judged<'m>(metrics: impl Iterator<Item = &'m Metric> + Clone) -> Option<usize> {
     Role::Tracked.judged(metrics.map(|metric| metric.name.as_str()))
 }
@@ -113,23 +112,17 @@ mod tests {
 
     #[test]
     fn a_ratio_is_a_positive_number_or_absent() {
-        let check = |base: f64, other: f64, ratio: Option<f64>| {
-            assert_eq!(Pair::new(&[base], &[other]).map(|pair| pair.ratio), ratio, "{base} {other}");
-        };
-        check(2.0, 3.0, Some(1.5));
-        check(0.0, 0.0, Some(1.0));
-        check(0.0, 3.0, None);
-        check(3.0, 0.0, None);
-        check(-1.0, 2.0, None);
-        check(1e-300, 1e300, None);
-        assert_eq!(Pair::new(&[], &[]), None);
-    }
-
-    #[test]
-    fn a_sample_of_zero_leaves_the_values_comparable() {
         let check = |base: &[f64], other: &[f64], expected: Option<f64>| {
             assert_eq!(Pair::new(base, other).map(|pair| pair.ratio), expected, "{base:?} {other:?}");
         };
+        check(&[2.0], &[3.0], Some(1.5));
+        check(&[0.0], &[0.0], Some(1.0));
+        check(&[0.0], &[3.0], None);
+        check(&[3.0], &[0.0], None);
+        check(&[-1.0], &[2.0], None);
+        check(&[1e-300], &[1e300], None);
+        check(&[], &[], None);
+        // Samples of zero leave the medians comparable.
         check(&[0.0, 3.0, 3.0], &[3.0, 3.0, 0.0], Some(1.0));
         check(&[0.0, 3.0, 3.0], &[6.0, 0.0, 6.0], Some(2.0));
         check(&[3.0, 3.0], &[3.0, 0.0], Some(0.5));
@@ -140,11 +133,8 @@ mod tests {
         check(&[-1.0, -1.0], &[-2.0, -2.0], None);
         check(&[], &[1.0], None);
         check(&[f64::NAN, 1.0], &[1.0, 1.0], None);
-    }
-
-    #[test]
-    fn a_pair_shows_medians_and_is_judged_by_the_median_of_ratios() {
-        let found = Pair::new(&[1.0, 1.0, 1.0, 1.5, 1.5], &[1.0, 1.0, 1.5, 1.5, 1.5]);
-        assert_eq!(found, Some(Pair { base: 1.0, other: 1.5, ratio: 1.0 }));
+        // The ratio is the median of ratios, not the ratio of the medians.
+        let pair = Pair::new(&[1.0, 1.0, 1.0, 1.5, 1.5], &[1.0, 1.0, 1.5, 1.5, 1.5]);
+        assert_eq!(pair, Some(Pair { base: 1.0, other: 1.5, ratio: 1.0 }));
     }
 }

@@ -1,8 +1,8 @@
-//! What a third party can check about a history without having it: a file with a root and a path of hashes.
+//! Proofs about a history that a third party can check without it: files with a root and a path of hashes.
 //!
-//! The data of the tree ([`super::merkle`]) are run digests, the SHA-256 of a record's canonical JSON, which is its file
-//! without the line feed at the end; they stand in the order in which the records entered the branch. A proof is worth
-//! as much as the root it ends in: that one, with its size, is to be kept outside, as in release notes.
+//! The data of the tree ([`super::merkle`]) are run digests in the order in which the records entered the branch: the
+//! SHA-256 of each file without its final line feed. A proof is only as good as its root, which must be kept elsewhere with
+//! its size, such as in release notes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,6 @@ pub enum Proof {
     },
 }
 
-/// Why a file is no proof that this build can check.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
     #[error("has schema version {0}, this build reads {SCHEMA_VERSION}")]
@@ -60,12 +59,12 @@ impl Proof {
         let value: serde_json::Value = serde_json::from_slice(bytes)?;
         match value.get("schema_version").and_then(serde_json::Value::as_u64) {
             Some(version) if version != SCHEMA_VERSION => Err(ProofError::Version(version)),
-            // Read from the bytes once more, since a value forgets that a key stood there twice.
+            // Read from the bytes again, as a value does not show repeated keys.
             _ => Ok(serde_json::from_slice(bytes)?),
         }
     }
 
-    /// The root that the proof ends in, and the size it claims for it.
+    /// The root and the size that the proof claims.
     pub fn root(&self) -> SizedRoot {
         match *self {
             Proof::Inclusion { root, size, .. } | Proof::Consistency { root, size, .. } => SizedRoot { root, size },
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_altered_proof_does_not_hold_or_is_none() {
+    fn an_altered_proof_does_not_verify() {
         for proof in proofs() {
             let text = serde_json::to_string(&proof).unwrap();
             let check = |from: &str, to: &str| {
@@ -133,13 +132,11 @@ mod tests {
             check("{", "{\"more\":1,");
             check("\"size\":11", "\"size\":11,\"size\":11");
             check("\"kind\":\"", "\"kind\":\"in-");
-            // Any digit of any hash: they stand in quotes and are long.
+            // Any digit of any hash, which are the only quoted texts of 64 characters.
             let hashes = text.match_indices('"').filter(|(at, _)| text[at + 1..].find('"') == Some(64));
-            for (place, character) in
-                hashes.flat_map(|(at, _)| text[at + 1..at + 65].char_indices().map(move |(n, c)| (at + 1 + n, c)))
-            {
+            for place in hashes.flat_map(|(at, _)| at + 1..at + 65) {
                 let mut altered = text.clone();
-                altered.replace_range(place..=place, if character == '0' { "1" } else { "0" });
+                altered.replace_range(place..=place, if &text[place..=place] == "0" { "1" } else { "0" });
                 assert!(!Proof::from_json(altered.as_bytes()).is_ok_and(|proof| proof.holds()), "{altered}");
             }
         }

@@ -1,26 +1,58 @@
-//! The record of a run, as it lies in `history/`.
+//! The record of a run in `history/`.
 //!
-//! A record is canonical JSON and one line feed. Its name bears the start of the SHA-256 of that JSON, so a name
-//! that does not match its content is damage.
+//! A record is canonical JSON and one line feed. Its name contains the start of the SHA-256 of that JSON, so a name that
+//! contradicts its content is damage.
+//!
+//! Version 2 adds the role of a benchmark and, to a metric, `min` and `detectable`. A record is written in the lowest
+//! version that can hold it, so one of version 1 reads back to the same bytes.
 
-use serde::Deserialize;
-use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 
-use self::fields::{Interner, RunRecord};
-use crate::run::Run;
+use chrono::{DateTime, Datelike, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::benchmark::{Attributes, Benchmark, MAX_WORD, Parity};
+use crate::commit::Commit;
+use crate::environment::{Environment, Machine};
+use crate::event_record::check_hex;
+use crate::metric::{Better, Metric, RATIO};
+use crate::run::{Quality, Run, RunStatus};
+use crate::sample::{Estimate, Measurement, Role};
+use crate::schema::{self, patterns};
+use crate::shard::SHARD;
+use crate::unit::Unit;
 use sprag_base::{digest, json};
 
-mod fields;
+/// The version of the record that this build writes, and the newest it reads.
+pub const SCHEMA_VERSION: u64 = 2;
 
-pub use fields::{MAX_RECORD_BYTES, RecordError, SCHEMA_VERSION, YEARS, schema};
+/// The largest record that is read, in bytes. A run of a thousand benchmarks takes about one megabyte.
+pub const MAX_RECORD_BYTES: usize = 32 << 20;
 
-/// Whether a word can be the name of a suite: it names folders and files.
-pub fn is_suite(word: &str) -> bool {
-    fields::check_path_word("suite", word).is_ok()
+/// The years in which a run can have been measured.
+pub const YEARS: RangeInclusive<i32> = 1970..=9999;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
+    Large(usize),
+    #[error("is not a run record: it has no `schema_version` from 1 on")]
+    Foreign,
+    #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
+    Newer(u64),
+    #[error("is not in canonical form, so its name cannot vouch for it")]
+    NotCanonical,
+    #[error("{0}")]
+    Content(String),
 }
 
 impl Run {
-    /// The record of the run: its id, the path it belongs at, and its bytes.
+    /// The record of the run: its id, its path, and its bytes.
     pub fn to_record(&self) -> (String, String, Vec<u8>) {
         let mut text = json::to_canonical(&RunRecord::from_run(self));
         let id = id_of(text.as_bytes());
@@ -31,7 +63,7 @@ impl Run {
     /// Reads a record; the file must hold exactly the bytes that [`Run::to_record`] writes.
     pub fn from_record(bytes: &[u8]) -> Result<(String, Run), RecordError> {
         let (id, run) = Reader::default().read(bytes)?;
-        // What is in canonical form has no key twice, so the quick reader will do.
+        // Canonical bytes have no repeated keys, which the typed reader would not detect.
         let text = json::to_canonical(&RunRecord::from_run(&run));
         if bytes.strip_suffix(b"\n").is_none_or(|bytes| bytes != text.as_bytes()) {
             return Err(RecordError::NotCanonical);
@@ -39,89 +71,419 @@ impl Run {
         Ok((id, run))
     }
 
-    /// Reads a record in any JSON layout, as a file that came from elsewhere may have. No object may have a key twice.
+    /// Reads a record in any JSON layout without repeated keys.
     pub fn from_json(bytes: &[u8]) -> Result<(String, Run), RecordError> {
-        // Most are as they were written, and those are read in a third of the time.
+        // Most files are canonical, and read that way in a third of the time.
         if let Ok(read) = Run::from_record(bytes) {
             return Ok(read);
         }
-        let value = value_of(bytes)?;
-        let record = RunRecord::deserialize(&value).map_err(RecordError::Schema)?;
-        let run = record.into_run(&mut Interner::default())?;
+        let run = lenient(bytes)?;
         let (id, _, _) = run.to_record();
         Ok((id, run))
     }
 }
 
-/// Reads records of which the names vouch for the content, many one after another.
+/// Reads many records, and shares their benchmarks.
 #[derive(Default)]
 pub struct Reader {
     interner: Interner,
 }
 
 impl Reader {
-    /// Reads a record that somebody wrote by [`Run::to_record`], and gives the id that its bytes make.
+    /// Reads a record, and returns the id that its bytes make.
     ///
-    /// All is checked but one thing: that these very bytes are what would be written. Where the name of the file bears
-    /// that id, it is the file that was once recorded, and then this was checked; [`Run::from_record`] checks it.
+    /// This checks all but that the bytes are canonical. Where the name of the file contains the id, that was checked when
+    /// the file was recorded; otherwise [`Run::from_record`] checks it.
     pub fn read(&mut self, bytes: &[u8]) -> Result<(String, Run), RecordError> {
         if bytes.len() > MAX_RECORD_BYTES {
             return Err(RecordError::Large(bytes.len()));
         }
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        // To look for broken UTF-8 in all of it at once is quicker than in each string.
+        // Checking the UTF-8 of the whole text at once is faster than of each string.
         let sized = json::check_size(text).ok().and_then(|()| std::str::from_utf8(text).ok());
-        let read = sized.map_or(Ok(None), |text| self.run(text))?;
-        let Some((version, run)) = read else { return Err(why_not(bytes)) };
-        if text.len() == bytes.len() || version != fields::lowest_version(&run) {
+        let record: Option<RunRecord<'_>> = sized.and_then(|text| serde_json::from_str(text).ok());
+        let Some(record) = record.filter(|record| (1..=SCHEMA_VERSION).contains(&record.schema_version)) else {
+            return Err(lenient(bytes).err().unwrap_or(RecordError::NotCanonical));
+        };
+        let version = record.schema_version;
+        let run = record.into_run(&mut self.interner)?;
+        if text.len() == bytes.len() || version != lowest_version(&run) {
             return Err(RecordError::NotCanonical);
         }
         Ok((id_of(text), run))
     }
-
-    /// The run of a record and the version that the record says it has; absent where it does not follow the schema.
-    fn run(&mut self, text: &str) -> Result<Option<(u64, Run)>, RecordError> {
-        let is_read = |version: u64| (1..=SCHEMA_VERSION).contains(&version);
-        let record: Option<RunRecord<'_>> = serde_json::from_str(text).ok();
-        let Some(record) = record.filter(|record| is_read(record.schema_version())) else { return Ok(None) };
-        let version = record.schema_version();
-        Ok(Some((version, record.into_run(&mut self.interner)?)))
-    }
 }
 
-fn why_not(bytes: &[u8]) -> RecordError {
-    let why =
-        |value: Value| RunRecord::deserialize(&value).map_err(RecordError::Schema)?.into_run(&mut Interner::default());
-    match value_of(bytes).and_then(why) {
-        Err(error) => error,
-        Ok(_) => RecordError::NotCanonical,
+/// Reads a record in any layout, by way of a JSON value. Its errors are more precise than those of the typed reader.
+fn lenient(bytes: &[u8]) -> Result<Run, RecordError> {
+    if bytes.len() > MAX_RECORD_BYTES {
+        return Err(RecordError::Large(bytes.len()));
     }
+    let value = json::parse(bytes).map_err(|error| RecordError::Content(format!("is not JSON: {error}")))?;
+    match value.get("schema_version").and_then(Value::as_u64) {
+        None | Some(0) => return Err(RecordError::Foreign),
+        Some(version) if version > SCHEMA_VERSION => return Err(RecordError::Newer(version)),
+        Some(_) => {}
+    }
+    RunRecord::deserialize(&value)
+        .map_err(|error| RecordError::Content(format!("does not follow the schema of its version: {error}")))?
+        .into_run(&mut Interner::default())
 }
 
-/// The start of the digest of canonical JSON, which names it.
+/// The start of the digest of canonical JSON.
 fn id_of(text: &[u8]) -> String {
     digest::sha256_hex(text)[..16].to_owned()
 }
 
-/// The value that the text of a record by anyone holds, if it is of a version that this build reads.
-fn value_of(bytes: &[u8]) -> Result<Value, RecordError> {
-    if bytes.len() > MAX_RECORD_BYTES {
-        return Err(RecordError::Large(bytes.len()));
+/// A run: one suite on one commit, machine and time.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [reasoned()]))]
+struct RunRecord<'a> {
+    schema_version: u64,
+    #[schemars(extend("pattern" = patterns::SUITE))]
+    #[serde(borrow)]
+    suite: Cow<'a, str>,
+    /// When the run began, to the second.
+    #[schemars(extend("pattern" = patterns::SECOND))]
+    timestamp_utc: DateTime<Utc>,
+    commit: Option<Commit>,
+    machine: Machine,
+    environment: Environment,
+    /// The settings of the protocol, by name.
+    config: BTreeMap<String, Value>,
+    status: RunStatus,
+    reason: Option<String>,
+    quality: Quality,
+    benchmarks: Vec<BenchmarkRecord<'a>>,
+    autotune: Vec<Value>,
+}
+
+/// A benchmark of the run. The fields stand as they are sorted, which spares the writer to sort them.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BenchmarkRecord<'a> {
+    attributes: Attributes,
+    failure: Option<String>,
+    /// `suite/name{params} @variant`, as the parts below make it.
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    metrics: Vec<MetricRecord<'a>>,
+    #[serde(borrow)]
+    #[schemars(extend("minLength" = 1, "maxLength" = MAX_WORD, "pattern" = patterns::WORD))]
+    name: Cow<'a, str>,
+    /// Sizes and settings that are part of the identity.
+    #[schemars(extend("propertyNames" = parameter(), "additionalProperties" = parameter()))]
+    params: BTreeMap<String, String>,
+    parity: Parity,
+    /// What it is there for; absent where a gate looks at it.
+    #[serde(default, skip_serializing_if = "Role::is_tracked")]
+    role: Role,
+    /// `reference`, `fast`, `cuda` or a word of the user's.
+    #[serde(borrow)]
+    #[schemars(extend("minLength" = 1, "maxLength" = MAX_WORD, "pattern" = patterns::VARIANT))]
+    variant: Cow<'a, str>,
+    /// Counts up when the work behind the name changes.
+    version: u32,
+}
+
+/// A metric of a benchmark. The fields stand as they are sorted.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [positive()]))]
+struct MetricRecord<'a> {
+    better: Better,
+    /// The smallest relative change that shows in four cases of five.
+    #[schemars(with = "f64", extend("minimum" = 0))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detectable: Option<f64>,
+    /// The 95 % interval of `value` over worker processes, the lower end first.
+    interval: Option<(f64, f64)>,
+    #[schemars(with = "f64")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min: Option<f64>,
+    n: u64,
+    #[serde(borrow)]
+    #[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = patterns::METRIC))]
+    name: Cow<'a, str>,
+    /// The median of all samples.
+    p50: Option<f64>,
+    /// Their 95th percentile.
+    p95: Option<f64>,
+    unit: Unit,
+    /// The median over worker processes of their medians.
+    value: f64,
+    /// The median of each worker process, in the order in which they ran.
+    workers: Vec<f64>,
+}
+
+fn lowest_version(run: &Run) -> u64 {
+    let newer = |estimate: &Estimate| estimate.min.is_some() || estimate.detectable.is_some();
+    let needs_2 = |one: &Measurement| !one.role.is_tracked() || one.estimates.iter().any(newer);
+    // An older reader would take a shard for the whole run.
+    if run.config.contains_key(SHARD) || run.measurements.iter().any(needs_2) { 2 } else { 1 }
+}
+
+impl<'a> RunRecord<'a> {
+    fn from_run(run: &'a Run) -> RunRecord<'a> {
+        RunRecord {
+            schema_version: lowest_version(run),
+            suite: Cow::Borrowed(&run.suite),
+            timestamp_utc: run.timestamp,
+            commit: run.commit.clone(),
+            machine: run.machine.clone(),
+            environment: run.environment.clone(),
+            config: run.config.clone(),
+            status: run.status,
+            reason: run.reason.clone(),
+            quality: run.quality.clone(),
+            benchmarks: run.measurements.iter().map(BenchmarkRecord::from_measurement).collect(),
+            autotune: run.autotune.clone(),
+        }
     }
-    let value = json::parse(bytes).map_err(RecordError::Json)?;
-    match value.get("schema_version").and_then(Value::as_u64) {
-        None | Some(0) => Err(RecordError::Foreign),
-        Some(version) if version > SCHEMA_VERSION => Err(RecordError::Newer(version)),
-        Some(_) => Ok(value),
+
+    fn check(&self) -> Result<(), String> {
+        check_suite(&self.suite)?;
+        check_hex("machine.id", &self.machine.id, 16)?;
+        self.commit.iter().try_for_each(|commit| check_hex("commit.sha", &commit.sha, 40))?;
+        if self.environment.key != Environment::key_of(&self.environment.facts) {
+            return Err("has `environment.key` that does not follow from its facts".to_owned());
+        }
+        if self.status != RunStatus::Ok && self.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
+            return Err(format!("has `reason` missing, though the run was {}", self.status.word()));
+        }
+        if self.timestamp_utc.timestamp_subsec_nanos() != 0 {
+            return Err("has `timestamp_utc` with fractions of a second".to_owned());
+        }
+        if !YEARS.contains(&self.timestamp_utc.year()) {
+            return Err("has `timestamp_utc` outside the years 1970 to 9999".to_owned());
+        }
+        Ok(())
+    }
+
+    fn into_run(self, interner: &mut Interner) -> Result<Run, RecordError> {
+        self.check().map_err(RecordError::Content)?;
+        let mut measurements: Vec<Measurement> = Vec::with_capacity(self.benchmarks.len());
+        for record in self.benchmarks {
+            let id = record.id.clone();
+            let fault = |reason| format!("holds a benchmark `{}` that cannot be: {reason}", id.escape_debug());
+            let measurement = record.into_measurement(&self.suite, interner);
+            measurements.push(measurement.map_err(|reason| RecordError::Content(fault(reason)))?);
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = measurements.iter().find(|one| !seen.insert(&*one.benchmark)) {
+            return Err(RecordError::Content(format!("lists the benchmark `{}` twice", twice.benchmark)));
+        }
+        Ok(Run {
+            suite: self.suite.into_owned(),
+            timestamp: self.timestamp_utc,
+            commit: self.commit,
+            machine: self.machine,
+            environment: self.environment,
+            config: self.config,
+            status: self.status,
+            reason: self.reason,
+            quality: self.quality,
+            measurements,
+            autotune: self.autotune,
+        })
+    }
+}
+
+impl<'a> BenchmarkRecord<'a> {
+    fn from_measurement(measurement: &'a Measurement) -> BenchmarkRecord<'a> {
+        let benchmark = &*measurement.benchmark;
+        BenchmarkRecord {
+            id: Cow::Owned(benchmark.id()),
+            name: Cow::Borrowed(&benchmark.name),
+            version: benchmark.version,
+            params: benchmark.params.clone(),
+            variant: Cow::Borrowed(&benchmark.variant),
+            role: measurement.role,
+            attributes: measurement.attributes.clone(),
+            parity: measurement.parity.clone(),
+            failure: measurement.failure.clone(),
+            metrics: measurement.estimates.iter().map(MetricRecord::from_estimate).collect(),
+        }
+    }
+
+    fn into_measurement(self, suite: &str, interner: &mut Interner) -> Result<Measurement, String> {
+        let benchmark = interner.intern(suite, &self)?;
+        let mut names = BTreeSet::new();
+        for metric in &self.metrics {
+            let word = &metric.name;
+            if !Metric::is_word(word) {
+                return Err(format!("the metric name `{}` is not a word", word.escape_debug()));
+            }
+            if !names.insert(word) {
+                return Err(format!("it has the metric `{word}` twice"));
+            }
+        }
+        Ok(Measurement {
+            benchmark,
+            role: self.role,
+            attributes: self.attributes,
+            parity: self.parity,
+            failure: self.failure,
+            estimates: self.metrics.into_iter().map(MetricRecord::into_estimate).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl<'a> MetricRecord<'a> {
+    fn from_estimate(estimate: &'a Estimate) -> MetricRecord<'a> {
+        MetricRecord {
+            name: Cow::Borrowed(&estimate.metric.name),
+            unit: estimate.metric.unit,
+            better: estimate.metric.better,
+            value: estimate.value,
+            workers: estimate.workers.clone(),
+            p50: estimate.p50,
+            p95: estimate.p95,
+            min: estimate.min,
+            interval: estimate.interval,
+            detectable: estimate.detectable,
+            n: estimate.n,
+        }
+    }
+
+    fn into_estimate(self) -> Result<Estimate, String> {
+        let metric = Metric { name: self.name.into_owned(), unit: self.unit, better: self.better };
+        let (low, high) = self.interval.unwrap_or((self.value, self.value));
+        let single = [Some(self.value), self.p50, self.p95, self.min, Some(low), Some(high)];
+        let numbers = single.into_iter().flatten().chain(self.workers.iter().copied());
+        if let Some(fault) = numbers.into_iter().find_map(|number| metric.fault(number)) {
+            return Err(format!("its metric `{}` holds {fault}", metric.name));
+        }
+        if let Some(bad) = self.detectable.filter(|size| !(size.is_finite() && *size >= 0.0)) {
+            return Err(format!("its metric `{}` could show a change of {bad}, which cannot be", metric.name));
+        }
+        if low > high {
+            return Err(format!("its metric `{}` has an interval from {low} to {high}", metric.name));
+        }
+        Ok(Estimate {
+            metric,
+            value: self.value,
+            workers: self.workers,
+            p50: self.p50,
+            p95: self.p95,
+            min: self.min,
+            interval: self.interval,
+            detectable: self.detectable,
+            n: self.n,
+        })
+    }
+}
+
+/// A suite names a folder, so that only letters, digits, `-`, `_` and `.` are allowed, the first of them a letter or a digit,
+/// and no name of a device on Windows.
+fn check_suite(word: &str) -> Result<(), String> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if word.is_empty() || word.len() > 100 || word.starts_with(['.', '-', '_']) || !word.chars().all(is_allowed) {
+        return Err(format!("has `suite` `{}`, which cannot name a folder", word.escape_debug()));
+    }
+    let stem = word.split('.').next().unwrap_or(word).to_ascii_lowercase();
+    match stem.as_bytes() {
+        b"con" | b"nul" | b"aux" | b"prn" | [b'c', b'o', b'm', b'0'..=b'9'] | [b'l', b'p', b't', b'0'..=b'9'] => {
+            Err(format!("has `suite` `{word}`, which Windows keeps for a device and which cannot name a folder there"))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn is_suite(word: &str) -> bool {
+    check_suite(word).is_ok()
+}
+
+pub fn schema(version: u64) -> Option<Value> {
+    match version {
+        1 => Some(schema::frozen(include_str!("../../schemas/run-1.json"))),
+        SCHEMA_VERSION => {
+            let mut schema = schema::for_type::<RunRecord>();
+            schema["properties"]["schema_version"] =
+                json!({ "description": "The version of the record.", "const": version });
+            // The role of an ordinary benchmark is left out.
+            schema["$defs"]["BenchmarkRecord"]["properties"]["role"]["enum"] = json!(["reported", "control"]);
+            Some(schema)
+        }
+        _ => None,
+    }
+}
+
+fn parameter() -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": MAX_WORD, "pattern": patterns::PARAMETER })
+}
+
+/// A time, a rate and a ratio are above zero.
+fn positive() -> Value {
+    let is = json!({ "anyOf": [
+        { "properties": { "unit": { "enum": ["s", "1/s"] } } },
+        { "properties": { "name": { "const": RATIO } } },
+    ] });
+    let above = json!({ "exclusiveMinimum": 0 });
+    let all = json!({ "items": above });
+    json!({ "if": is, "then": { "properties": {
+        "value": above, "p50": above, "p95": above, "min": above, "workers": all, "interval": all,
+    } } })
+}
+
+fn reasoned() -> Value {
+    json!({
+        "if": { "properties": { "status": { "enum": ["skipped", "failed"] } } },
+        "then": { "properties": { "reason": { "type": "string", "pattern": patterns::REASON } } },
+    })
+}
+
+/// Shares benchmarks: a history names the same hundred of them ten thousand times.
+#[derive(Default)]
+struct Interner {
+    /// With their ids, in the order of their first occurrence.
+    all: Vec<(String, Arc<Benchmark>)>,
+    places: HashMap<String, usize>,
+    /// The place after the last lookup, as the runs of a suite list their benchmarks in the same order.
+    next: usize,
+}
+
+impl Interner {
+    fn get(&mut self, id: &str) -> Option<&Arc<Benchmark>> {
+        let is_next = self.all.get(self.next).is_some_and(|(one, _)| one == id);
+        let place = if is_next { self.next } else { *self.places.get(id)? };
+        self.next = place + 1;
+        self.all.get(place).map(|(_, benchmark)| benchmark)
+    }
+
+    /// The benchmark of a record, whose parts must be valid and make its id.
+    fn intern(&mut self, suite: &str, record: &BenchmarkRecord<'_>) -> Result<Arc<Benchmark>, String> {
+        let is_same = |other: &&Arc<Benchmark>| {
+            (record.version, &*record.name, &*record.variant) == (other.version, &*other.name, &*other.variant)
+                && (suite, &record.params) == (&*other.suite, &other.params)
+        };
+        if let Some(benchmark) = self.get(&record.id).filter(is_same) {
+            return Ok(Arc::clone(benchmark));
+        }
+        let benchmark = Benchmark {
+            suite: suite.to_owned(),
+            name: record.name.to_string(),
+            params: record.params.clone(),
+            variant: record.variant.to_string(),
+            version: record.version,
+        };
+        benchmark.check().map_err(|error| error.to_string())?;
+        let id = benchmark.id();
+        if id != record.id {
+            return Err(format!("its parts make `{id}`"));
+        }
+        let benchmark = Arc::new(benchmark);
+        self.places.insert(id.clone(), self.all.len());
+        self.all.push((id, Arc::clone(&benchmark)));
+        Ok(benchmark)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flat::example::recorded;
-    use crate::metric::Metric;
-    use crate::sample::{Estimate, Measurement, Role};
+    use crate::flat::example::{recorded, skipped};
 
     /// A run of one benchmark with one metric, which version 1 can hold.
     fn run() -> Run {
@@ -132,6 +494,10 @@ mod tests {
         (estimates[0].min, estimates[0].detectable) = (None, None);
         run.config.insert("rounds".into(), 12.into());
         run
+    }
+
+    fn text(run: &Run) -> String {
+        String::from_utf8(run.to_record().2).expect("a record is ASCII")
     }
 
     #[test]
@@ -162,8 +528,7 @@ mod tests {
         assert_eq!(version(&with(|one| one.role = Role::Control)), 2);
         assert_eq!(version(&with(|one| one.estimates[0].min = Some(0.1))), 2);
         assert_eq!(version(&with(|one| one.estimates[0].detectable = Some(0.01))), 2);
-        let text = String::from_utf8(run().to_record().2).expect("a record is ASCII");
-        let wrong = text.replace("\"schema_version\":1", "\"schema_version\":2");
+        let wrong = text(&run()).replace("\"schema_version\":1", "\"schema_version\":2");
         assert!(matches!(Run::from_record(wrong.as_bytes()), Err(RecordError::NotCanonical)));
     }
 
@@ -171,27 +536,27 @@ mod tests {
     fn a_metric_takes_little_room() {
         let one = run().to_record().2.len();
         let mut wide = run();
-        let again = wide.measurements[0].estimates[0].clone();
-        wide.measurements[0].estimates.push(Estimate { metric: Metric::throughput("tiles_per_s"), ..again });
+        let first = wide.measurements[0].estimates[0].clone();
+        wide.measurements[0].estimates.push(Estimate { metric: Metric::throughput("tiles_per_s"), ..first });
         assert!(wide.to_record().2.len() - one <= 250);
     }
 
     #[test]
-    fn every_flipped_bit_is_seen() {
+    fn every_flipped_bit_is_detected() {
         let (id, _, bytes) = run().to_record();
         for position in 0..bytes.len() {
             for bit in 0..8 {
                 let mut damaged = bytes.clone();
                 damaged[position] ^= 1 << bit;
-                let seen = Run::from_record(&damaged).map_or(true, |(other, _)| other != id);
-                assert!(seen, "bit {bit} of byte {position}");
+                let differs = Run::from_record(&damaged).map_or(true, |(other, _)| other != id);
+                assert!(differs, "bit {bit} of byte {position}");
             }
         }
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_refused_in_any_layout() {
-        let text = String::from_utf8(run().to_record().2).expect("a record is ASCII");
+    fn a_repeated_key_is_refused_in_any_layout() {
+        let text = text(&run());
         let spaced = text.replace("\":", "\": ");
         assert_eq!(Run::from_json(spaced.as_bytes()).expect("the layout is free").1, run());
         for (once, twice) in [
@@ -206,41 +571,119 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_says_why() {
-        let text = String::from_utf8(run().to_record().2).expect("a record is ASCII");
-        let check = |damaged: &str, words: &str| {
+    fn an_invalid_record_says_why() {
+        let record = text(&run());
+        let refused = |damaged: &str, words: &str| {
             let error = Run::from_record(damaged.as_bytes()).expect_err("it is no record").to_string();
             assert!(error.contains(words), "{error}");
         };
-        check(&text[..text.len() / 2], "is not JSON");
-        check("{\"metrics\":{}}", "no `schema_version`");
-        check(
-            &text.replace("\"schema_version\":1", "\"schema_version\":3"),
-            "schema version 3, this build reads up to 2",
-        );
-        check(&text.replace("\"status\":\"ok\"", "\"status\":\"fine\""), "does not follow the schema");
-        check(&text.replace("\"dirty\":false,", ""), "missing field `dirty`");
-        check(&text.replace("\"value\":0.25", "\"value\":NaN"), "is not JSON");
-        check(&text.replace("\"value\":0.25", "\"value\":1e999"), "is not JSON");
-        check(&text.replace("\"suite\":\"cpu\"", "\"suite\":\"../cpu\""), "cannot name a folder");
+        refused(&record[..record.len() / 2], "is not JSON");
+        refused("{\"metrics\":{}}", "no `schema_version`");
+        refused(&format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "is not JSON");
         for device in ["con", "NUL", "aux.x", "com1", "Lpt9.json"] {
-            let suite = format!("\"suite\":\"{device}\"");
-            check(&text.replace("\"suite\":\"cpu\"", &suite), "keeps for a device");
+            refused(&record.replace("\"cpu\"", &format!("\"{device}\"")), "keeps for a device");
         }
-        check(&text.replace("\"name\":\"tile_pack\"", "\"name\":\"tile\""), "its parts make");
-        check(&text.replace("\"cpu_model\":\"EPYC 9\"", "\"cpu_model\":\"GPU\""), "does not follow from its facts");
-        check(&text.replace("\"value\":0.25", "\"value\":-1.0"), "holds -1 s, where more than zero is needed");
-        check(&text.replace("\"value\":0.25", "\"value\":0.0"), "holds 0 s, where more than zero is needed");
-        check(&text.replace("\"value\":0.25", "\"value\":1e-300"), "holds 1e-300 s, which is too little");
-        check(&text.replace("[0.2,0.3]", "[0.3,0.2]"), "has an interval from");
-        check(&text.replace("\"status\":\"ok\"", "\"status\":\"skipped\""), "has `reason` missing");
-        check(&text.replace("\"suite\":", " \"suite\":"), "not in canonical form");
-        check(&format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "is not JSON");
+        for (from, to, words) in [
+            ("\"schema_version\":1", "\"schema_version\":3", "schema version 3, this build reads up to 2"),
+            ("\"status\":\"ok\"", "\"status\":\"fine\"", "does not follow the schema"),
+            ("\"dirty\":false,", "", "missing field `dirty`"),
+            ("\"value\":0.25", "\"value\":NaN", "is not JSON"),
+            ("\"value\":0.25", "\"value\":1e999", "is not JSON"),
+            ("\"suite\":\"cpu\"", "\"suite\":\"../cpu\"", "cannot name a folder"),
+            ("\"name\":\"tile_pack\"", "\"name\":\"tile\"", "its parts make"),
+            ("\"cpu_model\":\"EPYC 9\"", "\"cpu_model\":\"GPU\"", "does not follow from its facts"),
+            ("\"value\":0.25", "\"value\":-1.0", "holds -1 s, where more than zero is needed"),
+            ("\"value\":0.25", "\"value\":1e-300", "holds 1e-300 s, which is too little"),
+            ("[0.2,0.3]", "[0.3,0.2]", "has an interval from"),
+            ("\"status\":\"ok\"", "\"status\":\"skipped\"", "has `reason` missing"),
+            ("\"suite\":", " \"suite\":", "not in canonical form"),
+        ] {
+            refused(&record.replace(from, to), words);
+        }
+    }
+
+    #[test]
+    fn a_schema_accepts_what_readers_accept_and_refuses_what_they_refuse() {
+        let value = |run: &Run| serde_json::from_str::<Value>(&text(run)).expect("a record is JSON");
+        let newer = recorded().run;
+        let mut older = newer.clone();
+        let time = &mut older.measurements[0].estimates[0];
+        (time.min, time.detectable) = (None, None);
+        let mut control = newer.clone();
+        control.measurements[0].role = Role::Control;
+        let [first, second] = [1, 2].map(|version| schema(version).expect("the version exists"));
+        let accepts = |schema: &Value, value: &Value| jsonschema::is_valid(schema, value);
+        assert!(accepts(&first, &value(&older)) && !accepts(&second, &value(&older)));
+        assert!(accepts(&second, &value(&newer)) && !accepts(&first, &value(&newer)));
+        assert!(accepts(&first, &value(&skipped().run)) && accepts(&second, &value(&control)));
+        assert_eq!((schema(0), schema(3)), (None, None));
+
+        let check = |pointer: &str, wrong: Option<Value>| {
+            let mut damaged = value(&newer);
+            let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
+            let parent = damaged.pointer_mut(parent).expect("the parent is there");
+            match wrong {
+                Some(wrong) => parent[field] = wrong,
+                None => assert!(parent.as_object_mut().expect("an object").remove(field).is_some(), "{pointer}"),
+            }
+            assert!(!accepts(&second, &damaged), "the schema accepts {pointer}: {damaged}");
+            let bytes = serde_json::to_vec(&damaged).expect("a value is JSON");
+            let read = Run::from_json(&bytes).is_ok_and(|(_, run)| value(&run) == damaged);
+            assert!(!read, "the reader accepts {pointer}");
+        };
+        for field in ["schema_version", "suite", "commit", "machine", "reason", "quality", "autotune", "commit/dirty"] {
+            check(&format!("/{field}"), None);
+        }
+        for field in ["machine/class", "environment/key", "benchmarks/0/failure", "benchmarks/0/metrics"] {
+            check(&format!("/{field}"), None);
+        }
+        check("/benchmarks/0/metrics/0/n", None);
+        for parent in ["", "/commit", "/machine", "/environment", "/quality", "/benchmarks/0", "/benchmarks/0/parity"] {
+            check(&format!("{parent}/other"), Some(json!(1)));
+        }
+        for (field, wrong) in [
+            ("schema_version", json!("2")),
+            ("schema_version", json!(3)),
+            ("suite", json!("../cpu")),
+            ("suite", json!("_cpu")),
+            ("timestamp_utc", json!("2026-05-04 03:02:01")),
+            ("timestamp_utc", json!("2026-05-04T03:02:01.5Z")),
+            ("timestamp_utc", json!("1969-05-04T03:02:01Z")),
+            ("commit/sha", json!("0123")),
+            ("commit/commit_time", json!("yesterday")),
+            ("machine/id", json!("0123456789ABCDEF")),
+            ("status", json!("fine")),
+            ("status", json!("skipped")),
+            ("quality/clean", json!("yes")),
+            ("benchmarks/0/name", json!("a{b")),
+            ("benchmarks/0/name", json!("x".repeat(201))),
+            ("benchmarks/0/variant", json!(" ")),
+            ("benchmarks/0/version", json!(-1)),
+            ("benchmarks/0/version", json!(5_000_000_000_u64)),
+            ("benchmarks/0/params/c", json!(64)),
+            ("benchmarks/0/params/c", json!("a,b")),
+            ("benchmarks/0/role", json!("tracked")),
+            ("benchmarks/0/parity/status", json!("right")),
+            ("benchmarks/0/metrics/0/other", json!(1)),
+            ("benchmarks/0/metrics/0/name", json!("a time")),
+            ("benchmarks/0/metrics/0/unit", json!("ms")),
+            ("benchmarks/0/metrics/0/better", json!("smaller")),
+            ("benchmarks/0/metrics/0/value", json!("0.25")),
+            ("benchmarks/0/metrics/0/value", json!(0.0)),
+            ("benchmarks/0/metrics/0/workers", json!([0.25, -1.0])),
+            ("benchmarks/0/metrics/0/interval", json!([0.25])),
+            ("benchmarks/0/metrics/0/min", json!(null)),
+            ("benchmarks/0/metrics/0/detectable", json!(-0.5)),
+            ("benchmarks/0/metrics/0/n", json!(1.5)),
+            ("benchmarks/0/metrics/1/value", json!(-1.5)),
+        ] {
+            check(&format!("/{field}"), Some(wrong));
+        }
     }
 
     proptest::proptest! {
         #[test]
-        fn no_bytes_bring_a_reader_down(
+        fn no_bytes_make_the_reader_panic(
             at: proptest::sample::Index, end: proptest::sample::Index,
             piece in "NaN|-1|0|1e999|\"|\\]|\\{|\n|null|,|:|\\PC{0,4}"
         ) {
@@ -250,11 +693,11 @@ mod tests {
             if let Ok((id, read)) = Run::from_json(&bytes) {
                 proptest::prop_assert_eq!(read.to_record().0, id);
             }
-            // A reader that has met the benchmark before says the same of it.
+            // The interner of a reader makes no difference.
             let mut reader = Reader::default();
             proptest::prop_assert!(reader.read(&run().to_record().2).is_ok());
-            let text = |read: Result<(String, Run), RecordError>| read.map_err(|error| error.to_string());
-            proptest::prop_assert_eq!(text(reader.read(&bytes)), text(Reader::default().read(&bytes)));
+            let shown = |read: Result<(String, Run), RecordError>| read.map_err(|error| error.to_string());
+            proptest::prop_assert_eq!(shown(reader.read(&bytes)), shown(Reader::default().read(&bytes)));
             if let Ok((_, read)) = Run::from_record(&bytes) {
                 proptest::prop_assert_eq!(read.to_record().2, bytes);
             }

@@ -11,7 +11,7 @@ pub struct Release {
     /// The commit that was released; absent before it is tagged.
     pub commit: Option<String>,
     pub previous: Option<String>,
-    /// What it is for; at least one.
+    /// At least one.
     pub targets: BTreeSet<RuntimeTarget>,
     /// Who signed: role, name, day.
     pub signed: Vec<(String, String, String)>,
@@ -38,7 +38,7 @@ pub struct ReleaseReport {
     pub checklist: Result<FilledChecklist, String>,
     /// By the ids of the items that it needs.
     pub figures: BTreeMap<String, Figures>,
-    /// What the project publishes about it; the error where that is rejected.
+    /// The published statement, or why it is rejected.
     pub statement: Option<Result<PublishedStatement, String>>,
 }
 
@@ -54,11 +54,11 @@ pub struct PublishedStatement {
 pub struct Sealed {
     pub bytes: Vec<u8>,
     pub keyid: String,
-    /// Whether the signature was checked against statement and key; a wrong one is never here.
+    /// Whether the signature was verified. An invalid one never gets here.
     pub checked: bool,
 }
 
-/// The limit of an item, what was measured and the margin between them, in a few words each.
+/// The figures of an item, in a few words each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     pub limit: String,
@@ -70,8 +70,8 @@ pub struct Figures {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Released {
     pub newest: Vec<ReleaseReport>,
-    /// How many older ones the list has, which have no page.
+    /// How many older releases have no page.
     pub older: usize,
-    /// Waivers without effect: their places, and what does not exist.
+    /// The places of waivers without effect, and the reasons.
     pub unused_waivers: BTreeMap<Entry, String>,
 }

@@ -4,11 +4,11 @@ use chrono::{DateTime, NaiveDate, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The newest value of a series beside the one before it and the baseline's.
+/// The newest value of a series compared with the previous one and the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatestRow {
     pub series: String,
-    /// Its newest value, in base units.
+    /// In base units.
     pub current: f64,
     pub run: String,
     pub previous: Option<f64>,

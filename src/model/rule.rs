@@ -53,10 +53,9 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The names of all rules, the default first.
+    /// The default first.
     pub const NAMES: [&str; 4] = ["interval", "tolerance", "bands", "rank"];
 
-    /// The name under which configurations and reports know the rule.
     pub fn name(&self) -> &'static str {
         match self {
             Rule::Interval { .. } => "interval",
@@ -66,9 +65,9 @@ impl Rule {
         }
     }
 
-    /// The first parameter that no verdict can be reached by: its name, its value and what is allowed.
+    /// The first invalid parameter: its name, its value and what is allowed.
     pub fn fault(&self) -> Option<(&'static str, f64, &'static str)> {
-        // More than double is no tolerance but a slip of the unit: 10 for 10 %.
+        // More than 1 is probably a mistaken unit: 10 for 10 %.
         let share = |name, value: f64| {
             (!(0.0..=1.0).contains(&value)).then_some((name, value, "from 0 to 1 is allowed (0.1 is 10 %)"))
         };
@@ -91,7 +90,7 @@ impl Rule {
         }
     }
 
-    /// By which share of the smaller value the larger may lie above it and count as unchanged.
+    /// By which share the larger value may exceed the smaller one and count as unchanged.
     pub fn tolerated(&self, smaller: f64) -> f64 {
         match *self {
             Rule::Interval { tolerance } => tolerance,
@@ -101,7 +100,7 @@ impl Rule {
         }
     }
 
-    /// `interval 2 %`: the name and the parameters. `unit` is that of the metric.
+    /// The name and the parameters, such as `interval 2 %`. `unit` is that of the metric.
     pub fn words(&self, unit: Unit) -> String {
         let name = self.name();
         match *self {
@@ -115,8 +114,7 @@ impl Rule {
         }
     }
 
-    /// `tolerance: more than 25 % worse fails`: what it decides, for readers who have not chosen it. The unit of `abs` is
-    /// that of the values.
+    /// Such as `tolerance: more than 25 % worse fails`. The unit of `abs` is that of the values.
     pub fn explained(&self) -> String {
         let name = self.name();
         match *self {
@@ -143,23 +141,22 @@ pub fn percent(share: f64) -> String {
 /// How a project chooses the rule of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// Metrics that are judged otherwise; the first whose text stands in the key of a metric decides.
+    /// The first exception whose text the key of a metric contains decides.
     pub exceptions: Vec<Exception>,
     pub default: Choice,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exception {
-    /// What must stand in the benchmark's id, a blank, and the metric's name.
+    /// A part of the benchmark's id, a blank, and the metric's name.
     pub part: String,
     pub choice: Choice,
 }
 
-/// A rule, or the default rule with a tolerance that follows from how restless a metric is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
     Fixed(Rule),
-    /// The rule `interval`, with the least tolerance at which an unchanged metric mostly counts as unchanged.
+    /// The rule `interval`, with the least tolerance at which the noise of the metric mostly counts as unchanged.
     Learnt,
 }
 
@@ -180,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_that_decide_nothing_are_named() {
+    fn invalid_parameters_are_named() {
         let check = |rule: Rule, expected: Option<&str>| assert_eq!(rule.fault().map(|(name, ..)| name), expected);
         check(Rule::Interval { tolerance: 0.0 }, None);
         check(Rule::Interval { tolerance: -0.1 }, Some("tolerance"));
@@ -226,12 +223,9 @@ mod tests {
         assert!(error.to_string().contains("warn"), "{error}");
         assert!(serde_json::from_str::<Rule>(r#"{"name":"interval","tolerance":0,"more":1}"#).is_err());
         for name in Rule::NAMES {
-            assert!(
-                !serde_json::from_str::<Rule>(&format!(r#"{{"name":"{name}"}}"#))
-                    .expect_err("none")
-                    .to_string()
-                    .contains("variant")
-            );
+            let error =
+                serde_json::from_str::<Rule>(&format!(r#"{{"name":"{name}"}}"#)).expect_err("none has no parameter");
+            assert!(!error.to_string().contains("variant"), "{error}");
         }
     }
 }

@@ -12,23 +12,22 @@ use super::environment::{Environment, Machine};
 use super::sample::Measurement;
 use super::shard::{SHARD, Shard};
 
-/// The version of the layout of folders; that of a record stands in the record.
+/// The version of the layout of folders.
 pub const LAYOUT_VERSION: u64 = 1;
 
-/// Where records of this layout lie in the history's tree.
+/// The folder of records in the tree of the history.
 pub const RECORD_ROOT: &str = "history/v1";
 
-/// The setting that lists the texts of which one must stand in the id of a benchmark that is run.
+/// The setting that lists the texts of `--filter`.
 pub const FILTER: &str = "filter";
 
 pub const IMPORT: &str = "import";
 
-/// One suite, measured once on one machine, or the reason why it was not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub suite: String,
     pub timestamp: DateTime<Utc>,
-    /// What was measured; absent outside a repository or before the first commit.
+    /// Absent outside a repository or before the first commit.
     pub commit: Option<Commit>,
     pub machine: Machine,
     pub environment: Environment,
@@ -36,7 +35,7 @@ pub struct Run {
     pub status: RunStatus,
     pub reason: Option<String>,
     pub quality: Quality,
-    /// The benchmarks, in the order in which the suite lists them.
+    /// In the order of the suite.
     pub measurements: Vec<Measurement>,
     /// Configurations that a tuner chose, one object each; empty where nothing is tuned.
     pub autotune: Vec<Value>,
@@ -55,7 +54,6 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// The word that records and commit subjects bear.
     pub fn word(self) -> &'static str {
         match self {
             RunStatus::Ok => "ok",
@@ -77,12 +75,12 @@ pub struct Quality {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedRun {
     pub path: String,
-    /// The sixteen digits of its content that the name bears.
+    /// The sixteen digits of its content in its name.
     pub id: String,
     pub run: Run,
 }
 
-/// A file of the history that cannot be used; the others stand.
+/// A file of the history that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
     pub path: String,
@@ -107,8 +105,7 @@ impl Run {
         }
     }
 
-    /// Whether the run is of some of its suite's benchmarks only, so that others are not missing: it was filtered, or is
-    /// one of several shards.
+    /// Whether the run is limited to some benchmarks of its suite, by a filter or as one of several shards.
     pub fn is_partial(&self) -> bool {
         is_partial(&self.config)
     }
@@ -117,28 +114,20 @@ impl Run {
         self.config.contains_key(IMPORT)
     }
 
-    /// Whether the run was asked for benchmarks by name.
     pub fn is_filtered(&self) -> bool {
         is_filtered(&self.config)
     }
 
-    /// The texts that the run was asked for; none where it was asked for all.
     pub fn filters(&self) -> Vec<&str> {
         let texts = self.config.get(FILTER).and_then(|filter| filter.as_array());
         texts.into_iter().flatten().filter_map(|text| text.as_str()).collect()
     }
 
-    /// Where the record of this run with that id belongs:
-    /// `history/v1/<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`.
+    /// The path of its record: `history/v1/<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`.
     pub fn path(&self, id: &str) -> String {
         let commit = self.commit.as_ref().map_or(NO_COMMIT, Commit::short);
-        format!(
-            "{RECORD_ROOT}/{}/{:04}/{:02}/{commit}-{}-{id}.json",
-            self.suite,
-            self.timestamp.year(),
-            self.timestamp.month(),
-            self.machine.short_id(),
-        )
+        let (suite, year, month) = (&self.suite, self.timestamp.year(), self.timestamp.month());
+        format!("{RECORD_ROOT}/{suite}/{year:04}/{month:02}/{commit}-{}-{id}.json", self.machine.short_id())
     }
 
     /// The subject of the commit that records this run.
@@ -148,14 +137,13 @@ impl Run {
     }
 }
 
-/// Whether a run with these settings is of some of its suite's benchmarks only.
+/// As [`Run::is_partial`], by the settings of the run.
 pub(super) fn is_partial(config: &BTreeMap<String, Value>) -> bool {
-    // A shard that cannot be read is no whole run either.
+    // A shard that cannot be read counts as one of several.
     let divided = config.contains_key(SHARD) && Shard::from_config(config).is_none_or(|shard| shard.count() > 1);
     is_filtered(config) || divided
 }
 
-/// Whether a run with these settings was asked for benchmarks by name.
 pub fn is_filtered(config: &BTreeMap<String, Value>) -> bool {
     config.get(FILTER).is_some_and(|filter| filter.as_array().is_some_and(|texts| !texts.is_empty()))
 }

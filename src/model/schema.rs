@@ -1,11 +1,11 @@
-//! JSON Schema, draft 2020-12, of what Sprag writes: derived from the types that write it, or put together by hand.
+//! JSON Schema, draft 2020-12, derived from the types that Sprag writes.
 //!
-//! A schema says what the readers demand: every field that is written is required, no other is allowed, and a text has
-//! its pattern. What one field demands of another, such as a digest of the digested, no schema can say; the readers do.
+//! A schema demands what the readers demand: every written field is required, no other is allowed, and a text has its
+//! pattern. Only the readers check what one field demands of another, such as a digest of other fields.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 pub mod patterns {
     pub const COMMIT: &str = "^[0-9a-f]{40}$";
@@ -42,19 +42,19 @@ fn generated<T: JsonSchema>(settings: SchemaSettings) -> Value {
     schema
 }
 
-/// As [`for_type`], of a type whose structures allow no other fields, though nothing reads it that says so.
+/// As [`for_type`], of a type without `deny_unknown_fields`, whose objects still allow no other fields.
 pub fn for_closed_type<T: JsonSchema>() -> Value {
     let mut schema = for_type::<T>();
     close(&mut schema);
     schema
 }
 
-/// A published schema of files whose layout never changes again: what `schemas/` holds is the schema.
+/// A published schema in `schemas/` of files whose layout never changes again.
 pub fn frozen(text: &str) -> Value {
     serde_json::from_str(text).expect("a test holds that every committed schema is one")
 }
 
-/// A schema under its name, as it is published.
+/// A schema with its name and title, as it is published.
 pub fn published(name: &str, title: &str, schema: Value) -> Value {
     let mut fields = Map::new();
     fields.insert("$schema".to_owned(), Value::from("https://json-schema.org/draft/2020-12/schema"));
@@ -65,53 +65,7 @@ pub fn published(name: &str, title: &str, schema: Value) -> Value {
     Value::Object(fields)
 }
 
-/// An object with all of these fields and no other.
-pub fn object(fields: &[(&str, Value)]) -> Value {
-    object_with(fields, &[])
-}
-
-/// An object with all fields of the first list, some of the second, and no other.
-pub fn object_with(fields: &[(&str, Value)], optional: &[(&str, Value)]) -> Value {
-    let all = fields.iter().chain(optional);
-    let properties: Map<String, Value> = all.map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
-    json!({
-        "type": "object",
-        "required": fields.iter().map(|(name, _)| *name).collect::<Vec<&str>>(),
-        "properties": properties,
-        "additionalProperties": false,
-    })
-}
-
-pub fn words(words: &[&str]) -> Value {
-    json!({ "enum": words })
-}
-
-pub fn text() -> Value {
-    json!({ "type": "string" })
-}
-
-pub fn matching(pattern: &str) -> Value {
-    json!({ "type": "string", "pattern": pattern })
-}
-
-/// A word of a benchmark that looks like that.
-pub fn word(pattern: &str) -> Value {
-    json!({ "type": "string", "minLength": 1, "maxLength": super::benchmark::MAX_WORD, "pattern": pattern })
-}
-
-pub fn count() -> Value {
-    json!({ "type": "integer", "minimum": 0 })
-}
-
-pub fn or_null(schema: Value) -> Value {
-    json!({ "anyOf": [schema, { "type": "null" }] })
-}
-
-pub fn list(schema: Value) -> Value {
-    json!({ "type": "array", "items": schema })
-}
-
-/// Takes out what is of this program alone: links between its items, and the names of its number types.
+/// Removes what concerns this program alone: links between its items, and the names of its number types.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -149,10 +103,11 @@ fn close(schema: &mut Value) {
 #[cfg(test)]
 mod tests {
     use serde::Serialize;
+    use serde_json::json;
 
     use super::*;
 
-    /// What is told; see [`Written::size`].
+    /// A document; see [`Written::size`].
     #[derive(JsonSchema, Serialize)]
     struct Written {
         size: u32,
@@ -162,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn a_type_gives_what_it_writes() {
-        let schema = published("told-1", "Written", for_closed_type::<Written>());
+    fn a_schema_follows_from_the_type() {
+        let schema = published("written-1", "Written", for_closed_type::<Written>());
         let expected = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$id": "urn:sprag:schema:told-1",
+            "$id": "urn:sprag:schema:written-1",
             "title": "Written",
-            "description": "What is told; see `Written::size`.",
+            "description": "A document; see `Written::size`.",
             "type": "object",
             "properties": {
                 "size": { "type": "integer", "minimum": 0, "maximum": u32::MAX },
@@ -179,18 +134,5 @@ mod tests {
             "additionalProperties": false,
         });
         assert_eq!(schema, expected);
-    }
-
-    #[test]
-    fn an_object_by_hand_is_closed() {
-        let schema = object_with(&[("a", count())], &[("b", or_null(text()))]);
-        let check =
-            |value: Value, expected: bool| assert_eq!(jsonschema::is_valid(&schema, &value), expected, "{value}");
-        check(json!({ "a": 1 }), true);
-        check(json!({ "a": 1, "b": null }), true);
-        check(json!({ "a": 1, "b": 2 }), false);
-        check(json!({ "a": -1 }), false);
-        check(json!({ "b": "x" }), false);
-        check(json!({ "a": 1, "c": 1 }), false);
     }
 }

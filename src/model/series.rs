@@ -16,7 +16,7 @@ const SLUG: usize = 60;
 /// The points of one benchmark and metric on one machine, in commit order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// A short readable text and eight digits of a digest; safe as a file name.
+    /// Safe as a file name.
     pub id: String,
     pub suite: String,
     pub benchmark: String,
@@ -25,23 +25,23 @@ pub struct Series {
     pub params: String,
     pub variant: String,
     pub version: u32,
-    /// What the benchmark is there for, by its newest run.
+    /// Of its newest run.
     pub role: Role,
     pub metric: Metric,
     pub machine: String,
     pub machine_name: String,
     pub machine_class: String,
-    /// The observations: commit order, then time.
+    /// In the order of commits, then of time.
     pub points: Vec<Point>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointRun {
-    /// The commit measured, forty digits; empty where the run knew none.
+    /// Forty digits; empty where the run had no commit.
     pub commit: Arc<str>,
-    /// Its place on the commit line; absent where the line does not hold it.
+    /// Its place on the commit line; absent for other commits.
     pub position: Option<usize>,
-    /// The place of its run among all runs that measured something, in the order in which series hold their points.
+    /// The place of its run among all runs that measured something, in the order of points.
     pub rank: usize,
     pub time: DateTime<Utc>,
     pub environment_key: Arc<str>,
@@ -49,14 +49,14 @@ pub struct PointRun {
     pub dirty: bool,
 }
 
-/// One run's value in a series. It is read like its run, which the points of all series share.
+/// The value of a run in a series. It dereferences to its run, which the points of all series share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     pub of: Arc<PointRun>,
-    /// The tracked number, in base units.
+    /// In base units.
     pub value: f64,
     pub interval: Option<(f64, f64)>,
-    /// One median a worker process, in the order in which they ran.
+    /// One median a worker process, in the order of execution.
     pub workers: Medians,
 }
 
@@ -69,12 +69,12 @@ impl Deref for Point {
 }
 
 impl Point {
-    /// Its run, to be changed for this point alone.
+    /// Changes to the run apply to this point alone.
     pub fn run_mut(&mut self) -> &mut PointRun {
         Arc::make_mut(&mut self.of)
     }
 
-    /// The same value of a run that differs.
+    /// The same value, of a changed run.
     pub fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> Point {
         differ(self.run_mut());
         self
@@ -82,15 +82,14 @@ impl Point {
 }
 
 impl Series {
-    /// The id of the series of that benchmark, version, metric and machine: a slug of the benchmark and metric,
-    /// cut at 60 characters, and eight digits of the digest of all four, which keep it unique.
+    /// A slug of the benchmark and metric, at most 60 characters long, and eight digits of the digest of all four arguments.
     pub fn id_of(benchmark: &str, version: u32, metric: &str, machine: &str) -> String {
-        let whole = format!("{benchmark}\u{0}{version}\u{0}{metric}\u{0}{machine}");
-        let digest = &digest::sha256_hex(whole.as_bytes())[..8];
+        let identity = format!("{benchmark}\u{0}{version}\u{0}{metric}\u{0}{machine}");
+        let digest = &digest::sha256_hex(identity.as_bytes())[..8];
         format!("{}-{digest}", slug(&format!("{benchmark} {metric}"), SLUG))
     }
 
-    /// Whether a text can be the id of a series, as [`Series::id_of`] makes them.
+    /// Whether a text has the form of [`Series::id_of`].
     pub fn is_id(text: &str) -> bool {
         let Some((slug, digits)) = text.rsplit_once('-') else { return false };
         let is_slug = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -100,8 +99,7 @@ impl Series {
             && digest::is_hex(digits, 8..=8)
     }
 
-    /// Whether it is of no kernel of the suite, but of what kernels are held against: a control or a calibration
-    /// kernel.
+    /// Whether its benchmark is a control or a calibration kernel.
     pub fn is_auxiliary(&self) -> bool {
         self.role.is_auxiliary(&self.variant)
     }
@@ -146,12 +144,9 @@ mod tests {
         for id in [&a, &b, &long, &Series::id_of("日本", 1, "本", "m")] {
             assert!(Series::is_id(id), "{id}");
         }
-        let checks = ["", "x", "-01234567", "x-0123456", "x-0123456g", "X-01234567", "../x-01234567", "-x-01234567"];
-        for wrong in checks.into_iter().chain([
-            format!("{long}0").as_str(),
-            &format!("{}-01234567", "x".repeat(61)),
-            "x.html-01234567",
-        ]) {
+        let (long_digits, long_slug) = (format!("{long}0"), format!("{}-01234567", "x".repeat(61)));
+        let wrong = ["", "x", "-01234567", "x-0123456", "x-0123456g", "X-01234567", "../x-01234567", "-x-01234567"];
+        for wrong in wrong.into_iter().chain(["x.html-01234567", &long_digits, &long_slug]) {
             assert!(!Series::is_id(wrong), "{wrong}");
         }
         assert_eq!(slug("../../<script>é", 60), "script");

@@ -1,9 +1,8 @@
-//! A case of a shape sweep: the sizes that the inputs of an engine are given for one measurement.
+//! A case of a shape sweep: the shapes of the inputs of an engine for one measurement.
 //!
-//! Written as `name=dims` pieces, parted by `;` or `,`, the sizes of a piece by `x` or blanks, as in
-//! `image=1x3x128x128;centers=1024x2`. The case without any piece gives none.
+//! Its text has `name=sizes` pieces, separated by `;` or `,`, with sizes separated by `x` or blanks, such as
+//! `image=1x3x128x128;centers=1024x2`.
 
-/// Why a text is no shape case. Each names the piece that is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeCaseError {
     #[error("a shape case is empty")]
@@ -25,32 +24,30 @@ pub enum ShapeCaseError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorShape {
     pub name: String,
-    /// Its sizes, at least one, each above zero.
+    /// At least one, each above zero.
     pub sizes: Vec<u64>,
 }
 
 impl TensorShape {
-    /// The sizes as `1x3x128x128`.
+    /// Such as `1x3x128x128`.
     pub fn sizes_text(&self) -> String {
         joined(&self.sizes, "x")
     }
 
-    /// The whole as `image=1x3x128x128`.
+    /// Such as `image=1x3x128x128`.
     pub fn text(&self) -> String {
         format!("{}={}", self.name, self.sizes_text())
     }
 }
 
-/// The shapes of the inputs of a case; none for the case that gives no sizes.
+/// The default case has no shapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShapeCase {
-    /// One entry an input, in the order of the text.
+    /// One entry an input.
     pub shapes: Vec<TensorShape>,
 }
 
 impl ShapeCase {
-    /// Reads a case.
-    ///
     /// ```
     /// let case = sprag_model::shape_case::ShapeCase::parse("image=1x3x64x64, centers=1024x2")?;
     /// assert_eq!(case.label(2), "case_002_1_3_64_64");
@@ -66,7 +63,7 @@ impl ShapeCase {
         if shapes.is_empty() { Err(ShapeCaseError::NoPiece) } else { Ok(ShapeCase { shapes }) }
     }
 
-    /// What the case is called where it is the `number`-th of a sweep; the one without shapes is 0 and is `default`.
+    /// The name of the `number`-th case of a sweep; that of the default case is `default`.
     pub fn label(&self, number: usize) -> String {
         match self.shapes.first() {
             Some(first) => format!("case_{number:03}_{}", joined(&first.sizes, "_")),
@@ -78,7 +75,7 @@ impl ShapeCase {
         self.shapes.iter().map(TensorShape::text).collect()
     }
 
-    /// How many images a call works on: the first size of the first input; absent where no shape tells.
+    /// The first size of the first input.
     pub fn batch(&self) -> Option<u64> {
         self.shapes.first()?.sizes.first().copied()
     }
@@ -98,7 +95,7 @@ fn piece(text: &str) -> Result<TensorShape, ShapeCaseError> {
     Ok(TensorShape { name: name.to_owned(), sizes })
 }
 
-/// A size as Python reads a whole number: a sign is allowed, and so is `_` between two digits.
+/// Reads an integer as Python does: with an optional sign, and with `_` between two digits.
 fn size(piece: &str, word: &str) -> Result<u64, ShapeCaseError> {
     let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
     let is_number = digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
@@ -140,24 +137,24 @@ mod tests {
 
     #[test]
     fn a_fault_names_its_piece() {
-        let check = |text: &str, words: &str| {
+        for (text, words) in [
+            (" \t", "is empty"),
+            (";,", "names no tensor"),
+            ("a=1;image:1x2", "`image:1x2` has no `=`"),
+            ("=1x2", "`=1x2` names no tensor"),
+            ("a= ", "`a=` has no sizes"),
+            ("a=x", "`a=x` has no sizes"),
+            ("a=1x0", "`a=1x0` has a size that is not above zero"),
+            ("a=-3", "not above zero"),
+            ("a=1X2", "the size `1X2`"),
+            ("a=b=1", "the size `b=1`"),
+            ("a=1.5", "the size `1.5`"),
+            ("a=1__0", "the size `1__0`"),
+            ("a=99999999999999999999", "is no whole number"),
+            ("a=9223372036854775808", "is no whole number"),
+        ] {
             let error = ShapeCase::parse(text).expect_err("the case is faulty").to_string();
             assert!(error.contains(words), "{error}");
-        };
-        check("", "is empty");
-        check(" \t", "is empty");
-        check(";,", "names no tensor");
-        check("a=1;image:1x2", "`image:1x2` has no `=`");
-        check("=1x2", "`=1x2` names no tensor");
-        check("a= ", "`a=` has no sizes");
-        check("a=x", "`a=x` has no sizes");
-        check("a=1x0", "`a=1x0` has a size that is not above zero");
-        check("a=-3", "not above zero");
-        check("a=1X2", "the size `1X2`");
-        check("a=b=1", "the size `b=1`");
-        check("a=1.5", "the size `1.5`");
-        check("a=1__0", "the size `1__0`");
-        check("a=99999999999999999999", "is no whole number");
-        check("a=9223372036854775808", "is no whole number");
+        }
     }
 }

@@ -1,9 +1,9 @@
-//! Shards: one suite divided over several jobs, and put together again.
+//! Shards: one suite divided over several jobs, whose runs are merged again.
 //!
-//! A benchmark's place follows from a digest of its suite, name and parameters, the number of threads left out. So
-//! the forms of a kernel that are compared with one another (reference, fast, on more threads) share a shard, every
-//! benchmark is on exactly one, and no job needs to know another. Records of shards merge as a set union: in any order,
-//! any number of times, and only when none is missing.
+//! The shard of a benchmark follows from a digest of its suite, name and parameters without the number of threads. Forms of a
+//! kernel that are compared with one another (reference, fast, on more threads) therefore share a shard, and every benchmark
+//! is on exactly one. Records of shards merge as a set union: in any order, any number of times, and only when none is
+//! missing.
 
 mod assembly;
 
@@ -20,14 +20,14 @@ pub use self::assembly::{Assembly, CompleteRun, IncompleteRun, assemble};
 /// The setting of a run that names its shard, such as `2/4`.
 pub const SHARD: &str = "shard";
 
-/// The setting of a run that lists the shards which hold any benchmark: no others will have a record.
+/// The setting of a run that lists the shards with benchmarks: no others will have a record.
 pub const OCCUPIED: &str = "shards_with_benchmarks";
 
-/// The setting of a merged run that says of how many shards it was made.
+/// The setting of a merged run with the number of its shards.
 pub const MERGED: &str = "merged_shards";
 
-/// The most shards: more jobs than any suite has benchmarks.
-pub const MOST_SHARDS: u32 = 10_000;
+/// More than any suite has benchmarks.
+const MOST_SHARDS: u32 = 10_000;
 
 const THREADS: &str = "threads";
 
@@ -62,7 +62,7 @@ impl Shard {
         }
     }
 
-    /// Its place, from 1.
+    /// From 1.
     pub fn index(self) -> u32 {
         self.index
     }
@@ -71,7 +71,7 @@ impl Shard {
         self.count
     }
 
-    /// The shard of a run with these settings: `None` where they name none, or one that cannot be.
+    /// The shard of a run with these settings; absent where they name none, or an invalid one.
     pub fn from_config(config: &BTreeMap<String, Value>) -> Option<Shard> {
         Shard::parse(config.get(SHARD)?.as_str()?).ok()
     }
@@ -80,18 +80,18 @@ impl Shard {
         place(&group(benchmark), self.count) == self.index
     }
 
-    /// Whether a suite that cannot be divided is of this shard, as a whole.
+    /// Whether an indivisible suite is on this shard.
     pub fn holds_suite(self, suite: &str) -> bool {
         place(suite, self.count) == self.index
     }
 
-    /// Those of its fellow shards, and itself, that hold any of the benchmarks: what [`OCCUPIED`] lists.
+    /// The shards of its division that have any of the benchmarks: the list of [`OCCUPIED`].
     pub fn occupied<'a>(self, benchmarks: impl IntoIterator<Item = &'a Benchmark>) -> Vec<u32> {
         let places: BTreeSet<u32> = benchmarks.into_iter().map(|one| place(&group(one), self.count)).collect();
         places.into_iter().collect()
     }
 
-    /// The settings that a run of this shard bears.
+    /// The settings of a run of this shard.
     pub fn settings(self, occupied: &[u32]) -> [(String, Value); 2] {
         [(SHARD.to_owned(), Value::from(self.to_string())), (OCCUPIED.to_owned(), Value::from(occupied.to_vec()))]
     }
@@ -103,15 +103,15 @@ impl fmt::Display for Shard {
     }
 }
 
-/// What keeps benchmarks together: all of the identity but variant, version and number of threads.
+/// The identity without variant, version and number of threads: what keeps benchmarks on one shard.
 fn group(benchmark: &Benchmark) -> String {
     let mut group = Benchmark { variant: String::new(), ..benchmark.clone() };
     group.params.remove(THREADS);
     format!("{}/{}{}", group.suite, group.name, group.params_text())
 }
 
-/// The place of a key among `count`, from 1: the first 60 bits of its SHA-256, modulo `count`. The same on every
-/// machine and in every version.
+/// The shard of a key, from 1: the first 60 bits of its SHA-256, modulo `count`. The same on every machine and in every
+/// version.
 fn place(key: &str, count: u32) -> u32 {
     let digits = digest::sha256_hex(key.as_bytes());
     let number = u64::from_str_radix(&digits[..15], 16).expect("a digest is made of hexadecimal digits");
@@ -147,17 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_stays_together() {
+    fn forms_of_a_kernel_share_a_shard() {
         let forms = [
             benchmark("tile_pack", &[("c", "128")], "reference"),
             benchmark("tile_pack", &[("c", "128")], "fast"),
             benchmark("tile_pack", &[("c", "128"), ("threads", "2")], "fast"),
         ];
         for count in 1..60 {
-            let held = |index| forms.iter().filter(|form| Shard { index, count }.holds(form)).count();
-            assert_eq!((1..=count).map(held).filter(|held| ![0, forms.len()].contains(held)).count(), 0);
+            let forms_on = |index| forms.iter().filter(|form| Shard { index, count }.holds(form)).count();
+            assert!((1..=count).map(forms_on).all(|forms_on| [0, forms.len()].contains(&forms_on)));
         }
-        // Settled once and for all: records of two versions of Sprag must fit one another.
+        // Frozen: records of different versions of Sprag must merge.
         assert_eq!(place("cpu/tile_pack{c=128}", 1000), 306);
     }
 

@@ -1,7 +1,5 @@
-//! An in-toto Statement (v1) with the predicate test-result (v0.1): what was tested, against which configuration, and how
-//! it came out.
-//!
-//! Source: the specifications `spec/v1/statement.md` and `spec/predicates/test-result.md` of the project in-toto/attestation.
+//! An in-toto Statement (v1) with the predicate test-result (v0.1), by `spec/v1/statement.md` and
+//! `spec/predicates/test-result.md` of the project in-toto/attestation.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +12,10 @@ pub const PREDICATE_TYPE: &str = "https://in-toto.io/attestation/test-result/v0.
 
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
-/// The algorithm of the digest of a commit.
+/// The digest algorithm of commits.
 pub const GIT_COMMIT: &str = "gitCommit";
 
-/// The algorithm of the digest of a file.
+/// The digest algorithm of files.
 pub const SHA256: &str = "sha256";
 
 /// A statement. Fields that are not known are refused where it is read: it is held against one of ours.
@@ -92,7 +90,7 @@ pub struct Signature {
     pub sig: String,
 }
 
-/// What is signed: the pre-authentication encoding of type and content (DSSE v1, PAE).
+/// The signed bytes: the pre-authentication encoding of type and content (DSSE v1, PAE).
 pub fn pre_authentication(kind: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {kind} {} ", kind.len(), body.len());
     [head.as_bytes(), body].concat()
@@ -103,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_signed_is_as_the_specification_says() {
+    fn the_signed_bytes_are_those_of_the_specification() {
         // The example of the specification's `protocol.md`.
         let encoded = pre_authentication("http://example.com/HelloWorld", b"hello world");
         assert_eq!(encoded, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");

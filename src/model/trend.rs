@@ -229,7 +229,7 @@ pub struct Stretch {
     pub level: Option<Level>,
 }
 
-/// All runs of a commit in one environment, as one point of a series. It is read like the oldest of them.
+/// All runs of a commit in one environment, as one point of a series. It dereferences to the oldest of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PooledPoint {
     pub first: Arc<PointRun>,
@@ -238,11 +238,11 @@ pub struct PooledPoint {
     /// The median over the processes of all its runs, in base units.
     pub value: f64,
     pub runs: usize,
-    /// How many processes that are; one a run that tells of none.
+    /// One for each run without medians of processes.
     pub processes: usize,
-    /// The lowest and the highest median of a process; absent where there is one process, or none is told of.
+    /// The lowest and the highest median of a process; absent below two processes.
     pub spread: Option<(f64, f64)>,
-    /// Whether there are several processes, and none differs.
+    /// Whether there are several processes with equal medians.
     pub alike: bool,
 }
 
@@ -255,15 +255,13 @@ impl Deref for PooledPoint {
 }
 
 impl PooledPoint {
-    /// The lowest and the highest of the medians of processes; nothing where there is none.
+    /// The lowest and the highest of the medians of processes.
     pub fn spread_of<'w>(workers: impl IntoIterator<Item = &'w f64>) -> Option<(f64, f64)> {
         let widened = |(low, high): (f64, f64), worker: &f64| (low.min(*worker), high.max(*worker));
         let ends = workers.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), widened);
         (ends.0.is_finite() && ends.1.is_finite()).then_some(ends)
     }
-}
 
-impl PooledPoint {
     pub fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> PooledPoint {
         differ(Arc::make_mut(&mut self.first));
         self

@@ -23,7 +23,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit as records spell it: `s`, `B`, `1/s` or `1`.
+    /// The spelling in records: `s`, `B`, `1/s` or `1`.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Second => "s",
@@ -37,7 +37,7 @@ impl Unit {
         [Unit::Second, Unit::Byte, Unit::PerSecond, Unit::One].into_iter().find(|unit| unit.symbol() == symbol)
     }
 
-    /// The scale whose numbers read best for values about as large as `typical` (in base units).
+    /// The best prefix for values about as large as `typical`, in base units.
     pub fn scale(self, typical: f64) -> Scale {
         let steps: &[(f64, &str)] = match self {
             Unit::Second => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
@@ -57,22 +57,21 @@ impl fmt::Display for Unit {
     }
 }
 
-/// A prefix chosen for a whole table column or chart: shown number = value / `factor`.
+/// A prefix for all numbers of a column or a chart, which are shown divided by `factor`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// Base units in one shown unit.
     pub factor: f64,
-    /// What stands beside the number, such as `ms`; empty for pure numbers.
+    /// Such as `ms`; empty for pure numbers.
     pub symbol: &'static str,
 }
 
 impl Scale {
-    /// Four significant digits in this scale, without its symbol.
+    /// Four significant digits without the symbol.
     pub fn number(&self, value: f64) -> String {
         significant(value / self.factor, 4)
     }
 
-    /// The number with its symbol, such as `1.234 ms`.
+    /// Such as `1.234 ms`.
     pub fn text(&self, value: f64) -> String {
         if self.symbol.is_empty() { self.number(value) } else { format!("{} {}", self.number(value), self.symbol) }
     }

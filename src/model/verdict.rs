@@ -1,5 +1,3 @@
-//! What a rule says about one metric, and how many verdicts of each kind there are.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,16 +6,15 @@ use super::metric::Metric;
 
 pub const ACCEPTED: &str = "accepted";
 
-/// What a rule decided about a metric of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Unchanged,
     Improved,
     Regressed,
     Inconclusive(String),
-    /// The two sides must not be compared; says what differs.
+    /// With what differs.
     NotComparable(String),
-    /// The baseline has it and the current run has not.
+    /// The baseline has the metric, and the current run lacks it.
     Missing,
     NoBaseline,
 }
@@ -26,7 +23,6 @@ impl Verdict {
     pub const WORDS: [&str; 7] =
         ["unchanged", "improved", "regressed", "inconclusive", "not comparable", "missing", "no baseline"];
 
-    /// The verdict in one or two lower-case words.
     pub fn word(&self) -> &'static str {
         match self {
             Verdict::Unchanged => "unchanged",
@@ -39,28 +35,23 @@ impl Verdict {
         }
     }
 
-    /// Why the verdict is not a plain one.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Verdict::Inconclusive(reason) | Verdict::NotComparable(reason) => Some(reason),
-            Verdict::Unchanged | Verdict::Improved | Verdict::Regressed | Verdict::Missing | Verdict::NoBaseline => {
-                None
-            }
+            _ => None,
         }
     }
 }
 
-/// How much a metric changed, and how small a change the comparison could have shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
     /// Current / baseline - 1; positive means that the number went up.
     pub change: f64,
-    /// The interval of `change`, by the rule that decided: one of 98 % by `interval`, of 95 % by the others, where the sides
-    /// allow one. That of `tolerance` is of the current value alone.
+    /// The interval of `change`, at 98 % by the rule `interval` and at 95 % by the others. That of `tolerance` covers the
+    /// current value alone.
     pub interval: Option<(f64, f64)>,
-    /// The smallest change in the bad direction that such a comparison would have called a regression in four cases of five,
-    /// as far as the data tell: what the rule allows and, beyond that, how uncertain the values are. It is a size, above zero
-    /// also where less is worse; absent where the data do not say how uncertain they are.
+    /// The size of the smallest change for the worse that such a comparison would detect in four cases of five: the allowance
+    /// of the rule plus the uncertainty of the values. Absent where that is unknown.
     pub detectable: Option<f64>,
 }
 
@@ -69,27 +60,26 @@ pub struct Effect {
 pub struct Comparison {
     pub benchmark: String,
     pub metric: Metric,
-    /// The series it belongs to, where the history has one.
     pub series: Option<String>,
-    /// The value of the baseline, in base units.
+    /// In base units, as `allowed` and `current`.
     pub baseline: Option<f64>,
     /// The worst value that still passes.
     pub allowed: Option<f64>,
     pub current: Option<f64>,
     pub effect: Option<Effect>,
-    /// The chance of an effect this large in its direction though nothing moved beyond the tolerance; absent where the
-    /// rule knows none.
+    /// The probability of an effect this large in its direction though nothing moved beyond the tolerance; absent where the
+    /// rule computes none.
     pub p_value: Option<f64>,
     pub rule: &'static str,
     pub verdict: Verdict,
-    /// What else a reader should know, such as why a benchmark failed.
+    /// A remark for the reader, such as why a benchmark failed.
     pub note: Option<String>,
-    /// What the ledger says to a regression; absent where it says nothing. The verdict stays what it is.
+    /// The answer of the ledger to a regression, which does not change the verdict.
     pub answer: Option<Box<Answer>>,
 }
 
 impl Comparison {
-    /// A verdict of which no value is known, to be filled in as far as there are some.
+    /// A verdict without values.
     pub fn bare(benchmark: &str, metric: Metric, rule: &'static str, verdict: Verdict) -> Comparison {
         Comparison {
             benchmark: benchmark.to_owned(),
@@ -107,18 +97,18 @@ impl Comparison {
         }
     }
 
-    /// Whether it regressed, and that is accepted. Nothing else can be: what is missing or wrong stays so.
+    /// Whether it is an accepted regression. No other verdict can be accepted.
     pub fn is_accepted(&self) -> bool {
         self.verdict == Verdict::Regressed && self.answer.as_ref().is_some_and(|answer| answer.is_accepted())
     }
 
-    /// The word of the verdict; that of a regression that is accepted says so.
+    /// The word of the verdict, or `accepted`.
     pub fn word(&self) -> &'static str {
         if self.is_accepted() { ACCEPTED } else { self.verdict.word() }
     }
 
-    /// The interval of the effect. One without width says something where the rule `interval` gave it; from any other it
-    /// is the value once more, of which nobody knows how sure it is.
+    /// The interval of the effect. Only the rule `interval` gives meaningful intervals without width; by other rules such an
+    /// interval means that the uncertainty is unknown.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let interval = self.effect?.interval;
         interval.filter(|(low, high)| low < high || self.rule == "interval")
@@ -175,12 +165,11 @@ impl Counts {
         self.judged() + self.inconclusive + self.not_comparable + self.missing + self.no_baseline
     }
 
-    /// How many got a plain verdict: unchanged, improved or regressed, accepted or not.
     pub fn judged(&self) -> usize {
         self.unchanged + self.improved + self.regressed + self.accepted
     }
 
-    /// How many of which verdict in words, such as `2 regressed, 17 unchanged`.
+    /// Such as `2 regressed, 17 unchanged`.
     pub fn words(&self) -> String {
         let parts = [
             (self.regressed, "regressed"),
@@ -196,7 +185,7 @@ impl Counts {
         if list.is_empty() { "nothing was judged".to_owned() } else { list.join(", ") }
     }
 
-    /// How many fail a gate: regressed and not accepted, or missing.
+    /// How many fail a gate.
     pub fn failing(&self) -> usize {
         self.regressed + self.missing
     }

@@ -14,8 +14,7 @@ use sprag_history::{self as history, Entry, FolderCache, HistoryError, Listing, 
 use sprag_measure::{clock, memory};
 use sprag_model::analysis::{Analysis, HistoryFacts};
 use sprag_model::baseline::BaselineFile;
-use sprag_model::commit::CommitLine;
-use sprag_model::commit_cache::CommitCache;
+use sprag_model::commit::{CommitCache, CommitLine};
 use sprag_model::head::RunHead;
 use sprag_model::ledger::Ledger;
 use sprag_model::run::{Quarantined, RecordedRun};
@@ -164,11 +163,11 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
 /// Commits in the cache are not read.
 fn commit_line(project: &Project, store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
     let file = CacheFile::at(project, "commits");
-    let mut commits = file.read_as(CommitCache::from_text);
+    let mut commits: CommitCache = file.read_as(|text| serde_json::from_str(text).ok());
     let count = commits.len();
     let line = history::commit_line_cached(store, revision, &mut commits)?;
     if commits.len() > count {
-        file.write(commits.to_text().as_bytes());
+        file.write(&serde_json::to_vec(&commits).expect("texts and times are JSON"));
     }
     Ok(line)
 }

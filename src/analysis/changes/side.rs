@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sprag_base::stats::order;
+use sprag_base::stats::describe;
 
 /// The most points of a side that are looked at, the nearest to the change: what lies farther back decides nothing, so that
 /// old decisions do not hang on how long the series has become.
@@ -26,7 +26,7 @@ pub(super) struct Side<'a> {
 impl<'a> Side<'a> {
     pub(super) fn of(points: &'a [f64]) -> Side<'a> {
         let mut sorted = points.to_vec();
-        order::sort(&mut sorted);
+        describe::sort(&mut sorted);
         let level = trimmed_mean_of_sorted(&sorted);
         let deviation = winsorised_deviation(&sorted, level);
         Side { points, sorted, level, deviation }
@@ -73,7 +73,7 @@ pub(super) fn scaled_median_deviation(values: &mut [f64]) -> f64 {
 
 /// The mean without the share at either end; the median of fewer than five. The order of the values is lost.
 pub(super) fn trimmed_mean(values: &mut [f64]) -> f64 {
-    order::sort(values);
+    describe::sort(values);
     trimmed_mean_of_sorted(values)
 }
 
@@ -137,7 +137,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use sprag_base::stats::describe;
 
     proptest! {
         #[test]

@@ -1,25 +1,24 @@
-//! Whether a series steps or climbs, where each value may hang on the one before.
+//! Tests of steps and climbs in a series with autocorrelated noise, which looks like steps and climbs itself.
 //!
-//! Noise that wanders looks like steps, and like climbs. Both explanations are fitted: one level, and a level on either side
-//! or another course, each with autoregressive noise of the first order of its own, `e(t) = rho * e(t - 1) + innovation`,
-//! `rho` from 0 to 0.95 by conditional least squares. With the squares of the innovations `S0` and `S1` of `n` values,
-//! `n * ln(S0 / S1)` is twice the logarithm of the ratio of the likelihoods, and its root is on the scale of a standard
-//! normal deviate.
+//! Two models are fitted: one level, and several levels or another course. Each has autoregressive noise of first order,
+//! `e(t) = rho * e(t - 1) + innovation`, with `rho` from 0 to 0.95 by conditional least squares. With the squares of the
+//! innovations `S0` and `S1` of `n` values, `n * ln(S0 / S1)` is twice the logarithm of the likelihood ratio, and its root is
+//! on the scale of a standard normal deviate.
 
-/// The largest correlation that is believed: beyond it there is no level.
+/// The largest autocorrelation: beyond it there is no level.
 const MOST: f64 = 0.95;
 
-/// A stretch of values that stand side by side.
+/// Adjacent values with one level.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch<'a> {
-    /// The values less the level that they have with the step.
+    /// The values less their own level.
     pub residuals: &'a [f64],
-    /// That level less the one that all values have without it.
+    /// Their own level less the level of all values.
     pub moved: f64,
 }
 
-/// The root of twice the logarithm of the likelihood ratio of the levels of some stretches, in order, against one level.
-/// Infinite where the levels explain all.
+/// The root of twice the logarithm of the likelihood ratio of the levels of adjacent stretches against one level. Infinite
+/// where the levels explain all.
 pub fn step_deviate(stretches: &[Stretch<'_>]) -> f64 {
     let about = |common: f64| {
         let of = move |stretch: &Stretch<'_>, value: &f64| value + common * stretch.moved;
@@ -28,7 +27,7 @@ pub fn step_deviate(stretches: &[Stretch<'_>]) -> f64 {
     deviate(about(0.0), about(1.0))
 }
 
-/// Likewise of any course against one level, by the values less either.
+/// Likewise of any course against one level, given the values less either.
 pub fn course_deviate(about_course: &[f64], about_level: &[f64]) -> f64 {
     deviate(about_course.iter().copied(), about_level.iter().copied())
 }
@@ -42,7 +41,7 @@ fn deviate(explained: impl Iterator<Item = f64> + Clone, left: impl Iterator<Ite
     (count * (left / explained).ln()).max(0.0).sqrt()
 }
 
-/// The squares of the innovations of values about what explains them.
+/// The sum of the squares of the innovations of residuals.
 fn innovations(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let (mut products, mut squares, mut last) = (0.0, 0.0, None);
     for value in values.clone() {
@@ -95,38 +94,31 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_told_from_noise_that_wanders() {
+    fn a_step_is_distinguished_from_autocorrelated_noise() {
         let mut random = SplitMix64::new(11);
         let mut beyond =
             |rho: f64, step: f64| (0..200).filter(|_| deviate(&series(60, rho, step, &mut random), 30) > 3.8).count();
         assert!(beyond(0.0, 0.0) <= 2);
         assert!(beyond(0.8, 0.0) <= 8);
         assert!(beyond(0.0, 2.0) >= 190);
-        // On the scale of a normal deviate: a step of 2 in 30 and 30 values is one of 7.7 where nothing wanders.
+        // A step of 2 in 30 and 30 independent values is a normal deviate of 7.7.
         let mean = (0..100).map(|_| deviate(&series(60, 0.0, 2.0, &mut random), 30)).sum::<f64>() / 100.0;
         assert!((4.5..7.7).contains(&mean), "{mean}");
+        assert_eq!(deviate(&[1.0, 1.0, 2.0, 2.0], 2), f64::INFINITY, "a step without noise explains all");
+        assert_eq!(deviate(&[1.0, 1.0, 1.0, 1.0], 2), 0.0);
     }
 
     #[test]
-    fn a_climb_is_told_from_noise_that_wanders() {
+    fn a_climb_is_distinguished_from_autocorrelated_noise() {
         let mut random = SplitMix64::new(12);
-        let mut beyond = |rho: f64, size: f64| {
-            let told = (0..200).filter(|_| {
-                let about = centred(&series(60, rho, 0.0, &mut random)).0;
-                let climb: Vec<f64> =
-                    about.iter().enumerate().map(|(place, value)| value + size * place as f64 / 59.0).collect();
-                course_deviate(&about, &centred(&climb).0) > 3.8
-            });
-            told.count()
+        let mut is_beyond = |rho: f64, size: f64| {
+            let about = centred(&series(60, rho, 0.0, &mut random)).0;
+            let climb = about.iter().enumerate().map(|(place, value)| value + size * place as f64 / 59.0);
+            course_deviate(&about, &centred(&climb.collect::<Vec<f64>>()).0) > 3.8
         };
+        let mut beyond = |rho: f64, size: f64| (0..200).filter(|_| is_beyond(rho, size)).count();
         assert_eq!((beyond(0.0, 0.0), beyond(0.8, 0.0)), (0, 0));
         assert!(beyond(0.0, 5.0) >= 190);
         assert!(beyond(0.95, 2.0) <= 8);
-    }
-
-    #[test]
-    fn a_step_without_noise_explains_all() {
-        assert_eq!(deviate(&[1.0, 1.0, 2.0, 2.0], 2), f64::INFINITY);
-        assert_eq!(deviate(&[1.0, 1.0, 1.0, 1.0], 2), 0.0);
     }
 }

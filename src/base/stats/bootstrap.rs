@@ -1,13 +1,10 @@
-//! Intervals of a median over few independent values, and what their spread says about changes that could be seen.
+//! The interval of a median over few independent values, and its minimum detectable effect.
 //!
-//! The percentiles of bootstrapped medians are order statistics of the values themselves, and how often those hold the
-//! true median is known exactly, whatever the distribution: of seven values the percentile bootstrap takes the second
-//! and the sixth, which hold it in 87.5 % of all cases. So the interval is chosen by that, and interpolated between
-//! neighbouring order statistics to 95 % (Hettmansperger and Sheather, "Confidence intervals based on interpolated order
-//! statistics", Statistics and Probability Letters 4, 1986). Five values reach 93.75 % at most, three and four far less:
-//! for these Student's t takes its place. The standard error of a median is that of bootstrapped medians (Efron and
-//! Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 6). The unit that is resampled must be independent:
-//! worker processes, never samples of one process.
+//! The interval lies between order statistics, whose coverage is known for any distribution, interpolated to 95 %
+//! (Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics", Statistics and Probability
+//! Letters 4, 1986). Five values reach 93.75 % at most, three and four far less; for these Student's t takes its place. The
+//! standard error of a median is that of bootstrapped medians (Efron and Tibshirani, "An Introduction to the Bootstrap",
+//! 1993, chapter 6). The resampled unit must be independent: worker processes, never samples of one process.
 
 use super::random::SplitMix64;
 use super::{describe, student};
@@ -18,11 +15,9 @@ const RESAMPLES: usize = 2_000;
 /// Below this number of values there is no interval: two values say nothing about spread.
 pub const FEWEST_VALUES: usize = 3;
 
-/// From this number of values on, the interval needs no assumption on their distribution: between the least and the
-/// largest of five the median lies in 93.75 % of all cases.
+/// From this number of values on, the interval needs no assumption on their distribution.
 pub const FEWEST_FOR_ORDER_STATISTICS: usize = 5;
 
-/// How often an interval is to hold the true median.
 const CONFIDENCE: f64 = 0.95;
 
 /// The standard error of a median over that of a mean, for three and for four normal values (Maritz and Jarrett, "A
@@ -37,7 +32,7 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() >= FEWEST_FOR_ORDER_STATISTICS {
         return Some(between_order_statistics(values));
     }
-    // Times and ratios spread by factors, and an interval of theirs must stay above zero.
+    // Times and ratios spread by factors, and their interval must stay above zero.
     let is_positive = values.iter().all(|value| *value > 0.0);
     let scaled: Vec<f64> = if is_positive { values.iter().map(|value| value.ln()).collect() } else { values.to_vec() };
     let half = student::two_sided_95(values.len() - 1) * standard_error(&scaled, 0)?;
@@ -46,8 +41,8 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((back(middle - half), back(middle + half)))
 }
 
-/// The interval between the `d`-th value from either end, interpolated towards the next ones: from the widest `d` that
-/// still holds the median often enough.
+/// The interval between the `d`-th values from either end, interpolated towards the next ones, with the largest `d` of
+/// sufficient coverage.
 fn between_order_statistics(values: &[f64]) -> (f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -69,10 +64,10 @@ fn between_order_statistics(values: &[f64]) -> (f64, f64) {
     (low, high)
 }
 
-/// The minimum detectable effect: the smallest relative difference between the medians of two sets of values like
-/// this one that a two-sided test at 5 % finds with a power of 80 %; `None` below [`FEWEST_VALUES`] or around zero.
+/// The minimum detectable effect: the smallest relative difference between the medians of two sets of values like this one
+/// that a two-sided test at 5 % detects with a power of 80 %; `None` below [`FEWEST_VALUES`] or for a median of zero.
 ///
-/// `(t_0.975 + t_0.8) * sqrt(2) * se / |median|`, with Student's quantiles for the values of both sets (Bloom, "Minimum
+/// It is `(t_0.975 + t_0.8) * sqrt(2) * se / |median|`, with Student's quantiles for the values of both sets (Bloom, "Minimum
 /// detectable effects", Evaluation Review 19, 1995).
 pub fn detectable_effect(values: &[f64], seed: u64) -> Option<f64> {
     let median = describe::median(values).filter(|median| *median != 0.0)?;
@@ -86,7 +81,7 @@ fn standard_error(values: &[f64], seed: u64) -> Option<f64> {
     if values.len() < FEWEST_VALUES {
         return None;
     }
-    // Values that are all the same have no spread, and rounding must not make them one.
+    // Equal values have no spread, despite rounding.
     if values.iter().all(|value| *value == values[0]) {
         return Some(0.0);
     }
@@ -120,25 +115,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_holds_the_median_and_is_that_of_the_source() {
-        let values = [1.0, 1.1, 0.9, 1.05, 0.95];
-        let interval = median_interval(&values).expect("five values give an interval");
-        assert!(interval.0 <= 1.0 && 1.0 <= interval.1 && interval.0 >= 0.9 && interval.1 <= 1.1, "{interval:?}");
-        assert_eq!(interval, (0.9, 1.1));
-        // Of six values: 0.357 of the way from the first to the second, by the formula of the source.
-        let (low, high) = median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).expect("there are six values");
-        assert!((low - 1.357_142_9).abs() < 1e-6 && (high - 5.642_857_1).abs() < 1e-6, "{low} {high}");
-        assert_eq!(median_interval(&values[..2]), None);
+    fn the_interval_is_that_of_the_source() {
+        let check = |values: &[f64], expected: (f64, f64)| {
+            let (low, high) = median_interval(values).expect("there are enough values");
+            assert!((low - expected.0).abs() < 2e-4 && (high - expected.1).abs() < 2e-4, "{low} {high}");
+        };
+        check(&[1.0, 1.1, 0.9, 1.05, 0.95], (0.9, 1.1));
+        // Of six values: 0.357 of the way from the first to the second.
+        check(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], (1.357_142_9, 5.642_857_1));
         // Three values: the median times exp(± 4.303 * 1.160 * sd of logarithms / sqrt(3)).
-        let (low, high) = median_interval(&[0.99, 1.0, 1.01]).expect("three values give an interval");
-        assert!((low - 0.9716).abs() < 2e-4 && (high - 1.0292).abs() < 2e-4, "{low} {high}");
-        assert_eq!(median_interval(&[2.0, 2.0, 2.0]), Some((2.0, 2.0)));
+        check(&[0.99, 1.0, 1.01], (0.9716, 1.0292));
+        check(&[2.0, 2.0, 2.0], (2.0, 2.0));
         let (low, high) = median_interval(&[-1.0, 0.0, 1.0]).expect("three values give an interval");
         assert!(low < -1.0 && high > 1.0);
+        assert_eq!(median_interval(&[1.0, 2.0]), None);
     }
 
     #[test]
-    fn it_covers_the_true_median_about_as_often_as_it_says_also_for_few_values() {
+    fn the_interval_covers_the_true_median_as_often_as_promised() {
         for count in [3, 4, 5, 6, 7, 8, 9, 11, 15, 30] {
             let mut random = SplitMix64::new(11);
             let covered = (0..1500).filter(|_| {
@@ -152,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_detectable_effect_is_what_theory_says() {
+    fn the_detectable_effect_agrees_with_theory() {
         // With 31 values of spread 0.01 around 1, the standard error of a median is about 1.2533 * 0.01 / sqrt(31).
         let mut random = SplitMix64::new(5);
         let mut draw = |shift: f64| (0..31).map(|_| 1.0 + shift + 0.01 * random.normal()).collect::<Vec<f64>>();

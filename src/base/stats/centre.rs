@@ -1,21 +1,19 @@
-//! The centre of few values and how sure it is: a trimmed mean with its standard error.
+//! The trimmed mean of few values with its standard error.
 //!
-//! Of `n` sorted values the `g = floor(0.1 n)` least and largest are left out, and the mean of the other `h = n - 2g` is
-//! the centre. With the variance `s²` of all values, those left out set to their nearest neighbour that stays, its standard
-//! error is `s * sqrt((n - 1) / (h (h - 1)))`, and the centre over its error follows Student's t with `h - 1` degrees of
-//! freedom. Below ten values nothing is left out, and this is the mean with its ordinary error. (Tukey and McLaughlin,
-//! "Less vulnerable confidence and significance procedures for location based on a single sample", Sankhya A 25, 1963.)
-//!
-//! One process of ten that the machine disturbed then costs no more than the information of its pair; on recorded timings
-//! of unchanged code the trimmed form finds 5 % where the plain one often cannot tell (`benches/rules.rs`).
+//! Of `n` sorted values the `g = floor(0.1 n)` least and largest are left out, and the mean of the other `h = n - 2g` is the
+//! centre. With the winsorised variance `s²` its standard error is `s * sqrt((n - 1) / (h (h - 1)))`, and the centre over its
+//! error follows Student's t with `h - 1` degrees of freedom. Below ten values this is the ordinary mean. (Tukey and
+//! McLaughlin, "Less vulnerable confidence and significance procedures for location based on a single sample", Sankhya A 25,
+//! 1963.) On recorded timings of unchanged code, the trimmed mean detects 5 % where the plain one often does not
+//! (`benches/rules.rs`), as one disturbed process of ten costs only its own information.
 
-/// The share of the values that is left out at either end.
+/// The share of the values left out at either end.
 const TRIMMED: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Centre {
     pub value: f64,
-    /// Its standard error; zero where all values that count are the same.
+    /// Its standard error.
     pub error: f64,
     pub freedom: f64,
     pub count: usize,
@@ -29,10 +27,10 @@ pub fn estimate(values: &[f64]) -> Option<Centre> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let left_out = trimmed(n);
-    let kept = &sorted[left_out..n - left_out];
-    let (h, least, largest) = (kept.len() as f64, kept[0], kept[kept.len() - 1]);
-    let value = kept.iter().sum::<f64>() / h;
-    // Rounding must not make a spread of values that are all the same.
+    let middle = &sorted[left_out..n - left_out];
+    let (h, least, largest) = (middle.len() as f64, middle[0], middle[middle.len() - 1]);
+    let value = middle.iter().sum::<f64>() / h;
+    // Equal values have no spread, despite rounding.
     if least == largest {
         return Some(Centre { value: least, error: 0.0, freedom: h - 1.0, count: n });
     }
@@ -63,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_values_have_their_mean_and_ten_lose_two() {
+    fn the_mean_of_ten_values_leaves_out_two() {
         // Mean 3, sum of squares 10: the error is sqrt(10 / (5 * 4)).
         let few = estimate(&[1.0, 5.0, 2.0, 4.0, 3.0]).expect("there are five");
         assert_eq!((few.value, few.freedom, few.count), (3.0, 4.0, 5));
@@ -75,17 +73,9 @@ mod tests {
         let centre = estimate(&ten).expect("there are ten");
         assert_eq!((centre.value, centre.freedom), (4.5, 7.0));
         assert!((centre.error - (66.5_f64 / 56.0).sqrt()).abs() < 1e-12, "{}", centre.error);
-    }
-
-    #[test]
-    fn values_that_are_the_same_have_no_spread() {
-        assert_eq!(estimate(&[]), None);
-        assert_eq!(estimate(&[1.0]), None);
+        assert_eq!([estimate(&[]), estimate(&[1.0])], [None; 2]);
         assert_eq!(estimate(&[0.1; 7]).map(|centre| (centre.value, centre.error)), Some((0.1, 0.0)));
-    }
-
-    #[test]
-    fn more_values_of_the_same_spread_make_it_surer() {
+        // Sixteen values of the same spread.
         let centre = estimate(&[1.0, 2.0, 3.0, 4.0]).expect("there are four");
         let (error, freedom) = centre.with(16);
         assert!((error - centre.error * (4.0_f64 / 14.0).sqrt()).abs() < 1e-15, "{error}");

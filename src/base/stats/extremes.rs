@@ -1,15 +1,15 @@
-//! Whatever finite numbers are handed in, no statistic panics or answers NaN.
+//! For any finite numbers, no statistic panics or returns NaN.
 
 use std::fmt::Debug;
 
 use proptest::prelude::*;
 
 use super::{
-    cliffs_delta, describe, hodges_lehmann, kalibera_jones, mann_kendall, mann_whitney, median_ratio, multiplicity,
-    pair_ratio, sign_interval, theil_sen, welch,
+    cliffs_delta, describe, hodges_lehmann, kalibera_jones, mann_whitney, median_ratio, multiplicity, pair_ratio,
+    rank_trend, sign_interval, welch,
 };
 
-/// Numbers at the ends of what there is, a few of which are likely to be equal.
+/// Extreme numbers, some of which are likely to be equal.
 fn number() -> impl Strategy<Value = f64> {
     let ends = vec![0.0, -0.0, 1.0, -1.0, f64::MAX, -f64::MAX, f64::MIN_POSITIVE, 5e-324, -5e-324, 1e154, 1e-154, 0.1];
     prop_oneof![prop::sample::select(ends), any::<f64>().prop_filter("a finite number", |value| value.is_finite())]
@@ -35,13 +35,13 @@ proptest! {
         }
         check(&(describe::quantile(&x, share), describe::trimmed_mean(&x, share)));
         check(&pair_ratio::of_processes(&x, &y));
-        check(&(sign_interval::of_median(&x, share), mann_kendall::test(&x)));
+        check(&(sign_interval::of_median(&x, share), rank_trend::mann_kendall(&x)));
         check(&(multiplicity::holm(&x), multiplicity::benjamini_hochberg(&x), multiplicity::benjamini_yekutieli(&x)));
         check(&(welch::test(&x, &y, share), cliffs_delta::Dominance::new(&x, &y)));
         check(&mann_whitney::test(&x, &y, mann_whitney::Method::Auto));
         check(&(hodges_lehmann::shift(&x, &y, share), hodges_lehmann::ratio(&x, &y, share)));
         let line = x.len().min(y.len());
-        check(&theil_sen::fit(&x[..line], &y[..line], share));
+        check(&rank_trend::theil_sen(&x[..line], &y[..line], share));
         let processes = |values: &[f64]| median_ratio::of_processes(&[values, values], &[&y, values], 5, 1, share);
         check(&processes(&x));
         let levels = |values: &[f64]| {

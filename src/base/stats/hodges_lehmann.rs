@@ -1,43 +1,42 @@
 //! The estimate of Hodges and Lehmann: by how much, or by what factor, one set lies above another.
 //!
-//! The shift is the median of the differences `y - x` of all `m n` pairs, and its interval lies between two of them, the
-//! `k`-th from either end (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of Mathematical
-//! Statistics 34, 1963; Lehmann, "Nonparametrics", 1975, chapter 2). *Exact*: `k` is the least `u` whose chance that the
-//! `U` of Mann and Whitney does not exceed it is half of what may be missed, and at least one, as R's `wilcox.test` takes
-//! it: for sets below [`EXACT_BELOW`] without equal values. *Normal*: `k` is `m n / 2 - z sqrt(m n (m + n + 1) / 12)`,
-//! rounded down, and at least one. A factor is the shift of the logarithms. It takes memory for each pair.
+//! The shift is the median of the differences `y - x` of all `m n` pairs, and its interval lies between the `k`-th of them
+//! from either end (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of Mathematical Statistics 34,
+//! 1963; Lehmann, "Nonparametrics", 1975, chapter 2). *Exact*, for sets below [`EXACT_BELOW`] without equal values: `k` is the
+//! quantile of the `U` of Mann and Whitney, and at least one, as in R's `wilcox.test`. *Normal*: `k` is
+//! `m n / 2 - z sqrt(m n (m + n + 1) / 12)`, rounded down, and at least one. A factor is the shift of the logarithms. It takes
+//! memory for each pair.
 
 use super::mann_whitney::Counts;
-use super::{describe, normal, order};
+use super::{describe, normal};
 
-/// From this size of a set on there is no exact interval, as in R: the normal one is as good.
-pub const EXACT_BELOW: usize = 50;
+/// From this size of a set on there is no exact interval, as in R.
+const EXACT_BELOW: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Location {
     pub estimate: f64,
-    /// The exact interval; none for large sets or equal values.
+    /// Absent for large sets and equal values.
     pub exact: Option<Exact>,
     pub normal: Normal,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exact {
-    /// Which of the sorted pairs bound it, counted from one, from either end.
+    /// The place of its ends among the sorted pairs, from 1, from either end.
     pub rank: usize,
     pub low: f64,
     pub high: f64,
-    /// How often such an interval holds what is estimated: less than was asked for where the sets are too small.
+    /// The actual confidence, which is less than requested for small sets.
     pub coverage: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normal {
-    /// Which of the sorted pairs bound it, counted from one, from either end.
+    /// As [`Exact::rank`].
     pub rank: usize,
     pub low: f64,
     pub high: f64,
-    /// The rank before it was rounded down to a place there is.
     pub unrounded_rank: f64,
 }
 
@@ -56,10 +55,8 @@ impl Location {
     }
 }
 
-/// By how much `second` lies above `first`, with intervals that are to hold it with this `confidence`.
-///
-/// `None` where a set is empty, where a difference is more than a number can hold, and unless `confidence` lies between
-/// 0 and 1, both excluded.
+/// By how much `second` lies above `first`, with intervals of this `confidence`. `None` where a set is empty, where a
+/// difference exceeds a double, and unless `confidence` lies between 0 and 1.
 pub fn shift(first: &[f64], second: &[f64], confidence: f64) -> Option<Location> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
@@ -71,7 +68,7 @@ pub fn shift(first: &[f64], second: &[f64], confidence: f64) -> Option<Location>
     }
     let ends = |rank: usize| (differences[rank - 1], differences[differences.len() - rank]);
     let is_small = first.len() < EXACT_BELOW && second.len() < EXACT_BELOW;
-    let exact = if is_small && order::groups(&[first, second].concat()).is_empty() {
+    let exact = if is_small && describe::groups(&[first, second].concat()).is_empty() {
         let counts = Counts::new(first.len(), second.len())?;
         let rank = counts.lower_quantile((1.0 - confidence) / 2.0).max(1);
         let (low, high) = ends(rank);
@@ -88,8 +85,7 @@ pub fn shift(first: &[f64], second: &[f64], confidence: f64) -> Option<Location>
     Some(Location { estimate: describe::median(&differences)?, exact, normal })
 }
 
-/// The factor by which `second` lies above `first`, with intervals as [`shift`]; `None` where that has none or where a
-/// value is not above zero.
+/// The factor by which `second` lies above `first`, as [`shift`]; `None` also where a value is not above zero.
 pub fn ratio(first: &[f64], second: &[f64], confidence: f64) -> Option<Location> {
     let logarithms = |values: &[f64]| -> Option<Vec<f64>> {
         values.iter().map(|value| (*value > 0.0).then(|| value.ln())).collect()
@@ -104,27 +100,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edges() {
+    fn small_sets_and_invalid_input() {
         assert_eq!([shift(&[], &[1.0], 0.95), shift(&[1.0], &[], 0.95), shift(&[1.0], &[2.0], 1.0)], [None; 3]);
         assert_eq!([shift(&[-f64::MAX], &[f64::MAX], 0.95), ratio(&[0.0], &[1.0], 0.95)], [None; 2]);
         assert_eq!(ratio(&[f64::MIN_POSITIVE], &[f64::MAX], 0.95), None);
-        let found = shift(&[1.0], &[3.0], 0.95).expect("there is a pair");
-        let exact = found.exact.expect("the values differ");
-        assert_eq!((found.estimate, exact.low, exact.high, exact.coverage), (2.0, 2.0, 2.0, 0.0));
+        let one = shift(&[1.0], &[3.0], 0.95).expect("there is a pair");
+        let exact = one.exact.expect("the values differ");
+        assert_eq!((one.estimate, exact.low, exact.high, exact.coverage), (2.0, 2.0, 2.0, 0.0));
         // Two against two: each end is one of six orders, so the whole range holds the shift in four of six.
-        let found = shift(&[1.0, 2.0], &[4.0, 6.0], 0.95).expect("there are pairs");
-        let exact = found.exact.expect("the values differ");
+        let two = shift(&[1.0, 2.0], &[4.0, 6.0], 0.95).expect("there are pairs");
+        let exact = two.exact.expect("the values differ");
         assert_eq!((exact.rank, exact.low, exact.high), (1, 2.0, 5.0));
         assert!((exact.coverage - 4.0 / 6.0).abs() < 1e-15);
         // Three against three at 90 %: an end is exactly one of twenty orders, and a twentieth may be missed.
-        assert_eq!(
-            shift(&[1.0, 2.0, 3.0], &[1.5, 2.7, 9.1], 0.9).and_then(|found| found.exact).map(|exact| exact.rank),
-            Some(1)
-        );
-        assert_eq!(
-            shift(&[2.0; 8], &[2.0; 9], 0.95).map(|found| (found.exact, found.interval())),
-            Some((None, (0.0, 0.0)))
-        );
-        assert_eq!(shift(&[2.0], &[3.0; EXACT_BELOW], 0.95).and_then(|found| found.exact), None);
+        let exact = shift(&[1.0, 2.0, 3.0], &[1.5, 2.7, 9.1], 0.9).and_then(|shift| shift.exact);
+        assert_eq!(exact.map(|exact| exact.rank), Some(1));
+        let equal = shift(&[2.0; 8], &[2.0; 9], 0.95).map(|shift| (shift.exact, shift.interval()));
+        assert_eq!(equal, Some((None, (0.0, 0.0))));
+        assert_eq!(shift(&[2.0], &[3.0; EXACT_BELOW], 0.95).and_then(|shift| shift.exact), None);
     }
 }

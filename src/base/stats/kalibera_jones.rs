@@ -1,37 +1,32 @@
-//! The effect interval of Kalibera and Jones: by what factor a benchmark got slower, over repetitions at several levels.
+//! The effect interval of Kalibera and Jones: by what factor a benchmark got slower, with repetitions at several levels.
 //!
-//! A benchmark is repeated at each of `l` levels, say iterations within processes within builds, each level as often
-//! everywhere. Only the means of the highest level are independent. With grand means `a` (old) and `b` (new), `n` means of
-//! the highest level with sample variance `S2`, and `h^2 = t^2 S2 / n` by Student's `t` for `n - 1` degrees of freedom, the
-//! interval of `b / a` is that of Fieller: `(a b -+ sqrt(a^2 hb^2 + b^2 ha^2 - ha^2 hb^2)) / (a^2 - ha^2)`, and unbounded
-//! where the old mean may be zero, `a^2 <= ha^2`.
+//! A benchmark is repeated at each of `l` levels, such as iterations within processes within builds. Only the means of the
+//! highest level are independent. With grand means `a` (old) and `b` (new), `n` means of the highest level with sample
+//! variance `S2`, and `h^2 = t^2 S2 / n` by Student's `t` for `n - 1` degrees of freedom, the interval of `b / a` is that of
+//! Fieller: `(a b -+ sqrt(a^2 hb^2 + b^2 ha^2 - ha^2 hb^2)) / (a^2 - ha^2)`, and unbounded where `a^2 <= ha^2`.
 //!
-//! `S2` of a level is the sample variance of its means within a group of the next, averaged over the groups. What a level
-//! adds by itself is `T2 = S2 - S2_below / n_below`, for the lowest level `S2`. Repetitions at a level that cost least for
-//! the same precision are `sqrt((c_above / c) (T2 / T2_above))`, rounded up, with the cost `c` of one more repetition.
+//! `S2` of a level is the sample variance of its means within a group of the next, averaged over the groups. The component of
+//! a level is `T2 = S2 - S2_below / n_below`, for the lowest level `S2`. The cheapest number of repetitions at a level is
+//! `sqrt((c_above / c) (T2 / T2_above))`, rounded up, with the cost `c` of one more repetition.
 //! (Kalibera and Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013, and "Quantifying Performance Changes with
 //! Effect Size Confidence Intervals", University of Kent TR 4-12, 2012; Fieller, "Some problems in interval estimation",
 //! Journal of the Royal Statistical Society B 16, 1954.)
 
 use super::{describe, student};
 
-/// Values repeated at several levels, and what each level adds to their spread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
     pub mean: f64,
     pub n_highest: usize,
     /// The sample variance of the means of each level, the lowest first.
     pub variances: Vec<f64>,
-    /// What each level adds to the variance by itself, the lowest first. Below zero where the levels under it explain
-    /// more than there is.
+    /// The component of each level, the lowest first; negative where the levels below explain more than the variance.
     pub components: Vec<f64>,
 }
 
 impl Levels {
-    /// Of `values` in the order of their places, with `shape` repetitions at each level, the highest first.
-    ///
-    /// `None` where the shape has no level, where a level has less than two repetitions, where there are not as many values
-    /// as the shape says, and where a variance is more than a number can hold.
+    /// `shape` has the repetitions at each level, the highest first, of which there must be two or more. `None` also where the
+    /// number of values is not their product, and where a variance exceeds a double.
     pub fn new(values: &[f64], shape: &[usize]) -> Option<Levels> {
         let places = shape.iter().try_fold(1_usize, |places, count| places.checked_mul(*count))?;
         if places != values.len() || shape.iter().any(|count| *count < 2) {
@@ -58,9 +53,8 @@ impl Levels {
         Some(t * (self.variances.last()? / self.n_highest as f64).sqrt())
     }
 
-    /// How often to repeat each level but the highest, the lowest first, given what one more repetition of each level
-    /// costs, the lowest first. `None` in place of a number where a component does not lie above zero: the data do not say.
-    /// `None` for all unless there is a cost above zero for each level.
+    /// The cheapest number of repetitions of each level but the highest, given the cost of one repetition of each level, the
+    /// lowest first. A number is `None` where a component is not above zero; all are, unless each level has a cost above zero.
     pub fn best_repetitions(&self, costs: &[f64]) -> Option<Vec<Option<u64>>> {
         if costs.len() != self.components.len() || !costs.iter().all(|cost| *cost > 0.0 && cost.is_finite()) {
             return None;
@@ -78,19 +72,16 @@ impl Levels {
 pub struct Effect {
     /// The new mean over the old one.
     pub ratio: f64,
-    /// The interval of the ratio; `None` where it has no bounds, the old mean being so uncertain that it may be zero.
+    /// Unbounded where `None`.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The effect of `new` over `old` with its interval, which is to hold it with this `confidence`.
-///
-/// `None` where the old mean is zero, where an answer is more than a number can hold, and unless `confidence` lies between
-/// 0 and 1, both excluded.
+/// `None` where the old mean is zero, where a result exceeds a double, and unless `confidence` lies between 0 and 1.
 pub fn effect(old: &Levels, new: &Levels, confidence: f64) -> Option<Effect> {
     if !(confidence > 0.0 && confidence < 1.0) || old.mean == 0.0 {
         return None;
     }
-    // In shares of the means, of which the squares neither overflow nor vanish.
+    // The squares of shares of the means neither overflow nor vanish.
     let (scale, ratio) = (old.mean, new.mean / old.mean);
     let old_share = (old.half_width(confidence)? / scale).powi(2);
     let new_share = (new.half_width(confidence)? / scale).powi(2);

@@ -1,10 +1,10 @@
-//! A series as levels and straight lines one after the other, by least squares.
+//! A series as a sequence of levels and straight lines, by least squares.
 //!
-//! The pieces begin at some of given places. With the squares that a piece leaves, a price for each joint and one for each line,
-//! `F(j) = min over i < j of F(i) + squares(i, j) + prices`; the minimum over all places is exact, but that no piece holds more
-//! than `MOST_PLACES` of them, so that the time is linear in their number.
+//! The pieces begin at some of given places. With the residual squares of a piece, a price for each joint and one for each
+//! line, `F(j) = min over i < j of F(i) + squares(i, j) + prices`. The minimum is exact, except that no piece spans more than
+//! `MOST_PLACES` places, so that the time is linear in their number.
 
-/// The most places that one piece holds.
+/// The most places of one piece.
 const MOST_PLACES: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,24 +13,24 @@ pub struct Piece {
     /// The first value after it.
     pub end: usize,
     pub is_line: bool,
-    /// What it is at its first edge, half a place before the first value, and at its last one.
+    /// Its values half a place before the first value and half a place after the last one.
     pub edges: [f64; 2],
 }
 
 #[derive(Clone, Copy)]
 pub struct Prices<'a> {
-    /// Each joint of two of them, but where a line bends.
+    /// Of each joint, except between two lines.
     pub joint: f64,
+    /// Of a line of that many values.
     pub line: &'a dyn Fn(usize) -> f64,
-    /// The fewest values of a line, which has three stretches between places at least.
+    /// The fewest values of a line, which also spans at least three places.
     pub narrowest: usize,
 }
 
-/// The pieces that cost least, and what they cost. `bounds` are the places, the first one 0 and the last one the number of values,
-/// in order.
+/// The cheapest pieces and their cost. `bounds` are the places in order, from 0 to the number of values.
 pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, Vec<Piece>) {
     let sums = Sums::new(values);
-    // For each place the least cost of what ends there with a level, and with a line, and what comes before it.
+    // For each place the least cost of pieces that end there with a level and with a line, and where the last piece begins.
     let none = (f64::INFINITY, 0, false);
     let mut least = vec![[(0.0, 0, false), none]];
     for last in 1..bounds.len() {
@@ -69,7 +69,7 @@ pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, V
     (cost, pieces)
 }
 
-/// Running sums of values less their mean, of these times their places, and of their squares.
+/// Running sums of the centred values, of these times their places, and of their squares.
 struct Sums {
     mean: f64,
     values: Vec<f64>,
@@ -98,7 +98,7 @@ impl Sums {
         (sum, self.moments[end] - self.moments[begin] - middle * sum)
     }
 
-    /// The squares that one level leaves, and those of them that a line explains.
+    /// The residual squares of one level, and how many of them a line explains.
     fn squares(&self, begin: usize, end: usize) -> (f64, f64) {
         let (sum, products) = self.of_stretch(begin, end);
         let count = (end - begin) as f64;
@@ -116,7 +116,7 @@ impl Sums {
     }
 }
 
-/// The squares of the distances of so many places from their middle.
+/// The sum of the squared distances of that many places from their middle.
 fn of_places(count: f64) -> f64 {
     count * (count * count - 1.0) / 12.0
 }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_and_lines_are_found_where_they_are() {
+    fn levels_and_lines_are_located() {
         // A level, a line, a steeper one after a jump, and a level.
         let value = |place: usize| match place as f64 + 0.5 {
             at if at < 20.0 => 3.0,
@@ -143,7 +143,7 @@ mod tests {
         assert!((cost - 4.0).abs() < 1e-6, "{cost}");
         let near = |edges: [f64; 2], expected: [f64; 2]| edges.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
         assert!(near(pieces[1].edges, [3.0, 5.0]) && near(pieces[2].edges, [7.0, 17.0]), "{pieces:?}");
-        // Where lines are dear there are levels alone.
+        // With expensive lines there are only levels.
         let dear = Prices { line: &|_| 1e6, ..prices };
         assert!(cheapest(&values, &bounds, dear).1.iter().all(|piece| !piece.is_line));
         assert_eq!(cheapest(&[], &[0], prices), (0.0, Vec::new()));

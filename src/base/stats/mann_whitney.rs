@@ -1,14 +1,12 @@
 //! The rank-sum test of Mann and Whitney: whether values of one set tend to be larger than those of another.
 //!
-//! The values of both sets are ranked together, and equal ones share the mean of their ranks; `U` is the rank sum of the
-//! first set less the least that it could be: how many pairs of one value a set the first set wins, an equal pair being
-//! half a win. (Mann and Whitney, "On a test of whether one of two random variables is stochastically larger than the
-//! other", Annals of Mathematical Statistics 18, 1947.)
+//! Both sets are ranked together, and equal values share the mean of their ranks. `U` is the number of pairs that the first
+//! set wins; an equal pair is half a win (Mann and Whitney, "On a test of whether one of two random variables is
+//! stochastically larger than the other", Annals of Mathematical Statistics 18, 1947).
 //!
-//! *Exact*: without equal values every order of ranks is as likely as any other, and the number of orders with a given `U`
-//! is a coefficient of the Gaussian binomial, the product over `i` of `(1 - q^(n + i)) / (1 - q^i)`. *Asymptotic*: a
-//! normal distribution of the same mean and variance, the latter less by what equal values take from it, with half a
-//! unit for continuity (Lehmann, "Nonparametrics", 1975, chapter 1). [`Method::Auto`] chooses as SciPy's
+//! *Exact*, without equal values: the number of orders with a given `U` is a coefficient of the Gaussian binomial, the product
+//! over `i` of `(1 - q^(n + i)) / (1 - q^i)`. *Asymptotic*: a normal distribution of the same mean and variance, with a
+//! continuity correction of half a unit (Lehmann, "Nonparametrics", 1975, chapter 1). [`Method::Auto`] chooses as SciPy's
 //! `mannwhitneyu` does: exact where a set has no more than [`FEW`] values and no two values are equal.
 
 use super::normal;
@@ -20,29 +18,25 @@ pub const FEW: usize = 8;
 pub enum Method {
     /// Exact for small sets without equal values, else asymptotic.
     Auto,
-    /// That of all orders of the ranks; for sets without equal values.
+    /// For sets without equal values.
     Exact,
     Asymptotic,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
-    /// How many pairs the first set wins, an equal pair being half a win. Exact.
     pub u: f64,
-    /// Which distribution was taken: never [`Method::Auto`].
+    /// The distribution used: never [`Method::Auto`].
     pub method: Method,
-    /// The chance of a `U` as far from the middle as this, on either side, where the sets are alike.
     pub two_sided: f64,
-    /// The chance of a `U` of at least this where the sets are alike: small where the first set is the larger.
+    /// The p-value that is small where the first set is the larger.
     pub greater: f64,
-    /// The chance of a `U` of at most this: small where the first set is the smaller.
+    /// The p-value that is small where the first set is the smaller.
     pub less: f64,
 }
 
-/// Tests `first` against `second`. Infinities rank as any other number.
-///
-/// `None` where a set is empty or holds a value that is not a number; and for [`Method::Exact`] also where two values are
-/// equal, or the sets are so large that their orders cannot be counted in a double.
+/// Tests `first` against `second`; infinities are allowed. `None` where a set is empty or has a NaN; for [`Method::Exact`]
+/// also where two values are equal, or the number of orders exceeds a double.
 pub fn test(first: &[f64], second: &[f64], method: Method) -> Option<RankTest> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|value| value.is_nan()) {
         return None;
@@ -69,21 +63,19 @@ pub fn test(first: &[f64], second: &[f64], method: Method) -> Option<RankTest> {
     Some(RankTest { u, method, two_sided: (2.0 * greater.min(less)).min(1.0), greater, less })
 }
 
-/// The least two-sided chance that sets of these sizes can come to by the exact distribution: that of one set lying above
-/// the other altogether. `None` where a set is empty.
+/// The least two-sided p-value for sets of these sizes by the exact distribution; `None` where a set is empty.
 pub fn least_two_sided(first: usize, second: usize) -> Option<f64> {
     orders(first.min(second), first.max(second)).map(|orders| (2.0 / orders).min(1.0))
 }
 
-/// In how many orders the ranks of two sets can come; `None` where the smaller is empty.
+/// The number of orders of the ranks of two sets; `None` where the smaller is empty.
 fn orders(few: usize, many: usize) -> Option<f64> {
     (few > 0).then(|| (1..=few).fold(1.0, |orders, i| orders * (many + i) as f64 / i as f64))
 }
 
-/// The ranks of two sets, as far as the test needs them.
 struct Ranks {
     u: f64,
-    /// How many values each group of equal ones has, of two and more.
+    /// The sizes of groups of two or more equal values.
     groups: Vec<f64>,
 }
 
@@ -91,7 +83,7 @@ impl Ranks {
     fn new(first: &[f64], second: &[f64]) -> Ranks {
         let mut pooled: Vec<(f64, bool)> =
             first.iter().map(|value| (*value, true)).chain(second.iter().map(|value| (*value, false))).collect();
-        // Zero equals itself with the other sign: the groups go by equality, for which it is enough to lie side by side.
+        // Groups are of equal values: both zeros are one.
         pooled.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let (mut rank_sum, mut below, mut groups) = (0.0, 0.0, Vec::new());
         for group in pooled.chunk_by(|a, b| a.0 == b.0) {
@@ -107,7 +99,7 @@ impl Ranks {
         Ranks { u: rank_sum - n * (n + 1.0) / 2.0, groups }
     }
 
-    /// The standard deviation of `U` where the sets are alike; zero where all values are equal.
+    /// The standard deviation of `U` under the null hypothesis; zero where all values are equal.
     fn deviation(&self, first: usize, second: usize) -> f64 {
         let (first, second) = (first as f64, second as f64);
         let all = first + second;
@@ -119,16 +111,16 @@ impl Ranks {
     }
 }
 
-/// How many orders of the ranks there are for each `U`.
+/// The number of orders of the ranks for each `U`.
 pub(super) struct Counts {
-    /// From zero to the middle; the upper half is the same in reverse. Whole numbers, and exact up to 2^53.
+    /// From zero to the middle; the upper half is its mirror. Exact up to 2^53.
     lower: Vec<f64>,
     total: f64,
     largest: usize,
 }
 
 impl Counts {
-    /// `None` where the counts go beyond what a double holds.
+    /// `None` where a count exceeds a double.
     pub(super) fn new(first: usize, second: usize) -> Option<Counts> {
         let (few, many) = (first.min(second), first.max(second));
         let total = orders(few, many).filter(|total| total.is_finite())?;
@@ -137,7 +129,7 @@ impl Counts {
         lower[0] = 1.0;
         for i in 1..=few {
             let factor = many + i;
-            // After each round the polynomial is a Gaussian binomial itself, so no count is ever larger than the last.
+            // After each round the polynomial is a Gaussian binomial itself, so that no count exceeds the final one.
             for place in (factor..lower.len()).rev() {
                 lower[place] -= lower[place - factor];
             }
@@ -148,9 +140,9 @@ impl Counts {
         Some(Counts { lower, total, largest })
     }
 
-    /// The least `u` that `U` does not exceed with at least this `chance`, of a half at most.
+    /// The quantile at a `chance` of at most a half.
     pub(super) fn lower_quantile(&self, chance: f64) -> usize {
-        // A chance that is equal but for rounding is enough.
+        // A chance that is smaller only by rounding is enough.
         let enough = chance * (1.0 - 1e-14) * self.total;
         let mut orders = 0.0;
         let is_enough = |count: &f64| {
@@ -164,7 +156,7 @@ impl Counts {
         self.survival(self.largest - u)
     }
 
-    /// The chance of a `U` of at least `u`: summed from the nearer end, so that a small one keeps its digits.
+    /// The chance of a `U` of at least `u`, summed from the nearer end, so that small ones keep their precision.
     fn survival(&self, u: usize) -> f64 {
         let from_end = |count: usize| self.lower[..count].iter().sum::<f64>();
         let mirrored = self.largest - u;
@@ -179,10 +171,6 @@ impl Counts {
 mod tests {
     use super::*;
 
-    fn close(found: f64, expected: f64) {
-        assert!((found / expected - 1.0).abs() < 1e-12, "{found} and {expected}");
-    }
-
     #[test]
     fn the_method_follows_sizes_and_equal_values() {
         let rising = |count: usize, by: f64| (0..count).map(|place| place as f64 + by).collect::<Vec<f64>>();
@@ -194,37 +182,26 @@ mod tests {
         check(&rising(3, 0.0), &rising(3, 1.0), Method::Asymptotic);
         check(&[0.0], &[-0.0], Method::Asymptotic);
         assert_eq!(test(&[1.0], &[1.0], Method::Exact), None);
-        let large = rising(2000, 0.0);
-        assert_eq!(test(&large, &rising(2000, 0.5), Method::Exact), None);
-        let (exact, normal) = (rising(30, 0.0), rising(30, 4.5));
-        let exact_p = test(&exact, &normal, Method::Exact).expect("they differ").two_sided;
-        let normal_p = test(&exact, &normal, Method::Asymptotic).expect("they differ").two_sided;
-        assert!((exact_p / normal_p - 1.0).abs() < 0.02, "{exact_p} {normal_p}");
+        assert_eq!(test(&rising(2000, 0.0), &rising(2000, 0.5), Method::Exact), None);
+        let p = |method| test(&rising(30, 0.0), &rising(30, 4.5), method).expect("the values differ").two_sided;
+        assert!((p(Method::Exact) / p(Method::Asymptotic) - 1.0).abs() < 0.02);
+        assert_eq!([test(&[], &[1.0], Method::Auto), test(&[1.0, f64::NAN], &[1.0], Method::Auto)], [None; 2]);
+        let equal = test(&[3.0; 125], &[3.0; 20], Method::Auto).expect("they are numbers");
+        assert_eq!((equal.u, equal.two_sided, equal.greater, equal.less), (1250.0, 1.0, 1.0, 1.0));
+        let infinite = test(&[f64::INFINITY, 1.0], &[f64::NEG_INFINITY, 0.0], Method::Auto).expect("they rank");
+        assert_eq!(infinite.u, 4.0);
     }
 
     #[test]
-    fn what_cannot_be_ranked_is_refused_and_what_is_alike_is_certain() {
-        assert_eq!(test(&[], &[1.0], Method::Auto), None);
-        assert_eq!(test(&[1.0], &[], Method::Auto), None);
-        assert_eq!(test(&[1.0, f64::NAN], &[1.0], Method::Auto), None);
-        let alike = test(&[3.0; 125], &[3.0; 20], Method::Auto).expect("they are numbers");
-        assert_eq!((alike.u, alike.two_sided, alike.greater, alike.less), (1250.0, 1.0, 1.0, 1.0));
-        let endless = test(&[f64::INFINITY, 1.0], &[f64::NEG_INFINITY, 0.0], Method::Auto).expect("they rank");
-        assert_eq!(endless.u, 4.0);
-    }
-
-    #[test]
-    fn the_least_chance_is_that_of_sets_apart() {
-        let check = |first: usize, second: usize, expected: f64| {
-            close(least_two_sided(first, second).expect("there are values"), expected);
-            let apart: Vec<f64> = (0..second).map(|place| 1e6 + place as f64).collect();
+    fn the_least_p_value_is_that_of_separate_sets() {
+        for (first, second, expected) in [(1, 1, 1.0), (3, 3, 0.1), (4, 4, 2.0 / 70.0), (1, 500, 2.0 / 501.0)] {
+            let above: Vec<f64> = (0..second).map(|place| 1e6 + place as f64).collect();
             let below: Vec<f64> = (0..first).map(|place| place as f64).collect();
-            close(test(&below, &apart, Method::Exact).expect("they differ").two_sided, expected);
-        };
-        check(1, 1, 1.0);
-        check(3, 3, 0.1);
-        check(4, 4, 2.0 / 70.0);
-        check(1, 500, 2.0 / 501.0);
+            let separate = test(&below, &above, Method::Exact).map(|result| result.two_sided);
+            for p in [least_two_sided(first, second), separate] {
+                assert!(p.is_some_and(|p| (p / expected - 1.0).abs() < 1e-12), "{p:?} {expected}");
+            }
+        }
         assert_eq!(least_two_sided(0, 5), None);
     }
 }

@@ -1,33 +1,28 @@
-//! The ratio of two medians, and its interval by resampling.
-//!
-//! Of each side as many values are drawn with replacement as it has, and the ratio of the medians of what was drawn is
-//! noted; the interval lies between percentiles of many such ratios (Efron and Tibshirani, "An Introduction to the
-//! Bootstrap", 1993, chapter 13). Where values come in processes, those are drawn first and then values within each: values
-//! of one process are not independent (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
+//! The ratio of two medians with its percentile bootstrap interval (Efron and Tibshirani, "An Introduction to the Bootstrap",
+//! 1993, chapter 13). Processes are resampled before the values within each, as values of one process are not independent
+//! (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
 
 use super::describe;
 use super::random::SplitMix64;
 
-/// The fewest processes of a side: one says nothing about how processes differ.
-pub const FEWEST_PROCESSES: usize = 2;
+/// The fewest processes of a side.
+const FEWEST_PROCESSES: usize = 2;
 
-/// A ratio of medians, second over first, and what resampling says about it.
+/// A ratio of medians, second over first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MedianRatio {
     pub ratio: f64,
     pub low: f64,
     pub high: f64,
+    /// The mean and the sample standard deviation of the resampled ratios.
     pub mean: f64,
-    /// Their sample standard deviation: the standard error of the ratio.
     pub deviation: f64,
 }
 
-/// The ratio of the medians of `second` over `first` with an interval from the given resamples: for each the places of the
-/// values drawn, of `first` and of `second`.
+/// The ratio with an interval from given resamples, each with the indices of the values drawn from `first` and `second`.
 ///
-/// `None` where a side has no value, where a median of `first` or of one of its resamples is zero, where there are less
-/// than two resamples or one of them draws nothing or a value that there is none, and unless `confidence` lies between 0
-/// and 1, both excluded.
+/// `None` where a side or a resample is empty, an index is out of range, a median of `first` is zero, there are fewer than two
+/// resamples, and unless `confidence` lies between 0 and 1.
 pub fn from_resamples<'a>(
     first: &[f64],
     second: &[f64],
@@ -42,9 +37,8 @@ pub fn from_resamples<'a>(
     summarise(ratio(first, second)?, &ratios.collect::<Option<Vec<f64>>>()?, confidence)
 }
 
-/// The same for values in processes, with as many resamples as asked for, drawn from `seed`.
-///
-/// `None` also where a side has less than [`FEWEST_PROCESSES`] or a process has no value.
+/// The same for values in processes, with that many resamples drawn from `seed`. `None` also where a side has fewer than two
+/// processes or a process is empty.
 pub fn of_processes(
     first: &[&[f64]],
     second: &[&[f64]],
@@ -66,7 +60,6 @@ pub fn of_processes(
     summarise(ratio(&first.concat(), &second.concat())?, &ratios, confidence)
 }
 
-/// Draws processes with replacement, and of each of them values with replacement.
 fn draw(processes: &[&[f64]], random: &mut SplitMix64) -> Vec<f64> {
     let mut drawn = Vec::new();
     for _ in processes {
@@ -100,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_answer_gives_none() {
+    fn invalid_input_gives_none() {
         let check = |first: &[f64], second: &[f64], places: [&[usize]; 2], confidence: f64| {
             let resamples = [(places[0], places[1]), (places[0], places[1])];
             assert_eq!(from_resamples(first, second, resamples, confidence), None);
@@ -113,14 +106,12 @@ mod tests {
         check(&[1.0], &[1.0], [&[0], &[0]], 1.0);
         assert_eq!(from_resamples(&[1.0], &[1.0], [], 0.95), None);
         let processes: [&[f64]; 2] = [&[1.0, 2.0], &[1.5]];
-        assert_eq!(
-            [of_processes(&processes[..1], &processes, 9, 1, 0.95), of_processes(&processes, &processes, 1, 1, 0.95)],
-            [None; 2]
-        );
+        assert_eq!(of_processes(&processes[..1], &processes, 9, 1, 0.95), None);
+        assert_eq!(of_processes(&processes, &processes, 1, 1, 0.95), None);
         assert_eq!(of_processes(&[&[1.0], &[]], &processes, 9, 1, 0.95), None);
     }
 
-    /// Processes that differ give a wider interval than the same values as if each stood alone.
+    /// Different processes give a wider interval than the same values as independent ones.
     #[test]
     fn processes_are_drawn_before_values() {
         let mut random = SplitMix64::new(3);

@@ -1,7 +1,7 @@
-//! Statistics on slices of finite numbers: pure functions, no dependency on any other room.
+//! Pure statistical functions on slices of finite numbers.
 //!
-//! Callers hand in finite values only; the types of `model` and the readers of files see to that. What has no answer, for
-//! too few values or for none that differ, is `None`, and no answer is NaN.
+//! The types of `model` and the readers of files ensure finite values. Results that do not exist, such as for too few values,
+//! are `None`; no result is NaN.
 
 pub mod describe;
 pub mod centre;
@@ -14,15 +14,12 @@ pub mod kalibera_jones;
 pub mod median_ratio;
 pub mod mann_whitney;
 pub mod cliffs_delta;
-pub mod theil_sen;
-pub mod mann_kendall;
+pub mod rank_trend;
 pub mod partition;
 pub mod ramp;
 pub mod lines;
 pub mod autoregression;
 pub mod multiplicity;
-pub mod binomial;
-pub mod order;
 
 pub mod normal;
 pub mod student;

@@ -1,29 +1,27 @@
-//! The number of a pair of processes: by what factor the one is slower than the other.
+//! The factor between two processes: the median of ratios, never the ratio of medians.
 //!
-//! It is the median of ratios, never the ratio of medians. Where the samples of a process fall into two modes of about equal
-//! weight, its median lies in the one or the other by chance, and between two equal processes the medians may differ by the
-//! whole distance of the modes. Most ratios of a sample of the one to a sample of the other lie between.
+//! Where the samples of a process have two modes of about equal weight, its median lies in either mode by chance, and the
+//! medians of two equal processes may differ by the distance of the modes.
 //!
-//! Where the two took turns, the ratios are those of rounds, in which what the machine does to both cancels. Else they are
-//! those of each sample of the one to each of the other, and their median is the estimate of a factor by Hodges and Lehmann
-//! ("Estimates of location based on rank tests", Annals of Mathematical Statistics 34, 1963). Means of the middle half of
-//! the samples do as well in two modes, but on recorded timings of a shared machine, where more than a quarter of the
-//! samples of a process can be disturbed, they found 5 % in 27.0 % of the windows where this finds it in all
+//! The ratios of interleaved processes are those of rounds, in which disturbances of the machine cancel. Else they are those
+//! of each sample of the one to each of the other, and their median is the estimate of a factor by Hodges and Lehmann
+//! ("Estimates of location based on rank tests", Annals of Mathematical Statistics 34, 1963). On recorded timings of a shared
+//! machine, means of the middle half of the samples detected 5 % in 27.0 % of the windows, and this in all
 //! (`docs/FIGURES.md`, "False alarms").
 //!
-//! Of several pairs the effect is the centre of the logarithms of their ratios.
+//! The effect of several pairs is the centre of the logarithms of their ratios.
 
 use super::centre::{self, Centre};
 use super::student;
 
-/// Below this number of pairs there is no interval: two values say next to nothing about spread.
+/// Below this number of pairs there is no interval.
 pub const FEWEST_PAIRS: usize = 3;
 
-/// The most samples of a process that are looked at: of more, so many are taken, evenly from the least to the largest.
+/// The most samples of a process that are compared: evenly spaced quantiles, where there are more.
 const MOST_SAMPLES: usize = 500;
 
-/// The ratio of two processes that took turns, of the values of base and other in each round; `None` without rounds, and
-/// where a value is not above zero.
+/// The ratio of two interleaved processes, given the values of base and other in each round; `None` without rounds, and where
+/// a value is not above zero.
 pub fn of_rounds(rounds: &[(f64, f64)]) -> Option<f64> {
     // Two values below zero would make a ratio above it.
     if !rounds.iter().all(|(base, other)| *base > 0.0 && *other > 0.0) {
@@ -32,8 +30,7 @@ pub fn of_rounds(rounds: &[(f64, f64)]) -> Option<f64> {
     geometric_median(rounds.iter().map(|(base, other)| other / base).collect())
 }
 
-/// The ratio of two processes, other over base, of the samples of each; `None` where one has none, and where a sample is
-/// not above zero.
+/// The ratio of two processes, other over base; `None` where one has no samples, and where a sample is not above zero.
 pub fn of_processes(base: &[f64], other: &[f64]) -> Option<f64> {
     if !base.iter().chain(other).all(|sample| *sample > 0.0) {
         return None;
@@ -42,14 +39,13 @@ pub fn of_processes(base: &[f64], other: &[f64]) -> Option<f64> {
     geometric_median(base.iter().flat_map(|base| other.iter().map(move |other| other / base)).collect())
 }
 
-/// The centre of the logarithms of the ratios of pairs, one ratio a pair; `None` below [`FEWEST_PAIRS`].
+/// The centre of the logarithms of the ratios of pairs; `None` below [`FEWEST_PAIRS`].
 pub fn centre(ratios: &[f64]) -> Option<Centre> {
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
     centre::estimate(&logarithms).filter(|_| ratios.len() >= FEWEST_PAIRS)
 }
 
-/// The interval of the ratio that pairs have in common, which holds it in a share `confidence` of all cases; `None` below
-/// [`FEWEST_PAIRS`].
+/// The interval of the common ratio of pairs; `None` below [`FEWEST_PAIRS`].
 pub fn interval(ratios: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let Centre { value, error, freedom, .. } = centre(ratios)?;
     let reach = student::two_sided(confidence, freedom) * error;
@@ -66,7 +62,7 @@ fn few(values: &[f64]) -> Vec<f64> {
     (0..MOST_SAMPLES).map(|place| values[(2 * place + 1) * values.len() / (2 * MOST_SAMPLES)]).collect()
 }
 
-/// The median on a logarithmic scale: the inverse ratios have its inverse, so that neither side is at an advantage.
+/// The median on a logarithmic scale, so that swapped sides give the inverse.
 fn geometric_median(mut ratios: Vec<f64>) -> Option<f64> {
     if ratios.is_empty() || ratios.iter().any(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
         return None;
@@ -89,7 +85,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ratios_are_those_of_hand() {
+    fn a_ratio_is_the_median_of_ratios() {
         assert_eq!(of_rounds(&[(2.0, 3.0)]), Some(1.5));
         assert_eq!(of_rounds(&[(1.0, 1.0), (1.0, 4.0)]), Some(2.0));
         assert_eq!(of_rounds(&[(1.0, 1.1), (2.0, 2.0), (1.0, 1000.0)]), Some(1.1));
@@ -97,34 +93,32 @@ mod tests {
         // 1, 3, 1 / 2 and 3 / 2: in the middle 1 and 3 / 2.
         assert_eq!(of_processes(&[1.0, 2.0], &[1.0, 3.0]), Some(1.5_f64.sqrt()));
         assert_eq!(of_processes(&[0.1; 7], &[0.1; 6]), Some(1.0));
-    }
-
-    #[test]
-    fn two_modes_do_not_make_it_jump() {
         // Eight samples of fifteen in the one mode, or seven.
         let modes = |low: usize| [vec![1.0; low], vec![1.06; 15 - low]].concat();
         let medians = describe::median(&modes(7)).zip(describe::median(&modes(8))).map(|(a, b)| a / b);
         assert_eq!(medians, Some(1.06));
         assert_eq!(of_processes(&modes(8), &modes(7)), Some(1.0));
-    }
-
-    #[test]
-    fn many_samples_are_thinned_and_keep_their_quantiles() {
+        // Many samples are thinned.
         let many: Vec<f64> = (0..10_007).map(|place| 1.0 + f64::from(place * 7919 % 10_007) * 1e-4).collect();
-        let found = of_processes(&many, &many.iter().map(|sample| sample * 1.1).collect::<Vec<f64>>());
-        assert!(found.is_some_and(|ratio| (ratio - 1.1).abs() < 1e-9), "{found:?}");
+        let ratio = of_processes(&many, &many.iter().map(|sample| sample * 1.1).collect::<Vec<f64>>());
+        assert!(ratio.is_some_and(|ratio| (ratio - 1.1).abs() < 1e-9), "{ratio:?}");
     }
 
     #[test]
-    fn what_has_no_ratio_gives_none() {
-        assert_eq!([of_processes(&[], &[1.0]), of_processes(&[1.0], &[])], [None; 2]);
-        assert_eq!([of_processes(&[0.0], &[1.0]), of_processes(&[1.0, 1.0], &[1.0, 0.0])], [None; 2]);
-        assert_eq!([of_processes(&[-1.0], &[1.0]), of_processes(&[1e-300], &[1e300])], [None; 2]);
-        assert_eq!(
-            [of_processes(&[-1.0], &[-2.0]), of_rounds(&[(-1.0, -2.0)]), of_processes(&[1.0], &[f64::NAN])],
-            [None; 3]
-        );
-        assert_eq!([of_rounds(&[]), of_rounds(&[(0.0, 1.0)]), of_rounds(&[(1.0, 1.0), (1.0, 0.0)])], [None; 3]);
+    fn without_positive_values_there_is_no_ratio() {
+        let processes: [(&[f64], &[f64]); 8] = [
+            (&[], &[1.0]),
+            (&[1.0], &[]),
+            (&[0.0], &[1.0]),
+            (&[1.0, 1.0], &[1.0, 0.0]),
+            (&[-1.0], &[1.0]),
+            (&[-1.0], &[-2.0]),
+            (&[1e-300], &[1e300]),
+            (&[1.0], &[f64::NAN]),
+        ];
+        assert!(processes.iter().all(|(base, other)| of_processes(base, other).is_none()));
+        let rounds: [&[(f64, f64)]; 4] = [&[], &[(0.0, 1.0)], &[(1.0, 1.0), (1.0, 0.0)], &[(-1.0, -2.0)]];
+        assert!(rounds.iter().all(|rounds| of_rounds(rounds).is_none()));
     }
 
     #[test]
@@ -139,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_turns_with_the_sides(
+        fn swapped_sides_give_the_inverse(
             base in prop::collection::vec(0.5..2.0_f64, 1..20),
             other in prop::collection::vec(0.5..2.0_f64, 1..20),
         ) {

@@ -1,14 +1,13 @@
-//! The partition of a series into stretches of one mean each that costs least: squares about the means, and a penalty for
-//! every change. Exact, by functional pruning.
+//! The optimal partition of a series into segments of constant mean, with a penalty for every change: FPOP (Maidstone,
+//! Hocking, Rigaill and Fearnhead, "On optimal multiple changepoint algorithms for large data", Statistics and Computing 27,
+//! 2017).
 //!
-//! With `F(t)` the least cost of the first `t` values, `F(t) = min over s <= t - 2 of F(s) + C(s, t) + penalty`, where
-//! `C(s, t)` are the squares of the values `s..t` about their mean; every stretch has two values or more. The minimum is
-//! kept as a function of the level of the last stretch, in pieces of one parabola each: a beginning whose parabola is
-//! nowhere the lowest can never become it again. (Maidstone, Hocking, Rigaill and Fearnhead, "On optimal multiple
-//! changepoint algorithms for large data", Statistics and Computing 27, 2017: FPOP.) The time is close to linear in the
-//! number of values whether there are changes or not.
+//! The least cost of the first `t` values is `F(t) = min over s <= t - 2 of F(s) + C(s, t) + penalty`, where `C(s, t)` are the
+//! squares of the values `s..t` about their mean; every segment has two values or more. The minimum is stored as a function
+//! of the level of the last segment, in parabolic pieces: a beginning whose parabola is nowhere the lowest can never become
+//! the lowest again. The time is nearly linear in the number of values.
 
-/// A stretch of levels over which one beginning of the last stretch of values costs least.
+/// An interval of levels in which one beginning of the last segment is the cheapest.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     low: f64,
@@ -17,12 +16,12 @@ struct Piece {
     square: f64,
     linear: f64,
     constant: f64,
-    /// Where the last stretch of values begins.
+    /// The first value of the last segment.
     begin: u32,
 }
 
-/// The first values of all stretches but the first one. `penalty` is in squares of the unit of the values; fewer than four
-/// values cannot be parted, and neither are more than four billion.
+/// The first values of all segments but the first. `penalty` is in squares of the unit of the values. There are no changes in
+/// fewer than four values, and in more than `u32::MAX`.
 pub fn optimal(values: &[f64], penalty: f64) -> Vec<usize> {
     let (low, high) = values
         .iter()
@@ -41,13 +40,13 @@ pub fn optimal(values: &[f64], penalty: f64) -> Vec<usize> {
     cuts
 }
 
-/// For each number of values, where the last stretch of the cheapest partition of so many begins.
+/// For each number of values, where the last segment of their optimal partition begins.
 fn last_begins(values: &[f64], penalty: f64, low: f64, high: f64) -> Vec<u32> {
     let mut last = vec![0_u32; values.len() + 1];
     let first = values[0];
     let mut pieces = vec![Piece { low, high, square: 1.0, linear: -2.0 * first, constant: first * first, begin: 0 }];
     let mut next: Vec<Piece> = Vec::new();
-    // What the values before the newest one cost; one value is no stretch.
+    // The cost of the values before the newest one; one value is no segment.
     let mut before = f64::INFINITY;
     for (place, value) in values.iter().enumerate().skip(1) {
         let (mut least, mut begin) = (f64::INFINITY, 0);
@@ -63,7 +62,7 @@ fn last_begins(values: &[f64], penalty: f64, low: f64, high: f64) -> Vec<u32> {
         }
         last[place + 1] = begin;
         if before.is_finite() {
-            // The newest value may be the first of a stretch, and so takes part from the next one on.
+            // A segment may begin at the newest value, and can end from the next one on.
             let fresh = Piece {
                 low,
                 high,
@@ -81,14 +80,14 @@ fn last_begins(values: &[f64], penalty: f64, low: f64, high: f64) -> Vec<u32> {
     last
 }
 
-/// Puts down, over the levels of a piece, whichever of the two costs less.
+/// Appends, over the levels of a piece, the cheaper of the two.
 fn split(piece: &Piece, fresh: &Piece, next: &mut Vec<Piece>) {
     let mut put = |from: &Piece, low: f64, high: f64| match next.last_mut() {
         _ if low >= high => {}
         Some(last) if last.begin == from.begin => last.high = high,
         _ => next.push(Piece { low, high, ..*from }),
     };
-    // Without the newest value, which both hold, the fresh one costs the same at every level.
+    // Apart from the newest value, which both include, the fresh one costs the same at every level.
     let square = piece.square - fresh.square;
     let half = (piece.linear - fresh.linear) / 2.0;
     let constant = piece.constant - fresh.constant;
@@ -121,8 +120,8 @@ mod tests {
         begins.zip(ends).map(|(begin, end)| squares(&values[begin..end])).sum::<f64>() + penalty * cuts.len() as f64
     }
 
-    /// The same by the recursion alone.
-    fn by_hand(values: &[f64], penalty: f64) -> f64 {
+    /// The least cost by the plain recursion.
+    fn by_recursion(values: &[f64], penalty: f64) -> f64 {
         let mut least = vec![f64::INFINITY; values.len() + 1];
         least[0] = -penalty;
         for end in 2..=values.len() {
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_parted_where_it_changes() {
+    fn a_series_is_split_where_it_changes() {
         let check = |values: &[f64], expected: &[usize]| assert_eq!(optimal(values, 3.0), expected, "{values:?}");
         check(&[], &[]);
         check(&[1.0, 9.0, 9.0], &[]);
@@ -153,7 +152,7 @@ mod tests {
             let cuts = optimal(&values, penalty);
             prop_assert!(cuts.windows(2).all(|pair| pair[0] + 2 <= pair[1]));
             prop_assert!(cuts.iter().all(|cut| (2..=values.len() - 2).contains(cut)));
-            let (found, least) = (cost(&values, &cuts, penalty), by_hand(&values, penalty));
+            let (found, least) = (cost(&values, &cuts, penalty), by_recursion(&values, penalty));
             prop_assert!((found - least).abs() < 1e-6, "{found} {least} {cuts:?}");
         }
     }

@@ -1,14 +1,13 @@
-//! A course that is flat, then climbs or falls evenly, then is flat again, by least squares; with a step besides, or
-//! without.
+//! Least-squares fits of a ramp: a flat course that climbs or falls evenly and is flat again, with or without a step.
 //!
-//! With the share `r(t)` of the ramp that is behind, 0 before it and 1 after it, the values are fitted by
-//! `level + size * r(t)`, or by `level + size * r(t) + step * [t >= place]`: linear least squares, in constant time for each
-//! place of the ramp from sums that are made once. The best place is searched on a grid that is made finer around the best.
+//! With the completed share `r(t)` of the ramp, 0 before it and 1 after it, the model is `level + size * r(t)`, or
+//! `level + size * r(t) + step * [t >= place]`. From running sums each ramp is fitted in constant time. The best ramp is
+//! searched on a grid that is refined around the best one.
 
 /// Into how many parts the first grid divides the series.
 const GRID: usize = 16;
 
-/// Sums of a series, by which every course is fitted in constant time.
+/// The running sums of a series.
 #[derive(Clone, Debug)]
 pub struct Sums {
     /// Of the values before each place.
@@ -18,22 +17,21 @@ pub struct Sums {
     squares: f64,
 }
 
-/// A course, and how well it fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
-    /// The squares that it leaves, and the price of the ramp.
+    /// The residual squares, and the price of the ramp.
     pub cost: f64,
     /// The first value of the ramp.
     pub begin: usize,
     /// The first value after it.
     pub end: usize,
-    /// How far it leads.
+    /// The height of the ramp.
     pub size: f64,
     pub step: Option<f64>,
 }
 
 impl Sums {
-    /// The sums of a series; at best centred, so that nothing cancels.
+    /// A centred series avoids cancellation.
     pub fn new(series: &[f64]) -> Sums {
         let (mut values, mut moments) = (vec![0.0], vec![0.0]);
         let (mut value, mut moment) = (0.0, 0.0);
@@ -54,7 +52,7 @@ impl Sums {
         self.values[self.count()]
     }
 
-    /// The squares that means of the stretches between `cuts` leave.
+    /// The residual squares of the means between `cuts`.
     pub fn flat(&self, cuts: &[usize]) -> f64 {
         let ends = cuts.iter().copied().chain([self.count()]);
         let begins = std::iter::once(0).chain(cuts.iter().copied());
@@ -65,7 +63,7 @@ impl Sums {
         (self.squares - explained.sum::<f64>()).max(0.0)
     }
 
-    /// The sums of the share of the ramp, of its square, and of its product with the values, from a place on.
+    /// The sums of `r(t)`, of its square, and of its product with the values, from a place on.
     fn of_ramp(&self, begin: usize, end: usize, from: usize) -> (f64, f64, f64) {
         let width = (end - begin) as f64;
         let first = from.clamp(begin, end);
@@ -83,7 +81,6 @@ impl Sums {
         )
     }
 
-    /// The course with that ramp, and a step at that place.
     fn course(&self, begin: usize, end: usize, step: Option<usize>) -> Course {
         let count = self.count() as f64;
         let total = self.total();
@@ -98,7 +95,7 @@ impl Sums {
         let with_step = total - self.values[place] - behind * total / count;
         let both = self.of_ramp(begin, end, place).0 - behind * shares / count;
         let determinant = of_ramp * of_step - both * both;
-        // A step at the place of a narrow ramp is the ramp once more.
+        // A step in a narrow ramp is not distinguishable from the ramp.
         if determinant <= 1e-9 * of_ramp * of_step {
             return plain;
         }
@@ -107,14 +104,14 @@ impl Sums {
         Course { cost: all - size * with_ramp - height * with_step, begin, end, size, step: Some(height) }
     }
 
-    /// The squares that the best ramp leaves which is at least so wide and goes on to the end. `None` for too short a series.
+    /// The least residual squares of a ramp of that width or more to the end. `None` for too short a series.
     pub fn going_on(&self, narrowest: usize) -> Option<f64> {
         let last = self.count().checked_sub(narrowest.max(2))?;
         (0..=last).map(|begin| self.course(begin, self.count(), None).cost).min_by(f64::total_cmp)
     }
 
-    /// The course that costs least, of ramps at least so wide; with a step at that place. It costs the squares that it
-    /// leaves, and the price of a ramp of its width. `None` for too short a series.
+    /// The cheapest course with a ramp of that width or more, and with a step at that place. The price depends on the width.
+    /// `None` for too short a series.
     pub fn best(&self, narrowest: usize, step: Option<usize>, price: impl Fn(usize) -> f64) -> Option<Course> {
         let count = self.count();
         if narrowest == 0 || count < narrowest + 2 {
@@ -157,7 +154,7 @@ impl Sums {
 mod tests {
     use super::*;
 
-    /// A course as it is defined, with a little that it cannot explain.
+    /// A course with a little noise.
     fn series(count: usize, ramp: (usize, usize), size: f64, step: (usize, f64)) -> Vec<f64> {
         let value = |place: usize| {
             let share = ((place as f64 + 0.5 - ramp.0 as f64) / (ramp.1 - ramp.0) as f64).clamp(0.0, 1.0);
@@ -195,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_that_goes_on_is_the_best_of_those_to_the_end() {
+    fn a_ramp_to_the_end_is_the_best_of_all() {
         for (end, begin) in [(30, 12), (45, 20), (30, 28)] {
             let values = series(end, (begin, end), 3.0, (5, 0.4));
             let left = Sums::new(&values).going_on(4).unwrap();
@@ -224,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ramp_is_found_where_it_is() {
+    fn the_ramp_is_located() {
         let check = |count: usize, ramp: (usize, usize)| {
             let best =
                 Sums::new(&series(count, ramp, 3.0, (0, 0.0))).best(10, None, |_| 0.0).expect("it is long enough");

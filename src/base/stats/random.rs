@@ -1,6 +1,5 @@
-//! SplitMix64, the one source of pseudo-random numbers: every draw is seeded by an argument.
-//!
-//! Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014. Not for secrets.
+//! SplitMix64, the only source of pseudo-random numbers (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+//! Generators", OOPSLA 2014). Not for secrets.
 
 #[derive(Clone, Debug)]
 pub struct SplitMix64 {
@@ -8,7 +7,6 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// A generator whose whole sequence follows from `seed`.
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64 { state: seed }
     }
@@ -60,17 +58,13 @@ mod tests {
     }
 
     #[test]
-    fn draws_have_the_right_moments() {
+    fn draws_have_the_right_moments_and_a_shuffle_keeps_every_item() {
         let mut random = SplitMix64::new(7);
         let n = 20_000;
         let draws: Vec<f64> = (0..n).map(|_| random.normal()).collect();
         let mean = draws.iter().sum::<f64>() / f64::from(n);
         let variance = draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f64>() / f64::from(n - 1);
         assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
-    }
-
-    #[test]
-    fn a_shuffle_keeps_every_item() {
         let mut items: Vec<usize> = (0..50).collect();
         SplitMix64::new(3).shuffle(&mut items);
         assert_ne!(items, (0..50).collect::<Vec<_>>());

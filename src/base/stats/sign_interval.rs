@@ -1,30 +1,29 @@
-//! The plain interval of a median between two of the values themselves, whatever they were drawn from.
+//! The interval of a median between two order statistics, for any distribution: the inverse of the sign test (Conover,
+//! "Practical Nonparametric Statistics", 3rd edition, 1999, section 3.2).
 //!
-//! Each of `n` values lies below the median of what it was drawn from with a chance of a half. So the median lies
-//! outside of the `k`-th value from either end with the chance that of `n` throws of a coin fewer than `k` show one
-//! side, twice; `k` is the largest whose chance is no more than is allowed. This is the sign test turned around (Conover,
-//! "Practical Nonparametric Statistics", 3rd edition, 1999, section 3.2). It covers more than it is asked to; the
-//! interpolated interval of [`super::bootstrap`] is the narrower one.
+//! Each of `n` values lies below the median with a chance of a half. The median thus lies outside of the `k`-th values from
+//! either end with twice the chance that fewer than `k` of `n` coin tosses show heads; `k` is the largest with no more than the
+//! allowed chance. The coverage is at least the confidence; the interpolated interval of [`super::bootstrap`] is narrower.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignInterval {
-    /// Which values bound it, counted from one, from the least and from the largest.
+    /// The place of its ends among the sorted values, from 1, from either end.
     pub rank: usize,
     pub low: f64,
     pub high: f64,
-    /// How often such an interval holds the median.
+    /// The actual confidence.
     pub coverage: f64,
 }
 
-/// The interval of the median of `values` that holds it with at least this `confidence`; `None` where the values are so
-/// few that the whole of them does not, and unless `confidence` lies between 0 and 1, both excluded.
+/// The interval of the median with at least this `confidence`; `None` for too few values, and unless `confidence` lies between
+/// 0 and 1.
 pub fn of_median(values: &[f64], confidence: f64) -> Option<SignInterval> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
     let allowed = (1.0 - confidence) / 2.0;
     let n = values.len();
-    // Ways to throw so many heads as a share of those for the middle, which neither overflow nor underflow where it counts.
+    // The number of ways to toss that many heads relative to the middle, which avoids overflow.
     let mut ways = vec![1.0; n / 2 + 1];
     for heads in (0..n / 2).rev() {
         ways[heads] = ways[heads + 1] * (heads + 1) as f64 / (n - heads) as f64;
@@ -50,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_those_of_the_tables() {
+    fn ranks_agree_with_published_tables() {
         // As in Nair, "Table of confidence interval for the median", Sankhya 4, 1940, for at least 95 %.
         let check = |n: usize, rank: Option<usize>| {
             let values: Vec<f64> = (1..=n).map(|value| value as f64).collect();
@@ -60,14 +59,15 @@ mod tests {
             assert_eq!(found.map(|found| (found.low, found.high)), ends, "{n}");
             assert!(found.is_none_or(|found| found.coverage >= 0.95));
         };
-        [(0, None), (5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (20, Some(6)), (25, Some(8)), (50, Some(18))]
-            .into_iter()
-            .for_each(|(n, rank)| check(n, rank));
-        // Of six values, two in 64 throws show one side only.
+        for (n, rank) in [(0, None), (5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (25, Some(8)), (50, Some(18))]
+        {
+            check(n, rank);
+        }
+        // Two in 64 series of six tosses show one side only.
         assert_eq!(of_median(&[1.0; 6], 0.95).map(|found| found.coverage), Some(1.0 - 2.0 / 64.0));
         assert!(of_median(&vec![1.0; 3000], 0.95).is_some_and(|found| found.coverage < 0.955));
         assert_eq!([of_median(&[1.0; 9], 0.0), of_median(&[1.0; 9], 1.0), of_median(&[1.0; 9], f64::NAN)], [None; 3]);
-        // So little is asked for that the two middle values, or the one, do.
+        // A low confidence.
         assert_eq!(of_median(&[1.0, 2.0], 0.4).map(|found| found.rank), Some(1));
         assert_eq!(of_median(&[3.0], 1e-9), None);
     }

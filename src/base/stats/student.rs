@@ -1,10 +1,10 @@
-//! Student's t distribution, for any number of degrees of freedom above zero, whole or not.
+//! Student's t distribution, for any number of degrees of freedom above zero.
 //!
 //! The tail beyond `t` of `v` degrees of freedom is half the regularised incomplete beta function of `v / 2` and a half
 //! at `v / (v + t^2)`, by its continued fraction (Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964,
-//! 26.5.8 and 26.7.1), which takes about as many terms as the root of `v`. From a hundred thousand degrees on Hill's
-//! expansion around the normal distribution is as exact (Algorithm 395, Communications of the ACM 13, 1970). Quantiles
-//! are found by Newton's method on a form of the tail along which it cannot overshoot.
+//! 26.5.8 and 26.7.1), with about `sqrt(v)` terms. From a hundred thousand degrees on Hill's expansion around the normal
+//! distribution is as exact (Algorithm 395, Communications of the ACM 13, 1970). Quantiles are solved by Newton's method on
+//! a form of the tail on which it cannot overshoot.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,41 +12,39 @@ use std::f64::consts::PI;
 
 use super::normal;
 
-/// From here on the expansion around the normal distribution is exact to the digits that the tails promise.
+/// From here on the expansion around the normal distribution is exact.
 const NEARLY_NORMAL: f64 = 1e5;
 
-/// From here on no digit tells the distribution from the normal one.
+/// From here on the distribution is the normal one.
 const NORMAL: f64 = 1e20;
 
-/// From here on the series for a ratio of gamma functions is exact to the last digits.
+/// From here on the series for a ratio of gamma functions is exact.
 const SERIES_FROM: f64 = 40.0;
 
 /// More steps than any iteration here takes.
 const MOST_STEPS: u32 = 10_000;
 
-/// The value that |t| exceeds in 5 % of all cases; no degree of freedom counts as one.
+/// The two-sided quantile at 95 %; no degree of freedom counts as one.
 pub fn two_sided_95(freedom: usize) -> f64 {
     quantile(0.975, freedom.max(1) as f64).expect("there is a quantile from one degree of freedom on")
 }
 
-/// The value that |t| stays below in a share `confidence` of all cases; without degrees of freedom nothing can be told,
-/// and it is infinite.
+/// The two-sided quantile; infinite without degrees of freedom.
 pub fn two_sided(confidence: f64, freedom: f64) -> f64 {
     quantile(1.0 - (1.0 - confidence) / 2.0, freedom).unwrap_or(f64::INFINITY)
 }
 
-/// The value that t lies below in 80 % of all cases; no degree of freedom counts as one.
+/// The quantile at 80 %; no degree of freedom counts as one.
 pub fn power_80(freedom: usize) -> f64 {
     quantile(0.8, freedom.max(1) as f64).expect("there is a quantile from one degree of freedom on")
 }
 
-/// The chance of a value of at most `t`; `None` unless `freedom` lies above zero.
+/// `None` unless `freedom` lies above zero.
 pub fn cdf(t: f64, freedom: f64) -> Option<f64> {
     sf(-t, freedom)
 }
 
-/// The chance of a value above `t`, to eleven digits also where it is small; `None` unless `freedom` lies above zero.
-/// Infinite degrees of freedom are those of the normal distribution.
+/// The survival function, to eleven digits even where it is tiny; `None` unless `freedom` lies above zero. It may be infinite.
 pub fn sf(t: f64, freedom: f64) -> Option<f64> {
     if freedom.is_nan() || freedom <= 0.0 || t.is_nan() {
         return None;
@@ -55,30 +53,21 @@ pub fn sf(t: f64, freedom: f64) -> Option<f64> {
     Some(if t < 0.0 { 1.0 - beyond } else { beyond })
 }
 
-/// More quantiles than a suite of any size asks for.
 const MOST_CACHED: usize = 4096;
 
 thread_local! {
-    /// The quantiles that were asked for, by the bits of `p` and of the degrees of freedom: the metrics of a suite ask for
-    /// the same few again and again.
+    /// By the bits of `p` and of the degrees of freedom: the metrics of a suite need the same few quantiles.
     static CACHE: RefCell<HashMap<(u64, u64), Option<f64>>> = RefCell::default();
 }
 
-/// The value that a share `p` of the distribution lies below; `None` unless `p` lies between 0 and 1, both excluded,
-/// and `freedom` above zero, and where the value is too large for a number.
+/// `None` unless `p` lies between 0 and 1, both excluded, and `freedom` above zero, and where the value exceeds a double.
 pub fn quantile(p: f64, freedom: f64) -> Option<f64> {
-    let key = (p.to_bits(), freedom.to_bits());
-    if let Some(found) = CACHE.with_borrow(|known| known.get(&key).copied()) {
-        return found;
-    }
-    let found = search(p, freedom);
-    CACHE.with_borrow_mut(|known| {
-        if known.len() == MOST_CACHED {
-            known.clear();
+    CACHE.with_borrow_mut(|cache| {
+        if cache.len() == MOST_CACHED {
+            cache.clear();
         }
-        known.insert(key, found);
-    });
-    found
+        *cache.entry((p.to_bits(), freedom.to_bits())).or_insert_with(|| search(p, freedom))
+    })
 }
 
 fn search(p: f64, freedom: f64) -> Option<f64> {
@@ -93,8 +82,8 @@ fn search(p: f64, freedom: f64) -> Option<f64> {
     Some(if p < 0.5 { -size } else { size }).filter(|value| value.is_finite())
 }
 
-/// The `t` with a share `inside` of the distribution between zero and it. That share grows ever slower with `t`, so
-/// steps along its tangent that begin below the solution stay below.
+/// The `t` with a share `inside` of the distribution between zero and it. That share is concave, so that Newton's steps from
+/// below stay below.
 fn near_zero(inside: f64, freedom: f64) -> f64 {
     let mut t = inside / density(0.0, freedom);
     for _ in 0..MOST_STEPS {
@@ -108,9 +97,8 @@ fn near_zero(inside: f64, freedom: f64) -> f64 {
     t
 }
 
-/// The `t` with a share `beyond` above it, at most a quarter. The logarithm of that share falls ever faster with the
-/// logarithm of `t`, so steps along its tangent stay above the solution once they are; the first leads there, from the
-/// quantile of the normal distribution, whose tail is thinner.
+/// The `t` with a share `beyond` above it, at most a quarter. The logarithm of that share is concave in the logarithm of `t`,
+/// so that Newton's steps stay above the solution after the first, from the quantile of the normal distribution.
 fn far_out(beyond: f64, freedom: f64) -> Option<f64> {
     let mut t = normal::quantile(beyond)?.abs();
     for round in 0..MOST_STEPS {
@@ -130,7 +118,7 @@ fn density(t: f64, freedom: f64) -> f64 {
     gamma_ratio(0.5 * freedom) / (freedom * PI).sqrt() * power.exp()
 }
 
-/// The chance of a value above `t`, which is not negative.
+/// The survival function for `t` from zero on.
 fn tail(t: f64, freedom: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
@@ -146,7 +134,7 @@ fn tail(t: f64, freedom: f64) -> f64 {
     0.5 * squares.front(half) / half * fraction(half, 0.5, squares.rest)
 }
 
-/// The chance of a value between zero and `t`, which is not negative.
+/// The chance of a value between zero and `t`, which is at least zero.
 fn central(t: f64, freedom: f64) -> f64 {
     if freedom >= NEARLY_NORMAL {
         return normal::from_zero(normal_equivalent(t, freedom));
@@ -159,7 +147,7 @@ fn central(t: f64, freedom: f64) -> f64 {
     squares.front(half) * fraction(0.5, half, squares.share)
 }
 
-/// What the beta function takes of `t`, each part with all its digits.
+/// The arguments of the beta function, each with full precision.
 struct Squares {
     /// `t^2 / (v + t^2)`.
     share: f64,
@@ -177,7 +165,7 @@ fn squares(t: f64, freedom: f64) -> Squares {
 }
 
 impl Squares {
-    /// Whether the fraction for the share between zero and `t` converges faster than that for what lies beyond.
+    /// Whether the fraction for the share between zero and `t` converges faster than that for the tail.
     fn is_inside(&self, freedom: f64) -> bool {
         self.share < 1.5 / (0.5 * freedom + 2.5)
     }
@@ -188,10 +176,10 @@ impl Squares {
     }
 }
 
-/// The continued fraction of the incomplete beta function, evaluated from its head (Lentz, "Generating Bessel functions
-/// in Mie scattering calculations", Applied Optics 15, 1976).
+/// The continued fraction of the incomplete beta function, by Lentz's method ("Generating Bessel functions in Mie scattering
+/// calculations", Applied Optics 15, 1976).
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
-    /// Takes the place of a zero that would be divided by.
+    /// Replaces a zero in a denominator.
     const LEAST: f64 = 1e-300;
     let not_zero = |value: f64| if value.abs() < LEAST { LEAST } else { value };
     let mut upper = 1.0;
@@ -227,7 +215,7 @@ fn gamma_ratio(a: f64) -> f64 {
         869.0 / 4_194_304.0,
         39_325.0 / 33_554_432.0,
     ];
-    // Steps up to where the series holds, and their factors back.
+    // The recurrence leads to where the series is exact.
     let (mut place, mut factor) = (a, 1.0);
     while place < SERIES_FROM {
         factor *= place / (place + 0.5);
@@ -253,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_answer_gives_none() {
+    fn invalid_input_gives_none() {
         assert_eq!([sf(1.0, 0.0), sf(1.0, -2.0), sf(1.0, f64::NAN), cdf(f64::NAN, 3.0)], [None; 4]);
         assert_eq!([quantile(0.0, 3.0), quantile(1.0, 3.0), quantile(0.5, 0.0), quantile(f64::NAN, 3.0)], [None; 4]);
         assert_eq!(quantile(1e-10, 1e-3), None, "it would lie beyond the largest number");
@@ -261,7 +249,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_is_asked_no_answer_is_nan(t in proptest::num::f64::ANY, freedom in proptest::num::f64::ANY, p in 0.0..1.0_f64) {
+        fn no_result_is_nan(t in proptest::num::f64::ANY, freedom in proptest::num::f64::ANY, p in 0.0..1.0_f64) {
             for answer in [sf(t, freedom), cdf(t, freedom), quantile(p, freedom)].into_iter().flatten() {
                 proptest::prop_assert!(!answer.is_nan(), "{} {} {}", t, freedom, p);
             }

@@ -1,4 +1,4 @@
-//! Welch's test: whether the means of two normal sets differ, their variances being what they may.
+//! Welch's test: whether the means of two normal sets with any variances differ.
 //!
 //! With means `a` and `b` of `m` and `n` values and sample variances `v` and `w`, `t = (b - a) / sqrt(v / m + w / n)` is
 //! nearly Student's with `(v / m + w / n)^2 / ((v / m)^2 / (m - 1) + (w / n)^2 / (n - 1))` degrees of freedom (Welch,
@@ -9,35 +9,30 @@ use super::{describe, student};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Welch {
-    /// Mean of the second set less that of the first.
+    /// The mean of the second set less that of the first.
     pub difference: f64,
-    /// The lower end of the interval of the difference.
+    /// The interval of the difference.
     pub low: f64,
-    /// The upper end of the interval of the difference.
     pub high: f64,
-    /// The difference in standard errors: above zero where the second set is the larger.
+    /// The difference in standard errors.
     pub t: f64,
-    /// Degrees of freedom, seldom a whole number.
     pub freedom: f64,
-    /// The chance of a `t` as far from zero as this, on either side, where the means are the same.
     pub two_sided: f64,
-    /// The chance of a `t` of at least this: small where the second set is the larger.
+    /// The p-value that is small where the second set is the larger.
     pub greater: f64,
-    /// The chance of a `t` of at most this: small where the second set is the smaller.
+    /// The p-value that is small where the second set is the smaller.
     pub less: f64,
 }
 
-/// Tests `second` against `first`, with an interval that holds the difference with this `confidence`.
-///
-/// `None` where a set has fewer than two values, where neither has any spread, and unless `confidence` lies between 0
-/// and 1, both excluded.
+/// Tests `second` against `first`, with an interval of this `confidence`. `None` where a set has fewer than two values, where
+/// neither has any spread, and unless `confidence` lies between 0 and 1.
 pub fn test(first: &[f64], second: &[f64], confidence: f64) -> Option<Welch> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
     let squared_error = |values: &[f64]| Some(describe::sample_variance(values)? / values.len() as f64);
     let errors = [squared_error(first)?, squared_error(second)?];
-    // In shares of the larger: the square of a small variance must not vanish.
+    // In shares of the larger, as the square of a small variance would vanish.
     let largest = errors[0].max(errors[1]);
     if largest <= 0.0 {
         return None;
@@ -69,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_answer_gives_none() {
+    fn invalid_input_gives_none() {
         let check = |first: &[f64], second: &[f64], confidence: f64| assert_eq!(test(first, second, confidence), None);
         check(&[], &[1.0, 2.0], 0.95);
         check(&[1.0], &[1.0, 2.0], 0.95);

@@ -1,4 +1,4 @@
-//! What `sprag baseline diff` prints as JSON: what differs between two baselines.
+//! The JSON of `sprag baseline diff`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What `sprag baseline list` prints as JSON.
+//! The JSON of `sprag baseline list`.
 
 use std::collections::BTreeMap;
 

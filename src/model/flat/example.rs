@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::benchmark::{Benchmark, Parity, ParityStatus};
+use crate::benchmark::Benchmark;
 use crate::commit::Commit;
 use crate::environment::{Environment, Machine};
 use crate::metric::Metric;
 use crate::run::{Quality, RecordedRun, Run, RunStatus};
-use crate::sample::{Estimate, Measurement, Role};
+use crate::sample::{Estimate, Measurement};
 
-/// A run of three benchmarks: one with everything, one of somebody else's program, one that failed.
+/// A run of three benchmarks: one with everything, one of a foreign program, one that failed.
 pub fn recorded() -> RecordedRun {
-    let time = "2026-05-04T03:02:01Z".parse().expect("the text is a time");
+    let timestamp = "2026-05-04T03:02:01Z".parse().expect("the text is a time");
     let full = Estimate {
-        value: 0.25,
         workers: vec![0.2, 0.25, 0.3],
         p50: Some(0.26),
         p95: Some(0.31),
@@ -31,50 +30,39 @@ pub fn recorded() -> RecordedRun {
     ];
     let params = [("c", "64".to_owned()), ("t", "8".to_owned())];
     let mut pack = measurement("tile_pack", &params, "fast", estimates);
-    pack.attributes = ["class", "ratio_to", "preempted_share"]
-        .into_iter()
-        .zip(["cache", "copy 1 MiB", "0.0125"])
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
-    let sorted = Estimate { workers: vec![2.0], n: 1, ..estimate(Metric::time(), 2.0) };
+    for (name, value) in [("class", "cache"), ("ratio_to", "copy 1 MiB"), ("preempted_share", "0.0125")] {
+        pack.attributes.insert(name.to_owned(), value.to_owned());
+    }
+    let sorted = Estimate { workers: vec![2.0], ..estimate(Metric::time(), 2.0) };
     let sort = measurement("sort", &[("n", "1000".to_owned())], "default", vec![sorted]);
     let mut merge = measurement("merge", &[], "default", Vec::new());
     merge.failure = Some("needs two cores".to_owned());
-    let run = Run {
-        suite: "cpu".to_owned(),
-        timestamp: time,
-        commit: Some(Commit {
-            sha: "0123456789abcdef0123456789abcdef01234567".to_owned(),
-            parents: vec!["89abcdef0123456789abcdef0123456789abcdef".to_owned()],
-            author_time: time,
-            commit_time: time - chrono::TimeDelta::hours(1),
-            subject: "Pack tiles".to_owned(),
-            branch: Some("main".to_owned()),
-            dirty: false,
-        }),
-        machine: Machine::named("bench", "EPYC"),
+    let commit = Commit {
+        sha: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+        parents: vec!["89abcdef0123456789abcdef0123456789abcdef".to_owned()],
+        author_time: timestamp,
+        commit_time: timestamp - chrono::TimeDelta::hours(1),
+        subject: "Pack tiles".to_owned(),
+        branch: Some("main".to_owned()),
+        dirty: false,
+    };
+    recorded_as(Run {
+        commit: Some(commit),
         environment: Environment::from_facts(BTreeMap::from([("cpu_model".to_owned(), "EPYC 9".to_owned())])),
-        config: BTreeMap::new(),
-        status: RunStatus::Ok,
-        reason: None,
         quality: Quality { clean: false, reasons: vec!["load was high".to_owned(), "few workers".to_owned()] },
         measurements: vec![pack, sort, merge],
-        autotune: Vec::new(),
-    };
-    recorded_as(run)
+        ..Run::new("cpu", timestamp, Machine::named("bench", "EPYC"))
+    })
 }
 
 pub fn skipped() -> RecordedRun {
-    let run = Run {
-        suite: "gpu".to_owned(),
-        commit: None,
+    let run = recorded().run;
+    recorded_as(Run {
+        environment: run.environment,
         status: RunStatus::Skipped,
         reason: Some("no device".to_owned()),
-        quality: Quality { clean: true, reasons: Vec::new() },
-        measurements: Vec::new(),
-        ..recorded().run
-    };
-    recorded_as(run)
+        ..Run::new("gpu", run.timestamp, run.machine)
+    })
 }
 
 pub fn recorded_as(run: Run) -> RecordedRun {
@@ -83,26 +71,9 @@ pub fn recorded_as(run: Run) -> RecordedRun {
 }
 
 pub fn measurement(name: &str, params: &[(&str, String)], variant: &str, estimates: Vec<Estimate>) -> Measurement {
-    Measurement {
-        benchmark: Benchmark::new("cpu", name, params, variant).expect("a plain name").into(),
-        role: Role::Tracked,
-        attributes: BTreeMap::new(),
-        parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
-        estimates,
-        failure: None,
-    }
+    Measurement::new(Benchmark::new("cpu", name, params, variant).expect("a plain name"), estimates)
 }
 
 pub fn estimate(metric: Metric, value: f64) -> Estimate {
-    Estimate {
-        metric,
-        value,
-        workers: Vec::new(),
-        p50: None,
-        p95: None,
-        min: None,
-        interval: None,
-        detectable: None,
-        n: 1,
-    }
+    Estimate::new(metric, value, 1)
 }

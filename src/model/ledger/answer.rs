@@ -1,5 +1,3 @@
-//! What the ledger says to a regression.
-
 use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +41,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What an acceptance says on a day to a regression that, once it is in force, comes to `standing`.
+    /// The answer of an acceptance on a day; `standing` applies while the acceptance is in force.
     pub fn new(acceptance: &Acceptance, day: NaiveDate, standing: Standing) -> Answer {
         let Acceptance { event, at_most, terms, .. } = acceptance;
         Answer {
@@ -66,7 +64,7 @@ impl Answer {
         self.standing == Standing::Accepted
     }
 
-    /// What it comes to, such as `accepted by Ada until 2026-12-31`.
+    /// Such as `accepted by Ada until 2026-12-31`.
     pub fn words(&self) -> String {
         let Answer { author, date, expires, .. } = self;
         match self.standing {

@@ -1,16 +1,15 @@
-//! What an acceptance is about.
+//! The series that an acceptance covers.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope<'a> {
-    /// Whether it is about series alone that the event moved.
+    /// Whether it covers only series that the event moved.
     pub of_event: bool,
     /// A part of `benchmark metric`; empty fits all.
     pub part: &'a str,
-    /// The name or the id of the machine; absent where it is about any.
+    /// The name or the id of the machine; absent for any.
     pub machine: Option<&'a str>,
 }
 
-/// A series, as far as a scope asks for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     pub benchmark: &'a str,
@@ -22,7 +21,7 @@ pub struct Subject<'a> {
 impl<'a> Scope<'a> {
     pub const EVENT: &'static str = "event";
 
-    /// Reads `event`, a part of `benchmark metric`, or either of them with ` on MACHINE` after it; absent where it says nothing.
+    /// Reads `event` or a part of `benchmark metric`, each with or without ` on MACHINE`; absent where the text names neither.
     pub fn parse(text: &'a str) -> Option<Scope<'a>> {
         let text = text.trim();
         let (part, machine) = match text.strip_prefix("on ") {
@@ -39,7 +38,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether it is about a series, which is a member of the event or not.
+    /// Whether it covers a series; `is_member` says whether the event moved that series.
     pub fn has(&self, subject: Subject<'_>, is_member: bool) -> bool {
         let name = format!("{} {}", subject.benchmark, subject.metric);
         let is_meant = |machine: &str| machine == subject.machine_name || machine == subject.machine;
@@ -64,9 +63,8 @@ mod tests {
             Subject { benchmark: "cpu/copy{n=3} @fast", metric: "ratio", machine: "0a1b", machine_name: "ci-box" };
         let fits = |text: &str, is_member| Scope::parse(text).is_some_and(|scope| scope.has(subject, is_member));
         assert!(["copy", "@fast ratio", "on ci-box", "cpu/ on 0a1b"].iter().all(|text| fits(text, false)));
-        assert!(
-            ["scan", "@fast time", "on ci", "copy on other", "event on other"].iter().all(|text| !fits(text, true))
-        );
+        let others = ["scan", "@fast time", "on ci", "copy on other", "event on other"];
+        assert!(others.iter().all(|text| !fits(text, true)));
         assert!(fits("event", true) && fits("event on ci-box", true));
         assert!(!fits("event", false) && !fits("event on ci-box", false));
     }

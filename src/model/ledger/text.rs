@@ -1,19 +1,20 @@
-//! Entries as they are written into a file of the ledger, and what each of their fields must be.
+//! Entries as TOML, and the checks of their fields.
 
 use super::scope::Scope;
 use super::{Acceptance, Terms, Waiver};
+use crate::event_record::is_event_id;
 use sprag_base::digest::is_hex;
 
-/// The most characters that a reason may have.
+/// The most characters of a reason.
 pub const MOST_REASON: usize = 1000;
 
-/// The most characters that any other text may have.
+/// The most characters of any other text.
 pub const MOST_TEXT: usize = 300;
 
 /// The largest change that can be accepted: a thousandfold.
 pub const MOST_CHANGE: f64 = 1000.0;
 
-/// An entry as TOML, a line each: what it is about, and then its terms in the order in which they are written.
+/// The lines of an entry: its subject, then its terms.
 fn lines(table: &str, about: &[(&str, String)], terms: [impl AsRef<str>; 5]) -> Vec<String> {
     let keys = ["reason", "author", "date", "commit", "expires"];
     let terms = keys.into_iter().zip(terms).map(|(key, value)| format!("{key} = {}", quoted(value.as_ref())));
@@ -34,7 +35,7 @@ pub fn acceptance(of: &Acceptance) -> Vec<String> {
     lines("accept", &change(&of.event, &of.scope, of.at_most), terms(&of.terms))
 }
 
-/// Likewise, with what a person has to say left empty: the reason, the author and the days.
+/// Likewise, with the reason, the author and the days left empty for a person to fill in.
 pub fn acceptance_to_fill(event: &str, scope: &str, at_most: f64, commit: &str) -> Vec<String> {
     lines("accept", &change(event, scope, at_most), ["", "", "", commit, ""])
 }
@@ -46,17 +47,16 @@ pub fn waiver(of: &Waiver) -> Vec<String> {
     lines("waive", &about, terms(&of.terms))
 }
 
-/// A change, rounded up to a tenth of a percent, so that what has that very size is within it.
+/// A change rounded up to a tenth of a percent, and at least that.
 pub fn rounded_up(change: f64) -> f64 {
     let tenths = (change * 1000.0).ceil() / 1000.0;
     if tenths < change { tenths + 0.001 } else { tenths.max(0.001) }
 }
 
-/// What is wrong with a field of an acceptance: its key, and what it must be.
+/// The key of an invalid field, and what it must be.
 pub fn acceptance_fault(of: &Acceptance) -> Option<(&'static str, String)> {
     let Acceptance { event, scope, at_most, terms } = of;
-    let is_event = event.strip_prefix("e-").is_some_and(|digits| is_hex(digits, 6..=16));
-    if !is_event {
+    if !is_event_id(event) {
         let must = "is no id of an event: `e-` and 6 to 16 digits from 0 to f, as `sprag trend` and the page of the event tell it";
         return Some(("event", must.to_owned()));
     }
@@ -64,10 +64,8 @@ pub fn acceptance_fault(of: &Acceptance) -> Option<(&'static str, String)> {
         return Some(("scope", fault));
     }
     if Scope::parse(scope).is_none() {
-        return Some((
-            "scope",
-            "says nothing: write `event`, a part of the name of a benchmark, or `… on MACHINE`".to_owned(),
-        ));
+        let must = "says nothing: write `event`, a part of the name of a benchmark, or `… on MACHINE`";
+        return Some(("scope", must.to_owned()));
     }
     if !(*at_most > 0.0 && *at_most <= MOST_CHANGE) {
         let must = format!("must be above 0 and at most {MOST_CHANGE}, such as 0.12 for 12 % worse");
@@ -76,7 +74,7 @@ pub fn acceptance_fault(of: &Acceptance) -> Option<(&'static str, String)> {
     terms_fault(terms)
 }
 
-/// What is wrong with a field of a waiver: its key, and what it must be.
+/// The key of an invalid field, and what it must be.
 pub fn waiver_fault(of: &Waiver) -> Option<(&'static str, String)> {
     let Waiver { release, item, target, terms } = of;
     let named = [("release", Some(release)), ("item", Some(item)), ("target", target.as_ref())];
@@ -94,7 +92,6 @@ fn terms_fault(of: &Terms) -> Option<(&'static str, String)> {
     })
 }
 
-/// What is wrong with a text that people read: it must say something, on one line.
 fn text_fault(text: &str, most: usize) -> Option<String> {
     if text.trim().is_empty() {
         return Some("is empty: it must say something".to_owned());
