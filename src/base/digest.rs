@@ -77,18 +77,12 @@ impl FromStr for Digest {
     type Err = NoDigest;
 
     fn from_str(text: &str) -> Result<Digest, NoDigest> {
-        let wrong = || NoDigest(text.chars().take(80).collect());
-        let value = |digit: u8| match digit {
-            b'0'..=b'9' => Ok(digit - b'0'),
-            b'a'..=b'f' => Ok(digit - b'a' + 10),
-            _ => Err(wrong()),
-        };
-        let digits: &[u8; 64] = text.as_bytes().try_into().map_err(|_| wrong())?;
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = value(pair[0])? << 4 | value(pair[1])?;
+        if !is_hex(text, 64..=64) {
+            return Err(NoDigest(text.chars().take(80).collect()));
         }
-        Ok(Digest(bytes))
+        let byte =
+            |place: usize| u8::from_str_radix(&text[2 * place..2 * place + 2], 16).expect("the digits are checked");
+        Ok(Digest(std::array::from_fn(byte)))
     }
 }
 
@@ -107,7 +101,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     hash.hex()
 }
 
-/// The SHA-256 of what comes piece by piece, as of a file that is too large to be held.
+/// The SHA-256 of data in pieces, such as of a file too large for memory.
 #[derive(Clone, Debug, Default)]
 pub struct RunningHash(Sha256);
 

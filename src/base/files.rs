@@ -1,7 +1,7 @@
 //! Atomic writes, after which a reader sees the old content or the new, and reads of limited size.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write};
+use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -126,16 +126,12 @@ pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 
 /// The SHA-256 of a file of any size, as 64 lower-case hexadecimal digits.
 pub fn sha256_of_file(path: &Path) -> io::Result<String> {
-    let mut hash = RunningHash::default();
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let (mut hash, mut file, mut part) = (RunningHash::default(), File::open(path)?, vec![0; 1 << 16]);
     loop {
-        let part = file.fill_buf()?;
-        if part.is_empty() {
-            return Ok(hash.hex());
+        match file.read(&mut part)? {
+            0 => return Ok(hash.hex()),
+            count => hash.add(&part[..count]),
         }
-        hash.add(part);
-        let length = part.len();
-        file.consume(length);
     }
 }
 
@@ -150,7 +146,7 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Whether the path is a device or a pipe, such as `/dev/stdout`.
 fn is_stream(path: &Path) -> bool {
-    let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    let is_special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     is_special || (path.starts_with("/dev") || path.starts_with("/proc")) && path.exists()
 }
 

@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(unix)]
+use rustix::process::Signal;
+
 /// The interval of polls while the outputs are open: long, so that polls do not disturb a measurement. A program that ends
 /// closes its outputs, which is noticed at once.
 const POLL: Duration = Duration::from_millis(50);
@@ -54,19 +57,22 @@ impl ProcessGroup {
     /// Kills the group, and waits for the program.
     pub fn kill(&mut self) -> io::Result<ExitStatus> {
         if !self.is_reaped {
-            self.signal(Signal::Kill);
+            self.signal(Signal::KILL);
             // It may have ended by itself.
             let _ = self.child.kill();
         }
         self.reap()
     }
 
+    /// Without process groups only the program itself can be ended.
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no signals"))]
     fn signal(&self, signal: Signal) {
-        if self.is_foreground {
-            return;
+        #[cfg(unix)]
+        if !self.is_foreground {
+            let leader = self.guard.as_ref().map_or(&self.child, |guard| &guard.0);
+            // It fails for an empty group.
+            let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(leader), signal);
         }
-        let leader = self.guard.as_ref().map_or(&self.child, |guard| &guard.0);
-        signal_group(leader, signal);
     }
 
     /// Waits for the program alone.
@@ -118,7 +124,7 @@ pub fn guard_until_end(mut input: impl Read) -> io::Result<()> {
     io::copy(&mut input, &mut io::sink())?;
     #[cfg(unix)]
     {
-        use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
+        use rustix::process::{getpgrp, getpid, kill_current_process_group};
         if getpgrp() == getpid() {
             // It fails only for a group that does not exist.
             let _ = kill_current_process_group(Signal::KILL);
@@ -279,7 +285,7 @@ fn wait(group: &mut ProcessGroup, events: &Receiver<Event>, limit: Duration, ope
 }
 
 fn terminate(group: &mut ProcessGroup, grace: Duration) {
-    group.signal(Signal::Terminate);
+    group.signal(Signal::TERM);
     let start = Instant::now();
     while start.elapsed() < grace && !group.has_exited() {
         thread::sleep(POLL_CLOSED);
@@ -327,10 +333,10 @@ fn read_some(pipe: &mut impl Read, buffer: &mut [u8]) -> Option<usize> {
     }
 }
 
-#[derive(Clone, Copy)]
+#[cfg(not(unix))]
 enum Signal {
-    Terminate,
-    Kill,
+    TERM,
+    KILL,
 }
 
 #[cfg(unix)]
@@ -345,21 +351,6 @@ fn has_exited(child: &mut Child) -> bool {
 fn has_exited(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
-
-#[cfg(unix)]
-fn signal_group(leader: &Child, signal: Signal) {
-    use rustix::process::{Pid, Signal as Number, kill_process_group};
-    let number = match signal {
-        Signal::Terminate => Number::TERM,
-        Signal::Kill => Number::KILL,
-    };
-    // It fails for an empty group.
-    let _ = kill_process_group(Pid::from_child(leader), number);
-}
-
-/// Without groups only the program itself can be ended.
-#[cfg(not(unix))]
-fn signal_group(_leader: &Child, _signal: Signal) {}
 
 #[cfg(test)]
 #[cfg(unix)]

@@ -17,40 +17,21 @@ use serde_json::Value;
 use crate::schema::{self, patterns};
 use sprag_base::{digest, json};
 
-/// Where a configuration came from.
-///
-/// The seed's reports know the words `heuristic`, `triton_best_config` and `registry_cache`. Ours bear `heuristic`,
-/// `autotuned` and `registry_cache`: Triton has no part in our choices, and its word would claim one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
+/// The source of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The one used untuned. The same in the seed.
+    /// The untuned default.
     Heuristic,
-    /// Chosen earlier and known. In ours: by an earlier run, kept in the [`Stored`]. In the seed: by an
-    /// earlier launch of the same process; its reports never show it, for an entry keeps the source of its first launch.
+    /// Chosen earlier: in Apex-X by an earlier launch of the process, in ours by an earlier run.
     RegistryCache,
-    /// Chosen by Triton's own tuner. In the seed's files only.
+    /// Chosen by Triton's tuner, in files of Apex-X only.
     TritonBestConfig,
-    /// Measured and chosen in this run: our counterpart of `triton_best_config`.
+    /// Chosen by our own tuner in this run.
     Autotuned,
 }
 
 impl Source {
-    pub fn parse(word: &str) -> Option<Source> {
-        [Source::Heuristic, Source::RegistryCache, Source::TritonBestConfig, Source::Autotuned]
-            .into_iter()
-            .find(|source| source.word() == word)
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Source::Heuristic => "heuristic",
-            Source::RegistryCache => "registry_cache",
-            Source::TritonBestConfig => "triton_best_config",
-            Source::Autotuned => "autotuned",
-        }
-    }
-
     /// Whether a tuner chose it: such a choice replaces the recorded one.
     fn is_tuned(self) -> bool {
         matches!(self, Source::TritonBestConfig | Source::Autotuned)
@@ -66,42 +47,38 @@ pub struct Launched {
     pub selection_source: Source,
 }
 
-/// What is known of one operation at one shape.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+/// The launches of one operation at one shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     pub op_name: String,
     /// The kernel of its first launch.
     pub kernel_name: String,
-    /// Its exact shape.
     pub shape_bucket: String,
     pub selected_config: BTreeMap<String, Value>,
     pub selection_source: Source,
     pub launches: u64,
     pub cache_hits: u64,
-    /// Launches that found none: the first.
     pub cache_misses: u64,
 }
 
-/// The entries of a registry together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
     pub cache_entries: u64,
     pub launches: u64,
     pub cache_hits: u64,
-    /// Those that found none.
     pub cache_misses: u64,
     /// Hits over launches; absent without launches.
     pub cache_hit_rate: Option<f64>,
 }
 
-/// What a registry held at one moment: the block `triton_autotune` of the seed's report.
-#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+/// The block `triton_autotune` of Apex-X's report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
     pub summary: Summary,
-    /// Each, in the order of operation and shape.
+    /// In the order of operation and shape.
     pub entries: Vec<Entry>,
 }
 
@@ -241,7 +218,7 @@ fn python_representation(value: &Value) -> String {
     }
 }
 
-/// What a choice was made for. Where any part differs, it says nothing.
+/// The conditions of a choice, all of which must match.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
@@ -251,7 +228,7 @@ pub struct Key {
     pub bucket: String,
     /// The element type, such as `f16`.
     pub dtype: String,
-    /// The digest of the kernel's whole source.
+    /// The digest of the source of the kernel.
     pub source_digest: String,
     /// The version of the compiler, such as `13.0`.
     pub nvrtc: String,
@@ -282,12 +259,12 @@ const MOST_CHOICES: usize = 10_000;
 pub struct Stored {
     #[schemars(extend("minLength" = 1))]
     pub selected: String,
-    /// Its time over that of the one it replaced, below one; absent where it was in use before and stayed.
+    /// Its time over that of the one it replaced, below one; absent where it was not replaced.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub ratio: Option<f64>,
     #[schemars(extend("pattern" = patterns::TIME))]
     pub date: DateTime<Utc>,
-    /// Every candidate with its time over that of the one then in use; absent where it could not be timed.
+    /// Every candidate with its time over that of the one in use; null where it could not be timed.
     #[schemars(extend("additionalProperties" = { "type": ["number", "null"], "exclusiveMinimum": 0 }))]
     pub candidates: BTreeMap<String, Option<f64>>,
 }
@@ -325,7 +302,7 @@ struct File {
     choices: Vec<Choice>,
 }
 
-/// A choice and what it holds for.
+/// A choice and its conditions.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Choice {
@@ -349,7 +326,7 @@ impl Store {
         }
     }
 
-    /// The newer choice of each key, in whatever order the two stores come.
+    /// The newer choice of each key, in any order of the two stores.
     pub fn merged(mut self, other: Store) -> Store {
         for (key, stored) in other.choices {
             self.keep(key, stored);
@@ -462,7 +439,7 @@ mod tests {
     #[test]
     fn many_launches_count_as_each_by_itself() {
         let (mut one_by_one, mut at_once) = (Registry::default(), Registry::default());
-        let launch = launched(json!({"block": 64}), Source::Heuristic);
+        let launch = launched(json!({"block": 64}), Source::Autotuned);
         (0..61).for_each(|_| one_by_one.record(launch.clone()));
         at_once.record_many(launch.clone(), 0);
         assert_eq!(at_once.snapshot(), Snapshot::default());
@@ -470,35 +447,20 @@ mod tests {
         at_once.record_many(launch, 1);
         assert_eq!(at_once.snapshot(), one_by_one.snapshot());
         assert_eq!(at_once.snapshot().summary.cache_hit_rate, Some(60.0 / 61.0));
+        let text = serde_json::to_string(&at_once.snapshot()).expect("a snapshot is JSON");
+        assert_eq!(serde_json::from_str::<Snapshot>(&text).ok(), Some(at_once.snapshot()));
     }
 
     #[test]
-    fn a_shape_is_exact_and_reads_as_python_writes_it() {
+    fn values_are_written_as_in_python() {
         let check = |fields: Value, expected: &str| assert_eq!(shape_bucket(&object(fields)), expected);
         check(json!({"kmax": 32, "batch": 1, "dtype": "float16"}), "batch=1|dtype=float16|kmax=32");
         check(json!({"b": true, "a": null, "d": 1.5, "c": 1e20}), "a=None|b=True|c=1e+20|d=1.5");
         check(json!({"s": [1, "it's", {"x": "\"'"}]}), r#"s=[1, "it's", {'x': '"\''}]"#);
         check(json!({}), "");
-    }
-
-    #[test]
-    fn a_configuration_holds_single_values() {
         let config = object(json!({"a": [1, 2], "b": {"c": true}, "d": null, "e": 1.0, "f": "x"}));
         let expected = json!({"a": "[1, 2]", "b": "{'c': True}", "d": null, "e": 1.0, "f": "x"});
         assert_eq!(normalised(&config), object(expected));
-    }
-
-    #[test]
-    fn a_snapshot_reads_back() {
-        for source in [Source::Heuristic, Source::RegistryCache, Source::TritonBestConfig, Source::Autotuned] {
-            assert_eq!(Source::parse(source.word()), Some(source));
-            assert_eq!(serde_json::to_value(source).ok(), Some(json!(source.word())));
-        }
-        assert_eq!(Source::parse("guess"), None);
-        let mut registry = Registry::default();
-        registry.record(launched(json!({"block": 64}), Source::Autotuned));
-        let text = serde_json::to_string(&registry.snapshot()).expect("a snapshot is JSON");
-        assert_eq!(serde_json::from_str::<Snapshot>(&text).ok(), Some(registry.snapshot()));
     }
 
     fn key(op: &str) -> Key {
@@ -547,7 +509,7 @@ mod tests {
 
     #[test]
     fn a_damaged_file_has_no_choices() {
-        let sound = store(&[("tile_pack", "block128", 0)]).to_json();
+        let valid = store(&[("tile_pack", "block128", 0)]).to_json();
         let check = |text: &str, word: &str| {
             let reading = Store::from_json(text.as_bytes()).expect("it is no newer version");
             assert_eq!(reading.store, Store::default(), "{text}");
@@ -555,7 +517,7 @@ mod tests {
             assert!(damage.contains(word), "`{word}` is not in `{damage}`");
         };
         check("", "not JSON");
-        check(&sound[..sound.len() / 2], "not JSON");
+        check(&valid[..valid.len() / 2], "not JSON");
         check("[]", "schema_version");
         for (from, to, word) in [
             ("\"schema_version\": 1", "\"schema_version\": 0", "schema_version"),
@@ -566,7 +528,7 @@ mod tests {
             ("\"ratio\"", "\"share\"", "share"),
             ("\"date\": \"2026", "\"date\": \"noon", "schema version 1"),
         ] {
-            check(&sound.replace(from, to), word);
+            check(&valid.replace(from, to), word);
         }
         let newer = b"{\"schema_version\": 2, \"whatever\": true}";
         let refusal = Store::from_json(newer).expect_err("it is newer");

@@ -27,7 +27,7 @@ use sprag_base::json;
 /// The version of the baseline file that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 2;
 
-/// The values a suite is held against.
+/// The reference values of a suite.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
@@ -35,36 +35,36 @@ pub struct Baseline {
     pub schema_version: u64,
     #[schemars(extend("pattern" = patterns::SUITE))]
     pub suite: String,
-    /// The class of machine it holds for.
+    /// The class of machine for which it is valid.
     pub machine_class: String,
-    /// Where it was recorded: a gate compares only under the same key.
+    /// The environment of its run; a gate compares only under the same key.
     pub environment: Environment,
     pub commit: Option<String>,
-    /// Whether the run measured files that no commit holds.
+    /// Whether the run measured uncommitted changes.
     pub dirty: bool,
-    /// Whether it lacks benchmarks of its suite: the run was asked for some only, or some failed.
+    /// Whether it lacks benchmarks of its suite: the run was filtered, or some failed.
     pub partial: bool,
     /// The branch that was checked out then.
     pub branch: Option<String>,
-    /// What people call the machine that measured it.
+    /// The name of the machine that measured it.
     pub machine: Option<String>,
-    /// The id of the run it was taken from, the newest where it was taken from several.
+    /// The id of its run, the newest where there are several.
     pub run: String,
     #[schemars(extend("pattern" = patterns::TIME))]
     pub timestamp_utc: DateTime<Utc>,
-    /// The status that a run must have to pass. A run of any other has no values, so that no other is taken.
+    /// The status that a run must have to pass. Runs of other statuses have no values.
     #[schemars(extend("const" = "ok"))]
     pub required_status: RunStatus,
-    /// A word of the one who took it.
+    /// A remark of its author.
     pub notes: String,
-    /// Who made it the baseline, when and why; absent in one that is only proposed.
+    /// Who accepted it, when and why; absent in a proposal.
     pub accepted: Option<Acceptance>,
     /// The values, keyed by benchmark id, a blank, and metric name.
     #[schemars(extend("minProperties" = 1))]
     pub metrics: BTreeMap<String, BaselineMetric>,
 }
 
-/// Who made a baseline what later runs are held against.
+/// Who accepted a baseline.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acceptance {
@@ -72,15 +72,15 @@ pub struct Acceptance {
     pub by: String,
     #[schemars(extend("pattern" = patterns::TIME))]
     pub at_utc: DateTime<Utc>,
-    /// Why; empty where nobody said.
+    /// Why; may be empty.
     pub why: String,
-    /// Where the baseline that it took the place of lies now.
+    /// The path of the baseline that it replaced.
     pub replaces: Option<String>,
-    /// The keys of the metrics that were taken over, where the others stayed as they were.
+    /// The keys of the accepted metrics, where the others stayed.
     pub metrics: Option<Vec<String>>,
 }
 
-/// The value of one metric, what is known of it, and the rule that judges it.
+/// The value of one metric, its noise, and the rule that judges it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineMetric {

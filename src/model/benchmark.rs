@@ -80,14 +80,14 @@ impl fmt::Display for Benchmark {
 /// Facts about how a benchmark ran that are not part of its identity, such as a tuned configuration.
 pub type Attributes = BTreeMap<String, String>;
 
-/// Whether a benchmark was proven to compute the right thing before it was timed.
+/// The comparison of the result of a benchmark with its reference, before it was timed.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parity {
     pub status: ParityStatus,
     /// The largest absolute difference to the reference; absent where nothing was compared.
     pub max_abs_error: Option<f64>,
-    /// The largest difference that was allowed (absolute plus relative, of the same size).
+    /// The largest allowed difference (absolute plus relative, of the same size).
     pub tolerance: Option<f64>,
 }
 
@@ -95,13 +95,13 @@ pub struct Parity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParityStatus {
-    /// This is the reference itself: it writes all of its output, and the same again.
+    /// This is the reference itself: it writes all of its output, reproducibly.
     Reference,
     /// Bit-equal to the reference.
     Exact,
     /// Different, within the tolerance.
     Within,
-    /// Wrong: no time of this benchmark means anything.
+    /// Wrong, so that its times are meaningless.
     Mismatch,
     /// Nothing was compared, as in imported data.
     Unchecked,

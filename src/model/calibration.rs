@@ -9,80 +9,80 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// What replaying a history through the rules of a gate showed.
+/// The error rates of the rules of a gate, by replaying a history.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Calibration {
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u32,
     pub suites: Vec<String>,
     pub machines: Vec<String>,
-    /// How many series a gate looks at.
+    /// The number of judged series.
     pub series: usize,
-    /// How many of them have sessions enough to be resampled.
+    /// How many of them have enough sessions for resampling.
     pub resampled_series: usize,
-    /// How many more sessions the others need, the most of them; absent where all have enough.
+    /// The most further sessions that one of the others needs; absent where all have enough.
     pub more_sessions: Option<usize>,
-    /// What the pairs of successive sessions are taken for.
+    /// The classification of pairs of successive sessions.
     pub pairs: Pairs,
     /// One entry a rule and kind of base.
     pub rules: Vec<RuleCalibration>,
 }
 
-/// What the pairs of successive sessions in one environment are taken for.
+/// The classification of pairs of successive sessions in one environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Pairs {
     /// The same commit measured again: nothing changed.
     pub reruns: usize,
-    /// Two commits between whose sessions the level stayed where it was.
+    /// Two commits without a lasting step between their sessions.
     pub neighbours: usize,
     /// Two commits around a lasting step: left out.
     pub steps: usize,
-    /// Two commits with too few sessions before or after them to know: left out.
+    /// Two commits with too few sessions before or after them: left out.
     pub unknown: usize,
 }
 
-/// What a session was held against.
+/// What a session was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Base {
     /// The sessions before it.
     History,
-    /// The last run before it, by its level alone; how restless a metric is the sessions before it tell.
+    /// The last run before it; the noise is that of the sessions before it.
     Run,
 }
 
-/// How often one rule was wrong, and what it found.
+/// The verdicts of a rule.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RuleCalibration {
     pub rule: String,
     pub base: Base,
-    /// Why nothing can be said of it; the rest is empty then.
+    /// Why there are no results; the other fields are then empty.
     pub silent: Option<String>,
     pub reruns: Tally,
     /// Of neighbouring commits without a step between.
     pub neighbours: Tally,
-    /// Whole checks of a run, each counted once: regressed where any of its metrics was, though it had not changed.
+    /// Checks of unchanged runs, each counted once: regressed where any of its metrics was.
     pub checks: Tally,
-    /// Of sessions drawn from what the series themselves moved by.
+    /// Of sessions drawn from the noise of the series.
     pub resampled: Vec<Resampled>,
 }
 
-/// Verdicts on sessions that were drawn, with a known change.
+/// Verdicts on resampled sessions with a known change.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Resampled {
-    /// How much slower the last session was made: 0.05 is 5 %, and 0 means that every alarm is a false one.
+    /// How much slower the last session was made: 0.05 is 5 %, and at 0 every alarm is false.
     pub change: f64,
     pub tally: Tally,
 }
 
-/// How many verdicts there are, and of which kind.
+/// The number of verdicts by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Tally {
     pub judged: usize,
     pub regressed: usize,
     pub improved: usize,
     pub inconclusive: usize,
-    /// The share that was called worse; absent where there is none.
+    /// The share called worse; absent without verdicts.
     pub share: Option<Share>,
 }
 

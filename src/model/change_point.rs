@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Level {
     pub value: f64,
-    /// Where it may lie at least.
+    /// The lower end of the interval.
     pub lower: f64,
-    /// Where it may lie at most.
+    /// The upper end of the interval.
     pub upper: f64,
 }
 
@@ -64,9 +64,9 @@ pub struct Drift {
 pub struct SeriesNoise {
     /// The deviation of a point from its level; a share of the level where `is_relative`, else in units of the series.
     pub deviation: f64,
-    /// By how much the deviation of a mean is larger than with independent points.
+    /// The factor by which autocorrelation increases the deviation of a mean.
     pub inflation: f64,
-    /// Whether values are looked at by their logarithms.
+    /// Whether the logarithms of the values are analysed.
     pub is_relative: bool,
 }
 

@@ -13,7 +13,7 @@ use sprag_base::text::nearest;
 /// The version of the filled checklist that this build writes.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// The runtimes that a release may be for.
+/// The runtime targets of releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuntimeTarget {
@@ -136,13 +136,13 @@ impl Item {
     }
 }
 
-/// How to go back to the release before.
+/// How to roll back to the previous release.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rollback {
     #[serde(default)]
     pub triggers: Vec<String>,
-    /// What is then done, step by step.
+    /// What to do then, step by step.
     #[serde(default)]
     pub steps: Vec<String>,
 }
@@ -154,17 +154,17 @@ pub struct Checklist {
     pub sign_off: Vec<String>,
 }
 
-/// How an item came out.
+/// The status of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The evidence shows that it holds.
+    /// The evidence proves it.
     Pass,
-    /// The evidence shows that it does not.
+    /// The evidence disproves it.
     Fail,
-    /// The evidence is missing, or does not suffice.
+    /// The evidence is missing or insufficient.
     Pending,
-    /// It does not hold or is not shown, and the ledger waives it at this time.
+    /// It failed or is pending, and the ledger waives it at this time.
     Waived,
     /// Releases for these targets do not need it.
     NotApplicable,
@@ -186,11 +186,11 @@ impl Status {
     }
 }
 
-/// A file or record that a status rests on.
+/// A file or record as evidence of a status.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rests {
-    /// Its path: of records, baselines and the ledger from the root of the project; of named files below `artifacts/`.
+    /// Its path: from the root of the project, or for named files below `artifacts/`.
     pub path: String,
     /// The digest of its bytes.
     pub sha256: String,
@@ -198,21 +198,21 @@ pub struct Rests {
     pub bytes: u64,
 }
 
-/// What the ledger says of an item.
+/// The waiver of an item in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waiving {
     pub entry: String,
     pub author: String,
     pub reason: String,
-    /// The first day on which it holds.
+    /// The first day of its validity.
     pub date: NaiveDate,
     pub expires: NaiveDate,
-    /// Whether it holds on the day that was looked at.
+    /// Whether it is valid on the day of the checklist.
     pub in_force: bool,
 }
 
-/// An item, and how it came out.
+/// An item with its status.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Filled {
@@ -220,19 +220,19 @@ pub struct Filled {
     pub title: String,
     pub rule: String,
     pub status: Status,
-    /// What the evidence says, in a sentence.
+    /// The evidence in a sentence.
     pub why: String,
-    /// Whether the evidence does not hold together, which nothing waives.
+    /// Whether the evidence is damaged, which no waiver excuses.
     pub integrity: bool,
     pub rests_on: Vec<Rests>,
     pub producer: String,
-    /// What to do next where it holds the release up.
+    /// What to do next where it blocks the release.
     pub mend: Option<String>,
-    /// What the ledger says of it; an entry that is expired, or not yet in force, is told, and waives nothing.
+    /// Its waiver in the ledger, even where that is expired or not yet in force and has no effect.
     pub waiver: Option<Waiving>,
 }
 
-/// A point of the history: what is to be kept elsewhere, so that a rewritten one can be known.
+/// A point of the history, to be kept elsewhere, so that a rewritten history can be detected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryPoint {
@@ -246,7 +246,7 @@ pub struct HistoryPoint {
 #[serde(deny_unknown_fields)]
 pub struct Signed {
     pub role: String,
-    /// Who; absent where nobody has.
+    /// Who signed; absent where nobody has.
     pub owner: Option<String>,
     /// The day, as written.
     pub date: Option<String>,
@@ -259,21 +259,21 @@ pub struct FilledChecklist {
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
     pub release: String,
-    /// Its commit; where it is not tagged yet, the one that was looked at.
+    /// Its commit; before it is tagged, the reviewed one.
     pub commit: String,
-    /// Whether the tag is there, at that commit.
+    /// Whether the tag exists, at that commit.
     pub tagged: bool,
-    /// The commit whose runs count: the nearest one that is no record.
+    /// The commit whose runs count: the nearest one that does not only add records.
     pub measured: String,
     pub previous: Option<String>,
-    /// What the release is for, as `release/releases.toml` states it.
+    /// The targets of the release, as `release/releases.toml` lists them.
     pub targets: BTreeSet<RuntimeTarget>,
-    /// The present, by which waivers expire and values are stale.
+    /// The current time, by which waivers expire and values are stale.
     pub as_of: DateTime<Utc>,
     pub history: HistoryPoint,
-    /// The branch that holds it; absent where a commit was looked at.
+    /// The branch that contains it; absent where a commit was named.
     pub branch: Option<String>,
-    /// The commit that was checked out: checklist, releases, ledger, baselines and settings are as it holds them.
+    /// The checked-out commit, from which checklist, releases, ledger, baselines and settings are read.
     pub reviewed: String,
     pub go: bool,
     pub items: Vec<Filled>,

@@ -23,14 +23,14 @@ pub const KEY_FACTS: [&str; 10] = [
     "tensorrt",
 ];
 
-/// A computer that runs suites, told from others by name or by a digest of its hardware.
+/// A computer that runs suites, identified by name or by a digest of its hardware.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Sixteen lower-case hexadecimal digits; file names bear the first eight.
+    /// Sixteen lower-case hexadecimal digits; file names have the first eight.
     #[schemars(extend("pattern" = patterns::DIGITS))]
     pub id: String,
-    /// What people call it: the given name, or a short description of the hardware. Never a host name.
+    /// Its given name, or a short description of the hardware. Never a host name.
     pub name: String,
     /// CPU family and model, or GPU model: machines of one class may share a baseline.
     pub class: String,
@@ -58,14 +58,14 @@ impl Machine {
     }
 }
 
-/// Facts recorded with a run, and the key that says which runs may be compared by a gate.
+/// Facts recorded with a run, and the key by which a gate compares runs.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// Sixteen hexadecimal digits of the digest of the facts named in [`KEY_FACTS`].
     #[schemars(extend("pattern" = patterns::DIGITS))]
     pub key: String,
-    /// Everything that was recorded, by name. A fact that could not be had is absent.
+    /// All recorded facts by name; unavailable ones are absent.
     pub facts: BTreeMap<String, String>,
 }
 

@@ -9,7 +9,7 @@ use super::environment::FactChange;
 use super::ledger::answer::Answer;
 use super::metric::Metric;
 
-/// What an event is put down to.
+/// The kind of cause of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {
@@ -17,11 +17,11 @@ pub enum EventKind {
     Change,
     /// Levels moved evenly over many commits.
     Drift,
-    /// The machine, or what is installed on it, changed: no commit is to blame.
+    /// The machine or its software changed, so that no commit is to blame.
     Environment,
 }
 
-/// Which way an event moved its members.
+/// The direction in which an event moved its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -33,17 +33,17 @@ pub enum Direction {
     Mixed,
 }
 
-/// Whether what an event did still holds.
+/// Whether the effect of an event persists.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum EventState {
-    /// The levels of at least one member are still what they became.
+    /// At least one member is still at its new level.
     Standing,
-    /// A later event took it back.
+    /// A later event reverted it.
     TakenBack { by: String },
 }
 
-/// A commit that an event names.
+/// A commit of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedCommit {
@@ -66,13 +66,13 @@ impl NamedCommit {
 #[serde(deny_unknown_fields)]
 pub struct Suspect {
     pub commit: NamedCommit,
-    /// The probability that it is, from 0 to 1; those of an event add up to 1.
+    /// From 0 to 1; the probabilities of an event add up to 1.
     pub probability: f64,
-    /// Whether a member was measured at it.
+    /// Whether a member was measured at this commit.
     pub measured: bool,
 }
 
-/// A machine that an event names.
+/// A machine of an event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedMachine {
@@ -92,19 +92,19 @@ pub struct Member {
     /// The level before, in base units.
     pub before: Level,
     pub after: Level,
-    /// The level after over that before, less 1; absent where there was none before.
+    /// The level after over that before, less 1; absent where that was zero.
     pub relative: Option<Level>,
-    /// The change turned such that positive is worse: after over before less 1, or before over after where larger is better.
+    /// The change with positive as worse: after over before less 1, or before over after less 1 where larger is better.
     pub worse: Option<f64>,
     /// The first commit that was measured at the new level; of a drift, the first after the ramp.
     pub at: NamedCommit,
-    /// How many points have been measured since.
+    /// The number of points measured since.
     pub points_since: usize,
-    /// The chance that a point of a series which holds nothing gives a change as clear.
+    /// The probability that a point of a series without changes gives a change as clear.
     pub chance: f64,
-    /// Whether the data alone no longer tell it, and it stays because it was told before.
+    /// Whether the data alone no longer show it, and it stays because it was reported before.
     pub held: bool,
-    /// Whether its level is still what it became.
+    /// Whether it is still at its new level.
     pub standing: bool,
 }
 
@@ -112,17 +112,16 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NextStep {
-    /// The machine to measure it on: the one of the event where a run tells most.
+    /// The machine of the event on which a run is most informative.
     pub machine: NamedMachine,
     pub commit: NamedCommit,
-    /// How many runs of it on that machine tell on which side of the change it stands, with a chance of error of 5 % or less.
+    /// The number of runs that decide on which side of the change the commit is, with an error of 5 % or less.
     pub runs: usize,
-    /// How many commits are left after these runs in effect: two to the entropy of what the probabilities are expected to be.
+    /// The effective number of suspects after these runs: two to the expected entropy of their probabilities.
     pub left: f64,
-    /// Words of a command that does it there, to be joined by spaces once each is quoted; none where `sprag.toml` has no suite
-    /// of it any more.
+    /// The words of a command that does it there, each to be quoted; empty where `sprag.toml` no longer has such a suite.
     pub command: Vec<String>,
-    /// Whether the commit must be checked out first, as no command builds one for such a suite.
+    /// Whether the commit must be checked out first, as commits are not built for such a suite.
     pub checkout: bool,
 }
 
@@ -135,35 +134,35 @@ pub struct Event {
     pub kind: EventKind,
     pub direction: Direction,
     pub state: EventState,
-    /// Whether the share of chance among all events as clear as this is within what is allowed.
+    /// Whether the false discovery rate is within the limit.
     pub sure: bool,
-    /// That share, the false discovery rate at which it is just told (Benjamini and Hochberg).
+    /// The least false discovery rate at which it is reported (Benjamini and Hochberg).
     pub false_discovery: f64,
-    /// The machines on which it was seen.
+    /// The machines on which it was observed.
     pub machines: Vec<NamedMachine>,
-    /// The last commit measured that surely lies before it; absent where the first measured one may have it.
+    /// The last measured commit that is surely before it; absent where the first measured one may have it.
     pub last_good: Option<NamedCommit>,
-    /// The first commit measured that surely has it.
+    /// The first measured commit that surely has it.
     pub first_bad: NamedCommit,
-    /// The commits that may be the cause, in their order; of a drift all of its ramp, with equal probabilities.
+    /// The possible causes, in the order of commits; of a drift all commits of its ramp, with equal probabilities.
     pub suspects: Vec<Suspect>,
-    /// How many series were measured on both sides on those machines, of which the members are part.
+    /// The number of series measured on both sides on those machines, members included.
     pub measured_series: usize,
-    /// The series that moved, the one that got worst first.
+    /// The series that moved, the worst first.
     pub members: Vec<Member>,
-    /// The change of the worst member, positive is worse; of one that only got better, that of the best.
+    /// The change of the worst member, positive is worse; where all got better, that of the best.
     pub worst: Option<f64>,
     /// The median of the members' changes, positive is worse.
     pub typical: Option<f64>,
-    /// When the first run after it took place; of a drift, the first run in its ramp.
+    /// The time of the first run after it; of a drift, of the first run in its ramp.
     pub since: DateTime<Utc>,
-    /// What speaks for the machine rather than a commit, one sentence each.
+    /// Evidence for the machine as the cause rather than a commit, one sentence each.
     pub machine_signs: Vec<String>,
     /// The facts of the environment that changed there.
     pub facts: Vec<FactChange>,
     /// What to measure next to narrow it down; absent where one commit is left or none can be named.
     pub next: Option<NextStep>,
-    /// What the ledger says to it; absent where that says nothing, or nothing of it stands.
+    /// The answer of the ledger; absent where there is none, or the effect does not persist.
     pub answer: Option<Answer>,
 }
 
@@ -187,8 +186,8 @@ impl Event {
     /// The worst change of the members that are still at their new level, positive is worse; absent where one of them has no
     /// relative change, as its level was zero before.
     pub fn worst_ongoing(&self) -> Option<f64> {
-        let standing = self.members.iter().filter(|one| one.standing);
-        let worse: Option<Vec<f64>> = standing.map(|one| one.worse.filter(|worse| worse.is_finite())).collect();
+        let members = self.members.iter().filter(|one| one.standing);
+        let worse: Option<Vec<f64>> = members.map(|one| one.worse.filter(|worse| worse.is_finite())).collect();
         worse?.into_iter().reduce(f64::max).filter(|worst| *worst > 0.0)
     }
 

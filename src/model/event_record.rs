@@ -19,7 +19,7 @@ use sprag_base::json;
 /// The version of the record that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// What was told of an event at one moment.
+/// A report of an event at one time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("allOf" = [reasoned()]))]
@@ -28,12 +28,12 @@ pub struct EventRecord {
     #[schemars(extend("pattern" = patterns::EVENT))]
     pub event: String,
     pub step: EventStep,
-    /// When the newest run took place that it was told from, to the second.
+    /// The time of the newest run of the report, to the second.
     #[schemars(extend("pattern" = patterns::SECOND))]
     pub time: DateTime<Utc>,
     pub kind: EventKind,
     pub direction: Direction,
-    /// The ids of the machines that saw it, in order.
+    /// The ids of the machines on which it was observed, in order.
     #[schemars(extend("minItems" = 1, "uniqueItems" = true, "items" = json!({ "type": "string", "pattern": patterns::DIGITS })))]
     pub machines: Vec<String>,
     /// The last commit measured before; absent where there was none.
@@ -50,10 +50,10 @@ pub struct EventRecord {
     pub most_likely: String,
     #[schemars(extend("minItems" = 1))]
     pub members: Vec<EventMember>,
-    /// The false discovery rate at which it is told, from 0 to 1.
+    /// The false discovery rate at which it is reported, from 0 to 1.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
     pub chance: f64,
-    /// Why it was retracted; absent of any other step.
+    /// Why it was retracted; absent in other steps.
     #[schemars(with = "String", extend("pattern" = patterns::REASON))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -63,11 +63,11 @@ pub struct EventRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EventStep {
-    /// It was told for the first time.
+    /// It was reported for the first time.
     Opened,
-    /// Fewer commits may be to blame, or more series are known to have changed.
+    /// Fewer commits may be to blame, or more series have changed.
     Narrowed,
-    /// It is no longer believed.
+    /// It is withdrawn.
     Retracted,
 }
 
@@ -81,7 +81,7 @@ impl EventStep {
     }
 }
 
-/// A series that changed with an event. Levels are in base units.
+/// A series that changed in an event. Levels are in base units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventMember {

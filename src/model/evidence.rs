@@ -25,7 +25,7 @@ impl Side {
     }
 }
 
-/// How much the level of a metric moves from session to session though nothing changed.
+/// The noise of the level of an unchanged metric from session to session.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Restlessness")]
@@ -35,7 +35,7 @@ pub struct SessionNoise {
     pub deviation: f64,
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub freedom: f64,
-    /// How many sessions taught it; none where it is assumed.
+    /// The number of sessions it was estimated from; 0 where it is assumed.
     pub sessions: usize,
 }
 

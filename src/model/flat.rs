@@ -136,29 +136,21 @@ const PLACE: &[Column] = &[
 
 const FIGURES: &[Column] = &[
     column("time_s", Number, "seconds per call: the median of the medians of the worker processes", |row| {
-        Cell::number(time(row).map(|one| one.value))
+        number(time(row), |one| Some(one.value))
     }),
-    column("p50_s", Number, "the median of all samples, in seconds", |row| {
-        Cell::number(time(row).and_then(|one| one.p50))
-    }),
-    column("p95_s", Number, "the 95th percentile of all samples, in seconds", |row| {
-        Cell::number(time(row).and_then(|one| one.p95))
-    }),
-    column("min_s", Number, "the smallest clean sample, in seconds", |row| {
-        Cell::number(time(row).and_then(|one| one.min))
-    }),
+    column("p50_s", Number, "the median of all samples, in seconds", |row| number(time(row), |one| one.p50)),
+    column("p95_s", Number, "the 95th percentile of all samples, in seconds", |row| number(time(row), |one| one.p95)),
+    column("min_s", Number, "the smallest clean sample, in seconds", |row| number(time(row), |one| one.min)),
     column("ci_lo_s", Number, "the lower end of the 95 % interval of `time_s`, in seconds", |row| {
-        Cell::number(time(row).and_then(|one| one.interval).map(|(low, _)| low))
+        number(time(row), |one| Some(one.interval?.0))
     }),
-    column("ci_hi_s", Number, "its upper end, in seconds", |row| {
-        Cell::number(time(row).and_then(|one| one.interval).map(|(_, high)| high))
-    }),
+    column("ci_hi_s", Number, "its upper end, in seconds", |row| number(time(row), |one| Some(one.interval?.1))),
     column("ratio", Number, "time divided by that of `ref_series`, timed next to it", |row| {
-        Cell::number(row.valid_estimate(RATIO).map(|one| one.value))
+        number(row.valid_estimate(RATIO), |one| Some(one.value))
     }),
     column("ref_series", Text, "the calibration kernel of `ratio`", |row| Cell::text(attribute(row, "ratio_to"))),
     column("throughput", Number, "the first rate of the benchmark, per second", |row| {
-        Cell::number(throughput(row).map(|one| one.value))
+        number(throughput(row), |one| Some(one.value))
     }),
     column("unit", Text, "what `throughput` counts, such as `tiles_per_s`", |row| {
         Cell::text(throughput(row).map(|one| one.metric.name.as_str()))
@@ -168,9 +160,7 @@ const FIGURES: &[Column] = &[
     column("workers", Small, "number of worker processes behind `time_s`", |row| {
         Cell::integer(time(row).map(|one| one.workers.len()))
     }),
-    column("preempted_share", Number, "the share of samples in which the thread was preempted", |row| {
-        Cell::number(share(row))
-    }),
+    column("preempted_share", Number, "the share of samples in which the thread was preempted", preempted_share),
 ];
 
 const STATUS: &[Column] = &[
@@ -203,24 +193,24 @@ const VALUE: &[Column] = &[
         row.estimate.map_or(Cell::Absent, |one| Cell::Flag(judged(one)))
     }),
     column("series_id", Text, "the series of the metric on its machine, as pages name it", |row| {
-        let id = |one: &crate::benchmark::Benchmark| {
+        let id = |one: &Benchmark| {
             let machine = &row.recorded.run.machine.id;
             row.estimate.map(|estimate| Series::id_of(&one.id(), one.version, &estimate.metric.name, machine))
         };
         Cell::owned(benchmark(row).and_then(id))
     }),
     column("value", Number, "the median of the medians of the worker processes", |row| {
-        estimate(row, |one| Some(one.value))
+        number(row.estimate, |one| Some(one.value))
     }),
-    column("p50", Number, "the median of all samples", |row| estimate(row, |one| one.p50)),
-    column("p95", Number, "the 95th percentile of all samples", |row| estimate(row, |one| one.p95)),
-    column("min", Number, "the smallest clean sample", |row| estimate(row, |one| one.min)),
+    column("p50", Number, "the median of all samples", |row| number(row.estimate, |one| one.p50)),
+    column("p95", Number, "the 95th percentile of all samples", |row| number(row.estimate, |one| one.p95)),
+    column("min", Number, "the smallest clean sample", |row| number(row.estimate, |one| one.min)),
     column("ci_lo", Number, "the lower end of the 95 % interval of `value`", |row| {
-        estimate(row, |one| one.interval.map(|(low, _)| low))
+        number(row.estimate, |one| Some(one.interval?.0))
     }),
-    column("ci_hi", Number, "its upper end", |row| estimate(row, |one| one.interval.map(|(_, high)| high))),
+    column("ci_hi", Number, "its upper end", |row| number(row.estimate, |one| Some(one.interval?.1))),
     column("detectable", Number, "the smallest relative change that is detected with 80 % power", |row| {
-        estimate(row, |one| one.detectable)
+        number(row.estimate, |one| one.detectable)
     }),
     column("n", Integer, "number of samples behind `value`", |row| Cell::integer(row.estimate.map(|one| one.n))),
     column("samples", Numbers, "the median of each worker process, in the order of execution", |row| {
@@ -270,10 +260,6 @@ impl<'a> Cell<'a> {
 
     fn owned(text: Option<String>) -> Cell<'a> {
         text.map_or(Cell::Absent, |text| Cell::Text(Cow::Owned(text)))
-    }
-
-    fn number(number: Option<f64>) -> Cell<'a> {
-        number.map_or(Cell::Absent, Cell::Number)
     }
 
     fn integer<T: TryInto<i64>>(number: Option<T>) -> Cell<'a> {
@@ -393,12 +379,13 @@ fn peak_memory(row: &Row<'_>) -> Option<i64> {
     (0.0..=9_007_199_254_740_992.0).contains(&bytes).then_some(bytes as i64)
 }
 
-fn share(row: &Row<'_>) -> Option<f64> {
-    attribute(row, "preempted_share")?.parse().ok().filter(|share: &f64| share.is_finite())
+fn preempted_share<'a>(row: &Row<'a>) -> Cell<'a> {
+    let share = attribute(row, "preempted_share").and_then(|share| share.parse().ok());
+    share.filter(|share: &f64| share.is_finite()).map_or(Cell::Absent, Cell::Number)
 }
 
-fn estimate<'a>(row: &Row<'a>, number: impl Fn(&Estimate) -> Option<f64>) -> Cell<'a> {
-    Cell::number(row.estimate.and_then(number))
+fn number<'a>(estimate: Option<&Estimate>, figure: impl Fn(&Estimate) -> Option<f64>) -> Cell<'a> {
+    estimate.and_then(figure).map_or(Cell::Absent, Cell::Number)
 }
 
 #[cfg(test)]

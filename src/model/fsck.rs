@@ -15,19 +15,19 @@ pub struct FsckReport {
     pub reference: String,
     /// The commit it is at; absent where there is no history yet.
     pub tip: Option<String>,
-    /// How many sound records the tip has.
+    /// The number of valid records at the tip.
     pub runs: u64,
-    /// How many runs ever entered the branch: the size of the tree below `root`.
+    /// The number of runs that ever entered the branch: the size of the tree with that `root`.
     pub entries: u64,
-    /// The root over the digests of those; absent where not all of them can be read.
+    /// The root over their digests; absent where some cannot be read.
     pub root: Option<Digest>,
     /// Whether anything is wrong.
     pub status: FsckStatus,
-    /// What was found, damage first, then warnings, then notes; within each by kind and path.
+    /// The findings: damage, then warnings, then notes; within each by kind and path.
     pub findings: Vec<Finding>,
-    /// The files that were set aside, by path.
+    /// The quarantined files, by path.
     pub quarantined: Vec<String>,
-    /// What became of the root of `--against`.
+    /// The result for the root of `--against`.
     pub against: Option<Against>,
     /// What `--repair` did, one sentence each.
     pub repaired: Vec<String>,
@@ -45,13 +45,13 @@ pub enum FsckStatus {
     Damaged,
 }
 
-/// One thing that was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     pub severity: Severity,
     pub kind: FindingKind,
-    /// Where, in the tree of the branch or in the working tree; absent where it is about no single file.
+    /// The path in the tree of the branch or in the working tree; absent where it concerns no single file.
     pub path: Option<String>,
     /// What is wrong, as a fragment that reads after the path.
     pub what: String,
@@ -62,29 +62,29 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The history does not hold together.
+    /// The history is damaged.
     Damage,
-    /// The history holds together, and somebody should look.
+    /// The history is intact, and somebody should check it.
     Warning,
-    /// All is well, and worth knowing.
+    /// Nothing is wrong.
     Note,
 }
 
-/// What a finding is about.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
     /// Damage: an object is missing or corrupt.
     Unreadable,
-    /// Damage: a record that an earlier commit had is gone.
+    /// Damage: a record of an earlier commit is missing.
     Lost,
-    /// Damage: a record has other content than an earlier commit gave it.
+    /// Damage: a record has other content than in an earlier commit.
     Changed,
     /// Damage: the content contradicts the name.
     Name,
     /// Damage: the content is no record.
     Schema,
-    /// Damage: the content is a record, written in other bytes than digests are taken of.
+    /// Damage: the content is a record, but not in canonical form.
     NotCanonical,
     /// Damage: not a plain file.
     Mode,
@@ -92,31 +92,31 @@ pub enum FindingKind {
     Shape,
     /// Damage: a name that is not UTF-8.
     NotUtf8,
-    /// Damage: a file that the layout has no place for.
+    /// Damage: a file outside of the layout.
     Unknown,
-    /// Damage: two paths that are one where case or Unicode form do not count.
+    /// Damage: two paths that differ only in case or Unicode form.
     Collision,
-    /// Damage: the root of `--against` is not one that this history ever had.
+    /// Damage: this history never had the root of `--against`.
     Against,
-    /// Warning: the repository does not have all commits or files, or is told of others.
+    /// Warning: the repository lacks commits or files, or replaces some.
     Incomplete,
-    /// Warning: runs measured commits that this repository does not hold.
+    /// Warning: runs measured commits that this repository lacks.
     AbsentCommit,
     /// Warning: the same run twice.
     Duplicate,
-    /// Warning: times that cannot be.
+    /// Warning: impossible times.
     Clock,
     /// Warning: something that a process left behind.
     Leftover,
-    /// Warning: a run that waits to be recorded.
+    /// Warning: a run that is not yet recorded.
     Pending,
-    /// Warning: the working tree has something else than the branch.
+    /// Warning: the working tree differs from the branch.
     WorkingTree,
-    /// Warning: a sound record, or a note of a lost one, lies among those that were set aside.
+    /// Warning: a valid record, or a note of a lost one, is in quarantine.
     SetAside,
     /// Note: a record or a layout of a newer version.
     Newer,
-    /// Note: a folder beside the layout.
+    /// Note: a folder outside of the layout.
     Foreign,
 }
 
@@ -133,19 +133,19 @@ impl FindingKind {
     }
 }
 
-/// Whether the history still begins with what it had when its root was noted down.
+/// Whether the history still begins with the runs of an earlier root.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Against {
     pub root: Digest,
     pub met: Met,
-    /// How many runs the history had then; absent where it was not met.
+    /// The number of runs of that root; absent where it was not found.
     pub size: Option<u64>,
-    /// The commit on whose own line it was met, where a merge changed the order since.
+    /// The commit on whose line it was found, where a merge changed the order since.
     pub commit: Option<String>,
 }
 
-/// How an earlier root was met.
+/// How an earlier root was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Met {

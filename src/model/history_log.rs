@@ -23,9 +23,9 @@ pub struct HistoryLog {
     pub reference: String,
     /// The commit it is at; absent where there is no history yet.
     pub tip: Option<String>,
-    /// How many runs were asked for by the filters; `runs` may have fewer, by `--limit`.
+    /// The number of runs that match the filters; `runs` may have fewer, by `--limit`.
     pub matching: u64,
-    /// How many files of the history are no records, so that they are not listed.
+    /// The number of files of the history that are no records and not listed.
     pub quarantined: u64,
     pub runs: Vec<LoggedRun>,
 }
@@ -34,9 +34,9 @@ pub struct HistoryLog {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoggedRun {
-    /// The sixteen digits that its name bears.
+    /// The sixteen digits in its name.
     pub id: String,
-    /// Where it lies in the tree of the branch.
+    /// Its path in the tree of the branch.
     pub path: String,
     pub timestamp_utc: DateTime<Utc>,
     pub suite: String,
@@ -44,7 +44,7 @@ pub struct LoggedRun {
     pub reason: Option<String>,
     /// The commit it measured, in full; absent where there was none.
     pub commit: Option<String>,
-    /// Whether the work measured was not all the commit's.
+    /// Whether the working tree differed from the commit.
     pub dirty: bool,
     pub machine: Machine,
     pub benchmarks: u64,
@@ -71,7 +71,7 @@ impl LoggedRun {
     }
 }
 
-/// The root over a history: with its size, what is to be kept elsewhere.
+/// The root over a history, to be kept elsewhere with its size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryRoot {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::unit::Unit;
 
-/// The level of a judged series in its newest window of days beside that of the window before.
+/// The level of a judged series in its newest window of days compared with the window before.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MoverRow {
     pub series: String,
@@ -23,12 +23,12 @@ pub struct MoverRow {
     pub runs_now: usize,
     /// `now / before - 1`; absent where `before` is not above zero.
     pub change: Option<f64>,
-    /// The same turned such that positive is worse: `before / now - 1` where larger values are better; absent where
+    /// The same with positive as worse: `before / now - 1` where larger values are better; absent where
     /// either is not above zero.
     pub worse: Option<f64>,
     /// `now - before`, in base units.
     pub difference: f64,
-    /// The place among all rows of its unit by the difference, from 1: what got worse by most comes first.
+    /// The rank among the rows of its unit by the difference, from 1 for the worst.
     pub rank_in_unit: usize,
 }
 
@@ -41,7 +41,7 @@ pub struct WeekMovers {
     pub movers: Vec<MoverRow>,
 }
 
-/// What moved in one suite on one machine, of one element type.
+/// The changes of one suite on one machine, of one element type.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GeomeanRow {
     pub suite: String,
@@ -61,18 +61,18 @@ pub struct GeomeanRow {
     pub worst_series: String,
 }
 
-/// How noisy the judged series of a suite on a machine are.
+/// The noise of the judged series of a suite on a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SuiteNoiseRow {
     pub suite: String,
     pub machine: String,
     pub machine_name: String,
     pub series: usize,
-    /// The median over them of how much worker processes differ.
+    /// The median over them of the spread of worker processes.
     pub between_workers_median: Option<f64>,
     /// The 90th percentile of that.
     pub between_workers_p90: Option<f64>,
-    /// The median over them of how much runs differ.
+    /// The median over them of the spread of runs.
     pub between_runs_median: Option<f64>,
     /// The 90th percentile of that.
     pub between_runs_p90: Option<f64>,

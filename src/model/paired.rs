@@ -12,18 +12,18 @@ use sprag_base::stats::{describe, pair_ratio};
 /// (`docs/FIGURES.md`, "False alarms").
 pub const CONFIDENCE: f64 = 0.98;
 
-/// One metric of one benchmark of two builds that took turns, in pairs of processes.
+/// One metric of one benchmark of two interleaved builds, in pairs of processes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Paired {
     pub benchmark: String,
     pub metric: Metric,
-    /// What limits it: `compute`, `cache` or `dram`; absent where nobody knows.
+    /// What limits it: `compute`, `cache` or `dram`; absent where that is unknown.
     pub class: Option<String>,
-    /// One entry a pair of processes, in the order in which they ran.
+    /// One entry a pair of processes, in the order of execution.
     pub pairs: Vec<Pair>,
     /// Why it could not be measured on both sides.
     pub failure: Option<String>,
-    /// Why the two sides must not be compared, though both were measured.
+    /// Why the two sides are not comparable, though both were measured.
     pub incomparable: Option<String>,
 }
 
@@ -37,15 +37,14 @@ pub struct New {
     pub failure: Option<String>,
 }
 
-/// What one pair of processes showed.
+/// The values of a pair of processes.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
     /// The value of the base, in the unit of the metric: the median of its samples, or of the medians of its blocks.
     pub base: f64,
     pub other: f64,
-    /// Other over base, by the median of ratios, which does not jump between two modes as that of samples does: of the
-    /// ratios of rounds where the two took turns in blocks, below the noise that both share, else of those of each sample of
-    /// the one to each of the other.
+    /// Other over base: the median of the ratios of rounds where the two were interleaved in blocks, else of the ratios of each
+    /// sample of the one to each of the other. Unlike the ratio of medians, it does not jump between two modes.
     pub ratio: f64,
 }
 
@@ -76,7 +75,7 @@ impl Pair {
     /// Absent where the medians have no ratio. Equal sides have one, even where both are zero.
     pub fn new(base_samples: &[f64], other_samples: &[f64]) -> Option<Pair> {
         let (base, other) = (describe::median(base_samples)?, describe::median(other_samples)?);
-        let is_equal = sorted(base_samples) == sorted(other_samples);
+        let is_equal = describe::sorted(base_samples) == describe::sorted(other_samples);
         let ratio = match pair_ratio::of_processes(base_samples, other_samples) {
             _ if is_equal => 1.0,
             Some(ratio) => ratio,
@@ -85,12 +84,6 @@ impl Pair {
         };
         Some(Pair { base, other, ratio })
     }
-}
-
-fn sorted(samples: &[f64]) -> Vec<f64> {
-    let mut sorted = samples.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted
 }
 
 fn ratio_of_values(base: f64, other: f64) -> Option<f64> {

@@ -16,24 +16,24 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// The largest proof file that is read, in bytes. A path has at most 64 hashes.
 pub const MAX_PROOF_BYTES: u64 = 64 << 10;
 
-/// A proof file, told by its `kind`.
+/// A proof file, by its `kind`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Proof {
-    /// A run stands in the list.
+    /// A run is in the list.
     Inclusion {
         #[schemars(extend("const" = SCHEMA_VERSION))]
         schema_version: u64,
         root: Digest,
         size: u64,
-        /// The place of the run in it, from 0.
+        /// The index of the run, from 0.
         index: u64,
-        /// The digest of the run; names of records bear its first sixteen digits.
+        /// The digest of the run; names of records have its first sixteen digits.
         leaf: Digest,
-        /// The hashes beside the way from the leaf to the root, from the leaf on.
+        /// The sibling hashes from the leaf to the root.
         path: Vec<Digest>,
     },
-    /// An earlier list is the beginning of this one.
+    /// An earlier list is a prefix of this one.
     Consistency {
         #[schemars(extend("const" = SCHEMA_VERSION))]
         schema_version: u64,

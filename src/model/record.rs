@@ -159,7 +159,7 @@ struct RunRecord<'a> {
     autotune: Vec<Value>,
 }
 
-/// A benchmark of the run. The fields stand as they are sorted, which spares the writer to sort them.
+/// A benchmark of the run.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BenchmarkRecord<'a> {
@@ -176,24 +176,24 @@ struct BenchmarkRecord<'a> {
     #[schemars(extend("propertyNames" = parameter(), "additionalProperties" = parameter()))]
     params: BTreeMap<String, String>,
     parity: Parity,
-    /// What it is there for; absent where a gate looks at it.
+    /// Its purpose; absent where a gate judges it.
     #[serde(default, skip_serializing_if = "Role::is_tracked")]
     role: Role,
     /// `reference`, `fast`, `cuda` or a word of the user's.
     #[serde(borrow)]
     #[schemars(extend("minLength" = 1, "maxLength" = MAX_WORD, "pattern" = patterns::VARIANT))]
     variant: Cow<'a, str>,
-    /// Counts up when the work behind the name changes.
+    /// Increases when the work behind the name changes.
     version: u32,
 }
 
-/// A metric of a benchmark. The fields stand as they are sorted.
+/// A metric of a benchmark.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("allOf" = [positive()]))]
 struct MetricRecord<'a> {
     better: Better,
-    /// The smallest relative change that shows in four cases of five.
+    /// The smallest relative change that is detected in four cases of five.
     #[schemars(with = "f64", extend("minimum" = 0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     detectable: Option<f64>,
@@ -213,7 +213,7 @@ struct MetricRecord<'a> {
     unit: Unit,
     /// The median over worker processes of their medians.
     value: f64,
-    /// The median of each worker process, in the order in which they ran.
+    /// The median of each worker process, in the order of execution.
     workers: Vec<f64>,
 }
 
@@ -434,31 +434,18 @@ fn reasoned() -> Value {
     })
 }
 
-/// Shares benchmarks: a history names the same hundred of them ten thousand times.
+/// Benchmarks by their ids: a history names the same hundred of them ten thousand times.
 #[derive(Default)]
-struct Interner {
-    /// With their ids, in the order of their first occurrence.
-    all: Vec<(String, Arc<Benchmark>)>,
-    places: HashMap<String, usize>,
-    /// The place after the last lookup, as the runs of a suite list their benchmarks in the same order.
-    next: usize,
-}
+struct Interner(HashMap<String, Arc<Benchmark>>);
 
 impl Interner {
-    fn get(&mut self, id: &str) -> Option<&Arc<Benchmark>> {
-        let is_next = self.all.get(self.next).is_some_and(|(one, _)| one == id);
-        let place = if is_next { self.next } else { *self.places.get(id)? };
-        self.next = place + 1;
-        self.all.get(place).map(|(_, benchmark)| benchmark)
-    }
-
     /// The benchmark of a record, whose parts must be valid and make its id.
     fn intern(&mut self, suite: &str, record: &BenchmarkRecord<'_>) -> Result<Arc<Benchmark>, String> {
         let is_same = |other: &&Arc<Benchmark>| {
             (record.version, &*record.name, &*record.variant) == (other.version, &*other.name, &*other.variant)
                 && (suite, &record.params) == (&*other.suite, &other.params)
         };
-        if let Some(benchmark) = self.get(&record.id).filter(is_same) {
+        if let Some(benchmark) = self.0.get(&*record.id).filter(is_same) {
             return Ok(Arc::clone(benchmark));
         }
         let benchmark = Benchmark {
@@ -474,8 +461,7 @@ impl Interner {
             return Err(format!("its parts make `{id}`"));
         }
         let benchmark = Arc::new(benchmark);
-        self.places.insert(id.clone(), self.all.len());
-        self.all.push((id, Arc::clone(&benchmark)));
+        self.0.insert(id, Arc::clone(&benchmark));
         Ok(benchmark)
     }
 }

@@ -47,7 +47,7 @@ pub struct Run {
 pub enum RunStatus {
     /// It ran; single benchmarks may have failed.
     Ok,
-    /// It could not run here, as with a GPU suite on a machine without one.
+    /// It could not run here, such as a GPU suite on a machine without a GPU.
     Skipped,
     /// It broke.
     Failed,
@@ -63,12 +63,12 @@ impl RunStatus {
     }
 }
 
-/// Whether the numbers of a run can be trusted, and what speaks against it.
+/// Whether the numbers of a run are trustworthy, and the reasons for doubt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quality {
     pub clean: bool,
-    /// What does, one sentence each.
+    /// The reasons, one sentence each.
     pub reasons: Vec<String>,
 }
 

@@ -51,16 +51,16 @@ impl Estimate {
 /// The variant of a calibration kernel.
 pub const CALIBRATION: &str = "calibration";
 
-/// What a benchmark is there for.
+/// The purpose of a benchmark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// A gate looks at it.
+    /// A gate judges it.
     #[default]
     Tracked,
-    /// It is shown and never judged, as with times on several threads of a shared machine.
+    /// It is shown and never judged, such as times on several threads of a shared machine.
     Reported,
-    /// It shows how well the run itself can be trusted: one kernel timed under two names, so that 1 is the truth.
+    /// It measures the trustworthiness of the run: one kernel timed under two names, so that 1 is the truth.
     Control,
 }
 

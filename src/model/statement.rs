@@ -18,7 +18,7 @@ pub const GIT_COMMIT: &str = "gitCommit";
 /// The digest algorithm of files.
 pub const SHA256: &str = "sha256";
 
-/// A statement. Fields that are not known are refused where it is read: it is held against one of ours.
+/// A statement. Readers refuse unknown fields, as they compare it with one of ours.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
@@ -43,15 +43,15 @@ pub struct Resource {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// How a test came out.
+/// The outcome of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TestOutcome {
     /// Everything passed.
     Passed,
-    /// Everything passed but for what is waived.
+    /// Everything passed except for waived items.
     Warned,
-    /// Something failed, or was not shown.
+    /// Something failed or is unproven.
     Failed,
 }
 
@@ -59,13 +59,13 @@ pub enum TestOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestResult {
-    /// How it came out as a whole.
+    /// The outcome of all tests.
     pub result: TestOutcome,
-    /// What it was tested with: the checklist, the sums of all files, the history.
+    /// The checklist, the sums of all files, and the history.
     pub configuration: Vec<Resource>,
     pub passed_tests: Vec<String>,
     pub warned_tests: Vec<String>,
-    /// Those that failed or were not shown.
+    /// The tests that failed or are unproven.
     pub failed_tests: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ pub struct TestResult {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Envelope {
     pub payload_type: String,
-    /// What is signed, in Base64.
+    /// The signed bytes in Base64.
     pub payload: String,
     pub signatures: Vec<Signature>,
 }
@@ -83,8 +83,8 @@ pub struct Envelope {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
-    /// Which key made it: `ssh` for a signature of `ssh-keygen -Y`, which names its key itself, or `ed25519:` and the 64
-    /// digits of the public key. Nothing vouches for it.
+    /// The key: `ssh` for a signature of `ssh-keygen -Y`, which names its key itself, or `ed25519:` and the 64 digits of the
+    /// public key. It is not authenticated.
     pub keyid: String,
     /// The signature in Base64: 64 bytes, or the armoured text of `ssh-keygen`.
     pub sig: String,

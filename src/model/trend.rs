@@ -1,4 +1,4 @@
-//! What `sprag trend` finds over a whole history.
+//! The result of `sprag trend`.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
 use super::rollup::WeekRow;
 use super::series::PointRun;
 
-/// Everything that is found.
+/// The result of `sprag trend`.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
     pub project: String,
@@ -23,31 +23,31 @@ pub struct Trend {
     pub tip: Option<String>,
     /// The time of the newest run.
     pub as_of: Option<DateTime<Utc>>,
-    /// The present, against which the schedule is held.
+    /// The current time, which the schedule is compared with.
     pub now: DateTime<Utc>,
     pub runs: usize,
-    /// How many false alarms are allowed, and how many there are.
+    /// The allowed and the expected false alarms.
     pub budget: Budget,
-    /// What changed: regressions that stand first, the worst first.
+    /// The events: ongoing regressions first, the worst first.
     pub events: Vec<Event>,
-    /// Newest points that lie apart and are no change yet.
+    /// Newest points off their level that are no change yet.
     pub newest: Vec<NewestApart>,
-    /// What was judged, and what not and why.
+    /// The judged series, and the reasons why others are not.
     pub coverage: Coverage,
-    /// Each suite on each machine against the schedule.
+    /// The schedule of each suite on each machine.
     pub schedule: Vec<Due>,
-    /// Each series that was looked at, by id.
+    /// The analysed series, by id.
     pub series: Vec<SeriesTrend>,
-    /// What moved lately, and how restless the rest is.
+    /// Tables of recent changes and of noise.
     pub tables: Tables,
 }
 
 /// Tables next to the events.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Tables {
-    /// How many days make up a window of the movers and the geometric means.
+    /// The days of a window of the movers and the geometric means.
     pub days: u32,
-    /// Judged series by how far they moved, the worst first.
+    /// The judged series by their change, the worst first.
     pub movers: Vec<MoverRow>,
     /// Geometric means over judged series, by suite, machine and element type.
     pub geomeans: Vec<GeomeanRow>,
@@ -57,48 +57,48 @@ pub struct Tables {
     pub weeks: Vec<WeekRow>,
 }
 
-/// How many false alarms are allowed in 1,000 points, and how many the tool finds in what holds nothing.
+/// The allowed rate of false alarms, and the rate in the noise of the history.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Budget {
     /// False alarms allowed in 1,000 points.
     pub allowed: f64,
     pub points: usize,
-    /// How many false alarms that makes at most.
+    /// The number of false alarms to expect at most.
     pub expected: f64,
-    /// The share of chance that is allowed among events called sure.
+    /// The allowed false discovery rate of events called sure.
     pub false_discovery: f64,
-    /// What comes of the noise of these series alone: the residues about their levels, in blocks put in another order.
+    /// The analysis of the noise of these series alone: their residuals in shuffled blocks.
     pub self_test: SelfTest,
 }
 
-/// What the noise of a history gives by itself.
+/// The false alarms in the noise of a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct SelfTest {
     pub points: usize,
-    /// How many changes and drifts were told in them, all of them false.
+    /// The number of changes and drifts reported, all of them false.
     pub alarms: usize,
-    /// False alarms in 1,000 points; absent where nothing was looked at.
+    /// False alarms in 1,000 points; absent without points.
     pub rate: Option<f64>,
-    /// Whether that is more than is allowed, beyond chance.
+    /// Whether the rate is significantly above the allowed one.
     pub exceeded: bool,
 }
 
-/// A newest commit at which values lie apart from their levels: no change yet, and not nothing.
+/// A newest commit with values off their levels, too few for a change.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct NewestApart {
     pub machine: NamedMachine,
     pub commit: NamedCommit,
-    /// How many runs more settle it: that many at the new level, at this commit or after it, make a change.
+    /// The number of further runs at the new level, at this commit or later ones, that make a change.
     pub runs: usize,
-    /// The series, the one that got worst first.
+    /// The series, the worst first.
     pub series: Vec<ApartSeries>,
-    /// Words of a command that measures it again; none where `sprag.toml` has no suite of it any more.
+    /// The words of a command that measures it again; empty where `sprag.toml` no longer has such a suite.
     pub command: Vec<String>,
-    /// Whether the commit must be checked out first, as no command builds one for such a suite.
+    /// Whether the commit must be checked out first, as commits are not built for such a suite.
     pub checkout: bool,
 }
 
-/// A series whose newest point lies apart.
+/// A series with a newest point off its level.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ApartSeries {
     pub series: String,
@@ -109,22 +109,22 @@ pub struct ApartSeries {
     pub level: Level,
     /// The newest value.
     pub value: f64,
-    /// How far that is, positive is worse; absent where the level is zero.
+    /// The relative distance from the level, positive is worse; absent where the level is zero.
     pub worse: Option<f64>,
     pub runs: usize,
 }
 
-/// Which series are judged, and which not and why.
+/// The number of judged series, and of others by reason.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Coverage {
-    /// How many series a change can be told of.
+    /// The number of series in which a change can be detected.
     pub judged: usize,
     pub total: usize,
-    /// How many are not judged for each reason, by its word; a series may have several.
+    /// The number of series that are not judged for each reason; a series may have several.
     pub reasons: Vec<ReasonCount>,
 }
 
-/// How many series have a reason.
+/// The number of series with a reason.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ReasonCount {
     /// The word of the reason, such as `too_short`.
@@ -152,7 +152,7 @@ pub enum NotJudged {
         /// What went wrong.
         why: String,
     },
-    /// None of its runs is of a commit that is known.
+    /// None of its runs has a commit on the line.
     NoCommit,
 }
 
@@ -169,19 +169,19 @@ impl NotJudged {
     }
 }
 
-/// A suite on a machine against the schedule.
+/// The schedule of a suite on a machine.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Due {
     pub suite: String,
     pub machine: NamedMachine,
-    /// When its newest run took place.
+    /// The time of its newest run.
     pub newest: DateTime<Utc>,
     pub days: i64,
     pub allowed: i64,
     pub stale: bool,
 }
 
-/// A series with what was found in it.
+/// A series and the results of its analysis.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SeriesTrend {
     pub series: String,
@@ -190,24 +190,24 @@ pub struct SeriesTrend {
     pub metric: Metric,
     pub machine: NamedMachine,
     pub judged: bool,
-    /// Whether it is of what kernels are held against: a control or a calibration kernel.
+    /// Whether its benchmark is a control or a calibration kernel.
     pub beside: bool,
     pub exact: bool,
-    /// How much it takes to tell a change of it: `strict`, `balanced` or `loose`.
+    /// The sensitivity to changes: `strict`, `balanced` or `loose`.
     pub sensitivity: String,
     /// The least relative change that counts.
     pub least: f64,
     /// Its noise; absent where it is exact or too short.
     pub noise: Option<SeriesNoise>,
-    /// The smallest relative change that shows in four cases of five once eight points are measured after it.
+    /// The smallest relative change that eight points after it reveal in four cases of five.
     pub detectable: Option<f64>,
-    /// How many points it has: one a commit and environment.
+    /// The number of points: one a commit and environment.
     pub points: usize,
-    /// How many runs are left out because the tree differed from the commit.
+    /// The number of runs left out because the tree differed from the commit.
     pub dirty: usize,
-    /// How many runs are left out because their commit is not on the line, as of another branch.
+    /// The number of runs left out because their commit is not on the line, such as of another branch.
     pub elsewhere: usize,
-    /// The stretches between changes, in their order.
+    /// The segments between changes, in order.
     pub levels: Vec<Stretch>,
     /// Why its newest state is not judged; empty where it is.
     pub not_judged: Vec<NotJudged>,
@@ -218,14 +218,14 @@ pub struct SeriesTrend {
     pub changes: Changes,
 }
 
-/// A stretch of a series without a change.
+/// A segment of a series without a change.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Stretch {
     /// Its first measured commit.
     pub first: NamedCommit,
     pub last: NamedCommit,
     pub points: usize,
-    /// Its level in base units; absent where it drifts or is not looked at.
+    /// In base units; absent where it drifts or is not analysed.
     pub level: Option<Level>,
 }
 

@@ -115,7 +115,7 @@ impl Comparison {
     }
 }
 
-/// How many verdicts of each kind.
+/// The number of verdicts of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Counts {
     pub unchanged: usize,

@@ -19,10 +19,10 @@ pub struct Stretch<'a> {
 
 /// The root of twice the logarithm of the likelihood ratio of the levels of adjacent stretches against one level. Infinite
 /// where the levels explain all.
-pub fn step_deviate(stretches: &[Stretch<'_>]) -> f64 {
+pub fn step_deviate(levels: &[Stretch<'_>]) -> f64 {
     let about = |common: f64| {
         let of = move |stretch: &Stretch<'_>, value: &f64| value + common * stretch.moved;
-        stretches.iter().flat_map(move |stretch| stretch.residuals.iter().map(move |value| of(stretch, value)))
+        levels.iter().flat_map(move |stretch| stretch.residuals.iter().map(move |value| of(stretch, value)))
     };
     deviate(about(0.0), about(1.0))
 }

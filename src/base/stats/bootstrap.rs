@@ -44,8 +44,7 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
 /// The interval between the `d`-th values from either end, interpolated towards the next ones, with the largest `d` of
 /// sufficient coverage.
 fn between_order_statistics(values: &[f64]) -> (f64, f64) {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted = describe::sorted(values);
     let n = sorted.len();
     // The median lies outside the d-th values when fewer than d of n values fall on one of its sides.
     let (mut d, mut outside, mut chance) = (1, 0.5_f64.powi(n as i32), n as f64 * 0.5_f64.powi(n as i32));

@@ -5,6 +5,8 @@
 //! Vargha and Delaney. The words for its size are those of Romano, Kromrey, Coraggio and Skowronek, "Appropriate statistics
 //! for ordinal level data", Florida Association of Institutional Research, 2006.
 
+use super::describe;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dominance {
     /// Pairs whose second value is the larger.
@@ -25,8 +27,7 @@ impl Dominance {
         if first.is_empty() || second.is_empty() {
             return None;
         }
-        let mut sorted = first.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
+        let sorted = describe::sorted(first);
         let (mut above, mut below) = (0, 0);
         for value in second {
             above += sorted.partition_point(|other| other < value) as u64;

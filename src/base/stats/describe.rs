@@ -19,6 +19,12 @@ pub fn sort(values: &mut [f64]) {
     }
 }
 
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sort(&mut sorted);
+    sorted
+}
+
 /// Inverts all bits but the sign, where that is set.
 fn turned(bits: i64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
@@ -26,8 +32,7 @@ fn turned(bits: i64) -> i64 {
 
 /// The sizes of groups of two or more equal values. Both zeros are equal.
 pub(super) fn groups(values: &[f64]) -> Vec<usize> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted = sorted(values);
     sorted.chunk_by(|a, b| a == b).map(<[f64]>::len).filter(|size| *size > 1).collect()
 }
 
@@ -68,8 +73,7 @@ pub fn medians_of_others(values: &[f64]) -> Vec<Option<f64>> {
 
 /// The order statistic at the floor of `p * (n - 1)`, as Apex-X takes its 95th percentiles.
 pub fn floor_quantile(values: &[f64], p: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted = sorted(values);
     let last = sorted.len().checked_sub(1)?;
     Some(sorted[(p.clamp(0.0, 1.0) * last as f64).floor() as usize])
 }
@@ -93,8 +97,7 @@ pub fn trimmed_mean(values: &[f64], cut: f64) -> Option<f64> {
     if cut.is_nan() || cut < 0.0 {
         return None;
     }
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted = sorted(values);
     let dropped = (cut * sorted.len() as f64) as usize;
     mean(sorted.get(dropped..sorted.len().checked_sub(dropped)?)?)
 }
@@ -177,8 +180,8 @@ mod tests {
                 values.iter_mut().skip(30).for_each(|value| *value *= f64::INFINITY);
                 let others = |own: usize| -> Vec<f64> { [&values[..own], &values[own + 1..]].concat() };
                 let expected = (0..count).map(|own| median(&others(own)).map(f64::to_bits));
-                let found = medians_of_others(&values).into_iter().map(|one| one.map(f64::to_bits));
-                assert!(found.eq(expected), "{values:?}");
+                let actual = medians_of_others(&values).into_iter().map(|one| one.map(f64::to_bits));
+                assert!(actual.eq(expected), "{values:?}");
             }
         }
     }

@@ -32,19 +32,19 @@ impl Levels {
         if places != values.len() || shape.iter().any(|count| *count < 2) {
             return None;
         }
-        let mut means = values.to_vec();
+        let mut averages = values.to_vec();
         let (mut variances, mut components): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut from_below = 0.0;
         for &count in shape.iter().rev() {
-            let groups = || means.chunks_exact(count);
+            let groups = || averages.chunks_exact(count);
             let within = groups().map(describe::sample_variance).collect::<Option<Vec<f64>>>()?;
             let variance = describe::mean(&within)?;
             variances.push(variance);
             components.push(variance - from_below);
             from_below = variance / count as f64;
-            means = groups().map(describe::mean).collect::<Option<Vec<f64>>>()?;
+            averages = groups().map(describe::mean).collect::<Option<Vec<f64>>>()?;
         }
-        Some(Levels { mean: *means.first()?, n_highest: *shape.first()?, variances, components })
+        Some(Levels { mean: *averages.first()?, n_highest: *shape.first()?, variances, components })
     }
 
     /// Half the width of the interval of the mean.

@@ -4,6 +4,8 @@
 //! line, `F(j) = min over i < j of F(i) + squares(i, j) + prices`. The minimum is exact, except that no piece spans more than
 //! `MOST_PLACES` places, so that the time is linear in their number.
 
+use super::ramp::Sums;
+
 /// The most places of one piece.
 const MOST_PLACES: usize = 64;
 
@@ -29,7 +31,15 @@ pub struct Prices<'a> {
 
 /// The cheapest pieces and their cost. `bounds` are the places in order, from 0 to the number of values.
 pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, Vec<Piece>) {
-    let sums = Sums::new(values);
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let sums = Sums::new(&values.iter().map(|value| value - mean).collect::<Vec<f64>>());
+    let piece = |begin: usize, end: usize, is_line: bool| {
+        let (sum, products) = moments(&sums, begin, end);
+        let count = (end - begin) as f64;
+        let level = mean + sum / count;
+        let half = if is_line { products / of_places(count) * count / 2.0 } else { 0.0 };
+        Piece { begin, end, is_line, edges: [level - half, level + half] }
+    };
     // For each place the least cost of pieces that end there with a level and with a line, and where the last piece begins.
     let none = (f64::INFINITY, 0, false);
     let mut least = vec![[(0.0, 0, false), none]];
@@ -37,7 +47,7 @@ pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, V
         let mut best = [none; 2];
         for first in last.saturating_sub(MOST_PLACES)..last {
             let (begin, end) = (bounds[first], bounds[last]);
-            let (flat, explained) = sums.squares(begin, end);
+            let (flat, explained) = squares(&sums, begin, end);
             let [level, line] = least[first].map(|one| one.0);
             let joint = if first > 0 { prices.joint } else { 0.0 };
             let mut take = |is_line: bool, cost: f64, after_line: bool| {
@@ -62,58 +72,27 @@ pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, V
     let mut last = bounds.len().saturating_sub(1);
     while last > 0 {
         let (_, first, after_line) = least[last][usize::from(is_line)];
-        pieces.push(sums.piece(bounds[first], bounds[last], is_line));
+        pieces.push(piece(bounds[first], bounds[last], is_line));
         (last, is_line) = (first, after_line);
     }
     pieces.reverse();
     (cost, pieces)
 }
 
-/// Running sums of the centred values, of these times their places, and of their squares.
-struct Sums {
-    mean: f64,
-    values: Vec<f64>,
-    moments: Vec<f64>,
-    squares: Vec<f64>,
+/// The sum of the values, and that of their products with their distances from the middle.
+fn moments(sums: &Sums, begin: usize, end: usize) -> (f64, f64) {
+    let sum = sums.values[end] - sums.values[begin];
+    let middle = (begin as f64 + end as f64 - 1.0) / 2.0;
+    (sum, sums.moments[end] - sums.moments[begin] - middle * sum)
 }
 
-impl Sums {
-    fn new(series: &[f64]) -> Sums {
-        let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;
-        let (mut values, mut moments, mut squares) = (vec![0.0], vec![0.0], vec![0.0]);
-        let mut sums = [0.0; 3];
-        for (place, value) in series.iter().map(|value| value - mean).enumerate() {
-            sums = [sums[0] + value, sums[1] + value * place as f64, sums[2] + value * value];
-            values.push(sums[0]);
-            moments.push(sums[1]);
-            squares.push(sums[2]);
-        }
-        Sums { mean, values, moments, squares }
-    }
-
-    /// The sum of the values, and that of their products with their distances from the middle.
-    fn of_stretch(&self, begin: usize, end: usize) -> (f64, f64) {
-        let sum = self.values[end] - self.values[begin];
-        let middle = (begin as f64 + end as f64 - 1.0) / 2.0;
-        (sum, self.moments[end] - self.moments[begin] - middle * sum)
-    }
-
-    /// The residual squares of one level, and how many of them a line explains.
-    fn squares(&self, begin: usize, end: usize) -> (f64, f64) {
-        let (sum, products) = self.of_stretch(begin, end);
-        let count = (end - begin) as f64;
-        let flat = (self.squares[end] - self.squares[begin] - sum * sum / count).max(0.0);
-        let places = of_places(count);
-        (flat, if places > 0.0 { products * products / places } else { 0.0 })
-    }
-
-    fn piece(&self, begin: usize, end: usize, is_line: bool) -> Piece {
-        let (sum, products) = self.of_stretch(begin, end);
-        let count = (end - begin) as f64;
-        let level = self.mean + sum / count;
-        let half = if is_line { products / of_places(count) * count / 2.0 } else { 0.0 };
-        Piece { begin, end, is_line, edges: [level - half, level + half] }
-    }
+/// The residual squares of one level, and how many of them a line explains.
+fn squares(sums: &Sums, begin: usize, end: usize) -> (f64, f64) {
+    let (sum, products) = moments(sums, begin, end);
+    let count = (end - begin) as f64;
+    let flat = (sums.squares[end] - sums.squares[begin] - sum * sum / count).max(0.0);
+    let places = of_places(count);
+    (flat, if places > 0.0 { products * products / places } else { 0.0 })
 }
 
 /// The sum of the squared distances of that many places from their middle.
@@ -138,8 +117,8 @@ mod tests {
         let bounds: Vec<usize> = (0..=80).step_by(5).collect();
         let prices = Prices { joint: 1.0, line: &|_| 1.0, narrowest: 10 };
         let (cost, pieces) = cheapest(&values, &bounds, prices);
-        let found: Vec<(usize, usize, bool)> = pieces.iter().map(|one| (one.begin, one.end, one.is_line)).collect();
-        assert_eq!(found, [(0, 20, false), (20, 40, true), (40, 60, true), (60, 80, false)]);
+        let segments: Vec<(usize, usize, bool)> = pieces.iter().map(|one| (one.begin, one.end, one.is_line)).collect();
+        assert_eq!(segments, [(0, 20, false), (20, 40, true), (40, 60, true), (60, 80, false)]);
         assert!((cost - 4.0).abs() < 1e-6, "{cost}");
         let near = |edges: [f64; 2], expected: [f64; 2]| edges.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
         assert!(near(pieces[1].edges, [3.0, 5.0]) && near(pieces[2].edges, [7.0, 17.0]), "{pieces:?}");

@@ -175,7 +175,7 @@ mod tests {
     fn the_method_follows_sizes_and_equal_values() {
         let rising = |count: usize, by: f64| (0..count).map(|place| place as f64 + by).collect::<Vec<f64>>();
         let check = |first: &[f64], second: &[f64], expected: Method| {
-            assert_eq!(test(first, second, Method::Auto).map(|found| found.method), Some(expected));
+            assert_eq!(test(first, second, Method::Auto).map(|result| result.method), Some(expected));
         };
         check(&rising(8, 0.0), &rising(500, 0.5), Method::Exact);
         check(&rising(9, 0.0), &rising(9, 0.5), Method::Asymptotic);

@@ -124,9 +124,9 @@ mod tests {
         let sides: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
         let values: Vec<&[f64]> = processes.iter().flat_map(|process| process.chunks(1)).collect();
         let width = |side: &[&[f64]]| {
-            let found = of_processes(side, side, 400, 7, 0.95).expect("there are processes");
-            assert_eq!((found.ratio, of_processes(side, side, 400, 7, 0.95)), (1.0, Some(found)));
-            found.high - found.low
+            let result = of_processes(side, side, 400, 7, 0.95).expect("there are processes");
+            assert_eq!((result.ratio, of_processes(side, side, 400, 7, 0.95)), (1.0, Some(result)));
+            result.high - result.low
         };
         assert!(width(&sides) > 2.0 * width(&values), "{} and {}", width(&sides), width(&values));
     }

@@ -152,8 +152,8 @@ mod tests {
             let cuts = optimal(&values, penalty);
             prop_assert!(cuts.windows(2).all(|pair| pair[0] + 2 <= pair[1]));
             prop_assert!(cuts.iter().all(|cut| (2..=values.len() - 2).contains(cut)));
-            let (found, least) = (cost(&values, &cuts, penalty), by_recursion(&values, penalty));
-            prop_assert!((found - least).abs() < 1e-6, "{found} {least} {cuts:?}");
+            let (actual, least) = (cost(&values, &cuts, penalty), by_recursion(&values, penalty));
+            prop_assert!((actual - least).abs() < 1e-6, "{actual} {least} {cuts:?}");
         }
     }
 }

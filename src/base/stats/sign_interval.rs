@@ -5,6 +5,8 @@
 //! either end with twice the chance that fewer than `k` of `n` coin tosses show heads; `k` is the largest with no more than the
 //! allowed chance. The coverage is at least the confidence; the interpolated interval of [`super::bootstrap`] is narrower.
 
+use super::describe;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignInterval {
     /// The place of its ends among the sorted values, from 1, from either end.
@@ -39,8 +41,7 @@ pub fn of_median(values: &[f64], confidence: f64) -> Option<SignInterval> {
         rank += 1;
     }
     let place = rank.checked_sub(1)?;
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted = describe::sorted(values);
     Some(SignInterval { rank, low: sorted[place], high: sorted[n - rank], coverage: 1.0 - 2.0 * outside })
 }
 
@@ -53,22 +54,22 @@ mod tests {
         // As in Nair, "Table of confidence interval for the median", Sankhya 4, 1940, for at least 95 %.
         let check = |n: usize, rank: Option<usize>| {
             let values: Vec<f64> = (1..=n).map(|value| value as f64).collect();
-            let found = of_median(&values, 0.95);
-            assert_eq!(found.map(|found| found.rank), rank, "{n}");
+            let interval = of_median(&values, 0.95);
+            assert_eq!(interval.map(|interval| interval.rank), rank, "{n}");
             let ends = rank.map(|rank| (rank as f64, (n + 1 - rank) as f64));
-            assert_eq!(found.map(|found| (found.low, found.high)), ends, "{n}");
-            assert!(found.is_none_or(|found| found.coverage >= 0.95));
+            assert_eq!(interval.map(|interval| (interval.low, interval.high)), ends, "{n}");
+            assert!(interval.is_none_or(|interval| interval.coverage >= 0.95));
         };
         for (n, rank) in [(0, None), (5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (25, Some(8)), (50, Some(18))]
         {
             check(n, rank);
         }
         // Two in 64 series of six tosses show one side only.
-        assert_eq!(of_median(&[1.0; 6], 0.95).map(|found| found.coverage), Some(1.0 - 2.0 / 64.0));
-        assert!(of_median(&vec![1.0; 3000], 0.95).is_some_and(|found| found.coverage < 0.955));
+        assert_eq!(of_median(&[1.0; 6], 0.95).map(|interval| interval.coverage), Some(1.0 - 2.0 / 64.0));
+        assert!(of_median(&vec![1.0; 3000], 0.95).is_some_and(|interval| interval.coverage < 0.955));
         assert_eq!([of_median(&[1.0; 9], 0.0), of_median(&[1.0; 9], 1.0), of_median(&[1.0; 9], f64::NAN)], [None; 3]);
         // A low confidence.
-        assert_eq!(of_median(&[1.0, 2.0], 0.4).map(|found| found.rank), Some(1));
+        assert_eq!(of_median(&[1.0, 2.0], 0.4).map(|interval| interval.rank), Some(1));
         assert_eq!(of_median(&[3.0], 1e-9), None);
     }
 }

@@ -102,8 +102,8 @@ fn near_zero(inside: f64, freedom: f64) -> f64 {
 fn far_out(beyond: f64, freedom: f64) -> Option<f64> {
     let mut t = normal::quantile(beyond)?.abs();
     for round in 0..MOST_STEPS {
-        let found = tail(t, freedom);
-        let step = (found / beyond).ln() * found / (t * density(t, freedom));
+        let share = tail(t, freedom);
+        let step = (share / beyond).ln() * share / (t * density(t, freedom));
         t *= step.exp();
         // A step outwards after the first is rounding.
         if (round > 0 && step >= -2.0 * f64::EPSILON) || !t.is_finite() {

@@ -71,8 +71,8 @@ mod tests {
         check(&[2.0, 2.0], &[3.0, 3.0], 0.95);
         check(&[1.0, 2.0], &[1.0, 2.0], 1.0);
         check(&[-f64::MAX, f64::MAX], &[1.0, 2.0], 0.95);
-        let found = test(&[2.0, 2.0], &[3.0, 4.0], 0.95).expect("one set has spread");
-        assert_eq!((found.t, found.freedom), (3.0, 1.0));
-        assert!(test(&[1e-170, 2e-170], &[5e-170, 9e-170], 0.95).is_none_or(|found| found.freedom >= 1.0));
+        let result = test(&[2.0, 2.0], &[3.0, 4.0], 0.95).expect("one set has spread");
+        assert_eq!((result.t, result.freedom), (3.0, 1.0));
+        assert!(test(&[1e-170, 2e-170], &[5e-170, 9e-170], 0.95).is_none_or(|result| result.freedom >= 1.0));
     }
 }

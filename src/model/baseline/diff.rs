@@ -9,7 +9,7 @@ use crate::schema;
 
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// Pairs of baselines, and what differs between the two of each.
+/// Pairs of baselines and their differences.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BaselineDiffs {
     #[schemars(extend("const" = SCHEMA_VERSION))]
@@ -17,12 +17,12 @@ pub struct BaselineDiffs {
     pub diffs: Vec<BaselineDiff>,
 }
 
-/// Two baselines, and what differs between them.
+/// Two baselines and their differences.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BaselineDiff {
     pub from: DiffSide,
     pub to: DiffSide,
-    /// By what their values cannot be compared, such as `compiler 1.94 → 1.95`; empty where they can.
+    /// Why their values cannot be compared, such as `compiler 1.94 → 1.95`; empty where they can.
     pub differences: Vec<String>,
     /// One entry a metric of either, the largest change first.
     pub metrics: Vec<MetricDiff>,
@@ -31,28 +31,28 @@ pub struct BaselineDiff {
 /// One of the two.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct DiffSide {
-    /// The path of the file; of a run its path in the history.
+    /// The path of the file, or of a run in the history.
     pub path: String,
     pub baseline: BaselineSummary,
 }
 
-/// What became of a metric.
+/// How a metric differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiffKind {
-    /// It has another unit or direction, so that the values are not of one kind.
+    /// It has another unit or direction, so that the values cannot be compared.
     Redefined,
-    /// It was, and is no more.
+    /// It exists only before.
     Removed,
-    /// It was not, and is.
+    /// It exists only after.
     Added,
-    /// Its value is worse, by more than the rule that judges it now tolerates.
+    /// Its value is worse, by more than its new rule tolerates.
     Worse,
     /// Its value is better, by as much.
     Better,
-    /// Its value is another, by no more than the rule tolerates.
+    /// Its value differs, by no more than the rule tolerates.
     Moved,
-    /// Its value is the same, the rule that judges it is another.
+    /// Its value is the same, and its rule differs.
     Rule,
     /// Nothing.
     Same,
@@ -64,7 +64,7 @@ pub struct MetricDiff {
     /// The benchmark id, a blank, and the metric's name.
     pub key: String,
     pub kind: DiffKind,
-    /// After / before - 1; absent where there are no two values of one kind.
+    /// After / before - 1; absent without two comparable values.
     pub change: Option<f64>,
     pub from: Option<MetricSide>,
     pub to: Option<MetricSide>,

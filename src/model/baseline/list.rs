@@ -27,9 +27,9 @@ pub struct ListedBaseline {
     pub path: String,
     /// Whether it was replaced.
     pub archived: bool,
-    /// What is wrong with it; nothing can be held against it then.
+    /// What is wrong with it, so that it cannot be used.
     pub fault: Option<String>,
-    /// What it is; absent where something is wrong.
+    /// Its summary; absent where something is wrong.
     pub baseline: Option<BaselineSummary>,
 }
 
@@ -37,31 +37,31 @@ pub struct ListedBaseline {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BaselineSummary {
     pub suite: String,
-    /// The class of machine it holds for.
+    /// The class of machine for which it is valid.
     pub machine_class: String,
-    /// What people call the machine that measured it.
+    /// The name of the machine that measured it.
     pub machine: Option<String>,
-    /// The key of the environment it holds for.
+    /// The key of the environment for which it is valid.
     pub environment_key: String,
     pub commit: Option<String>,
-    /// Whether the run measured files that no commit holds.
+    /// Whether the run measured uncommitted changes.
     pub dirty: bool,
     /// Whether it lacks benchmarks of its suite.
     pub partial: bool,
     /// The branch that was checked out then.
     pub branch: Option<String>,
-    /// The id of the run it was taken from.
+    /// The id of its run.
     pub run: String,
     #[schemars(extend("pattern" = patterns::TIME))]
     pub timestamp_utc: DateTime<Utc>,
-    /// A word of the one who took it.
+    /// A remark of its author.
     pub notes: String,
-    /// Who made it the baseline, when and why.
+    /// Who accepted it, when and why.
     pub accepted: Option<Acceptance>,
     pub metrics: usize,
-    /// By the name of a rule how many metrics it judges.
+    /// The number of metrics that each rule judges.
     pub rules: BTreeMap<String, usize>,
-    /// The fewest and the most sessions that stand behind a value.
+    /// The fewest and the most sessions of a value.
     pub sessions: (usize, usize),
 }
 

@@ -4,37 +4,37 @@ use serde::{Deserialize, Serialize};
 
 use super::{Acceptance, State};
 
-/// What an acceptance comes to for one regression.
+/// The effect of an acceptance on a regression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It is in force and covers the regression.
     Accepted,
-    /// It is in force, and the regression is larger than what it accepts.
+    /// It is in force, and the regression is larger than accepted.
     Exceeded,
-    /// It is in force, and something got worse that its scope does not hold.
+    /// It is in force, and something outside its scope got worse.
     BeyondScope,
-    /// Its last day is over, so that the regression is open again.
+    /// It has expired, so that the regression is open again.
     Expired,
     /// Its first day is yet to come.
     NotYet,
 }
 
-/// What the ledger says to a regression. Whatever it says, the figures and the verdict stay as they are.
+/// The answer of the ledger to a regression, which changes neither the figures nor the verdict.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// What it comes to; only `accepted` answers for the regression.
+    /// The effect; only `accepted` closes the regression.
     pub standing: Standing,
-    /// The id of the event that is accepted.
+    /// The id of the accepted event.
     pub event: String,
-    /// The largest relative change that is accepted, positive is worse.
+    /// The largest accepted relative change, positive is worse.
     pub at_most: f64,
     pub reason: String,
     pub author: String,
-    /// The first day on which it holds.
+    /// The first day of its validity.
     pub date: NaiveDate,
-    /// The last day on which it holds.
+    /// The last day of its validity.
     pub expires: NaiveDate,
     /// The file and the line of the entry, such as `ledger/2026.toml:3`.
     pub entry: String,

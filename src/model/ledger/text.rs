@@ -103,18 +103,9 @@ fn text_fault(text: &str, most: usize) -> Option<String> {
     (length > most).then(|| format!("has {length} characters, {most} are allowed"))
 }
 
-/// A text as a basic string of TOML 1.0.
-pub fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            character if character.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(character))),
-            character => quoted.push(character),
-        }
-    }
-    quoted.push('"');
-    quoted
+/// A text as a basic string of TOML, which has the escapes of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 #[cfg(test)]

@@ -66,11 +66,11 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RunHead>) -> Assembly<'a>
     for ((suite, _, _, _, count, needed), set) in sets {
         let present: BTreeSet<u32> = set.keys().map(|shard| shard.index()).collect();
         let missing: Vec<Shard> = needed.difference(&present).map(|&index| Shard { index, count }).collect();
-        let whole = CompleteRun { divided: count > 1, members: set.into_values().collect() };
+        let complete = CompleteRun { divided: count > 1, members: set.into_values().collect() };
         if missing.is_empty() {
-            assembly.whole.push(whole);
+            assembly.whole.push(complete);
         } else {
-            let newest = whole.newest();
+            let newest = complete.newest();
             assembly.incomplete.push(IncompleteRun {
                 suite: suite.clone(),
                 commit: newest.commit.as_ref().map(|commit| commit.short().to_owned()),
@@ -176,7 +176,7 @@ impl<'a> CompleteRun<'a> {
         Quality { clean, reasons: self.attributed(self.members.iter().flat_map(reasons).collect()) }
     }
 
-    /// Reasons with the names of their shards; a reason of all members stands once, without a name.
+    /// Reasons with the names of their shards; a reason of all members occurs once, without a name.
     fn attributed(&self, reasons: Vec<(&RunHead, &str)>) -> Vec<String> {
         let mut texts: Vec<String> = Vec::new();
         for (head, reason) in &reasons {
