@@ -170,31 +170,3 @@ fn normal(path: &str) -> String {
         normal => normal,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::expected::check_expected;
-    use serde_json::json;
-
-    #[test]
-    fn paths_statuses_and_targets_are_read_as_the_seed_reads_them() {
-        assert_eq!(["./a//b", "/a/", "", "a/../b"].map(normal), ["a/b", "/a", ".", "a/../b"]);
-        let ended = |args: [&str; 2], expected: Value| {
-            let args = args.map(str::to_owned).to_vec();
-            let case = Case { files_utf8: Texts::new(), empty_dirs: Vec::new(), args, env: Texts::new() };
-            check_expected(&expected, &case.follow()).expect("it ends so");
-        };
-        ended(["--gate-status", "security_review=maybe"], json!({"exit_code": 1, "outputs_written": false}));
-        ended(["--gate-status", "security_review = n/a "], json!({"exit_code": 0, "outputs_written": true}));
-        let fault = |text: &str| format!("release_attestation.py: error: {text}");
-        let mapping = fault("invalid mapping 'security_review=' for --gate-status; expected key=value");
-        ended(["--gate-status", "security_review="], json!({"exit_code": 2, "stderr_last_line": mapping}));
-        let choice = fault("argument --runtime-target: invalid choice: 'rocm'");
-        ended(["--runtime-target", "rocm"], json!({"exit_code": 2, "stderr_last_line": choice}));
-        // A release for TensorRT needs its engine.
-        let stdout = "release_attestation status=fail required_failed=8 gates_failed=0 gates_pending=7 \
-                      json=artifacts/release/release_attestation.json md=artifacts/release/release_attestation.md\n";
-        ended(["--runtime-target", "tensorrt"], json!({"exit_code": 0, "stdout": stdout}));
-    }
-}

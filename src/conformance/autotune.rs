@@ -76,31 +76,3 @@ fn follow(operations: &[Operation]) -> (Vec<Value>, Value) {
     let results = operations.iter().map(&mut answer).collect();
     (results, json!(registry.snapshot()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_resolves_to_its_entry_then_the_tuned_choice_then_the_fallback() {
-        let record = json!({
-            "op": "record", "op_name": "tilepack", "kernel_name": "k", "shape_bucket": "b=1",
-            "selected_config": {"block": 64}, "selection_source": "heuristic",
-        });
-        let resolve = |bucket: &str, best: Value| {
-            json!({
-                "op": "resolve", "op_name": "tilepack", "shape_bucket": bucket, "best_config": best,
-                "fallback_config": {"block": 1},
-            })
-        };
-        let ops = [record, resolve("b=1", json!({"block": 2})), resolve("b=2", json!({"block": 2}))];
-        let ops = [&ops[..], &[resolve("b=2", Value::Null)]].concat();
-        let results = json!([
-            null,
-            [{"block": 64}, "registry_cache"],
-            [{"block": 2}, "triton_best_config"],
-            [{"block": 1}, "heuristic"],
-        ]);
-        run(json!({"ops": ops, "expected": {"results": results}})).expect("it passes");
-    }
-}

@@ -220,24 +220,6 @@ impl ModuleCase {
 mod tests {
     use super::*;
 
-    /// A budget of less than one tile selects none, as the original says; the model still works on the first tile.
-    #[test]
-    fn the_budget_of_a_frame_is_a_parameter() {
-        let case = |budget: Value, selected: Value, spent: f64| {
-            run(json!({
-                "kind": "cpu_baseline",
-                "inputs": {"image_0": {
-                    "shape": [1, 3, 128, 128], "gen": {"offset": 0, "scale": 1.0, "shift": 0.5},
-                }},
-                "params": {"input_hw": 128, "routing.budget_b1": budget},
-                "expected": {"frames": [{"selected_tiles": selected, "spent_budget_b1": spent}]},
-            }))
-        };
-        case(json!(16.0), json!([0]), 1.0).expect("it passes");
-        case(json!(0.5), json!([]), 0.0).expect("it passes");
-        assert!(case(json!(0.5), json!([0]), 1.0).is_err());
-    }
-
     /// A golden case of one sample, given twice as a batch: both choose alike, and spend twice as much together.
     #[test]
     fn a_batch_of_two_spends_together() {

@@ -292,35 +292,3 @@ impl<T: Element> PlacedTiles<T> {
         Tiles { packed: &self.packed, placement, tile_size: self.tile_size }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    /// A pixel of a higher priority than the call keeps its value and its priority.
-    #[test]
-    fn a_given_priority_map_is_where_unpacking_starts() {
-        let case = |priorities: [i64; 4], merged: [f64; 4], expected: [i64; 4]| {
-            run_unpack(json!({
-                "api": "priority_map",
-                "inputs": {
-                    "base_map": {"shape": [1, 1, 2, 2], "data": [1, 2, 3, 4]},
-                    "tile": {"shape": [1, 1, 1, 2, 2], "data": [5, 6, 7, 8]},
-                    "at": {"shape": [1, 1, 2], "dtype": "int64", "data": [0, 0]},
-                    "priority_map": {"shape": [1, 2, 2], "dtype": "int8", "data": priorities},
-                },
-                "steps": [{
-                    "packed": "tile", "origins": "at", "level_priority": 2, "overlap_mode": "override",
-                    "blend_alpha": 0.5,
-                }],
-                "expected": {
-                    "merged": {"shape": [1, 1, 2, 2], "dtype": "float32", "data": merged},
-                    "priority_map": {"shape": [1, 2, 2], "dtype": "int8", "data": expected},
-                },
-            }))
-        };
-        case([0, 2, 3, 0], [5.0, 6.0, 3.0, 8.0], [2, 2, 3, 2]).expect("it passes");
-        assert!(case([0, 2, 3, 0], [5.0, 6.0, 7.0, 8.0], [2, 2, 2, 2]).is_err());
-    }
-}

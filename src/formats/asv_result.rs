@@ -356,38 +356,3 @@ fn metric_of_unit(unit: &str) -> (Metric, f64) {
     let better = if quantity.unit == Unit::PerSecond { Better::Higher } else { Better::Lower };
     (Metric { name: name.to_owned(), unit: quantity.unit, better }, quantity.factor)
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_unit_comes_from_the_list_or_the_name() {
-        let list = json!({"a.time_x": {"unit": "seconds", "param_names": ["n", ""], "version": "v1"}, "version": 2});
-        let suite = Suite::read(&list).expect("it is a list");
-        assert_eq!([suite.param_name("a.time_x", 0), suite.param_name("a.time_x", 1)], ["n", "param2"]);
-        assert!(suite.is_outdated("a.time_x", Some("v0")) && !suite.is_outdated("a.time_x", Some("v1")));
-        assert!(!suite.is_outdated("a.time_x", None) && !suite.is_outdated("gone", Some("v0")));
-        let check = |name: &str, unit: &str| assert_eq!(suite.unit(name), unit, "{name}");
-        check("a.time_x", "seconds");
-        check("b.TimeSuite.timeraw_y", "seconds");
-        check("b.peakmem_y", "bytes");
-        check("b.mem_y", "bytes");
-        check("b.track_y", "unit");
-        assert!(Suite::read(&json!([])).is_err());
-    }
-
-    #[test]
-    fn a_unit_names_the_metric() {
-        let check = |unit: &str, name: &str, base: Unit, better: Better, factor: f64| {
-            assert_eq!(metric_of_unit(unit), (Metric { name: name.to_owned(), unit: base, better }, factor), "{unit}");
-        };
-        check("seconds", "time", Unit::Second, Better::Lower, 1.0);
-        check("bytes", "memory", Unit::Byte, Better::Lower, 1.0);
-        check("ms", "track", Unit::Second, Better::Lower, 1e-3);
-        check("tiles", "track", Unit::One, Better::Lower, 1.0);
-        check("frames/s", "track", Unit::PerSecond, Better::Higher, 1.0);
-    }
-}

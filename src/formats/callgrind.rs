@@ -112,37 +112,3 @@ fn entry(output: &Output, profile: Profile) -> Result<Entry, FormatError> {
     entry.extras.insert("events".to_owned(), Value::Object(events));
     Ok(entry)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::golden;
-    use sprag_model::imported::EntryStatus;
-
-    #[test]
-    fn parts_are_added_and_totals_count_for_more() {
-        let check = |text: &str, instructions: f64| {
-            assert_eq!(golden::entries(&FORMAT, "c.out", text)[0].observations[0].value, instructions, "{text}");
-        };
-        check("events: Ir\nsummary: 5\n", 5.0);
-        check("events: Ir\nsummary: 5\nfn=x\n1 6\ntotals: 6\n", 6.0);
-        check("events: Dr Ir Dw\ntotals: 1 2\n", 2.0);
-        check("part: 1\nevents: Ir\nsummary: 5\ntotals: 5\npart: 2\nevents: Ir\nsummary: 7\n", 12.0);
-        let idle = golden::entries(&FORMAT, "c.out", "events: Ir\ntotals: 0\n").remove(0);
-        assert_eq!(idle.status, EntryStatus::Failed("its `Ir` is 0: nothing was collected".to_owned()));
-        let sample = FORMAT.read(&golden::samples("callgrind")).expect("it is fine");
-        assert_eq!(sample.tool_version.as_deref(), Some("3.19.0"));
-        assert_eq!(sample.runs[0].entries[0].extras["events"]["DLmw"], json!(261.0));
-    }
-
-    #[test]
-    fn what_is_no_complete_profile_is_refused() {
-        let check = |text: &str, words: &str| golden::refused(&FORMAT, "callgrind.out.1", text, words);
-        check("events: Ir\nfn=x\n", "neither `totals` nor `summary`");
-        check("events: Dr\ntotals: 1\n", "does not count `Ir`");
-        check("events: Ir\ntotals: 1 2\n", "no counts of its events in line 2");
-        check("events: Ir\ntotals: -1\n", "in line 2");
-        check("totals: 1\nevents: Ir\n", "in line 1");
-        check("events: Ir\ntotals: 1\npart: 2\nevents: Dr\n", "counts other events from line 4 on");
-    }
-}

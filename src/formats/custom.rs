@@ -227,152 +227,29 @@ fn unit_fault(symbol: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::golden;
 
-    fn output(text: &str) -> Output {
-        Output { name: "standard output".to_owned(), bytes: text.as_bytes().to_vec() }
-    }
-
-    fn report(benchmarks: &str) -> Vec<Reported> {
-        let text = format!("{{\"schema_version\": 1, \"benchmarks\": [{benchmarks}]}}");
-        read("kernels", &[output(&text)]).unwrap_or_else(|error| panic!("{error}: {text}"))
-    }
-
-    /// A benchmark `b` with that metric.
-    fn with_metric(metric: &str) -> String {
-        format!("{{\"name\": \"b\", \"metrics\": [{metric}]}}")
-    }
-
+    /// What is read of each benchmark, and whether the report follows the schema, which is stricter.
     #[test]
-    fn a_report_is_read_completely() {
-        let reported = report(
-            r#"{"name": "sort", "params": {"n": 1000, "stable": true, "of": "u64"}, "variant": "fast", "version": 2,
-                "metrics": [{"name": "time", "unit": "s", "better": "lower", "samples": [2e-5, 1e-5]},
-                            {"name": "swaps", "unit": "1", "better": "lower", "value": 0}]},
-               {"name": "merge", "failure": "needs\n two cores"}"#,
-        );
-        let [sort, merge] = &reported[..] else { panic!("two benchmarks: {reported:?}") };
-        assert_eq!(
-            (sort.benchmark.id().as_str(), sort.benchmark.version),
-            ("kernels/sort{n=1000,of=u64,stable=true} @fast", 2)
-        );
-        let metrics = sort.result.as_ref().expect("it is fine");
-        assert_eq!(metrics[0], ReportedMetric { metric: Metric::time(), samples: vec![2e-5, 1e-5] });
-        assert_eq!((metrics[1].metric.name.as_str(), &metrics[1].samples[..]), ("swaps", &[0.0][..]));
-        assert_eq!(merge.benchmark.id(), "kernels/merge @default");
-        assert_eq!(merge.result, Err("needs two cores".to_owned()));
-    }
-
-    #[test]
-    fn reports_of_several_files_add_up() {
-        let one = |name: &str| {
-            output(&format!("{{\"schema_version\":1,\"benchmarks\":[{{\"name\":\"{name}\",\"failure\":\"x\"}}]}}"))
-        };
-        let reported = read("kernels", &[one("a"), one("b"), one("a")]).expect("three reports");
-        assert_eq!(reported.len(), 2);
-        assert!(reported[0].result.as_ref().is_err_and(|reason| reason.contains("more than once")));
-    }
-
-    #[test]
-    fn a_benchmark_at_fault_fails_alone() {
-        let check = |bad: &str, words: &str| {
-            let good = r#"{"name": "good", "metrics": [{"name": "time", "unit": "s", "better": "lower", "value": 1}]}"#;
-            let reported = report(&format!("{bad}, {good}"));
-            let reason = reported[0].result.as_ref().expect_err("it is at fault");
-            assert!(reason.contains(words), "{reason}");
-            assert!(reported[0].benchmark.check().is_ok());
-            assert!(reported[1].result.is_ok() && reported.len() == 2, "the other stands");
-        };
-        let time =
-            |value: &str| with_metric(&format!(r#"{{"name": "time", "unit": "s", "better": "lower", {value}}}"#));
-        check(&time(r#""value": NaN"#), "`time` holds NaN, which is no number");
-        check(&time(r#""samples": [1, Infinity]"#), "holds inf, which is no number");
-        check(&time(r#""value": -1"#), "holds -1 s, where more than zero is needed");
-        check(&time(r#""value": 1e300"#), "holds 1e300 s, which is beyond 1e30");
-        check(&time(r#""value": "fast""#), "holds what is no number");
-        check(&time(r#""value": null"#), "has neither `value` nor `samples`");
-        check(&time(r#""samples": []"#), "has no samples");
-        check(&time(r#""value": 1, "samples": [1]"#), "has both");
-        check(&time(r#""vale": 1"#), "unknown field `vale`");
-        let unit =
-            |unit: &str| with_metric(&format!(r#"{{"name": "m", "unit": "{unit}", "better": "lower", "value": 1}}"#));
-        check(&unit("ms"), "has the unit `ms`; records hold base units: give `s`, in seconds");
-        check(&unit("MiB"), "give `B`");
-        check(&unit("GB/s"), "give `1/s`");
-        check(&unit("%"), "give `1`");
-        check(&unit("parsec"), "one of `s`, `B`, `1/s`, `1`");
-        check(&with_metric(r#"{"name": "m", "unit": "s", "better": "less", "value": 1}"#), "unknown variant `less`");
-        check(&with_metric(r#"{"name": "a b", "unit": "s", "better": "lower", "value": 1}"#), "one word");
-        check(
-            &with_metric(r#"{"name": "time", "unit": "B", "better": "lower", "value": 1}"#),
-            "reserved for the unit `s` and `lower`",
-        );
-        check(r#"{"name": "b", "metrics": []}"#, "no metric and no `failure`");
-        check(r#"{"name": "b", "failure": ""}"#, "gives no reason");
-        check(r#"{"metrics": []}"#, "missing field `name`");
-        check(r#"{"name": 7}"#, "cannot be read");
-        check(r#"[]"#, "cannot be read");
-        check(r#"{"name": "a{b}", "failure": "x"}"#, "benchmark name `a{b}` holds `{`");
-        check(r#"{"name": "b", "params": {"n": [1]}, "failure": "x"}"#, "its parameter `n` is neither");
-        check(&format!(r#"{{"name": "{}", "failure": "x"}}"#, "n".repeat(201)), "has 201 characters");
-    }
-
-    #[test]
-    fn what_is_no_report_is_refused() {
-        let check = |text: &str, words: &str| {
-            let error = read("kernels", &[output(text)]).expect_err("it is no report").to_string();
-            assert!(error.starts_with("standard output ") && error.contains(words), "{error}");
-        };
-        check("warming up…\n{}", "is not JSON");
-        check("{}", "has no `schema_version`");
-        check("[1]", "has no `schema_version`");
-        check(
-            "{\"schema_version\": 1, \"benchmarks\": [],\n\"benchmarks\": []}",
-            "occurs twice in one object at line 2",
-        );
-        check("{\"schema_version\": 2, \"benchmarks\": []}", "has schema version 2, this build reads 1");
-        check("{\"schema_version\": 1, \"benchmark\": []}", "unknown field `benchmark`");
-        check("{\"schema_version\": 1, \"benchmarks\": []}", "lists no benchmark");
-        let many = vec!["{}"; MOST_BENCHMARKS + 1].join(",");
-        check(&format!("{{\"schema_version\": 1, \"benchmarks\": [{many}]}}"), "at most 5000 are read");
-    }
-
-    #[test]
-    fn a_report_that_follows_the_schema_is_read_and_one_that_does_not_fails() {
-        let check = |benchmark: &str, expected: bool| {
-            let text = format!("{{\"schema_version\": 1, \"benchmarks\": [{benchmark}]}}");
-            let value: Value = serde_json::from_str(&text).expect("the case is JSON");
-            assert_eq!(jsonschema::is_valid(&schema(), &value), expected, "{text}");
-            let read = read("kernels", &[output(&text)]).expect("the report can be read");
-            let is_failure = value["benchmarks"][0].get("failure").is_some();
-            assert_eq!(read[0].result.is_ok() || is_failure, expected, "{:?}", read[0]);
-        };
-        let metric = with_metric;
-        check(r#"{"name": "merge", "failure": "needs two cores"}"#, true);
-        check(
-            r#"{"name": "sort", "params": {"n": 1000, "of": "u64", "stable": true}, "variant": "fast", "version": 2,
-                "metrics": [{"name": "time", "unit": "s", "better": "lower", "samples": [1.25e-5]},
-                            {"name": "swaps", "unit": "1", "better": "lower", "value": 0}]}"#,
-            true,
-        );
-        check(&metric(r#"{"name": "x", "unit": "1", "better": "higher", "value": -1}"#), true);
-        check(&metric(r#"{"name": "x", "unit": "ms", "better": "lower", "value": 1}"#), false);
-        check(&metric(r#"{"name": "x", "unit": "s", "better": "less", "value": 1}"#), false);
-        check(&metric(r#"{"name": "x", "unit": "s", "better": "lower", "value": 0}"#), false);
-        check(&metric(r#"{"name": "x", "unit": "s", "better": "lower", "value": "1"}"#), false);
-        check(&metric(r#"{"name": "x", "unit": "s", "better": "lower"}"#), false);
-        check(&metric(r#"{"name": "x", "unit": "s", "better": "lower", "value": 1, "samples": [1]}"#), false);
-        check(&metric(r#"{"name": "x", "unit": "s", "better": "lower", "samples": []}"#), false);
-        check(&metric(r#"{"name": "x", "unit": "s", "better": "lower", "value": 1, "more": 1}"#), false);
-        check(&metric(r#"{"name": "a b", "unit": "s", "better": "lower", "value": 1}"#), false);
-        check(&metric(r#"{"name": "time", "unit": "1", "better": "lower", "value": 1}"#), false);
-        check(&metric(r#"{"name": "ratio", "unit": "1", "better": "lower", "value": 0}"#), false);
-        check(&metric(r#"{"name": "x", "unit": "1", "better": "lower", "value": 1e31}"#), false);
-        check(r#"{"name": "b"}"#, false);
-        check(r#"{"name": "b", "metrics": []}"#, false);
-        check(r#"{"name": "b{", "metrics": [{"name": "x", "unit": "1", "better": "lower", "value": 1}]}"#, false);
-        check(
-            r#"{"name": "b", "params": {"n": null}, "metrics": [{"name": "x", "unit": "1", "better": "lower", "value": 1}]}"#,
-            false,
-        );
+    fn the_cases_read_as_they_say() {
+        golden::check_cases("custom", |outputs| {
+            let reported = read("kernels", outputs).map_err(|error| error.to_string())?;
+            let is_valid = |output: &Output| {
+                serde_json::from_slice(&output.bytes).is_ok_and(|report| jsonschema::is_valid(&schema(), &report))
+            };
+            let schema = if outputs.iter().all(is_valid) { "valid" } else { "against the schema" };
+            let lines = reported.iter().map(|one| {
+                assert_eq!(one.benchmark.check(), Ok(()));
+                let found = match &one.result {
+                    Ok(metrics) => metrics.iter().map(|one| format!(" | {:?} {:?}", one.metric, one.samples)).collect(),
+                    Err(reason) => format!(" | failed: {reason}"),
+                };
+                format!("\n  {} version {}{found}", one.benchmark.id(), one.benchmark.version)
+            });
+            Ok(format!("{schema}{}", lines.collect::<String>()))
+        });
+        let many = format!(r#"{{"schema_version": 1, "benchmarks": [{}]}}"#, vec!["{}"; MOST_BENCHMARKS + 1].join(","));
+        let error = read("kernels", &[golden::output("r.json", many)]).expect_err("there are too many");
+        assert!(error.to_string().contains("at most 5000 are read"), "{error}");
     }
 }

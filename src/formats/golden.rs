@@ -1,14 +1,19 @@
-//! The golden samples of the foreign formats. `sprag-conformance` compares what readers make of them with the expected rows.
+//! Samples and cases of the foreign formats. `sprag-conformance` compares what readers make of the samples with expected rows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Format;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, Imported};
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
+use sprag_model::metric::Metric;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/formats")
+}
+
+pub(super) fn output(name: &str, bytes: impl AsRef<[u8]>) -> Output {
+    Output { name: name.to_owned(), bytes: bytes.as_ref().to_vec() }
 }
 
 /// The samples of a tool: every file below its folder but what is about them, named relative to it, in order.
@@ -30,11 +35,7 @@ pub(super) fn samples(tool: &str) -> Vec<Output> {
     outputs
 }
 
-/// The sample of that name among those of a tool.
-pub(super) fn sample(tool: &str, name: &str) -> Output {
-    samples(tool).into_iter().find(|output| output.name == name).expect("the sample is there")
-}
-
+/// The tools that have samples.
 pub(super) fn tools() -> Vec<String> {
     let mut tools: Vec<String> = fs::read_dir(root())
         .expect("the folder can be listed")
@@ -44,6 +45,93 @@ pub(super) fn tools() -> Vec<String> {
         .collect();
     tools.sort();
     tools
+}
+
+/// Checks the cases of `cases/<name>.txt`. A case is a file, or several: for each a line `--- NAME` and its text. After a
+/// line `>>>` stands what `read` makes of it. With `UPDATE_CASES=1` the file is written anew.
+pub(super) fn check_cases(name: &str, read: impl Fn(&[Output]) -> Result<String, String>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{name}.txt"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let (mut updated, mut files, mut is_result) = (String::new(), Vec::<(&str, Vec<&str>)>::new(), false);
+    for line in text.lines() {
+        is_result &= !line.starts_with("--- ") && !line.starts_with("## ");
+        if line == ">>>" {
+            let outputs: Vec<Output> = files.drain(..).map(|(name, lines)| output(name, lines.join("\n"))).collect();
+            let result = read(&outputs).unwrap_or_else(|error| format!("error: {error}"));
+            updated.push_str(&format!(">>>\n{result}\n\n"));
+            is_result = true;
+        } else if !is_result {
+            updated.push_str(&format!("{line}\n"));
+            if let Some(name) = line.strip_prefix("--- ") {
+                files.push((name, Vec::new()));
+            } else if let Some((_, lines)) = files.last_mut() {
+                lines.push(line);
+            }
+        }
+    }
+    let updated = format!("{}\n", updated.trim_end());
+    match std::env::var_os("UPDATE_CASES") {
+        Some(_) => fs::write(&path, updated).expect("the cases can be written"),
+        None => assert_same(&path, &text, &updated),
+    }
+}
+
+/// Demands that both texts are the same, and shows the first line that is not.
+fn assert_same(path: &Path, expected: &str, got: &str) {
+    let mut pairs = expected.lines().zip(got.lines()).enumerate();
+    if let Some((place, (expected, got))) = pairs.find(|(_, (expected, got))| expected != got) {
+        panic!("{}:{}: expected\n{expected}\ngot\n{got}", path.display(), place + 1);
+    }
+    assert_eq!(expected, got, "{}", path.display());
+}
+
+/// What a format made of its input, one benchmark a line; what is absent is left out.
+pub(super) fn shown(imported: &Imported) -> String {
+    let notes = imported.notes.iter().map(|note| format!("note: {note}"));
+    let tool = [Some(&imported.tool), imported.tool_version.as_ref()].into_iter().flatten();
+    let tool = tool.map(String::as_str).collect::<Vec<_>>().join(" ");
+    notes.chain(imported.runs.iter().flat_map(|run| shown_run(&tool, run))).collect::<Vec<_>>().join("\n")
+}
+
+fn shown_run(tool: &str, run: &ImportedRun) -> Vec<String> {
+    let time = |time: &Option<chrono::DateTime<chrono::Utc>>| time.map(|time| time.to_rfc3339());
+    let commit = run.commit.as_ref().map(|commit| {
+        let ImportedCommit { sha, named_at, time: at, subject, branch } = commit;
+        let more = [named_at.clone(), time(at), subject.clone(), branch.clone()].into_iter().flatten();
+        more.fold(sha.clone(), |text, part| format!("{text}, {part}"))
+    });
+    let parts = [("suite", &run.suite), ("commit", &commit), ("machine", &run.machine), ("time", &time(&run.time))];
+    let parts = parts.into_iter().filter_map(|(name, part)| Some(format!(" | {name} {}", part.as_ref()?)));
+    let head = format!("{tool}, digest {:.8}{}", run.digest, parts.collect::<String>());
+    let facts = run.facts.iter().map(|(name, fact)| format!("  {name}: {fact}"));
+    let entries = run.entries.iter().map(|entry| format!("  {}", shown_entry(entry)));
+    [head].into_iter().chain(facts).chain(entries).collect()
+}
+
+fn shown_entry(entry: &Entry) -> String {
+    let name = (entry.name != entry.series).then(|| format!("called {}", entry.name));
+    let params = entry.params.iter().map(|(name, value)| format!("{name}={value}"));
+    let status = match &entry.status {
+        EntryStatus::Ok => None,
+        EntryStatus::Skipped(reason) => Some(format!("skipped: {reason}")),
+        EntryStatus::Failed(reason) => Some(format!("failed: {reason}")),
+    };
+    let observation = |one: &Observation| {
+        let (metric, n) = (&one.metric, one.n);
+        let numbers = |name: &str, list: &[f64]| match list.len() {
+            0 => String::new(),
+            1..5 => format!(", {name} {list:?}"),
+            count => format!(", {count} {name}"),
+        };
+        let (samples, processes) = (numbers("samples", &one.samples), numbers("processes", &one.processes));
+        let Metric { name, unit, better } = metric;
+        format!("{name} {:?} {unit} ({better:?}, `{}`, n {n}{samples}{processes})", one.value, one.source_unit)
+    };
+    let first = std::iter::once(entry.series.clone()).chain(name).chain(params);
+    let first = first.chain(entry.variant.iter().map(|variant| format!("@{variant}"))).chain(status);
+    let extras = entry.extras.iter().map(|(name, value)| format!("{name}: {value}"));
+    let parts: Vec<String> = first.chain(entry.observations.iter().map(observation)).chain(extras).collect();
+    parts.join(" | ").replace('\n', "\\n")
 }
 
 /// Reads the bytes with pieces flipped, cut out and put in, and demands no panic, and of what is read that it has a run
@@ -85,39 +173,9 @@ pub(super) fn survives(outputs: &[Output], format: &Format) {
     outcome.expect("nothing breaks it");
 }
 
-pub(super) fn output(name: &str, bytes: impl AsRef<[u8]>) -> Output {
-    Output { name: name.to_owned(), bytes: bytes.as_ref().to_vec() }
-}
-
-/// What a format reads of one file of that name.
-#[track_caller]
-pub(super) fn read(format: &Format, name: &str, bytes: impl AsRef<[u8]>) -> Imported {
-    format.read(&[output(name, bytes)]).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The benchmarks of the first run of a file.
-#[track_caller]
-pub(super) fn entries(format: &Format, name: &str, bytes: impl AsRef<[u8]>) -> Vec<Entry> {
-    read(format, name, bytes).runs.remove(0).entries
-}
-
 /// Demands that a file is refused, with an error that names it and says this.
 #[track_caller]
 pub(super) fn refused(format: &Format, name: &str, bytes: impl AsRef<[u8]>, words: &str) {
     let error = format.read(&[output(name, bytes)]).expect_err("it is refused").to_string();
     assert!(error.contains(name) && error.contains(words), "{error}");
-}
-
-/// Demands that of two benchmarks the first has failed for this reason, and the other not.
-#[track_caller]
-pub(super) fn failed_alone(entries: &[Entry], words: &str) {
-    let [first, second] = entries else { panic!("two benchmarks: {entries:?}") };
-    let (EntryStatus::Failed(reason) | EntryStatus::Skipped(reason)) = &first.status else { panic!("{first:?}") };
-    assert!(reason.contains(words), "{reason}");
-    assert!(first.observations.is_empty() && second.status == EntryStatus::Ok, "{entries:?}");
-}
-
-/// The metrics of a benchmark with their values.
-pub(super) fn values(entry: &Entry) -> Vec<(&str, f64)> {
-    entry.observations.iter().map(|one| (one.metric.name.as_str(), one.value)).collect()
 }

@@ -275,106 +275,25 @@ fn quoted_number(value: &Value) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::golden;
-
-    #[test]
-    fn a_report_without_its_times_is_read_too() {
-        let with = FORMAT.read(&golden::samples("nvbench")).expect("it is read");
-        let without = FORMAT.read(&[golden::sample("nvbench", "nvbench.json")]).expect("it is read");
-        let (one, other) = (&with.runs[0].entries[0].observations[0], &without.runs[0].entries[0].observations[0]);
-        assert_eq!((one.value, one.n, other.samples.len()), (other.value, other.n, 0));
-        assert_ne!(with.runs[0].digest, without.runs[0].digest);
-        assert!(with.notes.is_empty() && without.notes[0].contains("3 files of times"), "{:?}", without.notes);
-        let facts = &without.runs[0].facts;
-        let check = |name: &str, value: &str| assert_eq!(facts[name], value);
-        check("gpu_model", "NVIDIA H200");
-        check("gpu_compute_capability", "9.0");
-        check("gpu_multiprocessors", "132");
-        check("gpu_memory_bytes", "150754820096");
-        check("gpu_ecc", "on");
-        assert_eq!(without.tool_version.as_deref(), Some("0.1.0"));
-        assert_eq!(without.runs[0].commit, None, "the commit in the file is that of nvbench");
-    }
-
-    #[test]
-    fn what_is_no_report_is_refused() {
-        let check = |text: &str, words: &str| golden::refused(&FORMAT, "n.json", text, words);
-        check("{}", "no list `benchmarks`");
-        check(r#"{"meta":{"version":{"json":{"major":2}}},"benchmarks":[]}"#, "has version 2");
-        check(r#"{"benchmarks":[{"states":[]}]}"#, "no name at `benchmarks[0]`");
-        let long = format!(r#"{{"benchmarks":[{{"name":"{}"}}]}}"#, "n".repeat(LONGEST_PREFIX + 1));
-        check(&long, "no name of 4096 bytes or less at `benchmarks[0]`");
-        check(r#"{"benchmarks":[{"name":"a"}]}"#, "no list `states` at `benchmarks[0]`");
-    }
-
-    /// The entry of a state with those summaries, beside a file `d/x.bin` of two times.
-    fn entry_of(summaries: &Value) -> Entry {
-        let report = Output { name: "d/n.json".to_owned(), bytes: Vec::new() };
-        let bytes = [1e-6_f32.to_le_bytes(), 3e-6_f32.to_le_bytes()].concat();
-        let outputs = [report.clone(), Output { name: "d/x.bin".to_owned(), bytes }];
-        let state = json!({"name": "Device=0 T=I32", "device": 0, "is_skipped": false, "summaries": summaries,
-                           "axis_values": [{"name": "T", "type": "type", "value": "int"}, {"name": "n", "value": 7}]});
-        entry("b", &state, 0, &mut Times::new(&report, &outputs))
-    }
-
-    fn summary_of(tag: &str, value: &str) -> Value {
-        json!({"tag": tag, "data": [{"name": "value", "type": "float64", "value": value}]})
-    }
-
-    fn times_file(filename: &str, size: &str) -> Value {
-        json!({"tag": SAMPLE_TIMES, "data": [{"name": "filename", "value": filename}, {"name": "size", "value": size}]})
-    }
-
-    #[test]
-    fn every_supported_form_is_read() {
-        let check = |summaries: Value, metric: &str, value: f64, n: u64| {
-            let entry = entry_of(&summaries);
-            let [observation] = &entry.observations[..] else { panic!("{entry:?}") };
-            assert_eq!((observation.metric.name.as_str(), observation.value, observation.n), (metric, value, n));
-            assert_eq!(
-                entry.params,
-                [("Device", "0"), ("T", "int"), ("n", "7")].map(|(k, v)| (k.into(), v.into())).into()
-            );
-        };
-        let (mean, size) = (summary_of("nv/cold/time/gpu/mean", "2e-6"), summary_of("nv/cold/sample_size", "9"));
-        check(json!([mean, size, summary_of("nv/cold/time/gpu/median", "1e-6")]), "gpu_time", 1e-6, 9);
-        check(json!([mean]), "gpu_time", 2e-6, 0);
-        check(json!([mean, times_file("x.bin", "2")]), "gpu_time", 2e-6, 2);
-        check(json!([mean, size, times_file("y.bin", "2")]), "gpu_time", 2e-6, 9);
-        check(json!([mean, summary_of("nv/cold/sample_size", "-inf")]), "gpu_time", 2e-6, 0);
-        check(json!([summary_of("nv/cpu_only/time/cpu/mean", "1e-3")]), "time", 1e-3, 0);
-        let old = entry_of(&json!([mean, summary_of("nv/cold/bw/global/utilization", "nan")]));
-        assert_eq!((&old.extras["statistic"], old.extras.contains_key("bandwidth_share")), (&json!("mean"), false));
-    }
-
-    #[test]
-    fn a_state_at_fault_fails_alone() {
-        let check = |summaries: Value, words: &str| {
-            let entry = entry_of(&summaries);
-            let EntryStatus::Failed(reason) = &entry.status else { panic!("{entry:?}") };
-            assert!(reason.contains(words) && entry.observations.is_empty(), "{reason}");
-        };
-        let mean = |value: &str| summary_of("nv/cold/time/gpu/mean", value);
-        check(Value::Null, "no summaries");
-        check(json!([]), "it has neither `nv/cold/time/gpu/median` nor");
-        check(json!([mean("inf")]), "its `nv/cold/time/gpu/mean` is inf");
-        check(json!([mean("0")]), "more than zero");
-        check(json!([mean("fast")]), "no number");
-        check(json!([mean("1e-6"), times_file("x.bin", "3")]), "its times in `d/x.bin` have 8 bytes for 3 numbers");
-        check(json!([mean("1e-6"), times_file("x.bin", "-1")]), "for -1 numbers");
-        check(json!([mean("1e-6"), summary_of(SAMPLE_TIMES, "x")]), "names no file");
-    }
+    use crate::golden::output;
 
     #[test]
     fn a_file_of_times_is_of_one_state() {
-        let report = Output { name: "n.json".to_owned(), bytes: Vec::new() };
-        let outputs = [Output { name: "x.bin".to_owned(), bytes: f32::NAN.to_le_bytes().to_vec() }];
-        let mut times = Times::new(&report, &outputs);
-        assert_eq!(times.read("./x.bin", Some(1.0)), Err("its `x.bin[0]` is NaN, which is no number".to_owned()));
-        assert_eq!(times.read("x.bin", Some(1.0)), Err("its times in `x.bin` are of another state".to_owned()));
-        assert_eq!((times.read("../x.bin", None), times.missing), (Ok(Vec::new()), 1));
+        let report = output("d/n.json", "");
+        let times = [1e-6_f32, 3e-6].map(f32::to_le_bytes).concat();
+        let outputs = [report.clone(), output("d/x.bin", times), output("d/nan.bin", f32::NAN.to_le_bytes())];
+        let check = |name: &str, size: Option<f64>, expected: Result<Vec<f32>, &str>| {
+            let mut times = Times::new(&report, &outputs);
+            let expected = expected.map(|list| list.into_iter().map(f64::from).collect()).map_err(str::to_owned);
+            assert_eq!(times.read(name, size), expected);
+            times
+        };
+        let mut times = check("./x.bin", Some(2.0), Ok(vec![1e-6, 3e-6]));
+        assert_eq!(times.read("x.bin", Some(2.0)), Err("its times in `d/x.bin` are of another state".to_owned()));
+        check("x.bin", Some(3.0), Err("its times in `d/x.bin` have 8 bytes for 3 numbers"));
+        check("x.bin", None, Err("its times in `d/x.bin` have 8 bytes for an unknown number of numbers"));
+        check("nan.bin", Some(1.0), Err("its `d/nan.bin[0]` is NaN, which is no number"));
+        assert_eq!(check("../x.bin", None, Ok(Vec::new())).missing, 1);
     }
 }

@@ -71,31 +71,3 @@ fn three_numbers(line: &str) -> Option<[f64; 3]> {
     let numbers: Option<Vec<f64>> = line.split(',').map(|cell| cell.trim().parse().ok()).collect();
     numbers?.try_into().ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::golden;
-    use sprag_model::imported::EntryStatus;
-
-    #[test]
-    fn an_impossible_sample_fails_its_side_alone() {
-        let check = |line: &str, side: usize, words: &str| {
-            let entries = golden::entries(&FORMAT, "a.csv", format!("10,20,2\n{line}\n"));
-            let EntryStatus::Failed(reason) = &entries[side].status else { panic!("it has failed") };
-            assert!(reason.contains(words) && entries[1].extras.is_empty(), "{reason}");
-        };
-        check("0,20,2", 0, "sample 2 of its `baseline` is 0 s");
-        check("10,-1,2", 1, "sample 2 of its `candidate` is -");
-        check("10,20,0", 0, "sample 2 of its `baseline` is inf");
-        check("10,NaN,2", 1, "sample 2 of its `candidate` is NaN");
-    }
-
-    #[test]
-    fn what_is_no_file_of_tango_is_refused() {
-        let check = |text: &str, words: &str| golden::refused(&FORMAT, "a.csv", text, words);
-        check("1,2,3\n\n1,2\n", "no three numbers in line 3");
-        check("base,cand,n\n1,2,3", "in line 1");
-        assert!(matches!(FORMAT.read(&[]), Err(FormatError::Nothing(_))));
-    }
-}

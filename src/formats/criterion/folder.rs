@@ -216,8 +216,8 @@ mod tests {
     const SAMPLED: &str = r#"{"sampling_mode":"Flat","iters":[2.0,4.0,5.0],"times":[20.0,44.0,500.0]}"#;
 
     fn folder(name: &str, benchmark: &str, sample: &str) -> [Output; 2] {
-        let file = |file: &str, text: &str| output(&format!("{name}/new/{file}.json"), text);
-        [file("benchmark", benchmark), file("sample", sample)]
+        [("benchmark", benchmark), ("sample", sample)]
+            .map(|(file, text)| output(&format!("{name}/new/{file}.json"), text))
     }
 
     fn one(benchmark: &str) -> Reported {
@@ -226,7 +226,6 @@ mod tests {
         reported.remove(0)
     }
 
-    /// The conformance run compares what is imported with the expected rows.
     #[test]
     fn the_golden_folder_reads_alike_for_a_suite_and_to_import() {
         let outputs = golden::samples("criterion");
@@ -238,9 +237,6 @@ mod tests {
             let [time] = &reported.result.as_ref().expect("it is fine")[..] else { panic!("one metric") };
             assert_eq!((&entry.observations[0].metric, &entry.observations[0].samples), (&time.metric, &time.samples));
         }
-        let [time, rate] = &run.entries[0].observations[..] else { panic!("two metrics") };
-        assert_eq!((rate.metric.name.as_str(), rate.n, rate.value), ("elements_per_s", 20, 32.0 / time.value));
-        assert_eq!(reported[0].work, [("elements_per_s".to_owned(), 32.0)]);
     }
 
     #[test]
@@ -250,16 +246,12 @@ mod tests {
             assert_eq!((reported.benchmark.id().as_str(), reported.result.is_ok()), (id, true));
         };
         check("sort", "null", "null", "crate/sort @default");
-        check("sort", "\"quick\"", "null", "crate/sort/quick @default");
         check("sort", "\"quick\"", "\"1000\"", "crate/sort/quick{parameter=1000} @default");
-        check("sort", "null", "\"1000\"", "crate/sort{parameter=1000} @default");
         check("a{b}", "\"@c\"", "\"(1, 2)\"", "crate/a_b_/_c{parameter=(1_ 2)} @default");
     }
 
     #[test]
-    fn a_sample_is_time_over_calls_and_work_follows_from_the_declared_throughput() {
-        let samples = &one(NAMED).result.expect("it is fine")[0].samples;
-        assert_eq!(samples.iter().map(|seconds| (seconds * 1e10).round()).collect::<Vec<_>>(), [100.0, 110.0, 1000.0]);
+    fn work_follows_from_the_declared_throughput() {
         let check = |throughput: &str, expected: &[(&str, f64)]| {
             let work = one(&NAMED.replace("\"throughput\":null", &format!("\"throughput\":{throughput}"))).work;
             assert_eq!(work.iter().map(|(name, count)| (name.as_str(), *count)).collect::<Vec<_>>(), expected);
@@ -272,25 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_at_fault_fails_alone() {
-        let check = |benchmark: &str, sample: &str, words: &str| {
-            let outputs = [folder("bad", benchmark, sample), folder("g/f", NAMED, SAMPLED)].concat();
-            golden::failed_alone(&FORMAT.read(&outputs).expect("there are benchmarks").runs[0].entries, words);
-            let reported = read("crate", &outputs).expect("there are benchmarks");
-            assert!(reported[0].result.as_ref().is_err_and(|reason| reason.contains(words)), "{reported:?}");
-            assert!(reported.len() == 2 && reported[1].result.is_ok(), "the other one is read");
-        };
-        let named = NAMED.replace("\"g\"", "\"bad\"").replace("\"g/f\"", "\"bad/f\"");
-        check("{", SAMPLED, "`new/benchmark.json` cannot be read");
-        check(&named, "[]", "`new/sample.json` cannot be read");
-        check(&named, r#"{"iters":[1],"times":[]}"#, "has 0 times of 1 samples");
-        check(&named, r#"{"iters":[],"times":[]}"#, "has 0 times of 0 samples");
-        check(&named, r#"{"iters":[0],"times":[1]}"#, "a sample is inf, which is no number");
-        check(&named, r#"{"iters":[1],"times":[-1]}"#, "more than zero is needed");
-    }
-
-    #[test]
-    fn a_missing_file_or_a_shared_name_is_reported() {
+    fn what_is_missing_or_there_twice_fails_alone() {
         let [named, sampled] = folder("g/f", NAMED, SAMPLED);
         let lone = read("crate", &[named]).expect("there is a benchmark");
         assert_eq!(lone[0].result, Err("this run of the bench wrote no `new/sample.json` for it".to_owned()));
@@ -300,15 +274,5 @@ mod tests {
         let reported = read("crate", &twice).expect("there is a benchmark");
         assert!(reported.len() == 1 && reported[0].result.is_err(), "{reported:?}");
         assert!(matches!(read("crate", &[]), Err(FormatError::Nothing(_))));
-        assert!(matches!(FORMAT.read(&[output("a.json", "{}")]), Err(FormatError::Nothing(_))));
-    }
-
-    #[test]
-    fn an_older_folder_without_estimates_is_read() {
-        let named = r#"{"group_id":"g","function_id":"f","value_str":"8","throughput":{"Bytes":4}}"#;
-        let imported = FORMAT.read(&folder("g/f/8", named, SAMPLED)).expect("it is fine");
-        let [entry] = &imported.runs[0].entries[..] else { panic!("one entry") };
-        assert_eq!((entry.series.as_str(), entry.name.as_str()), ("g/f/8", "g/f"));
-        assert_eq!(entry.extras.keys().collect::<Vec<_>>(), ["throughput"]);
     }
 }

