@@ -1,11 +1,11 @@
 //! The results folder of asv (airspeed velocity), versions 1 and 2 of its files: a whole history.
 //!
-//! `benchmarks.json` tells the units, names of parameters and version of each benchmark. `<machine>/machine.json` describes
+//! `benchmarks.json` has the units, names of parameters and version of each benchmark. `<machine>/machine.json` describes
 //! a machine. Each other `<machine>/*.json` holds the results of one commit in one environment and becomes a run. Of a
 //! benchmark with parameters, `result` has one value a combination, the last parameter varying fastest: `null` failed, and
-//! `NaN`, which is no JSON, was skipped. The values are in seconds, bytes, or a unit that the benchmark tells.
+//! `NaN`, which is no JSON, was skipped. The values are in seconds, bytes, or the benchmark's own unit.
 //!
-//! A file alone is read too; the units of its benchmarks are then told by their names, as asv's convention has it.
+//! A file alone is read too; the units of its benchmarks then follow from their names, by asv's convention.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +32,9 @@ const BENCHMARKS: &str = "benchmarks.json";
 
 const MACHINE: &str = "machine.json";
 
-/// The longest fact that is kept, in characters.
+/// The longest fact, in characters.
 const MOST_FACT: usize = 200;
 
-/// Whether the outputs are a results folder, or one result.
 fn recognises(outputs: &[Output]) -> bool {
     let outputs: Vec<&Output> = outputs.iter().collect();
     match &outputs[..] {
@@ -44,7 +43,7 @@ fn recognises(outputs: &[Output]) -> bool {
     }
 }
 
-/// Reads a results folder, or one result, a run each file of results.
+/// A run each file of results.
 fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let mut notes = Notes::default();
     let suite = match root(outputs) {
@@ -68,7 +67,7 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
             runs.push(run);
         }
     }
-    outputs::imported("asv", runs, notes.sentences())
+    Ok(outputs::imported("asv", runs, notes.sentences()))
 }
 
 /// The folder in which the list of benchmarks lies, with a slash at its end, and the list.
@@ -91,7 +90,7 @@ fn results<'a>(outputs: &[&'a Output]) -> Vec<&'a Output> {
     outputs.iter().copied().filter(fits).collect()
 }
 
-/// Whether the keys of a result stand in it. They may stand behind the results, so all of it is searched.
+/// Whether it has the keys of a result. They may come after the results, so all of it is searched.
 fn is_result(output: &Output) -> bool {
     let Ok(text) = std::str::from_utf8(&output.bytes) else { return false };
     let keys = ["\"commit_hash\"", "\"requirements\"", "\"results\""];
@@ -149,8 +148,8 @@ fn run(
     })
 }
 
-/// What tells the runs of a matrix of environments apart, as asv does: the version of Python and what was installed. A
-/// path of an interpreter says nothing to others.
+/// The variant in a matrix of environments, as asv has it: the version of Python and what was installed. A path of an
+/// interpreter means nothing to others.
 fn environment(file: &ResultFile) -> Option<String> {
     let python = python(file).map(|version| format!("py{version}"));
     let requirements = file.requirements.iter().map(|(name, version)| format!("{name}{version}"));
@@ -162,7 +161,7 @@ fn python(file: &ResultFile) -> Option<&str> {
     file.python.as_deref().filter(|python| !python.is_empty() && !python.contains(['/', '\\']))
 }
 
-/// The facts that may be told, under the names of a record where it has them.
+/// The facts that may be published, under the names of a record where it has them.
 fn facts(file: &ResultFile, described: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let os = described("os");
     let release = os.as_deref().and_then(|os| os.strip_prefix("Linux ")).map(str::to_owned);

@@ -12,15 +12,15 @@ use sprag_model::imported::{Entry, EntryStatus, ImportedCommit, Observation};
 use sprag_model::metric::{Better, Metric, TIME};
 use sprag_model::unit::Unit;
 
-/// The newest version of the file that is read. The first has results by name, the second in columns.
+/// The newest version that is read. The first has results by name, the second in columns.
 const NEWEST: u64 = 2;
 
 pub(super) struct ResultFile {
     pub(super) commit: ImportedCommit,
-    /// What asv says of the machine and of what was installed, by its own names.
+    /// The machine and what was installed, under asv's names.
     pub(super) params: Map<String, Value>,
     pub(super) python: Option<String>,
-    /// What was installed for the run, with versions where they were asked for.
+    /// What was installed, with versions where they were asked for.
     pub(super) requirements: BTreeMap<String, String>,
     pub(super) rows: Vec<AsvRow>,
 }
@@ -81,7 +81,7 @@ fn in_columns(name: String, cells: Value, columns: &[&str]) -> Result<AsvRow, St
     Ok(AsvRow { name, columns })
 }
 
-/// A row of version 1: a number, or an object of what a row of version 2 has in columns; the rest stands in the file.
+/// A row of version 1: a number, or an object of what a row of version 2 has in columns; the rest is in the file.
 fn by_name(name: String, result: Value, file: &Map<String, Value>) -> AsvRow {
     let mut columns = BTreeMap::new();
     match result {
@@ -125,7 +125,7 @@ fn stat(stats: &Value, key: &str) -> Value {
 }
 
 impl AsvRow {
-    /// What stands in the column at the place of a combination of parameters.
+    /// The cell of a column for a combination of parameters.
     pub(super) fn at(&self, column: &str, place: usize) -> Option<&Value> {
         let outcome = self.columns.get(column)?.get(place)?;
         if outcome.is_null() { None } else { Some(outcome) }
@@ -169,10 +169,8 @@ fn word(value: &Value) -> Option<String> {
     }
 }
 
-/// What a failed benchmark is said to be.
 const FAILED: &str = "asv recorded that it failed";
 
-/// What a skipped benchmark is said to be.
 const SKIPPED: &str = "asv recorded that it was skipped";
 
 /// The entries of a row. Where its parts do not fit together, it is one entry that says so.
@@ -256,7 +254,7 @@ fn observation(
     factor: f64,
     source_unit: &str,
 ) -> Result<Observation, EntryStatus> {
-    let failed = |reason: String| EntryStatus::Failed(reason);
+    let failed = EntryStatus::Failed;
     let Some(value) = row.at("result", place).or_else(|| row.values()?.get(place)).filter(|value| !value.is_null())
     else {
         return Err(failed(FAILED.to_owned()));
@@ -292,12 +290,6 @@ fn extras(row: &AsvRow, place: usize, factor: f64) -> BTreeMap<String, Value> {
     extras
 }
 
-/// The metric of bytes.
-const MEMORY: &str = "memory";
-
-/// The metric of any other number that a benchmark tracks.
-const TRACK: &str = "track";
-
 #[derive(Debug, Default)]
 pub(super) struct Suite(BTreeMap<String, BenchmarkFacts>);
 
@@ -306,7 +298,7 @@ struct BenchmarkFacts {
     unit: Option<String>,
     #[serde(default)]
     param_names: Vec<String>,
-    /// A hash of its code, or what its author set.
+    /// A hash of its code, or set by its author.
     version: Option<String>,
 }
 
@@ -325,32 +317,30 @@ impl Suite {
         matches!((facts, version), (Some(facts), Some(version)) if facts != version)
     }
 
-    /// The unit of a benchmark as asv spells it.
     pub(super) fn unit(&self, name: &str) -> &str {
         self.0.get(name).and_then(|facts| facts.unit.as_deref()).unwrap_or_else(|| usual_unit(name))
     }
 
-    /// The name of the parameter at that place.
     pub(super) fn param_name(&self, name: &str, place: usize) -> String {
         let facts = self.0.get(name).and_then(|facts| facts.param_names.get(place));
         facts.filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| format!("param{}", place + 1))
     }
 }
 
-/// The unit by the name of the function, which says what kind of benchmark it is.
+/// The unit by the name of the function, which begins with its kind.
 fn usual_unit(name: &str) -> &'static str {
     let function = name.rsplit('.').next().unwrap_or_default().to_lowercase();
     let kinds = [("time", "seconds"), ("mem", "bytes"), ("peakmem", "bytes")];
     kinds.into_iter().find(|(start, _)| function.starts_with(start)).map_or("unit", |(_, unit)| unit)
 }
 
-/// The metric of a unit, and how many base units one of it is. asv knows no direction and takes less for better; a rate
-/// is the one thing of which that cannot be meant.
+/// The metric of a unit, and how many base units one of it is. asv has no direction and takes less for better; for a rate
+/// that cannot be meant.
 fn metric_of_unit(unit: &str) -> (Metric, f64) {
     let name = match unit {
         "seconds" => TIME,
-        "bytes" => MEMORY,
-        _ => TRACK,
+        "bytes" => "memory",
+        _ => "track",
     };
     let quantity = quantity::quantity(unit);
     let better = if quantity.unit == Unit::PerSecond { Better::Higher } else { Better::Lower };

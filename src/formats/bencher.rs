@@ -1,8 +1,8 @@
 //! The Bencher metric format, version 0: `{benchmark: {measure: {"value", "lower_value"?, "upper_value"?}}}`.
 //!
-//! The file tells no units. Those of Bencher's own measures are a convention, the table below; any other measure is a
-//! plain number of which smaller is better. A measure may be given by its name or its slug: `File Size` is `file-size`.
-//! Its bounds are kept as `lower` and `upper` under its slug.
+//! The file has no units. Those of Bencher's own measures are a convention, the table below; any other measure is a plain
+//! number of which smaller is better. A measure is named or has its slug: `File Size` is `file-size`. Its bounds become
+//! extras, `lower` and `upper` under its slug.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     read: Read::Each("bencher", read),
 };
 
-/// Bencher's own measures: slug, unit as it is told on its site, base unit, base units in one of it, direction.
+/// Bencher's own measures: slug, unit as its site names it, base unit, base units in one of it, direction.
 const MEASURES: [(&str, &str, Unit, f64, Better); 14] = [
     ("latency", "ns", Unit::Second, 1e-9, Better::Lower),
     ("throughput", "ops/s", Unit::PerSecond, 1.0, Better::Higher),
@@ -43,13 +43,12 @@ const MEASURES: [(&str, &str, Unit, f64, Better); 14] = [
     ("estimated-cycles", "cycles", Unit::One, 1.0, Better::Lower),
 ];
 
-/// The fields of a measure, of which at least the first must stand.
+/// The fields of a measure, of which the first is required.
 const KEYS: [&str; 3] = ["value", "lower_value", "upper_value"];
 
-/// The most measures of one benchmark.
 const MOST_MEASURES: usize = 100;
 
-/// Whether it begins as a benchmark with a measure does.
+/// Whether it begins with a benchmark that has a measure.
 fn is_report(output: &Output) -> bool {
     let mut last = "";
     let start = outputs::start(output);
@@ -62,13 +61,13 @@ fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
         let reason = "is not in the Bencher metric format: an object of benchmarks is needed";
         return Err(outputs::schema(output, reason));
     };
-    check_count(output, benchmarks.len())?;
+    check_count(&output.name, benchmarks.len())?;
     let entries = benchmarks.iter().map(|(name, measures)| entry(&output.name, name, measures, &mut notes));
     let entries = entries.collect::<Result<Vec<Entry>, String>>().map_err(|reason| outputs::schema(output, reason))?;
     Ok(Source { run: outputs::run(entries, &[output]), notes: notes.sentences(), ..Source::default() })
 }
 
-/// One benchmark. A measure whose number cannot be makes it fail, another shape refuses the file.
+/// One benchmark. A measure with an impossible number makes it fail, another shape refuses the file.
 fn entry(file: &str, benchmark: &str, measures: &Value, notes: &mut Notes) -> Result<Entry, String> {
     let shown = benchmark.escape_debug();
     let Value::Object(measures) = measures else {
@@ -77,7 +76,7 @@ fn entry(file: &str, benchmark: &str, measures: &Value, notes: &mut Notes) -> Re
     if measures.is_empty() || measures.len() > MOST_MEASURES {
         return Err(format!("has {} measures in `{shown}`, 1 to {MOST_MEASURES} are read", measures.len()));
     }
-    let mut entry = Entry { series: benchmark.to_owned(), name: benchmark.to_owned(), ..Entry::default() };
+    let mut entry = outputs::entry(benchmark, Ok(Vec::new()));
     let mut slugs = BTreeSet::new();
     for (measure, fields) in measures {
         let Value::Object(fields) = fields else {
@@ -91,12 +90,12 @@ fn entry(file: &str, benchmark: &str, measures: &Value, notes: &mut Notes) -> Re
             return Err(format!("has the measure `{}` twice in `{shown}`", slug.escape_debug()));
         }
         match observation(&slug, fields) {
-            Ok((observation, bounds, is_known)) => {
+            Ok((observation, bounds, is_of_bencher)) => {
                 entry.observations.push(observation);
                 if !bounds.is_empty() {
                     entry.extras.insert(slug.clone(), Value::Object(bounds));
                 }
-                if !is_known {
+                if !is_of_bencher {
                     let short: String = slug.chars().take(100).collect();
                     let what = format!(
                         "the measure `{}` is none of Bencher's, so it is treated as a number where \
@@ -118,8 +117,8 @@ fn entry(file: &str, benchmark: &str, measures: &Value, notes: &mut Notes) -> Re
 
 /// A measure as an observation, its bounds, and whether it is one of Bencher's.
 fn observation(slug: &str, fields: &Map<String, Value>) -> Result<(Observation, Map<String, Value>, bool), String> {
-    let known = MEASURES.iter().find(|(name, ..)| *name == slug);
-    let (_, source_unit, unit, factor, better) = *known.unwrap_or(&("", "", Unit::One, 1.0, Better::Lower));
+    let own = MEASURES.iter().find(|(name, ..)| *name == slug);
+    let (_, source_unit, unit, factor, better) = *own.unwrap_or(&("", "", Unit::One, 1.0, Better::Lower));
     if !Metric::is_word(slug) {
         return Err(format!("its measure `{}` cannot be the name of a metric", slug.escape_debug()));
     }
@@ -130,14 +129,14 @@ fn observation(slug: &str, fields: &Map<String, Value>) -> Result<(Observation, 
     };
     let value = read("value", fields.get("value").unwrap_or(&Value::Null))?;
     let mut bounds = Map::new();
-    for (key, kept) in [("lower_value", "lower"), ("upper_value", "upper")] {
-        // A bound of null is none, and one below zero is what an interval of a noisy time may give.
+    for (key, bound) in [("lower_value", "lower"), ("upper_value", "upper")] {
+        // The interval of a noisy time may reach below zero.
         let number = fields.get(key).and_then(Value::as_f64).map(|number| quantity::to_base(number, factor));
         if let Some(number) = number.filter(|number| number.is_finite()) {
-            bounds.insert(kept.to_owned(), number.into());
+            bounds.insert(bound.to_owned(), number.into());
         }
     }
-    Ok((Observation::summary(metric, source_unit, value), bounds, known.is_some()))
+    Ok((Observation::summary(metric, source_unit, value), bounds, own.is_some()))
 }
 
 /// A measure by its slug, whether it was given by that or by its name.

@@ -2,7 +2,7 @@
 //!
 //! The line `events:` names what was counted, `totals:` at the end or `summary:` in the head tells how often, in that
 //! order; zeros at the end of such a line may be missing. A file may hold several parts, as of threads: they are added
-//! up. What stands between, function by function, is left alone. Of the format's version 1.
+//! up. The costs of functions are not read. Of the format's version 1.
 
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ fn is_profile(output: &Output) -> bool {
         || start.lines().take(20).any(|line| line.starts_with("creator: callgrind"))
 }
 
-/// Reads profiles, each a benchmark that is called after its file.
+/// Each profile is a benchmark that is called after its file.
 fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let mut version = None;
     let mut entries = Vec::with_capacity(outputs.len());
@@ -38,8 +38,8 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
         version = version.or(creator.map(str::to_owned));
         entries.push(entry(output, profile)?);
     }
-    let run = outputs::run(outputs::counted("the folder of Callgrind", entries)?, outputs);
-    Ok(Imported { tool: "callgrind".to_owned(), tool_version: version, runs: vec![run], notes: Vec::new() })
+    let runs = vec![outputs::run(entries, outputs)];
+    Ok(Imported { tool_version: version, ..outputs::imported("callgrind", runs, Vec::new()) })
 }
 
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Profile {
 
 fn profile(output: &Output) -> Result<Profile, FormatError> {
     let mut profile = Profile::default();
-    // The counts of the part that is being read; its totals count for more than its summary, as they come later.
+    // The counts of the part that is being read; its totals come after its summary and replace it.
     let mut part: Option<Vec<f64>> = None;
     for (number, line) in outputs::lines(output)? {
         let Some((key, value)) = line.split_once(':') else { continue };

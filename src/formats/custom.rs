@@ -23,13 +23,10 @@ use sprag_model::metric::{Better, Metric};
 use sprag_model::schema::frozen;
 use sprag_model::unit::Unit;
 
-/// The files of a folder of results that are reports.
 pub const FILES: &[&str] = &[".json"];
 
-/// The version of the report that this build reads.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// The most metrics of one benchmark; beyond it lies a slip of the pen.
 pub(super) const MOST_METRICS: usize = 100;
 
 /// Reads reports, one an output, as the benchmarks of a suite.
@@ -50,12 +47,11 @@ pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatErro
     Ok(unique(reported))
 }
 
-/// The schema of a report: for programs that write one, so stricter than the reader.
+/// The schema of a report, for programs that write one: stricter than the reader.
 pub fn schema() -> Value {
     frozen(include_str!("../../schemas/metrics-1.json"))
 }
 
-/// The whole of a report, of any version.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Report {
@@ -87,7 +83,7 @@ struct MetricEntry {
     samples: Option<Vec<Value>>,
 }
 
-/// The entries of a report, not looked into yet.
+/// The entries of a report, each as it is.
 fn entries(output: &Output) -> Result<Vec<Value>, FormatError> {
     let schema = |reason: String| outputs::schema(output, reason);
     let value = json::parse_with_not_finite(output)?;
@@ -117,32 +113,26 @@ fn benchmark(suite: &str, value: &Value, place: usize) -> Reported {
         Ok(entry) => entry,
         Err(error) => return failed(format!("its entry cannot be read: {error}")),
     };
-    let benchmark = match identity(suite, &entry) {
-        Ok(benchmark) => benchmark,
-        Err(reason) => return failed(reason),
-    };
     let result = match &entry.failure {
         Some(reason) => Err(field::reason(Some(reason))),
         None => metrics(&entry.metrics),
     };
-    Reported { benchmark, result, work: Vec::new() }
+    match identity(suite, entry) {
+        Ok(benchmark) => Reported { benchmark, result, work: Vec::new() },
+        Err(reason) => failed(reason),
+    }
 }
 
-fn identity(suite: &str, entry: &Entry) -> Result<Benchmark, String> {
-    let mut params = BTreeMap::new();
-    for (key, value) in &entry.params {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Number(_) | Value::Bool(_) => value.to_string(),
-            Value::Null | Value::Array(_) | Value::Object(_) => {
-                return Err(format!("its parameter `{}` is neither text nor number", key.escape_debug()));
-            }
-        };
-        params.insert(key.clone(), text);
-    }
-    let variant = entry.variant.clone().unwrap_or_else(|| DEFAULT_VARIANT.to_owned());
+fn identity(suite: &str, entry: Entry) -> Result<Benchmark, String> {
+    let param = |(key, value): (String, Value)| match value {
+        Value::String(text) => Ok((key, text)),
+        Value::Number(_) | Value::Bool(_) => Ok((key, value.to_string())),
+        _ => Err(format!("its parameter `{}` is neither text nor number", key.escape_debug())),
+    };
+    let params = entry.params.into_iter().map(param).collect::<Result<_, _>>()?;
+    let variant = entry.variant.unwrap_or_else(|| DEFAULT_VARIANT.to_owned());
     let version = entry.version.unwrap_or(1);
-    let benchmark = Benchmark { suite: suite.to_owned(), name: entry.name.clone(), params, variant, version };
+    let benchmark = Benchmark { suite: suite.to_owned(), name: entry.name, params, variant, version };
     benchmark.check().map_err(|error| error.to_string())?;
     Ok(benchmark)
 }
@@ -179,14 +169,10 @@ fn metric(value: &Value) -> Result<ReportedMetric, String> {
     }
     let unit = Unit::from_symbol(&entry.unit).ok_or_else(|| unit_fault(&entry.unit))?;
     let metric = Metric { name: entry.name, unit, better: entry.better };
-    if let Some(candidate) =
-        Metric::reserved().into_iter().find(|candidate| candidate.name == metric.name && *candidate != metric)
-    {
-        let better = if candidate.better == Better::Lower { "lower" } else { "higher" };
-        return Err(format!(
-            "has a name reserved for the unit `{}` and `{better}`; choose another name",
-            candidate.unit
-        ));
+    let is_other = |reserved: &Metric| reserved.name == metric.name && *reserved != metric;
+    if let Some(Metric { unit, better, .. }) = Metric::reserved().into_iter().find(is_other) {
+        let better = if better == Better::Lower { "lower" } else { "higher" };
+        return Err(format!("has a name reserved for the unit `{unit}` and `{better}`; choose another name"));
     }
     let values = match (entry.value, entry.samples) {
         (Some(value), None) => vec![value],
@@ -201,7 +187,6 @@ fn metric(value: &Value) -> Result<ReportedMetric, String> {
     Ok(ReportedMetric { metric, samples })
 }
 
-/// The number, if the metric can have it.
 fn finite(metric: &Metric, value: &Value) -> Result<f64, String> {
     let number = field::number(value).ok_or_else(|| "holds what is no number".to_owned())?;
     match metric.fault(number) {
@@ -210,7 +195,7 @@ fn finite(metric: &Metric, value: &Value) -> Result<f64, String> {
     }
 }
 
-/// Why a unit is refused, with the one that was meant.
+/// Why a unit is refused, with the one that is probably meant.
 fn unit_fault(symbol: &str) -> String {
     let meant = match symbol {
         "sec" | "seconds" | "ms" | "us" | "µs" | "μs" | "ns" | "ps" | "min" | "h" => "`s`, in seconds",

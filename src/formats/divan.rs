@@ -26,7 +26,6 @@ pub(crate) const FORMAT: Format = Format {
 
 const COLUMNS: [&str; 6] = ["fastest", "slowest", "median", "mean", "samples", "iters"];
 
-/// The place of the median among the columns.
 const MEDIAN: usize = 2;
 
 /// How deep a tree may be: modules in modules and groups in groups are few.
@@ -44,29 +43,26 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
         let alone = trees.len() == 1;
         for tree in trees {
             let digest = if alone { outputs::digest(&[output]) } else { digest::sha256_hex(tree.text.as_bytes()) };
-            let entries = outputs::counted(&output.name, outputs::newest_of_each(tree.entries, &mut notes))?;
+            let entries = outputs::newest_of_each(tree.entries, &mut notes);
             runs.push(ImportedRun { suite: Some(tree.root), entries, digest, ..ImportedRun::default() });
         }
     }
-    if runs.is_empty() {
-        return Err(FormatError::Nothing(outputs.first().map_or("divan", |output| &output.name).to_owned()));
-    }
-    outputs::imported("divan", runs, notes)
+    Ok(outputs::imported("divan", runs, notes))
 }
 
 struct Tree {
     root: String,
     text: String,
-    /// The names on the way to the line that was read last.
+    /// The names on the way to the last line.
     path: Vec<String>,
     entries: Vec<Entry>,
     /// Whether lines that follow may belong to the last entry.
     has_leaf: bool,
-    /// The block of allocations that lines are read of, and how many of them were.
+    /// The block of allocations that is being read, and how many of its lines were.
     block: Option<(&'static str, usize)>,
 }
 
-/// The trees with a benchmark. Whatever stands between them is passed over.
+/// The trees with a benchmark; what is between them is passed over.
 fn trees(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Tree>, FormatError> {
     let mut trees: Vec<Tree> = Vec::new();
     let mut is_inside = false;
@@ -223,7 +219,7 @@ fn benchmark(series: &str, cells: &[&str]) -> Entry {
     entry
 }
 
-/// The name at the root of a tree, where the line is the head of one.
+/// The name at the root of a tree, where the line is its head.
 fn root(line: &str) -> Option<&str> {
     let (first, columns) = columns(line);
     let fine =
@@ -231,7 +227,7 @@ fn root(line: &str) -> Option<&str> {
     first.trim_end().strip_suffix(COLUMNS[0]).filter(|_| fine).map(str::trim)
 }
 
-/// What stands before the columns together with the first of them, and the last five.
+/// The first column with the text before it, and the other five.
 fn columns(line: &str) -> (&str, Vec<&str>) {
     let mut cells: Vec<&str> = line.rsplitn(COLUMNS.len(), '│').collect();
     cells.reverse();

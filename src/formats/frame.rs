@@ -10,7 +10,7 @@ pub struct Format {
     /// What the command line calls it, such as `google-benchmark`.
     pub name: &'static str,
     pub title: &'static str,
-    /// How the names of the files end that a folder of this format consists of; a file alone may be called anything.
+    /// The endings of the names of a folder's files that are read; a file alone may be called anything.
     pub files: &'static [&'static str],
     pub(crate) recognised: Recognised,
     pub(crate) read: Read,
@@ -21,9 +21,9 @@ pub struct Format {
 pub(crate) enum Recognised {
     /// Each of them is a file of it.
     Each(fn(&Output) -> bool),
-    /// Each of them is a file of it whose name ends so, and the others are passed over.
+    /// Each of them whose name ends so is a file of it, and the others are passed over.
     EachNamed(&'static [&'static str], fn(&Output) -> bool),
-    /// One of them is a file of it at least, and what is none is passed over.
+    /// At least one of them is a file of it, and the others are passed over.
     Any(fn(&Output) -> bool),
     Folder(fn(&[Output]) -> bool),
 }
@@ -38,9 +38,8 @@ pub(crate) enum Read {
 /// What a file holds that is a run.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
-    /// Where it has no digest, that of the file is taken.
+    /// Without a digest it gets that of the file.
     pub(crate) run: ImportedRun,
-    /// The version of the tool, where the file names it.
     pub(crate) tool_version: Option<String>,
     pub(crate) notes: Vec<String>,
 }
@@ -49,42 +48,30 @@ impl Format {
     pub fn recognises(&self, outputs: &[Output]) -> bool {
         match self.recognised {
             Recognised::Each(is_file) => !outputs.is_empty() && outputs.iter().all(is_file),
-            Recognised::EachNamed(..) if self.used(outputs).is_empty() => false,
-            Recognised::EachNamed(_, is_file) => self.used(outputs).into_iter().all(is_file),
+            Recognised::EachNamed(_, is_file) => {
+                let used = self.used(outputs);
+                !used.is_empty() && used.into_iter().all(is_file)
+            }
             Recognised::Any(is_file) => outputs.iter().any(is_file),
             Recognised::Folder(is_folder) => is_folder(outputs),
         }
     }
 
-    /// Reads outputs, recognised or not.
+    /// Reads outputs, recognised or not. Each run of the result has a benchmark at least.
     pub fn read(&self, outputs: &[Output]) -> Result<Imported, FormatError> {
         let used = self.used(outputs);
-        let (tool, read) = match self.read {
-            Read::Each(tool, read) => (tool, read),
-            Read::Together(read) => return read(&used),
+        let imported = match self.read {
+            Read::Each(tool, read) => each(tool, read, &used, outputs)?,
+            Read::Together(read) => read(&used)?,
         };
-        let mut imported = Imported { tool: tool.to_owned(), tool_version: None, runs: Vec::new(), notes: Vec::new() };
-        for output in used {
-            if let Some(json) = json_of_same_name(output, outputs) {
-                imported.notes.push(format!("{} is passed over, {json} tells more", output.name));
-                continue;
-            }
-            let mut source = read(output, outputs)?;
-            if source.run.entries.is_empty() {
-                return Err(FormatError::Nothing(output.name.clone()));
-            }
-            check_count(output, source.run.entries.len())?;
-            if source.run.digest.is_empty() {
-                source.run.digest = digest(&[output]);
-            }
-            if imported.tool_version.is_some() && imported.tool_version != source.tool_version {
-                imported.notes.push(format!("{} is of another version of {tool} than the first file", output.name));
-            }
-            imported.tool_version = imported.tool_version.or(source.tool_version);
-            imported.runs.push(source.run);
-            imported.notes.extend(source.notes);
+        let name = match &used[..] {
+            [output] => output.name.clone(),
+            _ => format!("the folder of {}", imported.tool),
+        };
+        match imported.runs.iter().map(|run| run.entries.len()).max() {
+            None | Some(0) => Err(FormatError::Nothing(name)),
+            Some(most) => check_count(&name, most).map(|()| imported),
         }
-        if imported.runs.is_empty() { Err(FormatError::Nothing(format!("the folder of {tool}"))) } else { Ok(imported) }
     }
 
     /// The files that count: one alone may be called anything.
@@ -98,12 +85,42 @@ impl Format {
     }
 }
 
-/// Checks that a run holds no more benchmarks than it may; before they are read, where their number is known.
-pub(crate) fn check_count(output: &Output, count: usize) -> Result<(), FormatError> {
-    if count > MOST_BENCHMARKS { Err(FormatError::Many { name: output.name.clone(), count }) } else { Ok(()) }
+fn each(
+    tool: &str,
+    read: fn(&Output, &[Output]) -> Result<Source, FormatError>,
+    used: &[&Output],
+    outputs: &[Output],
+) -> Result<Imported, FormatError> {
+    let mut imported = Imported { tool: tool.to_owned(), tool_version: None, runs: Vec::new(), notes: Vec::new() };
+    for output in used {
+        if let Some(json) = json_of_same_name(output, outputs) {
+            imported.notes.push(format!("{} is passed over, {json} tells more", output.name));
+            continue;
+        }
+        let mut source = read(output, outputs)?;
+        if source.run.entries.is_empty() {
+            return Err(FormatError::Nothing(output.name.clone()));
+        }
+        check_count(&output.name, source.run.entries.len())?;
+        if source.run.digest.is_empty() {
+            source.run.digest = digest(&[output]);
+        }
+        if imported.tool_version.is_some() && imported.tool_version != source.tool_version {
+            imported.notes.push(format!("{} is of another version of {tool} than the first file", output.name));
+        }
+        imported.tool_version = imported.tool_version.or(source.tool_version);
+        imported.runs.push(source.run);
+        imported.notes.extend(source.notes);
+    }
+    Ok(imported)
 }
 
-/// The name of the JSON beside a CSV of the same name.
+/// Checks that a run holds no more benchmarks than it may; a reader that can tell does so before it reads them.
+pub(crate) fn check_count(name: &str, count: usize) -> Result<(), FormatError> {
+    if count > MOST_BENCHMARKS { Err(FormatError::Many { name: name.to_owned(), count }) } else { Ok(()) }
+}
+
+/// The name of the JSON file next to a CSV file of the same name.
 fn json_of_same_name(output: &Output, outputs: &[Output]) -> Option<String> {
     let json = format!("{}.json", output.name.strip_suffix(".csv")?);
     outputs.iter().any(|other| other.name == json).then_some(json)

@@ -8,9 +8,8 @@
 //! ```
 //!
 //! The assignment and a semicolon at the end may be absent. Several runs of one commit differ by their `date`. Of
-//! a commit its id, time and the first line of its message are read, never who wrote it. A list is the value of `benches`.
-//! The format that the user names says which way is better in it, or the name of the file where that holds `smaller` or
-//! `bigger`.
+//! a commit its id, time and the first line of its message are read, never its author. A list is the value of `benches`.
+//! Which way is better follows from the format that the user names, or from `smaller` or `bigger` in the name of the file.
 //!
 //! | tool | unit in the file | better |
 //! |---|---|---|
@@ -65,7 +64,7 @@ pub(crate) const BIGGER_LIST: Format = Format {
     read: Read::Each(BIGGER, |output, _| read_list(output, BIGGER)),
 };
 
-/// The longest subject of a commit that is kept, in characters.
+/// The longest subject of a commit, in characters.
 const MOST_SUBJECT: usize = 200;
 
 /// The longest assignment before the data, in bytes.
@@ -84,7 +83,7 @@ fn is_history(output: &Output) -> bool {
     }
 }
 
-/// Reads histories, all runs of all suites in the order of the files.
+/// All runs of all suites in the order of the files.
 fn read_history(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let mut runs = Vec::new();
     let mut notes = Notes::default();
@@ -110,14 +109,10 @@ fn read_history(outputs: &[&Output]) -> Result<Imported, FormatError> {
             }
         }
     }
-    if runs.is_empty() {
-        let name = outputs.first().map_or("data.js", |output| file_name(output));
-        return Err(FormatError::Nothing(name.to_owned()));
-    }
-    outputs::imported("github-action-benchmark", runs, notes.sentences())
+    Ok(outputs::imported("github-action-benchmark", runs, notes.sentences()))
 }
 
-/// The run of a suite that stands at that place, and what is odd about it.
+/// The run at a place of a suite, and what is odd about it.
 fn read_run(name: &str, suite: &str, place: usize, part: Part) -> Result<(Option<ImportedRun>, Notes), FormatError> {
     let mut notes = Notes::default();
     let place = || format!("{name}, entries.`{}`[{place}]", shortened(suite).escape_debug());
@@ -132,7 +127,7 @@ fn read_run(name: &str, suite: &str, place: usize, part: Part) -> Result<(Option
     Ok((Some(run), notes))
 }
 
-/// What stands behind the assignment, or all of it where there is none.
+/// The text after the assignment, or all of it where there is none.
 fn assigned(text: &str) -> Option<&str> {
     let (before, _) = text.split_once('{')?;
     let name = before.trim();
@@ -230,7 +225,7 @@ fn commit(part: &CommitPart) -> Option<ImportedCommit> {
     Some(ImportedCommit { time, subject, ..provenance::commit(commit_id(part.id.as_deref()?)?) })
 }
 
-/// What of the run its digest is taken of: all that is read, and nothing that the file as a whole tells.
+/// What the digest of the run is taken of: all that is read of it alone.
 fn into_json(suite: &str, part: Part) -> Value {
     let commit = part.commit.map(|commit| json!([commit.id, commit.message, commit.timestamp]));
     let date = part.date.map(|Strict(date)| date);
@@ -259,12 +254,12 @@ fn is_list(output: &Output, other: &str) -> bool {
 
 fn read_list(output: &Output, tool: &str) -> Result<Source, FormatError> {
     let benches: Vec<Bench> = typed(output, json::text(output)?, "list of benchmarks")?;
-    check_count(output, benches.len())?;
+    check_count(&output.name, benches.len())?;
     let entries = benches.iter().map(|bench| bench.entry(tool, bench.name.0.clone())).collect();
     Ok(Source { run: outputs::run(unique_entries(entries), &[output]), ..Source::default() })
 }
 
-/// The longest free text that is kept, in characters.
+/// The longest free text, in characters.
 const MOST_TEXT: usize = 500;
 
 /// One element of a list of benchmarks. `value` may be digits in quotes, `range` a number or any text.
@@ -291,13 +286,13 @@ impl<'de> Deserialize<'de> for Word {
 }
 
 impl Bench {
-    /// The benchmark as it is imported, under the name of its whole series. One whose number cannot be has failed.
+    /// The benchmark as an entry; one with an impossible number has failed.
     fn entry(&self, tool: &str, series: String) -> Entry {
         let (metric, factor) = reading(tool, &self.unit.0);
         let value = field::figure("value", &self.value.0, &metric, factor);
         let observed = value.map(|value| vec![Observation::summary(metric, &self.unit.0, value)]);
         let mut entry = Entry { name: self.name.0.clone(), ..outputs::entry(&series, observed) };
-        // The range is in no unit that can be relied on: the action rescales values, and leaves it as it was.
+        // The unit of the range is uncertain: the action rescales values and not ranges.
         for (key, source) in [("range", &self.range), ("extra", &self.extra)] {
             if let Some(value) = source.as_ref().and_then(|Strict(value)| plain(value)) {
                 entry.extras.insert(key.to_owned(), value);
@@ -306,7 +301,7 @@ impl Bench {
         entry
     }
 
-    /// The element as JSON, for the digest of the run: its fields in a list.
+    /// Its fields in a list, for the digest of the run.
     fn into_json(self) -> Value {
         let source = |part: Option<Strict>| part.map_or(Value::Null, |Strict(value)| value);
         let (name, unit) = (Value::String(self.name.0), Value::String(self.unit.0));
@@ -322,8 +317,8 @@ fn plain(value: &Value) -> Option<Value> {
     }
 }
 
-/// The typed content of a text that stands in the output of that name; numbers that JSON lacks are read as their
-/// spelling, so that the one benchmark fails which has such a number.
+/// The typed content of a text of an output. Numbers that JSON lacks are read as their spelling, so that only the benchmark
+/// with such a number fails.
 fn typed<T: for<'de> Deserialize<'de>>(output: &Output, text: &str, what: &str) -> Result<T, FormatError> {
     json::check_size(&output.name, text)?;
     let mut error = match serde_json::from_str(text) {
@@ -342,39 +337,32 @@ fn typed<T: for<'de> Deserialize<'de>>(output: &Output, text: &str, what: &str) 
     Err(FormatError::Json { name: output.name.clone(), error })
 }
 
-/// The list of numbers where smaller is better.
 const SMALLER: &str = "customSmallerIsBetter";
 
-/// The list of numbers where bigger is better.
 const BIGGER: &str = "customBiggerIsBetter";
 
-/// The other tools whose direction and units are known.
+/// The other tools of the table above.
 const TOOLS: [&str; 9] =
     ["cargo", "go", "googlecpp", "julia", "jmh", "catch2", "benchmarkluau", "benchmarkdotnet", "cargo-criterion"];
 
 const RATES: [&str; 2] = ["pytest", "benchmarkjs"];
 
-/// The metric of bytes that an operation allocates.
-const ALLOCATED: &str = "allocated_bytes";
-
-/// Whether the tool is one of the table above.
 fn is_supported_tool(tool: &str) -> bool {
     [SMALLER, BIGGER].contains(&tool) || TOOLS.contains(&tool) || RATES.contains(&tool)
 }
 
-/// What a benchmark of the tool measures whose unit is spelt so, and how many base units one of it is.
+/// The metric of a benchmark with that unit, and how many base units one of it is.
 fn reading(tool: &str, unit: &str) -> (Metric, f64) {
     // Older files of `go` hold `ns/op`, a tab, and further numbers with their units.
     let unit = unit.split('\t').next().unwrap_or_default().trim();
     let better = |unit: Unit| match tool {
         SMALLER => Better::Lower,
         _ if tool == BIGGER || RATES.contains(&tool) => Better::Higher,
-        // Where a tool reports times and rates, no one word fits both.
         _ if unit == Unit::PerSecond => Better::Higher,
         _ => Better::Lower,
     };
     if unit == "B/op" {
-        let metric = Metric { name: ALLOCATED.to_owned(), unit: Unit::Byte, better: better(Unit::Byte) };
+        let metric = Metric { name: "allocated_bytes".to_owned(), unit: Unit::Byte, better: better(Unit::Byte) };
         return (metric, 1.0);
     }
     // Operations in a unit of time other than the second.

@@ -31,7 +31,6 @@ fn is_json(output: &Output) -> bool {
     keys.contains("context") && is_benchmark.iter().any(|key| keys.contains(*key))
 }
 
-/// The most counters that are kept of a benchmark.
 const MOST_COUNTERS: usize = 100;
 
 /// The aggregates of which the first that is there stands for a benchmark without repetitions.
@@ -57,7 +56,7 @@ struct Repetition {
 }
 
 impl Repetition {
-    /// Whether it is a fit over several benchmarks, which says nothing of a time.
+    /// Whether it is a fit over several benchmarks and not a time.
     fn is_fit(&self) -> bool {
         self.aggregate.as_deref().is_some_and(|aggregate| FITS.contains(&aggregate))
     }
@@ -74,8 +73,8 @@ fn seconds(time_unit: &str) -> Result<f64, String> {
     }
 }
 
-/// Tells aggregates by their names, in reports that do not say which lines are such: `x_mean` is one where there is an
-/// `x_stddev` too.
+/// Recognises aggregates by their names, for reports that do not mark them: `x_mean` is one where there is an `x_stddev`
+/// too.
 fn name_aggregates(repetitions: &mut [Repetition]) {
     let names: BTreeSet<String> = repetitions.iter().map(|one| one.name.clone()).collect();
     let has = |name: &str, aggregate: &str| names.contains(&format!("{name}_{aggregate}"));
@@ -121,10 +120,7 @@ fn entry(group: &[&Repetition]) -> Entry {
         ([], None) => aggregated(group, &mut entry.extras),
         (repeated, _) => repeated_times(repeated, &mut entry.extras),
     };
-    match result {
-        Ok(observation) => entry.observations.push(observation),
-        Err(reason) => entry.status = EntryStatus::Failed(reason),
-    }
+    outputs::fill(&mut entry, result.map(|observation| vec![observation]));
     entry
 }
 
@@ -163,7 +159,7 @@ fn aggregated(group: &[&Repetition], extras: &mut BTreeMap<String, Value>) -> Re
     Ok(Observation { n: one.repetitions.unwrap_or_default(), ..observation })
 }
 
-/// The version of the form that this build knows; files from before it was counted bear none.
+/// The newest version that is read; older files have none.
 const SCHEMA_VERSION: u64 = 1;
 
 /// The most lines: some for each repetition of a benchmark.
@@ -180,9 +176,7 @@ fn read_json(output: &Output) -> Result<Source, FormatError> {
         let reason = format!("has schema version {version}, this build reads {SCHEMA_VERSION}; a newer sprag can");
         return Err(outputs::schema(output, reason));
     }
-    let Some(Value::Array(lines)) = value.get("benchmarks") else {
-        return Err(outputs::schema(output, "is no report of Google Benchmark: it has no list `benchmarks`"));
-    };
+    let lines = json::list(output, &value, "benchmarks", "report of Google Benchmark")?;
     if lines.len() > MOST_LINES {
         return Err(outputs::schema(output, format!("has {} lines, at most {MOST_LINES} are read", lines.len())));
     }
@@ -239,19 +233,17 @@ fn counters(line: &Value) -> BTreeMap<String, f64> {
     fields.iter().filter(is_counter).filter_map(number).collect()
 }
 
-/// What the library tells of the machine: neither its host name nor the path of the program.
+/// Facts about the machine: neither its host name nor the path of the program.
 fn facts(context: &Value) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
     let load = context.get("load_avg").and_then(|loads| loads.get(0));
-    let named = [
+    let mut facts = field::facts([
         ("cores", context.get("num_cpus")),
         ("cpu_mhz", context.get("mhz_per_cpu")),
         ("cpu_scaling", context.get("cpu_scaling_enabled")),
         ("aslr", context.get("aslr_enabled")),
         ("load_1m", load),
         ("library_build", context.get("library_build_type")),
-    ];
-    named.iter().for_each(|(name, value)| field::fact(&mut facts, name, *value));
+    ]);
     for cache in context.get("caches").and_then(Value::as_array).into_iter().flatten().take(16) {
         let name = match (field::count(cache, "level"), field::text(cache, "type")) {
             (Some(1), Some("Data" | "Unified")) => "cache_l1d_bytes",
@@ -261,12 +253,12 @@ fn facts(context: &Value) -> BTreeMap<String, String> {
             (Some(4), _) => "cache_l4_bytes",
             _ => continue,
         };
-        field::fact(&mut facts, name, cache.get("size"));
+        facts.extend(field::facts([(name, cache.get("size"))]));
     }
     facts
 }
 
-/// How the header begins; what stands above it is the context, for people.
+/// How the header begins; above it is the context, for people.
 const HEADER: &str = "name,iterations,real_time,cpu_time,time_unit";
 
 fn is_csv(output: &Output) -> bool {

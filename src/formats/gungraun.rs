@@ -46,12 +46,11 @@ fn read(used: &[&Output]) -> Result<Imported, FormatError> {
             outputs::push(output, &mut entries, entry)?;
         }
     }
-    let name = used.first().map_or("the folder of gungraun", |output| &output.name);
-    let entries = outputs::counted(name, outputs::newest_of_each(entries, &mut notes))?;
-    outputs::imported("gungraun", vec![ImportedRun { time, ..outputs::run(entries, used) }], notes)
+    let entries = outputs::newest_of_each(entries, &mut notes);
+    Ok(outputs::imported("gungraun", vec![ImportedRun { time, ..outputs::run(entries, used) }], notes))
 }
 
-/// The objects in an output with the lines they begin at. A line that begins with something else is one of a log.
+/// The objects in an output with the lines that they begin at; other lines are those of a log.
 fn summaries(output: &Output) -> Result<impl Iterator<Item = Result<(usize, Value), FormatError>>, FormatError> {
     let (mut rest, mut line) = (text(output)?, 1);
     Ok(std::iter::from_fn(move || {
@@ -63,7 +62,7 @@ fn summaries(output: &Output) -> Result<impl Iterator<Item = Result<(usize, Valu
         let result = reader.next()?.map(|Strict(value)| (line, value)).map_err(|error| {
             outputs::schema(output, format!("holds an object at line {line} that cannot be read: {error}"))
         });
-        // After a fault nothing can be told from the rest.
+        // After a fault nobody knows where the next object begins.
         let (read, after) = rest.split_at(if result.is_ok() { reader.byte_offset() } else { rest.len() });
         line += read.matches('\n').count();
         rest = after;
@@ -71,7 +70,6 @@ fn summaries(output: &Output) -> Result<impl Iterator<Item = Result<(usize, Valu
     }))
 }
 
-/// What of a summary tells which benchmark it is of.
 #[derive(Deserialize)]
 struct Identity {
     version: Value,
@@ -105,12 +103,9 @@ fn benchmark(summary: &Value) -> Result<Entry, String> {
 
 /// The events that a profile counted in all, of either version.
 fn events(profile: &Value) -> Option<Map<String, Value>> {
-    let in_7 = profile.pointer("/data/total/metrics").and_then(Value::as_object);
-    let in_6 = || {
-        let tools = profile.pointer("/summaries/total/summary")?.as_object()?;
-        tools.values().next()?.as_object()
-    };
-    in_7.or_else(in_6).cloned()
+    let in_7 = profile.pointer("/data/total/metrics");
+    let in_6 = || profile.pointer("/summaries/total/summary")?.as_object()?.values().next();
+    in_7.or_else(in_6)?.as_object().cloned()
 }
 
 fn observations(events: &[Map<String, Value>]) -> Result<Vec<Observation>, String> {

@@ -45,15 +45,13 @@ fn read_file(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     Ok(Source { run: ImportedRun { entries, ..ImportedRun::default() }, ..Source::default() })
 }
 
-/// Figures of a command that are kept beside its times, in seconds.
+/// Figures of a command that become extras, in seconds.
 const FIGURES: [&str; 3] = ["stddev", "user", "system"];
 
 fn read_json(output: &Output) -> Result<Vec<Entry>, FormatError> {
     let value = json::parse_with_not_finite(output)?;
-    let Some(Value::Array(results)) = value.get("results") else {
-        return Err(outputs::schema(output, "is no export of hyperfine: it has no list `results`"));
-    };
-    check_count(output, results.len())?;
+    let results = json::list(output, &value, "results", "export of hyperfine")?;
+    check_count(&output.name, results.len())?;
     let command = |(place, result): (usize, &Value)| {
         // A command may be empty, so its presence alone counts.
         let command = result.get("command").and_then(Value::as_str);
@@ -65,12 +63,8 @@ fn read_json(output: &Output) -> Result<Vec<Entry>, FormatError> {
 
 fn json_entry(command: &str, result: &Value) -> Entry {
     let parameters = result.get("parameters");
-    let mut entry = Entry {
-        series: command.to_owned(),
-        name: command.to_owned(),
-        params: field::params(parameters),
-        ..Entry::default()
-    };
+    let observed = time(result).and_then(|time| Ok(std::iter::once(time).chain(memory(result)?).collect()));
+    let mut entry = Entry { params: field::params(parameters), ..outputs::entry(command, observed) };
     let retained = parameters.and_then(field::plain).filter(Value::is_object);
     entry.extras.insert("parameters".to_owned(), retained.unwrap_or_else(|| Value::Object(Map::new())));
     for figure in FIGURES {
@@ -82,18 +76,13 @@ fn json_entry(command: &str, result: &Value) -> Entry {
     if broken > 0 {
         entry.extras.insert("failed_runs".to_owned(), Value::from(broken));
     }
-    let observed = time(result).and_then(|time| Ok(std::iter::once(time).chain(memory(result)?).collect()));
-    match observed {
-        _ if broken > 0 && broken == codes.len() => {
-            outputs::fail(&mut entry, "every run of it ended with a failure".to_owned());
-        }
-        Ok(observations) => entry.observations = observations,
-        Err(reason) => outputs::fail(&mut entry, reason),
+    if broken > 0 && broken == codes.len() {
+        outputs::fail(&mut entry, "every run of it ended with a failure".to_owned());
     }
     entry
 }
 
-/// The time of a run; of an export without single times, its median, which the oldest lack too.
+/// The time of a run; without single times the median, else the mean.
 fn time(result: &Value) -> Result<Observation, String> {
     let metric = Metric::time();
     let samples = field::all_measured(result, "times", &metric, 1.0)?;

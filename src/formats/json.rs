@@ -4,16 +4,15 @@
 use serde_json::Value;
 
 use super::FormatError;
+use super::outputs::schema;
 use super::peek::string_length;
 use sprag_base::json;
 use sprag_model::foreign::Output;
 
-/// The text of an output, without the mark of byte order that some programs begin with.
+/// The text of an output, without a byte order mark.
 pub(super) fn text(output: &Output) -> Result<&str, FormatError> {
-    let text = std::str::from_utf8(&output.bytes).map_err(|error| FormatError::Schema {
-        name: output.name.clone(),
-        reason: format!("is not UTF-8 at byte {}", error.valid_up_to()),
-    })?;
+    let text = std::str::from_utf8(&output.bytes)
+        .map_err(|error| schema(output, format!("is not UTF-8 at byte {}", error.valid_up_to())))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() { Err(FormatError::Empty(output.name.clone())) } else { Ok(text) }
 }
@@ -28,7 +27,20 @@ pub(super) fn parse_with_not_finite(output: &Output) -> Result<Value, FormatErro
     parse_text(&output.name, &quote_not_finite(text(output)?))
 }
 
-/// Checks that a text is not of very many values: for readers that do not go through [`parse_text`].
+/// The list that a document needs under a key.
+pub(super) fn list<'a>(
+    output: &Output,
+    document: &'a Value,
+    key: &str,
+    what: &str,
+) -> Result<&'a [Value], FormatError> {
+    match document.get(key) {
+        Some(Value::Array(list)) => Ok(list),
+        _ => Err(schema(output, format!("is no {what}: it has no list `{key}`"))),
+    }
+}
+
+/// Refuses a text of very many values, for readers that do not go through [`parse_text`].
 pub(super) fn check_size(name: &str, text: &str) -> Result<(), FormatError> {
     json::check_size(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
 }
@@ -39,7 +51,7 @@ pub(super) fn parse_text(name: &str, text: &str) -> Result<Value, FormatError> {
 }
 
 /// `text` with every number that is not finite, such as `NaN`, `-inf` or `1e999`, put in quotes, so that one such number
-/// does not make the whole unreadable. Text in quotes stays as it is, and so does what is no number.
+/// does not make all of it unreadable.
 pub(super) fn quote_not_finite(text: &str) -> String {
     quote_tokens(text, "", |token| token.parse::<f64>().is_ok_and(|number| !number.is_finite()))
 }
@@ -76,33 +88,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn output(bytes: &[u8]) -> Output {
-        Output { name: "f.json".to_owned(), bytes: bytes.to_vec() }
-    }
+    use crate::golden::output;
 
     #[test]
-    fn what_is_strict_json_reads_as_it_is() {
+    fn json_is_read_strictly() {
+        let output = |bytes: &[u8]| output("f.json", bytes);
         let text = "\u{feff}{\"b\": [1, -2, 2.5, null, true, \"é\"], \"a\": {}}";
         let value = parse(&output(text.as_bytes())).expect("it is JSON");
         assert_eq!(value, json!({"b": [1, -2, 2.5, null, true, "é"], "a": {}}));
         assert_eq!(parse_with_not_finite(&output(b"[NaN, 1]")).expect("it is read"), json!(["NaN", 1]));
-    }
-
-    #[test]
-    fn what_is_not_names_the_place() {
         let check = |bytes: &[u8], words: &str| {
             let error = parse(&output(bytes)).expect_err("it is refused").to_string();
             assert!(error.contains("f.json") && error.contains(words), "{error}");
         };
         check(b" \n", "is empty");
         check(b"{\"a\":\"\xff\"}", "is not UTF-8 at byte 6");
-        check(b"{\"a\":1,\n\"b\":{\"c\":1,\"c\":2}}", "the key `c` occurs twice in one object at line 2");
         check(b"[1,\nNaN]", "line 2");
         check(b"[1e999]", "out of range");
-        check(b"[1] []", "trailing");
-        let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
-        check(deep.as_bytes(), "recursion limit");
     }
 
     #[test]

@@ -7,8 +7,8 @@
 //!
 //! The first row names the columns, in any order; `params` may be left out, no other. `params` is `key=value` pairs joined
 //! by `;`, or a JSON object of texts, numbers and booleans. `better` is `lower` or `higher`. `commit` is hexadecimal, seven
-//! digits or more, or a name such as a tag that the repository knows; `commit_time` is RFC 3339 or seconds since 1970. `suite`, `unit`, `commit`, `commit_time`, `machine` and
-//! `params` may be empty. `metric` is one word; where it is empty, the unit names it: `time`, `peak_memory`, a rate.
+//! digits or more, or a name such as a tag; `commit_time` is RFC 3339 or seconds since 1970. `suite`, `unit`, `commit`,
+//! `commit_time`, `machine` and `params` may be empty. An empty `metric` is named by the unit: `time`, `peak_memory`, a rate.
 //!
 //! Rows of the same suite, commit and machine make a run, wherever they stand. Rows that agree in benchmark, parameters
 //! and metric too are samples of one observation, whose value is their median. Errors name a row by the
@@ -41,7 +41,7 @@ pub(crate) const FORMAT: Format = Format {
     read: Read::Together(read),
 };
 
-/// The longest line that is read, in bytes.
+/// In bytes.
 const MOST_LINE: usize = 64 << 10;
 
 /// Whether it begins with the names of the columns.
@@ -84,10 +84,10 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
             return Err(FormatError::Nothing(output.name.clone()));
         }
     }
-    outputs::imported("csv", gathered.runs.into_iter().map(Gathering::finish).collect(), Vec::new())
+    Ok(outputs::imported("csv", gathered.runs.into_iter().map(Gathering::finish).collect(), Vec::new()))
 }
 
-/// The line on which the next row begins, empty ones passed over.
+/// The line on which the next row begins, after empty ones.
 fn line(text: &str, position: &csv::Position) -> usize {
     let rest = usize::try_from(position.byte()).ok().and_then(|byte| text.as_bytes().get(byte..)).unwrap_or_default();
     let empty = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
@@ -104,7 +104,7 @@ fn reason(error: &csv::Error) -> String {
     }
 }
 
-/// What tells runs apart: suite, commit and machine.
+/// Suite, commit and machine.
 type RunKey = (String, Option<String>, String);
 
 /// The runs in the order of their first rows.
@@ -113,7 +113,7 @@ struct Gathered {
     runs: Vec<Gathering>,
     rows: usize,
     places: BTreeMap<RunKey, usize>,
-    /// When the commit of a run was committed, and the row that said so.
+    /// The `commit_time` of a run, and the row that gave it.
     times: BTreeMap<RunKey, (DateTime<Utc>, usize)>,
 }
 
@@ -130,7 +130,6 @@ impl Gathered {
     fn take(&mut self, row: Row, number: usize, file: &str) -> Result<(), String> {
         self.rows += 1;
         let key = (row.suite.clone(), row.commit.clone(), row.machine.clone());
-        // Of one run it is one; what several tools took for the time of a commit may differ.
         if let (Some(commit), Some(time)) = (&row.commit, row.commit_time) {
             let (first, place) = *self.times.entry(key.clone()).or_insert((time, number));
             if first != time {
@@ -164,8 +163,8 @@ impl Gathering {
             commit.time = row.commit_time.or(commit.time);
         }
         let series = row.series();
-        let place = match self.entries.get(&series) {
-            Some(place) => *place,
+        let place = match self.entries.get(&series).copied() {
+            Some(place) => place,
             None if self.run.entries.len() == MOST_BENCHMARKS => {
                 return Err(format!("one benchmark more than the {MOST_BENCHMARKS} that a run may have"));
             }
@@ -210,7 +209,7 @@ impl Gathering {
             }
             for observation in &mut entry.observations {
                 observation.value = describe::median(&observation.samples).unwrap_or(observation.value);
-                // One number may be a sample or the summary of many: the table does not say.
+                // One number may be a sample or the summary of many: the table does not tell.
                 if observation.samples.len() == 1 {
                     observation.samples.clear();
                 }
@@ -222,10 +221,9 @@ impl Gathering {
     }
 }
 
-/// The most parameters of one benchmark.
 const MOST_PARAMS: usize = 50;
 
-/// The longest name of a commit, in bytes.
+/// The longest name of a commit other than an id, in bytes.
 const MOST_REVISION: usize = 200;
 
 /// Where each column stands.

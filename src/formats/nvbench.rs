@@ -29,7 +29,6 @@ fn is_report(output: &Output) -> bool {
     ["meta.version.nvbench", "devices.sm_version", "benchmarks.states"].iter().any(|key| keys.contains(*key))
 }
 
-/// The version of the file that this build reads.
 const VERSION: u64 = 1;
 
 /// Reads a report; `outputs` are all files, among which those of its times are.
@@ -40,9 +39,7 @@ fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatErro
         let reason = format!("has version {version}, this build reads {VERSION}; a newer sprag may");
         return Err(outputs::schema(output, reason));
     }
-    let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
-        return Err(outputs::schema(output, "is no report of nvbench: it has no list `benchmarks`"));
-    };
+    let benchmarks = json::list(output, &value, "benchmarks", "report of nvbench")?;
     let mut times = Times::new(output, outputs);
     let mut entries = Vec::new();
     for (place, benchmark) in benchmarks.iter().enumerate() {
@@ -55,7 +52,7 @@ fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatErro
         for (place, state) in states.iter().enumerate() {
             entries.push(entry(name, state, place, &mut times));
         }
-        check_count(output, entries.len())?;
+        check_count(&output.name, entries.len())?;
     }
     let mut notes = Vec::new();
     if times.missing > 0 {
@@ -89,33 +86,27 @@ fn digest(files: &[&Output]) -> String {
 
 /// What the report tells of its devices: all facts of one device, or of several their models alone.
 fn facts(devices: &[Value]) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
     let mut models: Vec<String> =
         devices.iter().filter_map(|device| field::text(device, "name")).map(field::one_line).collect();
     models.dedup();
     models.truncate(16);
-    if !models.is_empty() {
-        facts.insert("gpu_model".to_owned(), models.join(", "));
-    }
-    let [device] = devices else { return facts };
-    let named = [
-        ("gpu_multiprocessors", "number_of_sms"),
-        ("gpu_memory_bytes", "global_memory_size"),
-        ("gpu_l2_bytes", "l2_cache_size"),
-        ("gpu_ecc", "ecc_state"),
-    ];
-    named.iter().for_each(|(name, key)| field::fact(&mut facts, name, device.get(key)));
-    if let Some(version) = field::count(device, "sm_version") {
-        let capability = format!("{}.{}", version / 100, version % 100 / 10);
-        facts.insert("gpu_compute_capability".to_owned(), capability);
-    }
-    facts
+    let device = if let [device] = devices { device } else { &Value::Null };
+    let capability = field::count(device, "sm_version")
+        .map(|version| Value::from(format!("{}.{}", version / 100, version % 100 / 10)));
+    field::facts([
+        ("gpu_model", Some(&Value::from(models.join(", ")))),
+        ("gpu_multiprocessors", device.get("number_of_sms")),
+        ("gpu_memory_bytes", device.get("global_memory_size")),
+        ("gpu_l2_bytes", device.get("l2_cache_size")),
+        ("gpu_ecc", device.get("ecc_state")),
+        ("gpu_compute_capability", capability.as_ref()),
+    ])
 }
 
 /// The summary that names the file of single times.
 const SAMPLE_TIMES: &str = "nv/json/bin:nv/cold/sample_times";
 
-/// Summaries that are kept beside the time: what they are called here, and their tags. Base units all.
+/// Summaries that become extras, by their names here and their tags; all in base units.
 const SUMMARIES: [(&str, &str); 11] = [
     ("cold_mean", "nv/cold/time/gpu/mean"),
     ("cold_min", "nv/cold/time/gpu/min"),
@@ -161,12 +152,9 @@ impl<'a> Times<'a> {
         self.used.push(file);
         let (numbers, rest) = file.bytes.as_chunks::<4>();
         if !rest.is_empty() || size != Some(numbers.len() as f64) {
-            let rows = size.map_or_else(|| "an unknown number of".to_owned(), |size| size.to_string());
-            return Err(format!(
-                "its times in `{}` have {} bytes for {rows} numbers",
-                field::one_line(&name),
-                file.bytes.len()
-            ));
+            let (name, bytes) = (field::one_line(&name), file.bytes.len());
+            let count = size.map_or_else(|| "an unknown number of".to_owned(), |size| size.to_string());
+            return Err(format!("its times in `{name}` have {bytes} bytes for {count} numbers"));
         }
         let one = |(place, bytes): (usize, &[u8; 4])| {
             let number = f32::from_le_bytes(*bytes).into();
@@ -178,42 +166,32 @@ impl<'a> Times<'a> {
 
 fn entry(benchmark: &str, state: &Value, place: usize, times: &mut Times) -> Entry {
     let called = field::text(state, "name").map_or_else(|| format!("states[{place}]"), str::to_owned);
-    let mut entry = Entry {
-        series: format!("{benchmark}/{called}"),
-        name: benchmark.to_owned(),
-        params: params(state),
-        ..Entry::default()
-    };
+    let series = format!("{benchmark}/{called}");
+    let mut entry = Entry { series, name: benchmark.to_owned(), params: params(state), ..Entry::default() };
     if state.get("is_skipped").and_then(Value::as_bool) == Some(true) {
         entry.status = EntryStatus::Skipped(field::reason(field::text(state, "skip_reason")));
         return entry;
     }
     let Some(Value::Array(list)) = state.get("summaries") else {
-        entry.status = EntryStatus::Failed("it has no summaries".to_owned());
+        outputs::fail(&mut entry, "it has no summaries".to_owned());
         return entry;
     };
     let summaries: BTreeMap<&str, &Value> =
         list.iter().filter_map(|summary| Some((field::text(summary, "tag")?, summary))).collect();
     for (name, tag) in SUMMARIES {
-        let value = summaries.get(tag).and_then(|summary| quoted_number(datum(summary, "value")?));
-        field::extra(&mut entry.extras, name, value);
+        field::extra(&mut entry.extras, name, summaries.get(tag).and_then(|summary| number_of(summary)));
     }
-    match time(&summaries, times, &mut entry.extras) {
-        Ok(observation) => entry.observations.push(observation),
-        Err(reason) => entry.status = EntryStatus::Failed(reason),
-    }
+    let time = time(&summaries, times, &mut entry.extras);
+    outputs::fill(&mut entry, time.map(|time| vec![time]));
     entry
 }
 
 /// The value of each axis, and the device.
 fn params(state: &Value) -> BTreeMap<String, String> {
     let axes = state.get("axis_values").and_then(Value::as_array).into_iter().flatten();
-    let axis = |axis: &Value| {
-        let value = axis.get("value")?;
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Some((field::one_line(field::text(axis, "name")?), field::one_line(&value)))
-    };
-    let mut params: BTreeMap<String, String> = axes.take(100).filter_map(axis).collect();
+    let axis = |axis: &Value| Some((field::text(axis, "name")?.to_owned(), axis.get("value")?.clone()));
+    let axes: Value = axes.filter_map(axis).collect();
+    let mut params = field::params(Some(&axes));
     params.extend(field::count(state, "device").map(|device| ("Device".to_owned(), device.to_string())));
     params
 }
@@ -242,7 +220,7 @@ fn time(
             Some(summary) => {
                 let filename = datum(summary, "filename").and_then(Value::as_str);
                 let filename = filename.ok_or_else(|| format!("its `{SAMPLE_TIMES}` names no file"))?;
-                times.read(filename, datum(summary, "size").and_then(quoted_number))?
+                times.read(filename, datum(summary, "size").and_then(field::any_number))?
             }
             None => Vec::new(),
         };
@@ -265,12 +243,7 @@ fn datum<'a>(summary: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 fn number_of(summary: &Value) -> Option<f64> {
-    quoted_number(datum(summary, "value")?)
-}
-
-/// A number in quotes, as nvbench writes them, or without.
-fn quoted_number(value: &Value) -> Option<f64> {
-    value.as_str().map_or_else(|| field::number(value), |text| text.trim().parse().ok())
+    field::any_number(datum(summary, "value")?)
 }
 
 #[cfg(test)]

@@ -12,20 +12,19 @@ use sprag_model::foreign::{Output, Reported};
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::Metric;
 
-/// The longest line that a text may have, in bytes: no program prints one, and whoever shows a line must be able to.
+/// The longest line of a text, in bytes: no program prints one, and a message must be able to show it.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// How much of an output is looked at to recognise it, in bytes. Programs print a good deal before their results.
+/// How many bytes at the start tell what an output is. Programs print a good deal before their results.
 const START: usize = 1 << 18;
 
 /// How many entries are read before those of the same name are put together: no text that a person keeps has more.
 pub(super) const MOST_READ: usize = 10 * MOST_BENCHMARKS;
 
-/// How many notes are newest.
 const MOST_NOTES: usize = 100;
 
-/// How long the part of their names is that the outputs have in common: that of the folder in which all of them lie. What
-/// lies in it is the same wherever the folder lies itself, and so has the same digest.
+/// The length of the folder that the names of all outputs begin with. What lies in that folder has the same digest
+/// wherever the folder itself lies.
 pub(super) fn common_folder(outputs: &[&Output]) -> usize {
     let folder = |output: &Output| output.name.rfind('/').map_or(0, |slash| slash + 1);
     let Some((first, others)) = outputs.split_first() else { return 0 };
@@ -38,8 +37,8 @@ pub(super) fn common_folder(outputs: &[&Output]) -> usize {
     length
 }
 
-/// The SHA-256 of one output's bytes; of several, of their names within the folder that they have in common and of their
-/// bytes, in order, each after its length.
+/// The SHA-256 of one output's bytes; of several, of their names within their common folder and of their bytes, in order,
+/// each after its length.
 pub(super) fn digest(outputs: &[&Output]) -> String {
     let mut hash = RunningHash::default();
     match outputs {
@@ -55,17 +54,12 @@ pub(super) fn digest(outputs: &[&Output]) -> String {
     hash.hex()
 }
 
-/// The run of all entries of some outputs.
 pub(super) fn run(entries: Vec<Entry>, outputs: &[&Output]) -> ImportedRun {
     ImportedRun { entries, digest: digest(outputs), ..ImportedRun::default() }
 }
 
-/// What a tool measured, where there is a run at least.
-pub(super) fn imported(tool: &str, runs: Vec<ImportedRun>, notes: Vec<String>) -> Result<Imported, FormatError> {
-    match runs.is_empty() {
-        true => Err(FormatError::Nothing(format!("the folder of {tool}"))),
-        false => Ok(Imported { tool: tool.to_owned(), tool_version: None, runs, notes }),
-    }
+pub(super) fn imported(tool: &str, runs: Vec<ImportedRun>, notes: Vec<String>) -> Imported {
+    Imported { tool: tool.to_owned(), tool_version: None, runs, notes }
 }
 
 /// The fault of an output that is not of its format.
@@ -82,22 +76,13 @@ pub(super) fn lines(output: &Output) -> Result<impl Iterator<Item = (usize, &str
     }
 }
 
-/// The start of an output as text, without the mark of byte order; what is no UTF-8 is replaced.
+/// The start of an output as text, without a byte order mark; what is no UTF-8 is replaced.
 pub(super) fn start(output: &Output) -> Cow<'_, str> {
     let bytes = output.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&output.bytes);
     String::from_utf8_lossy(bytes.get(..START).unwrap_or(bytes))
 }
 
-/// The entries, where there is one at least and no more than one run may hold.
-pub(super) fn counted(name: &str, entries: Vec<Entry>) -> Result<Vec<Entry>, FormatError> {
-    match entries.len() {
-        0 => Err(FormatError::Nothing(name.to_owned())),
-        count if count > MOST_BENCHMARKS => Err(FormatError::Many { name: name.to_owned(), count }),
-        _ => Ok(entries),
-    }
-}
-
-/// Adds an entry to those of an output.
+/// Adds an entry to those of an output, of which [`MOST_READ`] are read.
 pub(super) fn push(output: &Output, entries: &mut Vec<Entry>, entry: Entry) -> Result<(), FormatError> {
     entries.push(entry);
     match entries.len() {
@@ -106,7 +91,7 @@ pub(super) fn push(output: &Output, entries: &mut Vec<Entry>, entry: Entry) -> R
     }
 }
 
-/// Adds a note; of very many the first are newest, and that there were more.
+/// Adds a note; of very many only the first are listed.
 pub(super) fn note(notes: &mut Vec<String>, note: String) {
     match notes.len() {
         count if count < MOST_NOTES => notes.push(note),
@@ -115,8 +100,8 @@ pub(super) fn note(notes: &mut Vec<String>, note: String) {
     }
 }
 
-/// Keeps the last of the entries that bear the same name, in the place of the first: who prints a name twice has run it
-/// again. Says which.
+/// Of the entries with the same name the last, in the place of the first: a tool that prints a name twice has run it again.
+/// Notes which.
 pub(super) fn newest_of_each(entries: Vec<Entry>, notes: &mut Vec<String>) -> Vec<Entry> {
     let series = |entry: &Entry| entry.series.clone();
     merged(entries, series, |earlier, later| {
@@ -141,13 +126,26 @@ fn merged<T>(items: Vec<T>, key: impl Fn(&T) -> String, mut merge: impl FnMut(&m
     merged
 }
 
-/// An entry of what was found of a benchmark, or of why it has no values. Its name is its series.
+/// An entry whose name is its series, with what was found of it or why it has no values.
 pub(super) fn entry(series: &str, outcome: Result<Vec<Observation>, String>) -> Entry {
-    let (status, observations) = match outcome {
-        Ok(observations) => (EntryStatus::Ok, observations),
-        Err(reason) => (EntryStatus::Failed(reason), Vec::new()),
-    };
-    Entry { series: series.to_owned(), name: series.to_owned(), status, observations, ..Entry::default() }
+    let (series, name) = (series.to_owned(), series.to_owned());
+    let mut entry = Entry { series, name, ..Entry::default() };
+    fill(&mut entry, outcome);
+    entry
+}
+
+/// Gives an entry what was found of it, or fails it.
+pub(super) fn fill(entry: &mut Entry, outcome: Result<Vec<Observation>, String>) {
+    match outcome {
+        Ok(observations) => entry.observations = observations,
+        Err(reason) => fail(entry, reason),
+    }
+}
+
+/// Fails an entry, which then has no values.
+pub(super) fn fail(entry: &mut Entry, reason: String) {
+    entry.status = EntryStatus::Failed(reason);
+    entry.observations.clear();
 }
 
 /// The value, where the metric can have it; else why not, after the field that holds it.
@@ -163,7 +161,7 @@ pub(super) fn summary(metric: Metric, source_unit: &str, field: &str, value: f64
     Ok(Observation::summary(metric, source_unit, value))
 }
 
-/// An observation of samples, which their median stands for.
+/// An observation of samples, whose value is their median.
 pub(super) fn sampled(
     metric: Metric,
     source_unit: &str,
@@ -175,7 +173,7 @@ pub(super) fn sampled(
             return Err(format!("sample {} of its `{field}` is {fault}", place + 1));
         }
     }
-    let Some(median) = describe::median(&samples) else { return Err(format!("its `{field}` has no samples")) };
+    let median = describe::median(&samples).ok_or_else(|| format!("its `{field}` has no samples"))?;
     Ok(Observation::sampled(metric, source_unit, median, samples))
 }
 
@@ -184,7 +182,7 @@ pub(super) fn sampled(
 pub(super) struct Notes(BTreeMap<String, (usize, String)>);
 
 impl Notes {
-    /// Takes down that `what` was found at a place; the places of the same words are counted together.
+    /// Counts what was passed over at a place together with other places of the same.
     pub(super) fn add(&mut self, what: &str, place: impl FnOnce() -> String) {
         match self.0.get_mut(what) {
             Some((count, _)) => *count += 1,
@@ -194,7 +192,6 @@ impl Notes {
         }
     }
 
-    /// Takes in what was found behind all of this.
     pub(super) fn append(&mut self, later: Notes) {
         for (what, (more, place)) in later.0 {
             self.0.entry(what).and_modify(|(count, _)| *count += more).or_insert((more, place));
@@ -210,7 +207,7 @@ impl Notes {
     }
 }
 
-/// Leaves one entry an id, in the order of the first; where there were more, it says so and has no values.
+/// One benchmark an id, in the order of the first; where there were more, it fails.
 pub(super) fn unique(reported: Vec<Reported>) -> Vec<Reported> {
     let id = |one: &Reported| one.benchmark.id();
     merged(reported, id, |first, _| first.result = Err(format!("`{}` is reported more than once", id(first))))
@@ -224,34 +221,20 @@ pub(super) fn unique_entries(entries: Vec<Entry>) -> Vec<Entry> {
     })
 }
 
-/// Fails an entry, which then has no values.
-pub(super) fn fail(entry: &mut Entry, reason: String) {
-    entry.status = EntryStatus::Failed(reason);
-    entry.observations.clear();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn output(name: &str, bytes: &[u8]) -> Output {
-        Output { name: name.to_owned(), bytes: bytes.to_vec() }
-    }
+    use crate::golden::output;
 
     #[test]
-    fn a_digest_tells_outputs_and_their_names_apart() {
+    fn a_digest_distinguishes_outputs_by_content_order_and_names_within_their_folder() {
         let (one, other) = (output("a", b"abc"), output("b", b"abc"));
         assert_eq!(digest(&[&one]), digest(&[&other]), "what a single file is called does not matter");
         let moved = [output("a", b"ab"), output("cb", b"abc")];
         assert_ne!(digest(&[&one, &other]), digest(&[&moved[0], &moved[1]]));
         assert_ne!(digest(&[&one, &other]), digest(&[&other, &one]));
-    }
-
-    #[test]
-    fn a_folder_has_the_same_digest_wherever_it_lies() {
-        let named = |names: [&str; 2]| names.map(|name| output(name, b"x"));
         let check = |names: [&str; 2], length: usize| {
-            let outputs = named(names);
+            let outputs = names.map(|name| output(name, b"x"));
             let outputs: Vec<&Output> = outputs.iter().collect();
             assert_eq!(common_folder(&outputs), length, "{names:?}");
             digest(&outputs)
@@ -263,7 +246,6 @@ mod tests {
         check(["ga/x", "gb/x"], 0);
         check(["a/b/x", "a/bc/x"], 2);
         check(["a/é/x", "a/è/x"], 2);
-        check(["x", "x-bin/0.bin"], 0);
         assert_eq!(common_folder(&[]), 0);
     }
 
@@ -281,51 +263,19 @@ mod tests {
     }
 
     #[test]
-    fn names_that_come_twice_are_merged() {
-        let failed = |series: &str, reason: &str| entry(series, Err(reason.to_owned()));
-        let twice = vec![failed("a", "old"), failed("b", "one"), failed("a", "new")];
-        let mut notes = Vec::new();
-        assert_eq!(newest_of_each(twice.clone(), &mut notes), [failed("a", "new"), failed("b", "one")]);
-        assert_eq!(notes, ["`a` comes more than once: the last counts"]);
-        let reason = "`a` is reported more than once";
-        assert_eq!(unique_entries(twice), [failed("a", reason), failed("b", "one")]);
-        let report = |name: &str| Reported::failed("s", name, 1, "first reason".to_owned());
-        let unique = unique(vec![report("a"), report("b"), report("a")]);
-        let reasons: Vec<_> = unique.iter().map(|one| one.result.clone().expect_err("all have failed")).collect();
-        assert_eq!(reasons, ["`s/a @default` is reported more than once", "first reason"]);
-    }
-
-    #[test]
-    fn what_a_hostile_text_repeats_is_bounded() {
+    fn repeated_entries_and_notes_are_bounded_and_counted() {
         let (output, mut entries, mut notes) = (output("t", b"x"), Vec::new(), Vec::new());
         let pushed = (0..=MOST_READ).map(|_| push(&output, &mut entries, Entry::default()));
         assert_eq!(pushed.filter(Result::is_err).count(), 1);
-        (0..2 * MOST_NOTES).for_each(|_| note(&mut notes, "again".to_owned()));
+        (0..2 * MOST_NOTES).for_each(|_| note(&mut notes, "one more".to_owned()));
         assert_eq!((notes.len(), notes.last().map(String::as_str)), (MOST_NOTES + 1, Some("and more of this kind")));
-    }
-
-    #[test]
-    fn samples_that_cannot_be_are_named() {
-        let check = |samples: &[f64], expected: &str| {
-            assert_eq!(sampled(Metric::time(), "s", "time", samples.to_vec()), Err(expected.to_owned()));
+        let noted = |list: &[(&str, usize)]| {
+            let mut notes = Notes::default();
+            list.iter().for_each(|(what, row)| notes.add(what, || format!("row {row}")));
+            notes
         };
-        check(&[], "its `time` has no samples");
-        check(&[1.0, 0.0], "sample 2 of its `time` is 0 s, where more than zero is needed");
-        check(&[f64::NAN], "sample 1 of its `time` is NaN, which is no number");
-        let fine = sampled(Metric::time(), "s", "time", vec![3.0, 1.0, 2.0]).expect("it is fine");
-        assert_eq!((fine.value, fine.n), (2.0, 3));
-    }
-
-    #[test]
-    fn a_kind_is_reported_once_with_its_first_place() {
-        let mut notes = Notes::default();
-        notes.add("no time", || "row 2".to_owned());
-        notes.add("no commit", || "row 3".to_owned());
-        notes.add("no time", || "row 4".to_owned());
-        let mut later = Notes::default();
-        later.add("no time", || "row 5".to_owned());
-        later.add("no name", || "row 6".to_owned());
-        notes.append(later);
+        let mut notes = noted(&[("no time", 2), ("no commit", 3), ("no time", 4)]);
+        notes.append(noted(&[("no time", 5), ("no name", 6)]));
         let sentences = ["row 3: no commit", "row 6: no name", "row 2: no time; the same at 2 more places"];
         assert_eq!(notes.sentences(), sentences);
     }

@@ -15,7 +15,7 @@ use super::{Format, FormatError, LONGEST_PREFIX, field, json, peek, provenance};
 use crate::outputs;
 use sprag_base::stats::describe;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, ImportedRun, Observation};
+use sprag_model::imported::{Entry, ImportedRun, Observation};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::unit::Unit;
 
@@ -29,17 +29,16 @@ pub(super) const FORMAT: Format = Format {
 
 const FILES: &[&str] = &[".json", ".json.gz"];
 
-/// The version of the file that this build reads.
 const VERSION: &str = "1.0";
 
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// The most bytes that a compressed file may hold: a small file must not fill the memory.
+/// The most bytes that a compressed file may hold.
 const MOST_BYTES: u64 = 256 << 20;
 
 fn is_report(output: &Output) -> bool {
     let keys = if output.bytes.starts_with(GZIP) {
-        // What is cut short or damaged is recognised by what can be had of it.
+        // A file that is cut short is recognised by what it still holds.
         let mut start = Vec::new();
         let _ = MultiGzDecoder::new(&output.bytes[..]).take(64 << 10).read_to_end(&mut start);
         peek::paths(&start)
@@ -66,9 +65,7 @@ fn unpacked(output: &Output) -> Result<Output, FormatError> {
 
 fn read_one(output: &Output) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
-    let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
-        return Err(outputs::schema(output, "is no file of pyperf: it has no list `benchmarks`"));
-    };
+    let benchmarks = json::list(output, &value, "benchmarks", "file of pyperf")?;
     match value.get("version").and_then(Value::as_str) {
         Some(VERSION) | None => {}
         Some(version) => {
@@ -76,7 +73,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
             return Err(outputs::schema(output, reason));
         }
     }
-    check_count(output, benchmarks.len())?;
+    check_count(&output.name, benchmarks.len())?;
     let common = value.get("metadata").unwrap_or(&Value::Null);
     let entries = benchmarks.iter().enumerate().map(|(place, benchmark)| entry(benchmark, common, place)).collect();
     let time = benchmarks.iter().find_map(date).or_else(|| date_of(common));
@@ -100,7 +97,6 @@ fn date_of(metadata: &Value) -> Option<chrono::DateTime<chrono::Utc>> {
 fn facts(common: &Value, first: &Value) -> BTreeMap<String, String> {
     let own = first.get("metadata").unwrap_or(&Value::Null);
     let merged = |key: &str| own.get(key).or_else(|| common.get(key));
-    let mut facts = BTreeMap::new();
     let named = [
         ("cpu_model", "cpu_model_name"),
         ("cores", "cpu_count"),
@@ -114,7 +110,7 @@ fn facts(common: &Value, first: &Value) -> BTreeMap<String, String> {
         ("timer", "timer"),
         ("load_1m", "load_avg_1min"),
     ];
-    named.iter().for_each(|(name, key)| field::fact(&mut facts, name, merged(key)));
+    let mut facts = field::facts(named.map(|(name, key)| (name, merged(key))));
     let aslr = match merged("aslr").and_then(Value::as_str) {
         Some("Full randomization") => Some("full"),
         Some("Conservative randomization") => Some("partial"),
@@ -136,30 +132,22 @@ fn entry(benchmark: &Value, common: &Value, place: usize) -> Entry {
         }
         Some(name) => name,
     };
-    let mut entry = Entry { series: name.to_owned(), name: name.to_owned(), ..Entry::default() };
-    let observed = metric(merged("unit").unwrap_or("second")).and_then(|(metric, unit)| {
-        let processes = processes(benchmark, &metric)?;
-        Ok((metric, unit, processes))
-    });
-    let (metric, unit, processes) = match observed {
+    let observed = metric(merged("unit").unwrap_or("second"))
+        .and_then(|(metric, unit)| Ok((processes(benchmark, &metric)?, metric, unit)));
+    let (processes, metric, unit) = match observed {
         Ok(observed) => observed,
-        Err(reason) => {
-            entry.status = EntryStatus::Failed(reason);
-            return entry;
-        }
+        Err(reason) => return outputs::entry(name, Err(reason)),
     };
+    let samples = processes.concat();
+    let observation = describe::median(&samples).map(|value| {
+        let processes = processes.iter().filter_map(|values| describe::median(values)).collect();
+        vec![Observation { processes, ..Observation::sampled(metric, unit, value, samples) }]
+    });
+    let observation = observation.ok_or_else(|| "it has no values, only calibrations or warm-ups".to_owned());
+    let mut entry = outputs::entry(name, observation);
     entry.extras.insert("processes".to_owned(), Value::from(processes.len()));
     for key in ["loops", "inner_loops"] {
         entry.extras.extend(own.get(key).and_then(field::plain).map(|value| (key.to_owned(), value)));
-    }
-    let samples = processes.concat();
-    match describe::median(&samples) {
-        Some(value) => {
-            let processes = processes.iter().filter_map(|values| describe::median(values)).collect();
-            let observation = Observation::sampled(metric, unit, value, samples);
-            entry.observations.push(Observation { processes, ..observation });
-        }
-        None => entry.status = EntryStatus::Failed("it has no values, only calibrations or warm-ups".to_owned()),
     }
     entry
 }

@@ -1,7 +1,7 @@
 //! What pytest-benchmark saves: JSON of version 3 to 5, with or without the single rounds.
 //!
 //! A round is one observation, in seconds for one call. The commit, its branch and whether the working tree had changes
-//! are told by the file; the name of the machine and of whoever committed are left there.
+//! are read; the names of the machine and of the committer are not.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::frame::{Read, Recognised, Source, check_count};
 use super::{Format, FormatError, field, json, peek};
 use crate::{outputs, provenance};
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Entry, EntryStatus, ImportedCommit, ImportedRun, Observation};
+use sprag_model::imported::{Entry, ImportedCommit, ImportedRun, Observation};
 use sprag_model::metric::Metric;
 
 pub(super) const FORMAT: Format = Format {
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     read: Read::Each("pytest-benchmark", read_file),
 };
 
-/// Figures of a benchmark that are kept beside its times, in seconds.
+/// Figures of a benchmark that become extras, in seconds.
 const FIGURES: [&str; 4] = ["stddev", "iqr", "q1", "q3"];
 
 fn is_report(output: &Output) -> bool {
@@ -33,10 +33,8 @@ fn is_report(output: &Output) -> bool {
 
 fn read_file(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
-    let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
-        return Err(outputs::schema(output, "is no report of pytest-benchmark: it has no list `benchmarks`"));
-    };
-    check_count(output, benchmarks.len())?;
+    let benchmarks = json::list(output, &value, "benchmarks", "report of pytest-benchmark")?;
+    check_count(&output.name, benchmarks.len())?;
     let mut entries = Vec::with_capacity(benchmarks.len());
     for (place, benchmark) in benchmarks.iter().enumerate() {
         let entry = entry(benchmark);
@@ -64,9 +62,8 @@ fn commit(info: &Value) -> Option<ImportedCommit> {
 
 /// What the file tells of the machine, without its name.
 fn facts(machine: &Value) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
     let cpu = machine.get("cpu").unwrap_or(&Value::Null);
-    let named = [
+    field::facts([
         // Older versions called it so.
         ("cpu_model", cpu.get("brand_raw").or_else(|| cpu.get("brand"))),
         ("cores", cpu.get("count")),
@@ -76,9 +73,7 @@ fn facts(machine: &Value) -> BTreeMap<String, String> {
         ("os", machine.get("system")),
         ("os_release", machine.get("release")),
         ("architecture", machine.get("machine")),
-    ];
-    named.iter().for_each(|(name, value)| field::fact(&mut facts, name, *value));
-    facts
+    ])
 }
 
 fn entry(benchmark: &Value) -> Option<Entry> {
@@ -87,7 +82,8 @@ fn entry(benchmark: &Value) -> Option<Entry> {
     let ending = field::text(benchmark, "param").map(|param| format!("[{param}]"));
     let name = ending.and_then(|ending| series.strip_suffix(ending.as_str())).unwrap_or(series);
     let params = field::params(benchmark.get("params"));
-    let mut entry = Entry { series: series.to_owned(), name: name.to_owned(), params, ..Entry::default() };
+    let observed = time(stats).map(|time| vec![time]);
+    let mut entry = Entry { name: name.to_owned(), params, ..outputs::entry(series, observed) };
     let retained = [
         ("group", benchmark.get("group")),
         ("rounds", stats.get("rounds")),
@@ -101,10 +97,6 @@ fn entry(benchmark: &Value) -> Option<Entry> {
     entry.extras.extend(retained);
     for figure in FIGURES {
         field::extra(&mut entry.extras, figure, stats.get(figure).and_then(Value::as_f64));
-    }
-    match time(stats) {
-        Ok(time) => entry.observations.push(time),
-        Err(reason) => entry.status = EntryStatus::Failed(reason),
     }
     Some(entry)
 }

@@ -11,21 +11,17 @@ use sprag_base::stats::describe;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::Better;
 
-/// How far two numbers may be apart, relative to the larger: the rounding of a few operations.
+/// Of two numbers, relative to the larger: the rounding of a few operations.
 const TOLERANCE: f64 = 1e-12;
 
-/// What was read from one file or folder.
 pub struct ReadSource {
-    /// Its name; that of a file without folders.
+    /// The name of the file, without folders.
     pub name: String,
     pub imported: Imported,
 }
 
-/// Compares the rows with the sources: each row must agree in every key with what one of them holds, and none may hold a
-/// series that no row has.
-///
-/// # Errors
-/// Says what differs, one line each.
+/// Each row must agree in every key with an entry of a source, and each entry must have a row. Errors say what differs, one
+/// line each.
 pub fn compare(rows: &[Value], sources: &[ReadSource]) -> Result<(), Vec<String>> {
     let runs = sources.iter().flat_map(|source| source.imported.runs.iter().map(move |run| (source, run)));
     let entries: Vec<(&ReadSource, &ImportedRun, &Entry)> =
@@ -100,9 +96,8 @@ fn differences(row: &Value, source: &ReadSource, run: &ImportedRun, entry: &Entr
             "date_ms" => run.time.map(|time| Value::from(time.timestamp_millis())),
             _ => None,
         };
-        // What is no part of an observation is an extra, such as the mean of a source without samples.
         let value = value.or_else(|| extra(entry, metric, key).cloned());
-        // A better direction of what has no value cannot be told.
+        // What has no value has no direction.
         if key == "better" && value.is_none() {
             continue;
         }
@@ -114,7 +109,7 @@ fn differences(row: &Value, source: &ReadSource, run: &ImportedRun, entry: &Entr
     faults
 }
 
-/// The extra of an entry under that key; where it has extras of each metric, under the metric's name.
+/// The extra of an entry under that key, or under the metric's name where it has extras of each metric.
 fn extra<'a>(entry: &'a Entry, metric: &str, key: &str) -> Option<&'a Value> {
     let own = entry.extras.get(metric).and_then(Value::as_object);
     own.map_or_else(|| entry.extras.get(key), |own| own.get(key))

@@ -171,61 +171,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn series(name: &str, indices: &[u64], values: &[f64]) -> TableSeries {
-        let exact = usize::MAX..=values.len();
-        TableSeries { name: name.to_owned(), indices: indices.to_vec(), values: values.to_vec(), exact }
-    }
+    use crate::golden::check_cases;
 
     #[test]
-    fn rows_that_repeat_themselves_are_exact() {
-        let check = |last: &str, exact: [bool; 3]| {
-            let rows: String =
-                (0..5).map(|index| format!("a,{index},,,{}\na,{index},,,{}\n", 140 + index, 140 + index)).collect();
-            let text = format!("series,index,commit,time,value\n{rows}{last}");
-            let result = read(text.as_bytes()).expect("it is a table").series;
-            assert_eq!([4, 5, 6].map(|count| result[0].exact.contains(&count)), exact, "{last}");
-        };
-        check("", [false, true, false]);
-        check("a,6,,,3\n", [false, true, true]);
-        check("a,4,,,144.5\n", [false, false, false]);
-        // What differs later tells nothing of what stood before it.
-        check("a,6,,,3\na,6,,,4\n", [false, true, false]);
-    }
-
-    #[test]
-    fn a_table_is_read_in_the_order_of_its_indices() {
-        let text = "series,index,commit,time,value\na,0,f0,1,1.5\nb,2,,,4\na,2,f2,3,2.5\na,1,f1,2,2\nb,2,,,8\nb,3,,,NaN\nb,4,,,\n";
-        let result = read(text.as_bytes()).expect("it is a table");
-        let differing = TableSeries { exact: RangeInclusive::new(usize::MAX, 0), ..series("b", &[2], &[6.0]) };
-        assert_eq!(result.series, [series("a", &[0, 1, 2], &[1.5, 2.0, 2.5]), differing]);
-        assert_eq!((result.without_value, result.pooled, result.unordered), (2, 1, 1));
-        let other = "value,index,series,more\n1e-9,7,\"a, b\",x\n";
-        assert_eq!(read(other.as_bytes()).expect("it is a table").series, [series("a, b", &[7], &[1e-9])]);
-        // Numbers may have blanks beside them; a name is another name with them.
-        let blanks = "index, value, series\n 7 , 1 ,a\n8, 2, a\n";
-        let result = read(blanks.as_bytes()).expect("it is a table").series;
-        assert_eq!(result, [series("a", &[7], &[1.0]), series(" a", &[8], &[2.0])]);
-    }
-
-    #[test]
-    fn what_is_no_table_is_named_with_its_line() {
-        let check = |text: &str, words: &str| {
-            assert_eq!(read(text.as_bytes()).expect_err("it is none").to_string(), words, "{text}");
-        };
-        let head = "series,index,commit,time,value";
-        check("", "line 1 has no column `series`");
-        check("series,index,value_of\n", "line 1 has no column `value`");
-        check("series,index,value,series\na,0,1,b\n", "line 1 has the column `series` more than once");
-        check(&format!("{head}, time\na,0,,,1,\n"), "line 1 has the column `time` more than once");
-        check(&format!("{head}\n"), "it holds no point");
-        check(&format!("{head}\na,0,,,1\na,1,,\n"), "line 3: it has 4 cells where the header has 5");
-        check(&format!("{head}\na,x,,,1\n"), "line 2: its index `x` is no whole number from 0 to 2^64 - 1");
-        check(&format!("{head}\na,-1,,,1\n"), "line 2: its index `-1` is no whole number from 0 to 2^64 - 1");
-        check(&format!("{head}\na,0,,,1 ms\n"), "line 2: its value `1 ms` is no number");
-        for unnamed in ["", " "] {
-            check(&format!("{head}\n{unnamed},0,,,1\n"), "line 2: its series has no name");
-        }
+    fn cases_read_as_they_say() {
+        check_cases("series-table", |outputs| {
+            let table = read(&outputs[0].bytes).map_err(|error| error.to_string())?;
+            let counts = [table.without_value, table.pooled, table.unordered];
+            let series = table.series.iter().map(|one| {
+                let points: Vec<_> = one.indices.iter().zip(&one.values).collect();
+                let exact: Vec<usize> = (0..=one.values.len()).filter(|count| one.exact.contains(count)).collect();
+                format!("{:?} {points:?}, exact in the first {exact:?}\n", one.name)
+            });
+            Ok(format!("{}without value, pooled, unordered: {counts:?}", series.collect::<String>()))
+        });
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! Comma-separated tables with a header: every row as wide as it, no line without end, the line of a fault told.
+//! Comma-separated tables with a header: every row is as wide as it, lines are bounded, and a fault has its line.
 
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Number, Value};
@@ -7,22 +7,21 @@ use super::outputs::schema;
 use super::{FormatError, MOST_BENCHMARKS, json};
 use sprag_model::foreign::Output;
 
-/// The longest line, in bytes: none that a tool writes comes near it.
+/// In bytes: no tool writes such a line.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// How far the header may lie from the beginning: the context that some tools print above it.
+/// How far the header may be from the beginning: some tools print the context above it.
 const FARTHEST_HEADER: usize = 64 << 10;
 
 const MOST_COLUMNS: usize = 1_000;
 
-/// The most rows: many times what a tool writes, as each is a benchmark.
 const MOST_ROWS: usize = 10 * MOST_BENCHMARKS;
 
 #[derive(Debug)]
 pub(super) struct Row {
-    /// The line of the file that it begins in, counted from one.
+    /// The line of the file on which it begins, from one.
     pub(super) line: u64,
-    /// The cells that are not empty by their columns, as JSON would have them.
+    /// The cells that are not empty, by their columns.
     pub(super) cells: Value,
 }
 

@@ -1,12 +1,11 @@
 //! Flat rows as CSV by RFC 4180: a header, one line a row, lines that end in CR and LF, UTF-8.
 //!
-//! Numbers are written so that they read back to the same bits, and nothing else is ever done to them: a guard that
-//! touches a leading minus would make text of every negative number. A cell of text that a spreadsheet would take for a
-//! formula gets an apostrophe in front (CWE-1236).
+//! Numbers are written so that they read back to the same bits. A cell of text that a spreadsheet would take for a formula
+//! gets an apostrophe in front (CWE-1236); a number never does, as its minus is no formula.
 
 use chrono::SecondsFormat;
 
-use sprag_base::json;
+use sprag_base::json::float_text;
 use sprag_model::flat::{Cell, Row, Table};
 
 pub fn header(table: Table) -> Vec<u8> {
@@ -17,7 +16,6 @@ pub fn lines(table: Table, rows: &[Row<'_>]) -> Vec<u8> {
     rows.iter().flat_map(|row| line(table.columns().map(|column| cell_text(&(column.cell)(row))))).collect()
 }
 
-/// One line of cells, which are text already.
 pub fn line(cells: impl Iterator<Item = String>) -> Vec<u8> {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     for cell in cells {
@@ -27,8 +25,7 @@ pub fn line(cells: impl Iterator<Item = String>) -> Vec<u8> {
     writer.into_inner().expect("memory takes what is left")
 }
 
-/// A text that no spreadsheet takes for a formula. White space in front does not keep it from being one, and the wide
-/// forms of the signs count as the signs.
+/// A text that no spreadsheet takes for a formula, also after white space or with the wide forms of the signs.
 pub fn guarded(text: &str) -> String {
     let is_formula = text.starts_with(['\t', '\r'])
         || text.trim_start().starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
@@ -39,20 +36,15 @@ pub fn unguarded(text: &str) -> &str {
     text.strip_prefix('\'').filter(|rest| guarded(rest) != *rest).unwrap_or(text)
 }
 
-/// A number that reads back to the same bits.
-pub fn number(value: f64) -> String {
-    json::float_text(value)
-}
-
 fn cell_text(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Absent => String::new(),
         Cell::Text(text) => guarded(text),
         Cell::Integer(integer) => integer.to_string(),
-        Cell::Number(value) => number(*value),
+        Cell::Number(value) => float_text(*value),
         Cell::Time(time) => time.to_rfc3339_opts(SecondsFormat::AutoSi, true),
         Cell::Flag(flag) => flag.to_string(),
-        Cell::Numbers(values) => values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(" "),
+        Cell::Numbers(values) => values.iter().map(|value| float_text(*value)).collect::<Vec<_>>().join(" "),
     }
 }
 
@@ -110,7 +102,7 @@ mod tests {
         fn every_number_reads_back_to_the_same_bits(bits in proptest::num::u64::ANY) {
             let value = f64::from_bits(bits);
             if value.is_finite() {
-                proptest::prop_assert_eq!(number(value).parse::<f64>().expect("a number").to_bits(), bits);
+                proptest::prop_assert_eq!(float_text(value).parse::<f64>().expect("a number").to_bits(), bits);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The long CSV, which `import` reads: `suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params`.
 //!
-//! A line is one metric of one benchmark on one commit and machine, so of several runs there the newest counts. The
-//! variant stands behind the name, ` @fast`, unless it is `default`; parameters are `k=v`, joined by `;`, or a
-//! JSON object where one of them holds a `;`. Text is guarded as in [`table_csv`].
+//! A line is one metric of one benchmark on one commit and machine; of several runs there the newest counts. The variant
+//! follows the name, ` @fast`, unless it is `default`; parameters are `k=v`, joined by `;`, or a JSON object where one of
+//! them holds a `;`. Text is guarded as in [`table_csv`].
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use sprag_model::metric::Better;
 pub const COLUMNS: [&str; 10] =
     ["suite", "benchmark", "metric", "unit", "better", "commit", "commit_time", "machine", "value", "params"];
 
-/// Writes lines, and knows which have been written. Rows are to come newest first.
+/// Writes the lines of rows, which are to come newest first.
 #[derive(Debug, Default)]
 pub struct Writer {
     written: HashSet<[String; 5]>,
@@ -58,7 +58,7 @@ impl Writer {
                     commit.sha.clone(),
                     commit.commit_time.to_rfc3339_opts(SecondsFormat::AutoSi, true),
                     table_csv::guarded(&run.machine.name),
-                    table_csv::number(estimate.value),
+                    json::float_text(estimate.value),
                     table_csv::guarded(&params(benchmark)),
                 ]
                 .into_iter(),

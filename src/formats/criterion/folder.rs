@@ -156,7 +156,7 @@ fn import(outputs: &[&Output]) -> Result<Imported, FormatError> {
     };
     let entries = outputs::unique_entries(folders.iter().map(read).collect());
     let used: Vec<&Output> = outputs.iter().copied().filter(|output| folder_and_file(output).is_some()).collect();
-    outputs::imported("criterion", vec![outputs::run(entries, &used)], Vec::new())
+    Ok(outputs::imported("criterion", vec![outputs::run(entries, &used)], Vec::new()))
 }
 
 /// `estimates.json`, in nanoseconds.

@@ -1,11 +1,11 @@
 //! What a bench of Criterion prints, in a file: the estimate of each benchmark and what goes with it.
 //!
 //! A benchmark is a line `name   time:   [low estimate high]`; where the name is longer than 23 bytes it stands alone on
-//! the line before. Criterion prints its slope or mean for the estimate, so that is the value; the bounds are kept as
-//! `low` and `high`. Lines of throughput and change belong to the benchmark before them. Colours are taken out, times
-//! have units from `ps` to `s` with either letter for micro, and whatever else a terminal shows is passed over.
+//! the line before. Criterion prints its slope or mean for the estimate, so that is the value; the bounds become the extras
+//! `low` and `high`. Lines of throughput and change belong to the benchmark before them. Colours are removed, times have
+//! units from `ps` to `s` with either letter for micro, and all other output is passed over.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::frame::{Format, Read, Recognised, Source};
 use crate::{FormatError, console, outputs};
@@ -21,10 +21,10 @@ pub const FORMAT: Format = Format {
     read: Read::Each("criterion", read),
 };
 
-/// The longest name that stands on the line of its estimate, in bytes.
+/// The longest name on the line of its estimate, in bytes.
 const SHORT_NAME: usize = 23;
 
-/// Whether some line has an estimate. What other formats begin with is none.
+/// Whether some line has an estimate, and the text is no JSON.
 fn is_text(output: &Output) -> bool {
     let start = outputs::start(output);
     let json = start.trim_start().starts_with(['{', '[']);
@@ -46,14 +46,14 @@ pub(crate) fn entries(output: &Output, notes: &mut Vec<String>) -> Result<Vec<En
     for line in unread {
         outputs::note(notes, format!("{} line {line}: `time:` is followed by no estimate", output.name));
     }
-    outputs::counted(&output.name, outputs::newest_of_each(entries, notes))
+    Ok(outputs::newest_of_each(entries, notes))
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Estimates {
-    /// Each, in the order of the text: a name may come more than once.
+    /// In the order of the text: a name may come more than once.
     pub entries: Vec<Entry>,
-    /// The lines, from 1, on which something looks like one and cannot be read.
+    /// The lines, from 1, that look like an estimate and cannot be read.
     pub unread: Vec<usize>,
 }
 
@@ -89,7 +89,7 @@ pub fn estimates(output: &Output) -> Result<Estimates, FormatError> {
         } else if let (Some(result), Some(entry)) =
             (count_between(&line, " among ", " measurements"), entries.last_mut())
         {
-            counted(entry, result);
+            entry.observations.iter_mut().for_each(|observation| observation.n = result);
         }
         line.trim_end().clone_into(&mut before);
     }
@@ -101,7 +101,7 @@ fn is_cut_off(line: &str) -> bool {
     line.split_once("time:").is_some_and(|(_, after)| after.trim_start().starts_with('[') && !after.contains(']'))
 }
 
-/// What stands before the label, and between the brackets that follow it.
+/// The text before the label, and that between the brackets after it.
 fn bracketed<'a>(line: &'a str, label: &str) -> Option<(&'a str, &'a str)> {
     let (before, after) = line.split_once(label)?;
     let (content, _) = after.trim_start().strip_prefix('[')?.split_once(']')?;
@@ -134,17 +134,15 @@ fn three_times(content: &str) -> Option<([f64; 3], String)> {
 }
 
 fn estimate(name: &str, ([low, middle, high], unit): ([f64; 3], String), samples: Option<u64>) -> Entry {
-    let check = |field: &str, value: f64| outputs::possible(&Metric::time(), field, value);
-    let result = check("time", middle)
-        .and_then(|value| check("lower bound", low).and(check("upper bound", high)).map(|_| value))
-        .map(|value| Observation { n: samples.unwrap_or(0), ..Observation::summary(Metric::time(), &unit, value) });
-    let fine = result.is_ok();
-    let mut entry = outputs::entry(name, result.map(|time| vec![time]));
-    if fine {
-        entry.extras.insert("low".to_owned(), json!(low));
-        entry.extras.insert("high".to_owned(), json!(high));
+    let fields = [("time", middle), ("lower bound", low), ("upper bound", high)];
+    if let Err(reason) =
+        fields.into_iter().try_for_each(|(field, value)| outputs::possible(&Metric::time(), field, value).map(drop))
+    {
+        return outputs::entry(name, Err(reason));
     }
-    entry
+    let time = Observation { n: samples.unwrap_or(0), ..Observation::summary(Metric::time(), &unit, middle) };
+    let extras = [("low", low), ("high", high)].map(|(name, bound)| (name.to_owned(), json!(bound)));
+    Entry { extras: extras.into(), ..outputs::entry(name, Ok(vec![time])) }
 }
 
 /// Takes a line of throughput, unless it tells a change.
@@ -154,8 +152,9 @@ fn throughput(entry: Option<&mut Entry>, content: &str) {
     let unit = console::number_and_unit(&middle).1;
     let n = entry.observations.first().map_or(0, |time| time.n);
     let is_new = !entry.observations.iter().any(|one| one.metric.name == name);
-    if let (false, true, Ok(rate)) =
-        (entry.observations.is_empty(), is_new, outputs::summary(Metric::throughput(name), unit, name, value))
+    if !entry.observations.is_empty()
+        && is_new
+        && let Ok(rate) = outputs::summary(Metric::throughput(name), unit, name, value)
     {
         entry.observations.push(Observation { n, ..rate });
     }
@@ -169,14 +168,8 @@ fn changed(entry: Option<&mut Entry>, content: &str) {
         .map(|percent| percent.map(|percent| percent / 100.0))
         .collect();
     if let (Some(entry), Some([low, middle, high])) = (entry, shares.as_deref()) {
-        let change: Value = json!({"low": low, "estimate": middle, "high": high});
-        entry.extras.insert("change".to_owned(), change);
+        entry.extras.insert("change".to_owned(), json!({"low": low, "estimate": middle, "high": high}));
     }
-}
-
-/// Notes how many samples stand behind an estimate.
-fn counted(entry: &mut Entry, samples: u64) {
-    entry.observations.iter_mut().for_each(|observation| observation.n = samples);
 }
 
 fn count_between(line: &str, before: &str, after: &str) -> Option<u64> {

@@ -21,7 +21,6 @@ use crate::compat::{json, python};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SeedSuite {
-    /// Kernels and the small model on the CPU.
     Cpu,
     Gpu,
     /// The sweep of a TensorRT engine over shapes.
@@ -70,11 +69,11 @@ pub enum CompareError {
     Other(String),
 }
 
-/// The figures of a sweep: of its summary, and of each case.
+/// The figures of the summary of a sweep, and of each of its cases.
 const SUMMARY_FIGURES: [&str; 3] = ["p50_ms_min", "p50_ms_median", "p50_ms_max"];
 const CASE_FIGURES: [&str; 2] = ["p50_ms", "p95_ms"];
 
-/// The figure of a report that a baseline holds under that name; `None` where the report lacks it.
+/// The figure of a report under the name that a baseline has for it; `None` where the report lacks it.
 fn figure(suite: SeedSuite, report: &Value, name: &str) -> Result<Option<f64>, CompareError> {
     match suite {
         SeedSuite::Cpu => match report.pointer("/metrics").and_then(|metrics| metrics.get(name)) {
@@ -115,7 +114,6 @@ pub enum CheckStatus {
 }
 
 impl CheckStatus {
-    /// The word that the seed's files bear.
     pub fn word(self) -> &'static str {
         match self {
             CheckStatus::Pass => "pass",
@@ -153,16 +151,14 @@ impl Statuses {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     pub suite: SeedSuite,
-    /// The field `suite` of the report: text or null, where it has one.
+    /// Its field `suite`, text or null.
     pub report_suite: Option<Value>,
-    /// The statuses, where the suite has them.
     pub statuses: Option<Statuses>,
-    /// One entry a metric of the baseline, in the order of names.
+    /// One a metric of the baseline, in the order of names.
     pub checks: Vec<Check>,
 }
 
 impl Comparison {
-    /// Whether the statuses agree and each metric passes.
     pub fn passes(&self) -> bool {
         self.agrees() && self.checks.iter().all(|check| check.status == CheckStatus::Pass)
     }
@@ -171,15 +167,23 @@ impl Comparison {
         self.statuses.as_ref().is_none_or(Statuses::agree)
     }
 
-    /// The code that the seed's tool ends with: 0 where all passes, else 2. Sprag's own commands end with others.
-    pub fn exit_code(&self) -> i32 {
-        if self.passes() { 0 } else { 2 }
+    /// The checks, and first of all a failed one of the status where it is another than is required.
+    fn all_checks(&self) -> impl Iterator<Item = Check> {
+        let status = (!self.agrees()).then(|| Check {
+            metric: STATUS.to_owned(),
+            status: CheckStatus::Fail,
+            baseline: None,
+            allowed: None,
+            current: None,
+            regression_ratio: None,
+        });
+        status.into_iter().chain(self.checks.iter().cloned())
     }
 }
 
 /// Compares a report with a baseline, both objects, by the rules of the suite.
 pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<Comparison, CompareError> {
-    let other = |reason: String| CompareError::Other(reason);
+    let other = CompareError::Other;
     for (which, value) in [("report", report), ("baseline", baseline)] {
         if !value.is_object() {
             return Err(other(format!("the {which} is no JSON object")));
@@ -247,8 +251,8 @@ fn check(name: &str, spec: &Value, current: Result<Option<f64>, CompareError>) -
 /// The name under which the status stands among the metrics.
 const STATUS: &str = "__status__";
 
-/// The summary that the seed's tool writes. What is not finite stands in it as Python writes it, so a strict reader
-/// refuses such a file.
+/// The summary that the seed's tool writes. What is not finite is written as Python does, so a strict reader refuses such
+/// a file.
 pub fn summary(comparison: &Comparison) -> String {
     let mut checks = Vec::new();
     if let Some(Statuses { required, current }) = comparison.statuses.as_ref().filter(|statuses| !statuses.agree()) {
@@ -267,16 +271,10 @@ pub fn summary(comparison: &Comparison) -> String {
 
 /// The trend that the seed's tool writes: every metric with the same fields, and how many there are.
 pub fn trend(comparison: &Comparison, timestamp: &str) -> String {
-    let mut metrics: Vec<(&str, Value)> = Vec::new();
-    if !comparison.agrees() {
-        let status = Check { metric: STATUS.to_owned(), status: CheckStatus::Fail, ..NOTHING };
-        metrics.push((STATUS, metric(&status)));
-    }
     // A metric without a name has no place in a trend.
-    let named = comparison.checks.iter().filter(|check| !check.metric.is_empty());
-    metrics.extend(named.map(|check| (check.metric.as_str(), metric(check))));
-    metrics.sort_by(|a, b| a.0.cmp(b.0));
-    let metrics: Vec<Value> = metrics.into_iter().map(|(_, fields)| fields).collect();
+    let mut checks: Vec<Check> = comparison.all_checks().filter(|check| !check.metric.is_empty()).collect();
+    checks.sort_by(|a, b| a.metric.cmp(&b.metric));
+    let metrics: Vec<Value> = checks.iter().map(metric).collect();
     let suite = comparison.report_suite.clone().unwrap_or_else(|| Value::from(comparison.suite.name()));
     let fields = json!({
         "failed_metrics": failed(comparison),
@@ -290,20 +288,9 @@ pub fn trend(comparison: &Comparison, timestamp: &str) -> String {
     file(comparison, fields)
 }
 
-const NOTHING: Check = Check {
-    metric: String::new(),
-    status: CheckStatus::Missing,
-    baseline: None,
-    allowed: None,
-    current: None,
-    regression_ratio: None,
-};
-
 /// One line a check, with Python's words for what is absent or not finite.
 pub fn lines(comparison: &Comparison) -> Vec<String> {
-    let status =
-        (!comparison.agrees()).then(|| Check { metric: STATUS.to_owned(), status: CheckStatus::Fail, ..NOTHING });
-    let line = |check: &Check| {
+    let line = |check: Check| {
         let number = |value: Option<f64>| value.map_or("None".to_owned(), python::number);
         format!(
             "{}_check metric={} status={} baseline_ms={} allowed_max_ms={} current_ms={}",
@@ -315,16 +302,14 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
             number(check.current)
         )
     };
-    status.iter().chain(&comparison.checks).map(line).collect()
+    comparison.all_checks().map(line).collect()
 }
 
 /// How many checks did not pass, the status among them.
 pub fn failed(comparison: &Comparison) -> usize {
-    let named = comparison.checks.iter().filter(|check| !check.metric.is_empty());
-    usize::from(!comparison.agrees()) + named.filter(|check| check.status != CheckStatus::Pass).count()
+    comparison.all_checks().filter(|check| !check.metric.is_empty() && check.status != CheckStatus::Pass).count()
 }
 
-/// `pass` or `fail`.
 pub fn overall(comparison: &Comparison) -> &'static str {
     if comparison.passes() { "pass" } else { "fail" }
 }
@@ -447,106 +432,27 @@ fn figure_names(suite: SeedSuite, report: &Value) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::golden::check_cases;
 
-    fn compared(suite: SeedSuite, report: &str, baseline: &str) -> Result<Comparison, CompareError> {
-        let [report, baseline] = [report, baseline].map(|text| json::parse(text).expect("it is JSON"));
-        compare(suite, &report, &baseline)
-    }
-
+    /// A case is a report, called by the prefix of its suite, and a baseline; of a report alone a baseline is made.
     #[test]
-    fn what_is_no_number_passes_never_and_figures_follow_the_rules_of_their_suite() {
-        let check = |suite: SeedSuite, report: &str, baseline: &str, passes: bool| {
-            let comparison = compared(suite, report, baseline).expect("it can be compared");
-            assert_eq!(comparison.passes(), passes, "{report} against {baseline}");
-        };
-        let cpu = |current: &str, spec: &str, passes: bool| {
-            let metrics = |value: &str| format!(r#"{{"metrics": {{"a": {value}}}}}"#);
-            check(SeedSuite::Cpu, &metrics(current), &metrics(spec), passes);
-        };
-        cpu("1", r#"{"value_ms": NaN}"#, false);
-        cpu("1", r#"{"value_ms": 1, "max_regression_ratio": NaN}"#, false);
-        cpu("Infinity", r#"{"value_ms": 1}"#, false);
-        cpu("Infinity", r#"{"value_ms": 1, "max_regression_abs_ms": Infinity}"#, true);
-        cpu("-1", r#"{"value_ms": 0}"#, true);
-        cpu("\"1\"", r#"{"value_ms": "1"}"#, true);
-        cpu("true", r#"{"value_ms": 1}"#, true);
-        cpu("null", r#"{"value_ms": 1}"#, false);
-        let other = |suite: SeedSuite, report: &str, name: &str, passes: bool| {
-            let report = format!(r#"{{"status": "ok", {report}}}"#);
-            check(suite, &report, &format!(r#"{{"metrics": {{"{name}": {{"value_ms": 9}}}}}}"#), passes);
-        };
-        other(SeedSuite::Gpu, r#""a": {"b": {"c": 2}}"#, "a.b.c", true);
-        other(SeedSuite::Gpu, r#""a": {"b": "2"}"#, "a.b", false);
-        other(SeedSuite::Gpu, r#""a.b": 2"#, "a.b", false);
-        let sweep = r#""summary": {"p50_ms_min": 1, "p50_ms_max": "2", "ok_count": 3}, "cases": [
-            {"label": "d", "metrics": {"p50_ms": 40, "p95_ms": null}}, {"label": "", "metrics": {"p50_ms": 5}},
-            {"label": "d", "status": "failed", "metrics": {"p50_ms": 6, "frames_per_s": 7}}, {"label": "e", "metrics": 8},
-            {"label": 9, "metrics": {"p50_ms": 5}}, 10]"#;
-        other(SeedSuite::Trt, sweep, "summary.p50_ms_min", true);
-        other(SeedSuite::Trt, sweep, "case.d.p50_ms", true);
-        for absent in ["summary.p50_ms_max", "summary.ok_count", "case.d.p95_ms", "case..p50_ms", "case.9.p50_ms"] {
-            other(SeedSuite::Trt, sweep, absent, false);
-        }
-        check(SeedSuite::Gpu, "{}", "{}", false);
-        check(SeedSuite::Trt, r#"{"status": "skipped"}"#, r#"{"required_status": "skipped"}"#, true);
-    }
-
-    #[test]
-    fn what_cannot_be_compared_is_named() {
-        let check = |report: &str, baseline: &str, words: &str| {
-            let error = compared(SeedSuite::Cpu, report, baseline).expect_err("it cannot be compared").to_string();
-            assert_eq!(error, words);
-        };
-        let spec = |spec: &str| format!(r#"{{"metrics": {{"a": {spec}}}}}"#);
-        check("[]", "{}", "the report is no JSON object");
-        check("{}", r#"{"metrics": []}"#, "`metrics` of the baseline is no object");
-        check(r#"{"metrics": 1}"#, "{}", "`metrics` of the report is no object");
-        check(r#"{"metrics": {"a": "x"}}"#, &spec(r#"{"value_ms": 1}"#), "the report's `a` is no number");
-        check("{}", &spec("1"), "what the baseline says of `a` is no object");
-        check("{}", &spec("{}"), "the baseline names no `value_ms` of `a`");
-        check("{}", &spec(r#"{"value_ms": null}"#), "the baseline's `value_ms` of `a` is no number");
-        check(r#"{"suite": 3}"#, "{}", "`suite` of the report is no text");
-    }
-
-    #[test]
-    fn what_is_not_finite_is_written_as_python_writes_it() {
-        let baseline = r#"{"metrics": {"": {"value_ms": 1}, "é": {"value_ms": 1, "max_regression_abs_ms": Infinity}}}"#;
-        let comparison = compared(SeedSuite::Cpu, r#"{"suite": null, "metrics": {"é": -Infinity}}"#, baseline);
-        let comparison = comparison.expect("it can be compared");
-        let line = "perf_check metric=é status=pass baseline_ms=1.0 allowed_max_ms=inf current_ms=-inf";
-        assert_eq!(lines(&comparison)[1], line);
-        let summary = summary(&comparison);
-        let expected = "    {\n      \"allowed_max_ms\": Infinity,\n      \"baseline_ms\": 1.0,\n      \
-                        \"current_ms\": -Infinity,\n      \"metric\": \"\\u00e9\",\n";
-        assert!(summary.contains(expected), "{summary}");
-        let trend = trend(&comparison, "T");
-        assert!(trend.contains("\"total_metrics\": 1\n") && trend.contains("\"suite\": null"), "{trend}");
-        let unnamed = compared(SeedSuite::Trt, "{}", "{}").expect("it can be compared");
-        assert!(super::trend(&unnamed, "T").contains("\"suite\": \"apex_x_trt_engine_shape_sweep\""));
-        assert!(super::summary(&unnamed).contains("\"suite\": null"));
-    }
-
-    #[test]
-    fn a_baseline_takes_finite_figures_with_the_tolerances_of_the_seed() {
-        let refused = |suite: SeedSuite, text: &str, words: &str| {
-            let report = json::parse(text).expect("the report is JSON");
-            let error = Template::from_report(suite, &report).expect_err("it is refused").to_string();
-            assert_eq!(error, words);
-        };
-        refused(SeedSuite::Cpu, r#"{"metrics": {"a": NaN}}"#, "`a` is no finite number");
-        refused(SeedSuite::Cpu, r#"{"metrics": {"a": "x"}}"#, "`a` is no finite number");
-        refused(SeedSuite::Cpu, r#"{"metrics": []}"#, "`metrics` of the report is no object");
-        refused(SeedSuite::Trt, r#"{"summary": {"p50_ms_min": Infinity}}"#, "`summary.p50_ms_min` is no finite number");
-        let report =
-            json!({"benchmarks": {"tilessm": {"triton_dispatch": {"p50_ms": 2}, "torch_reference": {"p50_ms": 3}}}});
-        let template = Template::from_report(SeedSuite::Gpu, &report).expect("the figures are numbers");
-        assert_eq!(template.metrics.keys().collect::<Vec<_>>(), ["benchmarks.tilessm.triton_dispatch.p50_ms"]);
-        assert!(template.to_json(Some("mine")).contains("\"baseline_notes\": \"mine\""));
-        let check = |suite: SeedSuite, name: &str, ratio: f64, abs: f64| {
-            assert_eq!(default_tolerance(suite, name), (ratio, abs), "{name}");
-        };
-        check(SeedSuite::Cpu, "infer_p95_ms", 1.0, 5.0);
-        check(SeedSuite::Gpu, "benchmarks.end_to_end_infer.torch_eager.p95_ms", 0.5, 2.0);
-        check(SeedSuite::Trt, "summary.p95_ms", 0.5, 1.0);
+    fn cases_read_as_they_say() {
+        check_cases("apex-x-gate", |outputs| {
+            let files: Vec<Value> = outputs
+                .iter()
+                .map(|output| json::parse(&String::from_utf8_lossy(&output.bytes)).expect("it is JSON"))
+                .collect();
+            let suite = SeedSuite::ALL.into_iter().find(|suite| suite.prefix() == outputs[0].name).expect("a suite");
+            match &files[..] {
+                [report] => Template::from_report(suite, report).map(|template| template.to_json(Some("mine"))),
+                [report, baseline] => compare(suite, report, baseline).map(|comparison| {
+                    let lines = lines(&comparison).join("\n");
+                    let (summary, trend) = (summary(&comparison), trend(&comparison, "T"));
+                    format!("passes: {}\n{lines}\n{summary}{trend}", comparison.passes())
+                }),
+                _ => panic!("one file or two"),
+            }
+            .map_err(|error| error.to_string())
+        });
     }
 }

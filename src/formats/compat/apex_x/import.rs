@@ -71,10 +71,10 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
             suite: document.get("suite").and_then(Value::as_str).map(str::to_owned),
             time: time(&document, output, &mut notes),
             facts: facts(&document),
-            ..outputs::run(outputs::counted(&output.name, entries)?, &[output])
+            ..outputs::run(entries, &[output])
         });
     }
-    outputs::imported("apex-x", runs, notes)
+    Ok(outputs::imported("apex-x", runs, notes))
 }
 
 /// The benchmarks of a file of whichever kind.
@@ -149,19 +149,10 @@ fn seconds(name: &str) -> Metric {
 }
 
 /// A figure as an observation of so many calls; the fault names the field.
-fn observed(metric: Metric, unit: &str, field: &str, value: &Value, n: u64) -> Result<Observation, String> {
-    let number = number(value).ok_or_else(|| format!("its `{}` is no number", field.escape_debug()))?;
+fn observed(metric: Metric, unit: &str, name: &str, value: &Value, n: u64) -> Result<Observation, String> {
+    let number = field::any_number(value).ok_or_else(|| format!("its `{}` is no number", name.escape_debug()))?;
     let number = quantity::to_base(number, quantity::quantity(unit).factor);
-    Ok(Observation { n, ..outputs::summary(metric, unit, field, number)? })
-}
-
-/// A number, or a text that reads as one: the seed's own comparison takes both, and NaN arrives as a text.
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
-    }
+    Ok(Observation { n, ..outputs::summary(metric, unit, name, number)? })
 }
 
 /// The benchmarks of a file in the order of its figures.
@@ -256,11 +247,10 @@ fn note(entry: &mut Entry, key: &str, metric: &str, holder: &Value, fields: &[(&
     for (field, name, factor) in fields {
         let value = match holder.get(field) {
             Some(Value::String(word)) if word.parse::<f64>().is_err() => json!(word),
-            Some(value) => match number(value).filter(|number| number.is_finite()) {
+            value => match value.and_then(field::any_number).filter(|number| number.is_finite()) {
                 Some(number) => json!(quantity::to_base(number, *factor)),
                 None => continue,
             },
-            None => continue,
         };
         noted.insert((*name).to_owned(), value);
     }

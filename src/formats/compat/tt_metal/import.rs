@@ -28,8 +28,7 @@ fn is_ground_truth(output: &Output) -> bool {
 }
 
 fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
-    let run = outputs::run(outputs::counted(&output.name, entries(output)?)?, &[output]);
-    Ok(Source { run, ..Source::default() })
+    Ok(Source { run: outputs::run(entries(output)?, &[output]), ..Source::default() })
 }
 
 fn entries(output: &Output) -> Result<Vec<Entry>, FormatError> {
@@ -42,10 +41,8 @@ fn entries(output: &Output) -> Result<Vec<Entry>, FormatError> {
             return Err(outputs::schema(output, reason));
         };
         if section.len() > LONGEST_PREFIX {
-            return Err(outputs::schema(
-                output,
-                format!("has a section with a name of more than {LONGEST_PREFIX} bytes"),
-            ));
+            let reason = format!("has a section with a name of more than {LONGEST_PREFIX} bytes");
+            return Err(outputs::schema(output, reason));
         }
         for (configuration, samples) in configurations {
             let series = format!("{section}/{configuration}");
