@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{Form, judge};
+use crate::case::judge;
 use crate::expected::{Results, exactly};
 use crate::failure::Outcome;
 use sprag_base::digest::sha256_hex;
@@ -28,7 +28,7 @@ struct Case {
 }
 
 pub(crate) fn run(case: Value) -> Outcome {
-    judge(case, Form::ONE, |_, case: &Case| Ok(case.follow()))
+    judge(case, |case: &Case| Ok(case.follow()))
 }
 
 /// How the seed's tool ends: its exit code, the last line of its errors, and what it prints and writes.
@@ -44,7 +44,6 @@ fn ended(exit_code: i32, last_line: String, stdout: String, files: Option<[Strin
 }
 
 impl Case {
-    /// Does what the seed's tool does with these arguments, variables and files.
     fn follow(&self) -> Results {
         let options = match Options::read(&self.args) {
             Ok(options) => options,
@@ -52,7 +51,7 @@ impl Case {
                 return ended(2, format!("release_attestation.py: error: {message}"), String::new(), None);
             }
         };
-        // A status that there is not is no fault of usage to the seed, but an exception.
+        // To the seed an unknown status is no fault of usage, but an exception.
         let statuses = options.mapping("--gate-status").into_iter();
         let gates: Option<BTreeMap<String, Status>> =
             statuses.map(|(key, word)| Some((key, Status::parse(&word)?))).collect();

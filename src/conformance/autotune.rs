@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::case::{Form, judge};
+use crate::case::judge;
 use crate::expected::exactly;
 use crate::failure::Outcome;
 use sprag_model::autotune::{Launched, Registry, Source, shape_bucket};
@@ -28,7 +28,7 @@ enum Operation {
         op_name: String,
         shape_bucket: String,
     },
-    /// Which configuration a launch takes, and where that is from; without a key the registry is not asked.
+    /// The configuration of a launch and its source; without a key the registry is not asked.
     Resolve {
         op_name: Option<String>,
         shape_bucket: Option<String>,
@@ -45,7 +45,7 @@ enum Operation {
 }
 
 pub(crate) fn run(case: Value) -> Outcome {
-    judge(case, Form::ONE, |_, case: &Case| {
+    judge(case, |case: &Case| {
         let (results, snapshot) = follow(&case.ops);
         Ok(vec![("results", exactly(results)), ("snapshot", exactly(snapshot))])
     })

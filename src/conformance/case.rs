@@ -1,6 +1,4 @@
-//! One case: its inputs, what it expects, and how a result is held against that.
-
-use std::fmt;
+//! One case: its inputs, what it expects, and how a result is compared with that.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,34 +7,7 @@ use serde_json::{Map, Value};
 use crate::expected::{Results, check_expected};
 use crate::failure::{Failure, Outcome, fails, read};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    Reference,
-    Fast,
-}
-
-impl Form {
-    /// The forms of a kernel that has one.
-    pub(crate) const ONE: &'static [Form] = &[Form::Reference];
-    /// The forms of a kernel that has both.
-    pub(crate) const BOTH: &'static [Form] = &[Form::Reference, Form::Fast];
-
-    pub(crate) fn kernel(self) -> sprag_kernels::Form<()> {
-        match self {
-            Form::Reference => sprag_kernels::Form::Reference,
-            Form::Fast => sprag_kernels::Form::Fast(()),
-        }
-    }
-}
-
-impl fmt::Display for Form {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Form::Reference => "reference",
-            Form::Fast => "fast",
-        })
-    }
-}
+pub(crate) type Form = sprag_kernels::Form<()>;
 
 /// Takes the kind of a case out of it.
 pub(crate) fn take_kind(case: &mut Value) -> Outcome<String> {
@@ -52,7 +23,6 @@ pub(crate) fn unknown_kind(kind: &str) -> Failure {
     fails(format!("kind `{kind}` is unknown to this build"))
 }
 
-/// The inputs of a case of one call: tensors, and parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Call<I, P> {
@@ -67,7 +37,7 @@ struct Refusal {
     message: String,
 }
 
-/// Takes the inputs out of a case whose results stand beside them; what is left is recorded.
+/// Takes the inputs out of a case that has its results next to them; the rest is recorded.
 pub(crate) fn take_inputs<I: DeserializeOwned>(case: Value, names: &[&str]) -> Outcome<(I, Map<String, Value>)> {
     let Value::Object(mut recorded) = case else { return Err(fails("the case is not an object")) };
     recorded.shift_remove("name");
@@ -76,12 +46,19 @@ pub(crate) fn take_inputs<I: DeserializeOwned>(case: Value, names: &[&str]) -> O
     Ok((read("the case", Value::Object(inputs))?, recorded))
 }
 
-/// Reads a case, computes with each form, and compares with what the case expects.
-///
-/// All fields of the case but its name and its expectation are the inputs.
-pub(crate) fn judge<I: DeserializeOwned>(
+/// Computes in the one form that there is, as [`judge_forms`].
+pub(crate) fn judge<I: DeserializeOwned>(case: Value, compute: impl Fn(&I) -> Outcome<Results>) -> Outcome {
+    judge_each(case, &[("reference", Form::Reference)], |_, inputs| compute(inputs))
+}
+
+/// Computes in both forms and compares with what the case expects. All other fields but its name are the inputs.
+pub(crate) fn judge_forms<I: DeserializeOwned>(case: Value, compute: impl Fn(Form, &I) -> Outcome<Results>) -> Outcome {
+    judge_each(case, &[("reference", Form::Reference), ("fast", Form::Fast(()))], compute)
+}
+
+fn judge_each<I: DeserializeOwned>(
     case: Value,
-    forms: &[Form],
+    forms: &[(&str, Form)],
     compute: impl Fn(Form, &I) -> Outcome<Results>,
 ) -> Outcome {
     let Value::Object(mut fields) = case else { return Err(fails("the case is not an object")) };
@@ -92,7 +69,7 @@ pub(crate) fn judge<I: DeserializeOwned>(
         _ => return Err(fails("the case needs either `expected` or `expected_error`")),
     };
     let inputs: I = read("the case", Value::Object(fields))?;
-    for &form in forms {
+    for &(name, form) in forms {
         let result = match (compute(form, &inputs), &expected) {
             (Err(Failure::Refused(_)), Err(_)) => Ok(()),
             (Err(Failure::Refused(reason)), Ok(_)) => Err(fails(format!("expected a result, got a refusal: {reason}"))),
@@ -102,7 +79,7 @@ pub(crate) fn judge<I: DeserializeOwned>(
             }
             (Ok(got), Ok(expected)) => check_expected(expected, &got),
         };
-        result.map_err(|failure| failure.at(format_args!("{form} form")))?;
+        result.map_err(|failure| failure.at(format_args!("{name} form")))?;
     }
     Ok(())
 }
@@ -123,7 +100,7 @@ mod tests {
     /// A kernel that doubles numbers and refuses negative ones.
     fn double(case: Value) -> Outcome {
         let compute = |_, inputs: &Inputs| Ok(vec![("y", exactly(2 * narrow::<u32>("x", inputs.x)?))]);
-        judge(case, Form::BOTH, compute)
+        judge_forms(case, compute)
     }
 
     fn check_fails(case: Value, with: &str) {

@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use sprag_kernels::KernelError;
 
-/// Why a case gives no result, or another one than it expects.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The kernel refused the inputs, or its types cannot hold them: what a rejection case asks for.
+    /// The kernel refused the inputs, or its types cannot hold them, as a rejection case expects.
     #[error("{0}")]
     Refused(String),
     /// The case cannot be read, or the result differs; it fails whatever it expects.
@@ -40,7 +39,6 @@ pub(crate) fn fails(text: impl Into<String>) -> Failure {
     Failure::Fails(text.into())
 }
 
-/// Passes where the condition holds.
 pub(crate) fn require(condition: bool, text: impl FnOnce() -> String) -> Outcome {
     if condition { Ok(()) } else { Err(Failure::Fails(text())) }
 }
@@ -54,7 +52,6 @@ pub(crate) fn narrow<T: TryFrom<i64>>(name: &str, value: i64) -> Outcome<T> {
     T::try_from(value).map_err(|_| Failure::Refused(format!("`{name}` holds {value}, which its type cannot hold")))
 }
 
-/// Integers in the type that a kernel takes, as [`narrow`].
 pub(crate) fn narrow_all<T: TryFrom<i64>>(name: &str, values: &[i64]) -> Outcome<Vec<T>> {
     values.iter().map(|value| narrow(name, *value)).collect()
 }

@@ -1,4 +1,4 @@
-//! Canonical rows of a foreign format, against what its reader makes of the samples beside them.
+//! Canonical rows of a foreign format, against what its reader makes of the samples next to them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,13 +12,12 @@ use sprag_formats::rows::{self, ReadSource};
 use sprag_formats::{Format, registry};
 use sprag_model::foreign::Output;
 
-/// Files of a folder of samples that are no samples.
 const OTHER_FILES: [&str; 2] = ["README.md", "expected.json"];
 
-/// The end of the name of a folder in which nvbench keeps the samples of the file beside it.
+/// The end of the name of the folder in which nvbench keeps the samples of a file.
 const SIDECAR: &str = "-bin";
 
-/// Reads the samples beside the file of rows as `sprag import` does and compares every key of every row.
+/// Reads the samples next to the file of rows as `sprag import` does, and compares every key of every row.
 pub(crate) fn run(rows: &[Value], file: &Path) -> Outcome {
     let folder = file.parent().unwrap_or(Path::new("."));
     let mut sources = Vec::new();
@@ -39,7 +38,7 @@ pub(crate) fn run(rows: &[Value], file: &Path) -> Outcome {
         .map_err(|faults| fails(format!("expected {} rows, got other ones: {}", rows.len(), faults.join("; "))))
 }
 
-/// The samples of a folder: all of it where a format is one of folders, else its files and folders one by one.
+/// All of a folder where a format is one of folders, else its files and folders one by one.
 fn samples(folder: &Path, rows: &Path) -> Outcome<Vec<(&'static Format, Vec<Output>)>> {
     if let Some(result) = recognised(folder) {
         return Ok(vec![result]);
@@ -61,25 +60,18 @@ fn recognised(path: &Path) -> Option<(&'static Format, Vec<Output>)> {
     }
 }
 
-/// A file with what belongs to it, or the files of a folder that a format could want.
+/// A file with its sidecar, or the files of a folder that a format could want.
 fn outputs(path: &Path) -> Option<Vec<Output>> {
-    let read = |file: &Path, name: String| Some(Output { name, bytes: fs::read(file).ok()? });
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    let below = |root: &Path, prefix: &str| -> Option<Vec<(String, PathBuf)>> {
-        let relative = |file: PathBuf| {
-            let name = file.strip_prefix(root).ok()?.to_string_lossy().into_owned();
-            Some((format!("{prefix}{name}"), file))
-        };
-        files_below(root).ok()?.into_iter().map(relative).collect()
-    };
-    if path.is_dir() {
-        let ends = || registry::FORMATS.iter().flat_map(|format| format.files);
-        let is_wanted = |name: &str| ends().any(|end| name.ends_with(end)) && !OTHER_FILES.contains(&name);
-        let files = below(path, "")?.into_iter().filter(|(name, _)| is_wanted(name));
-        return files.map(|(name, file)| read(&file, name)).collect();
+    let is_folder = path.is_dir();
+    let root = if is_folder { path } else { path.parent()? };
+    let mut files = files_below(path).ok()?;
+    let sidecar = path.with_file_name(format!("{}{SIDECAR}", path.file_name()?.to_string_lossy()));
+    if !is_folder && sidecar.is_dir() {
+        files.extend(files_below(&sidecar).ok()?);
     }
-    let sidecar = path.with_file_name(format!("{name}{SIDECAR}"));
-    let siblings = if sidecar.is_dir() { below(&sidecar, &format!("{name}{SIDECAR}/"))? } else { Vec::new() };
-    let files = std::iter::once((name, path.to_owned())).chain(siblings);
-    files.map(|(name, file)| read(&file, name)).collect()
+    let ends = || registry::FORMATS.iter().flat_map(|format| format.files);
+    let is_wanted = |name: &str| !is_folder || (ends().any(|end| name.ends_with(end)) && !OTHER_FILES.contains(&name));
+    let named = files.iter().map(|file| (file, file.strip_prefix(root).unwrap_or(file).to_string_lossy().into_owned()));
+    let read = |(file, name): (&PathBuf, String)| Some(Output { name, bytes: fs::read(file).ok()? });
+    named.filter(|(_, name)| is_wanted(name)).map(read).collect()
 }

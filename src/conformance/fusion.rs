@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{Form, judge};
-use crate::expected::{Got, Results, Tolerance};
+use crate::case::{Form, judge_forms};
+use crate::expected::{Results, Tolerance, floats};
 use crate::failure::Outcome;
-use crate::tensor::{Dtype, Tensor, for_dtype, result, shared_dtype};
+use crate::tensor::{Tensor, for_dtype, shared_dtype};
 use sprag_kernels::element::Element;
 use sprag_kernels::fusion::{self, Gate};
 
@@ -44,7 +44,7 @@ struct Params {
 }
 
 pub(crate) fn run(case: Value) -> Outcome {
-    judge(case, Form::BOTH, fuse)
+    judge_forms(case, fuse)
 }
 
 fn fuse(form: Form, case: &Case) -> Outcome<Results> {
@@ -72,14 +72,10 @@ fn fuse_as<T: Element>(form: Form, case: &Case) -> Outcome<Results> {
     let tensors =
         fusion::FusionInputs { base: &base_values, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
     let (mut alpha, mut fused) = (vec![T::default(); shape.pixels()], vec![T::default(); base_values.len()]);
-    fusion::run(form.kernel().untuned(fusion::CANDIDATES), &tensors, shape, &gate, &mut alpha, &mut fused)?;
-    let tolerance = match base.dtype {
-        Dtype::Float16 => Tolerance::new(4e-3, 0.0),
-        Dtype::BFloat16 => Tolerance::new(2e-2, 0.0),
-        _ => Tolerance::new(2e-6, 2e-6),
-    };
+    fusion::run(form.untuned(fusion::CANDIDATES), &tensors, shape, &gate, &mut alpha, &mut fused)?;
+    let tolerance = Tolerance::rounded(base.dtype, Tolerance::new(2e-6, 2e-6));
     Ok(vec![
-        ("alpha", Got::Floats(result(&alpha_shape, base.dtype, &alpha), tolerance)),
-        ("fused", Got::Floats(result(&base.shape, base.dtype, &fused), tolerance)),
+        ("alpha", floats(&alpha_shape, base.dtype, &alpha, tolerance)),
+        ("fused", floats(&base.shape, base.dtype, &fused, tolerance)),
     ])
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::case::{Call, Form, judge, take_kind, unknown_kind};
-use crate::expected::{Got, Results, Tolerance, check_expected, exactly, near};
+use crate::case::{Call, Form, judge, judge_forms, take_kind, unknown_kind};
+use crate::expected::{Got, Results, Tolerance, check_expected, exactly, floats, near};
 use crate::failure::{Outcome, fails, read, require};
-use crate::tensor::{Dtype, Floats, Tensor};
+use crate::tensor::{Dtype, Tensor};
 use sprag_kernels::ff::{self, FfConfig, Outputs, Parameters, Proxy, Workspace, tensors};
 use sprag_kernels::infer::{BUDGET, Frame, Model, reference};
 use sprag_kernels::shape::MapShape;
@@ -24,7 +24,7 @@ const ALPHA: Tolerance = Tolerance::new(1e-5, 0.0);
 pub(crate) fn run(mut case: Value) -> Outcome {
     match take_kind(&mut case)?.as_str() {
         "cpu_baseline" => run_frames(case),
-        "ff_forward_infer" => judge(case, Form::BOTH, forward),
+        "ff_forward_infer" => judge_forms(case, forward),
         kind => Err(unknown_kind(kind)),
     }
 }
@@ -36,7 +36,7 @@ type FrameCase = Call<BTreeMap<String, Tensor>, FrameParams>;
 #[serde(deny_unknown_fields)]
 struct FrameParams {
     input_hw: usize,
-    /// What the tiles of a frame may cost, where it is another sum than the model's own.
+    /// The most that the tiles of a frame may cost; by default the model's own.
     #[serde(rename = "routing.budget_b1")]
     budget_b1: Option<f64>,
 }
@@ -47,11 +47,11 @@ struct ExpectedFrames {
     frames: Vec<Value>,
 }
 
-/// The frames are compared one by one, by the fields that are recorded of each.
+/// Each frame is compared by its recorded fields.
 fn run_frames(mut case: Value) -> Outcome {
     let expected: ExpectedFrames = read("`expected`", case["expected"].take())?;
     case["expected"] = json!(expected.frames.len());
-    judge(case, Form::ONE, |_, case: &FrameCase| {
+    judge(case, |case: &FrameCase| {
         let frames = case.run()?;
         for (place, (recorded, got)) in expected.frames.iter().zip(&frames).enumerate() {
             check_expected(recorded, got).map_err(|failure| failure.at(format_args!("frames[{place}]")))?;
@@ -79,7 +79,7 @@ impl FrameCase {
 }
 
 fn float32(shape: &[usize], values: &[f32], tolerance: Tolerance) -> Got {
-    Got::Floats(Floats { shape: shape.to_vec(), dtype: Dtype::Float32, values: values.to_vec() }, tolerance)
+    floats(shape, Dtype::Float32, values, tolerance)
 }
 
 fn results(frame: &Frame, image: MapShape) -> Results {
@@ -170,7 +170,7 @@ fn forward(form: Form, case: &ModuleCase) -> Outcome<Results> {
         split_overhead: params.split_overhead,
     };
     let mut outputs = Outputs::default();
-    ff::run(form.kernel(), &tensors, &config, &case.parameters()?, &mut outputs, &mut Workspace::default())?;
+    ff::run(form, &tensors, &config, &case.parameters()?, &mut outputs, &mut Workspace::default())?;
     let MapShape { batch, channels, height, width } = shape;
     let map =
         |channels: usize, values: &[f32], tolerance| float32(&[batch, channels, height, width], values, tolerance);

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{Form, judge, take_kind, unknown_kind};
+use crate::case::{judge, take_kind, unknown_kind};
 use crate::expected::{Results, exactly};
 use crate::failure::{Outcome, narrow_all};
 use sprag_kernels::KernelError;
@@ -13,9 +13,9 @@ use sprag_kernels::shape::Grid;
 
 pub(crate) fn run(mut case: Value) -> Outcome {
     match take_kind(&mut case)?.as_str() {
-        "order" => judge(case, Form::ONE, |_, inputs| ordered(inputs)),
-        "hilbert_distance" => judge(case, Form::ONE, |_, inputs| distances(inputs)),
-        "quadtree" => judge(case, Form::ONE, |_, inputs| grow(inputs)),
+        "order" => judge(case, ordered),
+        "hilbert_distance" => judge(case, distances),
+        "quadtree" => judge(case, grow),
         kind => Err(unknown_kind(kind)),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::case::{Form, judge, take_kind, unknown_kind};
+use crate::case::{judge, take_kind, unknown_kind};
 use crate::expected::exactly;
 use crate::failure::{Failure, Outcome, fails, narrow, require};
 use sprag_base::digest::sha256_hex;
@@ -28,7 +28,7 @@ struct GoldenCase {
 pub(crate) fn run_golden(case: Value) -> Outcome {
     // The trace bears the name of the fixture, which is that of the case.
     let name = case.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let compute = |_, case: &GoldenCase| {
+    let compute = |case: &GoldenCase| {
         let GoldenCase { seed, mode, config, inputs } = case;
         let (config, inputs) = (config.clone(), inputs.clone());
         let fixture = Fixture { name: name.clone(), seed: *seed, mode: *mode, config, inputs, expected: None };
@@ -48,16 +48,16 @@ pub(crate) fn run_golden(case: Value) -> Outcome {
             ("manifest_sha256", exactly(&played.expected.manifest_sha256)),
         ])
     };
-    judge(case, Form::ONE, compute)
+    judge(case, compute)
 }
 
 pub(crate) fn run_manifest(mut case: Value) -> Outcome {
     match take_kind(&mut case)?.as_str() {
-        "canonical_json" => judge(case, Form::ONE, |_, case: &TextCase| {
+        "canonical_json" => judge(case, |case: &TextCase| {
             let text = json::to_canonical(&case.value);
             Ok(vec![("sha256", exactly(sha256_hex(text.as_bytes()))), ("canonical", exactly(text))])
         }),
-        "manifest" => judge(case, Form::ONE, |_, case: &ManifestCase| {
+        "manifest" => judge(case, |case: &ManifestCase| {
             let manifest = manifest(case)?;
             let text = manifest.hashed_text();
             Ok(vec![("manifest", exactly(manifest)), ("hashed_bytes_of_manifest", exactly(text))])

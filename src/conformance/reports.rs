@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::case::{Form, judge, take_kind, unknown_kind};
+use crate::case::{judge, take_kind, unknown_kind};
 use crate::expected::{exact, exactly};
 use crate::failure::{Failure, Outcome, fails, read, require};
 use crate::tensor::{Number, plain};
@@ -47,7 +47,7 @@ struct CallsCase {
 }
 
 pub(crate) fn run_calls(case: Value) -> Outcome {
-    let compute = |_, case: &CallsCase| {
+    let compute = |case: &CallsCase| {
         let summary = CallSummary::from_calls(&plain(&case.timings_ms));
         let summary = summary.ok_or_else(|| Failure::Refused("there are no times".to_owned()))?;
         Ok(vec![
@@ -56,13 +56,13 @@ pub(crate) fn run_calls(case: Value) -> Outcome {
             ("throughput_per_s", exactly(summary.throughput(case.work_items))),
         ])
     };
-    judge(case, Form::ONE, compute)
+    judge(case, compute)
 }
 
 pub(crate) fn run_sweep(mut case: Value) -> Outcome {
     match take_kind(&mut case)?.as_str() {
         "shape_cases" => check_shapes(&read::<ShapeCases>("the case", case)?.expected),
-        "summary" => judge(case, Form::ONE, |_, case: &SweepCases| Ok(vec![("expected", exactly(case.summary()))])),
+        "summary" => judge(case, |case: &SweepCases| Ok(vec![("expected", exactly(case.summary()))])),
         kind => Err(unknown_kind(kind)),
     }
 }

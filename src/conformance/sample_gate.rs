@@ -1,5 +1,5 @@
 //! Comparisons by tt-metal's check: those of a statistics oracle, which hold both texts, and those of `tt_metal`, which
-//! name two files beside them. Texts, counts and orders are exact, numbers to a relative 1e-12.
+//! name two files next to them. Texts, counts and orders are exact, numbers to a relative 1e-12.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use sprag_model::sample_gate::{RankFigures, SampleMismatch, Section};
 
 const FIGURES: Tolerance = Tolerance::new(0.0, 1e-12);
 
-/// A case that names two files beside it.
+/// A case that names two files next to it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileCase {

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{Call, Form, judge};
-use crate::expected::{Got, Results, Tolerance};
+use crate::case::{Call, Form, judge_forms};
+use crate::expected::{Results, Tolerance, floats};
 use crate::failure::Outcome;
-use crate::tensor::{Dtype, Tensor, for_dtype, result};
+use crate::tensor::{Tensor, for_dtype};
 use sprag_kernels::element::Element;
 use sprag_kernels::scan::{self, Direction, Merge, Parameters, ScanShape, Scratch};
 
@@ -41,7 +41,7 @@ enum Way {
 }
 
 pub(crate) fn run(case: Value) -> Outcome {
-    judge(case, Form::BOTH, |form, case: &Case| for_dtype!(case.inputs.tokens.dtype, scan_as(form, case)))
+    judge_forms(case, |form, case: &Case| for_dtype!(case.inputs.tokens.dtype, scan_as(form, case)))
 }
 
 fn scan_as<T: Element>(form: Form, Call { inputs, params }: &Case) -> Outcome<Results> {
@@ -76,22 +76,11 @@ fn scan_as<T: Element>(form: Form, Call { inputs, params }: &Case) -> Outcome<Re
     let mut final_state = vec![T::default(); direction.final_states(shape)];
     let clamp = params.clamp_value as f32;
     let tensors = scan::ScanInputs { tokens: &tokens, shape, init_state: init_state.as_deref(), clamp };
-    scan::run(
-        form.kernel().untuned(scan::CANDIDATES),
-        &tensors,
-        &direction,
-        &mut y,
-        &mut final_state,
-        &mut Scratch::default(),
-    )?;
+    scan::run(form.untuned(scan::CANDIDATES), &tensors, &direction, &mut y, &mut final_state, &mut Scratch::default())?;
     let dtype = inputs.tokens.dtype;
-    let tolerance = match dtype {
-        Dtype::Float16 => Tolerance::new(4e-3, 0.0),
-        Dtype::BFloat16 => Tolerance::new(2e-2, 0.0),
-        _ => Tolerance::new(1e-5, 1e-5),
-    };
+    let tolerance = Tolerance::rounded(dtype, Tolerance::new(1e-5, 1e-5));
     Ok(vec![
-        ("y", Got::Floats(result(&inputs.tokens.shape, dtype, &y), tolerance)),
-        ("final_state", Got::Floats(result(&state_shape, dtype, &final_state), tolerance)),
+        ("y", floats(&inputs.tokens.shape, dtype, &y, tolerance)),
+        ("final_state", floats(&state_shape, dtype, &final_state, tolerance)),
     ])
 }

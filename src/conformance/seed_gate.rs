@@ -1,16 +1,16 @@
 //! Cases of `perf_compare` and `baseline_template`: the seed's gate. The text of every file and line is exact, and so is
-//! the exit code; that of the original means that it broke down where it is 1, which here is a refusal.
+//! the exit code. The original breaks down with the code 1, which here is a refusal.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{Form, judge};
+use crate::case::judge;
 use crate::expected::{exact, exactly};
 use crate::failure::{Outcome, fails, read};
 use sprag_formats::compat::apex_x::gate::{self, CompareError, SeedSuite, Template};
 use sprag_formats::compat::json;
 
-/// What stands in golden texts for the time they were written.
+/// In golden texts, in place of the time they were written.
 const TIMESTAMP: &str = "__TIMESTAMP__";
 
 /// The exit codes of the original.
@@ -27,7 +27,7 @@ struct CompareCase {
 }
 
 pub(crate) fn run_compare(case: Value) -> Outcome {
-    judge(case, Form::ONE, |_, case: &CompareCase| {
+    judge(case, |case: &CompareCase| {
         let read = |text: &str| json::parse(text).map_err(|error| CompareError::Other(error.to_string()));
         let (report, baseline) = (read(&case.current_json_text), read(&case.baseline_json_text));
         let compared = report.and_then(|report| gate::compare(case.suite, &report, &baseline?));

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::case::{Form, judge, take_kind, unknown_kind};
+use crate::case::{judge, take_kind, unknown_kind};
 use crate::expected::{Results, Tolerance, exactly, near};
 use crate::failure::{Outcome, narrow};
 use crate::tensor::{Number, plain};
@@ -18,10 +18,10 @@ const NUMBERS: Tolerance = Tolerance::new(1e-12, 0.0);
 
 pub(crate) fn run(mut case: Value) -> Outcome {
     match take_kind(&mut case)?.as_str() {
-        "greedy" => judge(case, Form::ONE, |_, case: &Case<Greedy>| case.inputs.run()),
-        "two_stage" => judge(case, Form::ONE, |_, case: &Case<TwoStage>| case.inputs.run()),
-        "three_stage" => judge(case, Form::ONE, |_, case: &Case<ThreeStage>| case.inputs.run()),
-        "hysteresis_budget" => judge(case, Form::ONE, |_, case: &Case<Hysteresis>| case.inputs.run()),
+        "greedy" => judge(case, |case: &Case<Greedy>| case.inputs.run()),
+        "two_stage" => judge(case, |case: &Case<TwoStage>| case.inputs.run()),
+        "three_stage" => judge(case, |case: &Case<ThreeStage>| case.inputs.run()),
+        "hysteresis_budget" => judge(case, |case: &Case<Hysteresis>| case.inputs.run()),
         kind => Err(unknown_kind(kind)),
     }
 }
@@ -32,60 +32,61 @@ struct Case<I> {
     inputs: I,
 }
 
-/// The numbers of one stage, as the kernels take them.
-struct Choice {
-    utilities: Vec<f64>,
-    costs: Vec<f64>,
-    budget: f64,
-    kmax: usize,
+/// Numbers, some of which JSON cannot write.
+#[derive(Deserialize)]
+#[serde(from = "Vec<Number>")]
+struct Numbers(Vec<f64>);
+
+impl From<Vec<Number>> for Numbers {
+    fn from(numbers: Vec<Number>) -> Numbers {
+        Numbers(plain(&numbers))
+    }
 }
 
-impl Choice {
-    fn new(utilities: &[Number], costs: &[Number], budget: Number, kmax: i64) -> Outcome<Choice> {
-        let kmax = narrow("kmax", kmax)?;
-        Ok(Choice { utilities: plain(utilities), costs: plain(costs), budget: budget.0, kmax })
-    }
+fn candidates<'a>(utilities: &'a Numbers, costs: &'a Numbers, budget: Number, kmax: i64) -> Outcome<Candidates<'a>> {
+    let kmax = narrow("kmax", kmax)?;
+    Ok(Candidates { utilities: &utilities.0, delta_costs: &costs.0, budget: budget.0, kmax })
+}
 
-    fn candidates(&self) -> Candidates<'_> {
-        let Choice { utilities, costs, budget, kmax } = self;
-        Candidates { utilities, delta_costs: costs, budget: *budget, kmax: *kmax }
-    }
-
-    /// The same four numbers are what a split is decided from.
-    fn rule(&self, order: Option<&String>) -> Outcome<SplitRule<'_>> {
-        let order = order.map(|mode| OrderMode::parse(mode)).transpose()?.unwrap_or_default();
-        let Choice { utilities, costs, budget, kmax } = self;
-        Ok(SplitRule { utilities, overheads: costs, budget: *budget, kmax: *kmax, order })
-    }
+fn rule<'a>(
+    utilities: &'a Numbers,
+    overheads: &'a Numbers,
+    budget: Number,
+    kmax: i64,
+    order: &Option<String>,
+) -> Outcome<SplitRule<'a>> {
+    let (kmax, order) = (narrow("kmax", kmax)?, order.as_deref().map(OrderMode::parse).transpose()?);
+    let (utilities, overheads) = (&utilities.0[..], &overheads.0[..]);
+    Ok(SplitRule { utilities, overheads, budget: budget.0, kmax, order: order.unwrap_or_default() })
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Greedy {
-    utilities: Vec<Number>,
-    delta_costs: Vec<Number>,
+    utilities: Numbers,
+    delta_costs: Numbers,
     budget: Number,
     kmax: i64,
 }
 
 impl Greedy {
     fn run(&self) -> Outcome<Results> {
-        let choice = Choice::new(&self.utilities, &self.delta_costs, self.budget, self.kmax)?;
-        Ok(vec![("expected", near(selection(&select(&choice.candidates())?), NUMBERS))])
+        let candidates = candidates(&self.utilities, &self.delta_costs, self.budget, self.kmax)?;
+        Ok(vec![("expected", near(selection(&select(&candidates)?), NUMBERS))])
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TwoStage {
-    l0_utilities: Vec<Number>,
-    l0_delta_costs: Vec<Number>,
+    l0_utilities: Numbers,
+    l0_delta_costs: Numbers,
     budget_b1: Number,
     kmax_l0: i64,
     l0_grid_h: i64,
     l0_grid_w: i64,
-    split_utilities: Vec<Number>,
-    split_overheads: Vec<Number>,
+    split_utilities: Numbers,
+    split_overheads: Numbers,
     budget_b2: Number,
     kmax_l1: i64,
     l1_order_mode: Option<String>,
@@ -93,10 +94,10 @@ struct TwoStage {
 
 impl TwoStage {
     fn run(&self) -> Outcome<Results> {
-        let coarse = Choice::new(&self.l0_utilities, &self.l0_delta_costs, self.budget_b1, self.kmax_l0)?;
-        let split = Choice::new(&self.split_utilities, &self.split_overheads, self.budget_b2, self.kmax_l1)?;
-        let rule = split.rule(self.l1_order_mode.as_ref())?;
-        let result = two_stage(&coarse.candidates(), &rule, grid(self.l0_grid_h, self.l0_grid_w)?)?;
+        let coarse = candidates(&self.l0_utilities, &self.l0_delta_costs, self.budget_b1, self.kmax_l0)?;
+        let order = &self.l1_order_mode;
+        let split = rule(&self.split_utilities, &self.split_overheads, self.budget_b2, self.kmax_l1, order)?;
+        let result = two_stage(&coarse, &split, grid(self.l0_grid_h, self.l0_grid_w)?)?;
         Ok(vec![("expected", near(two_stages(&result), NUMBERS))])
     }
 }
@@ -108,19 +109,19 @@ fn grid(height: i64, width: i64) -> Outcome<Grid> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThreeStage {
-    l0_utilities: Vec<Number>,
-    l0_delta_costs: Vec<Number>,
+    l0_utilities: Numbers,
+    l0_delta_costs: Numbers,
     budget_b1: Number,
     kmax_l0: i64,
     l0_grid_h: i64,
     l0_grid_w: i64,
-    split_utilities_l0: Vec<Number>,
-    split_overheads_l0: Vec<Number>,
+    split_utilities_l0: Numbers,
+    split_overheads_l0: Numbers,
     budget_b2: Number,
     kmax_l1: i64,
     l1_order_mode: Option<String>,
-    split_utilities_l1: Vec<Number>,
-    split_overheads_l1: Vec<Number>,
+    split_utilities_l1: Numbers,
+    split_overheads_l1: Numbers,
     budget_b3: Number,
     kmax_l2: i64,
     l2_order_mode: Option<String>,
@@ -128,11 +129,11 @@ struct ThreeStage {
 
 impl ThreeStage {
     fn run(&self) -> Outcome<Results> {
-        let coarse = Choice::new(&self.l0_utilities, &self.l0_delta_costs, self.budget_b1, self.kmax_l0)?;
-        let first = Choice::new(&self.split_utilities_l0, &self.split_overheads_l0, self.budget_b2, self.kmax_l1)?;
-        let second = Choice::new(&self.split_utilities_l1, &self.split_overheads_l1, self.budget_b3, self.kmax_l2)?;
-        let (first, second) = (first.rule(self.l1_order_mode.as_ref())?, second.rule(self.l2_order_mode.as_ref())?);
-        let result = three_stage(&coarse.candidates(), &first, &second, grid(self.l0_grid_h, self.l0_grid_w)?)?;
+        let coarse = candidates(&self.l0_utilities, &self.l0_delta_costs, self.budget_b1, self.kmax_l0)?;
+        let (order_l1, order_l2) = (&self.l1_order_mode, &self.l2_order_mode);
+        let first = rule(&self.split_utilities_l0, &self.split_overheads_l0, self.budget_b2, self.kmax_l1, order_l1)?;
+        let second = rule(&self.split_utilities_l1, &self.split_overheads_l1, self.budget_b3, self.kmax_l2, order_l2)?;
+        let result = three_stage(&coarse, &first, &second, grid(self.l0_grid_h, self.l0_grid_w)?)?;
         let split = &result.split;
         let fields = json!({
             "two_stage": two_stages(&result.two_stage),
@@ -153,7 +154,7 @@ impl ThreeStage {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hysteresis {
-    utilities: Vec<Number>,
+    utilities: Numbers,
     prev_mask: Vec<u8>,
     theta_on: f64,
     theta_off: f64,
@@ -168,8 +169,7 @@ impl Hysteresis {
             max_active: narrow("max_active", self.max_active)?,
         };
         let previous: Vec<bool> = self.prev_mask.iter().map(|&bit| bit != 0).collect();
-        let mask: Vec<u8> =
-            update(&plain(&self.utilities), &previous, &thresholds)?.into_iter().map(u8::from).collect();
+        let mask: Vec<u8> = update(&self.utilities.0, &previous, &thresholds)?.into_iter().map(u8::from).collect();
         Ok(vec![("expected", exactly(mask))])
     }
 }

@@ -1,5 +1,5 @@
-//! Cases of `statistics`: what a library of statistics gave for the same numbers. They are of several kinds, each
-//! recognised by the fields it holds, and inputs and results stand side by side: each result must be recorded.
+//! Cases of `statistics`: what a library of statistics gave for the same numbers. Each kind is recognised by its fields.
+//! Inputs and results are next to each other: each result must be recorded.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -28,7 +28,6 @@ const P_VALUES: Tolerance = Tolerance::new(1e-14, 0.0);
 const NORMAL: Tolerance = Tolerance::new(0.0, 1e-13);
 const STUDENT: Tolerance = Tolerance::new(0.0, 1e-11);
 
-/// The fields that mark a kind of cases, and what runs one.
 type Kind = (&'static [&'static str], fn(Value) -> Outcome);
 
 /// The kinds of cases, each with fields that no other kind has all of, and what runs it.
@@ -66,23 +65,27 @@ fn run_kind<I: DeserializeOwned>(case: Value, names: &[&str], compute: fn(&I) ->
     check_results(&recorded, &got, true)
 }
 
-/// What comes of the inputs, or what of them has no answer.
+/// The results, or why there are none.
 type Answer = Result<Results, &'static str>;
 
-/// Two sets of values, or points of a line.
-#[derive(Deserialize)]
-struct Pair {
+/// The inputs of all kinds but functions; an absent one is empty, and what it gives is not what is recorded.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Inputs {
     x: Vec<f64>,
     y: Vec<f64>,
-}
-
-#[derive(Deserialize)]
-struct Sample {
-    x: Vec<f64>,
     percentile_q: Vec<f64>,
+    index_x: Vec<Vec<usize>>,
+    index_y: Vec<Vec<usize>>,
+    p: Vec<f64>,
+    /// Samples over several levels of repetition: lists in lists, as deep as there are levels.
+    a: Value,
+    b: Value,
+    confidence: f64,
+    cost_levels: Vec<f64>,
 }
 
-fn description(Sample { x, percentile_q }: &Sample) -> Answer {
+fn description(Inputs { x, percentile_q, .. }: &Inputs) -> Answer {
     let quantile = |percent: f64| describe::quantile(x, percent / 100.0);
     let root = |variance: Option<f64>| variance.map(f64::sqrt);
     let interval = sign_interval::of_median(x, CONFIDENCE);
@@ -109,7 +112,7 @@ fn description(Sample { x, percentile_q }: &Sample) -> Answer {
     ])
 }
 
-fn differences(Pair { x, y }: &Pair) -> Answer {
+fn differences(Inputs { x, y, .. }: &Inputs) -> Answer {
     let shift = hodges_lehmann::shift(x, y, CONFIDENCE).ok_or("there is no shift")?;
     let ratio = hodges_lehmann::ratio(x, y, CONFIDENCE).ok_or("there is no ratio")?;
     let exact = |location: &Location| {
@@ -128,15 +131,7 @@ fn differences(Pair { x, y }: &Pair) -> Answer {
     Ok(vec![("difference", near(difference, CLOSE)), ("log_ratio", near(log_ratio, CLOSE))])
 }
 
-#[derive(Deserialize)]
-struct Resamples {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    index_x: Vec<Vec<usize>>,
-    index_y: Vec<Vec<usize>>,
-}
-
-fn resampled_ratio(Resamples { x, y, index_x, index_y }: &Resamples) -> Answer {
+fn resampled_ratio(Inputs { x, y, index_x, index_y, .. }: &Inputs) -> Answer {
     if index_x.len() != index_y.len() {
         return Err("`index_x` and `index_y` are not of the same length");
     }
@@ -150,7 +145,7 @@ fn resampled_ratio(Resamples { x, y, index_x, index_y }: &Resamples) -> Answer {
     ])
 }
 
-fn welch_test(Pair { x, y }: &Pair) -> Answer {
+fn welch_test(Inputs { x, y, .. }: &Inputs) -> Answer {
     let result = welch::test(x, y, CONFIDENCE).ok_or("there is no test")?;
     Ok(vec![
         ("t", near(result.t, WELCH)),
@@ -163,7 +158,7 @@ fn welch_test(Pair { x, y }: &Pair) -> Answer {
     ])
 }
 
-fn dominance(Pair { x, y }: &Pair) -> Answer {
+fn dominance(Inputs { x, y, .. }: &Inputs) -> Answer {
     let result = Dominance::new(x, y).ok_or("there is no delta")?;
     Ok(vec![
         ("count_y_gt_x", exactly(result.above)),
@@ -175,19 +170,10 @@ fn dominance(Pair { x, y }: &Pair) -> Answer {
     ])
 }
 
-/// Effects over several levels of repetition; the samples are lists in lists, as deep as there are levels.
-#[derive(Deserialize)]
-struct Repetitions {
-    a: Value,
-    b: Value,
-    confidence: f64,
-    cost_levels: Vec<f64>,
-}
-
 /// What levels are called, the highest first; a design names as many from the right as it has.
 const LEVEL_NAMES: [&str; 3] = ["builds", "executions", "iterations"];
 
-fn effects(Repetitions { a, b, confidence, cost_levels }: &Repetitions) -> Answer {
+fn effects(Inputs { a, b, confidence, cost_levels, .. }: &Inputs) -> Answer {
     let levels = |samples: &Value| {
         let (values, shape) = nested(samples)?;
         Ok::<_, &'static str>((Levels::new(&values, &shape).ok_or("samples have no levels")?, shape.len()))
@@ -231,7 +217,7 @@ fn nested(value: &Value) -> Result<(Vec<f64>, Vec<usize>), &'static str> {
     Ok((numbers, [vec![items.len()], shape.unwrap_or_default()].concat()))
 }
 
-fn line(Pair { x, y }: &Pair) -> Answer {
+fn line(Inputs { x, y, .. }: &Inputs) -> Answer {
     let line = rank_trend::theil_sen(x, y, CONFIDENCE).ok_or("there is no line")?;
     Ok(vec![
         ("slope", near(line.slope, CLOSE)),
@@ -242,12 +228,7 @@ fn line(Pair { x, y }: &Pair) -> Answer {
     ])
 }
 
-#[derive(Deserialize)]
-struct Series {
-    y: Vec<f64>,
-}
-
-fn monotonic_trend(Series { y }: &Series) -> Answer {
+fn monotonic_trend(Inputs { y, .. }: &Inputs) -> Answer {
     let trend = rank_trend::mann_kendall(y).ok_or("there is no trend")?;
     Ok(vec![
         ("s", near(trend.score as f64, CLOSE)),
@@ -259,12 +240,7 @@ fn monotonic_trend(Series { y }: &Series) -> Answer {
     ])
 }
 
-#[derive(Deserialize)]
-struct PValues {
-    p: Vec<f64>,
-}
-
-fn adjusted(PValues { p }: &PValues) -> Answer {
+fn adjusted(Inputs { p, .. }: &Inputs) -> Answer {
     let adjusted = |adjust: fn(&[f64]) -> Option<Vec<f64>>| {
         let adjusted = adjust(p).ok_or("`p` holds a number that is no p-value");
         adjusted.map(|adjusted| near(adjusted, P_VALUES))
@@ -292,7 +268,7 @@ fn function(Function { f, x, df }: &Function) -> Answer {
 }
 
 /// The rank-sum test: `U` exact, chances close. The fields that end in `_hp` are of a reference with sixty digits.
-fn rank_sum(Pair { x, y }: &Pair) -> Answer {
+fn rank_sum(Inputs { x, y, .. }: &Inputs) -> Answer {
     let result = mann_whitney::test(x, y, Method::Auto).ok_or("the test refuses the values")?;
     let mut pooled = [&x[..], y].concat();
     pooled.sort_unstable_by(f64::total_cmp);

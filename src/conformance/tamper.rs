@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::folder::{GoldenCase, find};
-use crate::run::{Tally, run};
+use crate::{Tally, run};
 
 /// The families of this build, how many golden cases they have at least, and the fields of a case that record a result: one
-/// field, or for a family whose inputs and results stand side by side all but the inputs.
+/// field, or for a family with inputs and results next to each other all but the inputs.
 const FAMILIES: [(&str, usize, Results); 22] = [
     ("attestation", 6, Results::In("expected")),
     ("autotune_registry", 4, Results::In("expected")),
@@ -93,7 +93,7 @@ fn every_recorded_value_is_compared() {
         folders().iter().flat_map(|folder| find(folder).expect("there are cases")).collect();
     match find(&below("../../../shared/golden/tt-metal")) {
         Ok(result) => cases.extend(result),
-        Err(_) => eprintln!("skipped: there is no folder of recordings beside the project"),
+        Err(_) => eprintln!("skipped: there is no folder of recordings next to the project"),
     }
     let mut compared = 0;
     for case in &cases {

@@ -13,7 +13,7 @@ use sprag_kernels::element::Element;
 use sprag_kernels::shape::MapShape;
 
 const MULTIPLIER: u32 = 2_654_435_761;
-/// More elements than any case needs: a file that asks for more is wrong, and would only exhaust the memory.
+/// More than any case needs, so that a wrong file does not exhaust the memory.
 const MOST_ELEMENTS: usize = 1 << 28;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,14 +137,14 @@ impl Formula {
 
 impl Values {
     fn rounded(self, dtype: Dtype) -> Values {
-        match (self, dtype) {
-            (Values::Floats(values), Dtype::Float16) => {
-                Values::Floats(values.into_iter().map(|value| f16::from_f32(value).to_f32()).collect())
-            }
-            (Values::Floats(values), Dtype::BFloat16) => {
-                Values::Floats(values.into_iter().map(|value| bf16::from_f32(value).to_f32()).collect())
-            }
-            (values, _) => values,
+        let round: fn(f32) -> f32 = match dtype {
+            Dtype::Float16 => |value| f16::from_f32(value).to_f32(),
+            Dtype::BFloat16 => |value| bf16::from_f32(value).to_f32(),
+            _ => return self,
+        };
+        match self {
+            Values::Floats(values) => Values::Floats(values.into_iter().map(round).collect()),
+            integers => integers,
         }
     }
 }
@@ -197,7 +197,7 @@ pub(crate) fn shared_dtype<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) ->
     }
 }
 
-/// A tensor of floats that a kernel gave, widened to `f32`.
+/// Widened to `f32`.
 #[derive(Clone, Debug)]
 pub(crate) struct Floats {
     pub(crate) shape: Vec<usize>,
@@ -205,7 +205,6 @@ pub(crate) struct Floats {
     pub(crate) values: Vec<f32>,
 }
 
-/// A tensor of integers that a kernel gave.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Integers {
     pub(crate) shape: Vec<usize>,
@@ -216,11 +215,6 @@ pub(crate) struct Integers {
 /// Ids as a tensor of 64-bit integers.
 pub(crate) fn id_tensor(shape: &[usize], ids: impl IntoIterator<Item = u32>) -> Integers {
     Integers { shape: shape.to_vec(), dtype: Dtype::Int64, data: ids.into_iter().map(i64::from).collect() }
-}
-
-/// What a kernel gave, widened.
-pub(crate) fn result<T: Element>(shape: &[usize], dtype: Dtype, values: &[T]) -> Floats {
-    Floats { shape: shape.to_vec(), dtype, values: values.iter().map(|value| value.to_f32()).collect() }
 }
 
 /// Calls a function that is generic over the element type with the one that `$dtype` names.

@@ -1,7 +1,6 @@
 //! Cases of `trueno`: runs of its check on two texts. Names, verdicts, exit code and every printed byte are exact.
 //!
-//! The exit codes are those of the original: 1 also where it breaks down. A file that is absent from the folder of a case
-//! is absent on purpose.
+//! The exit codes are those of the original: 1 also where it breaks down. A file may be absent on purpose.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +56,6 @@ struct Ended {
     last_line: String,
 }
 
-/// Does what the original does with its arguments.
 fn ended(case: &Inputs, texts: &[Option<Vec<u8>>; 2]) -> Outcome<Ended> {
     let stopped = |exit_code: u8, last_line: String| Ok(Ended { exit_code, report: None, last_line });
     let usage = |fault: String| stopped(2, format!("check_regression.py: error: {fault}"));

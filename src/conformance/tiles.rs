@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{Call, Form, judge};
-use crate::expected::{Got, Results, Tolerance, exactly};
+use crate::case::{Call, Form, judge_forms};
+use crate::expected::{Results, Tolerance, exactly, floats};
 use crate::failure::{Failure, Outcome, fails, narrow, require};
-use crate::tensor::{Dtype, Integers, Tensor, for_dtype, id_tensor, result, shared_dtype};
+use crate::tensor::{Dtype, Integers, Tensor, for_dtype, id_tensor, shared_dtype};
 use sprag_kernels::element::Element;
 use sprag_kernels::fused::{self, Affine, Choice, Scratch};
 use sprag_kernels::ordering::{OrderMode, order_rows};
@@ -56,7 +56,7 @@ struct PackParams {
 }
 
 pub(crate) fn run_pack(case: Value) -> Outcome {
-    judge(case, Form::BOTH, |form, case: &PackCase| for_dtype!(case.inputs.feature_map.dtype, pack_as(form, case)))
+    judge_forms(case, |form, case: &PackCase| for_dtype!(case.inputs.feature_map.dtype, pack_as(form, case)))
 }
 
 fn pack_as<T: Element>(form: Form, Call { inputs, params }: &PackCase) -> Outcome<Results> {
@@ -68,11 +68,11 @@ fn pack_as<T: Element>(form: Form, Call { inputs, params }: &PackCase) -> Outcom
         order_rows(&mut indices, shape.batch, grid, OrderMode::parse(&params.order_mode)?)?;
     }
     let mut packed = vec![T::default(); indices.len() * shape.channels * tile_size * tile_size];
-    pack::run(form.kernel().untuned(pack::CANDIDATES), &map, shape, tile_size, &indices, &mut packed)?;
+    pack::run(form.untuned(pack::CANDIDATES), &map, shape, tile_size, &indices, &mut packed)?;
     let packed_shape = [shape.batch, tiles, shape.channels, tile_size, tile_size];
     let origins = origin_tensor(shape.batch, tiles, &origins(&indices, shape, tile_size)?);
     Ok(vec![
-        ("packed", Got::Floats(result(&packed_shape, inputs.feature_map.dtype, &packed), Tolerance::EXACT)),
+        ("packed", floats(&packed_shape, inputs.feature_map.dtype, &packed, Tolerance::EXACT)),
         ("origins", exactly(origins)),
         ("grid", exactly(id_tensor(&[2], [grid.height(), grid.width()]))),
         ("indices", exactly(id_tensor(&[shape.batch, tiles], indices))),
@@ -93,7 +93,7 @@ struct FusedParams {
 }
 
 pub(crate) fn run_fused(case: Value) -> Outcome {
-    judge(case, Form::BOTH, |form, case: &FusedCase| for_dtype!(case.inputs.feature_map.dtype, fuse_as(form, case)))
+    judge_forms(case, |form, case: &FusedCase| for_dtype!(case.inputs.feature_map.dtype, fuse_as(form, case)))
 }
 
 fn fuse_as<T: Element>(form: Form, Call { inputs, params }: &FusedCase) -> Outcome<Results> {
@@ -108,18 +108,10 @@ fn fuse_as<T: Element>(form: Form, Call { inputs, params }: &FusedCase) -> Outco
         gate_bias: params.gate_bias as f32,
     };
     let mut merged = vec![T::default(); map.len()];
-    fused::run(
-        form.kernel().untuned(fused::CANDIDATES),
-        &map,
-        shape,
-        &choice,
-        &affine,
-        &mut merged,
-        &mut Scratch::default(),
-    )?;
-    let merged = result(&inputs.feature_map.shape, inputs.feature_map.dtype, &merged);
+    fused::run(form.untuned(fused::CANDIDATES), &map, shape, &choice, &affine, &mut merged, &mut Scratch::default())?;
+    let merged = floats(&inputs.feature_map.shape, inputs.feature_map.dtype, &merged, ROUNDING);
     let origins = origin_tensor(shape.batch, tiles, &origins(&indices, shape, tile_size)?);
-    Ok(vec![("merged", Got::Floats(merged, ROUNDING)), ("origins", exactly(origins))])
+    Ok(vec![("merged", merged), ("origins", exactly(origins))])
 }
 
 #[derive(Deserialize)]
@@ -159,7 +151,7 @@ struct Step {
 }
 
 pub(crate) fn run_unpack(case: Value) -> Outcome {
-    judge(case, Form::BOTH, unpack)
+    judge_forms(case, unpack)
 }
 
 fn unpack(form: Form, case: &UnpackCase) -> Outcome<Results> {
@@ -203,28 +195,23 @@ fn unpack_steps<T: Element>(form: Form, case: &UnpackCase, steps: &[Step]) -> Ou
         if overlap != Overlap::Override {
             tolerance = ROUNDING;
         }
-        let tiles = PlacedTiles::<T>::from_origins(case.tensor(&step.packed)?, case.tensor(&step.origins)?, shape)?;
+        let tiles = PlacedTiles::<T>::new(case.tensor(&step.packed)?, None, Some(case.tensor(&step.origins)?), shape)?;
         let rule =
             unpack_priority::PriorityRule { level_priority: narrow("level_priority", step.level_priority)?, overlap };
-        unpack_priority::run(form.kernel(), &current, shape, &tiles.tiles(), rule, &mut merged, &mut priority_map)?;
+        unpack_priority::run(form, &current, shape, &tiles.tiles(), rule, &mut merged, &mut priority_map)?;
         current.copy_from_slice(&merged);
     }
     let data = priority_map.into_iter().map(i64::from).collect();
     let priority_map = Integers { shape: map_shape.to_vec(), dtype: Dtype::Int8, data };
-    let merged = result(&base.shape, base.dtype, &merged);
-    Ok(vec![("merged", Got::Floats(merged, tolerance)), ("priority_map", exactly(priority_map))])
+    let merged = floats(&base.shape, base.dtype, &merged, tolerance);
+    Ok(vec![("merged", merged), ("priority_map", exactly(priority_map))])
 }
 
 fn unpack_at_levels<T: Element>(form: Form, case: &UnpackCase, params: &LevelParams) -> Outcome<Results> {
     case.refuse_other_than(&BTreeSet::from(["base_map", "packed", "indices", "origins", "levels"]))?;
     let (base, packed) = (case.tensor("base_map")?, case.tensor("packed")?);
     let shape = base.map_shape()?;
-    let tiles = match (case.inputs.get("indices"), case.inputs.get("origins")) {
-        (Some(indices), None) => PlacedTiles::<T>::from_indices(packed, indices, shape)?,
-        (None, Some(origins)) => PlacedTiles::<T>::from_origins(packed, origins, shape)?,
-        (None, None) => return Err(Failure::Refused("neither indices nor origins are given".to_owned())),
-        (Some(_), Some(_)) => return Err(fails("both indices and origins are given")),
-    };
+    let tiles = PlacedTiles::<T>::new(packed, case.inputs.get("indices"), case.inputs.get("origins"), shape)?;
     let levels = case.inputs.get("levels");
     if let Some(levels) = levels {
         levels.check_shape(&packed.shape[..2])?;
@@ -239,7 +226,7 @@ fn unpack_at_levels<T: Element>(form: Form, case: &UnpackCase, params: &LevelPar
     let base_values = base.floats::<T>()?;
     let mut merged = vec![T::default(); base_values.len()];
     unpack_levels::run(
-        form.kernel().untuned(unpack_levels::CANDIDATES),
+        form.untuned(unpack_levels::CANDIDATES),
         Some(&base_values),
         shape,
         &tiles.tiles(),
@@ -248,7 +235,7 @@ fn unpack_at_levels<T: Element>(form: Form, case: &UnpackCase, params: &LevelPar
         &mut unpack_levels::Scratch::default(),
     )?;
     let tolerance = if overlap == Overlap::Override { Tolerance::EXACT } else { ROUNDING };
-    Ok(vec![("merged", Got::Floats(result(&base.shape, base.dtype, &merged), tolerance))])
+    Ok(vec![("merged", floats(&base.shape, base.dtype, &merged, tolerance))])
 }
 
 /// Packed tiles and their places, in the types of the kernel.
@@ -264,24 +251,24 @@ enum Places {
 }
 
 impl<T: Element> PlacedTiles<T> {
-    fn from_indices(packed: &Tensor, indices: &Tensor, shape: MapShape) -> Outcome<Self> {
-        let (packed, tiles, tile_size) = Self::packed(packed, shape)?;
-        indices.check_shape(&[shape.batch, tiles])?;
-        Ok(PlacedTiles { packed, places: Places::Indices(indices.integers()?), tile_size })
-    }
-
-    fn from_origins(packed: &Tensor, origins: &Tensor, shape: MapShape) -> Outcome<Self> {
-        let (packed, tiles, tile_size) = Self::packed(packed, shape)?;
-        origins.check_shape(&[shape.batch, tiles, 2])?;
-        let pixels: Vec<u32> = origins.integers()?;
-        let origins = pixels.chunks_exact(2).map(|pixel| Origin { y: pixel[0], x: pixel[1] }).collect();
-        Ok(PlacedTiles { packed, places: Places::Origins(origins), tile_size })
-    }
-
-    fn packed(packed: &Tensor, shape: MapShape) -> Outcome<(Vec<T>, usize, usize)> {
+    /// Either `indices` or `origins` place the tiles.
+    fn new(packed: &Tensor, indices: Option<&Tensor>, origins: Option<&Tensor>, shape: MapShape) -> Outcome<Self> {
         let [_, tiles, _, tile_size, _] = *packed.axes()?;
         packed.check_shape(&[shape.batch, tiles, shape.channels, tile_size, tile_size])?;
-        Ok((packed.floats()?, tiles, tile_size))
+        let places = match (indices, origins) {
+            (Some(indices), None) => {
+                indices.check_shape(&[shape.batch, tiles])?;
+                Places::Indices(indices.integers()?)
+            }
+            (None, Some(origins)) => {
+                origins.check_shape(&[shape.batch, tiles, 2])?;
+                let pixels: Vec<u32> = origins.integers()?;
+                Places::Origins(pixels.chunks_exact(2).map(|pixel| Origin { y: pixel[0], x: pixel[1] }).collect())
+            }
+            (None, None) => return Err(Failure::Refused("neither indices nor origins are given".to_owned())),
+            (Some(_), Some(_)) => return Err(fails("both indices and origins are given")),
+        };
+        Ok(PlacedTiles { packed: packed.floats()?, places, tile_size })
     }
 
     fn tiles(&self) -> Tiles<'_, T> {

@@ -1,4 +1,4 @@
-//! The results folder of asv (airspeed velocity), versions 1 and 2 of its files: a whole history.
+//! The results folder of asv (airspeed velocity), versions 1 and 2 of its files.
 //!
 //! `benchmarks.json` has the units, names of parameters and version of each benchmark. `<machine>/machine.json` describes
 //! a machine. Each other `<machine>/*.json` holds the results of one commit in one environment and becomes a run. Of a

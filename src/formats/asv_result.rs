@@ -311,7 +311,7 @@ impl Suite {
     }
 
     /// Whether a result of that version of a benchmark belongs to code that has been replaced since. asv itself leaves
-    /// such results out; a benchmark that is no longer there keeps its results here.
+    /// such results out; a benchmark that no longer exists has its results here.
     pub(super) fn is_outdated(&self, name: &str, version: Option<&str>) -> bool {
         let facts = self.0.get(name).and_then(|facts| facts.version.as_deref());
         matches!((facts, version), (Some(facts), Some(version)) if facts != version)

@@ -14,7 +14,7 @@ pub(super) fn plain(line: &str) -> Cow<'_, str> {
     let mut rest = line;
     while let Some((before, after)) = rest.split_once('\u{1b}') {
         text.push_str(before);
-        // A sequence is `[`, parameters, and one letter that ends it; anything else after the mark is one character.
+        // A sequence is `[`, parameters and a final letter; anything else after the escape is one character.
         rest = match after.strip_prefix('[') {
             Some(sequence) => {
                 let end = sequence.find(|c: char| ('@'..='~').contains(&c)).map_or(sequence.len(), |end| end + 1);
@@ -56,7 +56,7 @@ pub(super) fn rate(text: &str) -> Option<(&'static str, f64)> {
         ("b", "bits_per_s"),
     ];
     let (prefix, name) = nouns.iter().find_map(|(end, name)| Some((noun.strip_suffix(end)?, *name)))?;
-    // Only cycles a second have a unit of their own.
+    // Only cycles a second are without `/s`, in `Hz`.
     if (name == "cycles_per_s") == unit.ends_with("/s") {
         return None;
     }

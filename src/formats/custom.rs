@@ -225,11 +225,11 @@ mod tests {
             let schema = if outputs.iter().all(is_valid) { "valid" } else { "against the schema" };
             let lines = reported.iter().map(|one| {
                 assert_eq!(one.benchmark.check(), Ok(()));
-                let found = match &one.result {
+                let result = match &one.result {
                     Ok(metrics) => metrics.iter().map(|one| format!(" | {:?} {:?}", one.metric, one.samples)).collect(),
                     Err(reason) => format!(" | failed: {reason}"),
                 };
-                format!("\n  {} version {}{found}", one.benchmark.id(), one.benchmark.version)
+                format!("\n  {} version {}{result}", one.benchmark.id(), one.benchmark.version)
             });
             Ok(format!("{schema}{}", lines.collect::<String>()))
         });

@@ -2,7 +2,7 @@
 //!
 //! A line of the tree has three characters a level, then `├─ ` or `╰─ ` and a name; a benchmark has its times in the
 //! columns. The lines that follow without such a mark are its rates, and its blocks of allocations. divan prints four
-//! digits and no samples: the median is the value, the other columns are kept beside it. Each tree is a run, whose suite
+//! digits and no samples: the median is the value, the other columns are extras. Each tree is a run, whose suite
 //! is the name at its root. Of divan 0.1.
 //!
 //! A benchmark is called by the names on its way from the root, joined by `::`; a leaf `t=N` is its number of threads.

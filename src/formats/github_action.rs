@@ -393,7 +393,7 @@ mod tests {
         ];
         for (name, runs, benches, metric) in files {
             let Ok(bytes) = std::fs::read(folder.join(format!("{name}.data.js"))) else {
-                eprintln!("skipped: the history of {name} does not lie beside the project");
+                eprintln!("skipped: the history of {name} is not next to the project");
                 continue;
             };
             let outputs = [golden::output(&format!("{name}.data.js"), bytes)];

@@ -48,7 +48,7 @@ pub(super) fn tools() -> Vec<String> {
 }
 
 /// Checks the cases of `cases/<name>.txt`. A case is a file, or several: for each a line `--- NAME` and its text. After a
-/// line `>>>` stands what `read` makes of it. With `UPDATE_CASES=1` the file is written anew.
+/// line `>>>` comes what `read` makes of it. With `UPDATE_CASES=1` the file is rewritten.
 pub(super) fn check_cases(name: &str, read: impl Fn(&[Output]) -> Result<String, String>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{name}.txt"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

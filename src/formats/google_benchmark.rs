@@ -2,7 +2,7 @@
 //!
 //! A repetition is one observation: it is the mean over its iterations already. Repetitions of one benchmark make one
 //! entry; where a file has aggregates alone, their median counts. Fits of complexity are no measurements. With several
-//! threads the real time means something else in some versions of the library, which is why `threads` is kept.
+//! threads the real time means something else in some versions of the library, which is why `threads` is an extra.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ fn is_json(output: &Output) -> bool {
 
 const MOST_COUNTERS: usize = 100;
 
-/// The aggregates of which the first that is there stands for a benchmark without repetitions.
+/// The aggregates of which the first one counts for a benchmark without repetitions.
 const STAND_INS: [&str; 2] = ["median", "mean"];
 
 const FITS: [&str; 2] = ["BigO", "RMS"];

@@ -1,14 +1,13 @@
-//! Foreign formats, one a file: bytes that another program wrote, read as benchmarks, and values written as bytes that
-//! another program reads. No file is opened here.
+//! Foreign formats, one a file: what another program wrote is read as benchmarks, and values are written for other programs.
+//! No file is opened here.
 //!
-//! A reader refuses the whole where it cannot tell what it reads. A benchmark that is at fault alone fails alone, with
-//! its reason, and the others stand.
+//! A reader refuses what it does not understand. A single benchmark at fault fails with its reason, and the others are read.
 
 pub mod registry;
 pub mod rows;
 
 pub mod custom;
-/// What a bench of Criterion leaves and prints: its folder, read for a suite and to import it, and its text.
+/// The folder that a bench of Criterion leaves, read for a suite and to import it, and the text that it prints.
 pub mod criterion {
     pub mod folder;
     pub mod text;
@@ -25,7 +24,42 @@ mod pytest_benchmark;
 mod gungraun;
 mod callgrind;
 mod trtexec;
-pub mod compat;
+/// The files of the systems that went before: reports, baselines, gates and texts of Apex-X, Trueno and tt-metal.
+///
+/// Golden files fix what the originals read and write byte for byte: Python's words for errors, its numbers that JSON lacks,
+/// its ways of writing floats.
+pub mod compat {
+    pub mod json;
+    mod python;
+
+    /// The files of the seed, Apex-X: its reports, so that its own tools read what we measure, and its baselines, so that our
+    /// measurements can be compared with them.
+    pub mod apex_x {
+        pub mod gate;
+        pub mod cpu_report;
+        pub mod gpu_report;
+        pub mod gpu_launches;
+        pub mod trt_report;
+        pub mod report_parts;
+        pub mod markdown;
+        pub mod attestation;
+        pub mod import;
+        pub mod schema;
+    }
+
+    /// Trueno's baselines as runs, and what its own check reads of two texts and reports.
+    pub mod trueno {
+        pub mod import;
+        pub mod gate;
+    }
+
+    /// tt-metal's ground truth as runs, and what its own check reads of two of them and reports.
+    pub mod tt_metal {
+        pub mod import;
+        pub mod ground_truth;
+        pub mod gate;
+    }
+}
 mod asv;
 mod asv_result;
 mod github_action;
@@ -54,37 +88,28 @@ mod golden;
 
 pub use frame::Format;
 
-/// The most benchmarks that one report may hold: a record of more would be beyond what a record may be.
+/// The most benchmarks of one report: more would be beyond the size of a record.
 pub const MOST_BENCHMARKS: usize = 5_000;
 
-/// The most runs that one file may hold: ten times what years of a history have.
+/// The most runs of one file: ten times what years of a history have.
 pub const MOST_RUNS: usize = 100_000;
 
-/// The longest text that the names of many benchmarks may have in common, in bytes: a small file with a long one would
-/// fill the memory.
+/// The longest text that the names of many benchmarks may have in common, in bytes, so that a small file cannot fill the
+/// memory.
 pub const LONGEST_PREFIX: usize = 4096;
 
-/// Why the output of a program cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
     #[error("{0} is empty, where a report was expected")]
     Empty(String),
-    /// Not JSON, cut short, or nested too deep.
     #[error("{name} is not JSON: {error}")]
     Json { name: String, error: serde_json::Error },
-    /// JSON that is no report of this format.
     #[error("{name} {reason}")]
-    Schema {
-        name: String,
-        /// What is wrong, and how to mend it.
-        reason: String,
-    },
+    Schema { name: String, reason: String },
     #[error("{0} lists no benchmark")]
     Nothing(String),
-    /// More than [`MOST_BENCHMARKS`].
     #[error("{name} lists {count} benchmarks, at most {MOST_BENCHMARKS} are read")]
     Many { name: String, count: usize },
-    /// More than [`MOST_RUNS`].
     #[error("{0} holds more than {MOST_RUNS} runs; split it")]
     ManyRuns(String),
 }

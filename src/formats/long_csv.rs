@@ -10,7 +10,7 @@
 //! digits or more, or a name such as a tag; `commit_time` is RFC 3339 or seconds since 1970. `suite`, `unit`, `commit`,
 //! `commit_time`, `machine` and `params` may be empty. An empty `metric` is named by the unit: `time`, `peak_memory`, a rate.
 //!
-//! Rows of the same suite, commit and machine make a run, wherever they stand. Rows that agree in benchmark, parameters
+//! Rows of the same suite, commit and machine make a run, wherever they are. Rows that agree in benchmark, parameters
 //! and metric too are samples of one observation, whose value is their median. Errors name a row by the
 //! line that it begins on; the header is row 1.
 
@@ -226,7 +226,7 @@ const MOST_PARAMS: usize = 50;
 /// The longest name of a commit other than an id, in bytes.
 const MOST_REVISION: usize = 200;
 
-/// Where each column stands.
+/// The place of each column.
 struct Header(BTreeMap<&'static str, usize>);
 
 impl Header {
@@ -307,7 +307,7 @@ impl Row {
         })
     }
 
-    /// The name of the benchmark, and the variant that may stand behind it, as in `tile_pack @fast`.
+    /// The name of the benchmark, and the variant that may follow it, as in `tile_pack @fast`.
     fn name_and_variant(&self) -> (&str, Option<&str>) {
         match self.benchmark.rsplit_once(" @") {
             Some((name, variant)) if !name.trim().is_empty() && !variant.trim().is_empty() => (name, Some(variant)),

@@ -2,7 +2,7 @@
 //!
 //! A state is a benchmark on one device with one value of each axis. The time on the device of isolated launches counts
 //! (`nv/cold/time/gpu`), by its median; files of before 2026 have the mean alone. The times of batches and of the host
-//! are extras. Numbers stand in quotes, infinite ones too.
+//! are extras. Numbers are in quotes, infinite ones, too.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ fn is_report(output: &Output) -> bool {
 
 const VERSION: u64 = 1;
 
-/// Reads a report; `outputs` are all files, among which those of its times are.
+/// `outputs` are all files, those of its times among them.
 fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
     let version = value.pointer("/meta/version/json/major").and_then(Value::as_u64);
@@ -84,7 +84,7 @@ fn digest(files: &[&Output]) -> String {
     hash.hex()
 }
 
-/// What the report tells of its devices: all facts of one device, or of several their models alone.
+/// All facts of one device, or of several their models alone.
 fn facts(devices: &[Value]) -> BTreeMap<String, String> {
     let mut models: Vec<String> =
         devices.iter().filter_map(|device| field::text(device, "name")).map(field::one_line).collect();
@@ -121,18 +121,16 @@ const SUMMARIES: [(&str, &str); 11] = [
     ("sm_clock_hz", "nv/cold/sm_clock_rate/mean"),
 ];
 
-/// The files of times beside a report, by their names.
 struct Times<'a> {
     folder: &'a str,
     files: BTreeMap<&'a str, Option<&'a Output>>,
-    /// Those that states have named, in that order.
+    /// In the order in which states name them.
     used: Vec<&'a Output>,
-    /// How many were named and are not there.
+    /// The named ones that are not there.
     missing: usize,
 }
 
 impl<'a> Times<'a> {
-    /// The files among `outputs` that lie where the report does, or below.
     fn new(report: &'a Output, outputs: &'a [Output]) -> Times<'a> {
         let folder = report.name.rfind('/').map_or("", |end| &report.name[..=end]);
         let files = outputs.iter().map(|output| (output.name.as_str(), Some(output))).collect();
@@ -225,7 +223,6 @@ fn time(
             None => Vec::new(),
         };
         let size = summaries.get(sample_size).and_then(|summary| number_of(summary));
-        // A count that is no number, or negative, becomes zero.
         let n = size.map_or(0, |size| size as u64).max(samples.len() as u64);
         return Ok(Observation { n, ..Observation::sampled(metric, "s", value, samples) });
     }
@@ -236,7 +233,6 @@ fn gpu_time() -> Metric {
     Metric { name: "gpu_time".to_owned(), unit: Unit::Second, better: Better::Lower }
 }
 
-/// The value of a summary's datum of that name.
 fn datum<'a>(summary: &'a Value, name: &str) -> Option<&'a Value> {
     let data = summary.get("data")?.as_array()?;
     data.iter().find(|datum| field::text(datum, "name") == Some(name))?.get("value")

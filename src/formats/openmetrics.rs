@@ -1,9 +1,9 @@
 //! The newest value of each series as OpenMetrics text, version 1.0, as Prometheus and its relatives read it.
 //!
 //! A metric is a family of gauges, `sprag_<metric>_<unit>`: `time` in seconds is `sprag_time_seconds`, `tiles_per_s` is
-//! `sprag_tiles_per_second`, and a pure number has no unit. There are no time stamps on samples, so that a collector of
-//! text files takes them; `sprag_newest_run_timestamp_seconds` tells how old the numbers of a suite are. Series are told
-//! apart by labels that are bounded by the suites: the commit moves with the value.
+//! `sprag_tiles_per_second`, and a pure number has no unit. Samples have no time stamps, so that a collector of text files
+//! takes them; `sprag_newest_run_timestamp_seconds` is the age of a suite. The labels of a series are bounded by the suites;
+//! the commit moves with the value.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,13 +13,11 @@ use sprag_base::json;
 use sprag_model::flat::Row;
 use sprag_model::unit::Unit;
 
-/// The family that tells when suites ran last.
 const NEWEST_RUN: &str = "sprag_newest_run_timestamp_seconds";
 
-/// The newest values so far.
 #[derive(Clone, Debug, Default)]
 pub struct Newest {
-    /// By name and unit of the metric, then by the labels that make a series.
+    /// By name and unit of the metric, then by the labels of the series.
     values: BTreeMap<(String, Unit), BTreeMap<String, Sample>>,
     /// The time of the newest run, by labels.
     runs: BTreeMap<String, f64>,
@@ -32,7 +30,7 @@ struct Sample {
 }
 
 impl Newest {
-    /// Takes the rows of a run; those of a newer run are to come later.
+    /// Takes the rows of a run, the newest run last.
     pub fn take(&mut self, rows: &[Row<'_>]) {
         for row in rows {
             let run = &row.recorded.run;
@@ -59,12 +57,8 @@ impl Newest {
     pub fn text(&self) -> String {
         let mut text = String::new();
         if !self.runs.is_empty() {
-            head(
-                &mut text,
-                NEWEST_RUN,
-                Some("seconds"),
-                "When the newest run of a suite began, in seconds since 1970.",
-            );
+            let help = "When the newest run of a suite began, in seconds since 1970.";
+            head(&mut text, NEWEST_RUN, Some("seconds"), help);
             for (labels, time) in &self.runs {
                 sample(&mut text, NEWEST_RUN, labels, *time);
             }
@@ -86,8 +80,7 @@ impl Newest {
     }
 }
 
-/// The name of the family of a metric and the unit at its end. Two metrics whose names differ only in what no family may
-/// be called are told apart by a digest.
+/// The name of the family of a metric and the unit at its end. Of two metrics with the same family one gets a digest.
 fn family(metric: &str, unit: Unit, taken: &mut Vec<String>) -> (String, Option<&'static str>) {
     let suffix = match unit {
         Unit::Second => Some("seconds"),

@@ -18,7 +18,7 @@ const LONGEST_LINE: usize = 1 << 20;
 /// How many bytes at the start tell what an output is. Programs print a good deal before their results.
 const START: usize = 1 << 18;
 
-/// How many entries are read before those of the same name are put together: no text that a person keeps has more.
+/// How many entries are read before those of the same name are merged.
 pub(super) const MOST_READ: usize = 10 * MOST_BENCHMARKS;
 
 const MOST_NOTES: usize = 100;
@@ -126,7 +126,7 @@ fn merged<T>(items: Vec<T>, key: impl Fn(&T) -> String, mut merge: impl FnMut(&m
     merged
 }
 
-/// An entry whose name is its series, with what was found of it or why it has no values.
+/// An entry whose name is its series, with its observations or why it has none.
 pub(super) fn entry(series: &str, outcome: Result<Vec<Observation>, String>) -> Entry {
     let (series, name) = (series.to_owned(), series.to_owned());
     let mut entry = Entry { series, name, ..Entry::default() };
@@ -134,7 +134,7 @@ pub(super) fn entry(series: &str, outcome: Result<Vec<Observation>, String>) -> 
     entry
 }
 
-/// Gives an entry what was found of it, or fails it.
+/// Gives an entry its observations, or fails it.
 pub(super) fn fill(entry: &mut Entry, outcome: Result<Vec<Observation>, String>) {
     match outcome {
         Ok(observations) => entry.observations = observations,

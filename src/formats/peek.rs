@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use sprag_model::foreign::Output;
 
-/// The last part of the name of an output.
 pub(super) fn file_name(output: &Output) -> &str {
     output.name.rsplit('/').next().unwrap_or_default()
 }
@@ -25,17 +24,14 @@ pub(super) fn skip<'a>(text: &'a str, tokens: &str, mut strings: impl FnMut(&'a 
     Some(rest)
 }
 
-/// How far is looked: what tells a format stands in its first entries.
+/// The bytes that are searched: the first entries tell the format.
 const WINDOW: usize = 64 << 10;
 
-/// The deepest nesting that is followed; nothing that tells a format lies deeper.
 const DEEPEST: usize = 16;
 
-/// The longest key that is kept; those that tell formats are short.
 const LONGEST_KEY: usize = 64;
 
 /// The keys at the beginning of a JSON text, as paths such as `benchmarks.runs.values`. An array counts for its items.
-/// What is no JSON has none, or some that fit no format.
 pub(super) fn key_paths(output: &Output) -> BTreeSet<String> {
     paths(output.bytes.get(..WINDOW).unwrap_or(&output.bytes))
 }
@@ -45,7 +41,6 @@ struct Open {
     key: String,
 }
 
-/// As [`key_paths`], of bytes that may end anywhere.
 pub(super) fn paths(bytes: &[u8]) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
     let mut open: Vec<Open> = Vec::new();

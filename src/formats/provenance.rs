@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use sprag_model::imported::ImportedCommit;
 
-/// The fewest digits of a shortened id: what git prints.
+/// Of a shortened id, as git prints it.
 const FEWEST_DIGITS: usize = 7;
 
-/// The digits of SHA-256, the longest id that git knows.
+/// Of SHA-256.
 const MOST_DIGITS: usize = 64;
 
 /// The id of a commit in lower case, where the text is one: hexadecimal, seven digits or more.
@@ -18,7 +18,6 @@ pub(super) fn commit_id(text: &str) -> Option<String> {
     (fits && text.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
 }
 
-/// A commit of which no more is known than its id.
 pub(super) fn commit(sha: String) -> ImportedCommit {
     ImportedCommit { sha, named_at: None, time: None, subject: None, branch: None }
 }

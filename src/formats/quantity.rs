@@ -3,7 +3,6 @@
 use sprag_model::metric::{Better, Metric, PEAK_MEMORY};
 use sprag_model::unit::Unit;
 
-/// What a unit of a source stands for: one of it is `factor` of `unit`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantity {
     pub(super) unit: Unit,
@@ -11,10 +10,10 @@ pub(super) struct Quantity {
     pub(super) factor: f64,
 }
 
-/// The quantity of a unit that a source spells so; what is not known is a plain number.
+/// The quantity of a unit in a source's spelling; an unknown one is a plain number.
 ///
-/// Spaces do not count. Times may be said to be of one iteration (`ns/iter`), rates of anything a second
-/// (`frames/s`, `MB/sec`): the noun of a rate is dropped, and binary and decimal prefixes of bytes are told apart.
+/// Times may be of one iteration (`ns/iter`) and rates of anything (`frames/s`, `MB/sec`), whose noun is dropped. Bytes
+/// have binary and decimal prefixes.
 pub(super) fn quantity(text: &str) -> Quantity {
     let text = text.trim();
     let time = text.strip_suffix("/iter").or_else(|| text.strip_suffix("/op")).unwrap_or(text).trim();
@@ -35,8 +34,7 @@ pub(super) fn quantity(text: &str) -> Quantity {
     }
 }
 
-/// The metric that a source means which names a unit alone: `time`, `peak_memory`, a rate by its unit such as
-/// `tiles_per_s`, else `value`.
+/// The metric of a source that names a unit alone: `time`, `peak_memory`, a rate such as `tiles_per_s`, else `value`.
 pub(super) fn metric_of(unit_text: &str, better: Better) -> Metric {
     let unit = quantity(unit_text).unit;
     let name = match unit {
@@ -55,8 +53,8 @@ fn rate_name(text: &str) -> String {
     if clean.is_empty() || text.trim() == "Hz" { "per_s".to_owned() } else { format!("{clean}_per_s") }
 }
 
-/// A number of a unit that is `factor` of the base unit, in the base unit. By a power of ten it is the point that moves:
-/// that gives the number that the digits mean, where to multiply by the nearest number to a thousandth often does not.
+/// A number of a unit that is `factor` of the base unit, in the base unit. For a power of ten the decimal point moves, which
+/// is exact where a multiplication is not.
 pub(super) fn to_base(number: f64, factor: f64) -> f64 {
     let places = factor.log10().round() as i32;
     let is_power = places != 0 && format!("1e{places}").parse() == Ok(factor);
@@ -95,7 +93,7 @@ fn prefix(noun: &str) -> f64 {
     prefix.filter(|prefix| !prefix.contains('i')).and_then(prefix_factor).unwrap_or(1.0)
 }
 
-/// What a decimal or binary prefix stands for.
+/// The factor of a decimal or binary prefix.
 pub(super) fn prefix_factor(prefix: &str) -> Option<f64> {
     let (prefix, base) = prefix.strip_suffix('i').map_or((prefix, 1000.0_f64), |prefix| (prefix, 1024.0));
     let power =

@@ -73,8 +73,8 @@ mod tests {
         }
     }
 
-    /// Every sample, each file alone and each folder as a whole, is recognised by its format or by none. The format then
-    /// reads it with pieces flipped, cut out and put in.
+    /// Every sample, each file and each folder, is recognised by its format or by none. The format then reads it with pieces
+    /// flipped, cut out and put in.
     #[test]
     fn each_sample_is_recognised_by_its_format_alone_and_damage_is_no_panic() {
         let mut summaries = Vec::new();

@@ -1,4 +1,4 @@
-//! Canonical rows, as golden cases hold them, against what a reader made of the samples beside them.
+//! Canonical rows of golden cases, compared with what a reader makes of the samples next to them.
 //!
 //! A row has `series`, `metric`, `unit`, `better`, `value`, `n`, `status`, where there are samples `p50`, `p95`, `min`,
 //! `max` and `mean`, and more of its tool's own. Every key of every row is compared; a quantile is interpolated linearly

@@ -1,8 +1,8 @@
 //! Histories in a table, one row a point: `series,index,commit,time,value`.
 //!
-//! `series` is any text; `index` is a whole number that tells the order, not of lines but of points; `commit` and `time` may be
-//! empty. Rows of a series may stand anywhere and in any order. Points of one index are several values of one commit: their
-//! median counts. A value that is empty, `NaN` or infinite is left out and counted.
+//! `series` is any text; `index` is a whole number by which points are ordered; `commit` and `time` may be empty. Rows may
+//! come in any order. Points of one index are several values of one commit: their median counts. A value that is empty,
+//! `NaN` or infinite is left out and counted.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use csv::{ByteRecord, ReaderBuilder};
 
 use sprag_base::stats::describe;
 
-/// The header, whose columns may stand in any order; others are passed over.
+/// In any order; other columns are passed over.
 pub const COLUMNS: [&str; 5] = ["series", "index", "commit", "time", "value"];
 
 /// How many indices must have several rows that do not differ for a series to be exact.
@@ -21,10 +21,8 @@ const TELLING: usize = 5;
 pub enum SeriesTableError {
     #[error("line {line}: {reason}")]
     Row { line: u64, reason: String },
-    /// A column that must be there is not.
     #[error("line 1 has no column `{0}`")]
     Column(&'static str),
-    /// A column that is there more than once: which of them counts, nobody says.
     #[error("line 1 has the column `{0}` more than once")]
     Twice(&'static str),
     #[error("it holds no point")]
@@ -34,17 +32,17 @@ pub enum SeriesTableError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableSeries {
     pub name: String,
-    /// What the table calls each point, in order.
+    /// The index of each point, in order.
     pub indices: Vec<u64>,
     pub values: Vec<f64>,
-    /// How many of the first points tell that they are a count, without noise: in them the rows of one index never differ, and
-    /// several rows have one often enough. What comes behind a point decides nothing about those up to it.
+    /// The numbers of first points that are a count without noise: rows of one index never differ, and enough indices have
+    /// several rows.
     pub exact: RangeInclusive<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesTable {
-    /// The series, in the order of their first rows.
+    /// In the order of their first rows.
     pub series: Vec<TableSeries>,
     pub without_value: usize,
     /// How many rows share their index with another one of their series.
@@ -53,10 +51,6 @@ pub struct SeriesTable {
     pub unordered: usize,
 }
 
-/// Reads a table.
-///
-/// # Errors
-/// Names the line and what is wrong with it.
 pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = ReaderBuilder::new().has_headers(true).from_reader(bytes);
@@ -84,12 +78,12 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
     let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut rows: Vec<(String, Vec<(u64, f64)>)> = Vec::new();
     let mut record = ByteRecord::new();
-    // Rows of a series mostly stand together.
+    // Rows of a series are mostly next to each other.
     let mut last: Option<usize> = None;
     while reader.read_byte_record(&mut record).map_err(row_fault)? {
         let line = record.position().map_or(0, csv::Position::line);
         let fault = |reason: String| SeriesTableError::Row { line, reason };
-        // A name is taken as it stands: what is found is told under it.
+        // The name of a series is not trimmed.
         let cell = |place: usize| {
             let cell = record.get(place).unwrap_or_default();
             if place == series { cell } else { cell.trim_ascii() }

@@ -2,8 +2,8 @@
 //!
 //! A line holds the nanoseconds that the baseline and the candidate took together for so many calls each, and the number
 //! of calls; `/` in the name of a bench is `-` in that of its file. A bench becomes two benchmarks, `<bench>@baseline`
-//! and `<bench>@candidate`; the latter keeps the median of the ratios of simultaneous samples, which says more than the
-//! two medians do, since both sides of a sample were disturbed alike. Of tango 0.4 to 0.9.
+//! and `<bench>@candidate`. An extra of the latter is the median of the ratios of simultaneous samples: both sides of a
+//! sample are disturbed alike. Of tango 0.4 to 0.9.
 
 use serde_json::json;
 

@@ -2,12 +2,12 @@
 //! (`--exportProfile`).
 //!
 //! A file of times is one benchmark, called after the file: `gpu_compute` (`computeMs`), `latency` (transfers and
-//! compute) and, where the version tells it, `enqueue`. The file holds the warm-up as well and does not say how long it
-//! was, so every call is taken: the median does not mind. `enqueue` is a difference of times that are printed with six
-//! digits; where a difference comes to nothing it is left out, with a note. Keys are those of TensorRT 7 to 10.
+//! compute) and, where the version has it, `enqueue`. The file holds the warm-up, too, of unknown length; the median bears
+//! it. `enqueue` is a difference of times that are printed with six digits; where one is zero it is left out, with a note.
+//! Keys are those of TensorRT 7 to 10.
 //!
-//! A profile is a benchmark a layer, `layer_time`: the median where the version (from 8.6) tells it, else the mean. Names
-//! of layers stand there without escapes; where that makes the file unreadable they are mended, with a note.
+//! A profile is a benchmark a layer, `layer_time`: the median where the version (from 8.6) has it, else the mean. Names of
+//! layers are written without escapes; where that makes the file unreadable they are escaped, with a note.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -34,7 +34,6 @@ enum Kind {
     Profile,
 }
 
-/// Which file it is, by the keys at its start.
 fn kind(output: &Output) -> Option<Kind> {
     let start = outputs::start(output);
     let has = |key: &str| start.contains(key);
@@ -58,7 +57,6 @@ fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     Ok(Source { run: outputs::run(entries, &[output]), notes, ..Source::default() })
 }
 
-/// A call; what else is told of it is of no use here.
 #[derive(Deserialize)]
 struct Call {
     #[serde(rename = "computeMs")]
@@ -82,7 +80,7 @@ struct Layer {
     percentage: Option<Value>,
 }
 
-/// A field in milliseconds. A word such as `nan` has been put in quotes, and is no number.
+/// Words such as `nan` have been put in quotes, and are no numbers.
 fn milliseconds(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
@@ -160,7 +158,7 @@ fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, Forma
     Ok(outputs::unique_entries(entries.collect()))
 }
 
-/// The text with what stands in names escaped: a name reaches from `"name" : "` to the next `", "timeMs"`.
+/// The text with names escaped: a name reaches from `"name" : "` to the next `", "timeMs"`.
 fn mended(text: &str) -> String {
     const BEGIN: &str = "\"name\" : \"";
     const END: &str = "\", \"timeMs\"";

@@ -15,12 +15,11 @@ const MARK: &str = "\u{fdd0}";
 /// How Python spells the numbers that JSON lacks.
 const WORDS: [(&str, f64); 3] = [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
-/// Why a text is no JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not JSON: {reason}")]
 pub struct JsonError {
     pub reason: String,
-    /// The same in the words of Python, as far as its reader finds the same fault.
+    /// The same in the words of Python, where its reader finds the same fault.
     pub in_python: String,
 }
 
@@ -41,7 +40,7 @@ fn is_beyond_64_bits(digits: &str) -> bool {
     is_whole && digits.parse::<i64>().is_err() && digits.parse::<u64>().is_err()
 }
 
-/// What Python's `json` says of a text: the reason, and the place of the character.
+/// The reason and the place of the character in the words of Python's `json`.
 fn in_python(quoted: &str, error: &serde_json::Error) -> String {
     const VALUE: &str = "Expecting value";
     const NAME: &str = "Expecting property name enclosed in double quotes";
@@ -85,12 +84,12 @@ pub fn as_number(value: &Value) -> Option<f64> {
     plain_number(value).or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// Whether this is a whole number that 64 bits cannot hold, which the arrays of NumPy do not take.
+/// Whether this is an integer beyond 64 bits, which the arrays of NumPy refuse.
 pub fn is_long(value: &Value) -> bool {
     value.as_str().and_then(|text| text.strip_prefix(MARK)).is_some_and(is_beyond_64_bits)
 }
 
-/// A number as a value, finite or not.
+/// Finite or not.
 pub fn number(value: f64) -> Value {
     match WORDS.iter().find(|(_, word)| word.total_cmp(&value).is_eq() || (word.is_nan() && value.is_nan())) {
         Some((word, _)) => Value::String(format!("{MARK}{word}")),

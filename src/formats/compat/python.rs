@@ -6,7 +6,7 @@ use sprag_base::json::float_text;
 pub(super) fn decode(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| {
         let start = error.valid_up_to();
-        // What begins no character is told alone; what breaks off, with all that belongs to it.
+        // A byte that begins no character is named alone, a character that breaks off with all of its bytes.
         let begins = matches!(bytes[start], 0xc2..=0xf4);
         let (length, reason) = match error.error_len() {
             None => (bytes.len() - start, "unexpected end of data"),
@@ -43,18 +43,16 @@ pub(super) fn quoted(text: &str) -> String {
     shown
 }
 
-/// Whether a character shows as itself. After another one, for Rust escapes what only joins to the one before.
+/// Whether a character shows as itself after another one: alone, Rust escapes a combining one.
 fn is_printable(c: char) -> bool {
     let pair = format!("a{c}");
     pair.escape_debug().eq(pair.chars())
 }
 
-/// A number in as many digits as it needs.
 pub(super) fn number(value: f64) -> String {
     if value.is_finite() { float_text(value) } else { fixed(value, 0) }
 }
 
-/// A number with so many decimals.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_nan() { "nan".to_owned() } else { format!("{value:.decimals$}") }
 }

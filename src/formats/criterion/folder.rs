@@ -3,8 +3,7 @@
 //!
 //! Each benchmark has a folder, whose `new/` is of the newest run: `benchmark.json` names it, and `sample.json` holds
 //! `times[i]`, the nanoseconds that `iters[i]` calls took together. The samples are `times[i] / iters[i]`. Criterion's
-//! own estimates are extras of an import: `typical`, which it prints (the slope, else the mean), and `median_estimate`. A
-//! mean or a slope moves with every interruption, the median of samples does not.
+//! own estimates are extras of an import: `typical`, which it prints (the slope, else the mean), and `median_estimate`.
 //!
 //! A benchmark is called after its group and function; the parameter of a parametrised one is a parameter here too.
 
@@ -29,13 +28,11 @@ pub(crate) const FORMAT: Format = Format {
     read: Read::Together(import),
 };
 
-/// The files of a folder of results that are read.
 pub const FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json"];
 
-/// The name of the parameter of a parametrised bench.
 const PARAMETER: &str = "parameter";
 
-/// Reads the files of a folder of results, named relative to it, as the benchmarks of a suite.
+/// The files of a folder of results, named relative to it, as the benchmarks of a suite.
 pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatError> {
     let folders = folders(outputs.iter())?;
     let read = |(place, (folder, files)): (usize, (&&str, &Files<'_>))| {
@@ -47,7 +44,6 @@ pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatErro
 /// The files of the newest run of one benchmark, by name.
 type Files<'a> = BTreeMap<&'a str, &'a [u8]>;
 
-/// The benchmarks of a folder of results: their folders, each with its files.
 fn folders<'a>(outputs: impl Iterator<Item = &'a Output>) -> Result<BTreeMap<&'a str, Files<'a>>, FormatError> {
     let mut folders: BTreeMap<&str, Files<'a>> = BTreeMap::new();
     for output in outputs {
@@ -63,12 +59,12 @@ fn folders<'a>(outputs: impl Iterator<Item = &'a Output>) -> Result<BTreeMap<&'a
     }
 }
 
-/// The folder of the benchmark that a file is of, and its name, where it is of a newest run.
+/// The folder of the benchmark and the name of the file, where it is of a newest run.
 fn folder_and_file(output: &Output) -> Option<(&str, &str)> {
     output.name.rsplit_once("/new/")
 }
 
-/// `benchmark.json`; what it holds beyond is of no use here.
+/// `benchmark.json`.
 #[derive(Deserialize)]
 struct Identity {
     group_id: String,
@@ -107,7 +103,6 @@ fn benchmark(suite: &str, files: &Files<'_>) -> Result<Reported, String> {
     Ok(Reported { benchmark, result, work: work(identity.throughput.as_ref()) })
 }
 
-/// The file of a benchmark; the fault says which and why.
 fn json<T: for<'a> Deserialize<'a>>(files: &Files<'_>, name: &str) -> Result<T, String> {
     let bytes = files.get(name).ok_or_else(|| format!("this run of the bench wrote no `new/{name}` for it"))?;
     serde_json::from_slice(bytes).map_err(|error| format!("its `new/{name}` cannot be read: {error}"))
@@ -126,7 +121,7 @@ fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
     }
 }
 
-/// The throughputs that a bench declares, such as `{"Elements": 32}`; a kind that is not known is left alone.
+/// The throughputs that a bench declares, such as `{"Elements": 32}`, of the kinds below.
 fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
     let Some(kinds) = throughput.and_then(Value::as_object) else { return Vec::new() };
     // `ElementsAndBytes` holds an object of both.
@@ -143,7 +138,6 @@ fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
     kinds.iter().chain(both).filter_map(rate).collect()
 }
 
-/// Whether these are files of a folder of Criterion.
 fn recognises(outputs: &[Output]) -> bool {
     let has = |file: &str| outputs.iter().any(|output| output.name.ends_with(file));
     has("/new/benchmark.json") && has("/new/sample.json")

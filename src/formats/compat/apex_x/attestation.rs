@@ -1,7 +1,7 @@
 //! The seed's release attestation: which files and gates a release rests on, as JSON and as Markdown, byte for byte.
 //!
-//! A file counts as passed where it is there; its content decides nothing. So this form proves little, and is written for those
-//! who read it already: what decides in a release of ours is derived from the records, and told in the statuses of the gates.
+//! A file passes where it exists, whatever its content. So this form proves little and is written for its existing readers;
+//! the statuses of the gates are derived from the records.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use sprag_base::json;
 
-/// How far a gate or a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Pass,
@@ -28,27 +27,25 @@ impl Status {
         }
     }
 
-    /// The status of that word, capitals or not.
+    /// In capitals or not.
     pub fn parse(word: &str) -> Option<Status> {
         let all = [Status::Pass, Status::Fail, Status::Pending, Status::NotApplicable];
         all.into_iter().find(|status| status.word() == word.trim().to_uppercase())
     }
 }
 
-/// The runtimes that a release may be for.
 pub const TARGETS: [&str; 4] = ["cpu", "torch", "triton", "tensorrt"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     pub key: &'static str,
     pub label: &'static str,
-    /// Where it lies where nothing else is said.
+    /// The default.
     pub path: &'static str,
     pub producer: &'static str,
     pub for_tensorrt: bool,
 }
 
-/// The files of a release, in their order.
 pub const ARTIFACTS: [Kind; 8] = [
     kind("export_manifest", "Export manifest", "artifacts/export/apex_x_manifest.json", EXPORT, false),
     kind("onnx_graph", "ONNX graph", "artifacts/export/apex_x.onnx", EXPORT, false),
@@ -96,7 +93,7 @@ const fn kind(
     Kind { key, label, path, producer, for_tensorrt }
 }
 
-/// The gates of a release, in their order: name, name for people.
+/// Each with its key and its label.
 pub const GATES: [(&str, &str); 7] = [
     ("lint_type_tests", "Lint + typecheck + tests"),
     ("cpu_perf_regression", "CPU perf regression"),
@@ -107,27 +104,25 @@ pub const GATES: [(&str, &str); 7] = [
     ("documentation_sync", "Documentation sync"),
 ];
 
-/// How many gates, the first ones, are evident from the run of CI where nothing else is said.
+/// For so many gates, the first ones, the run of CI is the default evidence.
 const BY_CI: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
     pub release_tag: String,
     pub commit_sha: String,
-    /// When this was written, which the seed takes for the date of the build, too.
+    /// Of this file, and by the seed also of the build.
     pub time: String,
     pub release_owner: String,
     /// One of [`TARGETS`].
     pub runtime_target: String,
-    /// The run of CI, where it is known.
     pub ci_run_url: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseFile {
-    /// Its path, as the seed writes it.
     pub path: String,
-    /// Digest and size, where it is a regular file.
+    /// SHA-256 and size, where it is a regular file.
     pub content: Option<(String, u64)>,
 }
 
@@ -136,9 +131,9 @@ pub struct Attestation {
     pub metadata: Metadata,
     /// One a kind, in the order of [`ARTIFACTS`].
     pub files: Vec<ReleaseFile>,
-    /// The gates of which something is known, by name; the others are pending.
+    /// By key; the others are pending.
     pub gates: BTreeMap<String, Status>,
-    /// What speaks for gates, by name, in place of the run of CI.
+    /// By key, in place of the run of CI.
     pub evidence: BTreeMap<String, String>,
 }
 
@@ -195,7 +190,6 @@ impl Attestation {
         }
     }
 
-    /// The JSON file.
     pub fn to_json(&self) -> String {
         let artifact = |(kind, file): (&Kind, &ReleaseFile)| {
             json!({
@@ -242,7 +236,7 @@ impl Attestation {
         }))
     }
 
-    /// The Markdown file. As the seed does, it encodes nothing.
+    /// As in the seed, nothing is escaped.
     pub fn to_markdown(&self) -> String {
         let yes = |is: bool| if is { "Yes" } else { "No" };
         let Metadata { release_tag, commit_sha, time, release_owner, runtime_target, ci_run_url } = &self.metadata;

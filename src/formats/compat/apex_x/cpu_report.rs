@@ -23,16 +23,12 @@ pub const INPUT_SHAPE: [u64; 4] = [1, 3, 128, 128];
 /// The map of the other kernels: batch, channels, height, width.
 pub const TILE_SHAPE: [u64; 4] = [1, 64, 128, 128];
 
-/// How often each kernel was called, and what its inputs follow from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Calls of `infer` before those that count.
     pub infer_warmup: u32,
-    /// Calls of `infer` that count.
     pub infer_iters: u32,
-    /// Calls of each other kernel before those that count.
+    /// Calls of each other kernel.
     pub micro_warmup: u32,
-    /// Calls of each other kernel that count.
     pub micro_iters: u32,
     pub seed: u64,
 }

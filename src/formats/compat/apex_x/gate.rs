@@ -248,7 +248,7 @@ fn check(name: &str, spec: &Value, current: Result<Option<f64>, CompareError>) -
     })
 }
 
-/// The name under which the status stands among the metrics.
+/// The name of the status among the metrics.
 const STATUS: &str = "__status__";
 
 /// The summary that the seed's tool writes. What is not finite is written as Python does, so a strict reader refuses such

@@ -10,42 +10,37 @@ use super::gpu_report::GpuConfig;
 use sprag_model::autotune::{Launched, Registry, Snapshot, Source, shape_bucket};
 use sprag_model::run::Run;
 
-/// An operation that the report has times of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimedOperation {
     TilePack,
-    /// Puts tiles with levels back into a copy of maps; of two the later one wins.
     TileUnpack,
     FusionGate,
-    /// From first to last.
     Scan,
-    /// The whole path of an image through the model, with the choice of tiles.
+    /// The path of an image through the model, with the choice of tiles.
     EndToEnd,
 }
 
-/// A tuned form as it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TunedForm {
     /// Its kernels in the order of their launches, each once.
     pub kernels: Vec<String>,
-    /// What is set of its configuration, by macro.
+    /// Its configuration, by macro.
     pub configuration: BTreeMap<String, u32>,
-    /// How often it was called at these sizes: once to be checked, to warm up, and to be timed.
+    /// The calls at these sizes: once to be checked, to warm up, and to be timed.
     pub calls: u64,
 }
 
-/// What a run chose for the operations of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
-    /// The configurations by name; of what is not among them the one used untuned runs.
+    /// By name; an operation without one runs its untuned configuration.
     pub configurations: BTreeMap<TimedOperation, String>,
     sources: BTreeMap<TimedOperation, Source>,
 }
 
 impl TimedOperation {
-    /// All of them, in the order in which they are timed.
+    /// In the order in which they are timed.
     pub const ALL: [TimedOperation; 5] = [
         TimedOperation::TilePack,
         TimedOperation::TileUnpack,
@@ -54,7 +49,7 @@ impl TimedOperation {
         TimedOperation::EndToEnd,
     ];
 
-    /// Its name, as benchmarks bear it.
+    /// Its name in benchmarks.
     pub fn word(self) -> &'static str {
         match self {
             TimedOperation::TilePack => "tile_pack",
@@ -65,7 +60,7 @@ impl TimedOperation {
         }
     }
 
-    /// Its name in the registry: the seed's, and ours for what the seed does not count.
+    /// Its name in the registry: the seed's, or ours for what the seed does not count.
     fn op_name(self) -> &'static str {
         match self {
             TimedOperation::TilePack => "tilepack",
@@ -76,7 +71,6 @@ impl TimedOperation {
         }
     }
 
-    /// The exact sizes, by the seed's names.
     fn shape(self, config: &GpuConfig, dtype: &str) -> String {
         let names: &[&str] = match self {
             TimedOperation::TilePack | TimedOperation::TileUnpack => {
@@ -103,7 +97,7 @@ impl TimedOperation {
 }
 
 impl Chosen {
-    /// Reads the choices of a run, made for the benchmark that `id` names for each operation.
+    /// The choices of a run for the benchmarks that `id` names.
     pub fn from_run(run: &Run, id: impl Fn(TimedOperation) -> Option<String>) -> Chosen {
         let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
         let mut chosen = Chosen::default();
@@ -123,8 +117,8 @@ impl Chosen {
         self.sources.get(&operation).copied().unwrap_or(Source::Heuristic)
     }
 
-    /// What was called, tuned, as the registry states it. A launch is a call of the operation, whichever number of
-    /// kernels it takes; what ran in its plain form is not in it, as in the seed.
+    /// The registry of tuned operations. A launch is a call of the operation, whichever number of kernels it takes; what
+    /// ran in its plain form is not in it, as in the seed.
     pub fn snapshot<'a>(
         &self,
         tuned: impl Iterator<Item = (TimedOperation, &'a TunedForm)>,

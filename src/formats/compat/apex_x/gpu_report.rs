@@ -17,7 +17,6 @@ pub const SUITE: &str = "apex_x_gpu_benchmark";
 
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// A report of the seed's GPU suite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuReport {
     pub timestamp: DateTime<Utc>,
@@ -29,14 +28,12 @@ pub struct GpuReport {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Nothing, for this reason, such as `cuda_unavailable`.
+    /// For this reason, such as `cuda_unavailable`.
     Skipped(String),
     Measured(Box<Benchmarks>),
 }
 
 impl GpuReport {
-    /// The report as a value.
-    ///
     /// # Errors
     /// Names the benchmark that has no times, or one that is not finite.
     pub fn to_value(&self) -> Result<Value, String> {
@@ -71,11 +68,11 @@ pub struct Environment {
     /// Operating system, its release, architecture and C library, joined as Python joins them.
     pub platform: String,
     pub caps: RuntimeCaps,
-    /// The element type asked for, such as `fp16`.
+    /// Such as `fp16`.
     pub requested_dtype: String,
     /// The element type that ran, such as `float16`.
     pub effective_dtype: String,
-    /// Why 8-bit elements that were asked for did not run.
+    /// Why requested 8-bit elements did not run.
     pub fp8_fallback_reason: Option<String>,
 }
 
@@ -98,8 +95,7 @@ impl Environment {
     }
 }
 
-/// The sizes of the profile, how often each kernel was called, and what else was asked for. Its fields are those of the
-/// report.
+/// Its fields are those of the report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GpuConfig {
     pub batch: u64,
@@ -108,23 +104,22 @@ pub struct GpuConfig {
     pub width: u64,
     /// The side of a tile, in pixels.
     pub tile_size: u64,
-    /// Tiles taken of each image.
+    /// Tiles of each image.
     pub kmax: u64,
     pub steps: u64,
     /// Calls of each kernel before those that count.
     pub warmup: u64,
     pub iters: u64,
     pub seed: u64,
-    /// The element type asked for: `fp16`, `bf16`, `fp32` or `fp8`.
+    /// `fp16`, `bf16`, `fp32` or `fp8`.
     pub dtype: String,
-    /// What the tiles of the first level may cost.
+    /// The most that the tiles of the first level may cost; `budget_b2` is of the second.
     pub budget_b1: f64,
-    /// What the tiles of the second level may cost.
     pub budget_b2: f64,
     pub budget_total: f64,
-    /// A TensorRT engine to time; empty for none.
+    /// Empty for none.
     pub trt_engine_path: String,
-    /// A library of TensorRT plugins; empty for none.
+    /// Empty for none.
     pub trt_plugin_lib: String,
     /// Shapes of the engine's inputs, each `name=AxB`.
     pub trt_input_shapes: Vec<String>,
@@ -133,37 +128,33 @@ pub struct GpuConfig {
 /// Bytes of a mebibyte, which the seed calls `mb`.
 const MEBIBYTE: f64 = 1_048_576.0;
 
-/// Single calls of one kernel or path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calls {
     pub milliseconds: Vec<f64>,
-    /// The most device memory held meanwhile, inputs included; absent where it is not known.
+    /// The peak of device memory, inputs included.
     pub peak_bytes: Option<u64>,
 }
 
-/// The kernels that an operation ran with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
     Cuda,
-    /// The plain one, since the tuned one could not.
+    /// The plain form, as the tuned one could not run.
     Reference,
 }
 
-/// An operation in both forms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
     pub reference: Calls,
-    /// What is used: the tuned form, or where it cannot run the plain one.
+    /// The tuned form, or where it cannot run the plain one.
     pub dispatch: Calls,
     pub backend: Backend,
     pub fallback_reason: Option<String>,
 }
 
-/// What TensorRT was measured to do, or why it was not.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TensorRt {
-    /// It was not measured, for this reason, such as `missing_trt_engine_path`.
+    /// For this reason, such as `missing_trt_engine_path`.
     Skipped(String),
     Measured {
         /// The file of the engine, or of the library with the plugin.
@@ -175,28 +166,24 @@ pub enum TensorRt {
     },
 }
 
-/// The whole path of an image through the model.
+/// The path of an image through the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     pub calls: Calls,
     pub selection: Selection,
-    /// Why the tuned form did not run. The seed has no word for it here, so the key is there only where there is one.
+    /// Why the tuned form did not run. The seed has no such key here, so it is written only where there is a reason.
     pub fallback_reason: Option<String>,
 }
 
-/// What a call of the path selected.
+/// The tiles that a call of the path selected, of all images, and their cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
-    /// Tiles of the first level, of all images.
     pub level_0: u64,
-    /// Tiles of the second level, of all images.
     pub level_1: u64,
-    /// What those of the first level cost.
     pub budget_b1_spent: f64,
     pub budget_b2_spent: f64,
 }
 
-/// The path in each form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndToEnd {
     pub reference: Path,
@@ -215,7 +202,6 @@ pub struct Benchmarks {
 }
 
 impl Benchmarks {
-    /// The block; an error names what has no times.
     fn to_json(&self, config: &GpuConfig) -> Result<Value, String> {
         let product = |factors: &[u64]| factors.iter().map(|factor| *factor as f64).product::<f64>();
         let GpuConfig { batch, channels, height, width, kmax, steps, .. } = config;
@@ -284,7 +270,7 @@ fn path(name: &str, path: &Path, frames: f64) -> Result<Value, String> {
     Ok(metrics)
 }
 
-/// What is stated of some calls, each of which does `work`; an error where there are none.
+/// The figures of some calls, each of which does `work`; an error where there are none.
 fn block(name: &str, calls: &Calls, work: f64, label: &str) -> Result<Value, String> {
     let summary =
         CallSummary::from_calls(&calls.milliseconds).ok_or_else(|| format!("there are no times of {name}"))?;

@@ -1,6 +1,6 @@
 //! The seed's files as runs to import: reports of its three suites, baselines, and trend files.
 //!
-//! A figure has one place however the file that holds it spells it. `infer_p50_ms` of a CPU report,
+//! A figure has one place however its file spells it. `infer_p50_ms` of a CPU report,
 //! `benchmarks.tile_ops.tilepack.dispatch.p50_ms` of a baseline and the field `p50_ms` of a block of a GPU report are all
 //! medians: the metric `time` of `infer` and of `tile_ops.tilepack.dispatch`. The 95th percentile is `time_p95`.
 //! Milliseconds become seconds. Shapes and data types that a report says it ran with are parameters of its benchmarks.
@@ -25,10 +25,10 @@ pub(crate) const FORMAT: Format = Format {
     read: Read::Together(read),
 };
 
-/// What the names of the seed's suites begin with.
+/// How the names of the seed's suites begin.
 const SUITES: &str = "\"apex_x_";
 
-/// What a report tells of its circumstances, by where it stands, and what a record calls it.
+/// Facts of a report by their paths in `environment`, and their names in a record.
 const FACTS: [(&str, &str); 9] = [
     ("/platform", "platform"),
     ("/python", "python"),
@@ -49,7 +49,7 @@ fn is_apex_x(output: &Output) -> bool {
     start.trim_start().starts_with('{') && start.split("\"suite\"").skip(1).any(names_suite)
 }
 
-/// Reads files, each as a run. Of several, one without a benchmark is passed over with a note.
+/// Each file is a run; of several, one without a benchmark is passed over with a note.
 fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     let (mut notes, mut runs) = (Vec::new(), Vec::new());
     for output in outputs {
@@ -77,7 +77,6 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     Ok(outputs::imported("apex-x", runs, notes))
 }
 
-/// The benchmarks of a file of whichever kind.
 fn entries(document: &Value, output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
     let config = document.get("config").unwrap_or(&Value::Null);
     let fault = |reason: String| outputs::schema(output, reason);
@@ -120,10 +119,9 @@ fn facts(document: &Value) -> BTreeMap<String, String> {
     FACTS.iter().filter_map(fact).collect()
 }
 
-/// The metric of a 95th percentile.
 const TIME_P95: &str = "time_p95";
 
-/// What a flat name ends with, and the metric it is of. What is of a summary of a sweep comes first.
+/// The endings of flat names, and their metrics; those of the summary of a sweep come first.
 const ENDINGS: [(&str, &str); 8] = [
     (".p50_ms_min", "time_min"),
     (".p50_ms_max", "time_max"),
@@ -135,7 +133,7 @@ const ENDINGS: [(&str, &str); 8] = [
     ("_ms", TIME),
 ];
 
-/// The benchmark and the metric of a figure by its flat name.
+/// The benchmark and the metric of a flat name.
 fn place(name: &str) -> (String, Metric) {
     let short = name.strip_prefix("benchmarks.").unwrap_or(name);
     let result = ENDINGS.iter().find_map(|(end, metric)| Some((short.strip_suffix(end)?, *metric)));
@@ -143,7 +141,6 @@ fn place(name: &str) -> (String, Metric) {
     (series.strip_suffix(".metrics").unwrap_or(series).to_owned(), seconds(metric))
 }
 
-/// A metric in seconds.
 fn seconds(name: &str) -> Metric {
     Metric { name: name.to_owned(), unit: Unit::Second, better: Better::Lower }
 }
@@ -172,7 +169,7 @@ impl Entries {
         &mut self.entries[place]
     }
 
-    /// Adds what was found of a benchmark; the first fault fails it.
+    /// Adds an observation of a benchmark; the first fault fails it.
     fn add(&mut self, series: &str, result: Result<Observation, String>) -> &mut Entry {
         let entry = self.entry(series);
         let is_twice = |metric: &Metric| entry.observations.iter().any(|one| one.metric.name == metric.name);
@@ -188,10 +185,10 @@ impl Entries {
     }
 }
 
-/// The name of the line of a trend file that is about the status of the report.
+/// In a trend file, the name of the status of the report.
 const STATUS: &str = "__status__";
 
-/// The benchmarks of a baseline. What may be worse stands under `tolerances`, by metric: a share, and seconds.
+/// The benchmarks of a baseline. The extras `tolerances` are, by metric, a share and seconds.
 fn baseline(metrics: &Map<String, Value>) -> Vec<Entry> {
     let mut entries = Entries::default();
     for (name, spec) in metrics {
@@ -208,8 +205,8 @@ fn baseline(metrics: &Map<String, Value>) -> Vec<Entry> {
     entries.entries
 }
 
-/// The benchmarks of a trend file. What the seed made of them stands under `verdicts`, by metric, in seconds. A figure
-/// that the report lacked was skipped.
+/// The benchmarks of a trend file, with the seed's verdicts by metric as extras, in seconds. A figure that the report lacked
+/// was skipped.
 fn trend(items: &[Value], notes: &mut Vec<String>, file: &str) -> Result<Vec<Entry>, String> {
     let mut entries = Entries::default();
     for (number, item) in items.iter().enumerate() {
@@ -241,7 +238,7 @@ fn trend(items: &[Value], notes: &mut Vec<String>, file: &str) -> Result<Vec<Ent
     Ok(entries)
 }
 
-/// Keeps fields of a holder beside a benchmark, by metric; numbers in base units.
+/// Adds fields to the extras of a benchmark, by metric; numbers in base units.
 fn note(entry: &mut Entry, key: &str, metric: &str, holder: &Value, fields: &[(&str, &str, f64)]) {
     let mut noted = Map::new();
     for (field, name, factor) in fields {
@@ -263,7 +260,6 @@ fn note(entry: &mut Entry, key: &str, metric: &str, holder: &Value, fields: &[(&
 /// How many names deep a block of a GPU report lies at most.
 const DEEPEST: usize = 8;
 
-/// The fields of the configuration that are parameters of the GPU suite.
 const GPU_PARAMETERS: [&str; 7] = ["batch", "channels", "height", "width", "tile_size", "kmax", "steps"];
 
 fn cpu(metrics: &Map<String, Value>, config: &Value) -> Vec<Entry> {
@@ -333,7 +329,7 @@ fn walk<'a>(
     Ok(())
 }
 
-/// Takes a block of metrics: its times, its memory, its rate, and what else it tells in a word.
+/// Takes a block of metrics: its times, memory and rate, and as extras its other words and numbers.
 fn block(entries: &mut Entries, series: &str, fields: &Map<String, Value>, n: u64) {
     for (field, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
         let (metric, unit, n) = match field.as_str() {
@@ -371,13 +367,8 @@ fn trt(report: &Value, cases: &[Value], config: &Value) -> Result<Vec<Entry>, St
             (Some("ok") | None, Some(metrics)) => block(&mut entries, &series, metrics, n),
             (status, _) => entries.entry(&series).status = not_run(status.unwrap_or("failed"), fields),
         }
-        let shapes: Vec<&str> = fields
-            .get("input_shapes")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let shapes = fields.get("input_shapes").and_then(Value::as_array).into_iter().flatten();
+        let shapes: Vec<&str> = shapes.filter_map(Value::as_str).collect();
         if !shapes.is_empty() {
             entries.entry(&series).params.insert("input_shapes".to_owned(), shapes.join(" "));
         }
@@ -401,8 +392,7 @@ fn not_run(status: &str, fields: &Map<String, Value>) -> EntryStatus {
     if status == "skipped" { EntryStatus::Skipped(reason) } else { EntryStatus::Failed(reason) }
 }
 
-/// The fields of the configuration of those names as parameters: numbers and words as they are, a shape as
-/// `1x3x128x128`.
+/// Fields of the configuration as parameters; a shape is `1x3x128x128`.
 fn parameters(config: &Value, keys: &[&str]) -> BTreeMap<String, String> {
     let text = |key: &&str| {
         let text = match config.get(key)? {

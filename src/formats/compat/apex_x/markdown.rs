@@ -1,4 +1,4 @@
-//! The reports of the GPU suite and of a sweep as Markdown, out of their JSON: whoever wrote it, both say the same.
+//! The reports of the GPU suite and of a sweep as Markdown, made of their JSON.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,11 @@ use serde_json::Value;
 
 use sprag_base::json;
 
-/// What stands for a number that is not there.
+/// In place of an absent number.
 const NOTHING: &str = "n/a";
 
-/// The Markdown of a report of the GPU suite.
-///
 /// # Errors
-/// Names the first field that is needed and absent or of another kind, to be read after "the report".
+/// Names the first needed field that is absent or of another kind, to be read after "the report".
 pub fn gpu_report(report: &Value) -> Result<String, String> {
     let status = text(report, "status")?;
     let mut markdown = String::from("# Apex-X GPU Benchmark Report\n\n");
@@ -146,7 +144,7 @@ fn end_to_end(markdown: &mut String, report: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The figures of a block of a benchmark; without a block none is there.
+/// The figures of a block of a benchmark, all absent without a block.
 fn numbers<const N: usize>(
     report: &Value,
     benchmark: &str,
@@ -160,7 +158,7 @@ fn numbers<const N: usize>(
     columns.into_iter().map(figure).collect()
 }
 
-/// The Markdown of a report of a sweep. What is absent is left out, or is `n/a` in the table.
+/// What a report of a sweep lacks is left out, or is `n/a` in the table.
 pub fn sweep(report: &Value) -> String {
     let word = |holder: &Value, name: &str, default: &str| holder[name].as_str().unwrap_or(default).to_owned();
     let mut markdown = String::from("# Apex-X TensorRT Engine Shape Sweep\n\n");
@@ -213,7 +211,7 @@ fn table(markdown: &mut String, head: &[&str], words: usize) {
     row(markdown, &(0..head.len()).map(|column| if column < words { "---" } else { "---:" }).collect::<Vec<_>>());
 }
 
-/// A line of a table. Cells stand as they are: the seed escapes nothing, and its shape buckets hold `|`.
+/// A line of a table. The seed escapes nothing, and its shape buckets hold `|`.
 fn row<S: AsRef<str>>(markdown: &mut String, cells: &[S]) {
     let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
     writeln!(markdown, "| {} |", cells.join(" | ")).expect("writing to a String cannot fail");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use sprag_base::stats::describe;
 
-/// What a report states of single calls of one kernel, in milliseconds.
+/// Figures of single calls of one kernel, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallSummary {
     /// The median; of an even count the mean of the middle two.
@@ -14,7 +14,7 @@ pub struct CallSummary {
 }
 
 impl CallSummary {
-    /// Summarises single calls as the seed does; `None` for no calls, or one whose time is not finite.
+    /// `None` for no calls, or one whose time is not finite.
     pub fn from_calls(milliseconds: &[f64]) -> Option<CallSummary> {
         if milliseconds.iter().any(|value| !value.is_finite()) {
             return None;
@@ -26,13 +26,13 @@ impl CallSummary {
         Some(CallSummary { p50, p95: describe::floor_quantile(milliseconds, 0.95)? })
     }
 
-    /// How much is done in a second at the median, where a call does `work`; `None` where the median is no time.
+    /// The work in a second at the median, where a call does `work`; `None` where the median is zero.
     pub fn throughput(self, work: f64) -> Option<f64> {
         (self.p50 > 0.0).then(|| work / (self.p50 / 1000.0))
     }
 }
 
-/// Why Triton and the Python package of TensorRT are said to be unavailable: they have no part in Sprag, installed or not.
+/// Why Triton and the Python package of TensorRT are unavailable, installed or not.
 const NOT_USED: &str = "not_used_by_sprag";
 
 /// The 8-bit element type of our kernels, as the seed calls it.
@@ -47,7 +47,6 @@ pub struct CudaDevice {
     pub compute_capability: String,
 }
 
-/// Whether kernels with 8-bit elements can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fp8 {
     NotUsed,
@@ -55,27 +54,25 @@ pub enum Fp8 {
     Unavailable(String),
 }
 
-/// What a machine can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeCaps {
-    /// The device, or why there is none: one of the seed's words, such as `cuda_unavailable`.
+    /// Or why there is none, such as `cuda_unavailable`.
     pub cuda: Result<CudaDevice, String>,
     pub fp8: Fp8,
-    /// Whether what the suite needs beside the driver is there. The seed asks for Triton or TensorRT here; ours is the
-    /// compiler of our kernels, or `trtexec`.
+    /// Whether the compiler of our kernels, or `trtexec`, is there; the seed asks for Triton or TensorRT.
     pub has_runtime: bool,
 }
 
 impl RuntimeCaps {
-    /// The block, its keys in the order of the seed.
+    /// With the keys in the order of the seed.
     pub fn to_json(&self) -> Value {
         let device = self.cuda.as_ref().ok();
-        let (is_known, fp8_reason) = match &self.fp8 {
+        let (is_used, fp8_reason) = match &self.fp8 {
             Fp8::NotUsed => (false, Some(NOT_USED)),
             Fp8::Available => (true, None),
             Fp8::Unavailable(reason) => (true, Some(reason.as_str())),
         };
-        let supported: &[&str] = if is_known { &[FP8] } else { &[] };
+        let supported: &[&str] = if is_used { &[FP8] } else { &[] };
         json!({
             "cuda": {
                 "available": device.is_some(),
@@ -96,7 +93,7 @@ impl RuntimeCaps {
             },
             "fp8": {
                 "available": fp8_reason.is_none(),
-                "dtype_available": is_known,
+                "dtype_available": is_used,
                 "supported_dtypes": supported,
                 "reason": fp8_reason,
             },

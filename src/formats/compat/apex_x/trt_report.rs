@@ -32,24 +32,23 @@ pub struct SweepConfig {
     pub trt_engine_path: String,
     pub shape_cases: Vec<String>,
     pub warmup: u32,
-    /// Calls that count, at least.
+    /// Timed calls, at least.
     pub iters: u32,
-    /// What the order of the cases follows from.
     pub seed: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum SweepOutcome {
     Skipped(String),
-    /// Each case, first the one that gives no shapes.
+    /// First the case without shapes.
     Measured(Vec<SweepCase>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepCase {
-    /// Its label, such as `case_001_1_3_128_128`.
+    /// Such as `case_001_1_3_128_128`.
     pub label: String,
-    /// Its shapes, each `name=AxB`.
+    /// Each `name=AxB`.
     pub input_shapes: Vec<String>,
     pub outcome: CaseOutcome,
 }
@@ -57,7 +56,7 @@ pub struct SweepCase {
 #[derive(Clone, Debug, PartialEq)]
 pub enum CaseOutcome {
     Ok {
-        /// How the engine is called, such as `modern_io_tensors`.
+        /// Such as `modern_io_tensors`.
         mode: String,
         metrics: CaseMetrics,
     },
@@ -68,16 +67,14 @@ pub enum CaseOutcome {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CaseMetrics {
-    /// The median, in milliseconds.
     pub p50_ms: f64,
-    /// The 95th percentile by the seed's formula, in milliseconds.
     pub p95_ms: f64,
-    /// Images a second at the median; absent where that is zero, or where nobody knows how many a call takes.
+    /// At the median; absent where that is zero or the batch is not known.
     pub frames_per_s: Option<f64>,
 }
 
 impl CaseMetrics {
-    /// The figures of samples in milliseconds of a call on `batch` images; `None` where there are none.
+    /// Of calls on `batch` images; `None` without samples.
     pub fn from_samples(milliseconds: &[f64], batch: Option<u64>) -> Option<CaseMetrics> {
         let summary = CallSummary::from_calls(milliseconds)?;
         let frames_per_s = batch.and_then(|batch| summary.throughput(batch as f64));
@@ -85,13 +82,12 @@ impl CaseMetrics {
     }
 }
 
-/// The counts of a sweep, and the medians of its cases that were measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepSummary {
     pub ok: usize,
     pub skipped: usize,
     pub failed: usize,
-    /// The medians of those that were measured, in milliseconds.
+    /// The median of each measured case.
     pub p50_ms: Vec<f64>,
 }
 
@@ -124,7 +120,7 @@ impl SweepSummary {
 }
 
 impl SweepReport {
-    /// The report as a value, its keys in the order of the seed.
+    /// With the keys in the order of the seed.
     pub fn to_value(&self) -> Value {
         let mut report = json!({
             "schema_version": SCHEMA_VERSION,
@@ -162,7 +158,6 @@ impl SweepReport {
         report
     }
 
-    /// The file: two spaces a level, no line feed at the end.
     pub fn to_json(&self) -> String {
         json::to_indented(&self.to_value())
     }

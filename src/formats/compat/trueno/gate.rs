@@ -1,12 +1,10 @@
-//! Trueno's check as it stands: what it reads of two texts, and what it prints of one compared with the other.
-//!
-//! A text of benchmarks as Trueno's own check reads it, with all that it passes over; [`super::import`] reads what is
-//! there.
+//! Trueno's own check: what it reads of two texts, and what it prints of one compared with the other. [`super::import`]
+//! reads more.
 //!
 //! A benchmark is a line that begins with a name without blanks, `time:`, and three times in brackets, of which the one in
-//! the middle counts. Times are digits and points with `ns`, `µs` (U+00B5 alone), `us`, `ms` or `s`. Any other line says
-//! nothing: also one whose name stands on the line before or holds a blank, one with colours, and one with `ps`. Of a name
-//! that comes twice the last time counts, in the place of the first.
+//! the middle counts. Times are digits and points with `ns`, `µs` (U+00B5 alone), `us`, `ms` or `s`. All other lines are
+//! passed over, such as those with the name on the line before or with a blank in it, with colours, and with `ps`. Of a
+//! repeated name the last time counts, in the place of the first.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +12,13 @@ use crate::compat::python;
 use crate::compat::python::fixed;
 use sprag_model::bands::{Band, BandReport, BandRow};
 
-/// Why the original ends without a report, in the last line of what it then says.
+/// Why the original ends without a report, in the last line of its errors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextGateError {
     #[error("UnicodeDecodeError: {0}")]
     Encoding(String),
-    /// Digits and points that are no number.
     #[error("ValueError: could not convert string to float: '{0}'")]
     Number(String),
-    /// A side without a benchmark that it reads.
     #[error("Error: No benchmarks found in {0}")]
     Nothing(&'static str),
     #[error("ZeroDivisionError: float division by zero")]
@@ -51,7 +47,7 @@ pub fn judge<E>(
     rule(&baseline, &current).map_err(|_| TextGateError::ZeroBase)
 }
 
-/// The units, and how many nanoseconds each is.
+/// Nanoseconds of each unit.
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("µs", 1e3), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 pub fn decode(bytes: &[u8]) -> Result<&str, TextGateError> {
@@ -77,7 +73,7 @@ pub fn read(text: &str) -> Result<Vec<(String, f64)>, TextGateError> {
     Ok(result)
 }
 
-/// The name, the time in the middle as digits, and its factor, where the line is one of a benchmark.
+/// The name, the time in the middle as digits, and its factor.
 fn benchmark(line: &str) -> Option<(&str, &str, f64)> {
     let (name, rest) = line.split_at(line.find(is_blank)?);
     let rest = past_blanks(past_blanks(rest)?.strip_prefix("time:")?)?.strip_prefix('[')?;
@@ -106,7 +102,6 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// How wide the rules between the parts are.
 const WIDTH: usize = 60;
 
 /// The report, without a line feed at the end.
@@ -160,7 +155,6 @@ pub fn report_text(report: &BandReport) -> String {
     lines.join("\n")
 }
 
-/// The line that says how the check came out.
 pub fn result_line(report: &BandReport) -> String {
     let count = |band: Band| report.in_band(band).count();
     match (count(Band::Regressed), count(Band::Warned)) {

@@ -22,10 +22,9 @@ pub const FORMAT: Format = Format {
 
 const TITLE: &str = "# Trueno Performance Baseline";
 
-/// How far into a file a head may begin, in lines.
 const HEAD_LINES: usize = 64;
 
-/// Reads a baseline. A text without a head is read all the same.
+/// A text without a head is read, too.
 fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     let (mut run, mut notes) = (ImportedRun::default(), Vec::new());
     head(output, &mut run, &mut notes)?;
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    /// What Trueno's own reader finds in the baselines and the new texts of its cases, and some names that it passes over.
+    /// What Trueno's own reader gets of the texts of its cases, and some names that it passes over.
     #[test]
     fn whatever_trueno_reads_is_read_alike() {
         let mut names: Vec<&str> =

@@ -1,5 +1,5 @@
-//! tt-metal's check as it stands, from the bytes of two files to what it says: a message a benchmark, the summary, both as
-//! JSON, and why two sides do not match.
+//! tt-metal's own check, from the bytes of two files to a message a benchmark, the summary, both as JSON, and why two sides
+//! do not match.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -13,10 +13,8 @@ use sprag_model::sample_gate::{GroundTruth, RankFigures, RankOutcome, SampleMism
 /// Why the original ends without a result, in its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SampleGateError {
-    /// The baseline is no ground truth.
     #[error(transparent)]
     Baseline(GroundTruthError),
-    /// What is judged is none.
     #[error(transparent)]
     Current(GroundTruthError),
     #[error("{}", mismatch(.0))]
@@ -33,13 +31,10 @@ impl SampleGateError {
     }
 }
 
-/// What the check found of each benchmark, section by section.
+/// By section and benchmark.
 pub type Findings = Vec<Section<RankFigures>>;
 
-/// Holds one ground truth against the other by the rule; what the original warns of goes to `warnings`.
-///
-/// # Errors
-/// Where the original finds nothing.
+/// Compares two ground truths by the rule; what the original warns of goes to `warnings`.
 pub fn judge(
     baseline: &[u8],
     current: &[u8],
@@ -51,7 +46,7 @@ pub fn judge(
     rule(&baseline, &current).map_err(SampleGateError::Mismatch)
 }
 
-/// The level below which the summary counts an improvement, whatever the level of the check.
+/// The level of an improvement in the summary, whatever the level of the check.
 const IMPROVEMENT_LEVEL: f64 = 0.05;
 
 pub type Results = [Section<RankFigures>];
@@ -60,7 +55,7 @@ pub type Results = [Section<RankFigures>];
 pub struct Summary {
     pub total_tests: usize,
     pub regressions: usize,
-    /// How many have improved: by the band and a fixed level, so that a message may say otherwise.
+    /// By the band and a fixed level, so that a message may say otherwise.
     pub improvements: usize,
     pub no_change: usize,
     pub regression_messages: Vec<String>,
@@ -125,14 +120,12 @@ pub fn to_value(results: &Results) -> Value {
     })
 }
 
-/// Results and summary as JSON, two spaces a level, without a line feed at the end. What is not finite is written as
-/// Python writes it, so a strict reader refuses such a text.
+/// As [`to_value`], in a text. What is not finite is written as Python writes it, so a strict reader refuses it.
 pub fn json(results: &Results) -> String {
     json::to_indented(&to_value(results))
 }
 
-/// Why two sides do not match, in the words of the original. It shows names of a section in no order of its own; here they
-/// are sorted.
+/// Why two sides do not match, in the words of the original, but with the names of a section sorted.
 pub fn mismatch(fault: &SampleMismatch) -> String {
     let shown = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     match fault {
@@ -175,14 +168,14 @@ mod tests {
 
     #[test]
     fn the_summary_counts_improvements_by_a_level_of_its_own() {
-        let found = results(&[
+        let findings = results(&[
             ("up", figures(5.0, 0.001, RankOutcome::Up)),
             ("told_as_none", figures(-5.0, 0.01, RankOutcome::Unchanged)),
             ("told_as_one", figures(-5.0, 0.1, RankOutcome::Down)),
             ("nan", figures(f64::NAN, f64::NAN, RankOutcome::Unchanged)),
             ("zero", figures(0.0, 1.0, RankOutcome::ZeroBase)),
         ]);
-        let summary = summary(&found);
+        let summary = summary(&findings);
         assert_eq!((summary.total_tests, summary.regressions, summary.improvements, summary.no_change), (5, 1, 1, 3));
         assert_eq!(summary.regression_messages, ["s.up: Performance regression: +5.000% (p=0.001, threshold=1.0%)"]);
         assert_eq!(summary.improvement_messages, ["s.told_as_none: No significant change: -5.000% (p=0.010)"]);
@@ -190,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_json_is_that_of_python() {
-        let found = results(&[("a", figures(5.0, f64::NAN, RankOutcome::Up))]);
+        let findings = results(&[("a", figures(5.0, f64::NAN, RankOutcome::Up))]);
         let expected = r#"{
   "results": {
     "s": {
@@ -217,7 +210,7 @@ mod tests {
     "improvement_messages": []
   }
 }"#;
-        assert_eq!(json(&found), expected);
+        assert_eq!(json(&findings), expected);
         assert!(json(&[]).starts_with("{\n  \"results\": {},\n  \"summary\": {\n"));
     }
 }

@@ -1,7 +1,7 @@
 //! The ground truth that tt-metal holds its benchmarks against: an object of sections, such as `rank_2`, of objects that
 //! list the clock cycles of each call by configuration.
 //!
-//! A benchmark is called `<section>/<configuration>`; its metric is `cycles`. The file tells neither commit nor machine.
+//! A benchmark is called `<section>/<configuration>`; its metric is `cycles`. The file names neither commit nor machine.
 
 use serde_json::Value;
 
@@ -75,8 +75,8 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    /// The recordings of tt-metal are other people's data and no part of this project; where they lie beside it, they
-    /// are read whole.
+    /// The recordings of tt-metal are other people's data and no part of this project; where they are next to it, they are
+    /// read.
     #[test]
     fn recordings_next_to_the_project_are_read() {
         golden::survives(
@@ -85,7 +85,7 @@ mod tests {
         );
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/tt-metal");
         let Ok(listed) = fs::read_dir(&folder) else {
-            eprintln!("skipped: there is no folder of recordings beside the project");
+            eprintln!("skipped: there is no folder of recordings next to the project");
             return;
         };
         let paths = listed.map(|entry| entry.expect("the folder can be listed").path());
