@@ -402,36 +402,20 @@ mod tests {
 
     #[test]
     fn a_sentence_names_drifts() {
-        for (start, changes, ramp, expected) in [
-            (
-                1.0,
-                vec![],
-                drift(12, 30, 1.0, 1.05),
-                "Flat at 1.000 s, a drift of +5.0 % from 000000c to 000001d, flat at 1.050 s since (10 points).",
-            ),
-            (
-                1.0,
-                vec![],
-                drift(12, 40, 1.0, 1.05),
-                "Flat at 1.000 s, drifting since 000000c: +5.0 % so far, to 1.050 s.",
-            ),
-            // Below zero it has the sign of its way.
-            (
-                -1.0,
-                vec![],
-                drift(12, 30, -1.0, -1.05),
-                "Flat at -1.000 s, a drift of -5.0 % from 000000c to 000001d, flat at -1.050 s since (10 points).",
-            ),
-            (1.0, vec![], drift(0, 40, 1.0, 0.95), "Drifting since 0000000: -5.0 % so far, to 950.0 ms."),
-            (
-                1.0,
-                vec![change(30, 1.05, 1.0)],
-                drift(12, 30, 1.0, 1.05),
-                "Flat at 1.000 s, a drift of +5.0 % from 000000c to 000001d, -4.8 % at 000001e, flat at 1.000 s since (10 points).",
-            ),
-        ] {
-            check(&series(start, 40, changes, vec![ramp]), expected);
-        }
+        let check = |start, changes, ramp, expected: &str| check(&series(start, 40, changes, vec![ramp]), expected);
+        let drift_of = |size: &str| format!("a drift of {size} % from 000000c to 000001d");
+        let ended = format!("Flat at 1.000 s, {}, flat at 1.050 s since (10 points).", drift_of("+5.0"));
+        check(1.0, vec![], drift(12, 30, 1.0, 1.05), &ended);
+        let goes_on = "Flat at 1.000 s, drifting since 000000c: +5.0 % so far, to 1.050 s.";
+        check(1.0, vec![], drift(12, 40, 1.0, 1.05), goes_on);
+        // Below zero it has the sign of its way.
+        let below = format!("Flat at -1.000 s, {}, flat at -1.050 s since (10 points).", drift_of("-5.0"));
+        check(-1.0, vec![], drift(12, 30, -1.0, -1.05), &below);
+        check(1.0, vec![], drift(0, 40, 1.0, 0.95), "Drifting since 0000000: -5.0 % so far, to 950.0 ms.");
+        let change_after = vec![change(30, 1.05, 1.0)];
+        let rest = "-4.8 % at 000001e, flat at 1.000 s since (10 points).";
+        let expected = format!("Flat at 1.000 s, {}, {rest}", drift_of("+5.0"));
+        check(1.0, change_after, drift(12, 30, 1.0, 1.05), &expected);
     }
 
     #[test]

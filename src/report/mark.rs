@@ -111,13 +111,9 @@ impl Mark {
     }
 }
 
-/// The words for worse and better that fit all comparisons: `slower` and `faster` where all are of speed.
-pub fn words<'a>(mut comparisons: impl Iterator<Item = &'a Comparison>) -> (&'static str, &'static str) {
-    if comparisons.all(|comparison| worse_word(&comparison.metric) == "slower") {
-        ("slower", "faster")
-    } else {
-        ("worse", "better")
-    }
+/// The words for worse and better that fit all metrics: `slower` and `faster` where all are of speed.
+pub fn words<'a>(mut metrics: impl Iterator<Item = &'a Metric>) -> [&'static str; 2] {
+    if metrics.all(|metric| worse_word(metric) == "slower") { ["slower", "faster"] } else { ["worse", "better"] }
 }
 
 pub fn worse_word(metric: &Metric) -> &'static str {

@@ -36,6 +36,10 @@ impl Phrase {
         Phrase::default().id(name)
     }
 
+    pub fn linked(to: impl Into<String>, words: impl Into<String>) -> Phrase {
+        Phrase::default().link(to, words)
+    }
+
     /// A name that leads to a page where there is one.
     pub fn page_name(to: Option<String>, name: impl Into<String>) -> Phrase {
         Phrase::default().name(to, name)
@@ -172,7 +176,7 @@ mod tests {
     fn words_in_backticks_are_names() {
         let check = |words: &str, expected: Phrase| assert_eq!(Phrase::quoted(words), expected, "{words}");
         check("there is no `a.json`", Phrase::plain("there is no ").id("a.json"));
-        check("`a` is `b`", Phrase::default().id("a").text(" is ").id("b"));
+        check("`a` is `b`", Phrase::code("a").text(" is ").id("b"));
         check("one ` alone", Phrase::plain("one ` alone"));
         check("", Phrase::default());
     }

@@ -64,7 +64,7 @@ impl Totals {
         let suites = &analysis.suites;
         let of_status = |status: RunStatus| suites.iter().filter(|suite| suite.status == status).count();
         let comparisons = || suites.iter().flat_map(|suite| &suite.comparisons);
-        let (slower, faster) = mark::words(comparisons());
+        let [slower, faster] = mark::words(comparisons().map(|one| &one.metric));
         let mut detectable: Vec<f64> = comparisons().filter_map(|comparison| comparison.effect?.detectable).collect();
         detectable.sort_by(f64::total_cmp);
         Totals {

@@ -88,7 +88,7 @@ fn row(row: &ComparedRow) -> Row {
     let [_, glyph, word] = &row.mark;
     let verdict = format!("{glyph} {word}");
     Row::new([
-        Phrase::default().id(&*row.name).text(format!(" {}", row.metric)),
+        Phrase::code(&*row.name).text(format!(" {}", row.metric)),
         Phrase::plain(&*row.machine),
         if row.reason.is_empty() { verdict } else { format!("{verdict}: {}", row.reason) }.into(),
         row.before.clone().into(),

@@ -135,8 +135,7 @@ fn judged(data: &Data, a: usize, b: usize) -> [Vec<Judged<'_>>; 2] {
 }
 
 fn words_of(kernels: &[Judged<'_>]) -> [&'static str; 2] {
-    let is_speed = kernels.iter().all(|one| mark::worse_word(&one.series.metric) == "slower");
-    if is_speed { ["slower", "faster"] } else { ["worse", "better"] }
+    mark::words(kernels.iter().map(|one| &one.series.metric))
 }
 
 fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind, most: usize, span: Option<f64>) -> Vec<ComparedRow> {

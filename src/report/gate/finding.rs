@@ -2,6 +2,7 @@
 
 use crate::mark::worse_word;
 use crate::number;
+use crate::trend::words;
 use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Effect, Verdict};
@@ -218,10 +219,7 @@ pub(super) fn change(effect: Effect) -> String {
 pub(super) fn values(comparison: &Comparison) -> String {
     let unit = comparison.metric.unit;
     match (comparison.baseline, comparison.current) {
-        (Some(baseline), Some(current)) => {
-            let scale = unit.scale(if baseline == 0.0 { current } else { baseline });
-            format!("{} → {}", number::value(scale, baseline), number::quantity(scale, current))
-        }
+        (Some(baseline), Some(current)) => words::values(unit, baseline, current),
         (Some(value), None) => format!("{} → {}", number::quantity(unit.scale(value), value), number::NONE),
         (None, Some(value)) => format!("{} → {}", number::NONE, number::quantity(unit.scale(value), value)),
         (None, None) => String::new(),

@@ -102,7 +102,7 @@ fn origin(suite: &SuiteGate) -> Phrase {
 
 /// A direction is claimed only where all of the interval is on one side of zero.
 fn mean_words(mean: &MeanChange, comparisons: &[Comparison]) -> Phrase {
-    let (worse, better) = mark::words(comparisons.iter());
+    let [worse, better] = mark::words(comparisons.iter().map(|one| &one.metric));
     let interval = |bounds: (f64, f64)| {
         let unit = if number::factor(bounds.1).is_some() { "" } else { " %" };
         format!("(interval {}{unit}; positive is {worse})", number::percent_interval(bounds))
@@ -165,7 +165,7 @@ fn row(suite: &SuiteGate, note: Option<&str>, comparison: &Comparison) -> Row {
 }
 
 fn benchmark(suite: &SuiteGate, comparison: &Comparison) -> Phrase {
-    Phrase::default().id(shortened(short_name(&suite.suite, &comparison.benchmark), NAME))
+    Phrase::code(shortened(short_name(&suite.suite, &comparison.benchmark), NAME))
 }
 
 /// The verdict, with the notes of this row alone. Reasons of doubt are below the table.
@@ -173,7 +173,7 @@ fn verdict(comparison: &Comparison, common: Option<&str>) -> Phrase {
     let mark = Mark::of_comparison(comparison);
     let mut words = match comparison.verdict {
         Verdict::Regressed => Phrase::default().strong(format!("{} {}", mark.glyph, mark.word)),
-        _ => Phrase::default().mark(mark),
+        _ => Phrase::from(mark),
     };
     if let Some(answer) = &comparison.answer {
         words = words.text(", ").mark(Mark::of_answer(answer)).text("; ");
@@ -187,7 +187,7 @@ fn verdict(comparison: &Comparison, common: Option<&str>) -> Phrase {
 
 fn doubts(section: Section, suite: &SuiteGate, others: &[&Comparison], most: usize) -> Section {
     let shared = reasons::shared(&suite.comparisons);
-    let of_many = shared.iter().map(|one| (Phrase::default().mark(one.counted()), one.reason));
+    let of_many = shared.iter().map(|one| (Phrase::from(one.counted()), one.reason));
     let own = others.iter().filter_map(|one| Some((one, one.verdict.reason()?)));
     let own = own.filter(|(_, reason)| shared.iter().all(|one| one.reason != *reason));
     let own = own.map(|(one, reason)| (benchmark(suite, one).text(" ").mark(Mark::of_comparison(one)), reason));
@@ -268,24 +268,18 @@ mod tests {
 
     #[test]
     fn a_direction_is_claimed_only_where_it_is_known() {
+        let no_change = "no clear change, \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %; positive is slower)";
+        let faster = "**8.0 % faster** (interval \u{2212}14.0 to \u{2212}2.0 %; positive is slower)";
         for (change, interval, expected) in [
-            (
-                -0.001,
-                Some((-0.02, 0.017)),
-                "no clear change, \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %; positive is slower)",
-            ),
+            (-0.001, Some((-0.02, 0.017)), no_change),
             (0.08, Some((0.02, 0.14)), "**8.0 % slower** (interval +2.0 to +14.0 %; positive is slower)"),
-            (
-                -0.08,
-                Some((-0.14, -0.02)),
-                "**8.0 % faster** (interval \u{2212}14.0 to \u{2212}2.0 %; positive is slower)",
-            ),
+            (-0.08, Some((-0.14, -0.02)), faster),
             (0.0, Some((0.0, 0.0)), "no clear change, 0.0 % (interval 0.0 to 0.0 %; positive is slower)"),
             (-0.08, None, "\u{2212}8.0 % (positive is slower)"),
             (20.0, Some((15.0, 27.0)), "**x21.0 slower** (interval x16.0 to x28.0; positive is slower)"),
         ] {
-            let words =
-                mean_words(&MeanChange { benchmarks: 12, change, interval }, &example::passing().suites[0].comparisons);
+            let mean = MeanChange { benchmarks: 12, change, interval };
+            let words = mean_words(&mean, &example::passing().suites[0].comparisons);
             let text = Sheet { sections: vec![Section::default().paragraph(words)], ..Sheet::default() }.markdown();
             let text = text.replace(number::NARROW, " ");
             assert!(text.contains(&format!("Geometric mean of 12 benchmarks: {expected}.")), "{text}");

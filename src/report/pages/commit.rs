@@ -117,7 +117,7 @@ impl Named<'_> {
         let recorded =
             || self.runs.iter().find_map(|run| run.commit.as_ref()).map(|one| (&*one.subject, one.commit_time));
         let (subject, time) = on_line.or_else(recorded).unzip();
-        (shortened(subject.unwrap_or_default(), SUBJECT), number::or_none(time, date::day))
+        (shortened(subject.unwrap_or_default(), SUBJECT), or_none(time, date::day))
     }
 
     fn tags(&self) -> String {
@@ -153,7 +153,7 @@ fn page(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> 
         of.on_line.map(|(place, _)| neighbours(commits, place)),
     ];
     let sheet = Sheet {
-        crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(commit_digits(of.sha)),
+        crumb: Phrase::linked(link::COMMIT_LIST, "Commits").text(" / ").id(commit_digits(of.sha)),
         headline,
         lede: lede(of),
         facts: facts(commits, of, &sinces),
@@ -192,7 +192,7 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
     let [before, release] = sinces;
     let since = |question, since: &Option<Since>, none: &str| match since {
         Some(since) => {
-            let page = Phrase::default().link(since.page.clone(), since.name.clone());
+            let page = Phrase::linked(since.page.clone(), since.name.clone());
             Fact::new(question, page, since.headline.clone().text("."))
         }
         None => Fact::new(question, number::NONE, none),
@@ -227,7 +227,7 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
         Phrase::plain("Fitted levels are compared; ").link(since.page.clone(), "all series between the two").text(".");
     let section = Rows::new(format!("Series that changed since {}", since.name), listed)
         .column("Series", "full", |row| {
-            Phrase::default().link(link::series(&row.id), row.name.clone()).text(format!(" {}", row.metric))
+            Phrase::linked(link::series(&row.id), row.name.clone()).text(format!(" {}", row.metric))
         })
         .column("Machine", "place", |row| row.machine.clone())
         .column("Verdict", "verdict", |row| Mark::new(tone(row), glyph(row), &*row.mark[2]))
@@ -308,9 +308,7 @@ fn list(catalog: &Catalog<'_>, all: &[Named<'_>]) -> Result<Page, ReportError> {
     }
     let section = Rows::new("Commits, newest first", all)
         .first(LISTED)
-        .column("Commit", "nb", |of| {
-            tagged(Phrase::default().link(link::commit(of.sha), commit_digits(of.sha)), of.tags())
-        })
+        .column("Commit", "nb", |of| tagged(Phrase::linked(link::commit(of.sha), commit_digits(of.sha)), of.tags()))
         .column("Subject", "full any", |of| of.facts().0)
         .column("Committed", "nb", |of| of.facts().1)
         .column("Runs", "n push", |of| runs(of.runs.len()))

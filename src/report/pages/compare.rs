@@ -127,7 +127,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_markdown: bool) -> Re
         frame: Frame::new(catalog, &path, "Compare", &title, format!("{}.", headline.words()))
             .for_subject(catalog, None),
         sheet: Sheet {
-            crumb: Phrase::default().link(link::COMPARE, "Compare").text(format!(" / {} and {}", names[0], names[1])),
+            crumb: Phrase::linked(link::COMPARE, "Compare").text(format!(" / {} and {}", names[0], names[1])),
             headline: headline.clone(),
             lede: lede(data, pair).into(),
             banners: table.banners.into_iter().map(banner).collect(),
@@ -239,7 +239,7 @@ fn index(
 ) -> Result<Page, ReportError> {
     let line = |pair: &Pair| -> Result<Phrase, ReportError> {
         let names = [pair.a, pair.b].map(|number| data.name(number)).join(" to ");
-        let line = Phrase::default().link(path(data, *pair)?, names);
+        let line = Phrase::linked(path(data, *pair)?, names);
         Ok(line.text(format!(", {}: ", data.commit(pair.b).day)).join(headlines[pair].clone()))
     };
     let mut sections = Vec::new();

@@ -64,7 +64,7 @@ fn places(catalog: &Catalog<'_>) -> Option<Section> {
         .column("Judged", "n", |(_, all)| count(judged(all)))
         .column("Of", "n named", |(_, all)| count(all.len()))
         .column("Share", "n opt2", |(_, all)| {
-            number::or_none((!all.is_empty()).then(|| judged(all) as f64 / all.len() as f64), number::percent_size)
+            or_none((!all.is_empty()).then(|| judged(all) as f64 / all.len() as f64), percent_size)
         })
         .column("Detectable", "n opt2", |(_, all)| cell::median_detectable(all.iter().filter_map(|one| one.detectable)))
         .column("Not judged, and why", "full any", |(_, all)| reasons(all))

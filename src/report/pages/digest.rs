@@ -266,7 +266,7 @@ fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Ca
             Cell::Drawn(series(comparison).map_or(String::new(), cell::sparkline))
         })
         .column("Newest", "n", |(scale, comparison, _)| {
-            number::or_none(comparison.current, |value| number::value(*scale, value))
+            or_none(comparison.current, |value| number::value(*scale, value))
         })
         .column("Against previous", "n opt", |(_, comparison, _)| cell::percent(previous(comparison)))
         .column("Against baseline", "n push", |(.., judgement)| judgement.change.clone())

@@ -39,7 +39,7 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
         acceptance(of),
     ];
     let sheet = Sheet {
-        crumb: Phrase::default().link(link::EVENT_LIST, "Events").text(" / ").id(of.id.clone()),
+        crumb: Phrase::linked(link::EVENT_LIST, "Events").text(" / ").id(of.id.clone()),
         headline: trend_event::title(of),
         lede: lede(of),
         facts: vec![state(catalog, of), commits(of), real(of), machine(of)],
@@ -150,7 +150,7 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
             })
             .column("Probability", "n push", |row| match row.probability {
                 Some(one) if row.is_likeliest => Phrase::default().strong(words::probability(one)),
-                one => number::or_none(one, words::probability).into(),
+                one => or_none(one, words::probability).into(),
             });
     }
     let heading = if is_change { "Which commit" } else { "Between which commits" };
@@ -198,7 +198,7 @@ fn ends<'e>(catalog: &Catalog<'_>, of: &'e Event) -> (Vec<SuspectRow<'e>>, Phras
     }
     let both = of.last_good.as_ref().map(|good| [&good.sha, &of.first_bad.sha]);
     if let Some([good, bad]) = both.filter(|both| both.iter().all(|sha| catalog.compared_number(sha).is_some())) {
-        rest = rest.then(Phrase::default().link(link::compared(good, bad), "Compare both sides").text("."));
+        rest = rest.then(Phrase::linked(link::compared(good, bad), "Compare both sides").text("."));
     }
     (rows, rest)
 }
@@ -240,7 +240,7 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     let first: Vec<&Member> = in_order(of).into_iter().take(MEMBERS).collect();
     let metric_of = |member: &&Member| (member.metric.clone(), Some(member.before.value));
     let detectable = |member: &Member| {
-        number::or_none(catalog.series_trend(&member.series).and_then(|one| one.detectable), number::detectable)
+        or_none(catalog.series_trend(&member.series).and_then(|one| one.detectable), number::detectable)
     };
     let name = |(_, member): &(Scale, &Member)| {
         Phrase::page_name(catalog.series_page(&member.series), words::name(short_benchmark(&member.benchmark)))

@@ -36,7 +36,7 @@ fn lede(catalog: &Catalog<'_>) -> Phrase {
             " False-alarm budget: at most {} in the {} examined. False discovery rate of significant events: at most {}.",
             number::fixed(budget.expected, 1),
             counted(budget.points, "point", "points"),
-            number::percent_size(budget.false_discovery)
+            percent_size(budget.false_discovery)
         );
     }
     Phrase::plain(lede).then(feeds())
@@ -158,7 +158,7 @@ pub(super) fn member_tone(of: &Event, member: &Member) -> Tone {
 }
 
 pub(super) fn figure(relative: Option<&Level>) -> String {
-    number::or_none(relative, |relative| number::percent(relative.value))
+    or_none(relative, |relative| number::percent(relative.value))
 }
 
 /// In percent; nothing where the interval is a point or unknown.

@@ -16,7 +16,7 @@ pub(super) mod prelude {
     pub(in crate::pages) use super::{history_page, subject_page};
     pub(in crate::pages) use crate::catalog::Catalog;
     pub(in crate::pages) use crate::mark::{Mark, Tone};
-    pub(in crate::pages) use crate::number::{self, count, counted};
+    pub(in crate::pages) use crate::number::{self, count, counted, or_none, percent_size};
     pub(in crate::pages) use crate::pages::cell;
     pub(in crate::pages) use crate::phrase::{Fact, Phrase};
     pub(in crate::pages) use crate::sheet::{Cell, Rows, Section, Sheet};

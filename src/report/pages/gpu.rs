@@ -48,9 +48,9 @@ fn headline(shares: &[f64]) -> Phrase {
     let kernels = counted(shares.len(), "benchmark reaches", "benchmarks reach");
     Phrase::plain(match shares.len() {
         0 => "Choices of the tuner".to_owned(),
-        1 => format!("{kernels} {} of its limit", number::percent_size(high)),
-        _ if low == high => format!("{kernels} {} of their limits", number::percent_size(high)),
-        _ => format!("{kernels} {} to {} of their limits", number::percent_size(low), number::percent_size(high)),
+        1 => format!("{kernels} {} of its limit", percent_size(high)),
+        _ if low == high => format!("{kernels} {} of their limits", percent_size(high)),
+        _ => format!("{kernels} {} to {} of their limits", percent_size(low), percent_size(high)),
     })
 }
 
@@ -132,13 +132,13 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
         .first(ROWS)
         .column("Benchmark", "full", |(of, benchmark, _)| name(of, benchmark))
         .column("Share of the limit, drawn", "g", |(.., share)| {
-            Cell::Drawn(bar::draw(*share, false, &number::percent_size(*share)))
+            Cell::Drawn(bar::draw(*share, false, &percent_size(*share)))
         })
-        .column("Of the limit", "n", |(.., share)| Phrase::default().strong(number::percent_size(*share)))
+        .column("Of the limit", "n", |(.., share)| Phrase::default().strong(percent_size(*share)))
         .column("Time", "n", |(of, ..)| {
-            number::or_none(of.estimate(TIME), |one| number::quantity(Unit::Second.scale(one.value), one.value))
+            or_none(of.estimate(TIME), |one| number::quantity(Unit::Second.scale(one.value), one.value))
         })
-        .column("Rate", "n opt2", |(of, ..)| number::or_none(rate(of), std::convert::identity))
+        .column("Rate", "n opt2", |(of, ..)| or_none(rate(of), std::convert::identity))
         .column("Configuration", "any opt", |(of, benchmark, _)| {
             configuration(of, benchmark).unwrap_or_else(|| number::NONE.into())
         })
@@ -158,7 +158,7 @@ fn choices(recorded: &RecordedRun, number: usize) -> Section {
     let timed = |entry: &Value| {
         let all = candidates(entry);
         let timed = all.values().filter(|ratio| ratio.is_number()).count();
-        number::or_none((!all.is_empty()).then_some(all.len()), |all| format!("{} of {}", count(timed), count(all)))
+        or_none((!all.is_empty()).then_some(all.len()), |all| format!("{} of {}", count(timed), count(all)))
     };
     let mut entries: Vec<&Value> = run.autotune.iter().collect();
     entries.sort_by(|a, b| natural(&text(a, "benchmark"), &text(b, "benchmark")));
@@ -175,9 +175,7 @@ fn choices(recorded: &RecordedRun, number: usize) -> Section {
             Some("default") => "used untuned, and not beaten".to_owned(),
             _ => text(entry, "source"),
         })
-        .column("Time over the one in use", "n push", |entry| {
-            number::or_none(ratio(entry), |ratio| number::fixed(ratio, 3))
-        })
+        .column("Time over the one in use", "n push", |entry| or_none(ratio(entry), |ratio| number::fixed(ratio, 3)))
         .column("Timed", "n opt2", |entry| timed(entry))
         .column("Wrong or broken", "n opt", |entry| {
             count(entry.get("failures").and_then(Value::as_object).map_or(0, serde_json::Map::len))

@@ -40,7 +40,7 @@ pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Pag
     let environment = [changes(catalog, of), facts(of), runs(catalog, of)];
     let sections = [suites(catalog, of)].into_iter().chain(trust).chain(environment).collect();
     let sheet = Sheet {
-        crumb: Phrase::default().link(link::MACHINE_LIST, "Machines").text(format!(" / {}", machine.name)),
+        crumb: Phrase::linked(link::MACHINE_LIST, "Machines").text(format!(" / {}", machine.name)),
         headline: machine.name.clone().into(),
         lede: lede.into(),
         sections,
@@ -282,16 +282,12 @@ pub(crate) fn machine_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         one.runs.iter().map(|run| of(run).to_owned()).collect()
     };
     let section = Rows::new("Machines, the one that ran last first", machines)
-        .column("Machine", "full", |one| {
-            Phrase::default().link(link::machine(&one.machine.id), one.machine.name.clone())
-        })
+        .column("Machine", "full", |one| Phrase::linked(link::machine(&one.machine.id), one.machine.name.clone()))
         .column("Class", "any", |one| one.machine.class.clone())
         .column("Suites", "any", |one| distinct(one, |run| &run.suite).into_iter().collect::<Vec<String>>().join(", "))
         .column("Runs", "n named", |one| count(one.runs.len()))
         .column("Environments", "n opt2", |one| count(distinct(one, |run| &run.environment.key).len()))
-        .column("Newest run, UTC", "nb push", |one| {
-            number::or_none(one.runs.first(), |run| date::moment(run.timestamp))
-        })
+        .column("Newest run, UTC", "nb push", |one| or_none(one.runs.first(), |run| date::moment(run.timestamp)))
         .section("machines", "Newest first", "", number::NONE);
     let sheet = Sheet {
         headline: counted(catalog.machines.len(), "machine", "machines").into(),

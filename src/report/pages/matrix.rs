@@ -11,8 +11,7 @@ use crate::chart::roofline::{self, Bar, Roofline};
 use crate::compare::data::Data;
 use crate::compare::pairs::{Newest, Pairs, newest as compared_newest};
 use crate::compare::words::{ComparedRow, Kind};
-use crate::mark::{self};
-use crate::number;
+use crate::mark;
 use crate::order::{self, natural};
 use sprag_model::analysis::{SeriesAnalysis, SuiteAnalysis};
 use sprag_model::metric::LIMIT_SHARE;
@@ -143,9 +142,7 @@ fn headline(places: &[MachineSeries<'_>], suite: &str) -> Phrase {
         [Kind::Worse, Kind::Better, Kind::Same].map(|kind| rows().filter(|row| row.kind == kind).count());
     let judged = worse + better + same;
     let all: usize = places.iter().map(|place| place.series.len()).sum();
-    let is_speed =
-        places.iter().flat_map(|place| &place.series).all(|one| mark::worse_word(&one.series.metric) == "slower");
-    let words = if is_speed { ["slower", "faster"] } else { ["worse", "better"] };
+    let words = mark::words(places.iter().flat_map(|place| &place.series).map(|one| &one.series.metric));
     let cells = |n: usize| counted(n, "cell", "cells");
     if worse + better == 0 {
         return Phrase::plain(match judged {
@@ -310,7 +307,7 @@ fn cell(
         page: link::series(&series.series.id),
         value: if is_missing { number::NONE.to_owned() } else { number::value(scale, value(series, row)) },
         below,
-        share: share.map_or(String::new(), |share| format!("{} of limit", number::percent_size(share))),
+        share: share.map_or(String::new(), |share| format!("{} of limit", percent_size(share))),
     }
 }
 
@@ -363,7 +360,7 @@ fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let mut all: Vec<(&str, &str, f64)> =
         place.shares.iter().map(|(benchmark, (series, share))| (*benchmark, *series, *share)).collect();
     all.sort_by(|(.., a), (.., b)| b.total_cmp(a));
-    let [last, first] = [all.last()?.2, all.first()?.2].map(number::percent_size);
+    let [last, first] = [all.last()?.2, all.first()?.2].map(percent_size);
     let range = if last == first { first } else { format!("{last} to {first}") };
     let kernels = number::counted(all.len(), "kernel reaches", "kernels reach");
     let rest = number::beyond(all.len(), MOST, "more are in the list of series.");
@@ -372,7 +369,7 @@ fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let bar = |(name, _, share): &(&str, &str, f64)| Bar {
         name: short_benchmark(name).to_owned(),
         share: *share,
-        figure: number::percent_size(*share),
+        figure: percent_size(*share),
     };
     let heading = format!("Kernels against their limits on {}", place.name);
     let roofline = Roofline {
@@ -386,7 +383,7 @@ fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
         .column("Kernel", "any", |(name, series, _)| {
             Phrase::page_name(Some(link::series(series)), short_benchmark(name))
         })
-        .column("Share of the limit", "n", |(.., share)| number::percent_size(*share));
+        .column("Share of the limit", "n", |(.., share)| percent_size(*share));
     Some(Section::new(format!("limits-{number}"), heading).paragraph(note).drawn(picture).rows(rows))
 }
 

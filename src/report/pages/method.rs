@@ -55,7 +55,7 @@ fn list(id: &'static str, heading: &str, note: &str, sentences: &[&str]) -> Sect
 fn facts(budget: &Budget) -> Vec<Fact> {
     let test = &budget.self_test;
     let points = |points: usize| counted(points, "point", "points");
-    let rate = number::or_none(test.rate, |rate| number::fixed(rate, 2));
+    let rate = or_none(test.rate, |rate| number::fixed(rate, 2));
     let answer: Phrase = match test.exceeded {
         true => Mark::new(Tone::Doubt, "?", format!("{rate}, above the budget")).into(),
         false => rate.into(),
@@ -77,7 +77,7 @@ fn facts(budget: &Budget) -> Vec<Fact> {
         ),
         Fact::new(
             "False discovery rate of events",
-            number::percent_size(budget.false_discovery),
+            percent_size(budget.false_discovery),
             "Weaker findings are listed separately as possible chance.",
         ),
         Fact::new(
@@ -141,7 +141,7 @@ fn sensitivities(catalog: &Catalog<'_>, limits: &[Limits]) -> Section {
         .column("Chance of a short segment", "n opt", |one| {
             format!("1 in {}", count((1.0 / one.rare).round() as usize))
         })
-        .column("Smallest change", "n push", |one| number::percent_size(one.least))
+        .column("Smallest change", "n push", |one| percent_size(one.least))
         .section("sensitivities", "Sensitivities", note, "No sensitivity is configured.")
         .wide()
 }
@@ -155,7 +155,7 @@ fn constants(groups: &[Constants]) -> Option<Section> {
         .column("Value", "n push", |(.., value)| {
             Phrase::default().strong(match value {
                 Figure::Count(n) => count(*n),
-                Figure::Share(share) => number::percent_size(*share),
+                Figure::Share(share) => percent_size(*share),
                 Figure::Number(number) => number.to_string(),
             })
         })
@@ -175,7 +175,7 @@ fn measured(of: &MeasuredTable) -> Section {
 fn downloads(settings: &Settings) -> Option<Section> {
     let file = |(path, what): &(String, &'static str)| {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
-        Phrase::default().link(path.clone(), name).text(format!(": {what}"))
+        Phrase::linked(path.clone(), name).text(format!(": {what}"))
     };
     let section = Section::new("downloads", "All values").paragraph("Every measured value, for other programs.");
     (!settings.downloads.is_empty()).then(|| section.items(settings.downloads.iter().map(file)))

@@ -46,12 +46,12 @@ pub(crate) fn releases(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec
     };
     let damaged = || "damaged or unreadable".to_owned();
     let section = Rows::new("Releases, newest first", rows)
-        .column("Release", "nb", |(one, _)| Phrase::default().link(link::release(&one.name), one.name.clone()))
+        .column("Release", "nb", |(one, _)| Phrase::linked(link::release(&one.name), one.name.clone()))
         .column("State", "push", |(release, _)| verdict(release))
         .column("Commit", "nb", |(_, filled)| filled.as_ref().map_or_else(|| number::NONE.into(), commit))
-        .column("For", "any", |(_, filled)| number::or_none(filled.as_ref(), |one| RuntimeTarget::list(&one.targets)))
+        .column("For", "any", |(_, filled)| or_none(filled.as_ref(), |one| RuntimeTarget::list(&one.targets)))
         .column("Items", "any full", |(_, filled)| filled.as_ref().map_or_else(damaged, counts))
-        .column("As of", "nb opt", |(_, filled)| number::or_none(filled.as_ref(), |filled| date::day(filled.as_of)))
+        .column("As of", "nb opt", |(_, filled)| or_none(filled.as_ref(), |filled| date::day(filled.as_of)))
         .tint(|(_, filled)| filled.is_none())
         .section("releases", "Newest first", note, "");
     let lede = Phrase::plain("Go or no-go is derived from recorded bytes, item by item. ")
@@ -99,7 +99,7 @@ fn go(may_go: bool) -> Mark {
 }
 
 fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) -> Sheet {
-    let crumb = Phrase::default().link(link::RELEASE_LIST, "Releases").text(" / ").text(release.name.clone());
+    let crumb = Phrase::linked(link::RELEASE_LIST, "Releases").text(" / ").text(release.name.clone());
     let headline = Phrase::plain(format!("{}: ", release.name)).mark(verdict(release));
     match &release.checklist {
         Err(fault) => {
@@ -246,7 +246,7 @@ fn tag_before<'a>(catalog: &Catalog<'a>, sha: &str) -> Option<&'a str> {
 }
 
 fn sign_off(filled: &FilledChecklist) -> Section {
-    let text = |text: &Option<String>| number::or_none(text.as_ref(), |text| shortened(text, NAME));
+    let text = |text: &Option<String>| or_none(text.as_ref(), |text| shortened(text, NAME));
     Rows::new("Who signs", &filled.sign_off)
         .column("Role", "any", |one| shortened(&one.role, NAME))
         .column("Owner", "any push", |one| text(&one.owner))

@@ -57,7 +57,7 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
         words: Phrase::default().strong("Reason:").text(format!(" {reason}")),
     };
     let sheet = Sheet {
-        crumb: Phrase::default().link(link::RUN_LIST, "Runs").text(" / ").id(short_digest(&recorded.id)),
+        crumb: Phrase::linked(link::RUN_LIST, "Runs").text(" / ").id(short_digest(&recorded.id)),
         headline: headline(run),
         banners: run.reason.iter().map(reason).collect(),
         facts: facts(catalog, run, &checks_note, environment_words),
@@ -143,15 +143,15 @@ fn checks(run: &Run) -> (Section, String) {
     }
     let attributes = |one: &&Measurement| {
         let list = one.attributes.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<String>>();
-        number::or_none((!list.is_empty()).then(|| list.join(", ")), std::convert::identity)
+        or_none((!list.is_empty()).then(|| list.join(", ")), std::convert::identity)
     };
     let has_attributes = others.iter().any(|one| !one.attributes.is_empty());
     let mut rows = Rows::new("Checks against the reference", others)
         .first(CHECKS)
         .column("Benchmark", "full", |one| Phrase::code(short_benchmark(&one.benchmark.id())))
         .column("Result", "", |one| Mark::of_parity(&one.parity))
-        .column("Largest difference", "n opt2", |one| number::or_none(one.parity.max_abs_error, number::rough))
-        .column("Allowed", "n opt2", |one| number::or_none(one.parity.tolerance, number::rough));
+        .column("Largest difference", "n opt2", |one| or_none(one.parity.max_abs_error, number::rough))
+        .column("Allowed", "n opt2", |one| or_none(one.parity.tolerance, number::rough));
     if has_attributes {
         rows = rows.column("How it ran", "opt", attributes);
     }
@@ -182,14 +182,14 @@ fn metrics(catalog: &Catalog<'_>, run: &Run) -> Section {
         metric_of,
         cell::auxiliary_words,
     ));
-    let value = |scale: Scale, value: Option<f64>| number::or_none(value, |value| number::value(scale, value));
+    let value = |scale: Scale, value: Option<f64>| or_none(value, |value| number::value(scale, value));
     let mut rows = Rows::grouped("Metrics of this run", groups)
         .column("Benchmark", "full", |(_, (of, one)): &(Scale, Metric<'_>)| {
             cell::series_link(catalog, &series_id(run, of, one), &of.benchmark.id())
         })
         .column("Value", "n", |(scale, (_, one))| number::value(*scale, one.value))
         .column("95\u{202f}% interval", "n ci push", |(scale, (_, one))| {
-            number::or_none(one.interval, |interval| number::interval(*scale, interval))
+            or_none(one.interval, |interval| number::interval(*scale, interval))
         });
     if has_median {
         rows = rows.column("All samples, median", "n opt2", |(scale, (_, one))| value(*scale, one.p50));
@@ -239,7 +239,7 @@ fn environment(catalog: &Catalog<'_>, recorded: &RecordedRun) -> (Section, Strin
         let key = if is_in_key(&name) { " (in the key)" } else { "" };
         (format!("{}{key}", name.replace('_', " ")), was, is)
     });
-    let value = |value: Option<String>| number::or_none(value, std::convert::identity);
+    let value = |value: Option<String>| or_none(value, std::convert::identity);
     let lines = facts.chain(settings).map(|(name, was, is)| {
         let words = Phrase::plain(format!("{name}: "));
         let words = if before.is_some() { words.id(value(was)).text(" → ") } else { words };

@@ -103,7 +103,7 @@ fn crumb(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Phrase {
         trail.push(format!("version {}", series.version));
     }
     trail.extend([series.metric.name.clone(), series.machine_name.clone()]);
-    let crumb = Phrase::default().link(link::SERIES_LIST, "Series").text(" / ");
+    let crumb = Phrase::linked(link::SERIES_LIST, "Series").text(" / ");
     crumb.to(cell::matrix_page(catalog, &series.suite), series.suite.clone()).text(format!(" / {}", trail.join(" / ")))
 }
 
@@ -113,7 +113,7 @@ fn headline(of: &SeriesAnalysis, name: &str) -> Phrase {
     let Some(comparison) = &of.comparison else {
         return subject.text(if of.at_tip { "is shown, not judged" } else { "is not in the newest run" });
     };
-    let size = comparison.effect.map_or(String::new(), |effect| number::percent_size(effect.change) + " ");
+    let size = comparison.effect.map_or(String::new(), |effect| percent_size(effect.change) + " ");
     let mark = Mark::of_comparison(comparison);
     match comparison.verdict {
         Verdict::Regressed | Verdict::Improved => {
@@ -156,7 +156,7 @@ fn about(of: &SeriesAnalysis) -> String {
 }
 
 fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
-    let value = |value: Option<f64>| number::or_none(value, |value| number::value(scale, value));
+    let value = |value: Option<f64>| or_none(value, |value| number::value(scale, value));
     let (latest, now) = (&of.latest, value(Some(of.latest.current)));
     let none = || number::NONE.to_owned();
     let plain = |change: Option<f64>| Judgement {
@@ -254,7 +254,7 @@ fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&Se
     });
     let rows = Rows::grouped(format!("Series of {suite}"), judged)
         .column("Benchmark", "full", |(_, one, _)| {
-            Phrase::default().link(link::series(&one.series.id), short_benchmark(&one.series.benchmark))
+            Phrase::linked(link::series(&one.series.id), short_benchmark(&one.series.benchmark))
         })
         .column("Machine", "place", |(_, one, _)| one.series.machine_name.clone())
         .column("Fit", "g opt2", |(_, one, _)| {
@@ -269,7 +269,7 @@ fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&Se
         .column("Against baseline", "n push", |(.., (change, _))| change.clone())
         .column("Verdict", "verdict", |(.., (_, mark))| mark.clone());
     let matrix = cell::matrix_page(catalog, suite);
-    let matrix = matrix.map_or_else(Phrase::default, |page| Phrase::default().link(page, format!("Matrix of {suite}")));
+    let matrix = matrix.map_or_else(Phrase::default, |page| Phrase::linked(page, format!("Matrix of {suite}")));
     Section::new(id, suite).paragraph(matrix).rows(rows)
 }
 
@@ -307,7 +307,7 @@ fn sizes(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
             let name = without_brackets(&other.series.params);
             match other.series.id == own.id {
                 true => Phrase::default().strong(name).text(" (this page)"),
-                false => Phrase::default().link(link::series(&other.series.id), name),
+                false => Phrase::linked(link::series(&other.series.id), name),
             }
         })
         .column("Level", "n", |(other, fit)| {
@@ -371,7 +371,7 @@ fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
     });
     let mut rows = Rows::grouped("Other series of the same kernel", groups)
         .column("Benchmark", "full", |(other, _)| {
-            Phrase::default().link(link::series(&other.series.id), short_benchmark(&other.series.benchmark))
+            Phrase::linked(link::series(&other.series.id), short_benchmark(&other.series.benchmark))
         })
         .column("Metric", "", |(other, _)| other.series.metric.name.clone())
         .column("Machine", "place", |(other, _)| other.series.machine_name.clone());

@@ -336,7 +336,7 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Poi
         commit,
         time: date::moment(point.time),
         value: number::value(scale, point.value),
-        interval: number::or_none(point.interval, |interval| number::interval(scale, interval)),
+        interval: or_none(point.interval, |interval| number::interval(scale, interval)),
         marks,
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
         Some((event, _)) => Phrase::page_name(catalog.event_page(&event.id), event.id.as_str()),
         None => number::NONE.into(),
     };
-    let size = |turn: &Turn<'_>| number::or_none(turn.relative, |relative| number::percent(relative.value));
+    let size = |turn: &Turn<'_>| or_none(turn.relative, |relative| number::percent(relative.value));
     let state = |turn: &Turn<'_>| {
         let (mark, note) = state(turn, metric);
         Cell::noted(mark, note.into())
@@ -134,7 +134,7 @@ fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String);
         _ if series.exact => ("none".to_owned(), "equal values wherever a commit was measured again".to_owned()),
         Some(noise) => {
             let figure = match noise.is_relative {
-                true => number::percent_size(noise.deviation),
+                true => percent_size(noise.deviation),
                 false => number::quantity(scale, noise.deviation),
             };
             let note = "of a point about its level".to_owned();
@@ -148,7 +148,7 @@ fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String);
         }
         None => (number::NONE.to_owned(), "too few points".to_owned()),
     };
-    let detectable = number::or_none(series.detectable, |size| format!("±{}", number::detectable(size)));
+    let detectable = or_none(series.detectable, |size| format!("±{}", number::detectable(size)));
     let when = match (series.exact, series.detectable) {
         (true, _) => "at once",
         (_, Some(_)) => "in four cases of five, once 8 points are measured after it",
@@ -169,7 +169,7 @@ fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String);
     [
         ("Noise", noise.0, noise.1),
         ("Minimum detectable effect", detectable, when.to_owned()),
-        ("Smallest change reported", number::percent_size(series.least), format!("sensitivity {}", series.sensitivity)),
+        ("Smallest change reported", percent_size(series.least), format!("sensitivity {}", series.sensitivity)),
         ("Points", number::count(series.points), points),
         ("Newest state", judged.0.to_owned(), judged.1),
     ]

@@ -56,15 +56,15 @@ fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> 
     let worst = |of: &Week<'_>| of.movers.first().and_then(|row| row.worse);
     let note = "The worst series is the one whose weekly median worsened most; positive is worse. This figure is not a verdict.";
     let section = Rows::new("Weeks, newest first", weeks)
-        .column("Week of", "nb", |of| Phrase::default().link(link::week(of.monday), date::calendar_day(of.monday)))
+        .column("Week of", "nb", |of| Phrase::linked(link::week(of.monday), date::calendar_day(of.monday)))
         .column("What happened", "full", |of| headline(of))
         .column("Commits", "", |of| range(catalog, of))
         .column("Runs", "n", |of| counted(of.runs.len(), "run", "runs"))
-        .column("Worst series", "n named", |of| number::or_none(worst(of), number::percent))
-        .column("As text", "opt2", |of| Phrase::default().link(link::week_text(of.monday), "Markdown"))
+        .column("Worst series", "n named", |of| or_none(worst(of), number::percent))
+        .column("As text", "opt2", |of| Phrase::linked(link::week_text(of.monday), "Markdown"))
         .section("weeks", "Newest first", note, "");
     let sheet = Sheet {
-        crumb: Phrase::default().link(link::DIGEST, "Digest").text(" / Weeks"),
+        crumb: Phrase::linked(link::DIGEST, "Digest").text(" / Weeks"),
         headline: format!("{} with a report", counted(weeks.len(), "week", "weeks")).into(),
         lede: format!("The newest {WEEKS} weeks with a run. A week begins on Monday, UTC. Records hold when a run began, not how long it took.").into(),
         sections: vec![section],
@@ -172,7 +172,7 @@ fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
         failures(catalog, week),
     ];
     Sheet {
-        crumb: Phrase::default().link(link::WEEK_LIST, "Weeks").text(format!(" / {day}")),
+        crumb: Phrase::linked(link::WEEK_LIST, "Weeks").text(format!(" / {day}")),
         headline: Phrase::plain(format!("Week of {day}: ")).join(headline(week)),
         lede: lede.into(),
         facts: vec![range_fact(catalog, week), changed(week), ran(week), environment_fact(week)],
@@ -362,7 +362,7 @@ fn moved_section(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
     by_share.truncate(MOVED_ROWS);
     by_size.truncate(MOVED_ROWS);
     let place = |of: &MoverRow, list: &[&MoverRow]| {
-        number::or_none(list.iter().position(|row| row.series == of.series), |place| count(place + 1))
+        or_none(list.iter().position(|row| row.series == of.series), |place| count(place + 1))
     };
     let others = by_size.iter().filter(|row| by_share.iter().all(|one| one.series != row.series));
     let series = |row: &MoverRow| catalog.series(&row.series).map(|one| &one.series);
@@ -373,7 +373,7 @@ fn moved_section(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
         None => Phrase::code(row.series.clone()),
     };
     let scale = |row: &MoverRow| row.unit.scale(if row.before == 0.0 { row.now } else { row.before });
-    let change = |row: &MoverRow| number::or_none(row.change, number::percent);
+    let change = |row: &MoverRow| or_none(row.change, number::percent);
     let way = |row: &MoverRow| series(row).map_or(number::NONE, |series| words::way_of_mover(&series.metric, row));
     let largest =
         format!("the {MOVED_ROWS} largest changes by share, and the {MOVED_ROWS} largest by absolute size, by unit");

@@ -111,21 +111,6 @@ fn words_agree_with_their_numbers() {
 }
 
 #[test]
-fn a_mover_that_hardly_moved_is_unchanged() {
-    for (change, words) in [(4e-4, " 0.0 %"), (-4e-4, " 0.0 %"), (0.0, " 0.0 %"), (6e-4, "+0.1 %")] {
-        let mut trend = example::trend();
-        trend.tables.movers.truncate(1);
-        trend.newest.clear();
-        (trend.tables.movers[0].change, trend.tables.movers[0].worse) = (Some(change), Some(change));
-        let way = if change > 5e-4 { "slower" } else { "unchanged" };
-        for text in texts(&trend, false) {
-            let row = text.lines().find(|line| line.contains(&format!("ratio, {way}")));
-            assert!(row.is_some_and(|row| row.contains(words)), "{text}");
-        }
-    }
-}
-
-#[test]
 fn movers_by_size_are_the_worst_of_each_unit_in_turn() {
     let mut trend = example::trend();
     let moved = [(Unit::Second, 1e-3, 2), (Unit::Second, 0.1, 1), (Unit::One, 1.2, 1), (Unit::Byte, 64.0, 3)];
@@ -200,20 +185,6 @@ fn hostile_names_do_no_harm() {
     }
     assert!(!is_fenced && text.contains(r#"'$(x)`y`"'\''|&;<script>::error::'"#), "{text}");
     assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
-}
-
-#[test]
-fn lines_of_a_terminal_are_a_hundred_columns_wide() {
-    let mut trend = example::trend();
-    // Tables are as wide as their names.
-    trend.events.iter_mut().for_each(|one| one.members.truncate(1));
-    trend.tables.movers.clear();
-    for all in [false, true] {
-        for line in table(&trend, all).lines() {
-            let is_command = line.trim_start().starts_with("sprag run");
-            assert!(is_command || line.chars().count() <= 100, "{line}");
-        }
-    }
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(crate) fn mark(event: &Event) -> Mark {
 }
 
 pub(crate) fn title(event: &Event) -> Phrase {
-    let title = Phrase::default().mark(mark(event));
+    let title = Phrase::from(mark(event));
     let Some(lead) = lead(event) else { return title };
     let way = words::way(&lead.metric, lead.worse);
     let kind = match event.kind {
@@ -156,7 +156,7 @@ fn going_on(event: &Event) -> String {
 }
 
 pub(crate) fn end(event: &Event) -> Phrase {
-    if goes_on(event) { Phrase::plain("goes on") } else { Phrase::default().id(words::name(event.first_bad.short())) }
+    if goes_on(event) { Phrase::plain("goes on") } else { Phrase::code(words::name(event.first_bad.short())) }
 }
 
 pub(crate) fn commits(event: &Event) -> String {
@@ -181,7 +181,7 @@ pub(crate) fn likely(event: &Event) -> Option<(&'static str, Phrase)> {
     if alike.len() > 1 {
         return Some(("likely", alike_words(&alike, &chance)));
     }
-    let mut words = Phrase::default().id(words::name(suspect.commit.short()));
+    let mut words = Phrase::code(words::name(suspect.commit.short()));
     let is_alone = event.suspects.len() == 1;
     if !is_alone {
         words = words.text(format!(" with {chance}"));
@@ -276,7 +276,7 @@ fn suspects(section: Section, event: &Event) -> Section {
     let row = |one: &&Suspect| {
         Row::new([
             words::probability(one.probability).into(),
-            Phrase::default().id(words::name(one.commit.short())),
+            Phrase::code(words::name(one.commit.short())),
             if one.measured { "measured" } else { "not measured" }.into(),
             words::subject(&one.commit.subject).into(),
         ])
@@ -308,7 +308,7 @@ fn members(section: Section, event: &Event) -> Section {
 }
 
 fn member(member: &Member, names_machine: bool) -> Row {
-    let mut series = Phrase::default().id(words::name(&member.benchmark));
+    let mut series = Phrase::code(words::name(&member.benchmark));
     series = series.text(format!(" {}", words::name(&member.metric.name)));
     if names_machine {
         series = series.text(format!(" on {}", words::name(&member.machine.name)));

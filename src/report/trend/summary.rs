@@ -19,11 +19,11 @@ pub(crate) fn is_listed(event: &Event) -> bool {
 pub(crate) fn headline(trend: &Trend) -> Phrase {
     let coverage = &trend.coverage;
     if trend.runs == 0 {
-        return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing is recorded yet."));
+        return Phrase::from(Mark::new(Tone::Doubt, "○", "Nothing is recorded yet."));
     }
     if coverage.total == 0 {
         let rest = format!(" {} without a series.", counted(trend.runs, "run", "runs"));
-        return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing to analyse:")).text(rest);
+        return Phrase::from(Mark::new(Tone::Doubt, "○", "Nothing to analyse:")).text(rest);
     }
     let listed = |is: &dyn Fn(&Event) -> bool| trend.events.iter().filter(|one| is_listed(one) && is(one)).count();
     let regressions = listed(&|one| one.is_open_regression());
@@ -46,7 +46,7 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
     let rest: String = marks.map(|mark| format!(", {}", mark.word)).collect();
     let judged =
         format!("; {} of {} judged", count(coverage.judged), counted(coverage.total, "series is", "series are"));
-    Phrase::default().mark(mark).text(rest + &judged + ".")
+    Phrase::from(mark).text(rest + &judged + ".")
 }
 
 /// Where the trend is from and what is stale; without runs, what to do.
@@ -80,7 +80,7 @@ pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
 /// A sentence for each suite that is older than the schedule allows.
 pub(crate) fn stale(trend: &Trend) -> Vec<Phrase> {
     let stale: Vec<&Due> = trend.schedule.iter().filter(|due| due.stale).collect();
-    let line = |words: String| Phrase::default().mark(Mark::new(Tone::Doubt, "?", "stale:")).text(words);
+    let line = |words: String| Phrase::from(Mark::new(Tone::Doubt, "?", "stale:")).text(words);
     let of_due = |due: &&Due| {
         let age = counted(due.days.max(0) as usize, "day", "days");
         let allowed = counted(due.allowed.max(0) as usize, "day is", "days are");

@@ -126,7 +126,7 @@ fn moved(heading: &str, trend: &Trend, rows: &[&MoverRow]) -> Option<Section> {
     table(heading, &columns, rows, MOST_MOVERS, |one| {
         let present = series.get(one.series.as_str());
         let name = present.map_or(&one.series, |present| &present.benchmark);
-        let name = Phrase::default().id(words::name(name));
+        let name = Phrase::code(words::name(name));
         Row::new([
             number::or_none(one.change, number::percent).into(),
             number::quantity(one.unit.scale(one.difference), one.difference).into(),
@@ -182,7 +182,7 @@ fn schedule(all: &[Due]) -> Option<Section> {
             false => Mark::new(Tone::Plain, "✓", "in time"),
         };
         Row::new([
-            Phrase::default().mark(mark),
+            Phrase::from(mark),
             date::day(due.newest).into(),
             count(due.days.max(0) as usize).into(),
             count(due.allowed.max(0) as usize).into(),
@@ -213,7 +213,7 @@ fn budget(budget: &Budget) -> Section {
         return section;
     }
     let advice = " treat events with care, or report fewer with `--sensitivity strict` or a larger `--least`.";
-    section.paragraph(Phrase::default().mark(Mark::new(Tone::Doubt, "?", "over budget:")).join(Phrase::quoted(advice)))
+    section.paragraph(Phrase::from(Mark::new(Tone::Doubt, "?", "over budget:")).join(Phrase::quoted(advice)))
 }
 
 fn rate(rate: f64) -> String {
@@ -235,7 +235,7 @@ fn newest_section(trend: &Trend) -> Option<Section> {
         1 => " the newest value of 1 series is outside its usual range".to_owned(),
         many => format!(" the newest values of {} series are outside their usual range", count(many)),
     };
-    let title = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "Unconfirmed:")).text(title);
+    let title = Phrase::from(Mark::new(Tone::Doubt, "?", "Unconfirmed:")).text(title);
     let section = trend.newest.iter().take(MOST_COMMITS).fold(Section::new("", title), commit);
     Some(section.paragraph(words::and_more(trend.newest.len(), MOST_COMMITS)))
 }
@@ -263,7 +263,7 @@ pub(crate) fn change(apart: &ApartSeries) -> String {
 }
 
 fn series(apart: &ApartSeries) -> Row {
-    let name = Phrase::default().id(words::name(&apart.benchmark));
+    let name = Phrase::code(words::name(&apart.benchmark));
     Row::new([
         change(apart).into(),
         words::values(apart.metric.unit, apart.level.value, apart.value).into(),
