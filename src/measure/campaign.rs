@@ -173,8 +173,8 @@ fn run_worker(
 /// The report of one worker, or why it has none.
 fn report(command: &WorkerCommand, plan: &Plan) -> Result<Result<WorkerReport, WorkerFault>, MeasureError> {
     let mut process = WorkerProcess::spawn(command, plan)?;
-    process.hang_up();
-    Ok(match process.hear() {
+    process.close_input();
+    Ok(match process.receive() {
         Ok(Message::Report(report)) if report.series.len() == plan.benchmarks.len() => Ok(report),
         Ok(_) => Err(WorkerFault { reason: "it answered another request".to_owned(), at: None }),
         Err(fault) => Err(fault),

@@ -1,9 +1,8 @@
-//! Memory of kernels: buffers aligned to two mebibytes, and how many bytes a piece of work holds at its peak.
+//! Memory of kernels: buffers aligned to two mebibytes, and the peak of the bytes in use.
 //!
-//! Where a buffer happens to lie decides its cache sets and pages: the same kernel ran 16 % faster on aligned pages
-//! than sixteen bytes beside them. A fixed, huge alignment takes that chance out, and lets the system back large
-//! buffers with huge pages. The peak is counted by an allocator: exact and the same on every run, unlike the resident
-//! size of a process, which depends on the system and on what ran before.
+//! The position of a buffer decides its cache sets and pages: the same kernel ran 16 % faster on aligned pages. A fixed,
+//! huge alignment removes that chance and lets the system back large buffers with huge pages. An allocator counts the peak,
+//! which is exact and reproducible, unlike the resident size of a process.
 #![expect(unsafe_code, reason = "an allocator, and memory that it hands out, have no safe form")]
 
 use std::alloc::{GlobalAlloc, Layout, System, alloc, dealloc, handle_alloc_error};
@@ -13,7 +12,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
 static TALLY: Tally = Tally::new();
 
-/// The system's allocator, counting. A program that wants peak memory measured makes it its global allocator.
+/// The system's allocator with counters. A program with it as its global allocator can measure peak memory.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
@@ -44,21 +43,20 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Runs `work` and gives, beside its result, the most bytes it held at one time on top of what was held before;
-/// absent where [`CountingAllocator`] is not the global allocator. Only one stretch at a time can be watched.
+/// Runs `work` and returns with its result the most bytes in use at one time beyond those before; absent where
+/// [`CountingAllocator`] is not the global allocator. Calls must not overlap.
 pub fn peak<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     TALLY.peak(work)
 }
 
-/// Has the threads of this process share what they free, and keeps it for them: for work that takes and frees much, and times
-/// nothing. Where the allocator is glibc's, whose threads else have a heap each and give back what they soon take again, that
-/// is a fifth of the memory and a third of the pages that the system hands out (`mallopt(3)`); elsewhere it is nothing.
+/// Makes the threads of this process share freed memory and keep it. For work that allocates much and times nothing, that
+/// saves with glibc a fifth of the memory and a third of the page faults (`mallopt(3)`); elsewhere it does nothing.
 pub fn share_and_keep() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         const HEAPS: libc::c_int = 2;
         const NEVER: libc::c_int = libc::c_int::MAX;
-        /// The largest that glibc takes.
+        /// The largest value that glibc accepts.
         const APART_FROM: libc::c_int = 32 << 20;
         // SAFETY: the calls take numbers, and glibc does nothing where it cannot take one.
         unsafe {
@@ -69,21 +67,17 @@ pub fn share_and_keep() {
     }
 }
 
-/// Bytes held since a stretch began, and the most of them at one time.
-///
-/// Outside of a stretch nothing is counted: to count takes longer than most allocations, the more so with several threads.
+/// Bytes in use since a measurement began, and their maximum. Otherwise nothing is counted, which would take longer than
+/// most allocations.
 struct Tally {
     state: AtomicU8,
     allocated: AtomicI64,
     peak: AtomicI64,
 }
 
-/// No allocation was seen yet, so nobody counts.
+/// No allocation was seen yet, so this is not the global allocator.
 const SILENT: u8 = 0;
-
-/// There is an allocator that counts, and nothing to be counted.
 const IDLE: u8 = 1;
-
 const WATCHING: u8 = 2;
 
 impl Tally {
@@ -103,7 +97,7 @@ impl Tally {
     }
 
     fn peak<T>(&self, work: impl FnOnce() -> T) -> (T, Option<u64>) {
-        // A program has allocated something by now, unless nobody counts.
+        // Every program has allocated something by now.
         if self.state.load(Ordering::Relaxed) == SILENT {
             return (work(), None);
         }
@@ -116,7 +110,7 @@ impl Tally {
     }
 }
 
-/// The alignment in bytes: one huge page on the processors in use.
+/// One huge page, in bytes.
 pub const ALIGNMENT: usize = 2 << 20;
 
 /// A slice of numbers that starts on a multiple of [`ALIGNMENT`].
@@ -127,12 +121,11 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer of `length` copies of `value`; all of its pages are touched.
+    /// All of its pages are touched.
     pub fn filled(length: usize, value: f32) -> Buffer {
         Buffer::with(length, |_| value)
     }
 
-    /// A buffer of `length` values, each from its position.
     pub fn with(length: usize, mut value: impl FnMut(usize) -> f32) -> Buffer {
         let Some(layout) = layout(length) else {
             return Buffer { start: NonNull::dangling(), length: 0 };
@@ -187,7 +180,7 @@ impl Drop for Buffer {
     }
 }
 
-/// The layout of `length` numbers; absent for none.
+/// Absent for no numbers.
 fn layout(length: usize) -> Option<Layout> {
     let bytes = length.checked_mul(size_of::<f32>()).expect("a buffer of a kernel fits the address space");
     if bytes == 0 {
@@ -196,7 +189,7 @@ fn layout(length: usize) -> Option<Layout> {
     Some(Layout::from_size_align(bytes, ALIGNMENT).expect("a buffer of a kernel fits the address space"))
 }
 
-/// Asks for huge pages over the whole pages of a range; a system that gives none is no fault.
+/// Asks for huge pages over the whole pages of a range.
 fn advise_huge_pages(memory: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]
     {

@@ -1,9 +1,8 @@
 //! How noisy this machine is: plain kernels of each class, timed in fresh processes as benchmarks are.
 //!
-//! Four figures a kernel. *Within*: the interquartile range of the samples of one process over their median. *Between*:
-//! the coefficient of variation of the processes' medians. *Preempted*: the share of samples during which the thread
-//! was kept from running. *Control*: the same kernel timed once more on other memory, whose true ratio is 1. From the
-//! spread between processes follows the smallest change that an ordinary run could show.
+//! `within` is the interquartile range of the samples of one process over their median; `between` the coefficient of
+//! variation of the processes' medians; `preempted_share` the share of preempted samples. A control times the same kernel on
+//! other memory, with a true ratio of 1. The spread between processes gives the smallest change that an ordinary run shows.
 
 use crate::campaign::{self, Brief, Campaign};
 use crate::doctor::findings::{ClassFitness, Fitness, KernelFindings, NoiseFindings};
@@ -16,18 +15,18 @@ use sprag_base::stats::{bootstrap, describe};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::sample::Role;
 
-/// The suite that the kernels are named under. No suite of a `sprag.toml` can bear this name, as it begins with `_`.
+/// The suite of the kernels. No suite of a `sprag.toml` can have this name, as it begins with `_`.
 pub const SUITE: &str = "_doctor";
 
-/// Worker processes of an ordinary run, which detectable changes are stated for.
+/// Worker processes of an ordinary run, for which detectable changes are stated.
 const ORDINARY_PROCESSES: u32 = 5;
 
-/// What all workers together may take, in seconds, also where others take most of the processor.
+/// Seconds for all workers together.
 const BUDGET: f64 = 20.0;
 
 const SEED: u64 = 123;
 
-/// What is timed, and beside what: a twin makes a control, another kernel of the class a ratio as benchmarks have it.
+/// Kernels and their companions: without one a twin makes a control, another kernel of the class a ratio as of a benchmark.
 const KERNELS: [(Class, Calibration, Option<Calibration>); 5] = [
     (Class::Compute, Calibration::MultiplyAdd, None),
     (Class::Cache, Calibration::Copy { bytes: 1 << 20 }, None),
@@ -36,13 +35,13 @@ const KERNELS: [(Class, Calibration, Option<Calibration>); 5] = [
     (Class::Dram, Calibration::Triad { bytes: 8 << 20 }, Some(Calibration::Copy { bytes: 8 << 20 })),
 ];
 
-/// A class is good where the ratio shows a change of this size: the tolerance of the gate for compute and cache kernels.
+/// A good class shows a change of this size, the tolerance of the gate for compute and cache kernels.
 const GOOD: f64 = 0.02;
 
-/// … and usable where it shows one of this size, beyond which rules by bands speak of a failure.
+/// A usable class shows one of this size, beyond which rules by bands report a failure.
 const USABLE: f64 = 0.05;
 
-/// Digits of a figure in the document: two runs differ in the second.
+/// Digits of a figure in the document.
 const DIGITS: usize = 4;
 
 pub fn workloads() -> Vec<Workload> {
@@ -66,8 +65,7 @@ fn workload(class: Class, kernel: Calibration, companion: Option<Calibration>) -
     }
 }
 
-/// How long and how often: workers as those of an ordinary run, twice as many of them since a spread over five is a guess,
-/// fewer where the time runs out; or three short ones for rough figures.
+/// Workers as of an ordinary run, but twice as many, for a better estimate of the spread; or three short ones.
 pub fn protocol(quick: bool) -> Protocol {
     let ordinary = Protocol { seed: SEED, budget_seconds: Some(BUDGET), ..Protocol::ordinary(2 * ORDINARY_PROCESSES) };
     if quick {
@@ -77,7 +75,7 @@ pub fn protocol(quick: bool) -> Protocol {
     }
 }
 
-/// Times the kernels in fresh processes; `progress` hears how many have ended.
+/// Times the kernels in fresh processes; `progress` receives the number of ended ones.
 pub fn measure(
     protocol: &Protocol,
     command: &WorkerCommand,
@@ -128,7 +126,7 @@ fn kernel_noise(
         Some(turn.own.median()? / companion.median()?)
     });
     let within: Vec<f64> = processes.iter().filter_map(|one| within(one)).collect();
-    // What five processes show follows from what there were by the square root of their number.
+    // A spread over five processes follows from that over others by the square root of their number.
     let ordinary = (times.len() as f64 / f64::from(ORDINARY_PROCESSES)).sqrt();
     let detectable = |values: &[f64]| bootstrap::detectable_effect(values, SEED).map(|effect| effect * ordinary);
     let round = |value: f64| describe::round_significant(value, DIGITS);
@@ -150,7 +148,6 @@ fn kernel_noise(
     })
 }
 
-/// The spread of the samples that count of one process, as a share.
 fn within(process: &WorkerSeries) -> Option<f64> {
     let samples: Vec<f64> = process.turns.iter().flat_map(|turn| turn.own.clean()).collect();
     describe::relative_quartile_range(&samples)
@@ -177,19 +174,16 @@ fn judge(kernel: &KernelFindings) -> Vec<(Fitness, Option<String>)> {
             (fitness, Some(format!("{name}: a change of its ratio shows from {} on", percent(effect))))
         }
     }];
+    let mut poor = |reason: String| verdicts.push((Fitness::Poor, Some(format!("{name}: {reason}"))));
     if let Some(share) = kernel.preempted_share.filter(|share| *share > MOST_PREEMPTED) {
-        let most = percent(MOST_PREEMPTED);
-        verdicts.push((
-            Fitness::Poor,
-            Some(format!("{name}: {} of its samples were interrupted, over the limit of {most}", percent(share))),
-        ));
+        let (share, most) = (percent(share), percent(MOST_PREEMPTED));
+        poor(format!("{share} of its samples were interrupted, over the limit of {most}"));
     }
     let half_width = kernel.ratio_interval.map(|[low, high]| (high - low) / 2.0);
     if let Some((ratio, half)) = kernel.ratio.zip(half_width).filter(|_| kernel.is_control)
         && (ratio - 1.0).abs() > half + CONTROL_SLACK
     {
-        let off = percent((ratio - 1.0).abs());
-        verdicts.push((Fitness::Poor, Some(format!("{name}: timed twice, it differs from itself by {off}"))));
+        poor(format!("timed twice, it differs from itself by {}", percent((ratio - 1.0).abs())));
     }
     verdicts
 }
@@ -280,30 +274,23 @@ mod tests {
     #[test]
     fn the_worst_figure_decides_and_says_why() {
         let check = |kernels: &[KernelFindings], expected: Fitness, reasons: &[&str]| {
-            let found = fitness(Class::Cache, kernels);
-            assert_eq!(
-                (found.fitness, found.reasons),
-                (expected, reasons.iter().map(|one| (*one).to_owned()).collect())
-            );
+            let reasons = reasons.iter().map(|one| format!("copy 1 MiB: {one}")).collect();
+            assert_eq!((found.fitness, found.reasons), (expected, reasons));
         };
         let quiet = || quiet_one(Class::Cache);
         check(&[], Fitness::Unknown, &[]);
         check(&[quiet_one(Class::Dram)], Fitness::Unknown, &[]);
         check(&[quiet()], Fitness::Good, &[]);
         let wide = KernelFindings { detectable_ratio: Some(0.031), ..quiet() };
-        check(&[quiet(), wide.clone()], Fitness::Usable, &["copy 1 MiB: a change of its ratio shows from 3.1 % on"]);
+        check(&[quiet(), wide], Fitness::Usable, &["a change of its ratio shows from 3.1 % on"]);
         let wider = KernelFindings { detectable_ratio: Some(0.2), ..quiet() };
-        check(&[wider], Fitness::Poor, &["copy 1 MiB: a change of its ratio shows from 20.0 % on"]);
+        check(&[wider], Fitness::Poor, &["a change of its ratio shows from 20.0 % on"]);
         let preempted = KernelFindings { preempted_share: Some(0.3), ..quiet() };
-        check(
-            &[preempted],
-            Fitness::Poor,
-            &["copy 1 MiB: 30.0 % of its samples were interrupted, over the limit of 10.0 %"],
-        );
+        check(&[preempted], Fitness::Poor, &["30.0 % of its samples were interrupted, over the limit of 10.0 %"]);
         let off = KernelFindings { ratio: Some(1.02), ..quiet() };
-        check(std::slice::from_ref(&off), Fitness::Poor, &["copy 1 MiB: timed twice, it differs from itself by 2.0 %"]);
+        check(std::slice::from_ref(&off), Fitness::Poor, &["timed twice, it differs from itself by 2.0 %"]);
         check(&[KernelFindings { is_control: false, ..off }], Fitness::Good, &[]);
         let few = KernelFindings { detectable_ratio: None, ratio_interval: None, ..quiet() };
-        check(&[few], Fitness::Unknown, &["copy 1 MiB: too few processes for an interval"]);
+        check(&[few], Fitness::Unknown, &["too few processes for an interval"]);
     }
 }

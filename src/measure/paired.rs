@@ -1,9 +1,8 @@
 //! Two builds timed against each other: pairs of worker processes, one of each build, that take blocks in turn.
 //!
-//! Between two sessions a number moves by percents, between two processes by tenths of one. Here both builds run in
-//! the same second on the same processor: base, other, then in the next round other, base. What the machine does to
-//! both cancels in the ratio of neighbouring blocks; what is left is the layout of each process, which the interval
-//! over pairs of processes shows.
+//! Both builds run in the same second on the same processor: base, other, then in the next round other, base. Effects of the
+//! machine on both cancel in the ratio of neighbouring blocks; the interval over pairs shows the effect of the memory layout
+//! of processes.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ use sprag_base::stats::random::SplitMix64;
 use sprag_base::stats::{describe, pair_ratio};
 use sprag_model::paired::{CONFIDENCE, New, Pair, Paired};
 
-/// The two builds: the base, and the other that is held against it.
+/// The builds that are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
     pub base: &'a WorkerCommand,
@@ -28,20 +27,20 @@ pub struct Sides<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairedResult {
-    /// The metric that is judged of each benchmark, in the order of the suite.
+    /// The judged metric of each benchmark, in the order of the suite.
     pub benchmarks: Vec<Paired>,
-    /// Other metrics, which are only shown.
+    /// Other metrics.
     pub shown: Vec<Paired>,
     pub new: Vec<New>,
-    /// How many pairs of processes came to a result, of whatever benchmark.
+    /// Pairs of processes with a result of any benchmark.
     pub pairs: usize,
-    /// Pairs that came to nothing through no benchmark's fault, one sentence each.
+    /// Pairs without a result through no benchmark's fault, one sentence each.
     pub faults: Vec<String>,
-    /// The processors that both builds took turns on; none where the system chose.
+    /// The processors that both builds ran on; none where the system chose.
     pub processors: Vec<u32>,
 }
 
-/// Times every workload of two builds; `progress` hears how many pairs of processes have ended.
+/// Times every workload of two builds; `progress` receives the number of ended pairs.
 pub fn measure(
     suite: &str,
     workloads: &[&Workload],
@@ -91,8 +90,8 @@ pub fn measure(
         let failure = match_up.broken.get(&number).cloned();
         Paired::timed(&ids[number], workloads[number].class.word(), pairs, failure)
     };
-    let known = pairs.into_iter().enumerate().filter(|(number, _)| !match_up.unknown.contains_key(number));
-    let benchmarks = known.map(paired).collect();
+    let pairs = pairs.into_iter().enumerate().filter(|(number, _)| !match_up.unknown.contains_key(number));
+    let benchmarks = pairs.map(paired).collect();
     let processors = if match_up.unpinned {
         faults.push("the system did not allow the builds to be pinned to one processor".to_owned());
         Vec::new()
@@ -102,23 +101,22 @@ pub fn measure(
     Ok(PairedResult { benchmarks, shown: Vec::new(), new, pairs: ran, faults, processors })
 }
 
-/// Whether every interval is as narrow as was asked for. Traffic beyond the caches hardly gets there on a shared machine,
-/// so the others do not wait for it.
+/// Whether every interval is narrow enough. Traffic beyond the caches is rarely precise on a shared machine, so it delays
+/// only itself.
 fn is_precise(protocol: &Protocol, workloads: &[&Workload], pairs: &[Vec<Pair>]) -> bool {
-    let narrow =
-        |pairs: &[Pair], asked: f64| is_narrow(&pairs.iter().map(|pair| pair.ratio).collect::<Vec<_>>(), asked);
+    let Some(share) = protocol.precision else { return false };
     let is_alone = workloads.iter().all(|workload| workload.class == Class::Dram);
-    let waited_for = workloads.iter().zip(pairs).filter(|(_, pairs)| !pairs.is_empty());
-    let waited_for = waited_for.filter(|(workload, _)| is_alone || workload.class != Class::Dram);
-    protocol.precision.is_some_and(|asked| waited_for.into_iter().all(|(_, pairs)| narrow(pairs, asked)))
+    let awaited = workloads.iter().zip(pairs).filter(|(_, pairs)| !pairs.is_empty());
+    let mut awaited = awaited.filter(|(workload, _)| is_alone || workload.class != Class::Dram);
+    awaited.all(|(_, pairs)| is_narrow(&pairs.iter().map(|pair| pair.ratio).collect::<Vec<_>>(), share))
 }
 
-/// Whether the interval of the ratio, the one that a verdict comes from, reaches no further than that share to either side.
+/// Whether the interval of the ratio that decides a verdict reaches at most that share to either side.
 pub(super) fn is_narrow(ratios: &[f64], share: f64) -> bool {
     pair_ratio::interval(ratios, CONFIDENCE).is_some_and(|(low, high)| (high - low) / 2.0 <= share)
 }
 
-/// Everything that the pairs of processes share.
+/// The state that the pairs of processes share.
 struct MatchUp<'a> {
     suite: &'a str,
     ids: &'a [String],
@@ -126,9 +124,8 @@ struct MatchUp<'a> {
     protocol: &'a Protocol,
     processors: &'a [u32],
     broken: BTreeMap<usize, String>,
-    /// Those of them that the base does not know at all, and whether the other does.
+    /// Broken benchmarks that the base does not have, and whether the other does.
     unknown: BTreeMap<usize, bool>,
-    /// Whether the system refused to keep a worker on a processor.
     unpinned: bool,
     configurations: &'a Configurations,
 }
@@ -136,20 +133,19 @@ struct MatchUp<'a> {
 struct Player {
     name: &'static str,
     process: WorkerProcess,
-    /// Whether the system refused a processor.
     unpinned: bool,
 }
 
-/// Seconds of the base's block and the other's; absent where no sample is a time.
+/// Of a block of the base and one of the other; absent where no sample is a time.
 type Seconds = (Option<f64>, Option<f64>);
 
 type Blame = (&'static str, WorkerFault);
 
-/// What one pair of processes showed, by benchmark, or what went wrong with the pair.
+/// The pair of each benchmark, or why there is none.
 type PairResult = Result<BTreeMap<usize, Pair>, String>;
 
 impl MatchUp<'_> {
-    /// Runs one pair of processes; a benchmark that breaks a worker is taken out and the pair starts anew without it.
+    /// Runs one pair of processes; a benchmark that breaks a worker is excluded and the pair restarts without it.
     fn pair(&mut self, number: u32) -> Result<PairResult, MeasureError> {
         loop {
             let active: Vec<usize> = (0..self.ids.len()).filter(|one| !self.broken.contains_key(one)).collect();
@@ -178,21 +174,16 @@ impl MatchUp<'_> {
         Planned { configuration: self.configurations.get(&id).cloned(), id }
     }
 
-    /// The pairs that two workers show, or which of them failed and how. What fails orderly is noted as broken.
+    /// The pairs of two workers, or which of them failed and how. Benchmarks that fail properly are noted as broken.
     fn play(&mut self, plan: &Plan, active: &[usize]) -> Result<Result<BTreeMap<usize, Pair>, Blame>, MeasureError> {
-        let mut base = Player { name: "base", process: WorkerProcess::spawn(self.sides.base, plan)?, unpinned: false };
-        let mut other =
-            Player { name: "other", process: WorkerProcess::spawn(self.sides.other, plan)?, unpinned: false };
+        let start = |name, command| -> Result<Player, MeasureError> {
+            Ok(Player { name, process: WorkerProcess::spawn(command, plan)?, unpinned: false })
+        };
+        let (mut base, mut other) = (start("base", self.sides.base)?, start("other", self.sides.other)?);
         let mut rounds = vec![plan.protocol.rounds; active.len()];
         for player in [&mut base, &mut other] {
-            let ready = match player.ready() {
-                Ok(ready) if ready.len() == active.len() => ready,
-                Ok(_) => {
-                    return Ok(Err((
-                        player.name,
-                        WorkerFault { reason: "it answered for other benchmarks".into(), at: None },
-                    )));
-                }
+            let ready = match player.ready(active.len()) {
+                Ok(ready) => ready,
                 Err(fault) => return Ok(Err((player.name, fault))),
             };
             for (place, one) in ready.into_iter().enumerate() {
@@ -229,7 +220,7 @@ impl MatchUp<'_> {
 
     /// A block of each side on the same processor, the base first on even rounds: seconds of base and other.
     fn turn(&self, [base, other]: [&mut Player; 2], place: usize, round: u32) -> Result<Seconds, Blame> {
-        // Two rounds on one processor, so that each processor sees both orders.
+        // Two rounds on one processor, so that each has both orders.
         let processor = match self.processors {
             [] => None,
             list => Some(list[(round as usize / 2 + place) % list.len()]),
@@ -246,9 +237,9 @@ impl MatchUp<'_> {
 }
 
 impl Player {
-    fn ready(&mut self) -> Result<Vec<Readiness>, WorkerFault> {
-        match self.process.hear()? {
-            Message::Ready(ready) => Ok(ready),
+    fn ready(&mut self, benchmarks: usize) -> Result<Vec<Readiness>, WorkerFault> {
+        match self.process.receive()? {
+            Message::Ready(ready) if ready.len() == benchmarks => Ok(ready),
             _ => Err(WorkerFault { reason: "it answered another request".to_owned(), at: None }),
         }
     }
@@ -256,16 +247,15 @@ impl Player {
     /// The median of one block; absent where no sample is a time.
     fn block(&mut self, request: Request) -> Result<Option<f64>, Blame> {
         let line = serde_json::to_string(&request).expect("a request holds nothing that JSON cannot");
-        // A worker that is gone breaks the pipe; asking it for the block then tells why.
+        // A worker that has ended breaks the pipe; receiving from it then tells why.
         let _ = self.process.send(&line);
-        let blame = |fault: WorkerFault| WorkerFault { at: Some(request.benchmark), ..fault };
-        match self.process.hear() {
+        match self.process.receive() {
             Ok(Message::Block { block, pinned }) => {
                 self.unpinned |= pinned == Some(false);
                 Ok(median(&block))
             }
             Ok(_) => Err((self.name, WorkerFault { reason: "it answered another request".to_owned(), at: None })),
-            Err(fault) => Err((self.name, blame(fault))),
+            Err(fault) => Err((self.name, WorkerFault { at: Some(request.benchmark), ..fault })),
         }
     }
 }
@@ -274,7 +264,6 @@ fn median(block: &Block) -> Option<f64> {
     block.median().filter(|seconds| seconds.is_finite() && *seconds > 0.0)
 }
 
-/// What a pair of processes comes to, from its blocks of base and other.
 fn pair(blocks: &[(f64, f64)]) -> Option<Pair> {
     let median = |value: fn(&(f64, f64)) -> f64| describe::median(&blocks.iter().map(value).collect::<Vec<f64>>());
     Some(Pair {
@@ -289,7 +278,7 @@ mod tests {
     use super::*;
     use crate::workload::example;
 
-    /// A worker that serves blocks of one sample that takes `seconds`; `quirk` may do something else for a request.
+    /// A worker that serves blocks of one sample of `seconds`; `quirk` may do something else for a request.
     fn side(seconds: &str, quirk: &str) -> WorkerCommand {
         let script = format!(
             r#"read plan; echo '{{"hello":4}}'; list=""
@@ -310,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_of_two_sides_is_seen_in_every_pair() {
+    fn every_pair_shows_the_ratio_of_two_sides() {
         let found = measured(&side("0.5", ""), &side("0.75", "")).expect("both sides serve");
         assert_eq!((found.benchmarks.len(), found.pairs, found.faults.len()), (2, 3, 0));
         for one in &found.benchmarks {
@@ -321,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_pair_shows_medians_and_is_judged_by_the_median_of_its_rounds() {
-        // The two modes of the base and those of the other come out of step: no round tells the change by itself.
+        // The two modes of the base and those of the other are out of step: no single round shows the change.
         let rounds = [(1.0, 1.1), (1.0, 1.2), (1.25, 1.1), (1.25, 1.2)];
         let found = pair(&rounds).expect("each round has a ratio");
         assert_eq!((found.base, found.other), (1.125, 1.15));
@@ -331,14 +320,13 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_enough_where_the_interval_of_the_verdict_is_narrow() {
+    fn measuring_stops_where_the_interval_of_the_verdict_is_narrow() {
         let asked = Protocol::within(60.0);
         let pairs = |spread: f64| {
             let ratio = |step: f64| Pair { base: 1.0, other: 1.0, ratio: 1.0 + step * spread };
             [-1.0, -0.5, 0.0, 0.5, 1.0].map(ratio).to_vec()
         };
-        // The deviation is 0.79 of the spread, and the interval of five pairs reaches 1.68 of a deviation to either side.
-        // That of their median, at 95 %, would be content with a spread of 0.9 %.
+        // The deviation is 0.79 of the spread, and the interval of five pairs reaches 1.68 deviations to either side.
         let check = |spread: f64, class: Class, precise: bool| {
             let one = Workload { class, ..example::workload("right", example::right) };
             let other = example::workload("other", example::right);
@@ -347,14 +335,13 @@ mod tests {
         };
         check(0.007, Class::Compute, true);
         check(0.009, Class::Compute, false);
-        check(0.009, Class::Cache, false);
         check(0.5, Class::Dram, true);
         let alone = Workload { class: Class::Dram, ..example::workload("right", example::right) };
         assert!(!is_precise(&asked, &[&alone], &[pairs(0.5)]), "it waits for what is alone");
     }
 
     #[test]
-    fn a_benchmark_that_breaks_one_side_fails_and_the_other_stands() {
+    fn a_benchmark_that_breaks_one_side_fails_alone() {
         // The benchmark of number 1, while there are two, ends its worker.
         let quirk = r#"case "$plan" in *wrong*) case "$request" in *'"benchmark":1'*) exit 9;; esac;; esac"#;
         let found = measured(&side("0.5", ""), &side("0.75", quirk)).expect("both sides serve");

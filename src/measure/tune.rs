@@ -1,27 +1,27 @@
-//! Choosing the configuration of a kernel: on samples of its own, before the measurement that counts.
+//! Chooses the configuration of a kernel, before the measurement that counts.
 //!
 //! Every candidate is checked against the reference like any benchmark. The one in use stays unless another is faster
-//! by more than noise; what the chosen one takes is then measured afresh, since the best of several lucky samples
-//! flatters itself (the winner's curse).
+//! by more than noise; the chosen one is then measured afresh, since the best of several lucky samples is biased (the
+//! winner's curse).
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::campaign::{self, Brief, Campaign};
-use crate::plan::{Planned, Protocol};
+use crate::plan::{Planned, Protocol, WorkerSeries};
 use crate::process::WorkerCommand;
 use crate::protocol::Configurations;
 use crate::workload::Workload;
 use crate::{MeasureError, pool};
 use sprag_base::stats::describe;
 
-/// Worker processes of a tuning: what one process likes may be the layout of its memory.
+/// Worker processes of a tuning, since a preference of one process may be due to its memory layout.
 const PROCESSES: u32 = 3;
 
 const ROUNDS: u32 = 6;
 
-/// By how much a challenger must be faster, as a share, beside being faster in every process.
+/// How much faster, as a share, a challenger must be, besides being faster in every process.
 const MARGIN: f64 = 0.02;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,18 +29,18 @@ pub struct Choice {
     pub benchmark: String,
     pub selected: String,
     pub source: Source,
-    /// Every candidate with its time over that of the one in use; absent where it could not be timed.
+    /// Candidates with their time over that of the one in use; absent where it could not be timed.
     pub candidates: Vec<(String, Option<f64>)>,
-    /// The candidates that gave a wrong result or broke, with how.
+    /// Candidates with a wrong result or a crash.
     pub failures: BTreeMap<String, String>,
 }
 
 /// Why a configuration was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// It is the one used untuned, and nothing beat it.
+    /// The untuned one, and nothing was faster.
     Default,
-    /// It was in use in the newest run, and nothing beat it.
+    /// That of the newest run, and nothing was faster.
     Incumbent,
     Tuned,
 }
@@ -74,28 +74,28 @@ pub fn recorded(entries: &[Value]) -> Configurations {
     entries.iter().filter_map(|entry| Some((text(entry, "benchmark")?, text(entry, "selected")?))).collect()
 }
 
-/// Whether a choice is to be made for a workload: it has several configurations and does not go with another one.
+/// Whether a workload has several configurations of its own.
 pub fn is_tunable(workload: &Workload) -> bool {
     workload.configurations.len() > 1 && workload.tuned_with.is_none()
 }
 
-/// The configuration in use of a workload that has several, where nobody tries the others.
+/// The configuration in use of a tunable workload, without trying the others.
 pub fn untried(workload: &Workload, incumbents: &Configurations) -> Option<Choice> {
     if !is_tunable(workload) {
         return None;
     }
     let id = workload.benchmark.id();
-    let known = incumbents.get(&id).filter(|name| workload.configurations.contains(name));
+    let incumbent = incumbents.get(&id).filter(|name| workload.configurations.contains(name));
     Some(Choice {
-        selected: known.unwrap_or(&workload.configurations[0]).clone(),
-        source: if known.is_some() { Source::Incumbent } else { Source::Default },
+        selected: incumbent.unwrap_or(&workload.configurations[0]).clone(),
+        source: if incumbent.is_some() { Source::Incumbent } else { Source::Default },
         candidates: workload.configurations.iter().map(|name| (name.clone(), None)).collect(),
         failures: BTreeMap::new(),
         benchmark: id,
     })
 }
 
-/// Times every candidate of every workload that has several and chooses; `incumbents` are those in use.
+/// Times every candidate of every tunable workload and chooses; `incumbents` are those in use.
 pub fn tune(
     suite: &str,
     workloads: &[&Workload],
@@ -108,16 +108,11 @@ pub fn tune(
     if tunable.is_empty() {
         return Ok(Vec::new());
     }
-    let planned: Vec<Planned> = tunable
-        .iter()
-        .flat_map(|workload| {
-            let id = workload.benchmark.id();
-            workload
-                .configurations
-                .iter()
-                .map(move |name| Planned { id: id.clone(), configuration: Some(name.clone()) })
-        })
-        .collect();
+    let candidates = |workload: &&Workload| -> Vec<Planned> {
+        let planned = |name: &String| Planned { id: workload.benchmark.id(), configuration: Some(name.clone()) };
+        workload.configurations.iter().map(planned).collect()
+    };
+    let planned = tunable.iter().flat_map(candidates).collect();
     let protocol =
         Protocol { processes: PROCESSES, rounds: ROUNDS, budget_seconds: None, precision: None, ..protocol.clone() };
     let campaign = campaign::run(&Brief { suite, planned, protocol: &protocol, command }, &|_| false, progress)?;
@@ -133,11 +128,11 @@ pub fn tune(
 /// `first` is the number of the workload's first candidate in the campaign.
 fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Option<&String>) -> Choice {
     let names = &workload.configurations;
-    // A configuration that this build does not know any more is in use nowhere.
-    let known = incumbent.and_then(|name| names.iter().position(|one| one == name));
-    let in_use = known.unwrap_or(0);
+    // A configuration that this build lacks is not in use.
+    let incumbent = incumbent.and_then(|name| names.iter().position(|one| one == name));
+    let in_use = incumbent.unwrap_or(0);
     let relative = |candidate: usize| -> Vec<f64> {
-        let ratio = |worker: &BTreeMap<usize, crate::plan::WorkerSeries>, number: usize| {
+        let ratio = |worker: &BTreeMap<usize, WorkerSeries>, number: usize| {
             pool::worker_ratio(workload, worker.get(&(first + number)).filter(|one| one.failure.is_none())?)
         };
         campaign.workers.iter().filter_map(|worker| Some(ratio(worker, candidate)? / ratio(worker, in_use)?)).collect()
@@ -153,14 +148,14 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
     let best = (0..names.len())
         .filter(|number| *number != in_use && beats(&all[*number]))
         .min_by(|a, b| medians[*a].unwrap_or(f64::INFINITY).total_cmp(&medians[*b].unwrap_or(f64::INFINITY)));
-    let source = match (best, known) {
+    let source = match (best, incumbent) {
         (Some(_), _) => Source::Tuned,
         (None, Some(_)) => Source::Incumbent,
         (None, None) => Source::Default,
     };
     let round = |value: f64| describe::round_significant(value, 4);
     let failure = |number: usize| {
-        let failed = |worker: &BTreeMap<usize, crate::plan::WorkerSeries>| worker.get(&number)?.failure.clone();
+        let failed = |worker: &BTreeMap<usize, WorkerSeries>| worker.get(&number)?.failure.clone();
         campaign.broken.get(&number).cloned().or_else(|| campaign.workers.iter().find_map(failed))
     };
     let failures = names.iter().enumerate();
@@ -177,7 +172,7 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
 #[cfg(test)]
 mod tests {
     use crate::block::Block;
-    use crate::plan::{Turn, WorkerSeries};
+    use crate::plan::Turn;
     use crate::workload::Calibration;
     use crate::workload::example;
     use sprag_model::sample::Sample;
@@ -221,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_that_is_wrong_or_breaks_is_never_chosen_and_is_named() {
+    fn a_wrong_or_broken_candidate_is_never_chosen() {
         let workload = Workload {
             configurations: ["a", "b", "c"].map(str::to_owned).to_vec(),
             ..example::workload("right", example::right)

@@ -1,8 +1,8 @@
-//! A folder that goes with the process that made it, however that process ends.
+//! A temporary folder that is removed when its process ends, in whatever way.
 //!
-//! Whoever is interrupted or killed removes nothing any more. So a second Sprag, in a process group of its own, waits
-//! for the end of a pipe that only the first one holds open, and then removes the folder. Where that one dies too, as
-//! when the machine does, the folder is left over: [`sweep`] finds it at the next start by a lock that nobody holds.
+//! A process that is killed removes nothing. So a second Sprag, in its own process group, waits for the end of a pipe that
+//! only the first one holds open, and then removes the folder. Where that one dies too, as when the machine does, [`sweep`]
+//! finds the folder at the next start by its free lock.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -13,34 +13,32 @@ use std::time::Duration;
 
 use crate::process::WorkerCommand;
 
-/// How the names of such folders begin.
 const PREFIX: &str = "sprag-commit-";
 
-/// The file whose lock the process holds that the folder belongs to.
+/// The owner of the folder holds the lock of this file.
 const LOCK: &str = "lock";
 
-/// How often removing is tried while something still writes into the folder, and how long apart.
+/// How often, and how far apart, removing is tried while something still writes into the folder.
 const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A temporary folder. Dropping it removes it, and so does the end of this process in whatever way.
 #[derive(Debug)]
 pub struct GuardedFolder {
     pub path: PathBuf,
     keeper: Option<Child>,
-    /// Held as long as the folder is in use.
+    /// Until the folder is removed.
     _lock: File,
 }
 
 impl GuardedFolder {
-    /// Makes a folder in `parent` that only this user may enter; `command` starts the keeper.
+    /// Makes a folder in `parent` for this user alone; `command` starts the keeper.
     pub fn new(parent: &Path, command: &WorkerCommand) -> io::Result<GuardedFolder> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).rand_bytes(10);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = builder.tempdir_in(parent)?;
-        // The lock is held before the file has its name, so that nobody takes the folder for a left-over.
+        // The lock is taken before the file has its name, so that `sweep` cannot remove the folder.
         let unnamed = folder.path().join("lock.new");
         let lock = File::create(&unnamed)?;
         lock.lock().or_else(|error| if error.kind() == ErrorKind::Unsupported { Ok(()) } else { Err(error) })?;
@@ -53,7 +51,7 @@ impl GuardedFolder {
 
 impl Drop for GuardedFolder {
     fn drop(&mut self) {
-        // What cannot be removed now is tried again by the keeper, and at the next start.
+        // The keeper, and the next start, try again.
         let _ = remove(&self.path);
         if let Some(keeper) = &mut self.keeper {
             drop(keeper.stdin.take());
@@ -62,27 +60,27 @@ impl Drop for GuardedFolder {
     }
 }
 
-/// Waits for the end of `input`, then removes the folder: the hidden entry of Sprag that keeps one.
+/// Waits for the end of `input`, then removes the folder: the hidden command of the keeper.
 pub fn keep(mut input: impl Read, folder: &Path) -> io::Result<()> {
     if !is_ours(folder) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "that is no folder of ours"));
     }
     io::copy(&mut input, &mut io::sink())?;
     for _ in 1..ATTEMPTS {
-        match remove(folder) {
-            Ok(()) => return Ok(()),
-            // What was measured in it may live a moment longer than its parent.
-            Err(_) => std::thread::sleep(PAUSE),
+        if remove(folder).is_ok() {
+            return Ok(());
         }
+        // Measured processes may live a moment longer than their parent.
+        std::thread::sleep(PAUSE);
     }
     remove(folder)
 }
 
-/// Removes the folders in `parent` that dead processes have left.
+/// Removes the folders in `parent` whose processes have died.
 pub fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let folder = entry.path();
-        // Of the entry itself: a link is not followed. What cannot be opened is another user's.
+        // Links are not followed. A file that cannot be opened is another user's.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if !is_folder || !is_ours(&folder) {
             continue;
@@ -99,7 +97,7 @@ fn is_ours(folder: &Path) -> bool {
     folder.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(PREFIX))
 }
 
-/// Starts the keeper, out of reach of an interrupt that a terminal sends to our group.
+/// Starts the keeper in its own group, which interrupts of the terminal do not reach.
 fn start(command: &WorkerCommand, folder: &Path) -> Option<Child> {
     let mut keeper = Command::new(&command.program);
     keeper.args(&command.arguments).arg(folder);
@@ -108,7 +106,7 @@ fn start(command: &WorkerCommand, folder: &Path) -> Option<Child> {
     keeper.spawn().ok()
 }
 
-/// Removes a folder with all that it holds, also where a build has taken its own right to write away.
+/// Removes a folder, also where a build has made parts of it read-only.
 fn remove(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -139,7 +137,7 @@ fn make_writable(_folder: &Path) {}
 mod tests {
     use super::*;
 
-    /// A keeper that does nothing, so that what removes the folder is what the test is about.
+    /// Removes nothing.
     fn idle() -> WorkerCommand {
         WorkerCommand { program: "/bin/sh".into(), arguments: ["-c", "cat"].map(str::to_owned).to_vec() }
     }
@@ -187,6 +185,5 @@ mod tests {
         keep(io::empty(), &ours).expect("it can be removed");
         assert!(keep(io::empty(), &theirs).is_err());
         assert!(!ours.exists() && theirs.exists());
-        keep(io::empty(), &ours).expect("it is gone already");
     }
 }

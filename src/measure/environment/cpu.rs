@@ -1,4 +1,4 @@
-//! What the processor says of itself: identity, instruction sets, caches, threads a core, sockets, hypervisor.
+//! What the processor and the system report: identity, instruction sets, caches, topology, hypervisor, container, counters.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -8,10 +8,8 @@ use std::process::Command;
 
 use sysinfo::System;
 
-/// Where Linux describes the caches of the first processor.
+/// The caches of the first processor on Linux, and the most that are read.
 const CACHE_FOLDER: &str = "/sys/devices/system/cpu/cpu0/cache";
-
-/// The most cache entries that are looked at: no processor has as many.
 const MOST_CACHES: usize = 16;
 
 pub(super) struct Cpu {
@@ -20,9 +18,7 @@ pub(super) struct Cpu {
     /// Family and model, in brackets.
     pub(super) signature: String,
     pub(super) features: Vec<String>,
-    /// Whether a hypervisor runs it; absent where it does not say.
     pub(super) virtual_machine: Option<bool>,
-    /// Which hypervisor; absent where there is none or it has no name.
     pub(super) hypervisor: Option<&'static str>,
 }
 
@@ -33,29 +29,25 @@ impl Cpu {
         let vendor = cpuid.get_vendor_info().map(|info| info.as_str().to_owned());
         let brand = cpuid.get_processor_brand_string().map(|info| info.as_str().trim().to_owned());
         let info = cpuid.get_feature_info();
-        let signature = info
-            .as_ref()
-            .map(|info| format!("(family {}, model {})", info.family_id(), info.model_id()))
-            .unwrap_or_default();
+        let signature = info.as_ref().map(|info| format!("(family {}, model {})", info.family_id(), info.model_id()));
         let extended = cpuid.get_extended_feature_info();
-        let has = |name: &str, present: Option<bool>| present.unwrap_or(false).then(|| name.to_owned());
         let features = [
-            has("sse4.2", info.as_ref().map(|info| info.has_sse42())),
-            has("avx", info.as_ref().map(|info| info.has_avx())),
-            has("avx2", extended.as_ref().map(|info| info.has_avx2())),
-            has("fma", info.as_ref().map(|info| info.has_fma())),
-            has("avx512f", extended.as_ref().map(|info| info.has_avx512f())),
+            ("sse4.2", info.as_ref().map(|info| info.has_sse42())),
+            ("avx", info.as_ref().map(|info| info.has_avx())),
+            ("avx2", extended.as_ref().map(|info| info.has_avx2())),
+            ("fma", info.as_ref().map(|info| info.has_fma())),
+            ("avx512f", extended.as_ref().map(|info| info.has_avx512f())),
         ];
+        let present = features.into_iter().filter(|(_, present)| *present == Some(true));
         Cpu {
             vendor: vendor.unwrap_or_else(|| "unknown vendor".to_owned()),
             brand: brand.filter(|text| !text.is_empty()).unwrap_or_else(|| "unknown CPU".to_owned()),
-            signature,
-            features: features.into_iter().flatten().collect(),
+            signature: signature.unwrap_or_default(),
+            features: present.map(|(name, _)| name.to_owned()).collect(),
             virtual_machine: info.map(|info| info.has_hypervisor()),
             hypervisor: cpuid.get_hypervisor_info().and_then(|info| hypervisor_name(&info.identify())),
         }
     }
-
     #[cfg(not(target_arch = "x86_64"))]
     pub(super) fn read() -> Cpu {
         let mut system = sysinfo::System::new();
@@ -96,12 +88,7 @@ fn hypervisor_name(hypervisor: &raw_cpuid::Hypervisor) -> Option<&'static str> {
     }
 }
 
-/// How many processors this process may use at once, at least one.
-pub(super) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// The caches that the first processor reaches: the name of the fact, and bytes.
+/// Names of facts, and bytes.
 pub(super) fn caches() -> Vec<(&'static str, u64)> {
     (0..MOST_CACHES)
         .map_while(|index| {
@@ -112,7 +99,6 @@ pub(super) fn caches() -> Vec<(&'static str, u64)> {
         .collect()
 }
 
-/// One cache as Linux describes it: level, type and size.
 fn cache(level: &str, kind: &str, size: &str) -> Option<(&'static str, u64)> {
     let name = match (level, kind) {
         ("1", "Data" | "Unified") => "cache_l1d_bytes",
@@ -125,91 +111,51 @@ fn cache(level: &str, kind: &str, size: &str) -> Option<(&'static str, u64)> {
     Some((name, byte_size(size)?))
 }
 
-/// How many threads a core runs: above one, two of our processors may share the units of one core.
-pub(super) fn threads_per_core() -> Option<usize> {
-    list_length(&read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")?)
-}
-
-/// How many processors in sockets `/proc/cpuinfo` tells apart; absent where it tells none.
+/// How many sockets `/proc/cpuinfo` tells apart; absent where it tells none.
 pub(super) fn sockets(cpuinfo: &str) -> Option<usize> {
-    let ids: BTreeSet<&str> = cpuinfo
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .filter(|(key, _)| key.trim() == "physical id")
-        .map(|(_, value)| value.trim())
-        .collect();
+    let entries = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let ids: BTreeSet<&str> =
+        entries.filter(|(key, _)| key.trim() == "physical id").map(|(_, value)| value.trim()).collect();
     (!ids.is_empty()).then_some(ids.len())
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placement {
-    /// How many processors this process may run on.
-    pub(super) allowed: u32,
-    pub(super) may_pin: bool,
-}
-
-/// Asks for the processors allowed to this thread, and for leave to run on just those; absent where it cannot be asked.
-#[cfg(target_os = "linux")]
-pub(super) fn placement() -> Option<Placement> {
-    // On a thread of its own, as a thread keeps what it has asked for.
-    let asked = std::thread::spawn(|| {
-        let allowed = rustix::thread::sched_getaffinity(None).ok()?;
-        let may_pin = rustix::thread::sched_setaffinity(None, &allowed).is_ok();
-        Some(Placement { allowed: allowed.count(), may_pin })
-    });
-    asked.join().ok().flatten()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn placement() -> Option<Placement> {
+/// How many processors are allowed to this thread, and whether it may run on just those; absent where the system does
+/// not report them.
+pub(super) fn placement() -> Option<(u32, bool)> {
+    #[cfg(target_os = "linux")]
+    {
+        // On a separate thread, which the request affects.
+        let asked = std::thread::spawn(|| {
+            let allowed = rustix::thread::sched_getaffinity(None).ok()?;
+            let may_pin = rustix::thread::sched_setaffinity(None, &allowed).is_ok();
+            Some((allowed.count(), may_pin))
+        });
+        asked.join().ok().flatten()
+    }
+    #[cfg(not(target_os = "linux"))]
     None
 }
 
-/// How the kernel chooses the clock rate of the first processor, such as `performance`.
-pub(super) fn governor() -> Option<String> {
-    read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-}
-
-/// Whether the processor may exceed its base clock rate: `on` or `off`.
+/// Whether the processor may exceed its base clock rate: `on` or `off`. A machine has at most one of the two files.
 pub(super) fn boost() -> Option<&'static str> {
     let boost = read("/sys/devices/system/cpu/cpufreq/boost");
     let no_turbo = read("/sys/devices/system/cpu/intel_pstate/no_turbo");
-    parse_boost(boost.as_deref(), no_turbo.as_deref())
-}
-
-/// `boost` says what is allowed, `no_turbo` what is forbidden; a machine has one of the two files at most.
-fn parse_boost(boost: Option<&str>, no_turbo: Option<&str>) -> Option<&'static str> {
-    match (boost, no_turbo) {
+    match (boost.as_deref(), no_turbo.as_deref()) {
         (Some("1"), _) | (None, Some("0")) => Some("on"),
         (Some("0"), _) | (None, Some("1")) => Some("off"),
         _ => None,
     }
 }
 
-/// What the kernel tells the time by, such as `tsc`; a slow one costs microseconds a reading.
-pub(super) fn clock_source() -> Option<String> {
-    read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-}
-
 /// Whether addresses are laid out at random: `full`, `partial` or `off`.
 pub(super) fn address_randomisation() -> Option<&'static str> {
-    parse_randomisation(&read("/proc/sys/kernel/randomize_va_space")?)
-}
-
-fn parse_randomisation(text: &str) -> Option<&'static str> {
-    match text {
+    match read("/proc/sys/kernel/randomize_va_space")?.as_str() {
         "0" => Some("off"),
         "1" => Some("partial"),
         "2" => Some("full"),
         _ => None,
     }
 }
-
-/// How much of the performance counters is closed to ordinary users; from 3 on, all of it.
-pub(super) fn perf_event_paranoid() -> Option<i32> {
-    read("/proc/sys/kernel/perf_event_paranoid")?.parse().ok()
-}
-
 /// Such as `glibc 2.36`; absent where the C library does not say.
 pub(super) fn libc_version() -> Option<String> {
     let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
@@ -218,7 +164,7 @@ pub(super) fn libc_version() -> Option<String> {
 
 const GIBIBYTE: f64 = (1_u64 << 30) as f64;
 
-/// Main memory and swap in whole gibibytes, rounded: the exact figure moves with the kernel's own needs.
+/// In whole gibibytes: the exact figure moves with the kernel's own needs.
 pub(super) fn memory_and_swap_gib() -> (u64, u64) {
     let mut system = System::new();
     system.refresh_memory();
@@ -227,32 +173,16 @@ pub(super) fn memory_and_swap_gib() -> (u64, u64) {
 }
 
 pub(super) fn page_bytes() -> Option<u64> {
-    parse_page_bytes(&read("/proc/self/smaps")?)
+    byte_size(named_value(&read("/proc/self/smaps")?, "KernelPageSize")?)
 }
 
-fn parse_page_bytes(smaps: &str) -> Option<u64> {
-    byte_size(named_value(smaps, "KernelPageSize")?)
+/// The chosen word of a kernel setting such as `always [madvise] never`.
+pub(super) fn setting(path: &str) -> Option<String> {
+    let text = read(path)?;
+    Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
-/// When the kernel gives huge pages: `always`, `madvise` or `never`.
-pub(super) fn huge_pages() -> Option<String> {
-    setting("/sys/kernel/mm/transparent_hugepage/enabled")
-}
-
-/// How hard the kernel tries to make room for a huge page, such as `madvise`.
-pub(super) fn huge_pages_defrag() -> Option<String> {
-    setting("/sys/kernel/mm/transparent_hugepage/defrag")
-}
-
-fn setting(path: &str) -> Option<String> {
-    read(path).and_then(|text| bracketed(&text).map(str::to_owned))
-}
-
-pub(super) fn numa_nodes() -> Option<usize> {
-    list_length(&read("/sys/devices/system/node/online")?)
-}
-
-/// The text of a file without the blanks around it; absent where it cannot be read or is empty.
+/// Trimmed; absent where the file cannot be read or is empty.
 pub(super) fn read(path: impl AsRef<std::path::Path>) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let text = text.trim();
@@ -267,12 +197,7 @@ pub(super) fn named_value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// The chosen word of a kernel setting such as `always [madvise] never`.
-pub(super) fn bracketed(text: &str) -> Option<&str> {
-    Some(text.split_once('[')?.1.split_once(']')?.0)
-}
-
-/// How many numbers a list such as `0-3,8` names; absent where it is no list.
+/// How many numbers a list such as `0-3,8` has.
 pub(super) fn list_length(text: &str) -> Option<usize> {
     let mut length = 0_usize;
     for part in text.trim().split(',') {
@@ -283,7 +208,7 @@ pub(super) fn list_length(text: &str) -> Option<usize> {
     Some(length)
 }
 
-/// Bytes out of `32K`, `1024 kB` or `2M`; absent where it is no size.
+/// Bytes of `32K`, `1024 kB` or `2M`.
 pub(super) fn byte_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -298,22 +223,22 @@ pub(super) fn byte_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
+/// The evidence for a container.
 #[derive(Clone, Debug, Default)]
 struct Signs {
-    /// `/.dockerenv` is there.
+    /// `/.dockerenv` and `/run/.containerenv` exist.
     docker_file: bool,
-    /// `/run/.containerenv` is there.
     podman_file: bool,
     kubernetes_variable: bool,
-    /// The variable `container`, which systemd's container interface asks managers to set.
+    /// The variable `container`, which systemd's container interface requires.
     container_variable: Option<String>,
-    /// `/proc/1/cgroup`: control groups of the first process.
+    /// `/proc/1/cgroup`.
     first_process_groups: Option<String>,
-    /// What the root file system lies on, such as `overlay` or `/dev/vda`.
+    /// The root file system, such as `overlay` or `/dev/vda`.
     root_source: Option<String>,
 }
 
-/// The make of the container around this process; absent where the system is not one that we can ask.
+/// The kind of the container around this process; absent where the system does not show it.
 pub(super) fn container() -> Option<&'static str> {
     if !Path::new("/proc/1").exists() {
         return None;
@@ -328,16 +253,14 @@ pub(super) fn container() -> Option<&'static str> {
     }))
 }
 
-/// Kubernetes goes first, since its pods bear the signs of the runtime below it as well.
+/// Kubernetes goes first, since its pods also show the signs of the runtime below it.
 fn make(signs: &Signs) -> &'static str {
     let groups = signs.first_process_groups.as_deref().unwrap_or_default();
     let variable = signs.container_variable.as_deref().unwrap_or_default();
     let has = |word: &str| groups.contains(word);
-    // Virtual machines made from an image of Docker keep its file, on a disk of their own.
-    let own_disk = signs
-        .root_source
-        .as_deref()
-        .is_some_and(|source| source.starts_with("/dev/") && !source.starts_with("/dev/mapper/"));
+    // Virtual machines made from an image of Docker have its file, but their own disk.
+    let root = signs.root_source.as_deref().unwrap_or_default();
+    let own_disk = root.starts_with("/dev/") && !root.starts_with("/dev/mapper/");
     if signs.kubernetes_variable || has("/kubepods") || has("kubepods.slice") {
         "kubernetes"
     } else if signs.podman_file || variable == "podman" || has("/libpod-") {
@@ -355,41 +278,23 @@ fn make(signs: &Signs) -> &'static str {
     }
 }
 
-/// What the last mount on `/` lies on.
+/// The source of the last mount on `/`.
 fn root_source(mounts: &str) -> Option<String> {
     let mut roots = mounts.lines().filter_map(|line| line.split_once(" - "));
     let (_, system) = roots.rfind(|(place, _)| place.split(' ').nth(4) == Some("/"))?;
     system.split(' ').nth(1).map(str::to_owned)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counters {
-    Available,
-    /// The machine has none, or its hypervisor hides them.
-    None,
-    NotPermitted,
-}
-
-impl Counters {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Counters::Available => "available",
-            Counters::None => "none",
-            Counters::NotPermitted => "not permitted",
-        }
-    }
-}
-
 /// `EPERM` and `EACCES`: the system call is filtered, or the counters are closed to ordinary users.
 const REFUSED: [i32; 2] = [1, 13];
 
 /// What an error of opening a counter means; other codes say that there is no such counter.
-fn refusal(code: Option<i32>) -> Counters {
-    if code.is_some_and(|code| REFUSED.contains(&code)) { Counters::NotPermitted } else { Counters::None }
+fn refusal(code: Option<i32>) -> &'static str {
+    if code.is_some_and(|code| REFUSED.contains(&code)) { "not permitted" } else { "none" }
 }
 
-/// Opens a counter; absent on systems that we do not know how to ask.
-pub(super) fn counters() -> Option<Counters> {
+/// Whether performance counters are `available`, `not permitted` or `none`; absent on other systems.
+pub(super) fn counters() -> Option<&'static str> {
     let mut counter = match open_instruction_counter()? {
         Ok(counter) => counter,
         Err(error) => return Some(refusal(error.raw_os_error())),
@@ -397,7 +302,7 @@ pub(super) fn counters() -> Option<Counters> {
     // Under some hypervisors a counter opens and never moves.
     let mut count = [0; 8];
     let counts = counter.read_exact(&mut count).is_ok() && u64::from_ne_bytes(count) > 0;
-    Some(if counts { Counters::Available } else { Counters::None })
+    Some(if counts { "available" } else { "none" })
 }
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -416,43 +321,21 @@ fn open_instruction_counter() -> Option<io::Result<File>> {
 
     /// The number of the system call `perf_event_open`.
     const OPEN: c_long = if cfg!(target_arch = "x86_64") { 298 } else { 241 };
-    /// `PERF_COUNT_HW_INSTRUCTIONS`, of the kind `PERF_TYPE_HARDWARE`, which is zero.
-    const INSTRUCTIONS: u64 = 1;
-    /// `exclude_kernel` and `exclude_hv`: what ordinary users may count.
-    const OWN_CODE_ONLY: u64 = (1 << 5) | (1 << 6);
+    /// `perf_event_attr`, version 0, as words: kind `PERF_TYPE_HARDWARE` (0) and size 64, `PERF_COUNT_HW_INSTRUCTIONS` (1),
+    /// and as the sixth word the flags `exclude_kernel` and `exclude_hv`, without which ordinary users may not count.
+    const ATTRIBUTES: [u64; 8] = [64 << 32, 1, 0, 0, 0, (1 << 5) | (1 << 6), 0, 0];
     /// `PERF_FLAG_FD_CLOEXEC`: worker processes do not inherit it.
     const CLOSE_ON_EXEC: c_long = 1 << 3;
-
-    /// The head of `perf_event_attr`, its version 0: the kernel takes every later field as zero.
-    #[repr(C)]
-    #[derive(Default)]
-    struct Attributes {
-        kind: u32,
-        size: u32,
-        config: u64,
-        sample_period: u64,
-        sample_type: u64,
-        read_format: u64,
-        flags: u64,
-        wakeup_events: u32,
-        breakpoint_type: u32,
-        config_1: u64,
-    }
 
     unsafe extern "C" {
         fn syscall(number: c_long, ...) -> c_long;
     }
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        config: INSTRUCTIONS,
-        flags: OWN_CODE_ONLY,
-        ..Attributes::default()
-    };
     let (this_thread, any_cpu, no_group): (c_long, c_long, c_long) = (0, -1, -1);
-    // SAFETY: the arguments are those of `perf_event_open`, each as wide as a register: a pointer to attributes that
-    // live until the call returns and whose `size` is theirs, a thread, a processor, a group and flags. The kernel reads
-    // the attributes, writes at most their `size`, and keeps no pointer.
-    let result = unsafe { syscall(OPEN, &raw const attributes, this_thread, any_cpu, no_group, CLOSE_ON_EXEC) };
+    let mut attributes = ATTRIBUTES;
+    // SAFETY: the arguments are those of `perf_event_open`, each as wide as a register: a pointer to 64 bytes of attributes
+    // that live until the call returns and whose size field is 64, a thread, a processor, a group and flags. The kernel
+    // reads the attributes, writes at most as many bytes, and keeps no pointer.
+    let result = unsafe { syscall(OPEN, &raw mut attributes, this_thread, any_cpu, no_group, CLOSE_ON_EXEC) };
     Some(match c_int::try_from(result) {
         // SAFETY: the kernel has just made this descriptor for us, and nobody else knows of it.
         Ok(descriptor) if descriptor >= 0 => Ok(unsafe { File::from_raw_fd(descriptor) }),
@@ -475,37 +358,9 @@ mod tests {
     }
 
     #[test]
-    fn sockets_are_told_apart_by_number() {
+    fn sockets_are_counted_by_number() {
         assert_eq!(sockets("physical id\t: 0\ncore id : 1\n\nphysical id\t: 1\n\nphysical id\t: 0\n"), Some(2));
         assert_eq!(sockets("processor : 0\nBogoMIPS : 50\n"), None);
-        assert_eq!(sockets(""), None);
-    }
-
-    #[test]
-    fn boost_is_allowed_or_forbidden() {
-        let check = |boost, no_turbo, expected| assert_eq!(parse_boost(boost, no_turbo), expected);
-        check(Some("1"), None, Some("on"));
-        check(Some("0"), None, Some("off"));
-        check(None, Some("0"), Some("on"));
-        check(None, Some("1"), Some("off"));
-        check(None, None, None);
-        check(Some("maybe"), None, None);
-    }
-
-    #[test]
-    fn randomisation_has_three_levels() {
-        assert_eq!(
-            ["0", "1", "2", "3", ""].map(parse_randomisation),
-            [Some("off"), Some("partial"), Some("full"), None, None]
-        );
-    }
-
-    #[test]
-    fn the_page_size_is_that_of_the_first_mapping() {
-        let text = "55-56 r--p 00 fe:00 1 x\nSize: 8 kB\nKernelPageSize:        4 kB\nMMUPageSize: 4 kB\n";
-        assert_eq!(parse_page_bytes(text), Some(4096));
-        assert_eq!(parse_page_bytes("KernelPageSize: big\n"), None);
-        assert_eq!(parse_page_bytes(""), None);
     }
 
     #[test]
@@ -519,21 +374,12 @@ mod tests {
     }
 
     #[test]
-    fn the_chosen_word_of_a_setting_is_found() {
-        assert_eq!(bracketed("always [madvise] never"), Some("madvise"));
-        assert_eq!(bracketed("none"), None);
-        assert_eq!(bracketed("[open"), None);
-    }
-
-    #[test]
     fn lists_are_counted() {
         let check = |text: &str, expected: Option<usize>| assert_eq!(list_length(text), expected, "{text}");
         check("0", Some(1));
         check("0-3,8\n", Some(5));
-        check("0,64", Some(2));
         check("", None);
         check("3-1", None);
-        check("a-b", None);
         check("0-18446744073709551615", None);
     }
 
@@ -542,17 +388,14 @@ mod tests {
         let check = |text: &str, expected: Option<u64>| assert_eq!(byte_size(text), expected, "{text}");
         check("32K", Some(32 << 10));
         check("4 kB", Some(4096));
-        check("2M", Some(2 << 20));
-        check("512", Some(512));
         check("1G", Some(1 << 30));
-        check("", None);
         check("K", None);
         check("3 cows", None);
         check("99999999999999999G", None);
     }
 
     #[test]
-    fn the_make_follows_from_the_signs() {
+    fn the_container_follows_from_its_signs() {
         let check = |signs: Signs, expected: &str| assert_eq!(make(&signs), expected, "{signs:?}");
         let groups = |text: &str| Signs { first_process_groups: Some(text.to_owned()), ..Signs::default() };
         let variable = |text: &str| Signs { container_variable: Some(text.to_owned()), ..Signs::default() };
@@ -573,12 +416,12 @@ mod tests {
         check(variable("lxc-libvirt"), "lxc");
         check(variable("podman"), "podman");
         check(variable("systemd-nspawn"), "systemd-nspawn");
-        // A value that nobody has told us of is not passed on.
+        // An unknown value may be private.
         check(variable("my-secret-name"), "other");
     }
 
     #[test]
-    fn the_root_file_system_is_the_last_mounted_there() {
+    fn the_root_file_system_is_the_last_mount() {
         let text = "1 0 0:1 / / rw - rootfs rootfs rw\n27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
                     22 27 0:21 / /proc rw - proc proc rw\n";
         assert_eq!(root_source(text).as_deref(), Some("/dev/vda"));
@@ -587,8 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_from_an_absence() {
-        assert_eq!([Some(1), Some(13)].map(refusal), [Counters::NotPermitted; 2]);
-        assert_eq!([Some(2), Some(19), Some(38), Some(95), None].map(refusal), [Counters::None; 5]);
+    fn a_refusal_differs_from_an_absence() {
+        assert_eq!([Some(1), Some(13), Some(2), None].map(refusal), ["not permitted", "not permitted", "none", "none"]);
     }
 }

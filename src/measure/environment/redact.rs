@@ -1,29 +1,26 @@
-//! The last net under the facts and reasons of a record: what looks like a path or a secret does not get out, whoever
-//! wrote it.
+//! Removes paths and secrets from the facts and reasons of a record, whoever wrote them.
 
 const PATH: &str = "<path>";
 
-/// What stands where a secret may have stood.
 const SECRET: &str = "<redacted>";
 
-/// The length from which a run of letters and digits looks like a key: words of compilers, processors and kernels are
-/// shorter.
+/// The length from which a run of letters and digits looks like a key; words of compilers and kernels are shorter.
 const SECRET_LENGTH: usize = 30;
 
-/// How the keys of common services begin, also shorter ones.
+/// The start of the keys of common services.
 const SECRET_STARTS: [&str; 9] = ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "sk-"];
 
-/// The shortest of those keys, so that `sk-1` is none.
+/// Shorter words with such a start are no keys.
 const SHORTEST_KEY: usize = 16;
 
 const SECRET_NAMES: [&str; 6] = ["token", "password", "passwd", "secret", "api-key", "apikey"];
 
-/// `value` in one line of single blanks, with paths and secrets taken out.
+/// `value` as words separated by single blanks, without paths and secrets.
 pub fn redacted(value: &str) -> String {
     cleaned(value, word)
 }
 
-/// `value` in one line of single blanks, with secrets taken out: for names that look like paths and are none.
+/// The same for names that look like paths: only secrets are removed.
 pub fn without_secrets(value: &str) -> String {
     cleaned(value, word_without_secret)
 }
@@ -38,7 +35,7 @@ fn cleaned(value: &str, word: fn(&str) -> String) -> String {
     value.split_whitespace().map(&mut clean).collect::<Vec<_>>().join(" ")
 }
 
-/// The words of a command line, each by itself, but for what follows an option that hands over a secret.
+/// Redacts each argument, and the one after an option such as `--token`.
 pub fn redacted_arguments(arguments: &[&str]) -> Vec<String> {
     let follows_secret =
         |place: usize| place > 0 && names_secret(arguments[place - 1]) && !arguments[place - 1].contains('=');
@@ -46,13 +43,13 @@ pub fn redacted_arguments(arguments: &[&str]) -> Vec<String> {
     arguments.iter().enumerate().map(clean).collect()
 }
 
-/// Whether a word is an option such as `--token`, whose value is nobody's business.
+/// Whether a word is an option such as `--token`.
 fn names_secret(word: &str) -> bool {
     let name = word.split('=').next().unwrap_or_default().to_lowercase();
     name.starts_with('-') && !name.contains('/') && SECRET_NAMES.iter().any(|secret| name.contains(secret))
 }
 
-/// A word up to where a path begins in it: `--remap-path-prefix=/home/x=y` keeps its name only.
+/// Replaces a path and all after it: `--remap-path-prefix=/home/x=y` loses its value.
 fn word(word: &str) -> String {
     match path_start(word) {
         Some(start) if !(names_secret(word) && word.contains('=')) => format!("{}{PATH}", &word[..start]),
@@ -76,15 +73,15 @@ fn word_without_secret(word: &str) -> String {
     word.to_owned()
 }
 
-/// Where an absolute path, one below a home, or one with a drive letter begins. The slash of `GNU/Linux` begins none,
-/// that of an option such as `-L/opt/x` does.
+/// The start of an absolute path, one below a home, or one with a drive letter. The slash of `GNU/Linux` starts none, that of
+/// an option such as `-L/opt/x` does.
 fn path_start(word: &str) -> Option<usize> {
     let begins = |at: usize| {
         word.starts_with("-L")
             || word.starts_with("-I")
             || word[..at].chars().next_back().is_none_or(|before| !(before.is_alphanumeric() || before == '.'))
     };
-    // The slashes of an address on a network begin no path of this machine.
+    // The slashes of a URL start no local path.
     if word.contains("://") && !word.contains("file://") {
         return None;
     }

@@ -31,7 +31,6 @@ pub struct Suite {
 pub enum Work {
     Cpu,
     Gpu(GpuSuite),
-    /// A program that measures itself.
     Command(CommandSettings),
     Trt(Box<TrtSuite>),
 }
@@ -40,25 +39,25 @@ pub enum Work {
 pub struct GpuSuite {
     pub profiles: Vec<Profile>,
     pub dtypes: Vec<AskedDtype>,
-    /// The folder for compiled kernels and tuned configurations; or why the project has none.
+    /// For compiled kernels and tuned configurations; or why the project has none.
     pub private_folder: Result<PathBuf, String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct CommandSettings {
-    /// The program and its arguments; no shell reads them.
+    /// Run without a shell.
     pub command: Vec<String>,
-    /// The folder it runs in, relative to the root of the project.
+    /// Relative to the root of the project.
     pub folder: Option<PathBuf>,
     pub variables: BTreeMap<String, String>,
-    /// A program and its arguments to run once before; empty where there is nothing to build.
+    /// Run once before; empty where there is nothing to build.
     pub build: Vec<String>,
     pub time_out: Duration,
     pub build_time_out: Duration,
-    /// Bytes that one process may write to each of its outputs.
+    /// For each output of a process.
     pub most_bytes: u64,
     pub format: OutputFormat,
-    /// The file or folder that the command writes its results to; its standard output where absent.
+    /// A file or folder; standard output where absent.
     pub output: Option<PathBuf>,
 }
 
@@ -98,16 +97,14 @@ pub struct TrtSuite {
 #[derive(Clone, Debug)]
 pub struct MeasureOptions<'a> {
     pub effort: Effort,
-    /// Only benchmarks whose id contains one of these texts; all where empty.
+    /// Empty for all, otherwise those whose id contains one of these texts.
     pub filters: &'a [String],
     pub shard: Option<Shard>,
     pub count_instructions: bool,
-    /// Whether the configurations of CUDA kernels are chosen anew.
     pub retune: bool,
 }
 
 impl MeasureOptions<'_> {
-    /// All benchmarks of the working tree, as they are configured.
     pub fn all(effort: Effort) -> MeasureOptions<'static> {
         MeasureOptions { effort, filters: &[], shard: None, count_instructions: false, retune: false }
     }
@@ -121,12 +118,10 @@ pub struct Effort {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// As many as the suite says.
     Ordinary,
     Quick,
-    /// Fifteen, and never fewer than an ordinary one has.
     Rigorous,
-    /// As many as fit that many seconds a suite.
+    /// Seconds a suite.
     Budget(f64),
 }
 
@@ -143,9 +138,8 @@ impl Effort {
         Protocol { pin: self.pin, ..protocol }
     }
 
-    /// The protocol of a comparison, whose processes are pairs; `fewest` decide something, and a quick one takes so many.
-    /// An ordinary one takes twice the processes of a run: from ten pairs on 5 % are found where processes differ by 2 %,
-    /// and one pair that the machine disturbed is left out.
+    /// The protocol of a comparison, whose processes are pairs; `fewest` can decide. An ordinary one takes twice the
+    /// processes of a run: ten pairs find 5 % where processes differ by 2 % and the machine disturbs one pair.
     pub fn protocol_of_pairs(&self, processes: u32, fewest: u32) -> Protocol {
         let protocol = self.protocol(processes);
         let pairs = match self.extent {
@@ -157,7 +151,7 @@ impl Effort {
         Protocol { processes: pairs, ..protocol }
     }
 
-    /// How many pairs a rigorous comparison takes of a suite whose runs have so many processes.
+    /// The pairs of a rigorous comparison of a suite whose runs have so many processes.
     pub fn rigorous_pairs(processes: u32) -> u32 {
         Protocol::rigorous().processes.max(2 * processes)
     }
@@ -196,21 +190,21 @@ pub struct CommitProgram {
     pub facts: BTreeMap<String, String>,
 }
 
-/// The configurations that the newest run of a suite used on a machine in an environment, by the key of that.
+/// The configurations of the newest run of a suite by suite, machine and environment key.
 pub type Incumbents<'a> = dyn Fn(&str, &str, &str) -> Configurations + 'a;
 
 pub struct ProjectContext<'a> {
     pub root: &'a Path,
     pub machine_name: Option<String>,
     pub commit: Option<Commit>,
-    /// The digest of the sources that this program was built from; empty where they were not at hand.
+    /// The digest of the sources of this program; empty where they were not available at build time.
     pub built_from: &'a str,
     pub incumbents: &'a Incumbents<'a>,
 }
 
 #[derive(Debug)]
 pub enum SuiteOutcome {
-    /// A run, if only one that says why nothing could be measured.
+    /// Perhaps one that says why nothing could be measured.
     Run(Box<Run>),
     Sweep(Box<Run>, Box<SweepReport>),
     Nothing,
@@ -238,43 +232,29 @@ impl SuiteError {
     }
 }
 
-/// Shows progress and messages. A terminal has one implementation, whoever need not hear the other: `()`.
+/// Shows progress and messages. `()` shows nothing.
 pub trait Observer {
-    /// A new piece of work of `steps` steps begins.
-    fn begin(&self, message: &str, steps: u64);
-
-    /// `done` steps of the work are done.
-    fn step(&self, done: u64);
-
-    /// The work is over; what is said next must not mix with a bar.
-    fn end(&self);
-
-    fn note(&self, message: &str);
-
-    fn warn(&self, message: &str);
-
-    /// What to do about the warning before.
-    fn hint(&self, message: &str);
-}
-
-impl Observer for () {
+    /// Begins work of `steps` steps.
     fn begin(&self, _message: &str, _steps: u64) {}
 
     fn step(&self, _done: u64) {}
 
+    /// Ends the work; later messages must not mix with a progress bar.
     fn end(&self) {}
 
     fn note(&self, _message: &str) {}
 
     fn warn(&self, _message: &str) {}
 
+    /// What to do about the last warning.
     fn hint(&self, _message: &str) {}
 }
 
-/// The setting that holds the program of a command suite and its arguments.
+impl Observer for () {}
+
 pub(super) const COMMAND: &str = "command";
 
-/// The settings that every measured suite records, whatever measures it.
+/// The settings that every measured suite records.
 pub(super) fn settings(protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String, Value> {
     let mut settings = BTreeMap::from([
         ("effort".to_owned(), Value::from(options.effort.word())),
@@ -295,7 +275,6 @@ pub(super) fn machine(context: &ProjectContext<'_>, gpu: Option<&str>) -> Machin
     environment::machine(context.machine_name.as_deref(), gpu)
 }
 
-/// A run that begins now and holds nothing yet.
 pub(super) fn new_run(name: &str, commit: Option<Commit>, machine: Machine, environment: Environment) -> Run {
     Run {
         suite: name.to_owned(),
@@ -312,7 +291,7 @@ pub(super) fn new_run(name: &str, commit: Option<Commit>, machine: Machine, envi
     }
 }
 
-/// What speaks against the numbers of a run: what the measuring found, and the state of the sources.
+/// Reasons to distrust a run: those of the measurement, and the state of the sources.
 pub(super) fn quality(run: &Run, mut reasons: Vec<String>, built_from: Option<String>) -> Quality {
     reasons.extend(built_from);
     if let Some(commit) = run.commit.as_ref().filter(|commit| commit.dirty) {
@@ -321,7 +300,7 @@ pub(super) fn quality(run: &Run, mut reasons: Vec<String>, built_from: Option<St
     Quality { clean: reasons.is_empty(), reasons }
 }
 
-/// Whether the id of a benchmark contains one of the texts; any does where there is no text.
+/// Whether the id contains one of the texts, or there is none.
 pub(super) fn is_selected(id: &str, texts: &[String]) -> bool {
     texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()))
 }
@@ -330,16 +309,15 @@ pub(super) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// What is wrong where the project holds the sources of Sprag and this program was built from others than those, by the
-/// digest `built_from`, which is empty where they were not at hand.
+/// A sentence where the project holds the sources of Sprag and this program was built from others.
 pub fn built_from_fault(root: &Path, built_from: &str) -> Option<String> {
-    // A folder without all parts is not ours either.
+    // A folder without all parts is another project.
     let here = is_ours(root).then(|| sources::digest(root).ok()).flatten()?;
     (!built_from.is_empty() && here != built_from)
         .then(|| "this program was built from other sources than those of this folder".to_owned())
 }
 
-/// Whether a folder holds the package of Sprag: at its root, as it was once, or in the workspace.
+/// Whether a folder holds the package of Sprag: at its root, as in old versions, or in the workspace.
 pub fn is_ours(root: &Path) -> bool {
     ["Cargo.toml", "src/sprag/Cargo.toml"].iter().any(|path| {
         let manifest = std::fs::read_to_string(root.join(path)).unwrap_or_default();
@@ -368,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_of_other_sources_is_told_and_other_projects_are_not_looked_at() {
+    fn a_build_of_other_sources_of_sprag_is_reported() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let write = |path: &str, text: &str| std::fs::write(folder.path().join(path), text).expect("a file");
         std::fs::create_dir(folder.path().join("src")).expect("a folder");

@@ -15,22 +15,21 @@ use crate::workload::{self, Workload};
 use crate::{MeasureError, environment};
 use sprag_model::run::{Run, RunStatus};
 
-/// The compute capability of a device with every element type.
+/// A compute capability with every element type.
 const TODAY: (u32, u32) = (9, 0);
 
 impl GpuSuite {
-    /// The folder that keeps compiled kernels. Without a folder of its own, the project compiles in every worker.
+    /// The folder of compiled kernels. Without one every worker compiles.
     pub fn compiled_folder(&self) -> Option<PathBuf> {
         self.private_folder.as_ref().ok().map(|folder| folder.join("compiled"))
     }
 
-    /// What runs on a device of that compute capability. Without a device nothing runs; the benchmarks are those that a
-    /// device of today would run.
+    /// What runs on a device of that compute capability; without a device, on a current one.
     fn scope(&self, capability: Option<(u32, u32)>, compiled: Option<PathBuf>) -> Scope {
         let capability = capability.or(Some(TODAY));
         let mut dtypes = Vec::new();
         for dtype in self.dtypes.iter().map(|one| one.effective(capability).dtype) {
-            // Where 8-bit elements fall back, their substitute may be there already.
+            // The substitute of 8-bit elements may be there already.
             if !dtypes.contains(&dtype) {
                 dtypes.push(dtype);
             }
@@ -38,7 +37,6 @@ impl GpuSuite {
         Scope { profiles: self.profiles.clone(), dtypes, compiled }
     }
 
-    /// The settings that a run records: what runs, and why an element type that was asked for does not.
     fn recorded(&self, scope: &Scope, capability: Option<(u32, u32)>) -> BTreeMap<String, Value> {
         let mut recorded = scope.recorded();
         let words: Vec<&str> = self.dtypes.iter().map(|one| one.word()).collect();
@@ -53,7 +51,7 @@ pub(super) fn workloads(name: &str, gpu: &GpuSuite) -> Result<Vec<Workload>, Mea
     catalogue::workloads(name, &gpu.scope(None, None))
 }
 
-/// Measures the suite, or this shard's part of it. Without a device that can be used, the run is skipped and says why.
+/// Measures the suite or the shard's part of it; without a usable device the run is skipped with a reason.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
@@ -63,7 +61,7 @@ pub(super) fn measure(
 ) -> Result<SuiteOutcome, SuiteError> {
     let name = suite.name.as_str();
     observer.begin(&format!("suite {name}: looking for a CUDA device"), 1);
-    // Asked for first: a device that breaks as it is tried out is the same machine as when it did not.
+    // First: a device that breaks in the test below is still the same machine.
     let model = probe::device().ok().map(|device| device.name);
     let found = facts::read();
     let capability = found.as_ref().ok().map(|found| found.compute_capability);
@@ -97,7 +95,7 @@ pub(super) fn measure(
     kernels::measure(context, suite, options, &mut bench, observer)
 }
 
-/// A run of this suite where there is nothing to measure on; `None` where filters leave nothing of it.
+/// A run without a device; `None` where filters leave nothing of it.
 fn skipped(
     context: &ProjectContext<'_>,
     suite: &Suite,
@@ -113,7 +111,7 @@ fn skipped(
     let environment = environment::environment(&BTreeMap::new());
     let mut run = description::new_run(&suite.name, context.commit.clone(), machine, environment);
     run.status = RunStatus::Skipped;
-    // It is skipped as a whole, so every shard says so.
+    // All of it is skipped, so every shard says so.
     if let Some(shard) = options.shard {
         run.config.extend(shard.settings(&(1..=shard.count()).collect::<Vec<_>>()));
     }

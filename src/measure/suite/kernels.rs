@@ -26,24 +26,22 @@ use sprag_model::run::{Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement, Role};
 use sprag_model::shard::Shard;
 
-/// How long a worker on a device may say nothing, in seconds.
+/// Seconds that a worker on a device may send nothing.
 const DEVICE_PATIENCE: f64 = 600.0;
 
 pub(super) struct KernelBench<'a> {
     pub(super) workloads: Vec<Workload>,
-    /// The device that runs them; absent for the CPU.
+    /// Absent for the CPU.
     pub(super) device: Option<BenchDevice>,
-    /// The program of a commit that they are part of; this program where absent.
+    /// The program of a commit; this program where absent.
     pub(super) program: Option<&'a CommitProgram>,
 }
 
-/// What is known of a device before it is measured.
 pub(super) struct BenchDevice {
     pub(super) model: String,
     pub(super) facts: BTreeMap<String, String>,
     pub(super) settings: BTreeMap<String, Value>,
     pub(super) scope: String,
-    /// The configurations that were chosen before.
     pub(super) tuned: TunedConfigurations,
 }
 
@@ -57,7 +55,7 @@ pub(super) fn measure(
     let KernelBench { workloads, device, program } = bench;
     let name = suite.name.as_str();
     let mut selected = select(name, &suite.include, options.filters, workloads)?;
-    // Threads that are kept on one processor take turns, which shows nothing.
+    // Threads pinned to one processor only take turns.
     let all = selected.len();
     selected.retain(|workload| workload.threads == 1 || options.effort.pin.is_none());
     if selected.len() < all {
@@ -76,7 +74,7 @@ pub(super) fn measure(
     };
     let mut protocol = options.effort.protocol(suite.processes);
     if device.is_some() {
-        // A worker that compiles many variants of one kernel says nothing meanwhile.
+        // A worker that compiles many variants of one kernel sends nothing meanwhile.
         protocol.patience_seconds = DEVICE_PATIENCE;
     }
     let model = device.as_ref().map(|device| device.model.as_str());
@@ -108,8 +106,8 @@ pub(super) fn measure(
     };
     let extent = options.effort.extent_text(protocol.processes, "worker process");
     observer.begin(&format!("suite {name}: {} benchmarks {extent}", selected.len()), u64::from(protocol.processes));
-    let mut tell = |done: u32| observer.step(u64::from(done));
-    match protocol::measure(name, &selected, &configurations, &protocol, &command, &mut tell) {
+    let mut step = |done: u32| observer.step(u64::from(done));
+    match protocol::measure(name, &selected, &configurations, &protocol, &command, &mut step) {
         Ok(SuiteResult { measurements, reasons, stop, workers }) => {
             run.config.insert("stop_reason".to_owned(), Value::from(stop.word()));
             run.config.insert("workers".to_owned(), Value::from(workers));
@@ -120,15 +118,13 @@ pub(super) fn measure(
             run.quality = description::quality(&run, reasons, built_from);
             run.measurements = measurements;
             if program.is_some() {
-                leave_out_unknown(&mut run, observer)?;
+                remove_undefined(&mut run, observer)?;
             }
             if options.count_instructions {
                 count(&mut run, &selected, &configurations, protocol.seed, observer)?;
             }
         }
-        Err(error) if program.is_some() => {
-            return Err(SuiteError::CommitProgram(error));
-        }
+        Err(error) if program.is_some() => return Err(SuiteError::CommitProgram(error)),
         Err(error) => {
             run.status = RunStatus::Failed;
             run.reason = Some(error.to_string());
@@ -137,8 +133,8 @@ pub(super) fn measure(
     Ok(SuiteOutcome::Run(Box::new(run)))
 }
 
-/// Takes out what the program of a commit does not have: it is no failure of a commit that a later one added something.
-fn leave_out_unknown(run: &mut Run, observer: &dyn Observer) -> Result<(), SuiteError> {
+/// Removes the benchmarks that the program of a commit does not define, which is no failure of it.
+fn remove_undefined(run: &mut Run, observer: &dyn Observer) -> Result<(), SuiteError> {
     let all = run.measurements.len();
     run.measurements.retain(|one| one.failure.as_deref() != Some(NO_SUCH_BENCHMARK));
     let unknown = all - run.measurements.len();
@@ -152,7 +148,7 @@ fn leave_out_unknown(run: &mut Run, observer: &dyn Observer) -> Result<(), Suite
     Ok(())
 }
 
-/// The benchmarks that the configuration and the user's filters leave, which may be none.
+/// The benchmarks after the configuration and the user's filters, perhaps none.
 pub fn select<'a>(
     name: &str,
     include: &[String],
@@ -166,8 +162,8 @@ pub fn select<'a>(
     Ok(workload::select(included.into_iter(), filters))
 }
 
-/// The workloads of a suite that this shard measures, and the shards that hold any; `None` where it holds none itself.
-/// A control is measured by every shard, and is no work of its own.
+/// The workloads of this shard, and the shards that have any; `None` where this one has none. Every shard measures the
+/// control, which is no work by itself.
 fn share_of(shard: Shard, selected: Vec<&Workload>) -> Option<(Vec<&Workload>, Vec<u32>)> {
     let is_control = |workload: &Workload| workload.role == Role::Control;
     let occupied = shard.occupied(selected.iter().filter(|one| !is_control(one)).map(|one| &one.benchmark));
@@ -182,8 +178,8 @@ struct Wanted<'a> {
     effort: Effort,
 }
 
-/// Chooses configurations; a quick run and one with a budget take those in use untried unless new ones are asked for, and
-/// so do benchmarks of a device whose configuration was chosen before. A tuner that fails leaves those in use, too.
+/// Chooses configurations. A quick run and one with a budget take those in use unless new ones are requested, as do
+/// benchmarks of a device whose configuration was chosen before, and all where tuning fails.
 fn tune(
     wanted: &Wanted<'_>,
     tuned: Option<&mut TunedConfigurations>,
@@ -192,9 +188,9 @@ fn tune(
     observer: &dyn Observer,
 ) -> Vec<Choice> {
     let tunable: Vec<&Workload> = wanted.selected.iter().copied().filter(|one| tune::is_tunable(one)).collect();
-    // A budget is for measuring; what is in use has been chosen by a run without one.
+    // A budget is for measuring; a run without one has tuned.
     let is_short = matches!(wanted.effort.extent, Extent::Quick | Extent::Budget(_));
-    let is_short = is_short && !tuned.as_ref().is_some_and(|tuned| tuned.is_retuning());
+    let is_short = is_short && !tuned.as_ref().is_some_and(|tuned| tuned.is_retuning);
     let is_settled = |one: &&Workload| is_short || tuned.as_ref().is_some_and(|tuned| tuned.is_settled(one));
     let (settled, open): (Vec<&Workload>, Vec<&Workload>) = tunable.into_iter().partition(is_settled);
     let mut choices: Vec<Choice> =
@@ -203,8 +199,8 @@ fn tune(
         return choices;
     }
     observer.begin(&format!("suite {}: choosing configurations", wanted.suite), 3);
-    let mut tell = |done: u32| observer.step(u64::from(done));
-    choices.extend(match tune::tune(wanted.suite, &open, wanted.incumbents, protocol, command, &mut tell) {
+    let mut step = |done: u32| observer.step(u64::from(done));
+    choices.extend(match tune::tune(wanted.suite, &open, wanted.incumbents, protocol, command, &mut step) {
         Ok(choices) => {
             for choice in &choices {
                 for (name, reason) in &choice.failures {
@@ -248,22 +244,18 @@ fn config(protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String,
 
 const SETTING: &str = "count_instructions";
 
-/// The fact that names the version of Valgrind.
+/// The version of Valgrind, as a fact.
 const VERSION_FACT: &str = "valgrind";
 
-/// The attribute that names the widest instructions the counted code could choose.
+/// The attributes of the widest instructions of the counted code, of counts that differ, and of the reason for no count.
 const ISA: &str = "instructions_isa";
-
-/// The attribute of a benchmark whose two counted calls differ: both counts.
 const VARIED: &str = "instructions_varied";
-
-/// The attribute of a benchmark that could not be counted: why.
 const FAILURE: &str = "instructions_failure";
 
-/// After so many benchmarks that took too long, the others are not tried.
+/// After so many time-outs, the remaining benchmarks are not tried.
 const MOST_TIME_OUTS: usize = 2;
 
-/// Counts the benchmarks of a run that were timed on one thread. What cannot be counted is told in the run.
+/// Counts the benchmarks of a run that were timed on one thread. Failures become part of the run.
 pub(super) fn count(
     run: &mut Run,
     workloads: &[&Workload],
@@ -319,7 +311,7 @@ pub(super) fn count(
     Ok(())
 }
 
-/// The count as an estimate of its own, after all others: no gate that looks at times sees it.
+/// Adds the count as an estimate after all others, where no gate on times sees it.
 fn attach(measurement: &mut Measurement, found: Result<Count, Uncounted>) {
     let count = match found {
         Ok(count) => count,
@@ -333,15 +325,8 @@ fn attach(measurement: &mut Measurement, found: Result<Count, Uncounted>) {
         measurement.attributes.insert(VARIED.to_owned(), format!("{} {}", count.first, count.second));
     }
     measurement.estimates.push(Estimate {
-        metric: Metric::instructions(),
-        value: count.first as f64,
         workers: vec![count.first as f64],
-        p50: None,
-        p95: None,
-        min: None,
-        interval: None,
-        detectable: None,
-        n: 2,
+        ..Estimate::new(Metric::instructions(), count.first as f64, 2)
     });
 }
 
@@ -350,13 +335,13 @@ fn doubt(run: &mut Run, reason: String) {
     run.quality.reasons.push(reason);
 }
 
-/// The name of the file in the private folder of a project.
+/// In the private folder of a project.
 const FILE_NAME: &str = "autotune.json";
 
-/// The configurations that were chosen before, for exactly these kernels, this compiler, driver and device.
+/// The configurations chosen before for these kernels, this compiler, driver and device.
 pub(super) struct TunedConfigurations {
     store: Store,
-    /// Absent where the project has no folder of its own that can be written.
+    /// Absent where the project has no writable folder.
     file: Option<PathBuf>,
     keys: BTreeMap<String, Key>,
     is_retuning: bool,
@@ -364,7 +349,6 @@ pub(super) struct TunedConfigurations {
 }
 
 impl TunedConfigurations {
-    /// Reads the file in the private folder of the project.
     pub(super) fn load(
         private_folder: &Result<PathBuf, String>,
         keys: BTreeMap<String, Key>,
@@ -387,12 +371,7 @@ impl TunedConfigurations {
         self.keys.iter().filter_map(stored).collect()
     }
 
-    /// Whether choices are to be made anew, which also a run that tries nothing else then does.
-    pub(super) fn is_retuning(&self) -> bool {
-        self.is_retuning
-    }
-
-    /// Whether nothing is to be tried for a benchmark: a choice was made, and no new one is asked for.
+    /// Whether a choice was made and no new one is requested.
     pub(super) fn is_settled(&self, workload: &Workload) -> bool {
         let stored = self.keys.get(&workload.benchmark.id()).and_then(|key| self.store.get(key));
         !self.is_retuning && stored.is_some_and(|stored| workload.configurations.contains(&stored.selected))
@@ -403,7 +382,7 @@ impl TunedConfigurations {
         for choice in choices {
             let ratio =
                 choice.candidates.iter().find(|(name, _)| *name == choice.selected).and_then(|(_, ratio)| *ratio);
-            // Where not even the chosen one could be timed, nothing was learnt.
+            // Where not even the chosen one could be timed, there is no result.
             let (Some(key), Some(ratio)) = (self.keys.get(&choice.benchmark), ratio) else { continue };
             let stored = Stored {
                 selected: choice.selected.clone(),
@@ -428,7 +407,7 @@ impl TunedConfigurations {
     }
 }
 
-/// The choices of earlier runs. A file that cannot be used is a warning and holds none.
+/// The choices of earlier runs; none with a warning where the file cannot be used.
 fn load(file: &Path, observer: &dyn Observer) -> Store {
     let reading = read(file).unwrap_or_else(|newer| {
         observer.warn(&format!("`{}` {newer}; tuning begins afresh", file.display()));
@@ -441,7 +420,7 @@ fn load(file: &Path, observer: &dyn Observer) -> Store {
     reading.store
 }
 
-/// Adds new choices to the file. A damaged file is replaced; one of a newer version stays as it is, with a warning.
+/// Adds choices to the file. A damaged file is replaced; one of a newer version is left, with a warning.
 fn save(file: &Path, new: Store, observer: &dyn Observer) -> Result<(), WriteError> {
     match read(file) {
         Ok(before) => write_atomic(file, before.store.merged(new).to_json().as_bytes()),
@@ -478,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_stands_beside_the_times_and_a_second_one_that_differs_is_shown() {
+    fn a_count_is_an_estimate_and_a_second_one_that_differs_is_shown() {
         let check = |second: u64, varied: Option<&str>| {
             let mut one = measurement();
             attach(&mut one, Ok(Count { first: 5_877_587, second, isa: "avx2".into() }));
@@ -531,7 +510,5 @@ mod tests {
         assert_eq!(load(&file, &()), Store::default());
         save(&file, choice("a"), &()).expect("it is no error");
         assert_eq!(fs::read_to_string(&file).expect("it is there"), newer);
-        // A folder in its place cannot be read.
-        assert_eq!(load(folder.path(), &()), Store::default());
     }
 }

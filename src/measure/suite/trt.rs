@@ -27,14 +27,13 @@ use sprag_formats::compat::apex_x::trt_report::{
 use sprag_model::environment::Environment;
 use sprag_model::run::{Run, RunStatus};
 
-/// The fact that names the version of TensorRT.
 const VERSION: &str = "tensorrt";
 
-/// Digits of an engine's digest that each of its benchmarks bears.
+/// Digits of the digest of an engine in its benchmarks.
 const SHORT_DIGEST: usize = 16;
 
-/// Measures the suite. An engine is not divided, so one of several shards measures all of it. What cannot be measured
-/// gives a run that says why.
+/// Measures the suite. An engine is not divided, so one of several shards measures all of it. A failure gives a run with
+/// its reason.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
@@ -90,7 +89,7 @@ pub(super) fn measure(
         Err(reason) => {
             run.reason = Some(reason.to_string());
             let text = redacted(&reason.to_string());
-            // What has a code is a lack of this machine or of the user's files, what has none is a fault.
+            // A code means something missing on this machine or in the user's files; without one it is a fault.
             if reason.code == ReasonCode::Failed {
                 run.status = RunStatus::Failed;
                 let failed = |case: &NumberedCase| reported(case, CaseOutcome::Failed(text.clone()));
@@ -144,7 +143,7 @@ fn sweep_engine(
     Ok((sweep, result, engine))
 }
 
-/// What a GPU suite records of the device, too, but for the compiler, which has no part here.
+/// The facts of a GPU suite but for the compiler.
 fn facts(device: Option<&DeviceInfo>) -> BTreeMap<String, String> {
     device.and_then(|device| gpu::facts::describe(device).ok()).unwrap_or_default()
 }
@@ -153,7 +152,7 @@ fn config(plan: &TrtSuite, protocol: &Protocol, options: &MeasureOptions<'_>) ->
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut config = description::settings(protocol, options);
     config.extend([
-        // Of paths the last name alone: the rest is of this machine.
+        // Only the last name of a path, as the rest depends on the machine.
         ("engine".to_owned(), Value::from(name(&plan.engine))),
         ("shape_cases".to_owned(), Value::from(plan.shape_cases.clone())),
         ("warmup_milliseconds".to_owned(), Value::from(plan.settings.warmup_milliseconds)),
@@ -176,7 +175,7 @@ fn sweep_case(case: &CaseResult, result: &SweepResult) -> SweepCase {
             Some(metrics) => CaseOutcome::Ok { mode: result.version.mode().to_owned(), metrics },
             None => CaseOutcome::Failed("it gave no times".to_owned()),
         },
-        // The engine works, it only does not take these shapes.
+        // The engine works but does not accept these shapes.
         Err(reason) if reason.code == ReasonCode::ShapeOutsideProfile => {
             CaseOutcome::Skipped(redacted(&reason.to_string()))
         }
@@ -210,12 +209,12 @@ fn report(plan: &TrtSuite, run: &Run, device: Option<DeviceInfo>, outcome: Sweep
 
 pub(super) const SLOWEST_LAYER: &str = "slowest_layer";
 
-/// The most that is recorded of the name of a layer, in characters: fused layers bear the names of all their parts.
+/// The most characters of a recorded layer name; fused layers have the names of all their parts.
 const MOST_NAME: usize = 180;
 
-/// Times the layers of each case that was measured, writes a file a case to `folder`, and notes the slowest layer with
-/// the benchmark. A case whose layers cannot be told or written is warned of: its times stand.
-pub(super) fn time_layers(sweep: &Sweep, result: &SweepResult, folder: &Path, run: &mut Run, observer: &dyn Observer) {
+/// Times the layers of each measured case, writes a file a case to `folder`, and records the slowest layer. Failures are
+/// warnings: the times of the case are valid.
+fn time_layers(sweep: &Sweep, result: &SweepResult, folder: &Path, run: &mut Run, observer: &dyn Observer) {
     observer.begin(&format!("suite {}: the layers of each case", sweep.suite), result.cases.len() as u64);
     for (place, (case, measurement)) in result.recorded().zip(&mut run.measurements).enumerate() {
         observer.step(place as u64);
