@@ -217,22 +217,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn repeated_ids_are_refused_where_asked() {
-        let shape = MapShape { batch: 2, ..SHAPE };
-        let mut choice = Choice { indices: &[0, 1, 2, 2], tile_size: 1, require_unique: true };
-        let run = |choice: &Choice<'_>| {
-            let (affine, mut merged) = (Affine::default(), [0.0; 8]);
-            run(Form::Reference, &[1.0f32; 8], shape, choice, &affine, &mut merged, &mut Scratch::default())
-        };
-        assert_eq!(run(&choice), Err(KernelError::DuplicateTile { row: 1, index: 2 }));
-        choice.require_unique = false;
-        assert_eq!(run(&choice), Ok(()));
-        choice.indices = &[0, 1, 0, 1];
-        choice.require_unique = true;
-        assert_eq!(run(&choice), Ok(()), "rows are independent");
-    }
-
     proptest! {
         #[test]
         fn all_forms_give_the_same_bits(

@@ -473,35 +473,6 @@ mod tests {
     const HALF: Parameters<'_> =
         Parameters { decay: &[0.5], input_gain: &[1.0], output_gain: &[2.0], state_bias: &[0.0] };
 
-    fn one_channel(tokens: &[f32], direction: &Direction<'_>, init: Option<&[f32]>) -> (Vec<f32>, Vec<f32>) {
-        let shape = ScanShape { batch: 1, steps: tokens.len(), channels: 1 };
-        let inputs = ScanInputs { tokens, shape, init_state: init, clamp: 8.0 };
-        let mut results = [Form::Reference, Form::Fast(CANDIDATES[0])].map(|form| {
-            let (mut y, mut state) = (vec![9.0; tokens.len()], vec![9.0; direction.final_states(shape)]);
-            run(form, &inputs, direction, &mut y, &mut state, &mut Scratch::default()).unwrap();
-            (y, state)
-        });
-        assert_eq!(results[0], results[1]);
-        std::mem::take(&mut results[0])
-    }
-
-    #[test]
-    fn the_recurrence_by_hand() {
-        let check = |tokens: &[f32], direction: &Direction<'_>, y: &[f32], state: &[f32]| {
-            assert_eq!(one_channel(tokens, direction, None), (y.to_vec(), state.to_vec()));
-        };
-        check(&[4.0, 0.0], &Direction::Forward(HALF), &[4.0, 2.0], &[1.0]);
-        check(&[4.0, 0.0], &Direction::Backward(HALF), &[4.0, 0.0], &[2.0]);
-        let both = |merge| Direction::Bidirectional { forward: HALF, backward: HALF, merge };
-        check(&[4.0, 0.0], &both(Merge::Sum), &[8.0, 2.0], &[1.0, 2.0]);
-        check(&[4.0, 0.0], &both(Merge::Average), &[4.0, 1.0], &[1.0, 2.0]);
-        check(&[4.0, 0.0], &both(Merge::Gated(None)), &[4.0, 1.0], &[1.0, 2.0]);
-        check(&[4.0, 0.0], &both(Merge::Gated(Some(&[7.0]))), &[4.0, 2.0], &[1.0, 2.0]);
-        // NaN counts as zero, infinities as the limit.
-        check(&[f32::NAN, f32::INFINITY, -9.0], &Direction::Forward(HALF), &[0.0, 8.0, -4.0], &[-2.0]);
-        check(&[], &Direction::Forward(HALF), &[], &[0.0]);
-    }
-
     #[test]
     fn wrong_lengths_and_limits_are_refused() {
         let shape = ScanShape { batch: 1, steps: 2, channels: 1 };

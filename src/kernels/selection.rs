@@ -300,20 +300,6 @@ mod tests {
         }
     }
 
-    fn check_mask(utilities: &[f64], previous: &[u8], max_active: usize, expected: &[u8]) {
-        let previous: Vec<bool> = previous.iter().map(|&bit| bit == 1).collect();
-        let mask = update(utilities, &previous, &Thresholds { theta_on: 0.6, theta_off: 0.45, max_active }).unwrap();
-        assert_eq!(mask.into_iter().map(u8::from).collect::<Vec<_>>(), expected);
-    }
-
-    #[test]
-    fn a_dip_does_not_switch_off_and_the_limit_prefers_what_was_on() {
-        check_mask(&[0.7, 0.5, 0.5, 0.45, 0.6], &[0, 1, 0, 1, 0], 9, &[1, 1, 0, 0, 0]);
-        check_mask(&[0.7, 0.5, 0.65, 0.2, 0.9], &[0, 1, 0, 1, 1], 2, &[0, 1, 0, 0, 1]);
-        check_mask(&[0.8, 0.8, 0.9], &[0, 0, 0], 2, &[1, 0, 1]);
-        check_mask(&[0.8], &[1], 0, &[0]);
-    }
-
     fn rule<'a>(utilities: &'a [f64], overheads: &'a [f64], budget: f64, kmax: usize) -> SplitRule<'a> {
         SplitRule { utilities, overheads, budget, kmax, order: OrderMode::Hilbert }
     }

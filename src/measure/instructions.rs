@@ -180,6 +180,7 @@ pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// The variables of a counted process: they locate Valgrind's parts and the program's libraries. Others would shift the
 /// stack by their size, and `VALGRIND_OPTS` would change what is counted.
+const PASSED_VARIABLES: [&str; 2] = ["VALGRIND_LIB", "LD_LIBRARY_PATH"];
 
 /// The files of Callgrind, in a temporary folder.
 const COUNTS: &str = "counts";
@@ -195,7 +196,6 @@ pub struct Valgrind {
 pub struct Count {
     /// The first counted call, and the next. They differ where the work of a call is not always the same.
     pub first: u64,
-    pub second: u64,
     pub second: u64,
     /// The widest instructions of its kernels, such as `avx2`.
     pub isa: String,

@@ -274,6 +274,7 @@ mod tests {
     #[test]
     fn the_worst_figure_decides_and_says_why() {
         let check = |kernels: &[KernelFindings], expected: Fitness, reasons: &[&str]| {
+            let found = fitness(Class::Cache, kernels);
             let reasons = reasons.iter().map(|one| format!("copy 1 MiB: {one}")).collect();
             assert_eq!((found.fitness, found.reasons), (expected, reasons));
         };

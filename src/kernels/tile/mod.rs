@@ -326,14 +326,6 @@ mod tests {
     }
 
     #[test]
-    fn modes_and_factors_are_checked() {
-        assert_eq!(Overlap::parse("override", 0.5), Ok(Overlap::Override));
-        assert_eq!(Overlap::parse("blend", 1.5), Err(KernelError::BlendAlpha(1.5)));
-        assert!(Overlap::parse("blend", f64::NAN).is_err());
-        assert_eq!(Overlap::parse("average", 0.5), Err(KernelError::OverlapMode("average".to_owned())));
-    }
-
-    #[test]
     fn a_block_of_any_side_lands_where_it_should() {
         for side in [1, 3, 4, 8, 16, 17] {
             let source: Vec<u32> = (0..20 * 20).collect();

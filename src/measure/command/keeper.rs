@@ -161,21 +161,6 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_left_is_swept_and_nothing_else() {
-        let parent = tempfile::tempdir().expect("a temporary folder");
-        let folder = GuardedFolder::new(parent.path(), &idle()).expect("a folder");
-        let dead = parent.path().join("sprag-commit-dead");
-        for folder in [&dead, &parent.path().join("sprag-other"), &parent.path().join("sprag-commit-making")] {
-            fs::create_dir_all(folder).expect("a folder");
-        }
-        fs::write(dead.join(LOCK), "").expect("a file");
-        sweep(parent.path());
-        assert!(!dead.exists() && folder.path.exists());
-        assert_eq!(names(parent.path()), 3);
-        sweep(&parent.path().join("nowhere"));
-    }
-
-    #[test]
     fn the_keeper_removes_no_folder_but_its_own() {
         let parent = tempfile::tempdir().expect("a temporary folder");
         let (ours, theirs) = (parent.path().join("sprag-commit-a"), parent.path().join("theirs"));

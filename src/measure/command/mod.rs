@@ -194,14 +194,4 @@ mod tests {
         );
         check("setsid sleep 5 & sleep 1; echo done", (60, 100), escaped);
     }
-
-    #[test]
-    fn a_program_that_is_not_there_is_named() {
-        let start = |program: &str, folder: &str| {
-            run_in(folder, &[program.to_owned()], 1, (60, 100)).expect_err("it cannot be started").text().to_owned()
-        };
-        assert_eq!(start("sprag-no-such", "/"), "`sprag-no-such` cannot be started: there is no such program");
-        assert_eq!(start("./bench", "/nowhere"), "`./bench` cannot be started: there is no folder `/nowhere`");
-        assert_eq!(resolve("bin/x", Path::new("/a")), PathBuf::from("/a/bin/x"));
-    }
 }

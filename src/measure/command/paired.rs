@@ -277,6 +277,7 @@ mod tests {
 
     use super::*;
     use crate::command::suite::testing::{read, shell};
+    use sprag_model::benchmark::Benchmark;
 
     fn side(folder: &Path, script: &str) -> CommandSuite {
         shell(folder, script, Protocol::ordinary(4))
@@ -286,23 +287,6 @@ mod tests {
         let (base, other) = (side(folder, base), side(folder, other));
         let sides = CommandSides { base: Some(&base), other: &other };
         measure(sides, &read, protocol, &mut |_| ()).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn sides_take_turns_and_each_pair_has_its_ratio() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let order = folder.path().join("order");
-        let script =
-            |name: &str, value: &str| format!("printf '%s%s ' {name} ${{#SPRAG_PADDING}} >> order; echo {value}");
-        let found = measured(folder.path(), &script("b", "2"), &script("o", "3"), &Protocol::ordinary(4));
-        let found = found.expect("both report");
-        assert_eq!(found.benchmarks[0].pairs, vec![Pair { base: 2.0, other: 3.0, ratio: 1.5 }; 4]);
-        assert_eq!((found.faults.len(), found.processors.len(), found.new.len()), (0, 0, 0));
-        let order = std::fs::read_to_string(order).expect("they wrote it");
-        let order: Vec<&str> = order.split_whitespace().collect();
-        let sides: String = order.iter().map(|one| &one[..1]).collect();
-        assert_eq!(sides, "boobboob");
-        assert!(order.chunks(2).all(|pair| pair[0][1..] == pair[1][1..]), "{order:?}");
     }
 
     #[test]
@@ -397,6 +381,7 @@ mod tests {
         assert_eq!((found.metric, found.value, found.failure), (Metric::throughput("hits_per_s"), Some(4.0), None));
         let broken = vec![Reported { result: Err("wrong sum".to_owned()), ..time("b", 1.0) }];
         let found = new(vec![vec![time("b", 1.0)], broken]);
+        assert_eq!((found.value, found.failure.as_deref()), (None, Some("wrong sum (pair 2)")));
     }
 
     #[test]
@@ -431,17 +416,6 @@ mod tests {
         assert_eq!(obstacle(&[(bytes(0.0), bytes(1.0))]), format!("{zero} (0 B against 1.000 B in pair 1)"));
         let later = obstacle(&[(bytes(1.0), bytes(1.0)), (bytes(2048.0), bytes(0.0))]);
         assert_eq!(later, format!("{zero} (2.000 KiB against 0 B in pair 2)"));
-    }
-
-    #[test]
-    fn a_sample_of_zero_among_others_is_no_obstacle() {
-        let samples = |values: [f64; 3]| {
-            let mut one = reported("a", &[(Metric::peak_memory(), 1.0)]);
-            one.result.as_mut().expect("it reports")[0].samples = values.to_vec();
-            vec![one]
-        };
-        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([6.0, 6.0, 0.0]))]);
-        assert_eq!(found.judged[0].pairs, [Pair { base: 3.0, other: 6.0, ratio: 2.0 }]);
     }
 
     #[test]

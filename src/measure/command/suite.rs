@@ -262,6 +262,7 @@ const MOST_FILES: usize = 200_000;
 
 /// File systems may note times in steps of a tick (4 to 10 ms), so a file written twice within one may look unchanged. A
 /// process starts when all results are older than this.
+const TICK: Duration = Duration::from_millis(25);
 
 /// What tells a file from the same one written anew: length, modification, and on Unix device, inode and change.
 type State = (u64, Option<SystemTime>, [i64; 4]);

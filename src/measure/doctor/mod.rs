@@ -1,5 +1,4 @@
-//! What this machine can measure, how noisily, and what to change about it. It looks and times some plain kernels; it sets
-//! nothing and records nothing.
+//! What this machine can measure, how noisily, and what to change about it. It sets nothing and records nothing.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -18,14 +17,14 @@ use sprag_base::stats::describe;
 
 pub mod findings;
 
-/// What this computer was called, and where: `SPRAG_MACHINE`, `sprag.toml` or `hardware`.
+/// The given name of this computer and its source: `SPRAG_MACHINE`, `sprag.toml` or `hardware`.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineName<'a> {
     pub given: Option<&'a str>,
     pub source: &'a str,
 }
 
-/// Examines this machine, for the version of this program. `abilities` tells what can be measured, by the facts.
+/// Examines this machine. `abilities` follow from the facts.
 pub fn examine(
     version: &str,
     name: MachineName<'_>,
@@ -35,7 +34,16 @@ pub fn examine(
 ) -> Result<Findings, MeasureError> {
     let (start, before) = (Instant::now(), Pressure::read());
     observer.begin("looking at the machine", 1);
-    let machine = machine(name);
+    let machine = environment::machine(name.given, None);
+    let environment = environment::environment(&BTreeMap::new());
+    let machine = MachineFindings {
+        id: machine.id,
+        name: machine.name,
+        class: machine.class,
+        named_by: name.source.to_owned(),
+        environment_key: environment.key,
+        facts: environment.facts,
+    };
     let abilities = abilities(&machine.facts);
     let clocks = Clocks { wall: clock::wall(), thread: clock::thread() };
     let protocol = noise::protocol(is_quick);
@@ -60,19 +68,6 @@ pub fn examine(
     })
 }
 
-fn machine(name: MachineName<'_>) -> MachineFindings {
-    let machine = environment::machine(name.given, None);
-    let environment = environment::environment(&BTreeMap::new());
-    MachineFindings {
-        id: machine.id,
-        name: machine.name,
-        class: machine.class,
-        named_by: name.source.to_owned(),
-        environment_key: environment.key,
-        facts: environment.facts,
-    }
-}
-
 fn pressures(change: &PressureChange, cores: usize) -> Pressures {
     Pressures {
         load_before: change.load_before,
@@ -85,15 +80,14 @@ fn pressures(change: &PressureChange, cores: usize) -> Pressures {
     }
 }
 
-/// Three digits: what a second look would not change by itself.
 fn round(value: f64) -> f64 {
     describe::round_significant(value, 3)
 }
 
-/// A clock that takes longer to read, in seconds, has no business in samples of 20 µs. Ordinary ones take 20 to 50 ns.
+/// A slower clock, in seconds a reading, distorts samples of 20 µs. Ordinary ones take 20 to 50 ns.
 const SLOW_CLOCK: f64 = 1e-6;
 
-/// The host may take this share of the processor time; a run with more is no clean run.
+/// A run in which the host took a larger share of the processor time is not clean.
 const MOST_STEAL: f64 = 0.01;
 
 fn recommend(about: &str, why: impl Into<String>, how: &str, command: Option<&str>) -> Recommendation {
@@ -153,7 +147,7 @@ fn advice(
     advice
 }
 
-/// On what takes the processor away.
+/// Advice on what takes the processor away.
 fn advice_on_pressure(facts: &BTreeMap<String, String>, pressure: &Pressures) -> Vec<Recommendation> {
     let number = |name: &str| facts.get(name).and_then(|value| value.parse::<f64>().ok());
     let cores = number("cores").unwrap_or(1.0);
@@ -189,7 +183,7 @@ fn advice_on_pressure(facts: &BTreeMap<String, String>, pressure: &Pressures) ->
     advice
 }
 
-/// On settings of the machine that make times vary.
+/// Advice on settings of the machine that make times vary.
 fn advice_on_settings(facts: &BTreeMap<String, String>, clocks: &Clocks) -> Vec<Recommendation> {
     let fact = |name: &str| facts.get(name).map(String::as_str);
     let mut advice = Vec::new();
@@ -201,7 +195,7 @@ fn advice_on_settings(facts: &BTreeMap<String, String>, clocks: &Clocks) -> Vec<
     if fact("boost") == Some("on") {
         let why =
             "the processor can boost above its base clock rate; how far depends on temperature and on other cores";
-        // The two drivers have a file each, which say the opposite of one another.
+        // The files of the two drivers have opposite meanings.
         let command = "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost \
                        || echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo";
         advice.push(recommend("boost", why, "switch boost off for steadier, slower times", Some(command)));
@@ -235,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// What a quiet machine gives, and the subjects of the advice after `change`.
+    /// The subjects of the advice to a quiet machine after `change`.
     fn subjects(
         change: impl FnOnce(
             &mut BTreeMap<String, String>,
@@ -261,15 +255,7 @@ mod tests {
         let mut facts: BTreeMap<String, String> =
             facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut clocks = Clocks { wall: Clock { resolution: Some(1e-9), cost: 25e-9 }, thread: None };
-        let mut pressure = Pressures {
-            load_before: Some(0.5),
-            load_after: Some(1.2),
-            steal_share: Some(0.0),
-            throttled_periods: Some(0),
-            throttled_seconds: Some(0.0),
-            waiting_share: None,
-            reasons: Vec::new(),
-        };
+        let mut pressure = pressures(&PressureChange { load_before: Some(0.5), ..PressureChange::default() }, 8);
         let able = |name: &str| Ability { name: name.to_owned(), able: true, detail: "yes".to_owned() };
         let mut abilities = vec![able(INSTRUCTION_COUNTS), able(RECORDING)];
         let dram = ClassFitness { class: "dram".to_owned(), fitness: Fitness::Good, reasons: Vec::new() };
@@ -289,10 +275,7 @@ mod tests {
     #[test]
     fn a_quiet_machine_needs_no_advice() {
         assert!(subjects(|_, _, _, _, _| {}).is_empty());
-        assert!(
-            subjects(|facts, _, _, _, _| facts.retain(|name, _| name == "cores")).is_empty(),
-            "unknown is no fault"
-        );
+        assert!(subjects(|facts, _, _, _, _| facts.retain(|name, _| name == "cores")).is_empty());
     }
 
     #[test]
@@ -307,7 +290,7 @@ mod tests {
         check("huge_pages", "never", "huge pages");
         check("pinning", "not permitted", "pinning");
         check("counters", "not permitted", "counters");
-        assert!(with_fact("counters", "none").is_empty(), "nothing can be done about a machine without counters");
+        assert!(with_fact("counters", "none").is_empty());
         assert_eq!(subjects(|_, clocks, _, _, _| clocks.wall.cost = 2e-6), ["clock"]);
         assert_eq!(subjects(|_, _, pressure, _, _| pressure.load_before = Some(9.0)), ["load"]);
         assert_eq!(subjects(|_, _, _, _, noise| noise.classes[0].fitness = Fitness::Poor), ["main memory"]);

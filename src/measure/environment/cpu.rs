@@ -111,6 +111,11 @@ fn cache(level: &str, kind: &str, size: &str) -> Option<(&'static str, u64)> {
     Some((name, byte_size(size)?))
 }
 
+/// Above one, two processors may share the units of one core.
+pub(super) fn threads_per_core() -> Option<usize> {
+    list_length(&read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")?)
+}
+
 /// How many sockets `/proc/cpuinfo` tells apart; absent where it tells none.
 pub(super) fn sockets(cpuinfo: &str) -> Option<usize> {
     let entries = cpuinfo.lines().filter_map(|line| line.split_once(':'));

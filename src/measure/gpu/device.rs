@@ -1,4 +1,4 @@
-//! The device of this process: opened once, with its compiler, what was compiled, and what its kernels share.
+//! The device of this process: opened once, with its compiler, compiled modules, and buffers that kernels share.
 #![expect(unsafe_code, reason = "the compiler's functions take handles and write through pointers")]
 
 use std::cell::RefCell;
@@ -42,12 +42,12 @@ struct Compiler {
 }
 
 thread_local! {
-    /// The device that this thread has opened. A worker is one thread.
+    /// The open device of this thread. A worker is one thread.
     static DEVICE: RefCell<Option<Rc<Device>>> = const { RefCell::new(None) };
 }
 
 impl Device {
-    /// The device of this thread, opened at the first call. Compiled kernels are kept in `folder` where one is given.
+    /// The device of this thread, opened at the first call. Compiled kernels are stored in `folder`.
     pub fn of_this_thread(folder: Option<&Path>) -> Result<Rc<Device>, DeviceError> {
         DEVICE.with(|device| {
             if let Some(open) = device.borrow().as_ref() {
@@ -59,7 +59,6 @@ impl Device {
         })
     }
 
-    /// Opens the device for whoever wants it for a moment; compiled kernels are kept in `folder` where one is given.
     pub fn open(folder: Option<&Path>) -> Result<Device, DeviceError> {
         probe::device()?;
         let version = probe::nvrtc()?;
@@ -92,11 +91,11 @@ impl Device {
         module.function(kernel.entry)
     }
 
-    /// Compiles kernels on all processors at once, ahead of their first use. What does not compile is told there.
+    /// Compiles kernels in parallel, ahead of their first use, which reports errors.
     pub fn compile(&self, kernels: impl Iterator<Item = CudaKernel>) {
         let mut units: BTreeMap<Unit, CudaKernel> = BTreeMap::new();
         for kernel in kernels {
-            // As above.
+            // The first use reports this, too.
             let Ok(options) = options(&kernel, self.architecture, &self.compiler.architectures) else {
                 continue;
             };
@@ -113,7 +112,7 @@ impl Device {
         }
     }
 
-    /// A buffer that all who ask under the same name share while one of them lives; `make` makes it at first.
+    /// A buffer shared under its name while one user lives; `make` makes it at first.
     pub fn shared(
         &self,
         name: &str,
@@ -127,21 +126,21 @@ impl Device {
         Ok(buffer)
     }
 
-    /// The outcome of a check of that name, which is made once a process.
+    /// The result of the check of that name, which runs once a process.
     pub fn checked_once(
         &self,
         name: &str,
         check: impl FnOnce() -> Result<Checked, DeviceError>,
     ) -> Result<Checked, DeviceError> {
-        if let Some(known) = self.checked.borrow().get(name) {
-            return Ok(known.clone());
+        if let Some(checked) = self.checked.borrow().get(name) {
+            return Ok(checked.clone());
         }
         let found = check()?;
         self.checked.borrow_mut().insert(name.to_owned(), found.clone());
         Ok(found)
     }
 
-    /// What watches the device, made by whoever needs it first.
+    /// The watch of the device, made at the first call.
     pub fn watch_or(&self, make: impl FnOnce() -> Result<Watch, DeviceError>) -> Result<Rc<Watch>, DeviceError> {
         if let Some(watch) = self.watch.borrow().as_ref() {
             return Ok(watch.clone());
@@ -169,9 +168,9 @@ impl Device {
 }
 
 impl Compiler {
-    /// Where what it makes of a kernel file is kept: named by all that the result depends on.
+    /// Where a compiled kernel file is stored: named by all that the result depends on.
     fn cache_file(&self, kernel: &CudaKernel, options: &[String]) -> Option<PathBuf> {
-        let source = crate::gpu::operation::source(kernel.file)?;
+        let source = operation::source(kernel.file)?;
         let all = format!("nvrtc {}\n{}\n{source}", self.version, options.join("\n"));
         Some(self.folder.as_ref()?.join(format!("{}.cubin", &digest::sha256_hex(all.as_bytes())[..32])))
     }
@@ -184,48 +183,36 @@ pub struct Compiled {
     pub log: String,
 }
 
-/// What a kernel takes of a multiprocessor, as the assembler tells.
+/// What a kernel uses of a multiprocessor, as the assembler reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub registers: u32,
-    /// Bytes of static shared memory of a block.
+    /// Static shared memory of a block.
     pub shared_bytes: u32,
-    /// Bytes of registers that were stored to memory for want of room.
+    /// Registers that were stored to memory for lack of space.
     pub spill_bytes: u32,
 }
 
-/// An architecture, such as 90 for compute capability 9.0.
+/// Such as 90 for compute capability 9.0.
 pub type Architecture = u32;
 
-/// The version of NVRTC, such as `13.0`.
-pub fn version() -> Result<String, DeviceError> {
-    let (mut major, mut minor) = (0, 0);
-    // SAFETY: both numbers outlive the call that writes them.
-    let answer = unsafe { sys::nvrtcVersion(&raw mut major, &raw mut minor) };
-    if answer == sys::nvrtcResult::NVRTC_SUCCESS {
-        Ok(format!("{major}.{minor}"))
-    } else {
-        Err(DeviceError::Compiler(format!("{answer:?}")))
-    }
-}
-
 pub fn architectures() -> Result<Vec<Architecture>, DeviceError> {
-    let fault = |answer: sys::nvrtcResult| DeviceError::Compiler(format!("{answer:?}"));
     let mut count = 0;
     // SAFETY: the number outlives the call that writes it.
-    let answer = unsafe { sys::nvrtcGetNumSupportedArchs(&raw mut count) };
-    if answer != sys::nvrtcResult::NVRTC_SUCCESS {
-        return Err(fault(answer));
-    }
+    succeeded(unsafe { sys::nvrtcGetNumSupportedArchs(&raw mut count) })?;
     let mut list = vec![0; usize::try_from(count).unwrap_or(0)];
-    // SAFETY: the list has as many places as the compiler has just asked for.
-    let answer = unsafe { sys::nvrtcGetSupportedArchs(list.as_mut_ptr()) };
-    if answer != sys::nvrtcResult::NVRTC_SUCCESS {
-        return Err(fault(answer));
-    }
+    // SAFETY: the list has as many places as the compiler has just reported.
+    succeeded(unsafe { sys::nvrtcGetSupportedArchs(list.as_mut_ptr()) })?;
     let mut list: Vec<Architecture> = list.into_iter().filter_map(|one| Architecture::try_from(one).ok()).collect();
     list.sort_unstable();
     Ok(list)
+}
+
+fn succeeded(answer: sys::nvrtcResult) -> Result<(), DeviceError> {
+    match answer {
+        sys::nvrtcResult::NVRTC_SUCCESS => Ok(()),
+        other => Err(DeviceError::Compiler(format!("{other:?}"))),
+    }
 }
 
 pub fn options(
@@ -253,37 +240,31 @@ pub fn options(
 pub fn compile(kernel: &CudaKernel, options: &[String]) -> Result<Compiled, DeviceError> {
     let source = operation::source(kernel.file)
         .ok_or_else(|| DeviceError::Program(format!("there is no kernel file `{}`", kernel.file)))?;
-    let text = |text: &str| CString::new(text).map_err(|_| DeviceError::Program("a source holds a zero byte".into()));
+    let text = |text: &str| CString::new(text).map_err(|_| DeviceError::Program("a source has a zero byte".into()));
     let fault = |error: result::NvrtcError| DeviceError::Compiler(format!("{:?}", error.0));
     let program = result::create_program(&text(&source)?, Some(&text(kernel.file)?)).map_err(fault)?;
-    // SAFETY: the program was just made and is destroyed below, after its last use.
-    let compiled = unsafe {
+    // SAFETY: the program was just made and is destroyed after its last use.
+    unsafe {
         let done = result::compile_program(program, options);
         let log = result::get_program_log(program).map(|raw| from_c(&raw)).unwrap_or_default();
         let compiled = match done {
             Err(_) => Err(DeviceError::Compile { file: kernel.file, log }),
             Ok(()) => image(program).map(|image| Compiled { image, log }),
         };
-        // What cannot be destroyed is lost memory, no more.
+        // A failure only leaks memory.
         let _ = result::destroy_program(program);
-        compiled?
-    };
-    Ok(compiled)
+        compiled
+    }
 }
 
-/// The cubin, or the PTX where there is none.
+/// The cubin, else the PTX.
 fn image(program: sys::nvrtcProgram) -> Result<Vec<u8>, DeviceError> {
     let mut size = 0;
-    // SAFETY: the caller's program is compiled; the buffer has as many bytes as the compiler has just asked for.
+    // SAFETY: the program is compiled; the buffer has as many bytes as the compiler has just reported.
     unsafe {
-        let has_cubin = sys::nvrtcGetCUBINSize(program, &raw mut size) == sys::nvrtcResult::NVRTC_SUCCESS && size > 0;
-        if has_cubin {
+        if sys::nvrtcGetCUBINSize(program, &raw mut size) == sys::nvrtcResult::NVRTC_SUCCESS && size > 0 {
             let mut cubin = vec![0_u8; size];
-            let answer = sys::nvrtcGetCUBIN(program, cubin.as_mut_ptr().cast());
-            return match answer {
-                sys::nvrtcResult::NVRTC_SUCCESS => Ok(cubin),
-                other => Err(DeviceError::Compiler(format!("{other:?}"))),
-            };
+            return succeeded(sys::nvrtcGetCUBIN(program, cubin.as_mut_ptr().cast())).map(|()| cubin);
         }
         let ptx = result::get_ptx(program).map_err(|error| DeviceError::Compiler(format!("{:?}", error.0)))?;
         Ok(from_c(&ptx).into_bytes())
@@ -298,13 +279,12 @@ fn from_c(raw: &[c_char]) -> String {
 }
 
 impl Compiled {
-    /// What each kernel takes, by its name; empty where the compiler made PTX, which is not assembled yet.
+    /// The usage of each kernel, from the lines of the assembler under `-v`: one that names it, then its spills and
+    /// registers. Empty for PTX, which is not assembled yet.
     pub fn usage(&self) -> BTreeMap<String, Usage> {
         usage(&self.log)
     }
 }
-
-/// Reads what the assembler says under `-v`: for each kernel a line that names it, then its spills and registers.
 fn usage(log: &str) -> BTreeMap<String, Usage> {
     let mut found: BTreeMap<String, Usage> = BTreeMap::new();
     let mut current = None;
@@ -336,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_name_the_architecture_that_the_compiler_knows() {
+    fn options_name_an_architecture_of_the_compiler() {
         let kernel = CudaKernel {
             file: "empty.cu",
             entry: "empty",
@@ -354,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_assembler_tells_what_a_kernel_takes() {
+    fn usage_is_read_from_the_log() {
         let log = "ptxas info    : Compiling entry function 'a' for 'sm_90'\n\
                    ptxas info    : Function properties for a\n\
                    ptxas         .     0 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\n\

@@ -1,7 +1,6 @@
-//! Objects of the CUDA driver, on one context and one stream, each given back when it is dropped.
+//! Objects of the CUDA driver on one context and one stream, freed when they are dropped.
 //!
-//! The driver's plain functions are used, not the wrapper's safe objects: those record events of their own around
-//! launches, which would be timed along.
+//! They use the driver's plain functions: the wrapper's safe objects record events around launches, which would be timed.
 #![expect(
     unsafe_code,
     reason = "the driver's functions take handles and addresses that only their owner can vouch for"
@@ -15,7 +14,7 @@ use cudarc::driver::{DriverError, result, sys};
 
 use crate::gpu::probe::DeviceError;
 
-/// A device's primary context and the one stream that everything runs on. It belongs to the thread that opened it.
+/// A device's primary context and its only stream. It belongs to the thread that opened it.
 pub struct Context {
     device: sys::CUdevice,
     stream: sys::CUstream,
@@ -24,7 +23,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens a device by its number and makes its context that of this thread.
+    /// Opens a device and makes its context that of this thread.
     pub fn open(ordinal: i32) -> Result<Rc<Context>, DeviceError> {
         checked("cuInit", result::init())?;
         let device = checked("cuDeviceGet", result::device::get(ordinal))?;
@@ -50,12 +49,11 @@ impl Context {
         Ok(uuid.bytes.map(|byte| byte as u8))
     }
 
-    /// Bytes of device memory that are free and that there are.
+    /// Free and total device memory in bytes.
     pub fn memory(&self) -> Result<(usize, usize), DeviceError> {
         checked("cuMemGetInfo", result::mem_get_info())
     }
 
-    /// Waits until the stream is empty.
     pub fn wait(&self) -> Result<(), DeviceError> {
         // SAFETY: the stream lives as long as the context.
         checked("cuStreamSynchronize", unsafe { result::stream::synchronize(self.stream) })
@@ -64,8 +62,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: all that lives on the stream keeps the context alive, so nothing uses either any more.
-        // A driver that has failed has nothing left to give back, so its answers do not matter.
+        // SAFETY: every object on the stream keeps the context alive, so nothing uses either any more.
+        // A driver that has failed has nothing left to free, so its answers do not matter.
         unsafe {
             let _ = result::stream::destroy(self.stream);
             let _ = result::primary_ctx::release(self.device);
@@ -74,18 +72,18 @@ impl Drop for Context {
 }
 
 fn checked<T>(what: &'static str, answer: Result<T, DriverError>) -> Result<T, DeviceError> {
-    // The plain code: its description would need a further function of the library.
+    // The plain code: its description would need another function of the library.
     answer.map_err(|error| DeviceError::Driver { what, code: format!("{:?}", error.0) })
 }
 
-/// Device memory. What it holds at first is undefined.
+/// Device memory with undefined initial content.
 pub struct DeviceBuffer {
     context: Rc<Context>,
     pointer: sys::CUdeviceptr,
     bytes: usize,
 }
 
-/// A word of host memory that kernels can read while the host writes it.
+/// A word of host memory that kernels read while the host writes it.
 pub struct Flag {
     context: Rc<Context>,
     host: *mut u32,
@@ -106,19 +104,19 @@ impl Context {
         Ok(DeviceBuffer { context: self.clone(), pointer, bytes })
     }
 
-    /// The most bytes that buffers held at one time since [`Context::reset_highest`].
+    /// The most bytes of buffers at one time since [`Context::reset_highest`].
     pub fn highest(&self) -> usize {
         self.highest.get()
     }
 
-    /// Begins to count the most bytes anew, from what is held now.
+    /// Restarts the count of the most bytes from the current use.
     pub fn reset_highest(&self) {
         self.highest.set(self.allocated.get());
         self.set_pool_high_water();
     }
 
-    /// The most bytes that the driver's memory pool had handed out at one time since [`Context::reset_highest`];
-    /// `None` where the driver does not count.
+    /// The most bytes of the driver's memory pool in use at one time since [`Context::reset_highest`]; `None` where the driver
+    /// does not count.
     pub fn pool_high_water(&self) -> Option<u64> {
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
         let mut value = 0_u64;
@@ -133,10 +131,10 @@ impl Context {
     fn set_pool_high_water(&self) {
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
         let mut zero = 0_u64;
-        // SAFETY: as above; the driver takes zero alone, which sets the mark back to what is in use.
+        // SAFETY: as above; the driver accepts only zero, which resets the mark to the current use.
         unsafe {
             if let Ok(pool) = result::device::get_default_mem_pool(self.device) {
-                // A driver that does not count has nothing to set back.
+                // A driver that does not count has nothing to reset.
                 let _ = sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut zero).cast());
             }
         }
@@ -175,7 +173,7 @@ impl DeviceBuffer {
         checked("cuMemsetD8Async", answer)
     }
 
-    /// Copies from the host, in the order of the stream. The bytes are taken before this returns.
+    /// Copies from the host in stream order, after reading the bytes.
     pub fn upload(&self, bytes: &[u8]) -> Result<(), DeviceError> {
         if bytes.len() != self.bytes {
             return Err(DeviceError::Program(format!("{} bytes for a buffer of {}", bytes.len(), self.bytes)));
@@ -183,9 +181,9 @@ impl DeviceBuffer {
         if bytes.is_empty() {
             return Ok(());
         }
-        // The plain copy would go by another stream, which kernels of this one do not wait for.
-        // SAFETY: the buffer is alive and has as many bytes as the slice, which is ordinary memory of the host: the
-        // driver takes it aside before it returns.
+        // A plain copy would use another stream, for which kernels of this one do not wait.
+        // SAFETY: the buffer is alive and has as many bytes as the slice, which is pageable memory of the host: the driver
+        // copies it before it returns.
         let answer = unsafe { result::memcpy_htod_async(self.pointer, bytes, self.context.stream) };
         checked("cuMemcpyHtoDAsync", answer)
     }
@@ -215,8 +213,8 @@ impl Flag {
 impl Drop for DeviceBuffer {
     fn drop(&mut self) {
         self.context.allocated.set(self.context.allocated.get().saturating_sub(self.bytes));
-        // SAFETY: the memory was handed out on this stream and is freed after all that was put on it before.
-        // A driver that has failed has nothing left to give back, so its answer does not matter.
+        // SAFETY: the memory belongs to this stream and is freed after all earlier work on it.
+        // A driver that has failed has nothing left to free, so its answer does not matter.
         let _ = unsafe { result::free_async(self.pointer, self.context.stream) };
     }
 }
@@ -251,7 +249,7 @@ impl Context {
         Ok(Rc::new(Module { context: self.clone(), raw }))
     }
 
-    /// Puts a kernel on the stream. Each argument lies in the low bytes of its word.
+    /// Launches a kernel. Each argument is in the low bytes of its word.
     pub fn launch(
         &self,
         function: &Function,
@@ -264,7 +262,7 @@ impl Context {
         let mut pointers: Vec<*mut c_void> = words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         let grid = (grid[0], grid[1], grid[2]);
         // SAFETY: the function belongs to a loaded module; the driver copies as many bytes of each word as the kernel's
-        // parameter has, eight at most, before it returns; that they fit the kernel is what parity checks show.
+        // parameter has, at most eight, before it returns; parity checks show that they fit the kernel.
         let answer =
             unsafe { result::launch_kernel(function.raw, grid, (block, 1, 1), shared, self.stream, &mut pointers) };
         checked("cuLaunchKernel", answer)
@@ -281,7 +279,7 @@ impl Module {
 }
 
 impl Function {
-    /// Permits launches with that much dynamic shared memory, which beyond 48 KiB must be asked for.
+    /// Permits launches with that much dynamic shared memory, which is needed beyond 48 KiB.
     pub fn permit_shared(&self, bytes: u32) -> Result<(), DeviceError> {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
@@ -301,7 +299,7 @@ impl Drop for Module {
     }
 }
 
-/// Launches that were recorded once and are replayed as one.
+/// Recorded launches that are replayed as one.
 pub struct Graph {
     context: Rc<Context>,
     raw: sys::CUgraphExec,
@@ -313,7 +311,7 @@ pub struct Event {
 }
 
 impl Context {
-    /// Records what `work` puts on the stream, without running it.
+    /// Records the work on the stream without running it.
     pub fn capture(self: &Rc<Context>, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is ours and does not capture yet.
@@ -345,7 +343,7 @@ impl Graph {
         checked("cuGraphLaunch", unsafe { result::graph::launch(self.raw, self.context.stream) })
     }
 
-    /// Hands it to the device ahead of its first launch.
+    /// Transfers it to the device ahead of its first launch.
     pub fn upload(&self) -> Result<(), DeviceError> {
         // SAFETY: both are alive.
         checked("cuGraphUpload", unsafe { result::graph::upload(self.raw, self.context.stream) })
@@ -358,7 +356,7 @@ impl Event {
         checked("cuEventRecord", unsafe { result::event::record(self.raw, self.context.stream) })
     }
 
-    /// Seconds from this point to a later one, after waiting for both. They are told to about half a microsecond.
+    /// Waits for both; returns the seconds between them, with a resolution of about half a microsecond.
     pub fn seconds_to(&self, later: &Event) -> Result<f64, DeviceError> {
         // SAFETY: both were made to take the time, and are alive.
         unsafe {
@@ -370,8 +368,8 @@ impl Event {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: nobody launches it any more; a launch that is under way keeps what it needs.
-        // A driver that has failed has nothing left to give back, so its answer does not matter.
+        // SAFETY: nobody launches it any more; a running launch keeps what it needs.
+        // A driver that has failed has nothing left to free, so its answer does not matter.
         let _ = unsafe { result::graph::exec_destroy(self.raw) };
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of the device and its software before anything is measured.
+//! The device and its software before anything is measured.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -19,16 +19,15 @@ pub struct DeviceFacts {
     /// Its model, such as `NVIDIA H200`.
     pub model: String,
     pub compute_capability: (u32, u32),
-    /// The version of its driver, or of CUDA that the driver knows where the driver does not tell its own.
+    /// Of the driver, or of its CUDA where the driver does not report its own.
     pub driver: String,
     pub nvrtc: String,
-    /// What a run records of the device. Of this the environment key covers the driver and the compiler alone: they change
-    /// by an update, and with them the machine code that runs.
+    /// Recorded with a run. The environment key covers only driver and compiler, whose updates change the machine code.
     pub facts: BTreeMap<String, String>,
 }
 
-/// Reads what there is to know, after an empty kernel was compiled and run: a device that cannot do that is none. It is
-/// closed again, since an owner may permit one process at a time to have it open.
+/// Reads all facts after compiling and running an empty kernel, since a device must be able to do that. The device is closed
+/// again: its owner may permit only one process at a time.
 pub fn read() -> Result<DeviceFacts, DeviceError> {
     let device = probe::device()?;
     let nvrtc = probe::nvrtc()?;
@@ -43,7 +42,7 @@ pub fn read() -> Result<DeviceFacts, DeviceError> {
     Ok(DeviceFacts { model: device.name, compute_capability, driver, nvrtc, facts })
 }
 
-/// What driver and management library tell of the device. Nothing is compiled, so no compiler is needed.
+/// The facts of driver and management library, without a compiler.
 pub fn describe(device: &probe::DeviceInfo) -> Result<BTreeMap<String, String>, DeviceError> {
     let context = Context::open(0)?;
     described(device, &context)
@@ -73,15 +72,15 @@ fn described(device: &probe::DeviceInfo, context: &Context) -> Result<BTreeMap<S
     let mut facts: BTreeMap<String, String> =
         read.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
     match Monitor::open(uuid) {
-        // Its version of the driver says more than that of the CUDA it speaks.
+        // Its version of the driver is more precise than that of CUDA.
         Ok(monitor) => facts.extend(monitor.facts()),
-        // The device is measured all the same, without its clocks and reasons.
+        // The device is measured without its clocks and reasons.
         Err(reason) => facts.extend([("nvml".to_owned(), reason)]),
     }
     Ok(facts)
 }
 
-/// Tells the device from all others without its serial.
+/// Identifies the device without its serial number.
 fn uuid_hash(uuid: &[u8; 16]) -> String {
     digest::sha256_hex(format!("gpu:{}", hexadecimal(uuid)).as_bytes())[..16].to_owned()
 }

@@ -1,7 +1,5 @@
-//! What the management library tells of the device: its settings once, its state around every block.
-//!
-//! Everything here is read; nothing sets a clock, a limit or a mode. Boards and containers answer some questions with
-//! "not supported": what is not told is absent. Without the library the device is measured all the same.
+//! The management library: settings of the device once, its state around every block. It only reads. Boards and containers
+//! do not support all questions, whose answers are absent; the library itself is optional.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +14,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Opens the library and finds the device by its UUID, since the library counts devices in another order.
+    /// Finds the device by its UUID, since the library orders devices differently.
     pub fn open(uuid: [u8; 16]) -> Result<Monitor, String> {
         let fault = |error: nvml_wrapper::error::NvmlError| format!("nvml_unavailable: {error}");
         let nvml = Nvml::init().map_err(fault)?;
@@ -29,7 +27,7 @@ impl Monitor {
         let index = (0..count).find(is_wanted);
         match index {
             Some(index) => Ok(Monitor { nvml, index }),
-            // A container may hide the UUID; the only device there is can be no other.
+            // A container may hide the UUID of its only device.
             None if count == 1 => Ok(Monitor { nvml, index: 0 }),
             None => Err("nvml_unavailable: it does not list this device".to_owned()),
         }
@@ -53,8 +51,7 @@ impl Monitor {
         }
     }
 
-    /// The settings of the device and the versions of what drives it, as a run records them. Clocks, power, temperature and
-    /// counts of errors move by themselves and are no facts.
+    /// Settings and versions. Clocks, power, temperature and error counts change by themselves and are no facts.
     pub fn facts(&self) -> BTreeMap<String, String> {
         let mut facts = BTreeMap::new();
         let mut put = |name: &str, value: Option<String>| facts.extend(value.map(|value| (name.to_owned(), value)));

@@ -1,4 +1,4 @@
-//! The GPU suite: every operation at every profile, element type, form and track that is asked for.
+//! The GPU suite: every operation at every requested profile, element type, form and track.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -26,12 +26,12 @@ pub const REFERENCE: &str = "reference";
 
 const TWIN_SET: u32 = 1 << 19;
 
-/// All workloads of the suite, named under `suite`, in the order in which tables list them.
+/// All workloads of the suite, in the order in which tables list them.
 pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureError> {
     let mut workloads = Vec::new();
     for one in timed(scope) {
         workloads.push(one.workload(suite, scope, REFERENCE, Track::Hot)?);
-        // What exceeds the cache by far takes the same time on every track of the device.
+        // Far beyond the cache, the tracks of the device do not differ.
         let tracks = if one.is_large { &[Track::Hot][..] } else { &Track::ALL[..] };
         for track in tracks {
             workloads.push(one.workload(suite, scope, TUNED, *track)?);
@@ -41,7 +41,7 @@ pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureErr
     Ok(workloads)
 }
 
-/// What the choice of a configuration holds for, by the id of the benchmark that it is made for.
+/// The validity of the choice of a configuration, by the id of its benchmark.
 pub fn keys(suite: &str, scope: &Scope, device: &DeviceFacts) -> Result<BTreeMap<String, Key>, MeasureError> {
     let (major, minor) = device.compute_capability;
     let key = |one: &Timed| Key {
@@ -62,7 +62,7 @@ pub fn tuned_id(suite: &str, operation: &Operation, dtype: Dtype) -> Result<Stri
     Ok(one.benchmark(suite, TUNED, Track::Hot)?.id())
 }
 
-/// The exact shape of an operation, as registries name it.
+/// The shape of an operation, as in registries.
 pub fn bucket(operation: &Operation) -> String {
     let fields = operation.params.iter().map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())));
     shape_bucket(&fields.collect())
@@ -79,7 +79,7 @@ fn timed(scope: &Scope) -> Vec<Timed> {
     scope.profiles.iter().flat_map(at).collect()
 }
 
-/// The A/A control: TilePack in the tuned form beside itself on other memory.
+/// The A/A control: TilePack in the tuned form next to itself on other memory.
 fn control(suite: &str, scope: &Scope) -> Result<Option<Workload>, MeasureError> {
     let Some(one) = timed(scope).into_iter().next() else { return Ok(None) };
     Ok(Some(one.workload(suite, scope, TUNED, Track::Hot)?.control(suite, one.operation.name)?))
@@ -95,7 +95,7 @@ struct Timed {
 impl Timed {
     fn workload(&self, suite: &str, scope: &Scope, variant: &str, track: Track) -> Result<Workload, MeasureError> {
         let Timed { operation, dtype, is_large } = self;
-        // A copy reads and writes, so one of half the bytes moves as many.
+        // A copy reads and writes, so half the bytes move as much.
         let copy = |moved: usize| Calibration::DeviceCopy { bytes: (moved / 2).next_multiple_of(16).max(16), track };
         let moved = operation.bytes_moved(*dtype);
         let launch = Calibration::DeviceLaunch { track };
@@ -103,12 +103,12 @@ impl Timed {
         let (one, folder) = (self.clone(), scope.compiled.clone());
         Ok(Workload {
             benchmark: self.benchmark(suite, variant, track)?,
-            // The gate holds the kernels themselves; the other tracks tell more about them.
+            // A gate judges the kernels themselves; the other tracks explain more.
             role: if track == Track::Hot { Role::Tracked } else { Role::Reported },
             class: Class::Device,
             threads: 1,
             work: operation.work,
-            // A launch takes most of what a small kernel does, memory nearly all of what a large one does.
+            // A launch dominates small kernels, memory large ones.
             companion: Companion::Calibration(moved.filter(|_| *is_large).map_or(launch, copy)),
             limit: moved.map(|moved| Limit { kernel: copy(moved), bytes: moved as f64 }),
             configurations: if is_tuned {
@@ -146,8 +146,7 @@ impl Timed {
         digest::sha256_hex(text.as_bytes())[..16].to_owned()
     }
 
-    /// Checks the form, first where it is most likely wrong, then makes it ready on as many sets of buffers as the
-    /// track takes.
+    /// Checks the form, at uneven shapes first, then prepares as many sets of buffers as the track needs.
     fn prepare(
         &self,
         device: &Rc<Device>,
@@ -162,7 +161,7 @@ impl Timed {
         }
         let program = operation.program(*dtype, form);
         let bytes = program.bytes();
-        // What a call touches has to leave the cache, not what its buffers could hold.
+        // The bytes that a call touches must exceed the cache, not those that its buffers could hold.
         let touched = operation.bytes_moved(*dtype).unwrap_or(bytes);
         let sets = u32::try_from(track.sets(touched, device.cache_bytes)).unwrap_or(u32::MAX);
         let first_set = if order.is_twin { TWIN_SET } else { 0 };
@@ -181,14 +180,14 @@ impl Timed {
     }
 }
 
-/// The device is this process's own, as far as Sprag goes, while this lives.
+/// Reserves the device for this process among those of Sprag.
 #[derive(Debug)]
 pub struct DeviceLock {
-    /// Absent where the system has no place for it or no such locks.
+    /// Absent where the system does not support it.
     _file: Option<File>,
 }
 
-/// Takes the lock of a device, by what tells it from others; `wait` hears once that another run holds it, and then waits.
+/// Takes the lock of a device; calls `wait` once where another run holds it, and then waits.
 pub fn acquire(device: &str, wait: impl FnOnce()) -> DeviceLock {
     let name: String = device.chars().filter(char::is_ascii_alphanumeric).collect();
     let path = std::env::temp_dir().join(format!("sprag-gpu-{name}.lock"));
@@ -198,7 +197,7 @@ pub fn acquire(device: &str, wait: impl FnOnce()) -> DeviceLock {
         Ok(()) => {}
         Err(std::fs::TryLockError::WouldBlock) => {
             wait();
-            // Who cannot wait measures all the same.
+            // A failure to wait does not prevent measuring.
             let _ = file.lock();
         }
         Err(std::fs::TryLockError::Error(_)) => {}
@@ -211,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_waits_for_the_first() {
+    fn the_second_owner_waits_for_the_first() {
         let name = format!("test{}", std::process::id());
         let first = acquire(&name, || panic!("nobody holds it"));
         let (sender, waits) = std::sync::mpsc::channel();

@@ -1,9 +1,8 @@
 //! Single calls on the device, timed as the seed, Apex-X, does: some to warm up and then those that count, each launched
-//! and waited for inside of its time, by the host's clock, one operation after the other in one fresh process.
+//! and awaited within its time, by the host's clock, one operation after the other in one fresh process.
 //!
-//! It serves the seed's own report and nothing else. Of a kernel that takes microseconds such a call shows the launch and
-//! the wait more than the kernel; the tracks of the suite tell them apart. Each form is checked on poisoned outputs before
-//! it is timed. Where the tuned form cannot run or is wrong, the plain one is timed in its place, and the answer says so.
+//! Only the seed's own report needs them. Of a kernel of microseconds such a call shows mostly the launch and the wait. Each
+//! form is checked on poisoned outputs before. Where the tuned form cannot run or is wrong, the plain one replaces it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,17 +28,17 @@ use sprag_formats::compat::apex_x::gpu_report::{Calls, Selection};
 use sprag_kernels::tile::Overlap;
 use sprag_model::benchmark::{Parity, ParityStatus};
 
-/// What the seeds of the ids lie above that of the report, as the seed has it.
+/// The seeds of the ids are those of the report plus these, as in the seed.
 const PACK_IDS_SEED: u64 = 1;
 const UNPACK_IDS_SEED: u64 = 2;
 
-/// What a process has for everything but the calls that count: start, compiling, inputs, checks.
+/// The time for everything but the calls: start, compiling, inputs, checks.
 const BASE_LIMIT: Duration = Duration::from_secs(600);
 
-/// What each call adds to the limit: far more than any takes.
+/// Added to the limit for each call.
 const CALL_LIMIT: Duration = Duration::from_secs(1);
 
-/// The most characters of a reason that stands in a report.
+/// The longest reason in a report, in characters.
 const MOST_REASON: usize = 300;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,9 +46,8 @@ const MOST_REASON: usize = 300;
 pub struct GpuCallsPlan {
     pub settings: Settings,
     pub dtype: Dtype,
-    /// The folder that keeps what was compiled.
     pub compiled: Option<PathBuf>,
-    /// The configurations of the tuned forms, by name; the one used untuned where there is none.
+    /// Of the tuned forms, by name; the untuned one where absent.
     pub configurations: BTreeMap<TimedOperation, String>,
 }
 
@@ -64,15 +62,15 @@ pub struct GpuCalls {
 #[serde(deny_unknown_fields)]
 pub struct BothForms {
     pub reference: Calls,
-    /// What is used: the tuned form, or where it cannot be the plain one once more.
+    /// The tuned form, or where it fails the plain one once more.
     pub dispatch: Calls,
-    /// What ran tuned, or why nothing did.
+    /// Why the tuned form did not run.
     pub tuned: Result<TunedForm, String>,
 }
 
 pub(super) fn measure(command: &WorkerCommand, plan: &GpuCallsPlan) -> Result<GpuCalls, MeasureError> {
     let calls = plan.settings.warmup.saturating_add(plan.settings.iters);
-    // Two forms of each, and a third series where a tuned one breaks midway.
+    // Two forms of each, and a third series where the tuned one fails midway.
     let calls = calls.saturating_mul(3 * TimedOperation::ALL.len() as u32);
     let limit = BASE_LIMIT + CALL_LIMIT.saturating_mul(calls);
     let answer = task::ask(&mut command.command(), plan, limit);
@@ -124,34 +122,23 @@ pub(super) fn operation(timed: TimedOperation, settings: &Settings) -> Result<Op
     }
 }
 
-/// The choice of tiles, and where their ids go.
-struct Choosing<'a> {
-    shape: &'a ff_path::FfPath,
-    places: Vec<usize>,
+/// Chooses tiles and uploads their ids, as a caller does in each call.
+fn choose(path: &ff_path::FfPath, instance: &Instance) -> Result<(), DeviceError> {
+    let selection = path.select().map_err(DeviceError::Program)?;
+    let lists = [selection.l0, selection.l1];
+    for (place, ids) in id_places(instance.program()).into_iter().zip(lists.iter().filter(|ids| !ids.is_empty())) {
+        let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+        instance.buffer(place).upload(&bytes)?;
+    }
+    Ok(())
 }
 
-impl<'a> Choosing<'a> {
-    /// The choice of an operation; `None` where it makes none.
-    fn from_operation(operation: &'a Operation, program: &DeviceProgram) -> Option<Choosing<'a>> {
-        let shape = operation.selection.as_deref()?;
-        let holds_ids = |place: &usize| matches!(program.buffers[*place].content, Content::Integers(_));
-        Some(Choosing { shape, places: (0..program.buffers.len()).filter(holds_ids).collect() })
-    }
-
-    /// Chooses, and hands the ids to the device. They are handed over in each call: that they are the same as in the last
-    /// one is chance, and no caller can count on it.
-    fn choose(&self, instance: &Instance) -> Result<(), DeviceError> {
-        let selection = self.shape.select().map_err(DeviceError::Program)?;
-        let lists = [selection.l0, selection.l1];
-        for (place, ids) in self.places.iter().zip(lists.iter().filter(|ids| !ids.is_empty())) {
-            let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
-            instance.buffer(*place).upload(&bytes)?;
-        }
-        Ok(())
-    }
+fn id_places(program: &DeviceProgram) -> Vec<usize> {
+    let holds_ids = |place: &usize| matches!(program.buffers[*place].content, Content::Integers(_));
+    (0..program.buffers.len()).filter(holds_ids).collect()
 }
 
-/// What each call of the operation chooses; nothing where it makes no choice.
+/// The choice of each call of the operation, if any.
 fn selection(operation: &Operation) -> Selection {
     let Some(shape) = &operation.selection else { return Selection::default() };
     let selection = shape.selection();
@@ -163,7 +150,7 @@ fn selection(operation: &Operation) -> Selection {
     }
 }
 
-/// The plain form, then the tuned one. Where the tuned one fails, the plain one is what a caller gets.
+/// Times the plain form, then the tuned one, or the plain one again where the tuned one fails.
 fn both_forms(
     device: &Rc<Device>,
     plan: &GpuCallsPlan,
@@ -179,13 +166,13 @@ fn both_forms(
             let program = operation.program(plan.dtype, Form::Tuned(config));
             (series, Ok(TunedForm { kernels: kernels(&program), configuration: macros(config), calls }))
         }
-        // A device that is broken fails here once more, and then there are no times at all.
+        // A broken device fails here again, and then there are no times at all.
         Err(fault) => (plain()?, Err(reason(&fault))),
     };
     Ok(BothForms { reference, dispatch, tuned })
 }
 
-/// Checks a form and times its calls; gives the times and how often it was called.
+/// Checks a form and times its calls; returns the times and the number of calls.
 fn series(
     device: &Rc<Device>,
     plan: &GpuCallsPlan,
@@ -197,7 +184,7 @@ fn series(
     let supply = Supply::of_set(settings.seed, 0);
     let is_beyond_cpu = parity::is_beyond_cpu(&program);
     if is_beyond_cpu {
-        // There the tuned form is held against the plain one, which small shapes must vouch for.
+        // The plain form is the reference of the tuned one here, so small shapes must verify it.
         let (parity, shape) = parity::check_uneven(device, operation, *dtype, form, settings.seed)?;
         right(&parity, &shape.unwrap_or_default())?;
     }
@@ -206,17 +193,16 @@ fn series(
         right(&parity::at_shape(device, &instance, operation, (*dtype, form), supply)?, &operation.label())?;
     }
     let context = &device.context;
-    let choosing = Choosing::from_operation(operation, instance.program());
     let mut calls = 1;
     let mut call = || -> Result<(), DeviceError> {
         calls += 1;
-        if let Some(choosing) = &choosing {
-            choosing.choose(&instance)?;
+        if let Some(path) = &operation.selection {
+            choose(path, &instance)?;
         }
         instance.call()?;
         context.wait()
     };
-    // What the check freed is given back by then.
+    // This frees what the check used.
     context.wait()?;
     context.reset_highest();
     for _ in 0..settings.warmup {
@@ -228,7 +214,7 @@ fn series(
         done.map(|()| nanos.milliseconds())
     };
     let milliseconds = (0..settings.iters).map(&mut timed).collect::<Result<Vec<f64>, DeviceError>>()?;
-    // The pool may hand out more than was asked for.
+    // The pool may hand out more than requested.
     let peak_bytes = context.pool_high_water().unwrap_or(0).max(context.highest() as u64);
     Ok((Calls { milliseconds, peak_bytes: Some(peak_bytes) }, calls))
 }
@@ -240,7 +226,7 @@ fn right(parity: &Parity, shape: &str) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// The kernels of a program in the order of their launches, each once.
+/// The kernels of a program in the order of their first launches.
 fn kernels(program: &DeviceProgram) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for kernel in program.kernels() {
@@ -251,14 +237,13 @@ fn kernels(program: &DeviceProgram) -> Vec<String> {
     names
 }
 
-/// What a configuration sets, by macro.
 fn macros(config: LaunchConfig) -> BTreeMap<String, u32> {
     let LaunchConfig { block, vector, unroll, chunk } = config;
     let all = [("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)];
     all.into_iter().filter(|(_, value)| *value > 0).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// An error as it stands in a report: one line, and not the whole log of a compiler.
+/// The first line of an error, without the log of a compiler.
 fn reason(error: &DeviceError) -> String {
     let text = error.to_string();
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -275,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operations_have_the_sizes_that_are_asked_for() {
+    fn operations_have_the_sizes_of_the_profile() {
         let check = |timed: TimedOperation, expected: &str| {
             let operation = fixed(timed);
             assert_eq!(format!("{} {}", operation.name, operation.label()), expected);
@@ -289,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_follows_from_the_seed() {
+    fn drawn_values_follow_from_the_seed() {
         let program = |timed: TimedOperation, seed: u64| {
             let operation = operation(timed, &Settings { seed, ..Settings::FIXED }).expect("the sizes can be");
             operation.program(Dtype::F16, Form::Reference)
@@ -304,29 +289,21 @@ mod tests {
     }
 
     #[test]
-    fn the_ids_of_both_levels_have_their_places() {
-        let check = |b1: f64, b2: f64, expected: &[usize], tiles: [u64; 2]| {
+    fn the_ids_of_both_levels_have_buffers() {
+        let check = |b1: f64, b2: f64, expected: &[usize], spent: [f64; 2]| {
             let settings = Settings { budgets: Budgets { b1, b2, total: 32.0 }, ..Settings::FIXED };
-            let operation = operation(TimedOperation::EndToEnd, &settings).expect("the sizes can be");
+            let operation = operation(TimedOperation::EndToEnd, &settings).expect("the sizes are valid");
             let program = operation.program(Dtype::F16, Form::Reference);
-            let choosing = Choosing::from_operation(&operation, &program).expect("the path chooses");
-            let lengths: Vec<usize> = choosing.places.iter().map(|place| program.buffers[*place].count).collect();
+            let lengths: Vec<usize> =
+                id_places(&program).into_iter().map(|place| program.buffers[place].count).collect();
             assert_eq!(lengths, expected, "{b1} {b2}");
             let selection = selection(&operation);
-            assert_eq!([selection.level_0, selection.level_1], tiles);
+            assert_eq!([selection.budget_b1_spent, selection.budget_b2_spent], spent);
         };
-        check(16.0, 8.0, &[20, 32], [20, 32]);
-        check(16.0, 0.0, &[20], [20, 0]);
-        check(0.0, 8.0, &[], [0, 0]);
-    }
-
-    #[test]
-    fn the_published_profile_spends_what_the_seed_spends() {
-        let selection = selection(&fixed(TimedOperation::EndToEnd));
-        assert_eq!((selection.budget_b1_spent, selection.budget_b2_spent), (16.000000000000004, 8.0));
-        let pack = fixed(TimedOperation::TilePack);
-        let program = pack.program(Dtype::F16, Form::Reference);
-        assert!(Choosing::from_operation(&pack, &program).is_none(), "its ids are given");
+        // The published profile spends as much as the seed does.
+        check(16.0, 8.0, &[20, 32], [16.000000000000004, 8.0]);
+        check(16.0, 0.0, &[20], [16.000000000000004, 0.0]);
+        check(0.0, 8.0, &[], [0.0, 0.0]);
     }
 
     #[test]
@@ -342,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kernel_is_named_once() {
+    fn each_kernel_is_listed_once() {
         let path = fixed(TimedOperation::EndToEnd);
         let program = path.program(Dtype::F16, Form::Tuned(path.candidates[0]));
         assert_eq!(kernels(&program), ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"]);

@@ -1,4 +1,4 @@
-//! The report of a GPU suite, out of what its run came to: single calls in one more process, or why there are none.
+//! The report of a GPU suite: single calls in one more process, or why there are none.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::process::WorkerCommand;
 use crate::seed_report::calls::{self, BothForms, GpuCalls, GpuCallsPlan};
 use crate::suite::Observer;
 use crate::tensorrt;
-use crate::tensorrt::plan::{Reason, ReasonCode};
 use crate::tensorrt::sweep::{self, NumberedCase, Sweep};
+use crate::tensorrt::{Reason, ReasonCode};
 use sprag_formats::compat::apex_x::gpu_launches::{Chosen, TimedOperation};
 use sprag_formats::compat::apex_x::gpu_report::{
     self, Backend, Benchmarks, Calls, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome, TensorRt,
@@ -31,12 +31,11 @@ use sprag_model::shape_case::ShapeCase;
 #[derive(Clone, Debug)]
 pub struct GpuReportOptions {
     pub settings: Settings,
-    /// The engine as the user wrote it; empty where there is none.
+    /// As the user wrote them; empty where absent.
     pub engine: String,
-    /// The library of plugins, likewise.
     pub plugin: String,
     pub shapes: Vec<String>,
-    /// Where the user is: paths count from there.
+    /// Paths are relative to it.
     pub folder: PathBuf,
 }
 
@@ -68,7 +67,7 @@ impl GpuReportOptions {
         (!text.is_empty()).then(|| self.folder.join(text))
     }
 
-    /// The library of plugins. As in the seed, one that is not there is none.
+    /// As in the seed, a file that does not exist is no library.
     fn library(&self) -> Option<PathBuf> {
         self.named(&self.plugin).filter(|path| path.is_file())
     }
@@ -77,7 +76,7 @@ impl GpuReportOptions {
         TensorRt::Skipped(if self.library().is_some() { NO_LAYER } else { NO_LIBRARY }.to_owned())
     }
 
-    /// Times the engine. Its times are those of the device, as `trtexec` tells them.
+    /// The times of the engine are those of the device.
     fn time_engine(&self) -> TensorRt {
         let Some(path) = self.named(&self.engine) else { return TensorRt::Skipped(NO_ENGINE.to_owned()) };
         let shown = self.engine.clone();
@@ -93,7 +92,7 @@ impl GpuReportOptions {
         }
     }
 
-    /// The calls, the way in which `trtexec` makes them, and how many images one takes.
+    /// The calls, the mode of `trtexec`, and the images of a call.
     fn sweep_engine(&self, engine: &Path) -> Result<(Calls, String, f64), Reason> {
         let trtexec = tensorrt::find(None)?;
         let shapes = match self.shapes.is_empty() {
@@ -125,12 +124,12 @@ impl GpuReportOptions {
         let work = case.batch.map_or(f64::from(self.settings.profile.batch), |batch| batch as f64);
         let processes = case.outcome?;
         let milliseconds = processes.concat().iter().map(|seconds| seconds * 1e3).collect();
-        // What TensorRT holds on the device, `trtexec` does not tell.
+        // `trtexec` does not report the memory of TensorRT.
         Ok((Calls { milliseconds, peak_bytes: None }, mode, work))
     }
 }
 
-/// The report of a run; or why there is none. Compiled kernels lie in `compiled`.
+/// The report of a run; or why there is none. Compiled kernels are in `compiled`.
 pub fn gpu_report(
     options: &GpuReportOptions,
     run: &Run,
@@ -141,7 +140,7 @@ pub fn gpu_report(
     match run.status {
         RunStatus::Skipped => {
             let reason = match &device {
-                Ok(_) => code(run.reason.as_deref().unwrap_or_default()).to_owned(),
+                Ok(_) => run.reason.iter().flat_map(|reason| reason.split(':')).next().unwrap_or_default().to_owned(),
                 Err(error) => seed_word(error).to_owned(),
             };
             Ok(Ok(assembled(options, run, device, Outcome::Skipped(reason), Snapshot::default())))
@@ -250,7 +249,8 @@ fn assembled(
 }
 
 fn capability_of(device: &probe::DeviceInfo) -> Option<(u32, u32)> {
-    capability(&device.compute_capability)
+    let (major, minor) = device.compute_capability.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn seed_word(error: &GpuError) -> &'static str {
@@ -262,27 +262,17 @@ fn seed_word(error: &GpuError) -> &'static str {
         }
     }
 }
-
 fn code(reason: &str) -> &str {
     reason.split(':').next().unwrap_or(reason)
 }
 
-/// A compute capability such as `9.0` as two numbers.
-fn capability(text: &str) -> Option<(u32, u32)> {
-    let (major, minor) = text.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
-/// Why no engine is timed where none is named, in the seed's words.
+/// The seed's words for a missing engine and a missing library.
 const NO_ENGINE: &str = "missing_trt_engine_path";
-
-/// Why the scan is not timed as a plugin where no library is named.
 const NO_LIBRARY: &str = "missing_trt_plugin_lib";
 
-/// Why it is not where one is: TensorRT runs plugins as layers of an engine only, and its own libraries are not linked.
+/// TensorRT runs plugins as layers of an engine only, and its own libraries are not linked.
 const NO_LAYER: &str = "plugin_is_timed_within_an_engine";
-
-/// How long `trtexec` may take, as long as in a suite of its own.
+/// As long as in a suite.
 const TIME_OUT: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
@@ -296,8 +286,6 @@ mod tests {
         check(GpuError::NoDevice, "cuda_device_not_found");
         check(GpuError::OldDriver("cuInit"), "cuda_query_failed");
         check(GpuError::Init("CUDA_ERROR_UNKNOWN".to_owned()), "cuda_query_failed");
-        assert_eq!(code("nvrtc_not_found: no compiler"), "nvrtc_not_found");
-        assert_eq!(code(""), "");
     }
 
     #[test]

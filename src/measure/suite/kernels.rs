@@ -449,26 +449,6 @@ mod tests {
 
     use super::*;
 
-    fn measurement() -> Measurement {
-        Measurement {
-            parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
-            ..crate::pool::empty(Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word"), Role::Tracked)
-        }
-    }
-
-    #[test]
-    fn a_count_is_an_estimate_and_a_second_one_that_differs_is_shown() {
-        let check = |second: u64, varied: Option<&str>| {
-            let mut one = measurement();
-            attach(&mut one, Ok(Count { first: 5_877_587, second, isa: "avx2".into() }));
-            assert_eq!(one.estimate("instructions").map(|count| (count.value, count.n)), Some((5_877_587.0, 2)));
-            assert_eq!(one.attributes.get(ISA).map(String::as_str), Some("avx2"));
-            assert_eq!(one.attributes.get(VARIED).map(String::as_str), varied);
-        };
-        check(5_877_587, None);
-        check(12, Some("5877587 12"));
-    }
-
     fn choice(op: &str) -> Store {
         let text = || "x".to_owned();
         let key = Key {

@@ -15,9 +15,9 @@ use crate::suite::description::{
     self, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome, TrtSuite,
 };
 use crate::tensorrt::once::{self, EngineFile, Layer, LayerProfile};
-use crate::tensorrt::plan::{Reason, ReasonCode};
 use crate::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult};
 use crate::tensorrt::{self, benchmark};
+use crate::tensorrt::{Reason, ReasonCode};
 use sprag_base::files::{WriteError, write_atomic};
 use sprag_base::json;
 use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};

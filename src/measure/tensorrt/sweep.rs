@@ -1,11 +1,12 @@
-//! A sweep: an engine timed in each of several cases, process by process, the cases in turn.
+//! A sweep: an engine timed in several cases, process by process, the cases in turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::campaign::{Pace, StopReason};
-use crate::tensorrt::once::{self, LayerProfile, TrtexecTurn};
-pub use crate::tensorrt::plan::{CaseResult, NumberedCase, ShapeCaseFault, Sweep, TimingSettings, number_cases};
-use crate::tensorrt::plan::{Reason, ReasonCode, Version, benchmark};
+use crate::tensorrt::once;
+pub use crate::tensorrt::once::profile;
+pub use crate::tensorrt::{CaseResult, NumberedCase, ShapeCaseFault, Sweep, TimingSettings, number_cases};
+use crate::tensorrt::{Reason, ReasonCode, Version, benchmark};
 use crate::{pool, protocol};
 use sprag_base::stats::describe;
 use sprag_model::metric::Metric;
@@ -18,7 +19,7 @@ pub struct SweepResult {
     pub reasons: Vec<String>,
     /// Why no further process was started.
     pub stop: StopReason,
-    /// How many processes the case got that got most.
+    /// The most processes of a case.
     pub processes: usize,
 }
 
@@ -32,7 +33,7 @@ impl SweepResult {
     }
 }
 
-/// What is known of a case while the sweep is under way.
+/// The state of a case during the sweep.
 #[derive(Default)]
 struct Course {
     samples: Vec<Vec<f64>>,
@@ -42,7 +43,7 @@ struct Course {
     is_over: bool,
 }
 
-/// Times the engine; `progress` hears how many processes have ended.
+/// Times the engine; `progress` receives the number of ended processes.
 pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResult, Reason> {
     let protocol = &sweep.protocol;
     check_paths(sweep)?;
@@ -63,27 +64,31 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
         if fewest.is_none() {
             break;
         }
-        for place in order(sweep.cases.len(), process) {
+        let mut places: Vec<usize> = (0..sweep.cases.len()).collect();
+        if process % 2 == 1 {
+            // Drift must not affect one case alone.
+            places.reverse();
+        }
+        for place in places {
             progress(done);
             done += 1;
             if courses[place].is_over {
                 continue;
             }
             let case = &sweep.cases[place];
-            let turn = TrtexecTurn { case: &case.shapes, number: case.number, process };
-            match once::time(sweep, version, turn) {
+            match once::time(sweep, version, case, process) {
                 Ok(timed) => {
                     courses[place].samples.push(timed.seconds);
                     courses[place].batch = case.shapes.batch().or(timed.batch);
                     courses[place].remarks.extend(timed.remarks);
                 }
-                // The others would meet with it, too.
+                // It would affect the others, too.
                 Err(reason) if reason.code.is_of_all() && courses.iter().all(|course| course.samples.is_empty()) => {
                     return Err(reason);
                 }
                 Err(reason) => {
                     let course = &mut courses[place];
-                    // What hangs at once would hang again, and each time costs the whole time-out.
+                    // It would probably hang again for the whole time-out.
                     course.is_over =
                         reason.code.is_final() || (reason.code == ReasonCode::TimeOut && course.samples.is_empty());
                     course.faults.push((process + 1, reason));
@@ -106,20 +111,7 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
     })
 }
 
-pub fn profile(sweep: &Sweep, version: Version, case: &NumberedCase) -> Result<LayerProfile, Reason> {
-    once::profile(sweep, version, TrtexecTurn { case: &case.shapes, number: case.number, process: 0 })
-}
-
-/// The places of the cases in a round: turned every other round, so that what drifts meets none of them alone.
-fn order(count: usize, round: u32) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..count).collect();
-    if round % 2 == 1 {
-        places.reverse();
-    }
-    places
-}
-
-/// Arguments are text, so no path may be anything else.
+/// Arguments are text, so paths must be UTF-8.
 fn check_paths(sweep: &Sweep) -> Result<(), Reason> {
     let paths = [
         (ReasonCode::TrtexecNotFound, Some(&sweep.trtexec)),
@@ -144,7 +136,7 @@ fn results(sweep: &Sweep, courses: &[Course]) -> Vec<CaseResult> {
     let result = |(case, course): (&NumberedCase, &Course)| {
         let last = course.faults.last();
         let outcome = match last {
-            // A case that came to a certain end has no number, whatever went before.
+            // A case with a final fault has no number.
             Some((_, reason)) if course.samples.is_empty() || course.is_over => Err(reason.clone()),
             None if course.samples.is_empty() => {
                 Err(Reason::new(ReasonCode::Failed, "it did not run within the time budget"))
@@ -175,11 +167,10 @@ fn reasons(sweep: &Sweep, courses: &[Course], seconds: f64) -> Vec<String> {
     reasons
 }
 
-/// The metric of images a second.
 const FRAMES: &str = "frames_per_s";
 
-/// The measurement of a case: the median over processes, and images a second where it is known how many a call takes.
-pub(super) fn measurement(sweep: &Sweep, result: &CaseResult) -> Measurement {
+/// The median over processes, and images a second where the images of a call are known.
+fn measurement(sweep: &Sweep, result: &CaseResult) -> Measurement {
     let mut measurement = Measurement {
         attributes: BTreeMap::from([("case".to_owned(), result.case.label())]),
         ..pool::empty(benchmark(&sweep.suite, &result.case.shapes), Role::Tracked)
@@ -205,7 +196,7 @@ mod tests {
     use std::time::Duration;
 
     use crate::plan::Protocol;
-    use crate::tensorrt::plan::{Reason, ReasonCode};
+    use crate::tensorrt::{Reason, ReasonCode};
     use sprag_model::shape_case::ShapeCase;
 
     use super::*;
@@ -225,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_known_by_its_shapes() {
+    fn a_case_is_identified_by_its_shapes() {
         let check = |text: &str, expected: &str| {
             let case = ShapeCase::parse(text).expect("the case is fine");
             assert_eq!(benchmark("trt", &case).id(), expected);

