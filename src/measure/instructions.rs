@@ -308,13 +308,6 @@ fn option(name: &str, path: &Path) -> std::ffi::OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn without_valgrind_the_work_is_done() {
-        let mut done = 0;
-        count_calls(c"name", || done += 1);
-        assert_eq!(done, 1);
-    }
     const TWO_PARTS: &str = "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\npid: 1\ncmd:  x\npart: 1\n\n\
         desc: Trigger: Client Request: first\n\npositions: line\nevents: Ir\nsummary: 12\n\nfn=(1) x\n0 12\n\ntotals: 12\n\
         part: 2\ndesc: Trigger: Client Request: second\nevents: Dr Ir\ntotals: 3 14\n\

@@ -190,11 +190,7 @@ fn judge(kernel: &KernelFindings) -> Vec<(Fitness, Option<String>)> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use crate::block::Block;
-    use crate::plan::{PLAN_VERSION, Plan};
-    use crate::worker;
     use sprag_model::sample::Sample;
 
     use super::*;
@@ -227,23 +223,6 @@ mod tests {
         let alone = noise_of(&[&processes[0]]);
         assert_eq!((alone.between, alone.ratio_interval, alone.detectable_time), (None, None, None));
         assert_eq!(kernel_noise(Class::Compute, Calibration::MultiplyAdd, None, &[]), None);
-    }
-
-    #[test]
-    fn a_worker_can_follow_the_plan_of_every_kernel() {
-        let protocol = Protocol { rounds: 1, series_seconds: 1e-6, sample_seconds: 1e-6, ..protocol(true) };
-        let plan = Plan { version: PLAN_VERSION, suite: SUITE.to_owned(), benchmarks: planned(), protocol, worker: 0 };
-        let report = worker::follow(&plan, &workloads(), &mut |_| Ok(())).expect("the plan can be followed");
-        let campaign = Campaign {
-            workers: vec![report.series.into_iter().enumerate().collect()],
-            broken: BTreeMap::from([(1, "worker 2 crashed in it".to_owned())]),
-            faults: vec!["worker 3: gone".to_owned()],
-            ..Campaign::default()
-        };
-        let noise = noise(&campaign);
-        assert_eq!((noise.processes, noise.kernels.len()), (1, KERNELS.len()));
-        assert_eq!(noise.faults, ["copy 1 MiB: worker 2 crashed in it", "worker 3: gone"]);
-        assert!(noise.kernels.iter().all(|one| one.time > 0.0 && one.ratio.is_some_and(|ratio| ratio > 0.0)));
     }
 
     #[test]

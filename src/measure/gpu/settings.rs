@@ -279,8 +279,8 @@ const LARGE_ELEMENTS: u64 = 1 << 26;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
+    pub profiles: Vec<Profile>,
     /// The control has the first of them.
-    /// The element types, the first of which the control has.
     pub dtypes: Vec<Dtype>,
     /// For compiled kernels.
     pub compiled: Option<PathBuf>,

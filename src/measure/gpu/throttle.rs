@@ -1,10 +1,9 @@
-//! Whether a device ran at its own speed while a block was timed, or was held back.
+//! Whether a device was throttled while a block was timed.
 //!
-//! A block is throttled when the device tells a reason at either end that is no idling and no setting, when a counter of
-//! time spent held back has moved, or when the clock that was seen on the device lies below 95 % of the median of those
-//! seen before. Such a block is taken again, up to three times with a pause, and the last one is kept and marked. A device
-//! that stays held back is not waited for again and again: after some such blocks, each is taken once, until one is well.
-//! Nothing here sets a clock, a limit or a mode.
+//! A block is throttled when the device reports a reason at either end that is neither idling nor a setting, when a counter
+//! of throttled time has moved, or when the clock that a kernel saw is below 95 % of the median of earlier ones. Such a block
+//! is taken again, up to three times after a pause, and the last one is marked. After several throttled blocks in a row, each
+//! is taken once until one is not throttled. Nothing here sets a clock, a limit or a mode.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -17,39 +16,39 @@ use sprag_base::stats::describe;
 /// 0x20 and by hardware 0x40, power brake 0x80 (NVML, "clocks event reasons").
 const SLOWED: u64 = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
-/// A clock below this share of the median of the run is that of a slowed device.
+/// A clock below this share of the median is slow.
 const SLOW_CLOCK: f64 = 0.95;
 
-/// Clocks that must have been seen before one is called slow.
+/// Fewer clocks give no median.
 const FEWEST_CLOCKS: usize = 5;
 
 /// How often a throttled block is taken again.
 const MOST_RETRIES: u32 = 3;
 
-/// After so many blocks in a row that stayed throttled, waiting has shown that it does not help.
+/// Retries have not helped after so many throttled blocks in a row.
 const MOST_IN_VAIN: u32 = 3;
 
-/// A device that idled for longer lowers its clock.
+/// The clock falls after a longer idle time.
 const LONGEST_IDLE: Duration = Duration::from_millis(100);
 
 pub const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a device tells of itself at one moment. What it does not tell is absent.
+/// The state of a device; absent values are not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceState {
-    /// Why its clocks are not at their highest, as the driver's bits.
+    /// Why its clocks are not at their highest, as bits of the driver.
     pub reasons: Option<u64>,
-    /// Nanoseconds that it has been held back by power and by heat since it was started.
+    /// Throttling by power and heat since the start of the device.
     pub throttled_nanos: Option<u64>,
-    /// The clock of its multiprocessors as the driver tells, in MHz.
+    /// Of its multiprocessors as the driver reports it, in MHz.
     pub clock: Option<u32>,
     pub memory_clock: Option<u32>,
     pub temperature: Option<u32>,
-    /// The power that it takes, in milliwatts.
+    /// In milliwatts.
     pub power: Option<u32>,
-    /// The energy that it has taken since the driver was loaded, in millijoules.
+    /// Since the driver was loaded, in millijoules.
     pub energy: Option<u64>,
-    /// The clock of its multiprocessors as a kernel saw it, in Hz.
+    /// Of its multiprocessors in a kernel, in Hz.
     pub seen_clock: Option<f64>,
 }
 
@@ -58,15 +57,15 @@ pub struct DeviceState {
 pub struct BlockState {
     pub throttled: bool,
     pub retries: u32,
-    /// The reasons at either end, as the driver's bits.
+    /// At either end, as bits of the driver.
     pub reasons: u64,
-    /// The clock of the multiprocessors after the block, in MHz: as a kernel saw it, else as the driver tells.
+    /// Of the multiprocessors after the block, in MHz: in a kernel, else as the driver reports it.
     pub clock: Option<f64>,
     pub memory_clock: Option<u32>,
     pub temperature: Option<u32>,
-    /// The power after the block, in milliwatts.
+    /// After the block, in milliwatts.
     pub power: Option<u32>,
-    /// The energy that the block took, in millijoules.
+    /// Of the block, in millijoules.
     pub energy: Option<u64>,
 }
 
@@ -81,7 +80,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches what `read` tells; `warm` gives the device work until its clock has risen.
+    /// `warm` gives the device work until its clock has risen.
     pub fn new(read: impl Fn() -> DeviceState + 'static, warm: impl Fn() + 'static) -> Watch {
         Watch {
             read: Box::new(read),
@@ -92,7 +91,7 @@ impl Watch {
         }
     }
 
-    /// Warms the device up where it has had nothing to do for a while.
+    /// Warms the device up after an idle time.
     pub fn wake(&self) {
         if self.busy_until.get().is_none_or(|until| until.elapsed() > LONGEST_IDLE) {
             (self.warm)();
@@ -107,7 +106,7 @@ impl Watch {
         (self.read)()
     }
 
-    /// How it was between two moments, the later of which is now.
+    /// The state between two moments, the later of which is now.
     pub fn between(&self, before: &DeviceState, after: &DeviceState, retries: u32) -> BlockState {
         let reasons = before.reasons.unwrap_or(0) | after.reasons.unwrap_or(0);
         let moved = |from: Option<u64>, to: Option<u64>| from.zip(to).map(|(from, to)| to.saturating_sub(from));
@@ -131,11 +130,11 @@ impl Watch {
     /// Whether a block that came out so is to be taken again.
     pub fn wants_another(&self, block: &BlockState) -> bool {
         let in_vain = self.in_vain.get();
-        let again = block.throttled && block.retries < MOST_RETRIES && in_vain < MOST_IN_VAIN;
-        if !again {
+        let retry = block.throttled && block.retries < MOST_RETRIES && in_vain < MOST_IN_VAIN;
+        if !retry {
             self.in_vain.set(if block.throttled { in_vain + 1 } else { 0 });
         }
-        again
+        retry
     }
 
     fn is_slow(&self, clock: f64) -> bool {
@@ -194,7 +193,7 @@ mod tests {
             assert!(!see(2e9));
         }
         assert!(see(1.85e9) && !see(1.95e9));
-        // A slow clock does not become the measure of those after it.
+        // A slow clock does not lower the median.
         assert!((0..20).all(|_| see(1.5e9)));
         assert_eq!(watch.between(&DeviceState::default(), &at(1.98e9), 2).clock, Some(1980.0));
     }

@@ -1,14 +1,14 @@
-//! Takes samples of a call on the device by one of four tracks, each the answer to another question.
+//! Takes samples of a call on the device by one of four tracks:
 //!
-//! - hot: calls recorded in a graph and replayed, on the same memory: what the kernel takes when its data may lie in the
-//!   second-level cache and launching costs next to nothing.
-//! - rotating: the same over so many sets of buffers that together they exceed the cache three times: the traffic to
-//!   memory of kernels that would fit the cache.
+//! - hot: calls recorded in a graph and replayed on the same memory, which may lie in the second-level cache; launching costs
+//!   next to nothing.
+//! - rotating: the same over so many sets of buffers that they exceed the cache three times, which shows the traffic to
+//!   memory.
 //! - cold: one call after the cache was overwritten.
 //! - host: launching and waiting, by the host's clock: what a caller sees.
 //!
-//! Between events nothing but the work is timed: the stream is held by a kernel that waits until all is queued. Events tell
-//! to half a microsecond, so hot and rotating replays take about a millisecond.
+//! Only the work lies between events: a kernel holds the stream until all is queued. Events have a resolution of half a
+//! microsecond, so replays take about a millisecond.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -27,10 +27,10 @@ use crate::gpu::throttle::{DeviceState, Watch};
 use crate::workload::{Meter, Prepared};
 use sprag_model::benchmark::Parity;
 
-/// What a replay should take, in seconds: two thousand times the resolution of the events.
+/// Seconds of a replay: two thousand times the resolution of the events.
 const REPLAY_SECONDS: f64 = 1e-3;
 
-/// The most launches of a graph, unless more sets of buffers ask for one each.
+/// The most launches of a graph, unless more sets of buffers need one each.
 const MOST_NODES: usize = 1000;
 
 /// Calls of the first estimate of what one takes.
@@ -39,10 +39,10 @@ const ESTIMATE_CALLS: u32 = 8;
 /// Replays before those that count.
 const WARM_REPLAYS: u32 = 3;
 
-/// How much of the second-level cache is overwritten before a cold call.
+/// The second-level cache is overwritten so often before a cold call.
 const FLUSHED_CACHES: usize = 2;
 
-/// What the kernel that holds the stream waits at most, in nanoseconds: a host that dies must not hang the device.
+/// The longest wait of the kernel that holds the stream, in nanoseconds, if the host dies.
 const LONGEST_WAIT: u64 = 2_000_000_000;
 
 pub struct DeviceTimer {
@@ -53,7 +53,7 @@ pub struct DeviceTimer {
     way: Way,
 }
 
-/// Holds the stream until all that is to be timed is queued, so that no gap between launches is timed along.
+/// Holds the stream until the timed work is queued, so that gaps between launches are not timed.
 struct Gate {
     flag: Flag,
     spin: Function,
@@ -70,7 +70,7 @@ impl DeviceTimer {
         let context = &device.context;
         let first = instances.first().cloned();
         let first = first.ok_or_else(|| DeviceError::Program("a track needs an instance".to_owned()))?;
-        // Every kernel is loaded by its first launch, which must not happen behind one that waits.
+        // The first launch of a kernel loads it, which must not happen behind one that waits.
         instances.iter().try_for_each(|instance| instance.call())?;
         context.wait()?;
         let way = match track {
@@ -96,7 +96,7 @@ impl DeviceTimer {
         }
     }
 
-    /// Takes one sample: seconds of one call.
+    /// Returns the seconds of one call.
     pub fn sample(&self) -> Result<f64, DeviceError> {
         match &self.way {
             Way::Replay { graph, calls, .. } => {
@@ -115,9 +115,6 @@ impl DeviceTimer {
             }
         }
     }
-}
-
-impl DeviceTimer {
     /// Queues work between the two events while the stream is held.
     fn queued(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<(), DeviceError> {
         let context = &self.device.context;
@@ -125,7 +122,7 @@ impl DeviceTimer {
         self.gate.flag.set(0);
         context.launch(&self.gate.spin, [1, 1, 1], 1, 0, &[self.gate.flag.address(), LONGEST_WAIT])?;
         let queued = self.start.record().and_then(|()| work()).and_then(|()| self.stop.record());
-        // Also where queueing failed: the device must not go on waiting.
+        // Also after an error: the device must not wait on.
         self.gate.flag.set(1);
         queued
     }
@@ -135,7 +132,7 @@ impl Gate {
     fn new(device: &Device) -> Result<Gate, DeviceError> {
         let kernel = CudaKernel { file: "spin.cu", entry: "spin", dtype: Dtype::F32, defines: BTreeMap::new() };
         let gate = Gate { flag: device.context.flag()?, spin: device.function(&kernel)? };
-        // Its first launch loads it, which must not happen in a sample.
+        // The first launch loads it, which must not happen in a sample.
         gate.flag.set(1);
         device.context.launch(&gate.spin, [1, 1, 1], 1, 0, &[gate.flag.address(), LONGEST_WAIT])?;
         device.context.wait()?;
@@ -148,7 +145,7 @@ fn replay(device: &Rc<Device>, instances: Vec<Rc<Instance>>) -> Result<Way, Devi
     let context = &device.context;
     let record =
         |calls: usize| context.capture(|| (0..calls).try_for_each(|call| instances[call % instances.len()].call()));
-    // Single launches would be timed with the gaps between them, so the estimate is of a graph, too.
+    // A graph, since single launches would be timed with the gaps between them.
     let (start, stop, few) = (context.event()?, context.event()?, record(ESTIMATE_CALLS as usize)?);
     few.upload()?;
     few.launch()?;
@@ -163,7 +160,7 @@ fn replay(device: &Rc<Device>, instances: Vec<Rc<Instance>>) -> Result<Way, Devi
     Ok(Way::Replay { graph, calls: u32::try_from(calls).unwrap_or(u32::MAX), _instances: instances })
 }
 
-/// So many that a replay is long enough for the events and not too large a graph; whole rotations over the sets.
+/// Long enough for the events, and not too large a graph; whole rotations over the sets.
 fn calls_of_a_replay(call_seconds: f64, steps: usize, sets: usize) -> usize {
     let wanted = (REPLAY_SECONDS / call_seconds.max(1e-9)).round();
     let most = (MOST_NODES / steps.max(1)).max(1);
@@ -172,10 +169,9 @@ fn calls_of_a_replay(call_seconds: f64, steps: usize, sets: usize) -> usize {
     rotations.max(1) * sets
 }
 
-/// A device that idled is given work for at least so long: its clock rises over tens of milliseconds.
+/// The clock of an idle device rises over tens of milliseconds.
 const LEAST_WARMING: Duration = Duration::from_millis(200);
 
-/// After so long it is as warm as it will get.
 const MOST_WARMING: Duration = Duration::from_secs(2);
 
 /// Two readings of the clock that differ by less than this share agree.
@@ -193,14 +189,14 @@ pub fn prepared(
     bytes: usize,
 ) -> Result<Prepared, DeviceError> {
     let watch = device.watch_or(|| watch(device))?;
-    // How many calls fill a replay depends on the clock.
+    // The calls of a replay depend on the clock.
     watch.wake();
     let first = instances.first().cloned();
     let first = first.ok_or_else(|| DeviceError::Program("a benchmark needs an instance".to_owned()))?;
     let timer = DeviceTimer::new(device, instances, track)?;
     watch.worked();
     let calls = timer.calls();
-    // What was well a moment ago and fails now is a broken device: this process ends, and the benchmark is to blame.
+    // The device has worked before, so an error breaks it: this process ends, and its benchmark is to blame.
     let sample = move || timer.sample().unwrap_or_else(|error| panic!("{error}"));
     let context = device.context.clone();
     let call = move || first.call().and_then(|()| context.wait()).unwrap_or_else(|error| panic!("{error}"));
@@ -216,10 +212,10 @@ fn watch(device: &Rc<Device>) -> Result<Watch, DeviceError> {
     let (clock, work) = (Rc::new(DeviceClock::new(device)?), warming(device)?);
     let warm_clock = clock.clone();
     let warm = move || warm_up(&work, &warm_clock).unwrap_or_else(|error| panic!("{error}"));
-    // Without the library only the clock is watched; the facts of the run say so.
+    // Without the library only the clock is watched, as the facts of the run show.
     let monitor = Monitor::open(device.context.uuid()?).ok();
     let read = move || {
-        // The clock is read first: asking the library takes so long that it would fall.
+        // The clock is read first: it falls while the library answers.
         let seen_clock = clock.hertz().ok();
         let state = monitor.as_ref().map(Monitor::state).unwrap_or_default();
         DeviceState { seen_clock, ..state }
@@ -227,8 +223,7 @@ fn watch(device: &Rc<Device>) -> Result<Watch, DeviceError> {
     Ok(Watch::new(read, warm))
 }
 
-/// What the device is warmed up with: a copy through its memory. It lives as long as the device, and keeps it open until the
-/// process ends.
+/// A copy that warms up the device. It lives as long as the device and keeps it open until the process ends.
 fn warming(device: &Rc<Device>) -> Result<Instance, DeviceError> {
     let bytes = (2 * device.cache_bytes).max(1 << 20);
     let elements = bytes / Dtype::F32.bytes();
@@ -254,7 +249,7 @@ fn warm_up(work: &Instance, clock: &DeviceClock) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// The clock of the multiprocessors, as a kernel sees it: its cycles over the nanoseconds of the device's timer.
+/// The clock of the multiprocessors in a kernel: its cycles over the nanoseconds of the device's timer.
 struct DeviceClock {
     context: Rc<Context>,
     kernel: Function,

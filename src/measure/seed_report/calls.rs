@@ -307,25 +307,6 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_is_taken_by_its_name() {
-        let pack = fixed(TimedOperation::TilePack);
-        let candidates = &pack.candidates;
-        assert_eq!(pack.configuration(None), Ok(candidates[0]));
-        assert_eq!(pack.configuration(Some(&candidates[1].name())), Ok(candidates[1]));
-        assert_eq!(pack.configuration(Some("fast")), Err("it has no configuration `fast`".to_owned()));
-        let macros = macros(LaunchConfig { block: 128, vector: 16, unroll: 2, chunk: 0 });
-        let expected = [("BLOCK", 128), ("UNROLL", 2), ("VECTOR", 16)].map(|(name, value)| (name.to_owned(), value));
-        assert_eq!(macros, BTreeMap::from(expected));
-    }
-
-    #[test]
-    fn each_kernel_is_listed_once() {
-        let path = fixed(TimedOperation::EndToEnd);
-        let program = path.program(Dtype::F16, Form::Tuned(path.candidates[0]));
-        assert_eq!(kernels(&program), ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"]);
-    }
-
-    #[test]
     fn a_reason_is_one_line() {
         let log = "tile_pack.cu(3): error: no\n1 error\n".to_owned();
         let error = DeviceError::Compile { file: "tile_pack.cu", log };

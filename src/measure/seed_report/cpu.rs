@@ -85,7 +85,6 @@ pub fn cpu_report(suite: &str, settings: &Settings) -> Result<Result<String, Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu;
     use crate::workload::example;
 
     fn plan() -> CpuCallsPlan {

@@ -445,8 +445,6 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
-    use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
-
     use super::*;
 
     fn choice(op: &str) -> Store {
