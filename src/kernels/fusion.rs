@@ -42,6 +42,7 @@ pub struct FusionInputs<'a, T> {
     pub boundary: &'a [T],
     pub uncertainty: &'a [T],
 }
+
 /// `alpha` is `[B,1,H,W]`, `fused` is `[B,C,H,W]`. The fast forms compute the plane of alpha first, then mix channel by
 /// channel; every configuration gives the same bits.
 pub fn run<T: Element>(

@@ -43,6 +43,7 @@ mod tests {
         let ids: std::collections::BTreeSet<String> = workloads.iter().map(|one| one.benchmark.id()).collect();
         assert_eq!(ids.len(), workloads.len());
     }
+
     #[test]
     fn every_kernel_but_the_largest_is_right_and_can_be_called() {
         // The feature-fusion module takes seconds without optimisation; the golden cases check it.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
-use std::process::Command;
 
 use sysinfo::System;
 
@@ -160,11 +159,6 @@ pub(super) fn address_randomisation() -> Option<&'static str> {
         "2" => Some("full"),
         _ => None,
     }
-}
-/// Such as `glibc 2.36`; absent where the C library does not say.
-pub(super) fn libc_version() -> Option<String> {
-    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 const GIBIBYTE: f64 = (1_u64 << 30) as f64;

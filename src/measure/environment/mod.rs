@@ -150,6 +150,7 @@ fn libc_version() -> Option<String> {
     let output = std::process::Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
+
 pub const MACHINE_VARIABLE: &str = "SPRAG_MACHINE";
 
 /// This computer, by name or else by a digest of its hardware. `gpu` is its GPU model.

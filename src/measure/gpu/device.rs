@@ -285,6 +285,7 @@ impl Compiled {
         usage(&self.log)
     }
 }
+
 fn usage(log: &str) -> BTreeMap<String, Usage> {
     let mut found: BTreeMap<String, Usage> = BTreeMap::new();
     let mut current = None;

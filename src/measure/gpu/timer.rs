@@ -115,6 +115,7 @@ impl DeviceTimer {
             }
         }
     }
+
     /// Queues work between the two events while the stream is held.
     fn queued(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<(), DeviceError> {
         let context = &self.device.context;

@@ -262,9 +262,6 @@ fn seed_word(error: &GpuError) -> &'static str {
         }
     }
 }
-fn code(reason: &str) -> &str {
-    reason.split(':').next().unwrap_or(reason)
-}
 
 /// The seed's words for a missing engine and a missing library.
 const NO_ENGINE: &str = "missing_trt_engine_path";

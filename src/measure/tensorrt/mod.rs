@@ -175,6 +175,7 @@ fn profile(sweep: &Sweep, version: Version, case: &ShapeCase, files: [&str; 2]) 
     arguments.extend([format!("--exportProfile={profile}"), format!("--exportLayerInfo={layers}")]);
     arguments
 }
+
 fn common(sweep: &Sweep, version: Version, case: &ShapeCase, skipped_calls: u32) -> Vec<String> {
     let mut arguments = vec![format!("--loadEngine={}", sweep.engine.display())];
     if !case.shapes.is_empty() {

@@ -300,6 +300,7 @@ impl InitialState {
             InitialState::EachWay => 2,
         }
     }
+
     pub fn word(self) -> &'static str {
         match self {
             InitialState::Zero => "zero",
