@@ -80,9 +80,9 @@ impl Manifest {
         for (name, artifact) in &self.artifact_hashes {
             match digest(&artifact.path) {
                 Err(reason) => faults.push(format!("the file `{name}`, `{}`, {reason}", artifact.path)),
-                Ok(found) if found != artifact.sha256 => {
+                Ok(actual) if actual != artifact.sha256 => {
                     let field = format!("artifact_hashes.{name}.sha256");
-                    faults.push(differs(&field, &artifact.sha256, &format!("`{}`", artifact.path), &found));
+                    faults.push(differs(&field, &artifact.sha256, &format!("`{}`", artifact.path), &actual));
                 }
                 Ok(_) => {}
             }

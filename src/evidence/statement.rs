@@ -22,8 +22,8 @@ pub fn statement(filled: &FilledChecklist, sums: &BTreeMap<String, String>, sums
     let digest = |algorithm: &str, digest: &str| BTreeMap::from([(algorithm.to_owned(), digest.to_owned())]);
     let history = &filled.history;
     let listed = |path: &str| {
-        let found = sums.get(path).map(|found| digest(SHA256, found));
-        Resource { name: path.to_owned(), digest: found.unwrap_or_default(), annotations: BTreeMap::new() }
+        let listed = sums.get(path).map(|sum| digest(SHA256, sum));
+        Resource { name: path.to_owned(), digest: listed.unwrap_or_default(), annotations: BTreeMap::new() }
     };
     Statement {
         kind: STATEMENT_TYPE.to_owned(),

@@ -246,11 +246,11 @@ impl Checkouts {
 }
 
 impl Checkout {
-    /// The working tree of a repository, if the way leads from there back to the same repository.
+    /// The working tree of a repository, if git opens the same repository from there.
     fn open(repository: &Repository) -> Option<Checkout> {
         let folder = repository.workdir()?.to_owned();
-        let found = Repository::open(&folder).ok()?;
-        (found.path() == repository.path()).then_some(Checkout { repository: found, folder })
+        let opened = Repository::open(&folder).ok()?;
+        (opened.path() == repository.path()).then_some(Checkout { repository: opened, folder })
     }
 
     /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not, and the

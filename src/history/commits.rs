@@ -234,22 +234,19 @@ pub fn commit_line_cached(
     let loose = LooseObjects::new(repository);
     let mut carried = Vec::new();
     let mut commits = Vec::new();
-    let mut next = Some((tip.id(), Some(tip)));
-    while let Some((id, read)) = next {
+    let mut next = Some(tip.id());
+    while let Some(id) = next {
         let sha = id.to_string();
-        let (commit, parent) = match cache.get(&sha) {
-            Some(commit) => (commit.clone(), None),
+        let commit = match cache.get(&sha) {
+            Some(commit) => commit.clone(),
             None => {
-                let read = match read {
-                    Some(read) => read,
-                    None => loose.find_commit(repository, id).map_err(failed("read a commit"))?,
-                };
+                let read = loose.find_commit(repository, id).map_err(failed("read a commit"))?;
                 let parent = first_parent(repository, &loose, &read)?;
                 let commit = cached(&read, &parent)?;
                 if is_certain(&read, &parent) {
                     cache.insert(sha.clone(), commit.clone());
                 }
-                (commit, Some(parent))
+                commit
             }
         };
         carried.append(&mut tags.remove(&id).unwrap_or_default());
@@ -257,14 +254,8 @@ pub fn commit_line_cached(
             carried.sort();
             commits.push(CommitOnLine { sha, commit_time, subject, tags: std::mem::take(&mut carried) });
         }
-        next = match parent {
-            Some(FirstParent::Commit(parent)) => Some((parent.id(), Some(parent))),
-            Some(FirstParent::None | FirstParent::Absent) => None,
-            None => match commit.parent {
-                Some(parent) => Some((Oid::from_str(&parent).map_err(failed("read the parents of a commit"))?, None)),
-                None => None,
-            },
-        };
+        let parent = commit.parent.as_deref().map(Oid::from_str);
+        next = parent.transpose().map_err(failed("read the parents of a commit"))?;
     }
     commits.reverse();
     Ok(CommitLine { commits, shallow, named: false })

@@ -126,3 +126,12 @@ pub(crate) fn message(error: &git2::Error) -> &str {
         message => message,
     }
 }
+
+/// A number and a noun, in the plural unless it is one.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    match noun.split_once(' ') {
+        _ if number == 1 => format!("1 {noun}"),
+        Some((first, rest)) => format!("{number} {first}s {rest}"),
+        None => format!("{number} {noun}s"),
+    }
+}

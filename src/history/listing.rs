@@ -1,7 +1,6 @@
 //! The records that the tip of the history lists, without reading any of them.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
 use serde::{Deserialize, Serialize};
@@ -56,7 +55,7 @@ pub fn list_cached(
     let mut walk = Walk::new(repository, RECORD_DEPTH, |path| Name::parse(path).map(drop));
     walk.cache = cache;
     walk.enter_top(&tree);
-    let news = walk.news();
+    let news = (walk.has_news || !walk.cache.is_empty()).then(|| std::mem::take(&mut walk.news));
     listing.warnings.append(&mut walk.warnings);
     (listing.entries, listing.quarantined) = walk.finish();
     Ok((listing, news))
@@ -72,14 +71,9 @@ pub(crate) struct Walk<'r> {
     warnings: Vec<String>,
     cache: FolderCache,
     /// The folders that hold files with fitting names and nothing else.
-    visited: Vec<VisitedFolder>,
-}
-
-struct VisitedFolder {
-    id: String,
-    path: String,
-    entries: Range<usize>,
-    was_cached: bool,
+    news: FolderCache,
+    /// Whether a folder in `news` was not cached.
+    has_news: bool,
 }
 
 impl<'r> Walk<'r> {
@@ -92,7 +86,8 @@ impl<'r> Walk<'r> {
             quarantined: Vec::new(),
             warnings: Vec::new(),
             cache: FolderCache::default(),
-            visited: Vec::new(),
+            news: FolderCache::default(),
+            has_news: false,
         }
     }
 
@@ -101,17 +96,6 @@ impl<'r> Walk<'r> {
         self.entries.sort_by(|a, b| a.path.cmp(&b.path));
         self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
         (self.entries, self.quarantined)
-    }
-
-    fn news(&mut self) -> Option<FolderCache> {
-        let visited = std::mem::take(&mut self.visited);
-        if self.cache.is_empty() && visited.iter().all(|folder| folder.was_cached) {
-            return None;
-        }
-        let folders = visited.into_iter().map(|VisitedFolder { id, path, entries, .. }| {
-            (id, Folder { path, files: self.entries[entries].to_vec() })
-        });
-        Some(FolderCache(folders.collect()))
     }
 
     pub(crate) fn enter_below(&mut self, tree: &Tree<'_>, path: &str) {
@@ -200,7 +184,8 @@ impl<'r> Walk<'r> {
                 return;
             }
         }
-        self.visited.push(VisitedFolder { id, path, entries: first..self.entries.len(), was_cached });
+        self.has_news |= !was_cached;
+        self.news.0.insert(id, Folder { path, files: self.entries[first..].to_vec() });
     }
 
     fn folder(&mut self, path: &str, entry: &TreeEntry<'_>) -> Option<Tree<'r>> {

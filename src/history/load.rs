@@ -6,7 +6,7 @@ use std::thread;
 
 use git2::{Odb, OdbLookupFlags, OdbObject, Oid, Repository};
 
-use crate::error::{HistoryError, failed};
+use crate::error::{self, HistoryError, failed};
 use crate::layout::{self, Entry};
 use crate::listing::{Listing, Walk, absent_or, list};
 use crate::objects::LooseObjects;
@@ -142,26 +142,27 @@ pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Entry)
     odb.read(blob).map_err(unread)
 }
 
+/// The commits that the repository lacks, and how many of the runs measured each.
+pub(crate) fn absent<'c>(odb: &Odb<'_>, commits: impl Iterator<Item = &'c str>) -> BTreeMap<&'c str, usize> {
+    let mut runs: BTreeMap<&str, usize> = BTreeMap::new();
+    for sha in commits {
+        *runs.entry(sha).or_default() += 1;
+    }
+    // No object comes while we read, so libgit2 need not list the packs again.
+    let exists = |sha: &str| Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH));
+    runs.retain(|sha, _| !exists(sha));
+    runs
+}
+
 /// A sentence on how many of these commits, one a run, the repository lacks.
 pub fn absent_commits<'c>(
     store: &Store,
     commits: impl Iterator<Item = &'c str>,
 ) -> Result<Option<String>, HistoryError> {
     let odb = store.repository.odb().map_err(failed("open the object database"))?;
-    let mut is_present: BTreeMap<&str, bool> = BTreeMap::new();
-    let mut absent = 0;
-    for sha in commits {
-        // No object comes while we read, so libgit2 need not list the packs again.
-        let look_up = || Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH));
-        absent += usize::from(!*is_present.entry(sha).or_insert_with(look_up));
-    }
-    let runs = match absent {
-        0 => return Ok(None),
-        1 => "1 run".to_owned(),
-        many => format!("{many} runs"),
-    };
+    let runs: usize = absent(&odb, commits).values().sum();
     let what = "measured commits that this repository does not hold (squashed, or a shallow clone)";
-    Ok(Some(format!("{runs} {what}")))
+    Ok((runs > 0).then(|| format!("{} {what}", error::count(runs, "run"))))
 }
 
 /// How many folders lie between [`EVENT_ROOT`] and a record: year and month.

@@ -77,8 +77,8 @@ impl Past {
         commit: &Commit<'_>,
     ) -> Option<Commit<'r>> {
         let parent = parents(commit).into_iter().next()?;
-        let found = Oid::from_str(&parent).and_then(|id| loose.check(id).map(|()| id));
-        match found.and_then(|id| repository.find_commit(id)) {
+        let id = Oid::from_str(&parent).and_then(|id| loose.check(id).map(|()| id));
+        match id.and_then(|id| repository.find_commit(id)) {
             Ok(parent) => return Some(parent),
             Err(error) if error.code() == ErrorCode::NotFound && repository.is_shallow() => {}
             Err(error) => {

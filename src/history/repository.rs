@@ -26,8 +26,8 @@ pub fn open(start: &Path) -> Result<Store, HistoryError> {
         Ok(repository) => Ok(Store { repository }),
         Err(error) if error.code() == ErrorCode::NotFound => Err(HistoryError::NoRepository(start.to_owned())),
         Err(error) => {
-            let found = Repository::discover_path(start, no_ceiling);
-            Err(not_opened(found.unwrap_or_else(|_| start.to_owned()), error))
+            let path = Repository::discover_path(start, no_ceiling);
+            Err(not_opened(path.unwrap_or_else(|_| start.to_owned()), error))
         }
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn head_branch(repository: &Repository) -> Result<Option<String>, His
 /// The file that gives commits other parents, where there is one.
 pub(crate) fn grafts(repository: &Repository) -> Option<PathBuf> {
     let file = repository.commondir().join("info").join("grafts");
-    std::fs::metadata(&file).is_ok_and(|found| found.len() > 0).then_some(file)
+    std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0).then_some(file)
 }
 
 pub(crate) fn short_name(reference: &str) -> &str {

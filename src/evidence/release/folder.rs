@@ -309,11 +309,11 @@ fn differences(
 ) -> Vec<Fault> {
     let unlisted = || actual.iter().filter(|(path, _)| !listed.contains_key(*path));
     let fault = |(path, digest): (&String, &String)| match actual.get(path) {
-        Some(found) if found == digest => None,
-        Some(found) => Some(difference(folder, path, [digest, found], listed, expected)),
+        Some(actual) if actual == digest => None,
+        Some(actual) => Some(difference(folder, path, [digest, actual], listed, expected)),
         None => Some(Fault::new(
             path,
-            match unlisted().find(|(_, found)| *found == digest) {
+            match unlisted().find(|(_, other)| *other == digest) {
                 Some((now, _)) => format!("was renamed: its content is at {now}"),
                 None => format!("is listed in {SUMS} and missing"),
             },
@@ -326,20 +326,20 @@ fn differences(
 fn difference(
     folder: &Path,
     path: &str,
-    [digest, found]: [&str; 2],
+    [digest, actual_digest]: [&str; 2],
     listed: &BTreeMap<String, String>,
     expected: &ExpectedContent<'_>,
 ) -> Fault {
     let expected = expected(path, digest);
     let actual = fs::read(folder.join(path)).unwrap_or_default();
-    let swapped = listed.iter().find(|(other, of)| *other != path && *of == found);
+    let swapped = listed.iter().find(|(other, of)| *other != path && *of == actual_digest);
     let what = match (swapped, &expected) {
         (Some((other, _)), _) => format!("has the content of {other}"),
         (None, Some(all)) if all.starts_with(&actual) => {
             format!("is cut short: {} of {} bytes", actual.len(), all.len())
         }
         (None, _) if actual.is_empty() => "is empty".to_owned(),
-        (None, _) => format!("has the digest {found}, and {SUMS} lists {digest}"),
+        (None, _) => format!("has the digest {actual_digest}, and {SUMS} lists {digest}"),
     };
     Fault { byte: expected.and_then(|expected| first_difference(&actual, &expected)), ..Fault::new(path, what) }
 }

@@ -208,7 +208,7 @@ fn working_trees(repository: &Repository, reference: &str) -> Result<Vec<Finding
     findings.extend(checkouts.warnings.into_iter().map(|warning| Finding::overall(FindingKind::WorkingTree, warning)));
     for checkout in &checkouts.trees {
         match working_tree(&checkout.repository) {
-            Ok(found) => findings.extend(found),
+            Ok(differences) => findings.extend(differences),
             // Such as a missing folder, which reading the branch reports.
             Err(error) => {
                 let what = format!("the working tree `{}` was not looked at: {error}", checkout.folder.display());

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use git2::{Odb, OdbLookupFlags, Oid, Repository};
+use git2::{Odb, Oid, Repository};
 
 use crate::append::map_in_parallel;
 use crate::error::{FETCH_ALL, HistoryError, failed};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::layout::{self, Kind, PLAIN};
+use crate::load::absent;
 use crate::objects::{self, LooseObjects, Promises};
 use crate::packs::pack_order;
 use crate::past::{Appearance, Digests, MISSING, Past, QUARANTINE, is_here, noted, reason, record_digest, vouches};
@@ -238,12 +239,8 @@ fn fetch(loose: &LooseObjects, odb: &Odb<'_>, id: Oid) -> Result<Vec<u8>, (Findi
 }
 
 fn absent_commits(odb: &Odb<'_>, runs: &[RunFacts]) -> Option<Finding> {
-    let mut runs_of: BTreeMap<&str, usize> = BTreeMap::new();
-    for (sha, _) in runs.iter().filter_map(|run| run.commit.as_ref()) {
-        *runs_of.entry(sha).or_default() += 1;
-    }
-    let exists = |sha: &str| Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH));
-    runs_of.retain(|sha, _| !exists(sha));
+    let commits = runs.iter().filter_map(|run| run.commit.as_ref());
+    let runs_of = absent(odb, commits.map(|(sha, _)| sha.as_str()));
     if runs_of.is_empty() {
         return None;
     }

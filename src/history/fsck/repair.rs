@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use git2::{Commit, ObjectType, Oid, Repository, Tree};
 
 use crate::checkout::{BranchMove, Checkout, native};
-use crate::error::{FETCH_ALL, HistoryError, failed};
+use crate::error::{self, FETCH_ALL, HistoryError, failed};
 use crate::fsck::check::Examined;
 use crate::fsck::content::{self, Judged, judge};
 use crate::fsck::tip::{Tip, TipFile};
@@ -53,7 +53,7 @@ pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Rep
     let counts = branch.catch_up(&wanted, &moved, &mut |_| {});
     for (tree, count) in branch.trees.iter().zip(counts).filter(|(_, count)| *count > 0) {
         let folder = tree.folder.display();
-        repaired.steps.push(format!("the working tree `{folder}` caught up with {}", files_in_words(count)));
+        repaired.steps.push(format!("the working tree `{folder}` caught up with {}", error::count(count, "file")));
     }
     for tree in &branch.trees {
         let (placed, warnings) = tree.bring_back(&wanted, &branch.state);
@@ -62,10 +62,6 @@ pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Rep
     }
     repaired.warnings.extend(branch.finish());
     Ok(repaired)
-}
-
-fn files_in_words(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 /// Makes the commit and moves the branch to it; gives the files that are no longer where they were.
@@ -86,7 +82,7 @@ fn move_ref(
         }
         let plan = Plan::new(repository, &examined)?;
         if plan.left_alone > 0 {
-            let files = files_in_words(plan.left_alone);
+            let files = error::count(plan.left_alone, "file");
             let warning = format!("left {files} alone that are not here, as in a partial clone; {FETCH_ALL}");
             if !repaired.warnings.contains(&warning) {
                 repaired.warnings.push(warning);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::error::HistoryError;
+use crate::error::{self, HistoryError};
 use crate::transport::{CallError, RemoteFault, printable};
 
 const NAMED: usize = 3;
@@ -66,7 +66,7 @@ pub enum SyncError {
     Refused { remote: String, words: String },
     #[error("`{branch}` kept moving, given up after {attempts} attempts: {words}")]
     Outrun { branch: String, attempts: u32, words: String },
-    #[error("`{local}` has {} that `{branch}` lacks: {}", many(*count, "commit of code"), quoted(first))]
+    #[error("`{local}` has {} that `{branch}` lacks: {}", error::count(*count, "commit of code"), quoted(first))]
     Unpublished { local: String, branch: String, count: usize, first: Vec<String> },
     #[error("{} here and on `{branch}` with different content: {}", are(paths.len()), quoted(paths))]
     Different { branch: String, paths: Vec<String> },
@@ -157,14 +157,6 @@ fn call_clause(error: &CallError) -> String {
     }
 }
 
-fn many(count: usize, noun: &str) -> String {
-    match noun.split_once(' ') {
-        _ if count == 1 => format!("1 {noun}"),
-        Some((first, rest)) => format!("{count} {first}s {rest}"),
-        None => format!("{count} {noun}s"),
-    }
-}
-
 fn are(count: usize) -> String {
     if count == 1 { "1 record is".to_owned() } else { format!("{count} records are") }
 }
@@ -177,7 +169,10 @@ fn quoted(names: &[String]) -> String {
 
 fn lost_text(branch: &str, lost: &[String], changed: &[String], rewritten: bool, is_gone: bool) -> String {
     if is_gone {
-        return format!("the branch `{branch}` is gone from the remote, and {} with it", many(lost.len(), "record"));
+        return format!(
+            "the branch `{branch}` is gone from the remote, and {} with it",
+            error::count(lost.len(), "record")
+        );
     }
     let how = if rewritten { "the history of" } else { "a commit on" };
     let did = if rewritten { "was rewritten" } else { "took records away" };

@@ -250,7 +250,7 @@ impl RemoteBranch {
 }
 
 pub(crate) fn commit_of(repository: &Repository, reference: &str) -> Result<Option<Oid>, HistoryError> {
-    match repository.find_reference(reference).and_then(|found| found.peel_to_commit()) {
+    match repository.find_reference(reference).and_then(|reference| reference.peel_to_commit()) {
         Ok(commit) => Ok(Some(commit.id())),
         Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => Ok(None),
         Err(error) => Err(failed("read a tip of the history")(error)),

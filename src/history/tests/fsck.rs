@@ -1,4 +1,4 @@
-//! Everything that counts as damage is found, and put right.
+//! Everything that counts as damage is found and repaired.
 
 use std::fs;
 
@@ -17,12 +17,10 @@ fn put(path: &str, text: &str) -> impl Fn(&Fixture) {
     }
 }
 
-/// Commits a change of the text of the second record.
-fn edit(change: impl Fn(&str) -> String) -> impl Fn(&Fixture) {
-    move |fixture: &Fixture| {
-        let (path, text) = file(1);
-        put(&path, &change(&text))(fixture);
-    }
+/// The path and the text of an event record.
+fn event() -> (String, String) {
+    let record = Record::from_event(&opened(1));
+    (record.path, String::from_utf8(record.bytes).unwrap())
 }
 
 #[test]
@@ -56,24 +54,43 @@ fn a_text_that_is_not_canonical_under_the_name_of_its_digest() {
 
 #[test]
 fn content_that_its_name_contradicts() {
-    let path = file(1).0;
-    let changed = (Kind::Changed, path.as_str());
-    for (from, to, kind) in [
-        ("bench-1", "bench-2", Kind::Name),
-        ("\"n\":20", "\"n\":21", Kind::Name),
-        ("\":", "\": ", Kind::NotCanonical),
-        ("\"schema_version\":1", "\"schema_version\":9", Kind::Name),
+    let newer = ("\"schema_version\":1", "\"schema_version\":9");
+    let spaced = ("\":", "\": ");
+    for ((path, text), changes) in [
+        (file(1), [("bench-1", "bench-2", Kind::Name), ("\"n\":20", "\"n\":21", Kind::Name)].as_slice()),
+        (
+            event(),
+            &[
+                ("\"chance\":0.01", "\"chance\":0.02", Kind::Name),
+                ("e-000001", "e-000002", Kind::Name),
+                ("\"chance\":0.01", "\"chance\":2.0", Kind::Schema),
+                ("\"step\":\"opened\"", "\"step\":\"merged\"", Kind::Schema),
+                ("\"schema_version\":1", "\"schema_version\":0", Kind::Schema),
+            ],
+        ),
     ] {
-        let fixture = check(edit(|text| text.replace(from, to)), &[changed, (kind, &path)]);
-        let report = checked(&fixture);
-        let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
-        assert!(place.starts_with("history/v1/_quarantine/") && place.ends_with(".json"), "{place}");
-        assert_eq!(fs::read_to_string(fixture.root.join(place)).unwrap(), file(1).1.replace(from, to));
-        assert_eq!(fs::read_to_string(fixture.root.join(&path)).unwrap(), file(1).1);
-        fixture.fsck();
+        let edit = |edited: String, kind: Kind| {
+            let damage = |fixture: &Fixture| {
+                fixture.append(&[Record::from_event(&opened(1)), Record::from_event(&retracted(1))], minute(240));
+                put(&path, &edited)(fixture);
+            };
+            let fixture = check(damage, &[(Kind::Changed, &path), (kind, &path)]);
+            assert_eq!((fixture.load().runs.len(), fixture.event_files().files.len()), (RUNS as usize, 2));
+            assert_eq!(fs::read_to_string(fixture.root.join(&path)).unwrap(), text);
+            let report = checked(&fixture);
+            let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
+            assert!(place.starts_with("history/v1/_quarantine/") && place.ends_with(".json"), "{place}");
+            assert_eq!(fs::read_to_string(fixture.root.join(place)).unwrap(), edited);
+            fixture.fsck();
+        };
+        for &(from, to, kind) in changes {
+            edit(text.replace(from, to), kind);
+        }
+        edit(text.replace(newer.0, newer.1), Kind::Name);
+        edit(text.replace(spaced.0, spaced.1), Kind::NotCanonical);
+        edit(text.trim_end().to_owned(), Kind::NotCanonical);
+        edit(text[..200].to_owned(), Kind::Schema);
     }
-    check(edit(|text| text[..200].to_owned()), &[changed, (Kind::Schema, &path)]);
-    check(edit(|text| text.trim_end().to_owned()), &[changed, (Kind::NotCanonical, &path)]);
 }
 
 #[test]
@@ -101,14 +118,21 @@ fn a_record_that_is_gone_comes_back() {
 
 #[test]
 fn files_that_the_layout_has_no_place_for() {
-    let cases = [
+    let (path, text) = event();
+    for (path, kind) in [
         ("history/v1/cpu/2026/01/notes.txt", Kind::Unknown),
         ("history/v1/cpu/notes.txt", Kind::Shape),
         ("history/v1/gpu", Kind::Shape),
         ("history/v1/_events/a b", Kind::Unknown),
-    ];
-    for (path, kind) in cases {
-        check(put(path, "x\n"), &[(kind, path)]);
+        ("history/v1/_events", Kind::Unknown),
+        ("history/v1/_events/x.json", Kind::Unknown),
+        ("history/v1/_events/2026/x.json", Kind::Unknown),
+        ("history/v1/_events/2026/05/x.json", Kind::Unknown),
+        ("history/v1/_events/2026/05/06/x.json", Kind::Unknown),
+        (&path.replace("/2026/05/", "/2025/06/"), Kind::Name),
+        (&path.replace("opened", "narrowed"), Kind::Name),
+    ] {
+        check(put(path, &text), &[(kind, path)]);
     }
     let deep = "history/v1/cpu/2026/01/deep";
     check(put(&format!("{deep}/er/file"), "x\n"), &[(Kind::Shape, deep)]);
@@ -243,82 +267,23 @@ fn a_missing_folder_is_named() {
     assert_eq!(report.root, None);
 }
 
-// Event records are checked and repaired as those of runs are.
-
-fn event_file() -> (String, String) {
-    let record = Record::from_event(&opened(1));
-    (record.path, String::from_utf8(record.bytes).unwrap())
-}
-
-fn append_events(fixture: &Fixture) {
-    fixture.append(&[Record::from_event(&opened(1)), Record::from_event(&retracted(1))], minute(240));
-}
-
 #[test]
-fn intact_events_change_nothing_in_the_report_on_runs() {
-    let fixture = history();
-    let before = checked(&fixture);
-    append_events(&fixture);
-    let after = checked(&fixture);
-    assert_eq!((after.status, after.runs, after.entries), (FsckStatus::Clean, 3, 3), "{after:#?}");
-    assert_eq!((after.root, &after.findings), (before.root, &before.findings));
-    assert_eq!(repaired(&fixture).commit, None);
-    // The history still begins with what the earlier root covers.
-    assert_eq!(checked_against(&fixture, before.root).status, FsckStatus::Clean);
-}
-
-#[test]
-fn events_that_their_name_contradicts() {
-    let (path, text) = event_file();
-    let edit = |change: &dyn Fn(&str) -> String, kind: Kind| {
-        let damage = |fixture: &Fixture| {
-            append_events(fixture);
-            put(&path, &change(&text))(fixture);
-        };
-        let fixture = check(damage, &[(Kind::Changed, &path), (kind, &path)]);
-        assert_eq!(fixture.event_files().files.len(), 2);
-        assert_eq!(fs::read_to_string(fixture.root.join(&path)).unwrap(), text);
-        let report = checked(&fixture);
-        let [place] = &report.quarantined[..] else { panic!("{report:#?}") };
-        assert_eq!(fs::read_to_string(fixture.root.join(place)).unwrap(), change(&text));
+fn records_of_a_newer_version_are_left_alone() {
+    let newer = |(path, text): (String, String), start: &str| {
+        let newer = text.replace("\"schema_version\":1", "\"schema_version\":9");
+        let digest = &digest::sha256_hex(newer.trim_end().as_bytes())[..16];
+        let (folder, _) = path.rsplit_once('/').unwrap();
+        (format!("{folder}/{start}-{digest}.json"), newer)
     };
-    for (from, to, kind) in [
-        ("\"chance\":0.01", "\"chance\":0.02", Kind::Name),
-        ("e-000001", "e-000002", Kind::Name),
-        ("\"schema_version\":1", "\"schema_version\":9", Kind::Name),
-        ("\"chance\":0.01", "\"chance\":2.0", Kind::Schema),
-        ("\"step\":\"opened\"", "\"step\":\"merged\"", Kind::Schema),
-        ("\"schema_version\":1", "\"schema_version\":0", Kind::Schema),
-        ("\":", "\": ", Kind::NotCanonical),
-    ] {
-        edit(&|text| text.replace(from, to), kind);
+    let run = newer(file(9), &file(9).0.rsplit_once('/').unwrap().1[..21]);
+    for ((path, text), entries) in [(run, 4), (newer(event(), "e-000001-merged"), 3)] {
+        let fixture = history();
+        put(&path, &text)(&fixture);
+        let report = checked(&fixture);
+        assert_eq!((report.status, findings(&report)), (FsckStatus::Clean, vec![(Kind::Newer, path)]), "{report:#?}");
+        assert_eq!((report.runs, report.entries), (3, entries));
+        assert_eq!(repaired(&fixture).commit, None);
     }
-    edit(&|text| text[..200].to_owned(), Kind::Schema);
-    edit(&|text| text.trim_end().to_owned(), Kind::NotCanonical);
-}
-
-#[test]
-fn misplaced_events() {
-    let (path, text) = event_file();
-    for misplaced in [path.replace("/2026/05/", "/2025/06/"), path.replace("opened", "narrowed")] {
-        check(put(&misplaced, &text), &[(Kind::Name, &misplaced)]);
-    }
-    for misnamed in ["/x.json", "/2026/x.json", "/2026/05/x.json", "/2026/05/06/x.json", ""] {
-        let misnamed = format!("history/v1/_events{misnamed}");
-        check(put(&misnamed, &text), &[(Kind::Unknown, &misnamed)]);
-    }
-}
-
-#[test]
-fn an_event_of_a_newer_version_is_left_alone() {
-    let newer = event_file().1.replace("\"schema_version\":1", "\"other\":[],\"schema_version\":2");
-    let digest = &digest::sha256_hex(newer.trim_end().as_bytes())[..16];
-    let path = format!("history/v1/_events/2026/05/e-000001-merged-{digest}.json");
-    let fixture = history();
-    put(&path, &newer)(&fixture);
-    let report = checked(&fixture);
-    assert_eq!((report.status, findings(&report)), (FsckStatus::Clean, vec![(Kind::Newer, path)]), "{report:#?}");
-    assert_eq!(repaired(&fixture).commit, None);
 }
 
 // Quarantined files are checked as records are.
@@ -509,7 +474,7 @@ fn a_rewritten_history_does_not_meet_its_root() {
 }
 
 #[test]
-fn a_merge_the_other_way_round_is_known() {
+fn a_root_is_met_in_a_merged_line() {
     let fixture = history();
     fixture.git(&["branch", "side"]);
     record(&fixture, &[run(10)]);

@@ -9,7 +9,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Signature, Time};
 
 use crate::testing::{Fixture, minute, rounds, run, run_of};
-use crate::testing::{checked, commit, file, findings, history, record, repaired};
+use crate::testing::{checked, file, findings, history, record, repaired};
 use crate::{Record, commit_at, fsck};
 use sprag_base::digest::Digest;
 use sprag_model::fsck::{FindingKind, FsckStatus, Severity};
@@ -56,21 +56,6 @@ fn impossible_times_and_absent_commits() {
     assert_eq!(findings(&report), [Kind::AbsentCommit, Kind::Clock].map(|kind| (kind, String::new())));
     assert!(report.findings[1].what.contains(&fixture.head()), "{report:#?}");
     assert!(report.findings[0].what.contains("abababababab"), "{report:#?}");
-}
-
-#[test]
-fn records_of_a_newer_version_are_left_alone() {
-    let fixture = history();
-    let text = file(9).1.replace("\"schema_version\":1", "\"schema_version\":9");
-    let id = Digest::from_parts(&[text.trim_end().as_bytes()]).short();
-    let path = file(9).0;
-    let path = format!("{}{id}.json", &path[..path.len() - 21]);
-    fixture.write(&path, &text);
-    commit(&fixture);
-    let report = checked(&fixture);
-    assert_eq!(findings(&report), [(Kind::Newer, path)]);
-    assert_eq!((report.status, report.runs, report.entries), (FsckStatus::Clean, 3, 4));
-    assert_eq!(repaired(&fixture).commit, None);
 }
 
 #[test]
