@@ -24,16 +24,14 @@ use sprag_model::series::Series;
 /// Numbers of runs in memory; the last makes a million values.
 const RUNS: [usize; 3] = [100, 1_000, 10_000];
 
-/// Runs of the repository that is loaded.
 const LOADED: usize = 500;
 
-/// Runs of the repository that is appended to.
 const APPENDED_TO: usize = 10_000;
 
-/// Benchmarks a run, with two metrics each.
+/// Benchmarks of a run, with two metrics each.
 const BENCHMARKS: usize = 50;
 
-/// Days of a window of movers: the smallest history, of twelve and a half days, begins within the second.
+/// Days of a window of movers; the smallest history has twelve and a half.
 const DAYS: u32 = 7;
 
 fn main() {
@@ -50,14 +48,14 @@ fn append_one_of_ten_thousand(bencher: Bencher<'_, '_>) {
         .bench_local_values(|(store, record)| append(&store, &[record]));
 }
 
-/// The records of the tip, none of them read.
+/// Lists the records without reading them.
 #[divan::bench]
 fn list(bencher: Bencher<'_, '_>) {
     let store = open(repository(LOADED));
     bencher.bench_local(|| listed(&store));
 }
 
-/// All records read, checked and decoded, and the frame made.
+/// Reads, checks and decodes all records and makes the frame.
 #[divan::bench(max_time = 10)]
 fn cold(bencher: Bencher<'_, '_>) {
     let store = open(repository(LOADED));
@@ -67,14 +65,13 @@ fn cold(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// What is cached of them.
 #[divan::bench(max_time = 10)]
 fn write_cache(bencher: Bencher<'_, '_>) {
     let runs = decoded(&open(repository(LOADED)));
     bencher.bench_local(|| runs.to_bytes());
 }
 
-/// The frame made of what was cached.
+/// Makes the frame from the cache.
 #[divan::bench(max_time = 10)]
 fn warm(bencher: Bencher<'_, '_>) {
     let store = open(repository(LOADED));
@@ -93,34 +90,14 @@ fn frame(bencher: Bencher<'_, '_>, n_runs: usize) {
     bencher.bench(|| frame_of(runs, line));
 }
 
+/// What pages show of many series together.
 #[divan::bench(args = RUNS, max_time = 10)]
-fn weeks(bencher: Bencher<'_, '_>, n_runs: usize) {
+fn rollups(bencher: Bencher<'_, '_>, n_runs: usize) {
     let series = analysed(n_runs);
-    bencher.bench(|| rollup::weeks(&series));
-}
-
-#[divan::bench(args = RUNS, max_time = 10)]
-fn suites(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let series = analysed(n_runs);
-    bencher.bench(|| rollup::suites(&series));
-}
-
-#[divan::bench(args = RUNS, max_time = 10)]
-fn moved(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let series = analysed(n_runs);
-    bencher.bench(|| movers::movers(&series, DAYS));
-}
-
-#[divan::bench(args = RUNS, max_time = 10)]
-fn geomeans(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let series = analysed(n_runs);
-    bencher.bench(|| movers::geomeans(&series, DAYS));
-}
-
-#[divan::bench(args = RUNS, max_time = 10)]
-fn suite_noise(bencher: Bencher<'_, '_>, n_runs: usize) {
-    let series = analysed(n_runs);
-    bencher.bench(|| movers::suite_noise(&series));
+    bencher.bench(|| {
+        let moved = (movers::movers(&series, DAYS), movers::geomeans(&series, DAYS), movers::suite_noise(&series));
+        (rollup::weeks(&series), rollup::suites(&series), moved)
+    });
 }
 
 fn frame_of(runs: &[RecordedRun], line: &CommitLine) -> Frame {

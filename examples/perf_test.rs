@@ -1,11 +1,11 @@
-//! A performance test as a crate that uses Sprag would have it: copy it, and put your kernels in.
+//! A performance test of a crate that uses Sprag: copy it, and put your kernels in.
 //!
 //!     cargo run --release --example perf_test            # passes
-//!     cargo run --release --example perf_test -- --slow  # fails with the messages: the plain forms in place of the tuned ones
+//!     cargo run --release --example perf_test -- --slow  # the plain forms in place of the tuned ones: fails with messages
 //!
-//! It shows two ways that hold on every machine. Work that is counted, such as comparisons, bytes or instructions, is the
-//! same everywhere, so it is held against a ground truth in a file. Time is not, so both forms are timed now, in turn, and
-//! held against each other. In a crate of yours, each function that gives a report is a `#[test]` that calls `assert_pass`.
+//! Counted work, such as comparisons, bytes or instructions, is the same on every machine, so it is compared with a ground
+//! truth in a file. Time is not, so both forms are timed now, in turns. In your crate, make each function that gives a report
+//! a `#[test]` that calls `assert_pass`.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -16,11 +16,11 @@ use sprag::testing::{
     Cases, Measurer, PerformanceData, RANK, Report, TestingError, compare_sections, compare_with_file,
 };
 
-/// How many values a kernel gets, and how many of the largest are looked for.
+/// The values that a kernel gets, and how many of the largest it finds.
 const VALUES: usize = 1024;
 const LARGEST: usize = 16;
 
-/// How many inputs are counted. A list of fewer than 100 samples is warned of.
+/// The inputs that are counted; fewer than 100 samples give a warning.
 const INPUTS: u64 = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -35,12 +35,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where the ground truth lies. Run with SPRAG_ACCEPT=1 in the environment, the example writes it.
+/// With SPRAG_ACCEPT=1 in the environment, the example writes this file.
 pub(crate) fn ground_truth() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/perf-test/ground-truth.json")
 }
 
-/// The comparisons that each kernel makes, one sample an input.
+/// The comparisons of each kernel, one sample an input.
 pub(crate) fn counted(forms: &Forms) -> Result<PerformanceData, TestingError> {
     let count = |kernel: &dyn Fn(&[u32], Less<'_>) -> Vec<u32>| -> Vec<f64> {
         let of_input = |seed: u64| {
@@ -59,7 +59,7 @@ pub(crate) fn counted(forms: &Forms) -> Result<PerformanceData, TestingError> {
     Ok(data)
 }
 
-/// Both forms of each kernel, timed in turn: the ones given against the plain ones.
+/// Times the given forms against the plain ones, in turns.
 pub(crate) fn timed(measurer: &Measurer, forms: &Forms) -> Result<Report, TestingError> {
     let input = input(1);
     let mut cases = Cases::new();
@@ -72,44 +72,40 @@ pub(crate) fn timed(measurer: &Measurer, forms: &Forms) -> Result<Report, Testin
     Ok(compare_sections(&[measured], "plain", "in use", &RANK))
 }
 
-/// Whether one value goes before another.
 type Less<'l> = &'l dyn Fn(u32, u32) -> bool;
 
-/// The kernels under test.
 pub(crate) struct Forms {
     /// The largest values, the largest first.
     pub(crate) largest: fn(&[u32], Less<'_>) -> Vec<u32>,
-    /// The two halves of a list, each sorted, as one sorted list.
+    /// The two sorted halves of a list as one sorted list.
     pub(crate) merge: fn(&[u32], Less<'_>) -> Vec<u32>,
 }
 
-/// Forms that look at as little as they can.
 pub(crate) const TUNED: Forms = Forms { largest: largest_in_one_pass, merge: merge_from_both_ends };
 
-/// Forms that anyone would understand.
 pub(crate) const PLAIN: Forms = Forms { largest: largest_in_many_passes, merge: merge_by_insertion };
 
 fn largest_in_one_pass(values: &[u32], less: Less<'_>) -> Vec<u32> {
-    let mut found: Vec<u32> = Vec::with_capacity(LARGEST + 1);
+    let mut largest: Vec<u32> = Vec::with_capacity(LARGEST + 1);
     for &value in values {
-        if found.len() == LARGEST && !less(found[LARGEST - 1], value) {
+        if largest.len() == LARGEST && !less(largest[LARGEST - 1], value) {
             continue;
         }
-        let place = found.iter().position(|one| less(*one, value)).unwrap_or(found.len());
-        found.insert(place, value);
-        found.truncate(LARGEST);
+        let place = largest.iter().position(|one| less(*one, value)).unwrap_or(largest.len());
+        largest.insert(place, value);
+        largest.truncate(LARGEST);
     }
-    found
+    largest
 }
 
 fn largest_in_many_passes(values: &[u32], less: Less<'_>) -> Vec<u32> {
     let mut rest = values.to_vec();
-    let mut found = Vec::new();
-    while found.len() < LARGEST && !rest.is_empty() {
+    let mut largest = Vec::new();
+    while largest.len() < LARGEST && !rest.is_empty() {
         let place = (1..rest.len()).fold(0, |best, place| if less(rest[best], rest[place]) { place } else { best });
-        found.push(rest.swap_remove(place));
+        largest.push(rest.swap_remove(place));
     }
-    found
+    largest
 }
 
 fn merge_from_both_ends(values: &[u32], less: Less<'_>) -> Vec<u32> {
@@ -139,7 +135,7 @@ fn merge_by_insertion(values: &[u32], less: Less<'_>) -> Vec<u32> {
     merged
 }
 
-/// Two sorted halves of values that follow from the seed alone.
+/// Two sorted halves of values that the seed determines.
 fn input(seed: u64) -> Vec<u32> {
     // The generator of Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8, 2003.
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

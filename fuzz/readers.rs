@@ -1,22 +1,18 @@
-//! Any bytes, to the reader that `SPRAG_FUZZ` names: an error or a value that can be recorded, never a panic. The word
-//! `list` prints the names of all readers.
-//!
-//! A format is followed to the end: what its reader makes of the bytes becomes records, and each must read back.
+//! Feeds any bytes to the reader that `SPRAG_FUZZ` names; `list` prints the names. A reader gives an error or a value, never a
+//! panic, and what it makes of a format becomes records that must read back.
 #![no_main]
 
 use std::path::Path;
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use sprag_pipeline::import::convert::{self, NO_MACHINE, Place, Source};
-use sprag_pipeline::import::word;
-use sprag::config::Config;
+use sprag::testing::PerformanceData;
+use sprag_formats::Format;
 use sprag_formats::compat::apex_x::gate::{self as apex_x, SeedSuite};
 use sprag_formats::compat::json;
-use sprag_formats::Format;
-use sprag_formats::registry::{self, FORMATS};
 use sprag_formats::compat::trueno::gate;
 use sprag_formats::compat::tt_metal::ground_truth;
+use sprag_formats::registry::{self, FORMATS};
 use sprag_formats::{criterion, custom};
 use sprag_model::autotune::Store;
 use sprag_model::baseline::Baseline;
@@ -25,22 +21,22 @@ use sprag_model::foreign::{Output, Reported};
 use sprag_model::imported::Imported;
 use sprag_model::proof::Proof;
 use sprag_model::run::Run;
-use sprag::testing::PerformanceData;
+use sprag_pipeline::config::Config;
+use sprag_pipeline::import::convert::{self, NO_MACHINE, Place, Source};
+use sprag_pipeline::import::word;
 
-/// The variable that holds the name of the reader.
 const TARGET: &str = "SPRAG_FUZZ";
 
-/// What begins the name of a further file of a folder; the content is what follows that line. The first file needs none.
+/// Begins a line with the name of a further file; its content follows.
 const NEXT_FILE: &[u8] = b"\n=== ";
 
-/// A reader by its name.
 #[derive(Clone, Copy)]
 enum Reader {
     Import(&'static Format),
     Other(fn(&[u8])),
 }
 
-/// The readers beside those of the formats that are imported.
+/// Readers of what is not imported.
 const OTHERS: [(&str, fn(&[u8])); 13] = [
     ("recognise", |bytes| drop(registry::recognise(&files("", bytes)))),
     ("record", record),
@@ -57,7 +53,7 @@ const OTHERS: [(&str, fn(&[u8])); 13] = [
     ("suite-criterion", |bytes| reported(criterion::read("s", &files("criterion", bytes)).unwrap_or_default())),
 ];
 
-/// The name that a file alone bears, where the reader looks at names.
+/// The name of a single file, where the reader uses names.
 const NAMES: [(&str, &str); 4] = [
     ("asv", "machine/01234567-env.json"),
     ("criterion", "a/new/sample.json"),
@@ -87,9 +83,9 @@ fuzz_target!(
     }
 );
 
-/// The files that the bytes stand for: one, and one more after each line that names it.
+/// The files in the bytes: one, and one more after each line that names it.
 fn files(format: &str, bytes: &[u8]) -> Vec<Output> {
-    let alone = NAMES.iter().find(|(known, _)| *known == format).map_or("input", |(_, name)| name);
+    let alone = NAMES.iter().find(|(name, _)| *name == format).map_or("input", |(_, name)| name);
     let mut starts = vec![0];
     starts.extend(bytes.windows(NEXT_FILE.len()).enumerate().filter(|(_, part)| *part == NEXT_FILE).map(|(at, _)| at));
     let ends = starts.iter().skip(1).copied().chain([bytes.len()]);
@@ -122,8 +118,8 @@ fn import(format: &Format, outputs: &[Output]) {
         };
         let run = convert::run(&from, source, place);
         let (id, _, bytes) = run.to_record();
-        let (again, read) = Run::from_record(&bytes).expect("what is imported can be read back");
-        assert!(again == id && read == run);
+        let (second, read) = Run::from_record(&bytes).expect("what is imported can be read back");
+        assert!(second == id && read == run);
     }
 }
 
@@ -138,8 +134,8 @@ fn reported(benchmarks: Vec<Reported>) {
 
 fn record(bytes: &[u8]) {
     if let Ok((id, run)) = Run::from_record(bytes) {
-        let (again, _, written) = run.to_record();
-        assert!(again == id && written == bytes);
+        let (second, _, written) = run.to_record();
+        assert!(second == id && written == bytes);
     }
     if let Ok((id, run)) = Run::from_json(bytes) {
         assert_eq!(Run::from_record(&run.to_record().2).expect("it is written as it is read"), (id, run));
@@ -149,7 +145,7 @@ fn record(bytes: &[u8]) {
 fn event(bytes: &[u8]) {
     if let Ok(event) = EventRecord::from_bytes(bytes) {
         let (path, written, _) = event.to_file();
-        assert!(written == bytes && EventRecord::from_file(&path, bytes).is_ok_and(|again| again == event));
+        assert!(written == bytes && EventRecord::from_file(&path, bytes).is_ok_and(|second| second == event));
     }
 }
 
@@ -164,8 +160,8 @@ fn autotune(bytes: &[u8]) {
         && reading.damage.is_none()
     {
         let text = reading.store.to_json();
-        let again = Store::from_json(text.as_bytes()).ok().filter(|again| again.damage.is_none());
-        assert_eq!(again.expect("it reads back").store.to_json(), text);
+        let second = Store::from_json(text.as_bytes()).ok().filter(|second| second.damage.is_none());
+        assert_eq!(second.expect("it reads back").store.to_json(), text);
     }
 }
 
@@ -182,7 +178,6 @@ fn configuration(bytes: &[u8]) {
     }
 }
 
-/// Data that a test of somebody's reads.
 fn test_data(bytes: &[u8]) {
     if let Ok(data) = PerformanceData::from_json(bytes) {
         assert_eq!(PerformanceData::from_json(data.to_json().as_bytes()).expect("it reads back"), data);

@@ -7,7 +7,6 @@ use sprag_base::stats::random::SplitMix64;
 
 /// A way of being noisy.
 pub(crate) struct Noise {
-    /// A short name.
     pub(crate) name: &'static str,
     pub(crate) words: &'static str,
     kind: Kind,
@@ -30,59 +29,40 @@ enum Kind {
     Ramp { rise: f64, between: f64, within: f64 },
 }
 
+const fn noise(name: &'static str, words: &'static str, kind: Kind) -> Noise {
+    Noise { name, words, kind }
+}
+
+/// Half a per cent, and a share of the samples or processes takes 6 % longer.
+const fn modes(of_process: bool, share: f64) -> Kind {
+    Kind::Modes { of_process, share, step: 0.06, deviation: 0.005 }
+}
+
 pub(crate) const NOISES: [Noise; 12] = [
-    Noise { name: "N1", words: "each sample by itself, 1 %", kind: Kind::Samples(0.01) },
-    Noise { name: "N2", words: "each sample by itself, 5 %", kind: Kind::Samples(0.05) },
-    Noise {
-        name: "N3",
-        words: "1 %, and 7 % of the samples slowed by an exponential of mean 50 %",
-        kind: Kind::Tails { deviation: 0.01, share: 0.07, mean: 0.5 },
-    },
-    Noise {
-        name: "N4",
-        words: "each sample hangs on the one before (0.9), 2 %",
-        kind: Kind::Following { carried: 0.9, deviation: 0.02 },
-    },
-    Noise {
-        name: "N5",
-        words: "0.5 %, and 45 % of the samples take 6 % longer",
-        kind: Kind::Modes { of_process: false, share: 0.45, step: 0.06, deviation: 0.005 },
-    },
-    Noise {
-        name: "N6",
-        words: "0.5 %, and half of the processes take 6 % longer",
-        kind: Kind::Modes { of_process: true, share: 0.5, step: 0.06, deviation: 0.005 },
-    },
-    Noise {
-        name: "N7",
-        words: "1 % from process to process, 0.5 % within",
-        kind: Kind::Levels { between: 0.01, within: 0.005 },
-    },
-    Noise {
-        name: "N8",
-        words: "2 % from process to process, 0.5 % within",
-        kind: Kind::Levels { between: 0.02, within: 0.005 },
-    },
-    Noise {
-        name: "N9",
-        words: "5 % from process to process, 1 % within",
-        kind: Kind::Levels { between: 0.05, within: 0.01 },
-    },
-    Noise {
-        name: "N10",
-        words: "640 whole cycles, 0.03 %",
-        kind: Kind::Cycles { cycles: 640.0, between: 0.0, within: 0.0003 },
-    },
-    Noise {
-        name: "N11",
-        words: "640 whole cycles, 1.5 % from process to process, 0.03 % within",
-        kind: Kind::Cycles { cycles: 640.0, between: 0.015, within: 0.0003 },
-    },
-    Noise {
-        name: "N12",
-        words: "warms up by 2 %, 1 % from process to process, 0.5 % within",
-        kind: Kind::Ramp { rise: 0.02, between: 0.01, within: 0.005 },
-    },
+    noise("N1", "each sample by itself, 1 %", Kind::Samples(0.01)),
+    noise("N2", "each sample by itself, 5 %", Kind::Samples(0.05)),
+    noise(
+        "N3",
+        "1 %, and 7 % of the samples slowed by an exponential of mean 50 %",
+        Kind::Tails { deviation: 0.01, share: 0.07, mean: 0.5 },
+    ),
+    noise("N4", "each sample hangs on the one before (0.9), 2 %", Kind::Following { carried: 0.9, deviation: 0.02 }),
+    noise("N5", "0.5 %, and 45 % of the samples take 6 % longer", modes(false, 0.45)),
+    noise("N6", "0.5 %, and half of the processes take 6 % longer", modes(true, 0.5)),
+    noise("N7", "1 % from process to process, 0.5 % within", Kind::Levels { between: 0.01, within: 0.005 }),
+    noise("N8", "2 % from process to process, 0.5 % within", Kind::Levels { between: 0.02, within: 0.005 }),
+    noise("N9", "5 % from process to process, 1 % within", Kind::Levels { between: 0.05, within: 0.01 }),
+    noise("N10", "640 whole cycles, 0.03 %", Kind::Cycles { cycles: 640.0, between: 0.0, within: 0.0003 }),
+    noise(
+        "N11",
+        "640 whole cycles, 1.5 % from process to process, 0.03 % within",
+        Kind::Cycles { cycles: 640.0, between: 0.015, within: 0.0003 },
+    ),
+    noise(
+        "N12",
+        "warms up by 2 %, 1 % from process to process, 0.5 % within",
+        Kind::Ramp { rise: 0.02, between: 0.01, within: 0.005 },
+    ),
 ];
 
 impl Noise {

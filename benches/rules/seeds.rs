@@ -8,7 +8,7 @@ use sprag_model::metric::Better;
 use sprag_model::sample_gate::RankOutcome;
 use sprag_model::verdict::Verdict;
 
-/// How many samples a run has.
+/// Samples of a run.
 pub(crate) const SAMPLES: usize = 125;
 
 /// The rules, in the order of [`calls`].
@@ -21,25 +21,22 @@ pub(crate) const NAMES: [&str; 6] = [
     "Apex-X, 10 % alone",
 ];
 
-/// How long the kernel takes, in seconds, where an absolute allowance counts.
+/// The time of the kernel in seconds, for absolute allowances.
 const KERNEL: f64 = 3e-3;
 
 /// The allowances of Apex-X: a share and seconds.
 const ALLOWANCES: [(f64, f64); 3] = [(0.75, 2e-3), (0.5, 1e-3), (0.1, 0.0)];
 
-/// Which of them call the second side slower, given the samples of both.
+/// Which rules call the second side slower.
 pub(crate) fn calls(base: &[f64], current: &[f64]) -> Vec<bool> {
-    let tt_metal = |n: usize| rank::figures(&base[..n], &current[..n], &parameters()).outcome == RankOutcome::Up;
+    let parameters = rank::Parameters::new(0.01, 0.05, 3.0);
+    let tt_metal = |n: usize| rank::figures(&base[..n], &current[..n], &parameters).outcome == RankOutcome::Up;
     // A plain mean stands for Criterion's estimate.
     let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;
     let trueno = bands::band(bands::change(mean(&base[..20]), mean(&current[..10])), 0.05, 0.02) == Band::Regressed;
     let mut calls = vec![tt_metal(SAMPLES), tt_metal(30), trueno];
     calls.extend(ALLOWANCES.map(|(ratio, abs)| apex_x(base, current, ratio, abs)));
     calls
-}
-
-fn parameters() -> rank::Parameters {
-    rank::Parameters::new(0.01, 0.05, 3.0)
 }
 
 fn apex_x(base: &[f64], current: &[f64], ratio: f64, abs: f64) -> bool {

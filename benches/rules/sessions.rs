@@ -1,4 +1,4 @@
-//! What is stored, held against what is measured now: the machine may have moved from session to session.
+//! Stored runs compared with a new one: the machine may change from session to session.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rayon::prelude::*;
@@ -15,7 +15,6 @@ use crate::noise::{NOISES, Noise};
 use crate::table::Table;
 use crate::{random, seeds, turns};
 
-/// Both builds now, in turns.
 pub(crate) const TURNS: &str = "interval, 10 pairs, tolerance 0 %";
 
 pub(crate) const EIGHT: &str = "interval, last 8 sessions, tolerance 0 %";
@@ -31,13 +30,13 @@ const NAMES: [&str; 8] = [
     TURNS,
 ];
 
-/// How much sessions differ.
+/// By how much sessions differ.
 const DEVIATIONS: [f64; 5] = [0.0, 0.005, 0.01, 0.02, 0.04];
 
-/// How many processes the run of a session has, and how many samples each.
+/// Processes of a run, and samples of each.
 const RUN: (usize, usize) = (10, 15);
 
-/// Every rule, where processes differ by 1 %.
+/// Processes differ by 1 %.
 pub(crate) fn table(change: f64, repetitions: usize) -> Table {
     let column = |deviation: f64| format!("{} %", 100.0 * deviation);
     let mut table = Table::new(NAMES, DEVIATIONS.map(column));
@@ -86,16 +85,16 @@ fn run(noise: &Noise, level: f64, random: &mut SplitMix64) -> f64 {
     median(&levels)
 }
 
-/// Whether a run is called slower than the sessions before it, each of one run, as `sprag check --against history` does.
+/// Whether a run is called slower than sessions of one run each, as `sprag check --against history` does.
 fn is_called(sessions: &[f64], current: f64, metric: &Metric, choice: Choice) -> bool {
     let day = |number: usize| {
         DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(i64::try_from(number).expect("there are few sessions"))
     };
     let past: Vec<(DateTime<Utc>, f64)> =
         sessions.iter().enumerate().map(|(number, value)| (day(number), *value)).collect();
-    let known = MetricHistory { metric, interval: None, own: &past[past.len() - 1..], past: &past };
+    let history = MetricHistory { metric, interval: None, own: &past[past.len() - 1..], past: &past };
     let policy = Policy { exceptions: Vec::new(), default: choice };
-    let entry = reference::entry("a time", &known, Level::Joined, &policy);
+    let entry = reference::entry("a time", &history, Level::Joined, &policy);
     let evidence = compare::evidence(&entry, metric, &[(day(sessions.len()), current)], None);
     rules::decide(&entry.rule, &evidence).verdict == Verdict::Regressed
 }

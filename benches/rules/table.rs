@@ -1,6 +1,12 @@
 //! A table of shares: rules down, circumstances across.
 
-/// Rows of shares, each row and column with a name.
+#[derive(Clone, Copy)]
+pub(crate) enum Side {
+    AtMost,
+    AtLeast,
+}
+
+/// Shares by row and column.
 pub(crate) struct Table {
     rows: Vec<&'static str>,
     columns: Vec<String>,
@@ -9,7 +15,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with these rows and columns and nothing in it yet.
     pub(crate) fn new(
         rows: impl IntoIterator<Item = &'static str>,
         columns: impl IntoIterator<Item = impl Into<String>>,
@@ -34,26 +39,23 @@ impl Table {
         self.shares[place] = shares;
     }
 
-    /// Every share above the limit that its row and column have, in words.
-    pub(crate) fn above<'t>(
-        &'t self,
-        limit: impl Fn(&str, &str) -> Option<f64> + 't,
-    ) -> impl Iterator<Item = String> + 't {
-        self.cells().filter_map(move |(row, column, share)| {
-            let limit = limit(row, column).filter(|limit| share > *limit)?;
-            Some(format!("{row} on {column}: {:.2} %, at most {:.1} % is promised", 100.0 * share, 100.0 * limit))
-        })
-    }
-
-    /// Every share below the limit that its row and column have, in words.
-    pub(crate) fn below<'t>(
-        &'t self,
-        limit: impl Fn(&str, &str) -> Option<f64> + 't,
-    ) -> impl Iterator<Item = String> + 't {
-        self.cells().filter_map(move |(row, column, share)| {
-            let limit = limit(row, column).filter(|limit| share < *limit)?;
-            Some(format!("{row} on {column}: {:.2} %, at least {:.1} % is promised", 100.0 * share, 100.0 * limit))
-        })
+    /// Every share on the wrong side of the limit that its row and column have, in words.
+    pub(crate) fn missed(&self, side: Side, limit: impl Fn(&str, &str) -> Option<f64>) -> Vec<String> {
+        let mut missed = Vec::new();
+        for (shares, column) in self.shares.iter().zip(&self.columns) {
+            for (row, share) in self.rows.iter().zip(shares) {
+                let Some(limit) = limit(row, column) else { continue };
+                let (is_missed, word) = match side {
+                    Side::AtMost => (*share > limit, "most"),
+                    Side::AtLeast => (*share < limit, "least"),
+                };
+                if is_missed {
+                    let (share, limit) = (100.0 * share, 100.0 * limit);
+                    missed.push(format!("{row} on {column}: {share:.2} %, at {word} {limit:.1} % is promised"));
+                }
+            }
+        }
+        missed
     }
 
     /// The table in Markdown, in per cent.
@@ -64,11 +66,5 @@ impl Table {
             text.push_str(&format!("| {row} | {} |\n", cells.collect::<Vec<String>>().join(" | ")));
         }
         text
-    }
-
-    fn cells(&self) -> impl Iterator<Item = (&str, &str, f64)> {
-        self.columns.iter().zip(&self.shares).flat_map(|(column, shares)| {
-            self.rows.iter().zip(shares).map(move |(row, share)| (*row, column.as_str(), *share))
-        })
     }
 }

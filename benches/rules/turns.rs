@@ -8,24 +8,22 @@ use sprag_model::verdict::Verdict;
 
 use super::noise::Noise;
 
-/// How many samples a process has.
+/// Samples of a process.
 const SAMPLES: usize = 15;
 
-/// How the two processes of a pair take turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Turns {
     /// Sample by sample, as blocks of `sprag compare A B --measure` do.
     Rounds,
-    /// One after the other, as processes of a command do, and as a test of the library knows them.
+    /// One after the other, as processes of a command do.
     Processes,
 }
 
-/// The processes of two builds in the order in which they ran: one of either side a pair.
+/// Samples of pairs of processes, one of each build.
 pub(crate) fn pairs(noise: &Noise, pairs: usize, slowdown: f64, random: &mut SplitMix64) -> Vec<[Vec<f64>; 2]> {
     (0..pairs).map(|_| [1.0, slowdown].map(|level| noise.process(level, SAMPLES, random))).collect()
 }
 
-/// The ratio of every pair of processes.
 pub(crate) fn ratios(pairs: &[[Vec<f64>; 2]], turns: Turns) -> Vec<f64> {
     let ratio = |[base, current]: &[Vec<f64>; 2]| match turns {
         Turns::Rounds => {

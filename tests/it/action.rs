@@ -1,17 +1,15 @@
-//! The action at our root: what it takes, what it installs, and what it says; and the one table of exit codes.
+//! The action at our root, the archives of a release and the table of exit codes.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use sprag_pipeline::error::Exit;
 
-use crate::sandbox::{Ended, Sandbox};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 use crate::workflow_files::{Workflows, heard, pairs};
 
-/// The script of a step of `action.yml`, and the inputs that reach it, by variable.
 fn step(name: &str) -> (String, Vec<(String, String)>) {
-    let ours = Workflows::of(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
+    let ours = Workflows::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
     let (.., yaml) = ours.all().find(|(path, ..)| *path == "action.yml").expect("there is an action");
     let steps = yaml["runs"]["steps"].as_vec().expect("it has steps");
     let step = steps.iter().find(|step| step["name"].as_str() == Some(name)).expect("it has that step");
@@ -19,13 +17,6 @@ fn step(name: &str) -> (String, Vec<(String, String)>) {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.as_str().expect("a text").to_owned()));
     (step["run"].as_str().expect("a script").to_owned(), of.collect())
-}
-
-/// Puts a program where steps find it first.
-fn program(sandbox: &Sandbox, name: &str, text: &str) {
-    fs::create_dir_all(sandbox.tools()).expect("the file can be used");
-    fs::write(sandbox.tools().join(name), text).expect("the file can be used");
-    fs::set_permissions(sandbox.tools().join(name), fs::Permissions::from_mode(0o755)).expect("the file can be used");
 }
 
 fn digest(sandbox: &Sandbox, path: &str) -> String {
@@ -44,7 +35,7 @@ fn release() -> Sandbox {
     sandbox.step(&[], "cd release && sha256sum -- * >SHA256SUMS").expect(0);
     let curl = "#!/bin/sh\nfor last; do :; done\ncase $last in https://github.example/us/sprag/releases/download/v0.1.0/*) \
                 exec cp \"$RELEASE/${last##*/}\" . ;; esac\nexit 22\n";
-    program(&sandbox, "curl", curl);
+    sandbox.tool("curl", curl);
     sandbox
 }
 
@@ -81,8 +72,7 @@ fn a_release_is_installed_only_where_its_digests_are_those_that_were_pinned() {
 
     let check = |inputs: &[(&str, &str)], wanted: &str| {
         let (ended, path) = install(&sandbox, &[&[("SUMS_SHA256", sums.as_str())], inputs].concat());
-        let ended = ended.expect(1);
-        assert!(ended.out.contains(&format!("::error title=sprag::{wanted}")), "{}", ended.out);
+        ended.expect(1).prints(&[&format!("::error title=sprag::{wanted}")]);
         assert_eq!(path, "");
     };
     for bad in ["", "us", "us/sp rag", "us/$(id)", "us/sprag/x", "us/sprag\nx"] {
@@ -108,10 +98,9 @@ fn a_release_is_installed_only_where_its_digests_are_those_that_were_pinned() {
 #[test]
 fn arguments_are_lines_and_the_verdict_is_that_of_the_exit_code() {
     let sandbox = Sandbox::empty();
-    program(
-        &sandbox,
+    sandbox.tool(
         "sprag",
-        "#!/bin/sh\nprintf '<%s>' \"$@\"\nprintf '\\n::error::gone\\n'\n[ -z \"$TOLD\" ] || echo \"$TOLD\" >told\nexit \"$CODE\"\n",
+        "#!/bin/sh\nprintf '<%s>' \"$@\"\nprintf '\\n::error::gone\\n'\n[ -z \"$ANNOTATION\" ] || echo \"$ANNOTATION\" >annotations\nexit \"$CODE\"\n",
     );
     let (script, variables) = step("Run");
     let inputs = ["ARGUMENTS", "ANNOTATIONS"];
@@ -120,15 +109,15 @@ fn arguments_are_lines_and_the_verdict_is_that_of_the_exit_code() {
     for (exit, verdict) in Exit::ALL {
         fs::write(&output, "").unwrap();
         // A checkout may hold a file of that name.
-        sandbox.write("told", "::error title=sprag::stale\n");
+        sandbox.write("annotations", "::error title=sprag::stale\n");
         let code = (exit as u8).to_string();
         let arguments = "check\n--suite\na b; $(id)\n--report=md=x";
-        let output = [("GITHUB_OUTPUT", output.to_str().unwrap()), ("ANNOTATIONS", "told")];
-        let told = if verdict == "error" { "" } else { "::error title=sprag::slower" };
-        let given = [&[("ARGUMENTS", arguments), ("CODE", &code), ("TOLD", told)], &output[..]].concat();
+        let output = [("GITHUB_OUTPUT", output.to_str().unwrap()), ("ANNOTATIONS", "annotations")];
+        let annotation = if verdict == "error" { "" } else { "::error title=sprag::slower" };
+        let given = [&[("ARGUMENTS", arguments), ("CODE", &code), ("ANNOTATION", annotation)], &output[..]].concat();
         let ended = sandbox.step(&given, &script).expect(i32::from(exit as u8));
-        assert!(ended.out.contains("\n<check><--suite><a b; $(id)><--report=md=x>\n"), "{}", ended.out);
-        assert_eq!(heard(&ended.out).join("\n"), told);
+        assert_contains(&ended.out, &["\n<check><--suite><a b; $(id)><--report=md=x>\n"]);
+        assert_eq!(heard(&ended.out).join("\n"), annotation);
         assert_eq!(fs::read_to_string(output[0].1).unwrap(), format!("exit-code={code}\nverdict={verdict}\n"));
     }
 }
@@ -154,7 +143,7 @@ fn the_table_of_exit_codes_is_that_of_the_program() {
 fn an_archive_holds_the_program_with_its_papers_manual_and_completions() {
     let sandbox = Sandbox::empty();
     let exec = format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_sprag"));
-    program(&sandbox, "sprag", &exec);
+    sandbox.tool("sprag", &exec);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/pack-release.sh");
     let (tools, dist) = (sandbox.tools().join("sprag"), sandbox.temporary().join("dist"));
     let pack = |tag: &str, target: &str| {

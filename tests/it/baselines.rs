@@ -1,23 +1,21 @@
 //! Baselines taken, proposed, accepted and archived.
 
-use std::fs;
-
 use sprag_model::baseline::Baseline;
 use sprag_model::run::Run;
 
 use crate::crafted::{BASELINE, Crafted};
+use crate::sandbox::assert_contains;
 use crate::schemas::follows;
 
 #[track_caller]
 fn read(crafted: &Crafted, path: &str) -> Baseline {
-    let text = crafted.sandbox.read(path);
+    let text = crafted.read(path);
     follows("baseline-2", &text);
     Baseline::from_json(text.as_bytes()).unwrap_or_else(|error| panic!("{path} {error}"))
 }
 
-/// The files of the archive, sorted.
 fn archive(crafted: &Crafted) -> Vec<String> {
-    let folder = crafted.sandbox.project.join("baselines/archive");
+    let folder = crafted.project.join("baselines/archive");
     let entries = folder.read_dir().into_iter().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned()).collect();
@@ -31,14 +29,13 @@ const ACCEPT: [&str; 4] = ["baseline", "accept", "--why", "The new layout is wor
 fn a_baseline_learns_from_the_sessions_before_it() {
     let crafted = Crafted::with_sessions(1);
     let first = crafted.ends(0, &["baseline", "emit", "--notes", "first"]);
-    assert!(first.out.contains("only 1 session: its noise is assumed"), "{}", first.out);
-    assert!(first.out.contains("tolerances 50 %; with 2 more sessions"), "{}", first.out);
+    assert_contains(&first.out, &["only 1 session: its noise is assumed", "tolerances 50 %; with 2 more sessions"]);
     let baseline = read(&crafted, BASELINE);
     let accepted = baseline.accepted.clone().expect("whoever takes it is known");
     assert_eq!((accepted.by.as_str(), accepted.why.as_str()), ("Tester <tester@example.org>", "first"));
     assert_eq!((accepted.replaces, accepted.metrics), (None, None));
     assert_eq!((baseline.branch.as_deref(), baseline.machine.as_deref()), (Some("main"), Some("sandbox")));
-    assert_eq!(baseline.commit, Some(crafted.commit().sha));
+    assert_eq!(baseline.commit, Some(crafted.measured_commit().sha));
 
     for day in 2..=5 {
         crafted.record(&crafted.run(day, &[("pack", 1e-3 * (1.0 + 0.01 * day as f64)), ("scan", 2e-3)]));
@@ -52,26 +49,23 @@ fn a_baseline_learns_from_the_sessions_before_it() {
         baseline.accepted.and_then(|accepted| accepted.replaces).as_deref().map(|path| &path[..18]),
         Some("baselines/archive/")
     );
-    // A run in a file learns from the history as well, and one of another environment learns nothing.
+    // A run file learns from the history too; one of another environment does not.
     let run = crafted.run(9, &[("pack", 1.03e-3), ("scan", 2e-3)]);
-    crafted.sandbox.write("../run.json", &crate::run_files::text(&run));
-    let of_file = crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]);
-    assert!(of_file.out.contains("learnt from 6 sessions"), "{}", of_file.out);
-    crafted.sandbox.write("../run.json", &crate::run_files::text(&Crafted::compiled_by(run, "rustc 9")));
-    let elsewhere = crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]);
-    assert!(elsewhere.out.contains("only 1 session"), "{}", elsewhere.out);
+    crafted.write("../run.json", &crate::crafted::text(&run));
+    crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]).prints(&["learnt from 6 sessions"]);
+    crafted.write("../run.json", &crate::crafted::text(&Crafted::compiled_by(run, "rustc 9")));
+    crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]).prints(&["only 1 session"]);
 }
 
 #[test]
 fn rules_of_the_configuration_are_written_as_they_are() {
     let crafted = Crafted::with_sessions(3);
-    let config = crafted.sandbox.read("sprag.toml");
-    crafted.sandbox.write("sprag.toml", &format!("{config}[rules]\ndefault = \"bands\"\n"));
-    let ended = crafted.ends(0, &["baseline", "emit"]);
-    assert!(ended.out.contains("the rules of the configuration judge it"), "{}", ended.out);
+    let config = crafted.read("sprag.toml");
+    crafted.append("sprag.toml", "[rules]\ndefault = \"bands\"\n");
+    crafted.ends(0, &["baseline", "emit"]).prints(&["the rules of the configuration judge it"]);
     assert!(read(&crafted, BASELINE).metrics.values().all(|metric| metric.rule.name() == "bands"));
     let entry = "[[rules.metric]]\nmatch = \"pakc\"\nrule = \"bands\"\n";
-    crafted.sandbox.write("sprag.toml", &format!("{config}{entry}"));
+    crafted.write("sprag.toml", &format!("{config}{entry}"));
     let ended = crafted.ends(0, &["baseline", "emit"]);
     ended.says(&["warning: `match = \"pakc\"` in `sprag.toml` fits no metric of cpu\n"]);
 }
@@ -80,27 +74,26 @@ fn rules_of_the_configuration_are_written_as_they_are() {
 fn a_proposal_is_reviewed_and_accepted() {
     let crafted = Crafted::with_sessions(4);
     crafted.ends(0, &["baseline", "emit"]);
-    let old = crafted.sandbox.read(BASELINE);
+    let old = crafted.read(BASELINE);
     crafted.change(8, &[("pack", 1.5e-3), ("scan", 2e-3)]);
     let propose = ["baseline", "emit", "--output", "proposed.json"];
-    let ended = crafted.ends(0, &propose);
-    assert!(ended.out.contains("sprag baseline accept proposed.json --why TEXT"), "{}", ended.out);
-    assert_eq!((crafted.sandbox.read(BASELINE), read(&crafted, "proposed.json").accepted), (old.clone(), None));
+    crafted.ends(0, &propose).prints(&["sprag baseline accept proposed.json --why TEXT"]);
+    assert_eq!((crafted.read(BASELINE), read(&crafted, "proposed.json").accepted), (old.clone(), None));
     crafted.ends(2, &propose).says(&["proposed.json` is there already", "hint:"]);
-    // The step is distinguished from noise, so that the level is that of the last session alone.
+    // After a step, the level is that of the last session alone.
     let pack = &read(&crafted, "proposed.json").metrics["cpu/pack @fast time"];
     assert_eq!((pack.value, pack.sessions), (1.5e-3, 1));
 
-    let ended = crafted.ends(0, &["baseline", "accept", "proposed.json", "--why", "The new layout is worth it."]);
-    assert!(ended.out.contains("2 changed by up to +50.0 %"), "{}", ended.out);
+    crafted
+        .ends(0, &["baseline", "accept", "proposed.json", "--why", "The new layout is worth it."])
+        .prints(&["2 changed by up to +50.0 %"]);
     let accepted = read(&crafted, BASELINE).accepted.expect("it is accepted");
     assert_eq!(accepted.why, "The new layout is worth it.");
     let archived = accepted.replaces.expect("there was another");
-    assert_eq!((crafted.sandbox.read(&archived), archive(&crafted).len()), (old.clone(), 1));
-    let again = crafted.ends(0, &["baseline", "accept", "proposed.json", "--why", "Again."]);
-    assert!(again.out.contains("nothing to do"), "{}", again.out);
+    assert_eq!((crafted.read(&archived), archive(&crafted).len()), (old.clone(), 1));
+    let second = crafted.ends(0, &["baseline", "accept", "proposed.json", "--why", "Again."]);
+    assert_contains(&second.out, &["nothing to do"]);
     assert_eq!(archive(&crafted).len(), 1);
-    // What was replaced can come back.
     crafted.ends(0, &["baseline", "accept", &archived, "--why", "Back again."]);
     assert_eq!(read(&crafted, BASELINE).metrics, Baseline::from_json(old.as_bytes()).expect("it was one").metrics);
     assert_eq!(archive(&crafted).len(), 2);
@@ -118,10 +111,9 @@ fn the_slowdown_of_one_kernel_is_accepted_alone() {
     let (pack, scan) = ("cpu/pack @fast time", "cpu/scan @fast time");
     assert_eq!((new.metrics[pack].value, &new.metrics[scan]), (1.5e-3, &old.metrics[scan]));
     assert_eq!(new.accepted.and_then(|accepted| accepted.metrics), Some(vec![pack.to_owned()]));
-    let ended = crafted.ends(1, &["check"]);
-    assert!(ended.out.contains("1 regressed"), "{}", ended.out);
+    crafted.ends(1, &["check"]).prints(&["1 regressed"]);
     crafted.ends(0, &ACCEPT);
-    let ended = crafted.sandbox.sprag(&["check"]);
+    let ended = crafted.sprag(&["check"]);
     assert!(!ended.out.contains("regressed"), "{}", ended.out);
 }
 
@@ -133,7 +125,7 @@ fn what_is_not_fit_to_be_a_baseline_is_refused() {
     };
     refused(&["--why", "x", "--metric", "pack"], &["there is no `baselines/cpu.example-cpu.json` whose other metrics"]);
     crafted.ends(0, &["baseline", "emit"]);
-    let before = crafted.sandbox.read(BASELINE);
+    let before = crafted.read(BASELINE);
     crafted.ends(2, &["baseline", "accept"]).says(&["--why"]);
     refused(&["--why", " \t"], &["`--why` says nothing"]);
     for blank in ["", " \t"] {
@@ -146,61 +138,50 @@ fn what_is_not_fit_to_be_a_baseline_is_refused() {
     refused(&["baselines", "--why", "x"], &["baselines` cannot be read"]);
     refused(&["../run.json", "--why", "x"], &["run.json` is the record of a run, not a baseline of Sprag"]);
 
-    let proposal = |from: &str, to: &str, more: &[&str], words: &[&str]| {
-        crafted.sandbox.write("p.json", &crafted.altered(BASELINE, from, to));
-        refused(&[&["p.json", "--why", "x"], more].concat(), words);
-    };
-    proposal("\"dirty\": false", "\"dirty\": true", &[], &["measured files that no commit holds"]);
-    proposal("\"partial\": false", "\"partial\": true", &[], &["has some benchmarks only"]);
-    proposal(
-        "\"better\": \"lower\"",
-        "\"better\": \"higher\"",
-        &[],
-        &["has `cpu/pack @fast time` in another unit or direction"],
-    );
-    proposal("\"unit\": \"s\"", "\"unit\": \"B\"", &[], &["in another unit or direction"]);
-    proposal("\"suite\": \"cpu\"", "\"suite\": \"../cpu\"", &[], &["which cannot name a file"]);
-    proposal("\"suite\": \"cpu\"", "\"suite\": \"gpu\"", &["--suite", "cpu"], &["is of the suite `gpu`"]);
-    let status = "has `required_status` = \"skipped\", and only a run that is `ok` has values";
-    proposal("\"required_status\": \"ok\"", "\"required_status\": \"skipped\"", &[], &[status]);
-    proposal("\"schema_version\": 2", "\"schema_version\": 3", &[], &["has schema version 3"]);
-    proposal("\"tolerance\": 0.02", "\"tolerance\": -0.02", &[], &["`rule.tolerance` = -0.02"]);
-    proposal("\"tolerance\": 0.02", "\"tolerance\": 1e3", &[], &["`rule.tolerance` = 1000"]);
-    proposal("\"tolerance\": 0.02", "\"tolerance\": NaN", &[], &["is not JSON"]);
-    proposal("\"name\": \"interval\"", "\"name\": \"intervals\"", &[], &["unknown variant `intervals`"]);
-    let foreign = |text: &str, is: &str| {
-        crafted.sandbox.write("p.json", text);
+    for (from, to, suite, words) in [
+        ("\"dirty\": false", "\"dirty\": true", "", "measured files that no commit holds"),
+        ("\"partial\": false", "\"partial\": true", "", "has some benchmarks only"),
+        ("\"lower\"", "\"higher\"", "", "has `cpu/pack @fast time` in another unit or direction"),
+        ("\"suite\": \"cpu\"", "\"suite\": \"../cpu\"", "", "which cannot name a file"),
+        ("\"suite\": \"cpu\"", "\"suite\": \"gpu\"", "--suite=cpu", "is of the suite `gpu`"),
+        (
+            "status\": \"ok\"",
+            "status\": \"skipped\"",
+            "",
+            "has `required_status` = \"skipped\", and only a run that is `ok`",
+        ),
+        ("\"schema_version\": 2", "\"schema_version\": 3", "", "has schema version 3"),
+        ("\"tolerance\": 0.02", "\"tolerance\": 1e3", "", "`rule.tolerance` = 1000"),
+    ] {
+        crafted.write("p.json", &crafted.altered(BASELINE, from, to));
+        let suite: &[&str] = if suite.is_empty() { &[] } else { &[suite] };
+        refused(&[&["p.json", "--why", "x"], suite].concat(), &[words]);
+    }
+    for (text, is) in [
+        (r#"{"suite": "apex_x_cpu_perf_regression", "metrics": {"a_ms": {"value_ms": 1}}}"#, "a baseline of Apex-X"),
+        (r#"{"rank_2": {"a": [1, 2, 3]}}"#, "ground truth of tt-metal"),
+        ("# Trueno Performance Baseline\n# Commit: 1234567\n#\na time: [1 ns 2 ns 3 ns]\n", "a baseline of Trueno"),
+    ] {
+        crafted.write("p.json", text);
         refused(&["p.json", "--why", "x"], &[&format!("p.json` is {is}, not a baseline of Sprag")]);
         crafted.ends(2, &["baseline", "diff", "p.json"]).says(&[is, "hint:"]);
-    };
-    foreign(
-        "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": {\"value_ms\": 1}}}",
-        "a baseline of Apex-X",
-    );
-    foreign("{\"rank_2\": {\"a\": [1, 2, 3]}}", "ground truth of tt-metal");
-    foreign(
-        "# Trueno Performance Baseline\n# Commit: 1234567\n#\nadd/1   time:   [1.0 ns 1.1 ns 1.2 ns]\n",
-        "a baseline of Trueno",
-    );
-
-    // What lies in the place is not replaced where it is of somebody else.
-    let kept = |text: &str, words: &[&str]| {
-        crafted.sandbox.write(BASELINE, text);
+    }
+    // A file of another suite, class or version is not replaced.
+    for (text, words) in [
+        (before.replacen("suite\": \"cpu\"", "suite\": \"gpu\"", 1), "is of the suite `gpu`, not of `cpu`"),
+        (before.replacen("Example CPU", "Example-CPU", 1), "of the class `Example-CPU`, not of `Example CPU`"),
+        ("{}".to_owned(), "no baseline of ours"),
+        ("{\"schema_version\": 9}".to_owned(), "has schema version 9"),
+    ] {
+        crafted.write(BASELINE, &text);
         for command in [&["baseline", "emit"][..], &ACCEPT] {
-            crafted.ends(2, command).says(words).says(&["is not replaced", "hint:"]);
+            crafted.ends(2, command).says(&[words, "is not replaced", "hint:"]);
         }
-        assert_eq!(crafted.sandbox.read(BASELINE), text);
-    };
-    kept(&before.replacen("\"suite\": \"cpu\"", "\"suite\": \"gpu\"", 1), &["is of the suite `gpu`, not of `cpu`"]);
-    kept(
-        &before.replacen("\"Example CPU\"", "\"Example-CPU\"", 1),
-        &["of the class `Example-CPU`, not of `Example CPU`"],
-    );
-    kept("{}", &["no baseline of ours"]);
-    kept("{\"schema_version\": 9}", &["has schema version 9"]);
+        assert_eq!(crafted.read(BASELINE), text);
+    }
     assert_eq!(archive(&crafted), Vec::<String>::new());
-    fs::remove_file(crafted.sandbox.project.join(BASELINE)).expect("it is there");
-    fs::create_dir(crafted.sandbox.project.join(BASELINE)).expect("a folder");
+    crafted.remove(BASELINE);
+    crafted.write(&format!("{BASELINE}/x"), "");
     crafted.ends(2, &ACCEPT).says(&["is no file", "hint:"]);
     crafted.ends(2, &["check"]).says(&["is no file", "hint:"]);
 }
@@ -209,15 +190,15 @@ fn what_is_not_fit_to_be_a_baseline_is_refused() {
 fn runs_that_are_dirty_partial_or_broken_have_to_be_named_so() {
     let crafted = Crafted::with_sessions(5);
     crafted.ends(0, &["baseline", "emit"]);
-    let whole = crafted.run(9, &[("pack", 1.5e-3), ("scan", 3e-3)]);
-    let mut dirty = whole.clone();
+    let complete = crafted.run(9, &[("pack", 1.5e-3), ("scan", 3e-3)]);
+    let mut dirty = complete.clone();
     dirty.commit.as_mut().expect("there is one").dirty = true;
     crafted.record(&dirty);
     crafted.ends(2, &ACCEPT).says(&["measured files that no commit holds", "`--dirty`"]);
     crafted.ends(0, &[&ACCEPT[..], &["--dirty"]].concat());
     assert!(read(&crafted, BASELINE).dirty);
 
-    let mut broken = Run { timestamp: whole.timestamp + chrono::TimeDelta::days(1), ..whole };
+    let mut broken = Run { timestamp: complete.timestamp + chrono::TimeDelta::days(1), ..whole };
     broken.measurements[0].estimates[0].value = 1.7e-3;
     broken.measurements[1].estimates.clear();
     broken.measurements[1].failure = Some("parity: wrong".to_owned());
@@ -235,51 +216,46 @@ fn baselines_emitted_at_once_are_all_archived() {
     let crafted = Crafted::with_sessions(1);
     crafted.ends(0, &["baseline", "emit", "--notes", "taker 0"]);
     let notes: Vec<String> = (1..MANY).map(|number| format!("taker {number}")).collect();
-    let takers: Vec<_> =
-        notes.iter().map(|note| crafted.sandbox.start(&["baseline", "emit", "--notes", note])).collect();
+    let takers: Vec<_> = notes.iter().map(|note| crafted.start(&["baseline", "emit", "--notes", note])).collect();
     for mut taker in takers {
         assert!(taker.wait().expect("our own child ends").success());
     }
     let archived = archive(&crafted).into_iter().map(|name| format!("baselines/archive/{name}"));
-    let mut found: Vec<String> =
+    let mut matching: Vec<String> =
         archived.chain([BASELINE.to_owned()]).map(|path| read(&crafted, &path).notes).collect();
-    found.sort();
-    assert_eq!(found, (0..MANY).map(|number| format!("taker {number}")).collect::<Vec<_>>());
+    matching.sort();
+    assert_eq!(matching, (0..MANY).map(|number| format!("taker {number}")).collect::<Vec<_>>());
 }
 
 #[test]
 fn nothing_of_the_archive_is_written_over() {
     let crafted = Crafted::with_sessions(5);
-    let mut kept: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for round in 0..4 {
         crafted.ends(0, &["baseline", "emit", "--notes", &format!("round {round}")]);
-        kept.push(crafted.sandbox.read(BASELINE));
+        texts.push(crafted.read(BASELINE));
     }
     let names = archive(&crafted);
     assert_eq!(names.len(), 3, "{names:?}");
     assert!(names.iter().all(|name| name.starts_with("cpu.example-cpu.20260105T120000Z-")), "{names:?}");
-    for text in &kept[..3] {
-        let found = names.iter().filter(|name| crafted.sandbox.read(&format!("baselines/archive/{name}")) == *text);
-        assert_eq!(found.count(), 1);
+    for text in &texts[..3] {
+        let matching = names.iter().filter(|name| crafted.read(&format!("baselines/archive/{name}")) == *text);
+        assert_eq!(matching.count(), 1);
     }
-    // A baseline says itself which run it is of, and must not choose where it is archived.
+    // The run named in a baseline must not decide where it is archived.
     let run = read(&crafted, BASELINE).run;
-    crafted.sandbox.write(BASELINE, &crafted.altered(BASELINE, &run, "../../../../gone"));
-    let ended = crafted.ends(0, &["baseline", "emit"]);
-    assert!(
-        ended.out.contains("archived baselines/archive/cpu.example-cpu.20260105T120000Z-gone.json"),
-        "{}",
-        ended.out
-    );
-    assert!(!crafted.sandbox.project.join("../gone.json").exists());
-    // Version 1 is archived as it is, and read from there.
+    crafted.edit(BASELINE, &run, "../../../../gone");
+    crafted
+        .ends(0, &["baseline", "emit"])
+        .prints(&["archived baselines/archive/cpu.example-cpu.20260105T120000Z-gone.json"]);
+    assert!(!crafted.project.join("../gone.json").exists());
     let old = include_str!("../../fixtures/records/baseline-1.json").replacen(
         "\"AMD EPYC (family 25, model 17)\"",
         "\"Example CPU\"",
         1,
     );
-    crafted.sandbox.write(BASELINE, &old);
+    crafted.write(BASELINE, &old);
     crafted.ends(0, &["baseline", "emit"]);
     let replaces = read(&crafted, BASELINE).accepted.and_then(|accepted| accepted.replaces).expect("it replaced one");
-    assert_eq!(crafted.sandbox.read(&replaces), old);
+    assert_eq!(crafted.read(&replaces), old);
 }

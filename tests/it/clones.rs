@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use sprag_history::{self as history, Record};
 
-use crate::run_files::run;
+use crate::crafted::run;
 use crate::sandbox::{Ended, Sandbox};
 
-/// A remote with one commit of code on `main`, and the clones `a` and `b`.
 pub(crate) struct Clones {
-    /// Where everything lies; commands run from its folder `project`.
+    /// Commands run from its folder `project`, which holds the clones.
     pub(crate) sandbox: Sandbox,
 }
 
@@ -47,33 +46,30 @@ impl Clones {
         self.sandbox.git(&[&["-C", clone], arguments].concat())
     }
 
-    /// Runs `sprag history sync` in a clone.
     pub(crate) fn sync(&self, clone: &str, options: &[&str]) -> Ended {
         self.sync_with(clone, &[], options)
     }
 
-    /// The same with more variables.
     pub(crate) fn sync_with(&self, clone: &str, variables: &[(&str, &str)], options: &[&str]) -> Ended {
         self.sandbox.sprag_with(variables, &[&["-C", clone, "history", "sync"], options].concat())
     }
 
-    /// Records run `number` on the branch of a clone, and gives its path.
+    /// Records run `number` on the branch of a clone and gives its path.
     pub(crate) fn record(&self, clone: &str, number: i64) -> String {
         self.record_on(clone, None, number)
     }
 
-    /// The same on a branch of its own.
     pub(crate) fn record_on(&self, clone: &str, reference: Option<&str>, number: i64) -> String {
         record_in(&self.path(clone), reference, number)
     }
 
-    /// What a clone, or `remote.git`, has recorded on `main`.
+    /// The records on `main` of a clone or of `remote.git`.
     pub(crate) fn records(&self, clone: &str) -> Vec<String> {
         let list = self.git(clone, &["ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
         list.lines().map(str::to_owned).collect()
     }
 
-    /// Fails the test unless the clones and the remote hold the same so many records, and all is whole and clean.
+    /// Fails unless the clones and the remote hold the same number of records and all are clean.
     #[track_caller]
     pub(crate) fn agree(&self, clones: &[&str], records: usize) {
         let remote = self.records("remote.git");
@@ -86,24 +82,17 @@ impl Clones {
         }
     }
 
-    /// Lets the remote refuse pushes, or act on them, by a hook.
+    #[cfg(unix)]
     pub(crate) fn remote_hook(&self, name: &str, script: &str) {
         self.program(&format!("remote.git/hooks/{name}"), script);
     }
 
-    /// Writes a shell script.
+    #[cfg(unix)]
     pub(crate) fn program(&self, path: &str, script: &str) {
-        self.sandbox.write(path, &format!("#!/bin/sh\n{script}\n"));
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = std::fs::Permissions::from_mode(0o755);
-            std::fs::set_permissions(self.path(path), mode).expect("the mode can be set");
-        }
+        self.sandbox.program(path, &format!("#!/bin/sh\n{script}\n"));
     }
 }
 
-/// Records run `number` in a repository.
 pub(crate) fn record_in(folder: &Path, reference: Option<&str>, number: i64) -> String {
     let record = Record::from_run(&run(number));
     let store = history::open(folder).expect("there is a repository");

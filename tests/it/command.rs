@@ -1,12 +1,9 @@
-//! Suites that are other people's programs: what they report is recorded, and whatever they do, Sprag stands.
-
-use std::time::{Duration, Instant};
+//! Suites that run programs of others: what they report is recorded, and nothing they do breaks Sprag.
 
 use serde_json::Value;
 
-use crate::sandbox::{Ended, Sandbox};
+use crate::sandbox::{Ended, Sandbox, assert_contains, wait_for_end, wait_until};
 
-/// A program that reports two benchmarks, the time of one with samples.
 const FINE: &str = r#"cat <<'REPORT'
 {"schema_version": 1, "benchmarks": [
   {"name": "sort", "params": {"n": 1000}, "variant": "fast", "metrics": [
@@ -16,7 +13,7 @@ const FINE: &str = r#"cat <<'REPORT'
 REPORT
 "#;
 
-/// A repository whose one suite runs a shell script, with more settings beside.
+/// A repository whose suite runs a shell script with these settings.
 fn sandbox(script: &str, settings: &str) -> Sandbox {
     let sandbox = Sandbox::empty();
     sandbox.git(&["init", "-q"]);
@@ -28,33 +25,29 @@ fn sandbox(script: &str, settings: &str) -> Sandbox {
     sandbox
 }
 
-/// Runs the suite and gives its record.
 fn run(sandbox: &Sandbox, code: i32) -> (Ended, Value) {
     let ended = sandbox.sprag(&["run", "--output-run", "out/run.json"]).expect(code);
-    let run = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    let run = sandbox.json("out/run.json");
     (ended, run)
 }
 
-/// Runs a suite that comes to nothing; the reason holds the words.
+/// Runs a suite that fails; the reason holds the words.
 #[track_caller]
 fn fails(script: &str, settings: &str, words: &[&str]) {
     let (_, run) = run(&sandbox(script, settings), 1);
     assert_eq!(run["status"], "failed", "{run}");
     let reason = run["reason"].as_str().expect("a failed run says why");
-    for word in words {
-        assert!(reason.contains(word), "`{word}` is not in: {reason}");
-    }
+    assert_contains(&reason, words);
 }
 
 #[test]
 fn a_command_is_measured_recorded_and_shown() {
     let sandbox = sandbox(FINE, "");
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    let ended = sandbox.sprag(&["weekly"]).expect(0);
-    assert!(ended.out.contains("sort{n=1000}"), "{}", ended.out);
+    sandbox.sprag(&["weekly"]).expect(0).prints(&["sort{n=1000}"]);
     let records = sandbox.records("main");
     assert!(records.len() == 1 && records[0].starts_with("history/v1/theirs/"), "{records:?}");
-    let run: Value = serde_json::from_str(&sandbox.read(&records[0])).expect("a record is JSON");
+    let run = sandbox.json(&records[0]);
     assert_eq!((&run["status"], &run["commit"]["sha"]), (&Value::from("ok"), &Value::from(head)));
     assert_eq!(run["config"]["command"], Value::from(vec!["sh", "bench.sh"]));
     let sort = &run["benchmarks"][0];
@@ -66,10 +59,9 @@ fn a_command_is_measured_recorded_and_shown() {
     assert_eq!(time["interval"], Value::from(vec![2e-5; 2]));
     assert_eq!(sort["metrics"][1]["value"], 8192.0);
     assert_eq!(run["benchmarks"][1]["id"], "theirs/merge @default");
-    assert!(sandbox.read("_site/index.html").contains("merge"));
+    assert_contains(&sandbox.read("_site/index.html"), &["merge"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 
-    // A gate takes it like any suite.
     sandbox.sprag(&["baseline", "emit"]).expect(0);
     sandbox.sprag(&["check"]).expect(0);
 }
@@ -89,7 +81,7 @@ printf '{"schema_version": 1, "benchmarks": [{"name": "%s", "failure": "%s"}]}' 
     );
     let (_, run) = run(&sandbox, 1);
     assert_eq!(run["status"], "ok", "a benchmark that fails is no failed run: {run}");
-    // No shell has read the variable, and the build step ran once for both processes, in the same folder.
+    // No shell expands the variable; the build step ran once for both processes, in the same folder.
     assert_eq!(run["benchmarks"][0]["name"], "named $HOME");
     assert_eq!(run["benchmarks"][0]["failure"], "deep once (process 1)");
 }
@@ -114,8 +106,8 @@ fn one_bad_benchmark_leaves_the_others() {
     assert_eq!(run["status"], "ok");
     assert_eq!(run["benchmarks"][0]["failure"], Value::Null);
     let failure = run["benchmarks"][1]["failure"].as_str().expect("it failed");
-    assert!(failure.contains("its metric `time` holds NaN, which is no number"), "{failure}");
-    assert!(ended.out.contains(": its metric `time` holds NaN"), "{}", ended.out);
+    assert_contains(&failure, &["its metric `time` holds NaN, which is no number"]);
+    assert_contains(&ended.out, &[": its metric `time` holds NaN"]);
 }
 
 #[test]
@@ -127,31 +119,30 @@ fn one_bad_process_leaves_the_others() {
     assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(2));
     assert_eq!(run["quality"]["clean"], false);
     let reasons = run["quality"]["reasons"].to_string();
-    assert!(reasons.contains("process 1: it ended with exit code 7 (no luck)"), "{reasons}");
+    assert_contains(&reasons, &["process 1: it ended with exit code 7 (no luck)"]);
 }
 
 #[test]
 fn a_command_that_comes_to_nothing_fails_with_its_reason() {
-    fails(
-        "echo a >&2; echo 'bad luck' >&2; exit 3",
-        "",
-        &["the command gave no result: it ended with exit code 3 (bad luck)"],
-    );
-    fails("kill -9 $$", "", &["it was ended by signal 9"]);
-    fails("echo hello", "", &["standard output is not JSON"]);
-    fails("exit 0", "", &["standard output is empty"]);
-    fails("while :; do echo 0123456789; done", "max_output_bytes = 5000", &["more than 5000 bytes"]);
-    fails(FINE, "output = \"results.json\"", &["it wrote no results to `./results.json`"]);
-    fails(FINE, "include = [\"nothing\"]", &["`suites.theirs.include` leaves no benchmark", "`nothing`"]);
-    fails(FINE, "cwd = \"nowhere\"", &["there is no folder `./nowhere`"]);
-    fails(FINE, "build = [\"sprag-no-such\"]", &["the build step failed", "`sprag-no-such`", "no such program"]);
-    fails(
-        "",
-        "build = [\"sh\", \"-c\", \"echo one >&2; echo two >&2; false\"]",
-        &["it ended with exit code 1 (one; two)"],
-    );
-    fails("", "build = [\"sleep\", \"60\"]\nbuild_timeout_seconds = 1", &["the build step failed", "longer than 1 s"]);
-    fails(FINE, "format = \"criterion\"", &["it wrote no results to `./target/criterion`"]);
+    let exit = "the command gave no result: it ended with exit code 3 (bad luck)";
+    let build = "build = [\"sh\", \"-c\", \"echo one >&2; echo two >&2; false\"]";
+    let slow_build = "build = [\"sleep\", \"60\"]\nbuild_timeout_seconds = 1";
+    for (script, settings, words) in [
+        ("echo a >&2; echo 'bad luck' >&2; exit 3", "", &[exit][..]),
+        ("kill -9 $$", "", &["it was ended by signal 9"]),
+        ("echo hello", "", &["standard output is not JSON"]),
+        ("exit 0", "", &["standard output is empty"]),
+        ("while :; do echo 0123456789; done", "max_output_bytes = 5000", &["more than 5000 bytes"]),
+        (FINE, "output = \"results.json\"", &["it wrote no results to `./results.json`"]),
+        (FINE, "include = [\"nothing\"]", &["`suites.theirs.include` leaves no benchmark", "`nothing`"]),
+        (FINE, "cwd = \"nowhere\"", &["there is no folder `./nowhere`"]),
+        (FINE, "build = [\"sprag-no-such\"]", &["the build step failed", "`sprag-no-such`", "no such program"]),
+        ("", build, &["it ended with exit code 1 (one; two)"]),
+        ("", slow_build, &["the build step failed", "longer than 1 s"]),
+        (FINE, "format = \"criterion\"", &["it wrote no results to `./target/criterion`"]),
+    ] {
+        fails(script, settings, words);
+    }
 }
 
 #[test]
@@ -161,12 +152,12 @@ fn a_missing_program_is_named() {
     let (ended, run) = run(&sandbox, 1);
     let reason = "the command gave no result: `sprag-no-such` cannot be started: there is no such program";
     assert_eq!(run["reason"], reason);
-    assert!(ended.out.contains(reason), "{}", ended.out);
+    assert_contains(&ended.out, &[reason]);
 }
 
 #[test]
 fn a_command_that_hangs_is_ended_with_all_that_it_started() {
-    // The grandchild holds the outputs open, so Sprag could not go on while it lives.
+    // The grandchild keeps the outputs open, so Sprag could not go on while it lives.
     let (script, settings) = ("echo stuck >&2; (sleep 1000 & sleep 1000) & sleep 1000", "timeout_seconds = 1");
     fails(script, settings, &["it took longer than 1 s and was killed (stuck); it was not tried again"]);
 }
@@ -177,29 +168,16 @@ fn an_interrupted_sprag_leaves_nothing_running() {
     let sandbox = sandbox("echo $$ >> out/pids; sleep 1000 & echo $! >> out/pids; echo ready >> out/pids; wait", "");
     sandbox.write("out/pids", "");
     let mut sprag = sandbox.start(&["run"]);
-    let patience = Instant::now() + Duration::from_secs(60);
-    let until = |done: &dyn Fn() -> bool, what: &str| {
-        while !done() {
-            assert!(Instant::now() < patience, "{what}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    };
-    until(&|| sandbox.read("out/pids").contains("ready"), "the command was not started");
-    // Not even Sprag itself hears of this.
+    wait_until("the command was not started", || sandbox.read("out/pids").contains("ready"));
+    // A kill leaves Sprag no chance to clean up.
     sprag.kill().expect("our own child can be killed");
     sprag.wait().expect("a killed child ends");
-    let pids = sandbox.read("out/pids");
-    for pid in pids.lines().filter(|line| *line != "ready") {
-        // What nobody has waited for yet is a zombie, and runs no more.
-        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let gone = || state().rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"));
-        until(&gone, "a process of the command runs on");
-    }
+    wait_for_end(sandbox.read("out/pids").lines().filter(|line| *line != "ready"));
 }
 
 #[test]
 fn results_of_an_earlier_run_are_not_taken_for_new_ones() {
-    // Each process but the last one leaves its report in the file.
+    // Each process except the last one leaves its report in the file.
     let last = "echo x >> out/count; if [ \"$(wc -l < out/count)\" -eq 3 ]; then exit 0; fi";
     let script = format!("{last}\nexec > out/report.json\n{FINE}");
     let sandbox = sandbox(&script, "output = \"out/report.json\"");
@@ -207,7 +185,7 @@ fn results_of_an_earlier_run_are_not_taken_for_new_ones() {
     let (_, run) = run(&sandbox, 0);
     assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(2), "{run}");
     let reasons = run["quality"]["reasons"].to_string();
-    assert!(reasons.contains("it wrote no results to `./out/report.json`; 1 older there were left alone"), "{reasons}");
+    assert_contains(&reasons, &["it wrote no results to `./out/report.json`; 1 older there were left alone"]);
 }
 
 #[test]
@@ -226,7 +204,6 @@ fn the_folder_of_criterion_is_read() {
 #[test]
 #[cfg(unix)]
 fn the_example_of_the_documentation_works() {
-    use std::os::unix::fs::PermissionsExt as _;
     let text = include_str!("../../docs/COMMAND-SUITES.md");
     let block = |language: &str| {
         let (_, rest) = text.split_once(&format!("```{language}\n")).expect("the example is there");
@@ -234,10 +211,8 @@ fn the_example_of_the_documentation_works() {
     };
     let sandbox = sandbox("", "");
     sandbox.write("sprag.toml", block("toml"));
-    sandbox
-        .write("bench", &format!("#!/bin/sh\n[ \"$*\" = '--size 1000' ] && cat <<'REPORT'\n{}REPORT\n", block("json")));
-    let program = sandbox.project.join("bench");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is our own file");
+    let report = block("json");
+    sandbox.program("bench", &format!("#!/bin/sh\n[ \"$*\" = '--size 1000' ] && cat <<'REPORT'\n{report}REPORT\n"));
     let (ended, run) = run(&sandbox, 0);
     assert_eq!(run["benchmarks"].as_array().map(Vec::len), Some(2), "{}", ended.out);
     assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(5));
@@ -248,7 +223,7 @@ fn filters_choose_among_what_was_reported() {
     let sandbox = sandbox(FINE, "");
     let ended = sandbox.sprag(&["run", "--quick", "--filter", "merge"]).expect(0);
     assert!(ended.out.contains("merge") && !ended.out.contains("sort"), "{}", ended.out);
-    assert!(ended.out.contains("only 1 process of the command: a confidence interval"), "{}", ended.out);
+    assert_contains(&ended.out, &["only 1 process of the command: a confidence interval"]);
     sandbox.sprag(&["run", "--quick", "--filter", "nothing"]).expect(2).says(&["contains `nothing`"]);
 }
 

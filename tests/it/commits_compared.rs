@@ -1,21 +1,19 @@
-//! Two commits built aside and measured against each other, process by process in turn.
+//! Two such commits measured against each other, process by process in turns.
 
 use std::fs;
 
 use serde_json::Value;
 
 use crate::commits::{BENCH, SUITE, sandbox, sprag};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, assert_contains};
 
-/// Compares two commits as JSON.
 #[track_caller]
 fn compared(sandbox: &Sandbox, base: &str, other: &str, code: i32) -> Value {
     let ended = sprag(sandbox, &["compare", base, other, "--measure", "--json"]).expect(code);
     crate::schemas::follows("compare-2", &ended.out);
-    serde_json::from_str(&ended.out).expect("the report is JSON")
+    ended.json()
 }
 
-/// The verdicts, by the name of the benchmark.
 fn verdicts(report: &Value) -> Vec<(String, String)> {
     let list = report["benchmarks"].as_array().expect("a list");
     let word = |value: &Value| value.as_str().expect("a word").to_owned();
@@ -43,7 +41,6 @@ fn two_commits_are_judged_by_the_direction_of_what_they_report() {
     let v2 = sandbox.git(&["rev-parse", "v2"]);
     assert_eq!((&report["other"]["named"], &report["other"]["commit"]), (&"v2".into(), &v2.into()));
 
-    // Fewer tiles a second are worse, more are better.
     assert_eq!(verdicts(&compared(&sandbox, "v2", "HEAD", 1)), pair("unchanged", "regressed"));
     assert_eq!(verdicts(&compared(&sandbox, "HEAD", "v1", 0)), pair("improved", "improved"));
     assert_eq!(verdicts(&compared(&sandbox, "v2", "v2", 0)), pair("unchanged", "unchanged"));
@@ -56,7 +53,7 @@ fn two_commits_are_judged_by_the_direction_of_what_they_report() {
         "8.000 KiB",
         "compare: fail; 1 regressed; 6 pairs",
     ] {
-        assert!(ended.out.contains(word), "`{word}` is not in:\n{}", ended.out);
+        assert_contains(&ended.out, &[word]);
     }
     ended.says(&["building", "with `sh -c cat rate > built`", "in up to 6 pairs of processes"]);
 }
@@ -93,24 +90,19 @@ fn a_benchmark_that_only_one_commit_has_is_missing_or_new() {
     let row =
         |start: &str| ended.out.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{}", ended.out));
     let new = row("no baseline  theirs/cells @default  rate");
-    assert!(new.contains("40.00 1/s") && new.contains("new: the base does not have it"), "{new}");
-    assert!(row("missing      theirs/tiles @default").contains("the other does not have it"));
-    assert!(
-        ended.out.contains("\ncompare: fail; 1 missing, 1 without a baseline, 1 unchanged; 6 pairs"),
-        "{}",
-        ended.out
-    );
+    assert_contains(&new, &["40.00 1/s", "new: the base does not have it"]);
+    assert_contains(&row("missing      theirs/tiles @default"), &["the other does not have it"]);
+    assert_contains(&ended.out, &["\ncompare: fail; 1 missing, 1 without a baseline, 1 unchanged; 6 pairs"]);
 
     sandbox.write("bench.sh", &BENCH.replace("\"name\": \"sort\",", "\"name\": \"sort\", \"version\": 2,"));
     sandbox.commit("Sort more");
-    let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(3);
-    assert!(ended.out.contains("version 1 of it became version 2"), "{}", ended.out);
+    sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(3).prints(&["version 1 of it became version 2"]);
 }
 
 #[test]
 fn samples_of_zero_are_compared_and_values_of_zero_reported() {
     let sandbox = sandbox();
-    // One benchmark that is judged, and what is shown beside a time.
+    // A judged benchmark, and a metric shown besides a time.
     let report = |judged: &str, shown: &str| {
         let faults = |name: &str, samples: &str| {
             format!(
@@ -131,22 +123,24 @@ fn samples_of_zero_are_compared_and_values_of_zero_reported() {
     report("3+3+0", "5+0+5");
     let compare = |code: i32| sprag(&sandbox, &["compare", "HEAD~1", "HEAD", "--measure"]).expect(code).out;
     let out = compare(0);
-    assert!(out.contains("\ncompare: pass; 2 unchanged; 6 pairs of processes"), "{out}");
+    assert_contains(&out, &["\ncompare: pass; 2 unchanged; 6 pairs of processes"]);
     assert!(out.lines().any(|line| line.contains("misses") && line.contains("0.0 %")), "{out}");
 
     report("0+0+3", "0+0+5");
     let out = compare(3);
-    assert!(out.contains("its `faults` is zero or less on one side, which has no ratio (3.000 against 0 in pair 1)"));
+    assert_contains(
+        &out,
+        &["its `faults` is zero or less on one side, which has no ratio (3.000 against 0 in pair 1)"],
+    );
     let shown = out.lines().find(|line| line.contains("its `misses` is zero or less on one side"));
     assert!(shown.is_some_and(|line| line.contains("(5.000 against 0 in pair 1)")), "{out}");
-    assert!(out.contains("1 not comparable, 1 unchanged; 6 pairs of processes"), "{out}");
+    assert_contains(&out, &["1 not comparable, 1 unchanged; 6 pairs of processes"]);
     let report = compared(&sandbox, "HEAD~1", "HEAD", 3);
     assert_eq!(report["shown"][0]["measured"]["metric"]["name"], "misses");
     assert_eq!((&report["shown"][0]["ratio"], report["shown"].as_array().map(Vec::len)), (&Value::Null, Some(1)));
-    // Where nothing that is judged has a ratio, the pairs have run all the same.
+    // Without a ratio to judge, the pairs have still run.
     let only = ["compare", "HEAD~1", "HEAD", "--measure", "--filter", "/a @"];
-    let out = sprag(&sandbox, &only).expect(3).out;
-    assert!(out.contains("compare: inconclusive; 1 not comparable; 6 pairs of processes"), "{out}");
+    sprag(&sandbox, &only).expect(3).prints(&["compare: inconclusive; 1 not comparable; 6 pairs of processes"]);
 }
 
 #[test]
@@ -160,14 +154,14 @@ fn what_is_new_leaves_doubt_as_it_does_in_a_check() {
     assert_eq!(report["new"], serde_json::json!(["theirs/more @default"]));
     let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure", "--report", "json=-"]).expect(3);
     crate::schemas::follows("check-1", &ended.out);
-    let gate: Value = serde_json::from_str(&ended.out).expect("the report is JSON");
+    let gate = ended.json();
     let new = &gate["suites"][0]["comparisons"][0];
     assert_eq!(
         (&new["verdict"], &new["baseline"], &new["current"]),
         (&"no baseline".into(), &Value::Null, &3e-3.into())
     );
     sprag(&sandbox, &["compare", "v3", "HEAD", "--measure", "--inconclusive", "ok"]).expect(0);
-    // It cannot have become slower.
+    // A new benchmark cannot have become slower.
     sprag(&sandbox, &["compare", "v3", "HEAD", "--measure", "--bisect"]).expect(0);
     sprag(&sandbox, &["compare", "v1", "HEAD", "--measure", "--bisect"]).expect(1);
     sandbox.write("bench.sh", &BENCH.replace("{\"name\": \"sort\"", &more.replace("3e-3", "NaN")));
@@ -178,33 +172,25 @@ fn what_is_new_leaves_doubt_as_it_does_in_a_check() {
 }
 
 #[test]
-fn every_report_says_that_both_sides_took_turns() {
+fn reports_say_that_both_sides_took_turns() {
     let sandbox = sandbox();
-    let reports: Vec<String> = ["json", "md", "junit", "sarif", "github", "summary", "trend"]
-        .iter()
-        .flat_map(|form| ["--report".to_owned(), format!("{form}=out/{form}")])
-        .collect();
+    let reports: Vec<String> =
+        ["json", "md", "trend"].iter().flat_map(|form| ["--report".to_owned(), format!("{form}=out/{form}")]).collect();
     let reports: Vec<&str> = reports.iter().map(String::as_str).collect();
     sprag(&sandbox, &[&["compare", "v1", "v2", "--measure"], &reports[..]].concat()).expect(1);
     let check = |form: &str, words: &[&str]| {
         let text = sandbox.read(&format!("out/{form}"));
-        for word in words {
-            assert!(text.contains(word), "`{word}` is not in the {form}:\n{text}");
-        }
+        assert_contains(&text, words);
         assert!(!text.contains("No run") && !text.contains("baseline emit"), "{text}");
     };
     let turns = "v1: v2 and v1 took turns in 6 pairs of processes";
     check("json", &["\"outcome\": \"fail\"", turns]);
     check("md", &["### ✕ sprag compare: fail; 1 regressed, 1 unchanged", "\nMeasured ", turns, "`sort @default` time"]);
-    check("junit", &["<testsuites name=\"sprag compare\"", turns, "slower: +100"]);
-    check("sarif", &["sprag/compare/", "regressed: theirs/sort @default time"]);
-    check("github", &["::error title=sprag%3A regressed%3A theirs/sort @default time::slower"]);
-    check("summary", &["\"status\": \"fail\"", "theirs/sort @default time"]);
     check("trend", &["\"overall_status\": \"fail\"", "\"failed_metrics\": 1"]);
 }
 
 #[test]
-fn what_is_unchanged_can_be_left_out_of_every_form() {
+fn what_is_unchanged_can_be_left_out() {
     let sandbox = sandbox();
     let only = |form: &[&str]| {
         sprag(&sandbox, &[&["compare", "v1", "v2", "--measure", "--only-changed"], form].concat()).expect(1).out
@@ -214,50 +200,8 @@ fn what_is_unchanged_can_be_left_out_of_every_form() {
     let report: Value = serde_json::from_str(&report).expect("the report is JSON");
     assert_eq!(verdicts(&report), [pair("regressed", "")[0].clone()]);
     assert_eq!(report["unchanged_left_out"], 1);
-    let markdown = only(&["--markdown"]);
-    assert!(
-        markdown.contains("1 regressed, 1 unchanged") && markdown.contains("\n1 unchanged, left out here.\n"),
-        "{markdown}"
-    );
-    assert!(!markdown.contains("tiles"), "{markdown}");
     let table = only(&[]);
     assert!(table.contains("\n1 metric unchanged\n") && !table.contains("tiles"), "{table}");
-}
-
-#[test]
-fn a_pattern_without_a_metric_is_reported() {
-    let sandbox = sandbox();
-    let entry = |text: &str| {
-        format!("[[rules.metric]]\nmatch = \"{text}\"\nrule = \"interval\"\nwith = {{ tolerance = 1.0 }}\n")
-    };
-    sandbox.write("lax.toml", &entry("sotr"));
-    let lax = ["compare", "v1", "v2", "--measure", "--policy", "lax.toml"];
-    sprag(&sandbox, &lax).expect(1).says(&["warning: `match = \"sotr\"` in `lax.toml` fits no metric of theirs"]);
-    sandbox.write("lax.toml", &entry("sort"));
-    let ended = sprag(&sandbox, &lax);
-    assert!(!ended.err.contains("fits no metric"), "{}", ended.err);
-    sandbox.write("sprag.toml", &format!("{SUITE}{}[suites.cpu]\nkind = \"cpu\"\n", entry("sotr")));
-    let own = ["compare", "v1", "v2", "--measure", "--suite", "theirs"];
-    let words = "note: `match = \"sotr\"` in `sprag.toml` fits no metric of theirs; cpu was not judged";
-    sprag(&sandbox, &own).expect(1).says(&[words]);
-}
-
-#[test]
-fn a_failure_names_its_side() {
-    let sandbox = sandbox();
-    let mut reports = vec![("exit 7\n".to_owned(), 2, "the other: it ended with exit code 7")];
-    reports.push((
-        BENCH.replace("\"value\": %s},\n", "\"value\": NaN%.0s},\n"),
-        1,
-        "the other: its metric `time` holds NaN",
-    ));
-    for (script, code, words) in reports {
-        sandbox.write("bench.sh", &script);
-        sandbox.commit("Break it");
-        let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(code);
-        let said = format!("{}{}", ended.out, ended.err);
-        assert!(said.contains(words), "`{words}` is not in:\n{said}");
-    }
 }
 
 #[test]
@@ -270,14 +214,11 @@ fn wrong_sides_suites_and_builds_are_refused_with_advice() {
     check(&["v1", "./bench.sh"], &["`./bench.sh` is a file, and the suite `theirs` compares commits", "hint: "]);
     check(&["v1", "v2", "--filter", "sorr"], &["contains `sorr`", "did you mean `sort`?"]);
     check(&["v1", "v2", "--suite", "cpu"], &["there is no suite `cpu`"]);
-    let short = sandbox.git(&["rev-parse", "v1"])[..12].to_owned();
     let build = |text: &str, more: &str| {
         sandbox.write("sprag.toml", &format!("{}{more}", SUITE.replace("cat rate > built", text)));
     };
     build("echo one >&2; false", "");
-    check(&["v1", "v2"], &[&format!("cannot build {short} (Make v1)"), "exit code 1 (one)"]);
-    build("sleep 1000", "build_timeout_seconds = 1\n");
-    check(&["v1", "v2"], &[&short, "longer than 1 s"]);
+    check(&["v1", "v2"], &["cannot build ", "(Make v1)", "exit code 1 (one)"]);
     build("cat rate > built", "include = [\"nothing\"]\n");
     check(&["v1", "v2"], &["`suites.theirs.include` leaves no benchmark"]);
     build("cat rate > built", "[suites.more]\nkind = \"command\"\ncommand = [\"true\"]\n");
@@ -299,10 +240,9 @@ fn a_bisection_goes_on_where_a_commit_cannot_be_built() {
     };
     let words = ["error: cannot build", "(Break the build)", "hint: "];
     bisect("v1", "broken", 125).says(&words);
-    // Where it is the base, no other commit would do better.
+    // If it is the base, no other commit would do better.
     bisect("broken", "v1", 128).says(&words);
     bisect("v1", "nowhere", 128);
-    // So it is where the command fails.
     sandbox.git(&["checkout", "-q", "v2"]);
     sandbox.write("bench.sh", "exit 3\n");
     sandbox.commit("Crash");
@@ -312,8 +252,8 @@ fn a_bisection_goes_on_where_a_commit_cannot_be_built() {
     bisect("v1", "v2", 1);
 }
 
-/// A package that is called as Sprag is and says in its build script what ours does. Its program starts the real one,
-/// leaves a file of the name `flag` in the folder of the home, and knows the variant `reference` as `variant`.
+/// A package named like Sprag with the same build variables. Its program starts the real one, writes the file `flag` to the
+/// home folder and calls the variant `reference` by the name `variant`.
 fn package(sandbox: &Sandbox, flag: &str, variant: &str) {
     sandbox.write("Cargo.toml", "[package]\nname = \"sprag\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
     sandbox.write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"sprag\"\nversion = \"0.1.0\"\n");
@@ -332,7 +272,7 @@ fn package(sandbox: &Sandbox, flag: &str, variant: &str) {
     sandbox.write("src/main.rs", &main);
 }
 
-/// Runs the binary where Cargo works as it does for this test.
+/// Runs the binary with Cargo in the search path.
 #[track_caller]
 fn with_cargo(sandbox: &Sandbox, arguments: &[&str]) -> crate::sandbox::Ended {
     let cargo = std::path::PathBuf::from(env!("CARGO"));
@@ -359,10 +299,10 @@ fn kernels_are_those_of_the_program_of_the_commit() {
         with_cargo(&sandbox, &[&["run", "--commit", "HEAD~1", "--output-run", "out/run.json"][..], &scan].concat());
     let ended = ended.expect(0);
     assert!(used("first") && !used("second"), "{}", ended.err);
-    let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    let run = sandbox.json("out/run.json");
     assert_eq!(run["commit"]["sha"], sandbox.git(&["rev-parse", "HEAD~1"]));
     let facts = &run["environment"]["facts"];
-    // What a later commit has added is neither a failure of the run nor missing in the comparison.
+    // A benchmark that a later commit added is neither a failure nor missing.
     ended.says(&["1 benchmark left out: not defined by that commit"]);
     assert!(run["benchmarks"].as_array().is_some_and(|all| all.iter().all(|one| one["failure"].is_null())), "{run}");
     assert_eq!((&facts["compiler"], &facts["flags"]), (&"rustc of old".into(), &"first".into()), "{run}");
@@ -372,7 +312,7 @@ fn kernels_are_those_of_the_program_of_the_commit() {
         &[&["compare", "HEAD~1", "HEAD", "--measure", "--json", "--inconclusive", "ok"][..], &scan].concat(),
     );
     assert!(used("second"), "{}", ended.err);
-    let report: Value = serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}", ended.err));
+    let report = ended.json();
     assert_eq!(report["benchmarks"].as_array().map(Vec::len), Some(1));
     assert!(report["new"][0].as_str().is_some_and(|id| id.ends_with("@reference")), "{report}");
     assert!(sandbox.git(&["status", "--porcelain"]).is_empty(), "what is built lies where git does not look");

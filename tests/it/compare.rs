@@ -1,7 +1,5 @@
 //! Two builds against each other.
 
-use serde_json::Value;
-
 use crate::commits::{self, SUITE};
 use crate::sandbox::Sandbox;
 
@@ -12,7 +10,7 @@ const SCAN: [&str; 4] = ["--measure", "--quick", "--filter", "scan"];
 fn a_build_against_itself_sets_the_exit_code() {
     let sandbox = Sandbox::new();
     let ended = sandbox.sprag(&[&PAIR[..], &SCAN, &["--json"]].concat());
-    let report: Value = serde_json::from_str(&ended.out).expect("the report is JSON");
+    let report = ended.json();
     crate::schemas::follows("compare-2", &ended.out);
     let benchmarks = report["benchmarks"].as_array().expect("a list");
     assert_eq!((report["schema_version"].clone(), benchmarks.len()), (2.into(), 2));
@@ -26,33 +24,12 @@ fn a_build_against_itself_sets_the_exit_code() {
         assert!(one["ratio"].as_f64().is_some_and(|ratio| low <= ratio && ratio <= high), "{one}");
         verdicts.push(one["verdict"].as_str().expect("a word").to_owned());
     }
-    // The code says what the verdicts are.
     let code = match verdicts.as_slice() {
         all if all.iter().any(|one| one == "regressed") => 1,
         all if all.iter().any(|one| one == "inconclusive") => 3,
         _ => 0,
     };
     assert_eq!(ended.code, code, "{verdicts:?}");
-}
-
-#[test]
-fn a_benchmark_that_only_one_program_has_is_missing_or_new() {
-    let sandbox = Sandbox::new();
-    let program = env!("CARGO_BIN_EXE_sprag");
-    // It knows one of the two benchmarks only.
-    let script =
-        format!("#!/bin/sh\nread plan\n{{ echo \"$plan\" | sed 's/@reference/@gone/'; cat; }} | {program} \"$@\"\n");
-    sandbox.write("old.sh", &script);
-    let path = sandbox.project.join("old.sh");
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a file of ours");
-    let ended = sandbox.sprag(&[&["compare", program, "old.sh"][..], &SCAN].concat()).expect(1);
-    assert!(ended.out.contains("the other: this build has no such benchmark"), "{}", ended.out);
-    assert!(ended.out.contains("1 missing"), "{}", ended.out);
-    let ended = sandbox.sprag(&[&["compare", "old.sh", program, "--inconclusive", "ok"][..], &SCAN].concat());
-    // How wide the column of verdicts is depends on what becomes of the other benchmark.
-    let is_new = |line: &str| line.starts_with("no baseline ") && line.contains(" cpu/tile_ssm_scan");
-    assert!(ended.out.lines().any(is_new) && !ended.out.contains("missing"), "{}", ended.out);
-    assert!(ended.out.contains(" without a baseline"), "{}", ended.out);
 }
 
 #[test]
@@ -77,9 +54,7 @@ fn wrong_sides_are_refused_with_advice() {
 #[test]
 fn a_file_named_like_a_revision_is_never_run() {
     let sandbox = Sandbox::new();
-    sandbox.write("HEAD", "#!/bin/sh\ntouch was-run\n");
-    let path = sandbox.project.join("HEAD");
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a file of ours");
+    sandbox.program("HEAD", "#!/bin/sh\ntouch was-run\n");
     sandbox.commit("A trap");
     sandbox.sprag(&[&PAIR[..], &SCAN, &["--inconclusive", "ok"]].concat());
     assert!(!sandbox.project.join("was-run").exists());
@@ -97,14 +72,14 @@ fn a_suite_that_the_base_lacks_has_no_baseline() {
     let ended = commits::sprag(&sandbox, &[&compare[..], &["--json"]].concat())
         .expect(3)
         .says(&[said, "the base: it ended with"]);
-    let report: Value = serde_json::from_str(&ended.out).expect("the report is JSON");
+    let report = ended.json();
     assert_eq!(report["new"], serde_json::json!(["later/sort @default", "later/tiles @default"]));
     assert!(report["faults"][0].as_str().is_some_and(|fault| fault.starts_with(said)), "{report}");
     commits::sprag(&sandbox, &[&compare[..], &["--inconclusive", "ok"]].concat()).expect(0).says(&[said]);
     commits::sprag(&sandbox, &[&compare[..], &["--inconclusive", "fail"]].concat()).expect(1);
     // No commit that git tries would mend the base.
     commits::sprag(&sandbox, &[&compare[..], &["--bisect"]].concat()).expect(128);
-    // A base that cannot build it, a new one that breaks, and one whose base has it and is broken.
+    // A base that cannot build it, a new suite that breaks, and a broken base that has the suite.
     sandbox.write("sprag.toml", &format!("{SUITE}{later}build = [\"sh\", \"-c\", \"test -f later.sh\"]\n"));
     commits::sprag(&sandbox, &compare).expect(3).says(&[said, "cannot build"]);
     sandbox.write("later.sh", "exit 7\n");
@@ -114,7 +89,7 @@ fn a_suite_that_the_base_lacks_has_no_baseline() {
     sandbox.commit("Mend it");
     let broken = ["compare", "HEAD~1", "HEAD", "--measure", "--suite", "later", "--inconclusive", "ok"];
     commits::sprag(&sandbox, &broken).expect(2).says(&["the base: it ended with exit code 7"]);
-    // What runs on both sides is compared, whatever the base says of it.
+    // What runs on both sides is compared.
     sandbox.write("sprag.toml", &SUITE.replace("[suites.theirs]", "[suites.other]"));
     commits::sprag(&sandbox, &["compare", "v1", "v2", "--measure", "--suite", "other"]).expect(1);
 }

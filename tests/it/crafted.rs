@@ -1,4 +1,6 @@
-//! Projects whose runs are written down, not measured: every value, session, machine and environment is known.
+//! Runs and projects that are written down instead of measured.
+
+use std::ops::{Deref, RangeInclusive};
 
 use chrono::{TimeDelta, TimeZone as _, Utc};
 use sprag_history as history;
@@ -7,18 +9,62 @@ use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::run::Run;
 
-use crate::run_files;
 use crate::sandbox::{Ended, Sandbox};
 
-/// The class of the machine that runs bear here; its slug is `example-cpu`.
+#[path = "../../src/history/sample_run.rs"]
+mod sample_run;
+
+pub(crate) use sample_run::{rounds, run};
+
+/// The machine class of every crafted run; its slug is `example-cpu`.
 pub(crate) const CLASS: &str = "Example CPU";
 
-/// Where the baseline of the suite `cpu` lies.
+/// The baseline of the suite `cpu`.
 pub(crate) const BASELINE: &str = "baselines/cpu.example-cpu.json";
 
-/// A repository of which every run is written down.
+fn commit_of(sha: String, subject: &str, branch: Option<&str>) -> Commit {
+    let time = Utc.with_ymd_and_hms(2026, 1, 1, 0, 0, 0).single().expect("a time");
+    Commit {
+        sha,
+        parents: Vec::new(),
+        author_time: time,
+        commit_time: time,
+        subject: subject.to_owned(),
+        branch: branch.map(str::to_owned),
+        dirty: false,
+    }
+}
+
+/// As [`run`], of a commit that no repository holds.
+pub(crate) fn run_of_an_absent_commit(number: i64) -> Run {
+    let run = run(number);
+    let commit = commit_of("0123456789abcdef0123456789abcdef01234567".to_owned(), "Squashed since", None);
+    let commit = Commit { author_time: run.timestamp, commit_time: run.timestamp, ..commit };
+    Run { commit: Some(commit), ..run }
+}
+
+/// The text of the record of a run.
+pub(crate) fn text(run: &Run) -> String {
+    String::from_utf8(run.to_record().2).expect("a record is ASCII")
+}
+
+/// The file name of a record in the history.
+pub(crate) fn name(run: &Run) -> String {
+    let (_, path, _) = run.to_record();
+    path.rsplit('/').next().expect("a path has a last part").to_owned()
+}
+
+/// A repository whose runs are all written down.
 pub(crate) struct Crafted {
     pub(crate) sandbox: Sandbox,
+}
+
+impl Deref for Crafted {
+    type Target = Sandbox;
+
+    fn deref(&self) -> &Sandbox {
+        &self.sandbox
+    }
 }
 
 impl Crafted {
@@ -27,24 +73,32 @@ impl Crafted {
         Crafted { sandbox: Sandbox::new() }
     }
 
-    /// One whose only commit has so many sessions, as [`Crafted::sessions`] records them.
+    /// A repository whose only commit has so many sessions, as [`Crafted::sessions`] records them.
     pub(crate) fn with_sessions(count: i64) -> Crafted {
         let crafted = Crafted::new();
         crafted.sessions(1..=count);
         crafted
     }
 
-    /// A session on each of those days: `pack` takes 1 ms and `scan` 2 ms, give or take a thousandth.
-    pub(crate) fn sessions(&self, days: std::ops::RangeInclusive<i64>) {
+    /// Six sessions at the release v1.0, and a run at the commit after it.
+    pub(crate) fn released(day: i64, times: &[(&str, f64)]) -> Crafted {
+        let crafted = Crafted::with_sessions(6);
+        crafted.git(&["tag", "v1.0", &crafted.measured_commit().sha]);
+        crafted.change(day, times);
+        crafted
+    }
+
+    /// A session on each of those days: `pack` takes 1 ms and `scan` 2 ms, within a thousandth.
+    pub(crate) fn sessions(&self, days: RangeInclusive<i64>) {
         for day in days {
             let wobble = 1.0 + 0.001 * ((day % 3) - 1) as f64;
             self.record(&self.run(day, &[("pack", 1e-3 * wobble), ("scan", 2e-3 * wobble)]));
         }
     }
 
-    /// A run of that day of January at the commit that is checked out, of benchmarks and their seconds.
+    /// A run on that day of January at the commit that is checked out, of benchmarks and their seconds.
     pub(crate) fn run(&self, day: i64, times: &[(&str, f64)]) -> Run {
-        let mut run = run_files::run(0);
+        let mut run = run(0);
         let measurement = run.measurements.remove(0);
         for (name, seconds) in times {
             let mut one = measurement.clone();
@@ -55,35 +109,26 @@ impl Crafted {
         let first = Utc.with_ymd_and_hms(2026, 1, 1, 12, 0, 0).single().expect("a time");
         Run {
             timestamp: first + TimeDelta::days(day - 1),
-            commit: Some(self.commit()),
+            commit: Some(self.measured_commit()),
             machine: Machine::named("sandbox", CLASS),
             ..run
         }
     }
 
-    /// The commit that is measured now.
-    pub(crate) fn commit(&self) -> Commit {
-        let sha = self.sandbox.git(&["rev-list", "-1", "HEAD", "--", ".", ":!history"]);
-        let time = Utc.with_ymd_and_hms(2026, 1, 1, 0, 0, 0).single().expect("a time");
-        Commit {
-            sha,
-            parents: Vec::new(),
-            author_time: time,
-            commit_time: time,
-            subject: "Written down".to_owned(),
-            branch: Some("main".to_owned()),
-            dirty: false,
-        }
+    /// The newest commit that is not of records alone.
+    pub(crate) fn measured_commit(&self) -> Commit {
+        let sha = self.git(&["rev-list", "-1", "HEAD", "--", ".", ":!history"]);
+        commit_of(sha, "Written down", Some("main"))
     }
 
-    /// The run, in an environment whose compiler is that one.
+    /// The run in an environment with another compiler.
     pub(crate) fn compiled_by(run: Run, compiler: &str) -> Run {
         let mut facts = run.environment.facts.clone();
         facts.insert("compiler".to_owned(), compiler.to_owned());
         Run { environment: Environment::from_facts(facts), ..run }
     }
 
-    /// The run, as one of another suite.
+    /// The run as one of another suite.
     pub(crate) fn of_suite(suite: &str, run: Run) -> Run {
         let mut measurements = run.measurements;
         for one in &mut measurements {
@@ -92,36 +137,33 @@ impl Crafted {
         Run { suite: suite.to_owned(), measurements, ..run }
     }
 
-    /// Records the run, which `../run.json` holds afterwards.
+    /// Records the run and writes it to `../run.json`.
     #[track_caller]
     pub(crate) fn record(&self, run: &Run) {
-        self.sandbox.write("../run.json", &run_files::text(run));
-        let store = history::open(&self.sandbox.project).expect("there is a repository");
+        self.write("../run.json", &text(run));
+        let store = history::open(&self.project).expect("there is a repository");
         let target = history::target(&store, None).expect("it has a branch");
         let record = history::Record::from_run(run);
         let appended = history::append(&store, &target, &[record], run.timestamp).expect("it can be recorded");
         assert_eq!(appended.warnings, [""; 0]);
     }
 
-    /// A new commit of code, and a run at it.
+    /// A new commit of code.
+    pub(crate) fn change_code(&self, number: i64) {
+        self.write("code.rs", &format!("// {number}"));
+        self.commit("Change the code");
+    }
+
+    /// A new commit of code and a run of it.
     #[track_caller]
     pub(crate) fn change(&self, day: i64, times: &[(&str, f64)]) {
-        self.sandbox.write("code.rs", &format!("// {day}"));
-        self.sandbox.commit("Change the code");
+        self.change_code(day);
         self.record(&self.run(day, times));
     }
 
     /// Runs the binary, which must end with that code.
     #[track_caller]
     pub(crate) fn ends(&self, code: i32, arguments: &[&str]) -> Ended {
-        self.sandbox.sprag(arguments).expect(code)
-    }
-
-    /// Writes a file that the project holds, with one text of the one there replaced.
-    #[track_caller]
-    pub(crate) fn altered(&self, path: &str, from: &str, to: &str) -> String {
-        let text = self.sandbox.read(path);
-        assert!(text.contains(from), "`{from}` is not in `{path}`");
-        text.replacen(from, to, 1)
+        self.sprag(arguments).expect(code)
     }
 }

@@ -1,14 +1,14 @@
-//! The demo: a rich site in seconds, and a gate that sees what was planted.
+//! `sprag demo`: a site in seconds, and a gate that finds the planted regression.
 
 use std::fs;
 use std::sync::OnceLock;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, assert_contains};
 
-/// The file with what `sprag demo` printed, beside the folder `shop`.
+/// What `sprag demo` printed, next to the folder `shop`.
 pub(crate) const PRINTED: &str = "planted.txt";
 
-/// The demo and its site in the folder `shop`. It is generated once a process and copied.
+/// The demo and its site in the folder `shop`; generated once a process and copied.
 pub(crate) fn shop() -> Sandbox {
     static DEMO: OnceLock<Sandbox> = OnceLock::new();
     Sandbox::copy_of(&DEMO, || {
@@ -19,7 +19,7 @@ pub(crate) fn shop() -> Sandbox {
     })
 }
 
-/// The repository of the demo alone, without site and caches, as the project.
+/// The repository of the demo without site and caches.
 pub(crate) fn repository() -> Sandbox {
     static DEMO: OnceLock<Sandbox> = OnceLock::new();
     Sandbox::copy_of(&DEMO, || {
@@ -35,7 +35,7 @@ pub(crate) fn repository() -> Sandbox {
 fn the_demo_shows_what_it_planted() {
     let sandbox = shop();
     let printed = sandbox.read(PRINTED);
-    assert!(printed.contains("Planted") && printed.contains("tile_pack"), "{printed}");
+    assert_contains(&printed, &["Planted", "tile_pack"]);
     let page = sandbox.read("shop/_site/index.html");
     assert!(page.contains("slower") && page.contains("tile_pack"), "the digest does not show the planted step");
     let events = sandbox.read("shop/_site/events/index.html");
@@ -43,13 +43,12 @@ fn the_demo_shows_what_it_planted() {
         events.contains("3 open regressions") && events.contains("fusion_gate"),
         "not all that was planted is an event"
     );
-    let feed: serde_json::Value =
-        serde_json::from_str(&sandbox.read("shop/_site/events/feed.json")).expect("the feed is JSON");
+    let feed = sandbox.json("shop/_site/events/feed.json");
     let sentence = feed["items"][0]["title"].as_str().expect("an entry has a sentence").to_owned();
-    assert!(sentence.contains("slower: cpu/tile_pack{c=64,t=8} @fast"), "{sentence}");
+    assert_contains(&sentence, &["slower: cpu/tile_pack{c=64,t=8} @fast"]);
     let event = sentence.split(' ').next().expect("it begins with the id");
     assert!(sandbox.read(&format!("shop/_site/events/{event}.html")).contains(&sentence), "the page says the same");
-    assert!(sandbox.read("shop/_site/badge.json").contains("3 open regressions"));
+    assert_contains(&sandbox.read("shop/_site/badge.json"), &["3 open regressions"]);
     for machine in ["bench-epyc", "bench-xeon"] {
         let gate = sandbox.sprag_with(&[("SPRAG_MACHINE", machine)], &["-C", "shop", "check"]).expect(1);
         let slower = gate.out.lines().filter(|line| line.starts_with("regressed"));

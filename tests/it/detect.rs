@@ -1,14 +1,14 @@
-//! `sprag detect`: tables of histories in, change points out; and how often it is wrong where nothing changed.
+//! `sprag detect`: change points in tables of histories, and how often there are false ones.
 
 use std::fmt::Write as _;
 
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use sprag_analysis::changes::detect;
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
 
-use crate::run_files::rounds;
+use crate::crafted::rounds;
 use crate::sandbox::Sandbox;
 
 #[allow(dead_code, reason = "the bench that it belongs to uses all of it")]
@@ -17,7 +17,7 @@ mod generate;
 
 const HEADER: &str = "series,index,commit,time,value\n";
 
-/// Rows of a series with so many points at each level, give or take a hundredth of a per cent.
+/// Rows of a series with that many points at each level, within 0.01 %.
 fn rows(name: &str, parts: &[(usize, f64)]) -> String {
     let mut random = SplitMix64::new(1);
     let values = parts.iter().flat_map(|(count, level)| vec![*level; *count]);
@@ -34,10 +34,6 @@ fn sandbox(table: &str) -> Sandbox {
     sandbox
 }
 
-fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).expect("it is JSON")
-}
-
 #[test]
 fn changes_are_listed_by_series() {
     let table =
@@ -47,25 +43,25 @@ fn changes_are_listed_by_series() {
         "a/1": { "changes": [40], "drifts": [], "ranges": [[40, 40]] },
         "b, \"2\"": { "changes": [], "drifts": [], "ranges": [] },
     });
-    assert_eq!(parsed(&sandbox.sprag(&["detect", "t.csv"]).expect(0).out), expected);
+    assert_eq!(sandbox.sprag(&["detect", "t.csv"]).expect(0).json(), expected);
     assert_eq!(sandbox.sprag(&["detect", "t.csv", "--output", "made/pred.json"]).expect(0).out, "");
-    assert_eq!(parsed(&sandbox.read("made/pred.json")), expected);
+    assert_eq!(sandbox.json("made/pred.json"), expected);
     let least = sandbox.sprag(&["detect", "t.csv", "--least", "0.2"]).expect(0);
-    assert_eq!(parsed(&least.out)["a/1"]["changes"], json!([]));
+    assert_eq!(least.json()["a/1"]["changes"], json!([]));
 }
 
 #[test]
 fn streamed_results_are_listed_by_length() {
     let sandbox = sandbox(&(HEADER.to_owned() + &rows("a", &[(40, 1.0), (10, 1.1)])));
-    let printed = parsed(&sandbox.sprag(&["detect", "t.csv", "--stream"]).expect(0).out);
+    let printed = sandbox.sprag(&["detect", "t.csv", "--stream"]).expect(0).json();
     let printed = printed["a"].as_object().expect("an object of lengths");
     assert_eq!(printed.len(), 43);
     assert_eq!((&printed["8"], &printed["41"], &printed["50"]), (&json!([]), &json!([]), &json!([40])));
-    // Nothing that was once told of so clear a change vanishes.
+    // A clear change, once reported, stays.
     let mut lengths: Vec<usize> = printed.keys().map(|key| key.parse().expect("a length")).collect();
     lengths.sort_unstable();
-    let known: Vec<bool> = lengths.iter().map(|length| printed[&length.to_string()] == json!([40])).collect();
-    assert!(known.is_sorted(), "{known:?}");
+    let is_reported: Vec<bool> = lengths.iter().map(|length| printed[&length.to_string()] == json!([40])).collect();
+    assert!(is_reported.is_sorted(), "{is_reported:?}");
 }
 
 #[test]
@@ -92,62 +88,48 @@ fn points_count_in_the_order_of_their_indices() {
         "1 row of an index that another one has",
         "1 series with rows out of order",
     ]);
-    assert_eq!(parsed(&ended.out)["a"]["changes"], json!([40]));
-    // Indices may have gaps: they are reported as the table has them, and what was not measured may be the cause as well.
+    assert_eq!(ended.json()["a"]["changes"], json!([40]));
+    // Indices may have gaps; commits that were not measured may be the cause as well.
     let gaps: String = ordered.lines().enumerate().fold(String::new(), |mut text, (place, line)| {
         let value = line.rsplit(',').next().unwrap_or_default();
         writeln!(text, "a,{},,,{value}", 10 * place + 5).expect("a text takes all");
         text
     });
     sandbox.write("t.csv", &(HEADER.to_owned() + &gaps));
-    let found = parsed(&sandbox.sprag(&["detect", "t.csv"]).expect(0).out);
-    assert_eq!((&found["a"]["changes"], &found["a"]["ranges"]), (&json!([405]), &json!([[396, 405]])));
-}
-
-#[test]
-fn counts_that_repeat_themselves_are_exact() {
-    let cycles = |index: usize| if (20..23).contains(&index) { 141 } else { 140 };
-    let rows: String = (0..40)
-        .flat_map(|index| [format!("a,{index},,,{}\n", cycles(index)), format!("a,{index},,,{}\n", cycles(index))])
-        .collect();
-    let sandbox = sandbox(&(HEADER.to_owned() + &rows));
-    let found = parsed(&sandbox.sprag(&["detect", "t.csv"]).expect(0).out);
-    assert_eq!((&found["a"]["changes"], &found["a"]["ranges"]), (&json!([20, 23]), &json!([[20, 20], [23, 23]])));
+    let report = sandbox.sprag(&["detect", "t.csv"]).expect(0).json();
+    assert_eq!((&report["a"]["changes"], &report["a"]["ranges"]), (&json!([405]), &json!([[396, 405]])));
 }
 
 #[test]
 fn what_is_no_table_is_refused_with_its_line() {
-    let check = |table: &str, words: &[&str]| {
-        let sandbox = sandbox(table);
-        sandbox.write("kept.json", "old");
-        let ended = sandbox.sprag(&["detect", "t.csv", "--output", "kept.json"]).expect(2).says(words);
-        assert_eq!(ended.out, "");
-        assert_eq!(sandbox.read("kept.json"), "old");
-    };
     let hint = "hint: the header is `series,index,commit,time,value`";
-    check("", &["`t.csv` is no table of histories: line 1 has no column `series`", hint]);
-    check("a,b\n1,2\n", &["line 1 has no column `series`", hint]);
-    check(HEADER, &["it holds no point"]);
-    check(&format!("{HEADER}a,0,,,1\na,1,,,fast\n"), &["line 3: its value `fast` is no number", hint]);
-    check(&format!("{HEADER}a,1.5,,,1\n"), &["line 2: its index `1.5` is no whole number from 0 to 2^64 - 1"]);
-    check(&format!("{HEADER}a,1\n"), &["line 2: it has 2 cells where the header has 5"]);
+    for (table, words) in [
+        ("", &["`t.csv` is no table of histories: line 1 has no column `series`", hint][..]),
+        (HEADER, &["it holds no point"]),
+        (&format!("{HEADER}a,0,,,1\na,1,,,fast\n"), &["line 3: its value `fast` is no number", hint]),
+        (&format!("{HEADER}a,1.5,,,1\n"), &["line 2: its index `1.5` is no whole number from 0 to 2^64 - 1"]),
+        (&format!("{HEADER}a,1\n"), &["line 2: it has 2 cells where the header has 5"]),
+    ] {
+        let sandbox = sandbox(table);
+        sandbox.write("result.json", "old");
+        let ended = sandbox.sprag(&["detect", "t.csv", "--output", "result.json"]).expect(2).says(words);
+        assert_eq!((ended.out, sandbox.read("result.json")), (String::new(), "old".to_owned()));
+    }
     let sandbox = sandbox(HEADER);
     sandbox.sprag(&["detect", "absent.csv"]).expect(2).says(&["cannot read `absent.csv`"]);
     sandbox.sprag(&["detect", "t.csv", "--least", "5"]).expect(2).says(&["from 0 to 1 is allowed"]);
     sandbox.sprag(&["detect", "t.csv", "--sensitivity", "high"]).expect(2).says(&["strict", "balanced", "loose"]);
-    // The table is not written over, and what cannot be written is reported before the work.
     sandbox.sprag(&["detect", "t.csv", "--output", "./t.csv"]).expect(2).says(&["name the same file", "hint:"]);
     assert_eq!(sandbox.read("t.csv"), HEADER);
     sandbox.sprag(&["detect", "t.csv", "--output", "."]).expect(2).says(&["it is a folder"]);
-    // Too short is no fault: there is nothing to find.
     sandbox.write("t.csv", &format!("{HEADER}a,0,,,1\na,1,,,2\n"));
     let ended = sandbox.sprag(&["detect", "t.csv"]).expect(0).says(&["1 series of fewer than 8 points"]);
     sandbox.write("u.csv", &format!("{HEADER}a,0,,,1\nb,1,,,2\n"));
     sandbox.sprag(&["detect", "u.csv"]).expect(0).says(&["2 series of fewer than 8 points"]);
-    assert_eq!(parsed(&ended.out)["a"]["changes"], json!([]));
+    assert_eq!(ended.json()["a"]["changes"], json!([]));
 }
 
-/// Two points that lie apart and come back are likelier strays on the side on which strays lie.
+/// Two points that deviate and return are likelier outliers if they are worse.
 #[test]
 fn strays_are_those_that_are_worse() {
     let table = |pair: [f64; 2]| {
@@ -161,7 +143,7 @@ fn strays_are_those_that_are_worse() {
         sandbox(&(HEADER.to_owned() + &(0..30).map(row).collect::<String>()))
     };
     let changes = |sandbox: &Sandbox, more: &[&str]| {
-        parsed(&sandbox.sprag(&[&["detect", "t.csv"], more].concat()).expect(0).out)["a"]["changes"].clone()
+        sandbox.sprag(&[&["detect", "t.csv"], more].concat()).expect(0).json()["a"]["changes"].clone()
     };
     let (slower, faster) = (table([1.10, 1.09]), table([0.90, 0.91]));
     let (none, both) = (json!([]), json!([16, 18]));
@@ -170,8 +152,8 @@ fn strays_are_those_that_are_worse() {
     assert_eq!([changes(&slower, more), changes(&faster, more)], [both, none]);
 }
 
-/// The promise of the default: at most one false alarm in 20,000 points that hold nothing, at each length over all
-/// kinds of noise. So rare are they that it takes many series to count them; the long tests count at more lengths.
+/// The default promises at most one false alarm in 20,000 points without a change, at each length, over all kinds of noise.
+/// The long tests count at more lengths.
 #[test]
 fn false_alarms_are_within_the_budget() {
     let lengths = [(100, 2000), (400, 200), (30, 4000), (200, 1000), (1000, 60)];
@@ -179,8 +161,8 @@ fn false_alarms_are_within_the_budget() {
         let alarms = |family: &&'static str| -> Vec<usize> {
             let of_seed = |seed: u64| {
                 let values = generate::null(family, length, 77_003 + seed * 104_729).values;
-                let found = detect::changes(&values, &Sensitivity::BALANCED);
-                found.points.len() + found.drifts.len()
+                let report = detect::changes(&values, &Sensitivity::BALANCED);
+                report.points.len() + report.drifts.len()
             };
             (0..count).into_par_iter().map(of_seed).collect()
         };

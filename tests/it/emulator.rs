@@ -1,5 +1,5 @@
-//! The CUDA of `tests/cuda`: libraries with the names of NVIDIA's that run kernels on the CPU. They are built once, kept
-//! under the target folder beside the kernels that they compiled, and built anew when their sources change.
+//! The emulator in `tests/cuda`: libraries named like NVIDIA's that run kernels on the CPU. They are built once into the
+//! target folder, with the kernels that they compile, and built anew when their sources change.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,45 +7,37 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// A library that a machine may have.
+use crate::sandbox::files;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part {
-    /// The driver, with one device unless a variable says otherwise.
+    /// With one device unless a variable says otherwise.
     Driver,
     Compiler,
-    /// The library that tells clocks and power.
+    /// The library that reports clocks and power.
     Management,
-    /// A driver that has not all functions.
+    /// A driver without all functions.
     OldDriver,
-    /// A driver that counts no device.
     NoDevice,
-    /// A compiler that has not all functions.
     OldCompiler,
 }
 
-/// What a program is started with so that it sees a machine of our making.
+/// The environment that makes a program see an emulated machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     variables: Vec<(String, String)>,
 }
 
-/// Where to look for nothing: libraries of this machine that must not be found, written as files that do not load.
-const HIDDEN: [&str; 7] = [
-    "libcuda.so",
-    "libcuda.so.1",
-    "libnvrtc.so",
-    "libnvrtc.so.13",
-    "libnvrtc.so.12",
-    "libnvrtc.so.11",
-    "libnvidia-ml.so.1",
-];
+/// Libraries of this machine to hide behind files that do not load.
+const HIDDEN: &str =
+    "libcuda.so libcuda.so.1 libnvrtc.so libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11 libnvidia-ml.so.1";
 
 impl Machine {
-    /// A machine with these libraries and no others. `None` where there is no C++ compiler to build them, which is said
-    /// on standard error; an automated build must have one.
+    /// A machine with these libraries alone; `None`, with a note on standard error, where there is no C++ compiler. In CI there
+    /// must be one.
     pub(crate) fn with(parts: &[Part]) -> Option<Machine> {
         let built = built()?;
-        let mut folders: Vec<PathBuf> = parts.iter().map(|part| built.join(folder_of(*part))).collect();
+        let mut folders: Vec<PathBuf> = parts.iter().map(|part| built.join(format!("{part:?}"))).collect();
         folders.push(built.join("hidden"));
         let folders: Vec<String> = folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
         let mut machine = Machine { variables: Vec::new() }.and("LD_LIBRARY_PATH", &folders.join(":"));
@@ -55,31 +47,28 @@ impl Machine {
         Some(machine.and("SPRAG_EMULATOR_CACHE", &built.join("kernels").to_string_lossy()))
     }
 
-    /// A machine with a device, its compiler and its management library.
     pub(crate) fn complete() -> Option<Machine> {
         Machine::with(&[Part::Driver, Part::Compiler, Part::Management])
     }
 
-    /// With a variable more.
     pub(crate) fn and(mut self, name: &str, value: &str) -> Machine {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With kernels that are watched: an access beyond a buffer ends the program with a report on standard error.
+    /// An access beyond a buffer ends the program with a report on standard error.
     pub(crate) fn watched(self) -> Machine {
         let library = output_of(Command::new("g++").arg("-print-file-name=libasan.so"));
         let options = "detect_leaks=0:detect_stack_use_after_return=0";
         self.and("LD_PRELOAD", library.trim()).and("ASAN_OPTIONS", options).and("SPRAG_EMULATOR_SANITIZE", "1")
     }
 
-    /// The variables, as the sandbox takes them.
     pub(crate) fn variables(&self) -> Vec<(&str, &str)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 }
 
-/// The folder of all that is built, by the digest of its sources.
+/// The folder of what was built, by the digest of its sources.
 fn built() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -98,18 +87,20 @@ fn built() -> Option<&'static Path> {
 
 fn build() -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cuda");
-    let name = format!("emulator-{:016x}", digest(&sources));
+    let mut hasher = DefaultHasher::new();
+    files(&sources).hash(&mut hasher);
+    let name = format!("emulator-{:016x}", hasher.finish());
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let place = target.join(name);
     if place.is_dir() {
         return place;
     }
-    // Built aside and renamed, since another test program may build it at the same time.
+    // Built elsewhere and renamed, since another test program may build it at the same time.
     let aside = tempfile::tempdir_in(target).expect("a folder under the target folder");
     output_of(Command::new("sh").arg(sources.join("build.sh")).arg(aside.path()));
     let hidden = aside.path().join("hidden");
     fs::create_dir(&hidden).expect("a folder");
-    HIDDEN.iter().for_each(|name| fs::write(hidden.join(name), "no library\n").expect("a file"));
+    HIDDEN.split(' ').for_each(|name| fs::write(hidden.join(name), "no library\n").expect("a file"));
     let aside = aside.keep();
     if fs::rename(&aside, &place).is_err() {
         assert!(place.is_dir(), "the emulator could not be moved to its place");
@@ -118,30 +109,6 @@ fn build() -> PathBuf {
     place
 }
 
-fn folder_of(part: Part) -> String {
-    format!("{part:?}")
-}
-
-/// Of the names and texts of all sources of the emulator.
-fn digest(sources: &Path) -> u64 {
-    let mut files: Vec<PathBuf> = Vec::new();
-    let mut folders = vec![sources.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).expect("the sources are there");
-        let (inner, plain): (Vec<PathBuf>, Vec<PathBuf>) =
-            entries.map(|entry| entry.expect("the folder can be listed").path()).partition(|path| path.is_dir());
-        folders.extend(inner);
-        files.extend(plain);
-    }
-    files.sort();
-    let mut hasher = DefaultHasher::new();
-    for file in files {
-        (&file, fs::read(&file).expect("a source can be read")).hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-/// Runs a command, which must succeed.
 #[track_caller]
 fn output_of(command: &mut Command) -> String {
     let output = command.output().expect("the command runs");

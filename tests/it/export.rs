@@ -7,23 +7,23 @@ use serde_json::Value;
 use sprag_model::flat::{BENCHMARKS, Kind, SAMPLES, Table};
 
 use crate::demo::shop;
-use crate::sandbox::{Sandbox, files};
+use crate::sandbox::{Sandbox, assert_contains, files};
 use crate::schemas::follows;
 
 fn export(sandbox: &Sandbox, arguments: &[&str]) -> String {
     sandbox.sprag(&[&["-C", "shop", "export"][..], arguments].concat()).expect(0).out
 }
 
-/// In the folder `shop` lies the history of the demo, which takes its time.
+/// One test, since the demo takes its time.
 #[test]
 fn the_history_of_the_demo_is_exported() {
     let sandbox = shop();
-    every_form_tells_the_same(&sandbox);
+    every_form_gives_the_same(&sandbox);
     a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(&sandbox);
     a_reader_that_has_seen_enough_is_no_error(&sandbox);
 }
 
-fn every_form_tells_the_same(sandbox: &Sandbox) {
+fn every_form_gives_the_same(sandbox: &Sandbox) {
     let lines = export(sandbox, &["jsonl"]);
     for line in lines.lines().take(20).chain(lines.lines().last()) {
         follows("export-1", line);
@@ -41,7 +41,6 @@ fn every_form_tells_the_same(sandbox: &Sandbox) {
     let metrics = export(sandbox, &["openmetrics"]);
     assert!(metrics.ends_with("# EOF\n") && metrics.contains("# UNIT sprag_time_seconds seconds\n"));
 
-    // A selection takes part of it.
     let part = export(sandbox, &["jsonl", "--suite", "cpu", "--metric", "time", "--until", "2026-09-30"]);
     let expected = rows.iter().filter(|row| {
         let early = row["run_time"].as_str().is_some_and(|time| time < "2026-10-01");
@@ -49,9 +48,8 @@ fn every_form_tells_the_same(sandbox: &Sandbox) {
     });
     assert_eq!(part.lines().count(), expected.count());
 
-    // To a file; equal input gives equal bytes.
     let printed = export(sandbox, &["jsonl", "--out", "values.jsonl"]);
-    assert!(printed.contains("values.jsonl: "), "{printed}");
+    assert_contains(&printed, &["values.jsonl: "]);
     assert_eq!(sandbox.read("shop/values.jsonl"), lines);
     export(sandbox, &["parquet", "--out", "../first"]);
     export(sandbox, &["parquet", "--out", "../second"]);
@@ -107,6 +105,6 @@ fn the_columns_are_documented() {
             Kind::Numbers => "list of double",
         };
         let row = format!("| `{}` | {kind} | {} |", column.name, column.meaning);
-        assert!(document.contains(&row), "docs/EXPORT.md lacks the row\n{row}");
+        assert_contains(&document, &[&row]);
     }
 }

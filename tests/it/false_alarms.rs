@@ -1,4 +1,4 @@
-//! The rule of the gate on simulated noise: a small form of `cargo bench --bench rules`, with limits that chance allows for.
+//! The rule of the gate on simulated noise: a small form of `cargo bench --bench rules`.
 
 #[path = "../../benches/rules/noise.rs"]
 mod noise;
@@ -10,7 +10,7 @@ use sprag_base::stats::random::SplitMix64;
 use noise::{NOISES, Noise};
 use turns::Turns;
 
-/// How often ten pairs of processes of a build and one that is slower are called slower, at a tolerance.
+/// How many of the repetitions call a build slower, with ten pairs of processes each.
 fn called(noise: &Noise, turns: Turns, slowdown: f64, tolerance: f64, repetitions: usize) -> usize {
     let mut random = SplitMix64::new(7);
     let mut call = |_: &usize| {
@@ -20,7 +20,7 @@ fn called(noise: &Noise, turns: Turns, slowdown: f64, tolerance: f64, repetition
     (0..repetitions).filter(|number| call(number)).count()
 }
 
-/// A count that chance exceeds in less than one case of ten thousand where the share is this.
+/// A count that chance exceeds in less than one of ten thousand cases.
 fn most(share: f64, repetitions: usize) -> usize {
     let n = repetitions as f64;
     (n * share + 4.0 * (n * share * (1.0 - share)).sqrt()).ceil() as usize
@@ -36,7 +36,7 @@ fn unchanged_code_is_rarely_called_slower() {
         assert!(at[0] <= limits[0] && at[1] <= limits[1], "{} ({}): {at:?} of {repetitions}", noise.name, noise.words);
         all = [all[0] + at[0], all[1] + at[1]];
     }
-    // Over all of them it is about one in a hundred; one in forty is promised.
+    // The mean over all noises is about 1 %; 2.5 % is promised.
     let judged = repetitions * NOISES.len();
     assert!(all[0] * 40 <= judged && all[1] * 200 <= judged, "{all:?} of {judged}");
 }

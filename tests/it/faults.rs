@@ -1,23 +1,22 @@
-//! Every system call that writes failing in turn, by the library that `tests/faults/shim.c` is compiled to.
+//! Each writing system call fails in turn, by the library that `tests/faults/shim.c` makes.
 //!
-//! After each: the command has failed, said what it could not do, and the history is as before; or it has succeeded and
-//! the history has the record. Then the next command succeeds, and git finds nothing to complain of.
+//! The command then either fails, names the step and leaves the history as before, or succeeds and the history has the
+//! record. The next command succeeds, and `git fsck` finds nothing.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::clones::Clones;
-use crate::crafted::{BASELINE, Crafted};
-use crate::run_files::{rounds, run, text};
+use crate::crafted::{BASELINE, Crafted, rounds, run, text};
 use crate::sandbox::{Ended, Sandbox};
 
 /// More calls than any command here makes.
 const MANY: usize = 1_000;
 
-/// What an error says of the step that failed.
+/// How an error names the step that failed.
 const STEPS: [&str; 3] = ["cannot ", "was not reached", "refused"];
 
-/// The library, in a folder that stays as long as it is used; says why there is none.
+/// The compiled library in its folder, or why there is none.
 fn shim() -> Result<(tempfile::TempDir, PathBuf), String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let library = folder.path().join("shim.so");
@@ -33,7 +32,7 @@ fn shim() -> Result<(tempfile::TempDir, PathBuf), String> {
     }
 }
 
-/// A repository with a commit and, where `recorded`, a record; the run file that is to be added lies in `in`.
+/// A repository with a commit and, if `recorded`, a record; run files to add are in `in`.
 fn template(recorded: bool) -> Sandbox {
     let sandbox = Sandbox::empty();
     sandbox.git(&["init", "-q", "--template="]);
@@ -47,17 +46,17 @@ fn template(recorded: bool) -> Sandbox {
     sandbox
 }
 
-/// What one call that failed did to a command.
+/// What one failing call did to a command.
 struct Faulty<'f> {
-    /// The repository in which it was run, a copy of the template.
+    /// The repository, a copy of the template.
     sandbox: &'f Sandbox,
     ended: Ended,
     /// The call, for messages.
     call: String,
 }
 
-/// Lets the n-th call inside `folder` fail, for every n of `numbers` that the command makes, each time in a copy of the
-/// template, and has a look at what became of it. Programs that the command starts have their n-th call fail as well.
+/// Fails the n-th call inside `folder` for each of `numbers`, each time in a copy of the template, and checks the outcome.
+/// Programs that the command starts have their n-th call fail as well.
 fn sweep(
     template: &Sandbox,
     (folder, arguments): (&str, &[&str]),
@@ -99,12 +98,11 @@ fn sweep(
     assert!(tried > 0, "no call was tried");
 }
 
-/// Faults of recording one run.
 fn recording(template: &Sandbox, how: &str, numbers: impl Iterator<Item = usize>) {
     adding(template, ("in/1.json", 1), (how, numbers));
 }
 
-/// Faults of recording what lies at a path, which is that many new runs.
+/// Faults of recording the files at `path`, which hold `new` runs.
 fn adding(template: &Sandbox, (path, new): (&str, usize), faults: (&str, impl Iterator<Item = usize>)) {
     let before = template.records("main").len();
     let add = ["history", "add", path];
@@ -128,7 +126,7 @@ fn adding(template: &Sandbox, (path, new): (&str, usize), faults: (&str, impl It
     });
 }
 
-/// Faults of a sync that has a run to take in and one to give, in the clone and in the git that it calls.
+/// Faults of a sync with a run to receive and one to send, in the clone and in the git that it calls.
 fn syncing(how: &str, numbers: impl Iterator<Item = usize>) {
     let clones = Clones::new();
     clones.record("b", 0);
@@ -156,14 +154,13 @@ fn syncing(how: &str, numbers: impl Iterator<Item = usize>) {
     });
 }
 
-/// Faults of accepting a baseline in place of another.
 fn accepting(how: &str, numbers: impl Iterator<Item = usize>) {
     let crafted = Crafted::with_sessions(2);
     crafted.ends(0, &["baseline", "emit"]);
     crafted.change(8, &[("pack", 2e-3), ("scan", 2e-3)]);
     crafted.ends(0, &["baseline", "emit", "--output", "p.json"]);
-    std::fs::remove_dir_all(crafted.sandbox.project.join(".sprag")).expect("it is there");
-    let old = crafted.sandbox.read(BASELINE);
+    std::fs::remove_dir_all(crafted.project.join(".sprag")).expect("it is there");
+    let old = crafted.read(BASELINE);
     let accept = ["baseline", "accept", "p.json", "--why", "It is worth it."];
     sweep(&crafted.sandbox, ("", &accept), (how, numbers), |Faulty { sandbox, ended, call }| {
         let archived = || {
@@ -187,7 +184,7 @@ fn accepting(how: &str, numbers: impl Iterator<Item = usize>) {
     });
 }
 
-/// One call in so many, which makes about ten a test; every one in the long tests.
+/// One call in `step`, about ten a test; every one in the long tests.
 fn some(step: u64) -> impl Iterator<Item = usize> {
     (1..).step_by(rounds(step, 1) as usize)
 }
@@ -219,7 +216,7 @@ fn a_fault_in_a_batch_leaves_before_or_after() {
     for number in 1..80 {
         template.write(&format!("in/{number}.json"), &text(&run(number)));
     }
-    // The pack comes first, then trees, commit, staged files, journal, ref, placed files and the index.
+    // First the pack, then trees, commit, staged files, journal, ref, placed files and the index.
     let step = |few| rounds(few, 4) as usize;
     let early = (2..24).step_by(step(8));
     adding(&template, ("in", 79), ("EIO", early.chain((26..MANY).step_by(step(90)))));

@@ -1,25 +1,25 @@
 //! `sprag history log`, `fsck`, `root` and `prove`, from the command line.
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::demo::repository;
-use crate::sandbox::{Ended, Sandbox};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 use crate::schemas::follows;
 
-/// What a command printed, which must follow the published schema of that name.
+/// The output of a command, which must follow that schema.
 fn json(schema: &str, ended: &Ended) -> Value {
     follows(schema, &ended.out);
-    serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}:\n{}", ended.out))
+    ended.json()
 }
 
 fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Vec<Value> {
-    let log = json(
-        "history-log-1",
-        &sandbox.sprag(&[&["history", "log", "--json", "--limit", "0"], arguments].concat()).expect(0),
-    );
-    log["runs"].as_array().expect("a list").clone()
+    let ended = sandbox.sprag(&[&["history", "log", "--json", "--limit", "0"], arguments].concat()).expect(0);
+    json("history-log-1", &ended)["runs"].as_array().expect("a list").clone()
+}
+
+fn root(sandbox: &Sandbox) -> String {
+    let root = json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0));
+    root["root"].as_str().expect("a root").to_owned()
 }
 
 #[test]
@@ -35,10 +35,10 @@ fn the_log_lists_filters_and_advises() {
     let machine = all[0]["machine"].clone();
     let date = time(&all[all.len() / 2])[..10].to_owned();
     let check = |arguments: &[&str], holds: &dyn Fn(&Value) -> bool| {
-        let found = runs(&sandbox, arguments);
+        let listed = runs(&sandbox, arguments);
         let expected: Vec<Value> = all.iter().filter(|run| holds(run)).cloned().collect();
         assert!(!expected.is_empty(), "{arguments:?} asks for nothing");
-        assert_eq!(found, expected, "{arguments:?}");
+        assert_eq!(listed, expected, "{arguments:?}");
     };
     check(&["--suite", &suite], &|run| run["suite"] == suite.as_str());
     check(&["--commit", &commit[..10]], &|run| run["commit"] == commit.as_str());
@@ -66,9 +66,9 @@ fn the_log_lists_filters_and_advises() {
 fn an_empty_history_says_how_to_fill_it() {
     let sandbox = Sandbox::new();
     let ended = sandbox.sprag(&["history", "log"]).expect(0);
-    assert!(ended.out.contains("no run is recorded"), "{}", ended.out);
+    assert_contains(&ended.out, &["no run is recorded"]);
     ended.says(&["sprag run --record"]);
-    assert!(sandbox.sprag(&["history", "fsck"]).expect(0).out.contains("clean"));
+    sandbox.sprag(&["history", "fsck"]).expect(0).prints(&["clean"]);
     assert_eq!(json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["size"], 0);
 }
 
@@ -91,22 +91,17 @@ fn damage_is_detected_repaired_and_proven() {
     let records = sandbox.records("HEAD");
     let (changed, gone) = (&records[1], &records[2]);
     sandbox.write(changed, &sandbox.read(changed).replacen("\"n\":", "\"n\":1", 1));
-    fs::remove_file(sandbox.project.join(gone)).expect("the record is there");
+    sandbox.remove(gone);
     sandbox.write("history/v1/cpu/\u{202e}notes", "x");
     sandbox.commit("Tidy up");
-    let ended = fsck(&[], 4);
-    for words in [changed, gone, "\\u{202e}notes", "hint:", "damage in 3 places"] {
-        assert!(ended.out.contains(words), "`{words}` is not in:\n{}", ended.out);
-    }
+    fsck(&[], 4).prints(&[changed, gone, "\\u{202e}notes", "hint:", "damage in 3 places"]);
     let quarantined = sandbox.sprag(&["history", "log", "--limit", "1"]).expect(0);
     quarantined.says(&["2 files of the history cannot be used"]);
-    // The root stays, for it is of what entered.
+    // The root is of what entered, so it stays.
     fsck(&["--against", &root], 4);
-    let ended = fsck(&["--repair"], 0);
-    assert!(ended.out.contains(&format!("brought back `{gone}`")), "{}", ended.out);
+    fsck(&["--repair"], 0).prints(&[&format!("brought back `{gone}`")]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    let ended = fsck(&["--against", &root], 0);
-    assert!(ended.out.contains("are unchanged since") && ended.out.contains("2 set aside"), "{}", ended.out);
+    fsck(&["--against", &root], 0).prints(&["are unchanged since", "2 set aside"]);
     let mut after = json("history-fsck-1", &fsck(&["--json"], 0));
     assert_eq!(after["quarantined"].as_array().map(Vec::len), Some(2));
     for field in ["tip", "quarantined"] {
@@ -119,16 +114,11 @@ fn damage_is_detected_repaired_and_proven() {
 #[test]
 fn a_rewritten_history_and_a_busy_one() {
     let sandbox = repository();
-    let root = json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["root"]
-        .as_str()
-        .expect("a root")
-        .to_owned();
+    let root = root(&sandbox);
     sandbox.git(&["rm", "-rq", "history"]);
     sandbox.git(&["commit", "-q", "--amend", "-m", "Squash"]);
-    let ended = sandbox.sprag(&["history", "fsck", "--against", &root]).expect(4);
-    assert!(ended.out.contains("is gone"), "{}", ended.out);
-    let ended = sandbox.sprag(&["history", "prove", "--since", &"0".repeat(64)]).expect(4);
-    assert!(ended.out.contains("no beginning"), "{}", ended.out);
+    sandbox.sprag(&["history", "fsck", "--against", &root]).expect(4).prints(&["is gone"]);
+    sandbox.sprag(&["history", "prove", "--since", &"0".repeat(64)]).expect(4).prints(&["no beginning"]);
     sandbox.sprag(&["history", "fsck", "--against", "abc"]).expect(2).says(&["64 lower-case", "history root"]);
     sandbox.write(".git/MERGE_HEAD", &format!("{}\n", sandbox.git(&["rev-parse", "HEAD"])));
     sandbox.sprag(&["history", "fsck", "--repair"]).expect(2).says(&["merge is under way", "hint:"]);
@@ -137,12 +127,6 @@ fn a_rewritten_history_and_a_busy_one() {
 #[test]
 fn proofs_are_made_here_and_checked_anywhere() {
     let sandbox = repository();
-    let root = |sandbox: &Sandbox| {
-        json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["root"]
-            .as_str()
-            .expect("a root")
-            .to_owned()
-    };
     let now = root(&sandbox);
     let run = runs(&sandbox, &[])[3].clone();
     let (id, path) = (run["id"].as_str().expect("an id"), run["path"].as_str().expect("a path"));
@@ -156,18 +140,16 @@ fn proofs_are_made_here_and_checked_anywhere() {
     let check = |arguments: &[&str], code| {
         elsewhere.sprag(&[&["history", "prove", "--check", "proof.json"], arguments].concat()).expect(code)
     };
-    assert!(check(&["--root", &now], 0).out.contains(id));
+    check(&["--root", &now], 0).prints(&[id]);
     check(&[], 0).says(&["--root"]);
     check(&["--root", &"0".repeat(64)], 4);
-    // The other end of the line: what it begins with.
     sandbox.commit("Code");
     let since = sandbox.sprag(&["history", "prove", "--since", &now]).expect(0).out;
     elsewhere.write("proof.json", &since);
     follows("history-proof-1", &since);
-    assert!(check(&["--root", &root(&sandbox)], 0).out.contains("are the first of"));
-    let altered = printed.replacen("\"index\": ", "\"index\": 1", 1);
-    elsewhere.write("proof.json", &altered);
-    assert!(check(&[], 4).out.contains("does not hold"));
+    check(&["--root", &root(&sandbox)], 0).prints(&["are the first of"]);
+    elsewhere.write("proof.json", &printed.replacen("\"index\": ", "\"index\": 1", 1));
+    check(&[], 4).prints(&["does not hold"]);
     for (text, words) in [("{}", "is no proof"), ("[", "is no proof"), ("{\"schema_version\":9}", "schema version 9")] {
         elsewhere.write("proof.json", text);
         check(&[], 2).says(&[words, "hint:"]);

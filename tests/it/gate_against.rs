@@ -1,4 +1,4 @@
-//! What a run is held against: commits, releases, the sessions before, under rules of a file of their own.
+//! The bases of a check: baselines, commits, releases, earlier sessions; and the rules of `--policy`.
 
 use sprag_model::benchmark::{Parity, ParityStatus};
 use sprag_model::metric::{Better, Metric};
@@ -6,32 +6,17 @@ use sprag_model::run::{Run, RunStatus};
 use sprag_model::unit::Unit;
 
 use crate::crafted::Crafted;
-use crate::sandbox::Ended;
-
-/// Six sessions at the release v1.0, and a run at the commit after it.
-pub(crate) fn released(day: i64, times: &[(&str, f64)]) -> Crafted {
-    let crafted = Crafted::with_sessions(6);
-    let sha = crafted.commit().sha;
-    crafted.sandbox.git(&["tag", "v1.0", &sha]);
-    crafted.change(day, times);
-    crafted
-}
-
-#[track_caller]
-pub(crate) fn tells(ended: &Ended, words: &[&str]) {
-    for word in words {
-        assert!(ended.out.contains(word), "`{word}` is not in:\n{}", ended.out);
-    }
-}
+use crate::sandbox::assert_contains;
 
 #[test]
 fn a_slower_run_fails_against_every_base() {
-    let crafted = released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
-    let base = crafted.sandbox.git(&["rev-parse", "v1.0"]);
+    let crafted = Crafted::released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
+    let base = crafted.git(&["rev-parse", "v1.0"]);
     let check = |arguments: &[&str], words: &[&str]| {
-        let ended = crafted.ends(1, &[&["check"][..], arguments].concat());
-        tells(&ended, &["check: fail; 1 regressed, 1 unchanged", "+10."]);
-        tells(&ended, words);
+        crafted
+            .ends(1, &[&["check"][..], arguments].concat())
+            .prints(&["check: fail; 1 regressed, 1 unchanged", "+10."])
+            .prints(words);
     };
     check(&[], &["against the release v1.0, 6 runs"]);
     check(&["--against", "v1.0"], &["against v1.0 (", "6 runs"]);
@@ -47,78 +32,75 @@ fn a_slower_run_fails_against_every_base() {
 
 #[test]
 fn the_last_release_is_one_before_the_commit_that_is_judged() {
-    let crafted = released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
-    crafted.sandbox.write("judged.json", &crafted.sandbox.read("../run.json"));
+    let crafted = Crafted::released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
+    crafted.write("judged.json", &crafted.read("../run.json"));
     crafted.change(11, &[("pack", 9e-3), ("scan", 9e-3)]);
-    crafted.sandbox.git(&["tag", "v2.0", &crafted.commit().sha]);
+    crafted.git(&["tag", "v2.0", &crafted.measured_commit().sha]);
     crafted.change(12, &[("pack", 9e-3), ("scan", 9e-3)]);
-    tells(&crafted.ends(0, &["check", "--inconclusive", "ok"]), &["against the release v2.0"]);
-    tells(&crafted.ends(1, &["check", "--run", "judged.json"]), &["against the release v1.0, 6 runs", "1 regressed"]);
-    // A newer one that has no run is passed over, and named.
-    crafted.sandbox.write("code.rs", "// released and never measured");
-    crafted.sandbox.commit("Release");
-    crafted.sandbox.git(&["tag", "v3.0"]);
+    crafted.ends(0, &["check", "--inconclusive", "ok"]).prints(&["against the release v2.0"]);
+    crafted.ends(1, &["check", "--run", "judged.json"]).prints(&["against the release v1.0, 6 runs", "1 regressed"]);
+    // A newer release without a run is passed over and named.
+    crafted.write("code.rs", "// released and never measured");
+    crafted.commit("Release");
+    crafted.git(&["tag", "v3.0"]);
     crafted.change(13, &[("pack", 9e-3), ("scan", 9e-3)]);
-    tells(&crafted.ends(0, &["check", "--inconclusive", "ok"]), &["against the release v2.0, 1 run (none of v3.0)"]);
+    crafted.ends(0, &["check", "--inconclusive", "ok"]).prints(&["against the release v2.0, 1 run (none of v3.0)"]);
 }
 
 #[test]
 fn an_unchanged_run_passes_and_no_baseline_is_inconclusive() {
-    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     for against in ["v1.0", "history"] {
-        tells(&crafted.ends(0, &["check", "--against", against]), &["check: pass; 2 unchanged"]);
+        crafted.ends(0, &["check", "--against", against]).prints(&["check: pass; 2 unchanged"]);
     }
-    tells(&crafted.ends(3, &["check", "--against", "baseline"]), &["2 without a baseline"]);
+    crafted.ends(3, &["check", "--against", "baseline"]).prints(&["2 without a baseline"]);
     let words = ["`v2.0` is neither a baseline file nor a commit of this repository", "hint: name a file, a commit"];
     crafted.ends(2, &["check", "--against", "v2.0"]).says(&words);
     crafted.ends(2, &["check", "--against", "v1.0", "--baseline", "x.json"]);
-    // Of the first commit there is nothing before.
-    crafted.sandbox.git(&["checkout", "-q", "v1.0"]);
+    crafted.git(&["checkout", "-q", "v1.0"]);
     crafted.ends(2, &["check", "--against", "history"]).says(&["no complete run of this machine", "hint:"]);
 }
 
 #[test]
 fn sessions_at_one_commit_are_joined() {
-    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     crafted.record(&crafted.run(11, &[("pack", 1.21e-3), ("scan", 2e-3)]));
     let joined = crafted.ends(1, &["check", "--against", "v1.0"]);
-    // The geometric mean of 1 and 1.21.
-    tells(&joined, &["1100 µs", "+10."]);
-    // A file is judged alone.
-    let alone = crafted.ends(1, &["check", "--run", "../run.json", "--against", "v1.0"]);
-    tells(&alone, &["1210 µs", "+21."]);
+    // 1.1 is the geometric mean of 1 and 1.21.
+    assert_contains(&joined.out, &["1100 µs", "+10."]);
+    crafted.ends(1, &["check", "--run", "../run.json", "--against", "v1.0"]).prints(&["1210 µs", "+21."]);
 }
 
 #[test]
 fn another_environment_is_named_and_never_judged() {
-    let crafted = released(10, &[("pack", 9e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 9e-3), ("scan", 2e-3)]);
     let run = |day| Crafted::compiled_by(crafted.run(day, &[("pack", 9e-3), ("scan", 2e-3)]), "rustc 9");
     crafted.record(&run(12));
     for against in ["v1.0", "history"] {
-        let ended = crafted.ends(3, &["check", "--against", against]);
-        tells(&ended, &["check: inconclusive; 2 not comparable", "compiler none → rustc 9"]);
+        crafted
+            .ends(3, &["check", "--against", against])
+            .prints(&["check: inconclusive; 2 not comparable", "compiler none → rustc 9"]);
     }
     crafted.ends(1, &["check", "--against", "v1.0", "--inconclusive", "fail"]);
     crafted.ends(0, &["check", "--against", "v1.0", "--inconclusive", "ok"]);
-    // From three sessions of its own on it has a history of its own.
+    // From three sessions on, the new environment has its own history.
     for day in 13..16 {
-        crafted.sandbox.write("code.rs", &format!("// {day}"));
-        crafted.sandbox.commit("Change the code");
+        crafted.change_code(day);
         crafted.record(&run(day));
     }
-    tells(&crafted.ends(0, &["check", "--against", "history"]), &["check: pass; 2 unchanged"]);
+    crafted.ends(0, &["check", "--against", "history"]).prints(&["check: pass; 2 unchanged"]);
 }
 
 #[test]
 fn missing_skipped_and_empty_runs_do_not_pass() {
-    let crafted = released(10, &[("pack", 1e-3)]);
-    tells(&crafted.ends(1, &["check", "--against", "v1.0"]), &["1 missing, 1 unchanged"]);
-    let whole = crafted.run(11, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1e-3)]);
+    crafted.ends(1, &["check", "--against", "v1.0"]).prints(&["1 missing, 1 unchanged"]);
+    let complete = crafted.run(11, &[("pack", 1e-3), ("scan", 2e-3)]);
     let check = |code: i32, day: i64, change: &dyn Fn(&mut Run), words: &[&str]| {
-        let mut run = Run { timestamp: whole.timestamp + chrono::TimeDelta::days(day), ..whole.clone() };
+        let mut run = Run { timestamp: complete.timestamp + chrono::TimeDelta::days(day), ..whole.clone() };
         change(&mut run);
         crafted.record(&run);
-        tells(&crafted.ends(code, &["check", "--against", "v1.0"]), words);
+        crafted.ends(code, &["check", "--against", "v1.0"]).prints(words);
     };
     check(1, 1, &|run| run.measurements.clear(), &["2 missing"]);
     let skipped = |run: &mut Run| {
@@ -141,22 +123,20 @@ fn missing_skipped_and_empty_runs_do_not_pass() {
 #[test]
 fn rules_of_a_file_go_before_all_others() {
     // 1.2 % is less than the tolerance that follows from the noise, and more than nothing.
-    let crafted = released(10, &[("pack", 1.012e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1.012e-3), ("scan", 2e-3)]);
     crafted.ends(0, &["check", "--against", "v1.0"]);
-    crafted.sandbox.write("strict.toml", "[rules.interval]\ntolerance = 0.0\n");
+    crafted.write("strict.toml", "[rules.interval]\ntolerance = 0.0\n");
     let check = |against: &str| crafted.ends(1, &["check", "--against", against, "--policy", "strict.toml"]);
-    tells(&check("v1.0"), &["1 regressed"]);
-    tells(&check("history"), &["1 regressed"]);
+    check("v1.0").prints(&["1 regressed"]);
+    check("history").prints(&["1 regressed"]);
     crafted.ends(0, &["baseline", "emit", "--from", "v1.0"]);
-    tells(&check("baseline"), &["1 regressed"]);
+    check("baseline").prints(&["1 regressed"]);
     crafted.ends(0, &["check", "--against", "baseline"]);
-    crafted
-        .sandbox
-        .write("lax.toml", "[[rules.metric]]\nmatch = \"pack\"\nrule = \"tolerance\"\nwith = { ratio = 9.0 }\n");
+    crafted.write("lax.toml", "[[rules.metric]]\nmatch = \"pack\"\nrule = \"tolerance\"\nwith = { ratio = 9.0 }\n");
     crafted.ends(0, &["check", "--policy", "lax.toml"]);
 
     let refused = |text: &str, words: &[&str]| {
-        crafted.sandbox.write("wrong.toml", text);
+        crafted.write("wrong.toml", text);
         crafted.ends(2, &["check", "--policy", "wrong.toml"]).says(&["wrong.toml"]).says(words);
     };
     refused("[rules.interval]\ntolerance = -0.1\n", &["`rules.interval.tolerance`", "from 0 to 1"]);
@@ -172,8 +152,7 @@ fn a_zero_that_is_gone_or_grows_does_not_pass() {
     let crafted = Crafted::with_sessions(3);
     let leaks = Metric { name: "leaks".to_owned(), unit: Unit::One, better: Better::Lower };
     let change = |day: i64, times: &[(&str, f64)]| {
-        crafted.sandbox.write("code.rs", &format!("// {day}"));
-        crafted.sandbox.commit("Change the code");
+        crafted.change_code(day);
         let mut run = crafted.run(day, times);
         for one in run.measurements.iter_mut().filter(|one| one.benchmark.name == "pack") {
             one.estimates[0].metric = leaks.clone();
@@ -184,42 +163,39 @@ fn a_zero_that_is_gone_or_grows_does_not_pass() {
     let compared = |code: i32, times: &[(&str, f64)], words: &[&str]| {
         change(11, times);
         let ended = crafted.ends(code, &["compare", "HEAD~1", "HEAD"]);
-        tells(&ended, words);
+        assert_contains(&ended.out, words);
         assert!(!ended.out.contains("together"), "of one ratio there is no whole:\n{}", ended.out);
-        crafted.sandbox.git(&["reset", "-q", "--hard", "HEAD~2"]);
+        crafted.git(&["reset", "-q", "--hard", "HEAD~2"]);
     };
     compared(1, &[("scan", 2e-3)], &["compare: fail; 1 missing, 1 unchanged"]);
     let words = ["compare: inconclusive; 1 inconclusive, 1 unchanged", "the baseline is 0, so there is no ratio to it"];
     compared(3, &[("pack", 9.0), ("scan", 2e-3)], &words);
     compared(3, &[("pack", 0.0), ("scan", 2e-3)], &words);
-    // A file holds no zero, and says so.
     crafted.ends(0, &["baseline", "emit"]).says(&["left out, as their value is zero", "cpu/pack @fast leaks"]);
 }
 
 #[test]
 fn a_file_of_one_suite_judges_that_suite() {
-    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     crafted.ends(0, &["baseline", "emit", "--from", "v1.0"]);
     let suites = "[suites.cpu]\nkind = \"cpu\"\n\n[suites.more]\nkind = \"command\"\ncommand = [\"true\"]\n";
-    crafted.sandbox.write("sprag.toml", suites);
+    crafted.write("sprag.toml", suites);
     let base = "baselines/cpu.example-cpu.json";
-    tells(&crafted.ends(0, &["check", "--baseline", base]), &["check: pass; 2 unchanged"]);
+    crafted.ends(0, &["check", "--baseline", base]).prints(&["check: pass; 2 unchanged"]);
     crafted.ends(2, &["check", "--baseline", base, "--suite", "more"]);
-    // A run file stands for its suite, too: of what it holds nothing is left at HEAD.
-    crafted.sandbox.write("more.json", &crate::run_files::text(&of_other_suite(&crafted)));
-    crafted.sandbox.write("sprag.toml", "[suites.more]\nkind = \"cpu\"\n[suites.cpu]\nkind = \"cpu\"\n");
+    crafted.write("more.json", &crate::crafted::text(&of_other_suite(&crafted)));
+    crafted.write("sprag.toml", "[suites.more]\nkind = \"cpu\"\n[suites.cpu]\nkind = \"cpu\"\n");
     crafted.ends(2, &["check", "--against", "more.json"]).says(&["no complete run of this machine"]);
-    tells(&crafted.ends(1, &["compare", "more.json", "HEAD"]), &["compare: fail; 1 missing"]);
+    crafted.ends(1, &["compare", "more.json", "HEAD"]).prints(&["compare: fail; 1 missing"]);
 }
 
-/// A run of the suite `more`.
 fn of_other_suite(crafted: &Crafted) -> Run {
     Crafted::of_suite("more", crafted.run(10, &[("pack", 1e-3)]))
 }
 
 #[test]
 fn a_run_is_never_judged_against_itself() {
-    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     let run = "../run.json";
     let words = ["is the run to judge itself", "hint: name another run"];
     crafted.ends(2, &["check", "--run", run, "--against", run]).says(&words);
@@ -229,53 +205,53 @@ fn a_run_is_never_judged_against_itself() {
 
 #[test]
 fn a_suite_that_only_the_base_has_is_missing() {
-    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     let more = of_other_suite(&crafted);
     crafted.record(&more);
     crafted.change(11, &[("pack", 1e-3), ("scan", 2e-3)]);
-    let ended = crafted.ends(1, &["compare", "HEAD~1", "HEAD"]);
-    tells(&ended, &["compare: fail; 1 missing, 2 unchanged", "more: `HEAD` has no run of it on Example CPU"]);
-    tells(&crafted.ends(0, &["compare", "HEAD~1", "HEAD", "--suite", "cpu"]), &["compare: pass"]);
-    // So it is with a file: of its suite nothing is left at the other commit.
-    crafted.sandbox.write("more.json", &crate::run_files::text(&more));
-    tells(&crafted.ends(1, &["compare", "more.json", "HEAD"]), &["compare: fail; 1 missing"]);
+    crafted
+        .ends(1, &["compare", "HEAD~1", "HEAD"])
+        .prints(&["compare: fail; 1 missing, 2 unchanged", "more: `HEAD` has no run of it on Example CPU"]);
+    crafted.ends(0, &["compare", "HEAD~1", "HEAD", "--suite", "cpu"]).prints(&["compare: pass"]);
+    crafted.write("more.json", &crate::crafted::text(&more));
+    crafted.ends(1, &["compare", "more.json", "HEAD"]).prints(&["compare: fail; 1 missing"]);
 }
 
 #[test]
 fn a_damaged_record_of_what_is_judged_is_never_left_out() {
-    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
-    let paths = crafted.sandbox.git(&["ls-files", "history"]);
+    let crafted = Crafted::released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let paths = crafted.git(&["ls-files", "history"]);
     let newest = paths.lines().last().expect("there are records").to_owned();
-    let text = crafted.altered(&newest, "cpu/pack", "cpu/pick");
-    crafted.sandbox.write(&newest, &text);
-    crafted.sandbox.git(&["commit", "-qam", "Change a record"]);
+    crafted.edit(&newest, "cpu/pack", "cpu/pick");
+    crafted.git(&["commit", "-qam", "Change a record"]);
     let words = [newest.as_str(), "hint: `sprag history fsck`"];
     crafted.ends(4, &["check", "--against", "v1.0"]).says(&words);
     crafted.ends(4, &["compare", "v1.0", "HEAD"]).says(&words);
     crafted.ends(128, &["check", "--bisect", "--against", "v1.0"]).says(&words);
-    // Among the sessions before it is one of several, and told of.
+    // Among the earlier sessions it is left out and named.
     crafted.change(11, &[("pack", 1e-3), ("scan", 2e-3)]);
     let ended = crafted.ends(0, &["check", "--against", "history", "--report", "json=-"]);
-    tells(&ended, &["1 damaged record of the sessions before left out: history/"]);
+    assert_contains(&ended.out, &["1 damaged record of the sessions before left out: history/"]);
     ended.says(&["quarantined"]);
 }
 
 #[test]
 fn files_are_called_as_the_project_knows_them() {
-    let crafted = released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
     crafted.ends(0, &["baseline", "emit", "--from", "v1.0"]);
     let base = "baselines/cpu.example-cpu.json";
     for named in [base, "./baselines/../baselines/cpu.example-cpu.json"] {
         for form in ["md", "sarif", "json"] {
             let ended = crafted.ends(1, &["check", "--against", named, "--report", &format!("{form}=-")]);
-            tells(&ended, &[base]);
-            assert!(!ended.out.contains(crafted.sandbox.project.to_str().expect("a path")), "{}", ended.out);
+            assert_contains(&ended.out, &[base]);
+            assert!(!ended.out.contains(crafted.project.to_str().expect("a path")), "{}", ended.out);
         }
-        let sarif = crafted.ends(1, &["check", "--baseline", named, "--report", "sarif=-"]);
-        tells(&sarif, &[&format!("\"uri\": \"{base}\"")]);
+        crafted
+            .ends(1, &["check", "--baseline", named, "--report", "sarif=-"])
+            .prints(&[&format!("\"uri\": \"{base}\"")]);
     }
     crafted.ends(0, &["baseline", "emit"]);
-    tells(&crafted.ends(0, &["check"]), &["which was taken from this very run"]);
+    crafted.ends(0, &["check"]).prints(&["which was taken from this very run"]);
 }
 
 #[test]
@@ -284,13 +260,14 @@ fn changed_files_are_compared_with_clean_runs_of_their_commit() {
     let mut run = crafted.run(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
     run.commit.as_mut().expect("there is one").dirty = true;
     crafted.record(&run);
-    let ended = crafted.ends(1, &["check", "--against", "history"]);
-    tells(&ended, &["against the last 6 sessions before it", "1 regressed, 1 unchanged"]);
+    crafted
+        .ends(1, &["check", "--against", "history"])
+        .prints(&["against the last 6 sessions before it", "1 regressed, 1 unchanged"]);
 }
 
 #[test]
 fn a_doubt_advises_what_can_be_done() {
-    let crafted = released(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
     let doubt = |arguments: &[&str]| {
         let out = crafted.ends(3, arguments).out;
         out.lines().find(|line| line.starts_with("inconclusive")).unwrap_or_else(|| panic!("{out}")).to_owned()
@@ -300,12 +277,11 @@ fn a_doubt_advises_what_can_be_done() {
         assert!(row.ends_with(end), "{row}");
     };
     check(&["check", "--against", "v1.0"], "more runs of this commit, in sessions of their own, would settle it");
-    // A file is judged alone, whatever else is recorded.
     let turns = "would settle it, and this run is one; builds that take turns may, too: `sprag compare A B --measure`";
     check(&["check", "--run", "../run.json", "--against", "v1.0"], turns);
     let mut run = crafted.run(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
     run.commit = None;
-    crafted.sandbox.write("alone.json", &crate::run_files::text(&run));
+    crafted.write("alone.json", &crate::crafted::text(&run));
     let alone = "the interval crosses the tolerance of 2 %; about 3 sessions more would settle it, and this run is one";
     check(&["check", "--run", "alone.json", "--against", "v1.0"], alone);
     check(&["compare", "v1.0", "./alone.json"], alone);
@@ -318,32 +294,39 @@ fn a_doubt_advises_what_can_be_done() {
 
 #[test]
 fn a_pattern_without_a_metric_is_reported() {
-    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let crafted = Crafted::released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
     let entry = |text: &str| format!("[[rules.metric]]\nmatch = \"{text}\"\nrule = \"tolerance\"\n");
-    crafted.sandbox.write("lax.toml", &entry("pakc"));
+    crafted.write("lax.toml", &entry("pakc"));
     let words = ["warning: `match = \"pakc\"` in `lax.toml` fits no metric of cpu\n"];
     crafted.ends(0, &["check", "--policy", "lax.toml"]).says(&words);
     crafted.ends(0, &["compare", "v1.0", "HEAD", "--policy", "lax.toml"]).says(&words);
-    crafted.sandbox.write("lax.toml", &entry("pack"));
+    crafted.append("sprag.toml", &(entry("pakc") + "[suites.more]\nkind = \"cpu\"\n"));
+    let words = "note: `match = \"pakc\"` in `sprag.toml` fits no metric of cpu; more was not judged";
+    crafted.ends(0, &["check", "--suite", "cpu"]).says(&[words]);
+    crafted.write("lax.toml", &entry("pack"));
     assert!(!crafted.ends(0, &["check", "--policy", "lax.toml"]).err.contains("fits no metric"));
 }
 
 #[test]
 fn a_wrong_result_is_missing_however_fast_it_was() {
     let crafted = Crafted::with_sessions(4);
-    crafted.sandbox.write("code.rs", "// 5");
-    crafted.sandbox.commit("Compute something else");
+    crafted.write("code.rs", "// 5");
+    crafted.commit("Compute something else");
     let mut run = crafted.run(5, &[("pack", 0.5e-3), ("scan", 2e-3)]);
     let parity = Parity { status: ParityStatus::Mismatch, max_abs_error: Some(1.0), tolerance: Some(1e-5) };
     run.measurements[0].parity = parity;
     crafted.record(&run);
     let wrong = "its result differs from that of its reference";
-    let ended = crafted.ends(1, &["check", "--against", "history"]);
-    tells(&ended, &["cpu/pack", "missing", wrong, "check: fail; 1 missing, 1 unchanged"]);
+    crafted.ends(1, &["check", "--against", "history"]).prints(&[
+        "cpu/pack",
+        "missing",
+        wrong,
+        "check: fail; 1 missing, 1 unchanged",
+    ]);
     let emitted = crafted.ends(0, &["baseline", "emit"]).says(&["cpu/pack", "is left out"]);
     let path =
         emitted.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");
-    let baseline = crafted.sandbox.read(path.trim_end_matches(':'));
+    let baseline = crafted.read(path.trim_end_matches(':'));
     assert!(baseline.contains("cpu/scan") && !baseline.contains("cpu/pack"), "{baseline}");
 }
 
@@ -353,8 +336,8 @@ fn an_allowance_of_a_slipped_unit_decides_nothing() {
     crafted.change(5, &[("pack", 9e-3), ("scan", 2e-3)]);
     let policy = |abs: &str| format!("[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = {abs}\n");
     let check = ["check", "--against", "history", "--policy", "policy.toml"];
-    crafted.sandbox.write("policy.toml", &policy("0.01"));
-    tells(&crafted.ends(0, &check), &["check: pass; 2 unchanged"]);
-    crafted.sandbox.write("policy.toml", &policy("2.0"));
-    tells(&crafted.ends(3, &check), &["`abs` allows 2001 times the value", "2 not comparable"]);
+    crafted.write("policy.toml", &policy("0.01"));
+    crafted.ends(0, &check).prints(&["check: pass; 2 unchanged"]);
+    crafted.write("policy.toml", &policy("2.0"));
+    crafted.ends(3, &check).prints(&["`abs` allows 2001 times the value", "2 not comparable"]);
 }

@@ -1,25 +1,22 @@
-//! The GPU suite on a device that the CPU plays: what a run holds, how it is judged, and which element types run.
+//! The GPU suite on the emulator: what a run holds, how it is judged, and which element types run.
 
 use serde_json::{Value, json};
 
 use crate::emulator::{Machine, Part};
 use crate::sandbox::{Ended, Sandbox};
 
-/// A project with a suite that needs a device, and a small one that does not.
 const SUITES: &str = "[project]\nname = \"sandbox\"\n[suites.gpu]\nkind = \"gpu\"\nprocesses = 1\n\
     [suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\"]\n";
 
-/// Sizes at which the CPU plays the device in moments.
+/// Sizes that the emulator computes in moments.
 const SMALL: [&str; 13] =
     ["run", "--suite", "gpu", "--channels", "8", "--height", "32", "--width", "32", "--kmax", "4", "--steps", "64"];
 
-/// What `sprag run` said and recorded.
 pub(crate) struct Measured {
     pub(crate) ended: Ended,
     pub(crate) record: Value,
 }
 
-/// A project with both suites.
 pub(crate) fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("sprag.toml", SUITES);
@@ -27,7 +24,7 @@ pub(crate) fn project() -> Sandbox {
     sandbox
 }
 
-/// One benchmark at the small sizes, of 16-bit elements: what narrows a run down to it.
+/// The id of a benchmark at the small sizes with 16-bit elements.
 pub(crate) fn one(operation: &str, track: &str) -> String {
     id(operation, "f16", track, "cuda")
 }
@@ -41,34 +38,31 @@ fn id(operation: &str, dtype: &str, track: &str, variant: &str) -> String {
     format!("gpu/{operation}{{{params}}} @{variant}")
 }
 
-/// Runs the suite at small sizes, which must end with that exit code and without a panic on the screen.
+/// Runs the suite at small sizes.
 #[track_caller]
 pub(crate) fn measure(sandbox: &Sandbox, machine: &Machine, arguments: &[&str], code: i32) -> Measured {
     let arguments: Vec<&str> = SMALL.iter().chain(&["--output-run", "run.json"]).chain(arguments).copied().collect();
     let ended = sandbox.sprag_with(&machine.variables(), &arguments).expect(code);
     assert!(!ended.err.contains("panicked"), "{}", ended.err);
-    Measured { ended, record: serde_json::from_str(&sandbox.read("run.json")).expect("a record is JSON") }
+    Measured { ended, record: sandbox.json("run.json") }
 }
 
 impl Measured {
-    /// The measured benchmarks by their id.
     pub(crate) fn benchmarks(&self) -> impl Iterator<Item = (&str, &Value)> {
         let all = self.record["benchmarks"].as_array().expect("there are benchmarks");
         all.iter().map(|one| (one["id"].as_str().expect("an id is text"), one))
     }
 
-    /// A benchmark by its id.
     #[track_caller]
     pub(crate) fn benchmark(&self, wanted: &str) -> &Value {
         self.benchmarks().find(|(id, _)| *id == wanted).unwrap_or_else(|| panic!("there is no {wanted}")).1
     }
 
-    /// The ids of those that failed, with how.
+    /// The ids of failed benchmarks with their failures.
     pub(crate) fn failures(&self) -> Vec<(&str, &str)> {
         self.benchmarks().filter_map(|(id, one)| Some((id, one["failure"].as_str()?))).collect()
     }
 
-    /// What speaks against the run, as one text.
     pub(crate) fn quality(&self) -> String {
         self.record["quality"]["reasons"].to_string()
     }
@@ -88,7 +82,7 @@ fn value(benchmark: &Value, name: &str) -> f64 {
 fn a_run_is_recorded_judged_and_missed_when_the_device_is_gone() {
     let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
-    // The time is too short for more than one process with the fewest rounds.
+    // So short a time allows one process with the fewest rounds.
     let measured = measure(&sandbox, &machine, &["--budget", "1s", "--dtype", "fp16", "--record"], 0);
     assert_eq!(measured.failures(), []);
     check_benchmarks(&measured);
@@ -97,17 +91,12 @@ fn a_run_is_recorded_judged_and_missed_when_the_device_is_gone() {
     let emit = |suite: &str| sandbox.sprag_with(&machine.variables(), &["baseline", "emit", "--suite", suite]);
     emit("gpu").expect(0);
     let check = |machine: &Machine| sandbox.sprag_with(&machine.variables(), &["check", "--suite", "gpu"]);
-    let judged = check(&machine).expect(0);
-    assert!(judged.out.contains("check: pass"), "{}", judged.out);
+    check(&machine).expect(0).prints(&["check: pass"]);
 
-    // A machine without its device is of another class; the baseline is not forgotten for that.
+    // Without its device a machine is of another class, and its baseline counts all the same.
     let Some(gone) = Machine::with(&[]) else { return };
     sandbox.sprag_with(&gone.variables(), &["run", "--suite", "gpu", "--record"]).expect(5);
-    let missed = check(&gone).expect(5);
-    for words in ["skipped, cuda_driver_not_found", "baselines/gpu.", "check: not measured"] {
-        assert!(missed.out.contains(words), "{}", missed.out);
-    }
-    // Nor is it for a suite that ran and passes.
+    check(&gone).expect(5).prints(&["skipped, cuda_driver_not_found", "baselines/gpu.", "check: not measured"]);
     sandbox.sprag_with(&gone.variables(), &["run", "--suite", "cpu", "--quick", "--record"]).expect(0);
     sandbox.sprag_with(&gone.variables(), &["baseline", "emit", "--suite", "cpu"]).expect(0);
     sandbox.sprag_with(&gone.variables(), &["check"]).expect(5);
@@ -118,18 +107,9 @@ fn a_run_is_recorded_judged_and_missed_when_the_device_is_gone() {
 fn check_benchmarks(measured: &Measured) {
     let names: std::collections::BTreeSet<&str> =
         measured.benchmarks().map(|(_, one)| one["name"].as_str().expect("a name is text")).collect();
-    let expected = [
-        "aa_control",
-        "calibration_device_copy",
-        "calibration_device_launch",
-        "ff_path",
-        "fused_pack_op_unpack",
-        "fusion_gate",
-        "tile_pack",
-        "tile_ssm_scan",
-        "tile_unpack",
-    ];
-    assert!(names.iter().copied().eq(expected), "{names:?}");
+    let expected = "aa_control calibration_device_copy calibration_device_launch ff_path fused_pack_op_unpack \
+                    fusion_gate tile_pack tile_ssm_scan tile_unpack";
+    assert!(names.iter().copied().eq(expected.split_whitespace()), "{names:?}");
     let plain = measured.benchmark(&id("fusion_gate", "f16", "hot", "reference"));
     assert_eq!((&plain["parity"]["status"], plain.get("role")), (&json!("reference"), None));
     for track in ["hot", "rotating", "cold", "host"] {
@@ -144,7 +124,7 @@ fn check_benchmarks(measured: &Measured) {
         let bytes = 2 * 32 * 32 * (3 * 8 + 3);
         assert_eq!(attributes["limit"], format!("device copy {} KiB ({track}) for {bytes} bytes", bytes / 2 / 1024));
         assert!(attributes["configuration"].as_str().is_some_and(|name| name.starts_with("block")), "{attributes}");
-        // As a kernel sees it, and as the library tells; the emulator's device does not warm up.
+        // The clocks are measured by a kernel and read from the library.
         assert_eq!(attributes["gpu_memory_clock"], "3201 MHz");
         assert!(attributes["gpu_clock"].as_str().is_some_and(|clock| clock.ends_with(" MHz")), "{attributes}");
         assert!(attributes.get("gpu_temperature").is_some() && attributes.get("gpu_power").is_some());
@@ -152,9 +132,12 @@ fn check_benchmarks(measured: &Measured) {
         for name in ["time", "elements_per_s", "ratio", "limit_share", "above_floor"] {
             assert!(value(gate, name) > 0.0, "{name} of {track}");
         }
-        // Inputs and outputs of one call, once for each set that a rotation takes.
-        let held = value(gate, "peak_memory");
-        assert!(if track == "rotating" { held > 3.0 * 1024.0 * 1024.0 } else { held >= f64::from(bytes) }, "{held}");
+        // Inputs and outputs of one call, once for each set of a rotation.
+        let memory = value(gate, "peak_memory");
+        assert!(
+            if track == "rotating" { memory > 3.0 * 1024.0 * 1024.0 } else { memory >= f64::from(bytes) },
+            "{memory}"
+        );
         let floor = measured.benchmark(&format!("gpu/calibration_device_launch{{track={track}}} @calibration"));
         assert!(value(floor, "launches_per_s") > 0.0);
     }

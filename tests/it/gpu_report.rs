@@ -1,16 +1,12 @@
-//! The measured report of the seed's GPU suite, on a device that is made of files.
-
-use std::os::unix::fs::PermissionsExt as _;
+//! The measured report of the seed's GPU suite, on the emulator.
 
 use serde_json::{Value, json};
 
 use crate::emulator::Machine;
-use crate::sandbox::{Ended, Sandbox};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 
-/// A project whose only suite needs a device.
 const GPU_SUITE: &str = "[project]\nname = \"sandbox\"\n[suites.gpu]\nkind = \"gpu\"\n";
 
-/// Sizes that a device made of files is done with in moments.
 const SIZES: [&str; 8] = ["--channels", "8", "--height", "32", "--width", "32", "--kmax", "4"];
 
 /// The seed's names, and the work of a call at those sizes.
@@ -31,7 +27,7 @@ fn project() -> Sandbox {
     sandbox
 }
 
-/// Runs one benchmark of the suite, for what counts here comes after it, and writes both reports.
+/// Runs one benchmark and writes both reports.
 fn run(sandbox: &Sandbox, machine: &Machine, options: &[&str]) -> Ended {
     let suite =
         ["run", "--quick", "--suite", "gpu", "--filter", "fusion_gate{b=1,c=8", "--iters", "3", "--warmup", "1"];
@@ -42,113 +38,63 @@ fn run(sandbox: &Sandbox, machine: &Machine, options: &[&str]) -> Ended {
 
 fn report(sandbox: &Sandbox) -> Value {
     crate::schemas::follows("apex-x-gpu-report-1", &sandbox.read("gpu.json"));
-    serde_json::from_str(&sandbox.read("gpu.json")).expect("the report is JSON")
+    sandbox.json("gpu.json")
 }
 
-fn keys(value: &Value) -> Vec<&str> {
-    value.as_object().expect("an object").keys().map(String::as_str).collect()
-}
-
-/// A script in the place of TensorRT's program, and an engine.
 fn with_tensorrt(sandbox: &Sandbox, machine: Machine) -> Machine {
-    sandbox.write("trtexec", include_str!("../../fixtures/trtexec/trtexec.sh"));
-    let program = sandbox.project.join("trtexec");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is our own file");
+    sandbox.program("trtexec", include_str!("../../fixtures/trtexec/trtexec.sh"));
     sandbox.write("m.plan", "fine");
-    machine.and("TRTEXEC", &program.to_string_lossy())
+    machine.and("TRTEXEC", &sandbox.project.join("trtexec").to_string_lossy())
 }
 
+/// The schema requires every key, and no others.
 #[test]
-fn a_measured_report_has_every_key_and_figure() {
+fn a_measured_report_has_every_figure() {
     let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     let machine = with_tensorrt(&sandbox, machine);
     let engine = ["--trt-engine-path", "m.plan", "--trt-input-shape", "image=2x3"];
     let ended = run(&sandbox, &machine, &[&["--dtype", "fp16"][..], &engine].concat()).expect(0);
-    assert!(ended.out.contains("wrote [project]/gpu.json") && ended.out.contains("wrote [project]/gpu.md"));
+    ended.prints(&["wrote [project]/gpu.json", "wrote [project]/gpu.md"]);
     let report = report(&sandbox);
-    let names = [
-        "benchmarks",
-        "config",
-        "environment",
-        "schema_version",
-        "status",
-        "suite",
-        "timestamp_utc",
-        "triton_autotune",
-    ];
-    assert_eq!(keys(&report), names);
-    assert_eq!((&report["schema_version"], &report["status"]), (&json!(1), &json!("ok")));
-    assert_eq!(report["suite"], "apex_x_gpu_benchmark");
-    check_environment(&report["environment"]);
-    check_config(&report["config"]);
-    check_benchmarks(&report["benchmarks"]);
-    check_registry(&report["triton_autotune"]);
-
-    let path = &report["benchmarks"]["end_to_end_infer"]["tensorrt_engine"];
-    assert_eq!(keys(path), ["engine_path", "metrics", "mode", "status"]);
-    assert_eq!((&path["status"], &path["engine_path"]), (&json!("ok"), &json!("m.plan")));
-    assert_eq!(path["mode"], "modern_io_tensors");
-    // The script takes 2 ms a call and a little more each call; the first is to warm up.
-    assert_eq!((path["metrics"]["p50_ms"].as_f64(), &path["metrics"]["peak_memory_mb"]), (Some(2.04), &json!(null)));
-    let frames = path["metrics"]["frames_per_s"].as_f64().expect("a rate");
-    assert!((frames * 2.04e-3 / 2.0 - 1.0).abs() < 1e-9, "{frames}");
-
-    let markdown = sandbox.read("gpu.md");
-    for text in
-        ["# Apex-X GPU Benchmark Report\n", "- status: `ok`\n", "| TilePack | cuda |", "| tilessm_scan | scan_short |"]
-    {
-        assert!(markdown.contains(text), "`{text}` is not in:\n{markdown}");
-    }
-    // What was measured is what the tools of the seed compare.
-    let baseline = "{\"metrics\": {\"benchmarks.tilessm.triton_dispatch.p50_ms\": {\"value_ms\": 1e9}}, \"suite\": \"apex_x_gpu_benchmark\"}";
-    sandbox.write("baseline.json", baseline);
-    sandbox.sprag(&["check", "--run", "gpu.json", "--baseline", "baseline.json"]).expect(0);
-}
-
-fn check_environment(environment: &Value) {
-    let names = [
-        "device",
-        "dtype",
-        "effective_dtype",
-        "fp8_enabled",
-        "fp8_fallback_reason",
-        "fp8_requested",
-        "platform",
-        "python",
-        "requested_dtype",
-        "runtime_caps",
-        "torch",
-    ];
-    assert_eq!(keys(environment), names);
+    assert_eq!((&report["status"], &report["suite"]), (&json!("ok"), &json!("apex_x_gpu_benchmark")));
+    let environment = &report["environment"];
     assert_eq!((&environment["device"], &environment["dtype"]), (&json!("cuda"), &json!("float16")));
     let caps = &environment["runtime_caps"];
-    assert_eq!(keys(caps), ["any_gpu_runtime", "cuda", "fp8", "tensorrt", "triton"]);
     assert_eq!((&caps["any_gpu_runtime"], &caps["cuda"]["device_count"]), (&json!(true), &json!(1)));
-    assert_eq!((&caps["cuda"]["compute_capability"], &caps["cuda"]["reason"]), (&json!("9.0"), &json!(null)));
-    assert_eq!((&caps["fp8"]["available"], &caps["fp8"]["reason"]), (&json!(true), &json!(null)));
-}
-
-fn check_config(config: &Value) {
-    let expected = json!({
+    assert_eq!((&caps["cuda"]["compute_capability"], &caps["fp8"]["available"]), (&json!("9.0"), &json!(true)));
+    let config = json!({
         "batch": 1, "channels": 8, "height": 32, "width": 32, "tile_size": 8, "kmax": 4, "steps": 64, "warmup": 1,
         "iters": 3, "seed": 123, "dtype": "fp16", "budget_b1": 16.0, "budget_b2": 8.0, "budget_total": 32.0,
         "trt_engine_path": "m.plan", "trt_plugin_lib": "", "trt_input_shapes": ["image=2x3"],
     });
-    assert_eq!(config, &expected);
+    assert_eq!(report["config"], config);
+    check_benchmarks(&report["benchmarks"]);
+    check_registry(&report["triton_autotune"]);
+
+    let path = &report["benchmarks"]["end_to_end_infer"]["tensorrt_engine"];
+    assert_eq!((&path["status"], &path["engine_path"]), (&json!("ok"), &json!("m.plan")));
+    assert_eq!(path["mode"], "modern_io_tensors");
+    // The script takes 2 ms a call and a little more each call; the first call warms up.
+    assert_eq!((path["metrics"]["p50_ms"].as_f64(), &path["metrics"]["peak_memory_mb"]), (Some(2.04), &json!(null)));
+    let frames = path["metrics"]["frames_per_s"].as_f64().expect("a rate");
+    assert!((frames * 2.04e-3 / 2.0 - 1.0).abs() < 1e-9, "{frames}");
+    let words =
+        ["# Apex-X GPU Benchmark Report\n", "- status: `ok`\n", "| TilePack | cuda |", "| tilessm_scan | scan_short |"];
+    assert_contains(&sandbox.read("gpu.md"), &words);
+    // The tools of the seed compare these figures.
+    let metric = r#"{"benchmarks.tilessm.triton_dispatch.p50_ms": {"value_ms": 1e9}}"#;
+    sandbox.write("baseline.json", &format!(r#"{{"metrics": {metric}, "suite": "apex_x_gpu_benchmark"}}"#));
+    sandbox.sprag(&["check", "--run", "gpu.json", "--baseline", "baseline.json"]).expect(0);
 }
 
 fn check_benchmarks(benchmarks: &Value) {
-    assert_eq!(keys(benchmarks), ["end_to_end_infer", "tile_ops", "tilessm"]);
-    assert_eq!(keys(&benchmarks["tile_ops"]), ["fusion_gate", "tilepack", "tileunpack"]);
     for name in ["fusion_gate", "tilepack", "tileunpack"] {
         let one = &benchmarks["tile_ops"][name];
-        assert_eq!(keys(one), ["backend", "dispatch", "fallback_reason", "reference"]);
         assert_eq!((&one["backend"], &one["fallback_reason"]), (&json!("cuda"), &json!(null)), "{name}");
     }
-    let scan = &benchmarks["tilessm"];
-    assert_eq!(keys(scan), ["backend", "fallback_reason", "tensorrt_plugin", "torch_reference", "triton_dispatch"]);
-    assert_eq!(scan["tensorrt_plugin"], json!({ "status": "skipped", "reason": "missing_trt_plugin_lib" }));
+    let plugin = &benchmarks["tilessm"]["tensorrt_plugin"];
+    assert_eq!(plugin, &json!({ "status": "skipped", "reason": "missing_trt_plugin_lib" }));
     for (path, label, work) in OPERATIONS {
         let metrics = benchmarks.pointer(&format!("/{path}")).expect("it is there");
         let number = |name: &str| metrics[name].as_f64().unwrap_or_else(|| panic!("{path} has no `{name}`"));
@@ -160,29 +106,15 @@ fn check_benchmarks(benchmarks: &Value) {
     let bytes = (8 * 32 * 32 + 4 * 8 * 8 * 8) * 2 + 4 * 4;
     let peak = benchmarks["tile_ops"]["tilepack"]["dispatch"]["peak_memory_mb"].as_f64();
     assert_eq!(peak, Some(f64::from(bytes) / 1_048_576.0));
-    let path = &benchmarks["end_to_end_infer"];
-    assert_eq!(keys(path), ["tensorrt_engine", "torch_eager", "torch_triton_fastpath"]);
     for form in ["torch_eager", "torch_triton_fastpath"] {
-        let names = [
-            "budget_b1_spent",
-            "budget_b2_spent",
-            "frames_per_s",
-            "p50_ms",
-            "p95_ms",
-            "peak_memory_mb",
-            "selected_l0_per_call",
-            "selected_l1_per_call",
-        ];
-        assert_eq!(keys(&path[form]), names);
-        // Of the four tiles of the first level all are chosen, and two are split.
-        assert_eq!((&path[form]["selected_l0_per_call"], &path[form]["selected_l1_per_call"]), (&json!(4), &json!(8)));
-        assert_eq!((&path[form]["budget_b1_spent"], &path[form]["budget_b2_spent"]), (&json!(3.2), &json!(2.0)));
+        let path = &benchmarks["end_to_end_infer"][form];
+        // All four tiles of the first level are chosen, and two are split.
+        assert_eq!((&path["selected_l0_per_call"], &path["selected_l1_per_call"]), (&json!(4), &json!(8)));
+        assert_eq!((&path["budget_b1_spent"], &path["budget_b2_spent"]), (&json!(3.2), &json!(2.0)));
     }
 }
 
 fn check_registry(registry: &Value) {
-    assert_eq!(keys(registry), ["entries", "summary"]);
-    let entries = registry["entries"].as_array().expect("a list");
     let map = "batch=1|channels=8|dtype=float16|height=32";
     let tiles = format!("{map}|kmax=4|tile_size=8|width=32");
     let expected = [
@@ -192,13 +124,13 @@ fn check_registry(registry: &Value) {
         ("tilessm_scan", "batch=1|channels=8|dtype=float16|steps=64".to_owned()),
         ("tileunpack_priority", tiles),
     ];
+    let entries = registry["entries"].as_array().expect("a list");
     assert_eq!(entries.len(), expected.len());
     for (entry, (name, bucket)) in entries.iter().zip(expected) {
         assert_eq!((entry["op_name"].as_str(), entry["shape_bucket"].as_str()), (Some(name), Some(bucket.as_str())));
-        // Once to be checked, once to warm up, three times to be timed.
+        // One check, one warm-up, three timed calls.
         let counts = ["launches", "cache_hits", "cache_misses"].map(|count| entry[count].as_u64());
-        assert_eq!(counts, [Some(5), Some(4), Some(1)], "{name}");
-        assert_eq!(entry["selection_source"], "heuristic", "{name}");
+        assert_eq!((counts, &entry["selection_source"]), ([Some(5), Some(4), Some(1)], &json!("heuristic")), "{name}");
         assert!(entry["selected_config"]["BLOCK"].is_u64(), "{entry}");
     }
     let expected = json!({
@@ -231,14 +163,11 @@ fn a_form_that_cannot_run_is_replaced_and_the_report_says_so() {
     assert!(one("end_to_end_infer/torch_triton_fastpath").get("fallback_reason").is_none());
     let engine = json!({ "status": "skipped", "reason": "engine_not_found:gone/m.plan" });
     assert_eq!(one("end_to_end_infer/tensorrt_engine"), engine);
+    // What ran in its plain form was not launched with a chosen configuration.
     let entries = report["triton_autotune"]["entries"].as_array().expect("a list").iter();
     let names: Vec<&str> = entries.filter_map(|entry| entry["op_name"].as_str()).collect();
-    assert_eq!(
-        names,
-        ["ff_path", "fusiongate_fuse", "tilessm_scan"],
-        "what ran in its plain form was not launched tuned"
-    );
-    assert!(sandbox.read("gpu.md").contains("| TilePack | reference |"));
+    assert_eq!(names, ["ff_path", "fusiongate_fuse", "tilessm_scan"]);
+    assert_contains(&sandbox.read("gpu.md"), &["| TilePack | reference |"]);
 }
 
 #[test]
@@ -246,7 +175,7 @@ fn without_times_there_is_no_report() {
     let Some(machine) = Machine::complete() else { return };
     let sandbox = project();
     sandbox.write("gpu.json", "an older file");
-    // The scan alone is too large, and the run does not ask for it.
+    // Only the scan of the report is too large.
     let small = machine.and("SPRAG_EMULATOR_MEMORY", "6000000").and("SPRAG_EMULATOR_L2", "65536");
     let ended = run(&sandbox, &small, &["--dtype", "fp16", "--steps", "200000"]).expect(1);
     let ended = ended.says(&["cannot time single calls: `tile_ssm_scan`: insufficient_memory", "is not written"]);
@@ -274,10 +203,10 @@ fn eight_bits_run_where_the_device_has_them() {
         assert_eq!(report["config"]["dtype"], "fp8");
         for entry in report["triton_autotune"]["entries"].as_array().expect("a list") {
             let bucket = entry["shape_bucket"].as_str().expect("it is text");
-            assert!(bucket.contains(&format!("|dtype={effective}|")), "{bucket}");
+            assert_contains(&bucket, &[&format!("|dtype={effective}|")]);
         }
         let fallback = reason.as_str().map(|reason| format!("- fp8: `fallback` reason=`{reason}`\n"));
-        assert!(sandbox.read("gpu.md").contains(&fallback.unwrap_or_else(|| "- fp8: `enabled`\n".to_owned())));
+        assert_contains(&sandbox.read("gpu.md"), &[&fallback.unwrap_or_else(|| "- fp8: `enabled`\n".to_owned())]);
     };
     check("90", "float8_e4m3fn", json!(null));
     check("80", "float16", json!("compute_capability_below_sm90"));

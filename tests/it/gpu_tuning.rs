@@ -1,16 +1,15 @@
-//! The configurations of CUDA kernels: chosen once, kept, chosen anew where they must be, and never a wrong one.
+//! The configurations of CUDA kernels: chosen once, stored, chosen again when needed, and never a wrong one.
 
 use serde_json::{Value, json};
 
 use crate::emulator::Machine;
 use crate::gpu::{Measured, measure, one, project};
+use crate::sandbox::assert_contains;
 
 const CHOICES: &str = ".sprag/autotune.json";
 
-/// What is said where configurations are tried.
 const TRYING: &str = "choosing configurations";
 
-/// The only choice of a run.
 #[track_caller]
 fn choice(measured: &Measured) -> &Value {
     let entries = measured.record["autotune"].as_array().expect("there are choices");
@@ -28,15 +27,17 @@ fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_ch
         measure(&sandbox, machine, &arguments, code)
     };
 
-    // One that writes only a part would win, if it were not held against the reference.
+    // A candidate that writes only part of the result would win without the check.
     let flawed = machine.clone().and("SPRAG_EMULATOR_PLANT", "short tile_pack UNROLL=8");
     let first = run(&flawed, &[], 0);
     let wrong = "block256 vector16 unroll8 chunk2";
     let made = choice(&first);
-    assert!(first.ended.err.contains(TRYING), "{}", first.ended.err);
-    assert!(first.ended.err.contains(&format!("the configuration {wrong} of {wanted} was not tried: parity")));
+    assert_contains(
+        &first.ended.err,
+        &[TRYING, &format!("the configuration {wrong} of {wanted} was not tried: parity")],
+    );
     let failure = made["failures"][wrong].as_str().expect("it is named");
-    assert!(failure.contains("the result at b=") && failure.contains("are not written"), "{failure}");
+    assert_contains(&failure, &["the result at b=", "are not written"]);
     assert_eq!(
         (made["failures"].as_object().map(|all| all.len()), &made["candidates"][wrong]),
         (Some(1), &Value::Null)
@@ -45,17 +46,16 @@ fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_ch
     assert_ne!(selected, wrong);
     assert!(made["source"] == "tuned" || made["source"] == "default", "{made}");
     assert_eq!(first.benchmark(&wanted)["attributes"]["configuration"], selected);
-    let kept: Value = serde_json::from_str(&sandbox.read(CHOICES)).expect("it is JSON");
-    assert!(kept.to_string().contains(&selected), "{kept}");
+    let stored = sandbox.json(CHOICES);
+    assert_contains(&stored.to_string(), &[&selected]);
 
-    // The next ordinary run takes it as it is.
     let second = run(&machine, &["--quick"], 0);
     assert!(!second.ended.err.contains(TRYING), "{}", second.ended.err);
     let taken = choice(&second);
     assert_eq!((&taken["source"], &taken["selected"]), (&json!("incumbent"), &json!(selected)));
     assert_eq!(taken["key"], made["key"]);
 
-    // It holds for one driver. Where the driver does not tell its own version, it is another one.
+    // A choice is for one driver; without a version, it is another one.
     let other = machine.clone().and("SPRAG_EMULATOR_NVML", "nvmlSystemGetDriverVersion");
     let elsewhere = run(&other, &["--quick"], 0);
     assert_eq!(choice(&elsewhere)["source"], "default");
@@ -71,10 +71,8 @@ fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_ch
     // A damaged file is reported and replaced.
     sandbox.write(CHOICES, "{\"schema_version\": 1, \"cho");
     let anew = run(&machine, &["--quick", "--retune"], 0);
-    for words in ["warning: ", "autotune.json", "tuning begins afresh", TRYING] {
-        assert!(anew.ended.err.contains(words), "`{words}` is not in: {}", anew.ended.err);
-    }
-    let replaced: Value = serde_json::from_str(&sandbox.read(CHOICES)).expect("it is whole again");
-    assert!(replaced.to_string().contains(choice(&anew)["selected"].as_str().expect("one is chosen")), "{replaced}");
+    assert_contains(&anew.ended.err, &["warning: ", "autotune.json", "tuning begins afresh", TRYING]);
+    let replaced = sandbox.json(CHOICES);
+    assert_contains(&replaced.to_string(), &[choice(&anew)["selected"].as_str().expect("one is chosen")]);
     assert_eq!(choice(&anew)["failures"], json!({}));
 }

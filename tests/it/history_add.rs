@@ -1,8 +1,8 @@
-//! Finished run files, recorded: data that anyone may have written.
+//! `sprag history add`: run files that anyone may have written.
 
 use std::fs;
 
-use crate::run_files::{name, run, run_of_an_absent_commit, text};
+use crate::crafted::{name, run, run_of_an_absent_commit, text};
 use crate::sandbox::Sandbox;
 
 /// A repository with one commit, and run files in the folder `in`, which git ignores.
@@ -61,28 +61,25 @@ fn standard_input_and_folders_of_folders() {
 fn bad_files_are_named_and_nothing_or_only_the_good_is_recorded() {
     let sandbox = sandbox(2);
     let good = text(&run(1));
-    let check = |file: &str, content: &str, words: &[&str]| {
-        sandbox.write(&format!("in/{file}"), content);
+    for (content, words) in [
+        (&good[..good.len() / 2], "is not JSON"),
+        ("", "is not JSON"),
+        ("{\"metrics\":{}}", "is not a run record"),
+        (&good.replace("\"schema_version\":1", "\"schema_version\":9"), "version 9"),
+        (&good.replace("\"suite\":", "\"suite\":\"gpu\",\"suite\":"), "occurs twice"),
+        (&good.replace("\"n\":20", "\"n\":NaN"), "is not JSON"),
+        (&"[".repeat(100_000), "is not JSON"),
+        (&good.replace("\"suite\":\"cpu\"", "\"suite\":\"../cpu\""), "cannot name a folder"),
+        (&good.replace("\"suite\":\"cpu\"", "\"suite\":\"nul\""), "keeps for a device"),
+        (&good.replace("tile_pack", "tile\\u202epack"), "`\\u{202e}`"),
+        (&" ".repeat((32 << 20) + 1), "more than the 33554432 bytes"),
+    ] {
+        sandbox.write("in/bad.json", content);
         let ended = sandbox.sprag(&["history", "add", "in"]).expect(2);
-        ended.says(words).says(&[&format!("`in/{file}`"), "nothing was recorded: 1 of 3 files"]);
-        assert_eq!(sandbox.read(&format!("in/{file}")), content, "the file was touched");
-        fs::remove_file(sandbox.project.join("in").join(file)).expect("the file is there");
-    };
-    check("cut.json", &good[..good.len() / 2], &["is not JSON"]);
-    check("empty.json", "", &["is not JSON"]);
-    check("other.json", "{\"metrics\":{}}", &["is not a run record", "hint:"]);
-    check(
-        "new.json",
-        &good.replace("\"schema_version\":1", "\"schema_version\":9"),
-        &["version 9", "hint: install a newer"],
-    );
-    check("twice.json", &good.replace("\"suite\":", "\"suite\":\"gpu\",\"suite\":"), &["occurs twice"]);
-    check("nan.json", &good.replace("\"n\":20", "\"n\":NaN"), &["is not JSON", "line 1"]);
-    check("deep.json", &"[".repeat(100_000), &["is not JSON"]);
-    check("up.json", &good.replace("\"suite\":\"cpu\"", "\"suite\":\"../cpu\""), &["cannot name a folder"]);
-    check("device.json", &good.replace("\"suite\":\"cpu\"", "\"suite\":\"nul\""), &["keeps for a device"]);
-    check("bidi.json", &good.replace("tile_pack", "tile\\u202epack"), &["`\\u{202e}`"]);
-    check("large.json", &" ".repeat((32 << 20) + 1), &["more than the 33554432 bytes"]);
+        ended.says(&[words, "`in/bad.json`", "nothing was recorded: 1 of 3 files"]);
+        assert_eq!(sandbox.read("in/bad.json"), content, "the file was touched");
+    }
+    sandbox.remove("in/bad.json");
     assert!(sandbox.records("main").is_empty());
     sandbox.write("in/bad\u{1b}[31m.json", "{");
     let ended = sandbox.sprag(&["history", "add", "--skip-bad", "in"]).expect(1);
@@ -108,7 +105,7 @@ fn links_and_odd_files_are_refused() {
         .says(&["`in/more/round` is a symbolic link and was not followed"]);
     link("in/0.json", "in/more/link.json");
     sandbox.sprag(&["history", "add", "in"]).expect(2).says(&["`in/more/link.json` is a symbolic link"]);
-    fs::remove_file(sandbox.project.join("in/more/link.json")).expect("the link is there");
+    sandbox.remove("in/more/link.json");
     let pipe = sandbox.project.join("in/pipe.json");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());

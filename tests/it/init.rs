@@ -1,9 +1,8 @@
-//! `sprag init`: what a project is given, and what it is not.
+//! `sprag init`: what it writes, and what it leaves alone.
 
 use std::fs;
-use std::path::Path;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{self, Sandbox, assert_contains};
 use crate::workflow_files::Workflows;
 use crate::workflow_rules::complaints;
 
@@ -32,39 +31,30 @@ fn repository() -> Sandbox {
     sandbox
 }
 
-/// Every file of a project that is not git's, in order.
+/// The files of a project except git's, in order.
 fn files(sandbox: &Sandbox) -> Vec<String> {
-    fn add(root: &Path, folder: &Path, found: &mut Vec<String>) {
-        for entry in fs::read_dir(folder).expect("the folder can be listed") {
-            let path = entry.expect("the folder can be listed").path();
-            match path.is_dir() && !path.is_symlink() {
-                true if path.file_name().is_some_and(|name| name == ".git") => {}
-                true => add(root, &path, found),
-                false => found.push(path.strip_prefix(root).expect("it lies there").to_string_lossy().into_owned()),
-            }
-        }
-    }
-    let mut found = Vec::new();
-    add(&sandbox.project, &sandbox.project, &mut found);
-    found.sort();
-    found
+    let files = sandbox::files(&sandbox.project).into_keys();
+    files.filter(|path| !path.starts_with(".git/")).collect()
 }
 
 #[test]
 fn an_empty_repository_gets_the_set_and_works() {
     let sandbox = repository();
+    let dry = sandbox.sprag(&["init", "--dry-run"]).expect(0);
+    assert_eq!(files(&sandbox), Vec::<String>::new());
     let ended = sandbox.sprag(&["init"]).expect(0);
     assert_eq!(files(&sandbox), FILES);
     for file in FILES {
-        assert!(ended.out.contains(&format!("wrote        {file}\n")), "{file}: {}", ended.out);
+        assert_contains(&dry.out, &[&format!("would write  {file}\n")]);
+        assert_contains(&ended.out, &[&format!("wrote        {file}\n")]);
     }
-    assert!(ended.out.contains("docs/CI.md") && ended.out.contains("perf gate"), "{}", ended.out);
+    assert_contains(&ended.out, &["docs/CI.md", "perf gate"]);
     assert_eq!(sandbox.read(".gitignore"), "/_site\n");
     // Its configuration is one, and says what it is called.
     sandbox.commit("Set up");
     let site = sandbox.sprag(&["site", "--out", "_site"]).expect(0);
     assert!(site.err.is_empty(), "{}", site.err);
-    assert!(sandbox.read("_site/index.html").contains("project"));
+    assert_contains(&sandbox.read("_site/index.html"), &["project"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
@@ -76,7 +66,7 @@ fn the_workflows_that_it_writes_keep_the_rules() {
         "[suites.own]\nkind = \"command\"\ncommand = [\"./bench\"]\n[suites.gpu]\nkind = \"gpu\"\n",
     );
     sandbox.sprag(&["init", "--download-from", "us/kernels", "--sha256", DIGEST]).expect(0);
-    let theirs = Workflows::of(&sandbox.project);
+    let theirs = Workflows::read(&sandbox.project);
     assert_eq!(complaints(&theirs), Vec::<String>::new());
     let broken = theirs.with("perf.yml", "if: always()\n    runs-on", "runs-on");
     assert!(!complaints(&broken).is_empty());
@@ -86,10 +76,7 @@ fn the_workflows_that_it_writes_keep_the_rules() {
     let checklist = sandbox.read("release/checklist.toml");
     assert!(checklist.contains("\nsuite = \"own\"\n") && !checklist.contains("gpu"), "{checklist}");
     let action = sandbox.read(".github/actions/sprag/action.yml");
-    assert!(
-        action.contains("    default: \"us/kernels\"\n") && action.contains(&format!("    default: \"{DIGEST}\"\n")),
-        "{action}"
-    );
+    assert_contains(&action, &["    default: \"us/kernels\"\n", &format!("    default: \"{DIGEST}\"\n")]);
     for file in FILES.iter().filter(|file| file.contains("workflows/")) {
         let text = sandbox.read(file);
         assert!(!text.contains("cargo") && !text.contains("of sprag alone"), "{file}: {text}");
@@ -110,21 +97,18 @@ fn what_is_there_is_not_replaced_unasked() {
     assert_eq!((files(&sandbox), sandbox.read(".github/workflows/ci.yml")), (before, "mine\n".to_owned()));
     sandbox.sprag(&["init", "--keep", "--force"]).expect(2);
 
-    let kept = sandbox.sprag(&["init", "--keep"]).expect(0);
-    assert!(
-        kept.out.contains("kept         .github/workflows/ci.yml\n") && kept.out.contains("kept         sprag.toml\n")
-    );
+    let keeping = sandbox.sprag(&["init", "--keep"]).expect(0);
+    assert_contains(&keeping.out, &["kept         .github/workflows/ci.yml\n", "kept         sprag.toml\n"]);
     assert_eq!(
         (files(&sandbox), sandbox.read(".github/workflows/ci.yml")),
         (FILES.map(str::to_owned).to_vec(), "mine\n".to_owned())
     );
-    let forced = sandbox.sprag(&["init", "--force"]).expect(0);
-    assert!(forced.out.contains("replaced     .github/workflows/ci.yml\n"), "{}", forced.out);
+    sandbox.sprag(&["init", "--force"]).expect(0).prints(&["replaced     .github/workflows/ci.yml\n"]);
     assert_eq!(sandbox.read("sprag.toml"), "[suites.cpu]\nkind = \"cpu\"\n");
     assert_eq!(sandbox.read("release/releases.toml"), "schema_version = 1\n# Mine.\n");
     // A second time there is nothing to do.
-    let again = sandbox.sprag(&["init"]).expect(0);
-    assert_eq!(again.out.lines().filter(|line| line.starts_with("is there     ")).count(), 10, "{}", again.out);
+    let second = sandbox.sprag(&["init"]).expect(0);
+    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 10, "{}", second.out);
 }
 
 #[test]
@@ -134,22 +118,17 @@ fn what_a_project_has_set_outlives_force() {
     sandbox.write("sprag.toml", suites);
     sandbox.sprag(&["init", "--download-from", "us/kernels", "--sha256", DIGEST]).expect(0);
     let action = ".github/actions/sprag/action.yml";
-    let edit = |file: &str, from: &str, to: &str| {
-        let text = sandbox.read(file);
-        assert!(text.contains(from), "{file} has no `{from}`");
-        sandbox.write(file, &text.replace(from, to));
-    };
     let pinned = sandbox.read(action);
     // Without a word about the release it is the one that is there, and there is nothing to do.
-    let again = sandbox.sprag(&["init"]).expect(0);
-    assert_eq!(again.out.lines().filter(|line| line.starts_with("is there     ")).count(), 11, "{}", again.out);
+    let second = sandbox.sprag(&["init"]).expect(0);
+    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 11, "{}", second.out);
     let perf = ".github/workflows/perf.yml";
-    edit(perf, "PERF_EFFORT: \"\"", "PERF_EFFORT: --quick");
-    edit(perf, "    :(exclude)docs\n", "    :(exclude)papers\n");
-    edit(perf, "# The gate of", "# A gate of");
-    edit(action, "# Added to", "# Put on");
+    sandbox.edit(perf, "PERF_EFFORT: \"\"", "PERF_EFFORT: --quick");
+    sandbox.edit(perf, "    :(exclude)docs\n", "    :(exclude)papers\n");
+    sandbox.edit(perf, "# The gate of", "# A gate of");
+    sandbox.edit(action, "# Added to", "# Put on");
     let weekly = ".github/workflows/perf_trend_weekly.yml";
-    edit(weekly, "CPU_SUITES: \"gone own\"", "CPU_SUITES: \"gone\"");
+    sandbox.edit(weekly, "CPU_SUITES: \"gone own\"", "CPU_SUITES: \"gone\"");
     sandbox.write(
         "sprag.toml",
         "[suites.own]\nkind = \"command\"\ncommand = [\"./bench\"]\n[suites.null]\nkind = \"cpu\"\n",
@@ -159,7 +138,7 @@ fn what_a_project_has_set_outlives_force() {
         "replaced     .github/workflows/perf.yml\nkeeps        PERF_EFFORT, PERF_PATHS of it, as set there\n",
         "replaced     .github/actions/sprag/action.yml\nkeeps        repository, sha256 of it, as set there\n",
     ] {
-        assert!(forced.out.contains(line), "{}", forced.out);
+        assert_contains(&forced.out, &[line]);
     }
     assert_eq!(sandbox.read(action), pinned);
     let text = sandbox.read(perf);
@@ -168,7 +147,7 @@ fn what_a_project_has_set_outlives_force() {
             && text.contains("\n    :(exclude)papers\n")
             && !text.contains("exclude)docs")
     );
-    let theirs = Workflows::of(&sandbox.project);
+    let theirs = Workflows::read(&sandbox.project);
     let of = |file: &str, name: &str| theirs.workflow(file)["env"][name].as_str().expect("a text").to_owned();
     assert_eq!(
         (of("perf.yml", "PERF_EFFORT"), of("perf.yml", "PERF_SUITES")),
@@ -177,19 +156,18 @@ fn what_a_project_has_set_outlives_force() {
     // What was taken out on purpose stays out, what the configuration has no more goes, and what is new comes.
     assert_eq!(of("perf_trend_weekly.yml", "CPU_SUITES"), "null");
     let added = "adds         null to CPU_SUITES, as no list named it: take it out again where you had\n";
-    assert!(forced.out.contains(&format!("CPU_SUITES of it, as set there\n{added}")), "{}", forced.out);
+    assert_contains(&forced.out, &[&format!("CPU_SUITES of it, as set there\n{added}")]);
     // A suite that was taken out of every list looks like a new one: it comes back, and that is reported.
     let same = sandbox.sprag(&["init", "--force"]).expect(0);
     assert!(!same.out.contains("adds "), "{}", same.out);
-    edit(weekly, "CPU_SUITES: \"null\"", "CPU_SUITES: \"\"");
-    assert!(sandbox.sprag(&["init", "--force"]).expect(0).out.contains(added));
+    sandbox.edit(weekly, "CPU_SUITES: \"null\"", "CPU_SUITES: \"\"");
+    sandbox.sprag(&["init", "--force"]).expect(0).prints(&[added]);
     assert_eq!(complaints(&theirs), Vec::<String>::new());
 
     // A digest goes with its repository and its version.
-    edit(action, &format!("default: v{}", env!("CARGO_PKG_VERSION")), "default: v0.0.9");
-    let older = sandbox.sprag(&["init", "--force"]).expect(0);
-    assert!(older.out.contains("The workflows use v0.0.9: "), "{}", older.out);
-    assert!(sandbox.read(action).contains("    default: \"v0.0.9\"\n") && sandbox.read(action).contains(DIGEST));
+    sandbox.edit(action, &format!("default: v{}", env!("CARGO_PKG_VERSION")), "default: v0.0.9");
+    sandbox.sprag(&["init", "--force"]).expect(0).prints(&["The workflows use v0.0.9: "]);
+    assert_contains(&sandbox.read(action), &["    default: \"v0.0.9\"\n", DIGEST]);
     let digest = "f".repeat(64);
     sandbox.sprag(&["init", "--force", "--sha256", &digest]).expect(0);
     assert_eq!(sandbox.read(action), pinned.replace(DIGEST, &digest));
@@ -200,7 +178,7 @@ fn what_a_project_has_set_outlives_force() {
         "{text}"
     );
     // What could act in a script or an address is no release.
-    edit(action, "default: \"them/fork\"", "default: \"them/$(id)\"");
+    sandbox.edit(action, "default: \"them/fork\"", "default: \"them/$(id)\"");
     sandbox.sprag(&["init", "--force"]).expect(0);
     assert!(!sandbox.read(action).contains("$(id)"));
 }
@@ -212,19 +190,9 @@ fn ends_of_lines_are_no_difference() {
     for file in FILES.iter().filter(|file| **file != ".gitignore") {
         sandbox.write(file, &sandbox.read(file).replace('\n', "\r\n"));
     }
-    let again = sandbox.sprag(&["init"]).expect(0);
-    assert_eq!(again.out.lines().filter(|line| line.starts_with("is there     ")).count(), 12, "{}", again.out);
-    assert!(sandbox.read(".github/workflows/ci.yml").contains("\r\n"));
-}
-
-#[test]
-fn a_dry_run_says_all_and_writes_nothing() {
-    let sandbox = repository();
-    let dry = sandbox.sprag(&["init", "--dry-run"]).expect(0);
-    assert_eq!(files(&sandbox), Vec::<String>::new());
-    for file in FILES {
-        assert!(dry.out.contains(&format!("would write  {file}\n")), "{file}: {}", dry.out);
-    }
+    let second = sandbox.sprag(&["init"]).expect(0);
+    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 12, "{}", second.out);
+    assert_contains(&sandbox.read(".github/workflows/ci.yml"), &["\r\n"]);
 }
 
 #[test]
@@ -232,8 +200,7 @@ fn lines_that_are_ignored_are_added_once() {
     let check = |before: &str, after: &str, word: &str| {
         let sandbox = repository();
         sandbox.write(".gitignore", before);
-        let ended = sandbox.sprag(&["init"]).expect(0);
-        assert!(ended.out.contains(&format!("{word:<12} .gitignore\n")), "{}", ended.out);
+        sandbox.sprag(&["init"]).expect(0).prints(&[&format!("{word:<12} .gitignore\n")]);
         assert_eq!(sandbox.read(".gitignore"), after);
     };
     check("/target\n", "/target\n/_site\n", "added to");
@@ -302,7 +269,7 @@ fn odd_names_do_no_harm() {
     );
     let ended = sandbox.sprag(&["init"]);
     // Such a name is refused by the configuration, or left out with a word.
-    assert!(ended.err.contains("$(id)"), "{}", ended.err);
+    assert_contains(&ended.err, &["$(id)"]);
     assert!(!sandbox.project.join(".github").exists() || !sandbox.read(".github/workflows/perf.yml").contains("$(id)"));
 
     #[cfg(unix)]

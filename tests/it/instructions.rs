@@ -1,31 +1,27 @@
-//! `run --count-instructions`: with the real Valgrind where there is one, with stand-ins for all that can go wrong.
+//! `run --count-instructions`: with the real Valgrind if there is one, and with scripts in its place that fail.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::sandbox::{Ended, Sandbox};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 
 const RUN: [&str; 6] = ["run", "--quick", "--count-instructions", "--record", "--output-run", "run.json"];
 
-/// Runs with a search path that begins with a folder of the sandbox.
 fn count(sandbox: &Sandbox, path: &str, variables: &[(&str, &str)]) -> Ended {
     let variables = [&[("PATH", path)][..], variables].concat();
     sandbox.sprag_with(&variables, &RUN)
 }
 
-/// Puts a script in the place of Valgrind; `$counts` names the file that Callgrind writes, `"$@"` is the worker.
+/// Puts a script in the place of Valgrind; `$counts` is the file that Callgrind writes, `"$@"` is the worker.
 fn stand_in(sandbox: &Sandbox, script: &str) -> String {
     let text = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo valgrind-3.19.0; exit 0; }}\nwhile [ \"$1\" != -- ]; do\n\
          case \"$1\" in --callgrind-out-file=*) counts=${{1#*=}};; esac\nshift\ndone\nshift\n{script}\n"
     );
-    sandbox.write("bin/valgrind", &text);
+    sandbox.program("bin/valgrind", &text);
     let program = sandbox.project.join("bin/valgrind");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("its mode");
     // A process that another test has just forked may hold the script open.
     let is_busy = |error: std::io::Error| error.kind() == std::io::ErrorKind::ExecutableFileBusy;
     while Command::new(&program).arg("--version").output().is_err_and(is_busy) {
@@ -35,10 +31,9 @@ fn stand_in(sandbox: &Sandbox, script: &str) -> String {
 }
 
 fn record(sandbox: &Sandbox) -> Value {
-    serde_json::from_str(&sandbox.read("run.json")).expect("a record is JSON")
+    sandbox.json("run.json")
 }
 
-/// The counts of a record, by benchmark.
 fn counts(record: &Value) -> BTreeMap<String, f64> {
     let of = |benchmark: &Value| {
         let metrics = benchmark["metrics"].as_array().expect("there are metrics");
@@ -50,18 +45,18 @@ fn counts(record: &Value) -> BTreeMap<String, f64> {
     record["benchmarks"].as_array().expect("there are benchmarks").iter().filter_map(of).collect()
 }
 
-/// Every tracked benchmark has its times, and why it has no count.
+/// Fails unless every tracked benchmark has times and a reason without a count.
 fn uncounted(record: &Value, words: &str) {
     assert!(counts(record).is_empty());
     for benchmark in record["benchmarks"].as_array().expect("there are benchmarks") {
         if benchmark["role"].is_null() {
             let reason = benchmark["attributes"]["instructions_failure"].as_str().unwrap_or_default();
-            assert!(reason.contains(words), "`{words}` is not in `{reason}`");
+            assert_contains(&reason, &[words]);
             assert!(benchmark["failure"].is_null() && benchmark["metrics"][0]["name"] == "time");
         }
     }
     let reasons = record["quality"]["reasons"].to_string();
-    assert!(reasons.contains("not counted"), "{reasons}");
+    assert_contains(&reasons, &["not counted"]);
 }
 
 #[test]
@@ -77,17 +72,16 @@ fn counts_are_the_same_every_time() {
         .iter()
         .map(|length| {
             let padding = "x".repeat(*length);
-            // What would change the counting is kept from it.
+            // These would change the counts.
             let variables = [("PADDING", padding.as_str()), ("VALGRIND_OPTS", "--tool=none")];
-            let ended = count(&sandbox, &path, &variables).expect(0);
-            assert!(ended.out.contains("instructions"), "{}", ended.out);
+            count(&sandbox, &path, &variables).expect(0).prints(&["instructions"]);
             let record = record(&sandbox);
             assert!(record["environment"]["facts"]["valgrind"].is_string());
             counts(&record)
         })
         .collect();
     assert_eq!(runs[0].len(), 2, "both forms of the scan are counted, nothing else: {:?}", runs[0]);
-    // A scan of 256 steps and 128 channels works on each element at least once in every sixteen.
+    // A scan of 256 steps and 128 channels works on each element at least once in sixteen.
     assert!(runs[0].values().all(|count| *count > 256.0 * 128.0 / 16.0), "{:?}", runs[0]);
     assert_eq!(runs[0], runs[1]);
     sandbox.sprag(&["site"]).expect(0);
@@ -120,7 +114,6 @@ fn a_valgrind_that_fails_costs_the_counts_only() {
         uncounted(&record(&sandbox), words);
     };
     check("echo no luck >&2; exit 7", "exit status: 7 (no luck)");
-    // Run without anybody who counts, the worker says so.
     check("exec \"$@\"", "valgrind_absent");
     check("kill -4 $$", "signal: 4");
     check("echo garbage", "its report cannot be read");
@@ -134,8 +127,7 @@ fn counts_that_differ_are_shown() {
     };
     let answer = "cat >/dev/null; echo '{\"version\":1,\"outcome\":{\"Ok\":\"avx2\"}}'";
     let path = stand_in(&sandbox, &format!("{}{}{answer}", part("first", 1200), part("second", 1300)));
-    let ended = count(&sandbox, &path, &[]).expect(0);
-    assert!(ended.out.contains(" 1200\n"), "{}", ended.out);
+    count(&sandbox, &path, &[]).expect(0).prints(&[" 1200\n"]);
     let record = record(&sandbox);
     assert!(counts(&record).values().all(|count| *count == 1200.0));
     let varied = record["benchmarks"][0]["attributes"]["instructions_varied"].as_str();

@@ -1,14 +1,14 @@
-//! Killed, or on a full disk: what is found afterwards is the state before or the state after.
+//! After a kill or on a full disk, the history is in the state before or after.
 
 use std::process::Child;
 use std::time::Duration;
 
 use crate::bad_input::QUARANTINED;
 use crate::clones::{Clones, record_in};
-use crate::run_files::{rounds, run, text};
+use crate::crafted::{rounds, run, text};
 use crate::sandbox::Sandbox;
 
-/// What must hold after whatever happened: git is whole, every record can be read, the tree heals, work goes on.
+/// Git is intact, every record can be read, the tree heals.
 fn check(sandbox: &Sandbox, recorded_at_least: usize) -> usize {
     sandbox.git(&["fsck", "--no-progress", "--no-dangling"]);
     sandbox.sprag(&["site", "--out", "../after"]).expect(0);
@@ -26,7 +26,7 @@ fn a_kill_at_any_moment_loses_nothing_recorded() {
     let sandbox = Sandbox::new();
     sandbox.sprag(&["weekly", "--quick"]).expect(0);
     let mut recorded = 1;
-    // Spread over a run, which takes some tenths of a second; where each falls is up to the machine.
+    // A run takes some tenths of a second.
     let kills = rounds(10, 100);
     for millis in (0..kills).map(|kill| 600 * kill / kills) {
         let mut child = sandbox.start(&["weekly", "--quick"]);
@@ -41,7 +41,7 @@ fn a_kill_at_any_moment_loses_nothing_recorded() {
     assert_eq!(waiting.count(), 0, "a run that was kept was not recorded by the next one");
 }
 
-/// Kills `history add` at points spread over the time that it takes; where each falls is up to the machine.
+/// Kills `history add` at points spread over its duration.
 #[test]
 #[cfg(unix)]
 fn a_kill_at_any_moment_of_adding_loses_no_record_that_was_acknowledged() {
@@ -68,7 +68,7 @@ fn a_kill_at_any_moment_of_adding_loses_no_record_that_was_acknowledged() {
             acknowledged.push(number);
         }
         if kill % 10 == 0 {
-            // Nobody mends anything by hand: the next command does.
+            // The next command heals the tree.
             assert!(add(1_000 + number).wait().expect("our own child ends").success(), "after kill {kill}");
             acknowledged.push(1_000 + number);
             assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "after kill {kill}");
@@ -91,11 +91,11 @@ fn a_full_disk_leaves_the_state_before() {
     let sandbox = Sandbox::new();
     sandbox.sprag(&["weekly", "--quick"]).expect(0);
     let (head, page) = (sandbox.git(&["rev-parse", "HEAD"]), sandbox.read("_site/index.html"));
-    // No file may grow at all: the run cannot even be kept.
+    // No file may grow at all, so the run cannot even be kept.
     sandbox.sprag_with_file_limit(0, &["run", "--quick", "--record"]).expect(2).says(&["cannot write"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(check(&sandbox, 1), 1);
-    // Files may grow to four kilobytes: the record is written, a site with another name is not, and the old one stands.
+    // With 4 KiB the record is written, but a site with another name is not, and the old one stays.
     let settings = sandbox.read("sprag.toml").replace("\"sandbox\"", "\"other\"");
     sandbox.write("sprag.toml", &settings);
     sandbox.sprag_with_file_limit(8, &["site"]).expect(2).says(&["cannot write"]);
@@ -106,7 +106,7 @@ fn a_full_disk_leaves_the_state_before() {
     check(&sandbox, 1);
 }
 
-/// How many clones push at the same time; the script has fifty.
+/// The script has fifty.
 const RIVALS: usize = 6;
 
 #[test]
@@ -117,19 +117,18 @@ fn a_kill_at_any_moment_of_a_sync_loses_nothing() {
     let begun = std::time::Instant::now();
     clones.sync("a", &[]).expect(0);
     let span = begun.elapsed();
-    // `scripts/sync-figures.py` does it a thousand times.
     let kills = rounds(10, 100);
     for kill in 1..=kills {
         clones.record("a", kill as i64);
         clones.record("b", 100 + kill as i64);
         clones.sync("b", &[]).expect(0);
         let mut child = clones.sandbox.start(&["-C", "a", "history", "sync"]);
-        // Spread over the time that a whole one takes; where each falls is up to the machine.
+        // Spread over the duration of a sync.
         std::thread::sleep(span.mul_f64(kill as f64 / kills as f64));
         child.kill().expect("our own child can be killed");
         child.wait().expect("a killed child ends");
         assert!(clones.records("a").len() > kill as usize, "a record is gone");
-        // A git that a killed sync had called may live on for a moment, and move a ref while git looks.
+        // A git that the killed sync had started may still move a ref.
         let fsck = || clones.sandbox.try_git(&["-C", "a", "fsck", "--no-progress", "--no-dangling"]);
         let mut outcome = fsck();
         for _ in 0..50 {

@@ -1,15 +1,15 @@
-//! What a run holds, how long it may take, and what befalls its workers.
+//! What a run holds, how long it may take, and what happens when workers fail.
 
 use std::fs;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, assert_contains};
 
 fn recorded(sandbox: &Sandbox, arguments: &[&str]) -> Value {
     sandbox.sprag(&[&["run", "--output-run", "run.json"], arguments].concat()).expect(0);
-    serde_json::from_str(&sandbox.read("run.json")).expect("a record is JSON")
+    sandbox.json("run.json")
 }
 
 fn benchmark<'a>(run: &'a Value, part: &str) -> &'a Value {
@@ -28,7 +28,6 @@ fn a_run_holds_every_estimate_its_control_and_its_calibration_kernels() {
     let value = |name: &str| metric(name)["value"].as_f64().expect("a number");
     assert!((value("tokens_per_s") - 256.0 / value("time")).abs() < 1e-3 * value("tokens_per_s"));
     assert!(value("ratio") > 0.0 && value("limit_share") > 0.0);
-    // Tokens, output and parameters, at the least.
     assert!(value("peak_memory") >= f64::from(2 * 256 * 128 * 4), "{}", value("peak_memory"));
     assert!(metric("time")["min"].as_f64() <= metric("time")["p50"].as_f64());
     assert_eq!((&fast["role"], &fast["attributes"]["class"]), (&Value::Null, &Value::from("compute")));
@@ -38,7 +37,7 @@ fn a_run_holds_every_estimate_its_control_and_its_calibration_kernels() {
     assert_eq!(benchmark(&run, "calibration_copy{bytes=131072}")["role"], "reported");
     assert_eq!((&run["config"]["effort"], &run["config"]["stop_reason"]), (&"quick".into(), &"processes".into()));
     let reasons = run["quality"]["reasons"].to_string();
-    assert!(reasons.contains("only 1 worker process: a confidence interval needs at least 3"), "{reasons}");
+    assert_contains(&reasons, &["only 1 worker process: a confidence interval needs at least 3"]);
 }
 
 #[test]
@@ -82,7 +81,7 @@ fn absurd_efforts_and_unknown_names_are_refused_with_advice() {
 
 #[test]
 fn workers_stay_on_the_processor_that_was_asked_for() {
-    // Where the system permits no pinning there is nothing to see but the reason.
+    // Without permission to pin there is only the reason to see.
     let Some(processor) = sprag_measure::pinning::allowed().pop() else { return };
     let permitted = std::thread::spawn(move || sprag_measure::pinning::pin(processor)).join().expect("it ends");
     let run = recorded(&Sandbox::new(), &["--quick", "--pin", &processor.to_string()]);
@@ -95,7 +94,7 @@ fn workers_stay_on_the_processor_that_was_asked_for() {
 #[cfg(target_os = "linux")]
 fn a_worker_that_is_killed_takes_only_its_benchmark_with_it() {
     let sandbox = Sandbox::new();
-    // Two benchmarks: the kernels that calibrate are timed beside them, and would fall with the only one.
+    // Two benchmarks, since calibration kernels are timed with each and would fail with the only one.
     let suite =
         "[project]\nname = \"sandbox\"\n[suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\", \"tile_pack\"]\n";
     sandbox.write("sprag.toml", suite);
@@ -111,14 +110,13 @@ fn a_worker_that_is_killed_takes_only_its_benchmark_with_it() {
         fs::read_to_string(&children).ok()?.split_whitespace().find(is_worker).map(str::to_owned)
     });
     let worker = worker.expect("a worker is started");
-    // Somewhere between its start and its end.
     std::thread::sleep(Duration::from_millis(150));
     std::process::Command::new("kill").args(["-9", &worker]).status().expect("kill runs");
     let code = sprag.wait().expect("sprag ends").code();
-    let run: Value = serde_json::from_str(&sandbox.read("run.json")).expect("a record is JSON");
+    let run = sandbox.json("run.json");
     let all = run["benchmarks"].as_array().expect("a list");
     let failures: Vec<&str> = all.iter().filter_map(|one| one["failure"].as_str()).collect();
-    assert!(run.to_string().contains("it was ended by signal 9"), "{run}");
+    assert_contains(&run.to_string(), &["it was ended by signal 9"]);
     assert_eq!(code, Some(i32::from(!failures.is_empty())), "{failures:?}");
     assert!(failures.len() <= 1 && all.len() > failures.len() + 1, "{failures:?}");
 }

@@ -1,20 +1,20 @@
-//! Sites of histories that hold little, or text that would harm a page that believed it.
+//! Sites of histories that hold little or hostile text.
 
 use sprag_model::benchmark::Benchmark;
 use sprag_model::environment::Machine;
 use sprag_model::run::{Run, RunStatus};
 
+use crate::crafted;
 use crate::crafted::{CLASS, Crafted};
-use crate::run_files;
-use crate::sandbox::files;
+use crate::sandbox::{assert_contains, files};
 
-/// What a name of others may hold, and more than 500 characters of it.
+/// Hostile text of more than 500 characters.
 fn hostile() -> String {
     let piece = "</td></script><script>alert('x')</script>\"'&|`=\u{202e}\u{200f}\u{2028}\n\t../../etc/x ";
     piece.repeat(8)
 }
 
-/// The site of the history, after what holds of every page was held against it.
+/// Renders the site, checks what holds for every page and gives its files.
 #[track_caller]
 fn site(of: &Crafted) -> Vec<(String, String)> {
     of.ends(0, &["site"]);
@@ -47,11 +47,11 @@ fn page<'a>(site: &'a [(String, String)], name: &str) -> &'a str {
 fn one_run_gives_every_kind_of_page() {
     let history = Crafted::with_sessions(1);
     let site = site(&history);
-    assert!(page(&site, "index.html").contains("pack"));
-    assert!(page(&site, "matrix/cpu.html").contains("the only measured commit"));
-    assert!(page(&site, "compare/index.html").contains("1 measured commit"));
+    assert_contains(&page(&site, "index.html"), &["pack"]);
+    assert_contains(&page(&site, "matrix/cpu.html"), &["the only measured commit"]);
+    assert_contains(&page(&site, "compare/index.html"), &["1 measured commit"]);
     let series = site.iter().find(|(path, _)| path.contains("/series/cpu-pack")).expect("it has a page");
-    assert!(series.1.contains("Too few points to find a change") && series.1.contains("<svg"), "{}", series.0);
+    assert_contains(&series.1, &["Too few points to find a change", "<svg"]);
 }
 
 #[test]
@@ -63,8 +63,8 @@ fn a_history_of_skipped_runs_says_why() {
         history.record(&run);
     }
     let site = site(&history);
-    assert!(page(&site, "index.html").contains("no such device"));
-    assert!(page(&site, "runs/index.html").contains("skipped"));
+    assert_contains(&page(&site, "index.html"), &["no such device"]);
+    assert_contains(&page(&site, "runs/index.html"), &["skipped"]);
     assert!(
         !site.iter().any(|(path, _)| path.contains("/matrix/") || path.contains("/series/")),
         "nothing was measured"
@@ -77,8 +77,8 @@ fn a_series_with_one_point_is_accepted() {
     history.change(13, &[("pack", 1e-3), ("scan", 2e-3), ("new_one", 3e-3)]);
     let site = site(&history);
     let one = site.iter().find(|(path, _)| path.contains("/series/cpu-new-one")).expect("it has a page");
-    assert!(one.1.contains("1 run, newest commit first"), "{}", one.0);
-    assert!(page(&site, "matrix/cpu.html").contains("<span>– new</span>"));
+    assert_contains(&one.1, &["1 run, newest commit first"]);
+    assert_contains(&page(&site, "matrix/cpu.html"), &["<span>– new</span>"]);
 }
 
 #[test]
@@ -93,7 +93,6 @@ fn text_of_others_harms_no_page_and_names_no_file() {
             sandbox.git(&["tag", "v2\"><script>&'|`"]);
         }
         let mut run = history.run(day, &[("pack", if day < 8 { 1e-3 } else { 2e-3 })]);
-        // As much of it as a name may hold.
         let name = "a<script>\"'&|`=</b> %2e%2e\\..".repeat(5);
         run.measurements[0].benchmark = Benchmark::new("cpu", &name, &[("n", "../../<b>'\"".into())], "f<i>")
             .expect("none of it is reserved")
@@ -109,7 +108,7 @@ fn text_of_others_harms_no_page_and_names_no_file() {
         assert!(markdown.iter().any(|(path, _)| path.contains(folder)), "there is none in {folder}");
     }
     for (path, text) in markdown {
-        // Names that would end a span of code stand in an element of their own.
+        // Names that would end a span of code are in an element of their own.
         let bare = text.replace("<code>", "").replace("</code>", "");
         assert!(!bare.contains('<'), "{path}: {text}");
     }
@@ -118,10 +117,10 @@ fn text_of_others_harms_no_page_and_names_no_file() {
 #[test]
 fn a_bad_benchmark_name_is_refused_and_the_site_unharmed() {
     let history = Crafted::with_sessions(1);
-    let text = run_files::text(&history.run(2, &[("pack", 1e-3)]));
+    let text = crafted::text(&history.run(2, &[("pack", 1e-3)]));
     let named = text.replace("\"pack\"", &serde_json::to_string(&hostile()).expect("text is JSON"));
     assert_ne!(named, text);
-    history.sandbox.write("../run.json", &named);
+    history.write("../run.json", &named);
     history.ends(2, &["history", "add", "../run.json"]);
     site(&history);
 }

@@ -1,6 +1,7 @@
-//! A project with a release that may go, for the tests of releases.
+//! A project with a release that may go.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -70,8 +71,16 @@ steps = ["install the release before"]
 role = "Release owner"
 "#;
 
-/// A project with a release that may go: `v2`, after `v1`; the rule that needs more history than that is waived.
+/// A project with the releases `v1` and `v2`; `v2` may go, with a waiver for the rule that needs more history.
 pub(crate) struct Project(pub(crate) Crafted);
+
+impl Deref for Project {
+    type Target = Crafted;
+
+    fn deref(&self) -> &Crafted {
+        &self.0
+    }
+}
 
 impl Project {
     /// A copy of one that is made once a process.
@@ -82,14 +91,14 @@ impl Project {
 
     fn make() -> Project {
         let crafted = Crafted::with_sessions(8);
-        let Crafted { sandbox } = &crafted;
-        let first = crafted.commit().sha;
+        let sandbox = &crafted.sandbox;
+        let first = crafted.measured_commit().sha;
         sandbox.git(&["tag", "v1", &first]);
         sandbox.write(".gitignore", "/_site\n/out\n/evidence*\n");
         sandbox.write("code.rs", "// 2");
         sandbox.commit("Change the code");
         crafted.sessions(9..=16);
-        let second = crafted.commit().sha;
+        let second = crafted.measured_commit().sha;
         sandbox.git(&["tag", "v2", &second]);
         crafted.ends(0, &["baseline", "emit"]);
         let caps = "{\"cuda\": false}\n";
@@ -107,44 +116,35 @@ impl Project {
         Project(crafted)
     }
 
-    pub(crate) fn sandbox(&self) -> &Sandbox {
-        &self.0.sandbox
-    }
-
-    /// The same, to be spoilt.
     pub(crate) fn copied(&self) -> Project {
-        Project(Crafted { sandbox: self.sandbox().copied() })
+        Project(Crafted { sandbox: self.sandbox.copied() })
     }
 
-    /// Fills the checklist of `v2`.
     #[track_caller]
     pub(crate) fn checklist(&self, code: i32, more: &[&str]) -> Ended {
-        self.sandbox().sprag(&[&["release", "checklist", "v2"], more].concat()).expect(code)
+        self.sprag(&[&["release", "checklist", "v2"], more].concat()).expect(code)
     }
 
-    /// Attests `v2` into `evidence`.
     #[track_caller]
     pub(crate) fn attest(&self, more: &[&str]) {
-        self.sandbox().sprag(&[&["release", "attest", "v2", "--out", "evidence"], more].concat()).expect(0);
+        self.sprag(&[&["release", "attest", "v2", "--out", "evidence"], more].concat()).expect(0);
     }
 
     #[track_caller]
     pub(crate) fn verify(&self, code: i32, more: &[&str]) -> Ended {
-        self.sandbox().sprag(&[&["release", "verify", "evidence"], more].concat()).expect(code)
+        self.sprag(&[&["release", "verify", "evidence"], more].concat()).expect(code)
     }
 
-    /// Where a file of the evidence lies.
     pub(crate) fn evidence(&self, path: &str) -> PathBuf {
-        self.sandbox().project.join("evidence").join(path)
+        self.project.join("evidence").join(path)
     }
 
-    /// A file of the evidence.
-    pub(crate) fn json(&self, path: &str) -> Value {
-        serde_json::from_str(&self.sandbox().read(&format!("evidence/{path}"))).expect("JSON")
+    pub(crate) fn evidence_json(&self, path: &str) -> Value {
+        self.json(&format!("evidence/{path}"))
     }
 }
 
-/// The entry of the ledger that waives what needs more history, until that day.
+/// A waiver of the item `coverage`.
 pub(crate) fn waiver(commit: &str, expires: &str) -> String {
     format!(
         "[[waive]]\nrelease = \"v2\"\nitem = \"coverage\"\nreason = \"The project is young\"\nauthor = \"Ada\"\n\
@@ -152,7 +152,7 @@ pub(crate) fn waiver(commit: &str, expires: &str) -> String {
     )
 }
 
-/// Writes sums and statement anew, as somebody would who forges what they are about.
+/// Makes sums and statement match the files, as a forger would.
 pub(crate) fn forge(folder: &Path) {
     let sums: String = files(folder)
         .iter()

@@ -1,4 +1,4 @@
-//! `sprag replay`: what is recorded is what the original recorded, and each thing that does not hold is named.
+//! `sprag replay`: recordings equal those of the original, and everything that differs is named.
 
 use std::fs;
 use std::path::Path;
@@ -19,24 +19,24 @@ fn a_fixture_is_recorded_as_the_original_does() {
     let golden: Value = serde_json::from_str(&fs::read_to_string(golden).expect("it is there")).expect("JSON");
     let sandbox = Sandbox::empty();
     for (place, name) in ["small.json", "medium.json"].into_iter().enumerate() {
-        let (kept, case) = (fixture(name), &golden["cases"][place]);
-        let mut bare: Value = serde_json::from_str(&kept).expect("JSON");
+        let (recorded, case) = (fixture(name), &golden["cases"][place]);
+        let mut bare: Value = serde_json::from_str(&recorded).expect("JSON");
         bare.as_object_mut().expect("an object").remove("expected");
         sandbox.write("bare.json", &bare.to_string());
         let files = ["--trace", "out/trace.json", "--manifest", "out/manifest.json", "--output", "out/fixture.json"];
         sandbox.sprag(&[&["replay", "record", "--fixture", "bare.json"], &files[..]].concat()).expect(0);
-        assert_eq!(sandbox.read("out/fixture.json"), kept);
+        assert_eq!(sandbox.read("out/fixture.json"), recorded);
         assert_eq!(sandbox.read("out/trace.json"), case["expected"]["trace_file_text"].as_str().expect("a text"));
-        let manifest: Value = serde_json::from_str(&sandbox.read("out/manifest.json")).expect("JSON");
+        let manifest = sandbox.json("out/manifest.json");
         for field in ["manifest_sha256", "config_sha256"] {
             assert_eq!(manifest[field], case["expected"][field], "{name}");
         }
-        let expected: Value = serde_json::from_str(&kept).expect("JSON");
+        let expected: Value = serde_json::from_str(&recorded).expect("JSON");
         assert_eq!(expected["expected"]["summary"], case["expected"]["summary"], "{name}");
-        follows("replay-fixture-1", &kept);
+        follows("replay-fixture-1", &recorded);
         follows("replay-manifest-1", &manifest.to_string());
-        let held = sandbox.sprag(&["replay", "verify", "out/fixture.json", "out/manifest.json"]).expect(0);
-        assert_eq!(held.out, "holds: out/fixture.json\nholds: out/manifest.json\n");
+        let verified = sandbox.sprag(&["replay", "verify", "out/fixture.json", "out/manifest.json"]).expect(0);
+        assert_eq!(verified.out, "holds: out/fixture.json\nholds: out/manifest.json\n");
     }
 }
 
@@ -59,18 +59,15 @@ fn what_does_not_hold_is_named() {
     ];
     sandbox.sprag(&record).expect(0);
     sandbox.sprag(&["replay", "verify", "m.json"]).expect(0);
-    // Any one byte of a file that belongs to it.
     sandbox.write("trace.json", "{}\r");
     let fails = |words: &str, arguments: &[&str]| {
-        let ended = sandbox.sprag(&[&["replay", "verify"], arguments].concat()).expect(4);
-        assert!(ended.out.contains(words), "{words}: {}", ended.out);
+        sandbox.sprag(&[&["replay", "verify"], arguments].concat()).expect(4).prints(&[words]);
     };
     fails("fails: m.json: `artifact_hashes.trace.sha256` is `", &["m.json"]);
     sandbox.write("there/trace.json", "{}\n");
     sandbox.sprag(&["replay", "verify", "m.json", "--root", "there"]).expect(0);
     fs::create_dir(sandbox.project.join("empty")).expect("a folder");
     fails("the file `trace`, `trace.json`, cannot be read", &["m.json", "--root", "empty"]);
-    // Of a fixture: another expectation, and other inputs.
     let mut one: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
     one["expected"]["summary"]["valid_count"] = json!(5);
     sandbox.write("f.json", &one.to_string());
@@ -113,16 +110,11 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["verify", "list.json"], &["`list.json` is no manifest"]);
     check(&["verify", "long.json"], &["no manifest"]);
     check(&["verify", "list.json", "--root", "gone"], &["is no folder"]);
-    let small: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
-    let changed = |change: &dyn Fn(&mut Value), words: &[&str]| {
-        let mut one = small.clone();
-        change(&mut one);
-        sandbox.write("f.json", &one.to_string());
-        check(&["verify", "f.json"], words);
-    };
-    changed(&|one| drop(one.as_object_mut().expect("an object").remove("expected")), &["it has no `expected`"]);
-    changed(&|one| one["mode"] = json!("three_stage"), &["no fixture", "three_stage"]);
-    changed(&|one| one["inputs"]["more"] = json!(1), &["cannot run `f.json`", "`inputs` cannot be read", "more"]);
-    changed(&|one| one["inputs"]["budget"] = json!(-1.0), &["cannot run `f.json`", "budget"]);
-    changed(&|one| one["inputs"]["delta_costs"] = json!([1.0]), &["cannot run `f.json`"]);
+    let mut small: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
+    small["inputs"]["more"] = json!(1);
+    sandbox.write("f.json", &small.to_string());
+    check(&["verify", "f.json"], &["cannot run `f.json`", "`inputs` cannot be read", "more"]);
+    small["mode"] = json!("three_stage");
+    sandbox.write("f.json", &small.to_string());
+    check(&["verify", "f.json"], &["no fixture", "three_stage"]);
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-/// A suite that is quick also in a build without optimisation.
+use serde_json::Value;
+
+/// A suite that is quick also in an unoptimised build.
 const SMALL_SUITE: &str =
     "[project]\nname = \"sandbox\"\n[suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\"]\n";
 
@@ -17,35 +19,81 @@ pub(crate) struct Sandbox {
     pub(crate) project: PathBuf,
 }
 
-/// What a command came to.
+/// How a command ended; in its output the path of the project is written as `[project]`.
 pub(crate) struct Ended {
     pub(crate) code: i32,
-    /// Its standard output, with paths of the sandbox written as `[project]`.
     pub(crate) out: String,
-    /// Its standard error, likewise.
     pub(crate) err: String,
 }
 
 impl Ended {
-    /// Fails the test unless the command ended with `code`, showing what it said.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Ended {
         assert_eq!(self.code, code, "standard output:\n{}\nstandard error:\n{}", self.out, self.err);
         self
     }
 
+    /// Fails the test unless standard output holds all the words.
+    #[track_caller]
+    pub(crate) fn prints(self, words: &[&str]) -> Ended {
+        assert_contains(&self.out, words);
+        self
+    }
+
     /// Fails the test unless standard error holds all the words.
     #[track_caller]
     pub(crate) fn says(self, words: &[&str]) -> Ended {
-        for word in words {
-            assert!(self.err.contains(word), "`{word}` is not in:\n{}", self.err);
-        }
+        assert_contains(&self.err, words);
         self
+    }
+
+    pub(crate) fn both(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+
+    /// Standard output, which must be JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        json(&self.out)
     }
 }
 
+#[track_caller]
+pub(crate) fn assert_contains(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "`{word}` is not in:\n{text}");
+    }
+}
+
+/// Waits at most a minute for a condition.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub(crate) fn wait_until(what: &str, is_done: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_done() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits for the end of processes; a zombie has ended.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub(crate) fn wait_for_end<'p>(processes: impl Iterator<Item = &'p str>) {
+    for process in processes {
+        let stat = || fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let has_ended = || stat().rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"));
+        wait_until("a process runs on", has_ended);
+    }
+}
+
+#[track_caller]
+pub(crate) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}:\n{text}"))
+}
+
 impl Sandbox {
-    /// A folder with a home that names a git user, and nothing else.
+    /// A folder and a home that names a git user.
     pub(crate) fn empty() -> Sandbox {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let project = folder.path().join("project");
@@ -66,7 +114,6 @@ impl Sandbox {
         sandbox
     }
 
-    /// The same project, home and all, in another place.
     pub(crate) fn copied(&self) -> Sandbox {
         self.copied_to(tempfile::tempdir().expect("a temporary folder"))
     }
@@ -77,22 +124,21 @@ impl Sandbox {
         Sandbox { project: folder.path().join(project), folder }
     }
 
-    /// A copy of the sandbox that `make` gives, which is called once a process.
+    /// A copy of the sandbox that `make` gives; `make` is called once a process.
     pub(crate) fn copy_of(template: &'static OnceLock<Sandbox>, make: impl FnOnce() -> Sandbox) -> Sandbox {
         const PREFIX: &str = "sprag-template-";
-        let made = template.get_or_init(|| {
-            // No destructor runs for a static: what earlier processes left is removed here.
-            let old = |entry: &fs::DirEntry| {
+        let template = template.get_or_init(|| {
+            // No destructor runs for a static, so what earlier processes left is removed here.
+            for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
                 let modified = entry.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
                 let is_old = modified.elapsed().is_ok_and(|age| age > Duration::from_secs(3600));
-                is_old && entry.file_name().to_string_lossy().starts_with(PREFIX)
-            };
-            for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten().filter(old) {
-                let _ = fs::remove_dir_all(entry.path());
+                if is_old && entry.file_name().to_string_lossy().starts_with(PREFIX) {
+                    let _ = fs::remove_dir_all(entry.path());
+                }
             }
             make().copied_to(tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary folder"))
         });
-        made.copied()
+        template.copied()
     }
 
     /// The sandbox with a repository below its project as its project.
@@ -101,22 +147,55 @@ impl Sandbox {
         self
     }
 
-    /// Takes the git user away.
     pub(crate) fn forget_identity(&self) {
         fs::write(self.home().join(".gitconfig"), "").expect("a file");
     }
 
-    /// Writes a file of the project.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.project.join(path);
         fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
 
-    /// Reads a file of the project.
     #[track_caller]
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.project.join(path)).unwrap_or_else(|error| panic!("`{path}`: {error}"))
+    }
+
+    /// A file of the project, which must be JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, path: &str) -> Value {
+        json(&self.read(path))
+    }
+
+    pub(crate) fn append(&self, path: &str, text: &str) {
+        self.write(path, &(self.read(path) + text));
+    }
+
+    /// The text of a file with the first `from` replaced by `to`.
+    #[track_caller]
+    pub(crate) fn altered(&self, path: &str, from: &str, to: &str) -> String {
+        let text = self.read(path);
+        assert_contains(&text, &[from]);
+        text.replacen(from, to, 1)
+    }
+
+    /// Replaces the first `from` in a file by `to`.
+    #[track_caller]
+    pub(crate) fn edit(&self, path: &str, from: &str, to: &str) {
+        self.write(path, &self.altered(path, from, to));
+    }
+
+    #[track_caller]
+    pub(crate) fn remove(&self, path: &str) {
+        fs::remove_file(self.project.join(path)).unwrap_or_else(|error| panic!("`{path}`: {error}"));
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn program(&self, path: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        self.write(path, script);
+        fs::set_permissions(self.project.join(path), fs::Permissions::from_mode(0o755)).expect("it is our own file");
     }
 
     pub(crate) fn commit(&self, subject: &str) {
@@ -133,34 +212,38 @@ impl Sandbox {
         text
     }
 
-    /// Runs git, and gives what it said where it failed.
+    /// Runs git; an error holds its output.
     pub(crate) fn try_git(&self, arguments: &[&str]) -> Result<(), String> {
         let output = self.command("git").args(arguments).output().expect("git runs");
         let said = [output.stdout, output.stderr].concat();
         if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&said).into_owned()) }
     }
 
+    fn binary(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
+        command.envs(variables.iter().copied()).args(arguments);
+        command
+    }
+
     pub(crate) fn sprag(&self, arguments: &[&str]) -> Ended {
-        self.ended(self.command(env!("CARGO_BIN_EXE_sprag")).args(arguments).output().expect("sprag runs"))
+        self.sprag_with(&[], arguments)
     }
 
     /// Runs the binary with more variables in its environment.
     pub(crate) fn sprag_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
-        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
-        command.envs(variables.iter().copied()).args(arguments);
-        self.ended(command.output().expect("sprag runs"))
+        self.ended(self.binary(variables, arguments).output().expect("sprag runs"))
     }
 
-    /// Runs make with the binary as `SPRAG`; nothing where there is no make.
+    /// Runs make with the binary as `SPRAG`; `None` where there is no make.
     pub(crate) fn make(&self, arguments: &[&str]) -> Option<Ended> {
         let mut command = self.command("make");
-        // Those of a make that runs these tests are not meant for this one.
+        // Variables of a make that runs these tests.
         command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS").args(arguments);
         let ended = command.arg(concat!("SPRAG=", env!("CARGO_BIN_EXE_sprag"))).output().ok()?;
         Some(self.ended(ended))
     }
 
-    /// Runs a script as a step of a workflow would be, with variables and with a folder before those of `PATH`.
+    /// Runs a script as a step of a workflow, with [`Sandbox::tool`]s first in `PATH`.
     pub(crate) fn step(&self, variables: &[(&str, &str)], script: &str) -> Ended {
         let mut command = self.command("bash");
         let path = std::env::var("PATH").unwrap_or_default();
@@ -169,51 +252,43 @@ impl Sandbox {
         self.ended(command.output().expect("bash runs"))
     }
 
-    /// The folder whose programs steps find first.
+    /// Writes a program that steps find before all others.
+    #[cfg(unix)]
+    pub(crate) fn tool(&self, name: &str, script: &str) {
+        self.program(&format!("../tools/{name}"), script);
+    }
+
     pub(crate) fn tools(&self) -> PathBuf {
         self.folder.path().join("tools")
     }
 
-    /// Runs the binary with that text as its standard input.
+    /// Runs the binary with `text` as its standard input.
     pub(crate) fn sprag_reading(&self, text: &str, arguments: &[&str]) -> Ended {
-        use std::io::Write as _;
-        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("sprag starts");
-        let mut input = child.stdin.take().expect("the input is a pipe");
-        input.write_all(text.as_bytes()).expect("the input is read");
-        drop(input);
-        self.ended(child.wait_with_output().expect("sprag runs"))
+        self.write("../input", text);
+        let input = fs::File::open(self.project.join("../input")).expect("a file");
+        self.ended(self.binary(&[], arguments).stdin(input).output().expect("sprag runs"))
     }
 
-    /// Runs the binary with its standard error going there, and gives its exit code.
+    /// Runs the binary with that standard error and gives its exit code.
     pub(crate) fn sprag_with_errors_to(&self, errors: Stdio, arguments: &[&str]) -> i32 {
-        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
-        let status = command.args(arguments).stdout(Stdio::null()).stderr(errors).status().expect("sprag runs");
-        status.code().unwrap_or(-1)
+        let mut command = self.binary(&[], arguments);
+        command.stdout(Stdio::null()).stderr(errors).status().expect("sprag runs").code().unwrap_or(-1)
     }
 
-    /// Starts the binary and does not wait for it.
-    pub(crate) fn start(&self, arguments: &[&str]) -> std::process::Child {
+    /// Starts the binary without waiting for it.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         self.start_with(&[], arguments)
     }
 
-    /// The same with more variables in its environment.
-    pub(crate) fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> std::process::Child {
-        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
-        command
-            .envs(variables.iter().copied())
-            .args(arguments)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("sprag starts")
+    pub(crate) fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Child {
+        let mut command = self.binary(variables, arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("sprag starts")
     }
 
-    /// Runs the binary where no file may grow beyond so many blocks of 512 bytes, as on a disk that is full.
+    /// Runs the binary with a limit on file sizes in blocks of 512 bytes, as on a full disk.
     pub(crate) fn sprag_with_file_limit(&self, blocks: u32, arguments: &[&str]) -> Ended {
-        let mut command = self.command("sh");
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let mut command = self.command("sh");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_sprag")]).args(arguments);
         self.ended(command.output().expect("sh runs"))
     }

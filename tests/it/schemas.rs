@@ -1,4 +1,4 @@
-//! The published schemas: as the program prints them, and true of everything that it writes.
+//! The published schemas: the program prints them, and everything that it writes follows them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,15 @@ use sprag_model::foreign::Output;
 use sprag_model::run::Run;
 use sprag_pipeline::config::Config;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, files, json};
 
-/// Rewrites `schemas/` in place of comparing.
+/// Rewrites `schemas/` instead of comparing.
 const UPDATE: &str = "UPDATE_SCHEMAS";
 
-/// Fails the test unless a document follows the committed schema of that name.
+/// Fails unless a document follows the committed schema of that name.
 #[track_caller]
 pub(crate) fn follows(name: &str, text: &str) {
-    let document: Value = serde_json::from_str(text).expect("the document is JSON");
-    let schema = schema(name);
+    let (document, schema) = (json(text), schema(name));
     let faults: Vec<String> = jsonschema::validator_for(&schema)
         .expect("the schema is one")
         .iter_errors(&document)
@@ -43,20 +42,10 @@ fn schema(name: &str) -> Value {
     serde_json::from_str(&read(&format!("schemas/{name}.json"))).expect("a schema is JSON")
 }
 
-/// Every JSON file below a folder of the project.
-fn files_below(folder: &str) -> Vec<PathBuf> {
-    let (mut found, mut folders) = (Vec::new(), vec![root(folder)]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("the folder can be listed") {
-            let path = entry.expect("the folder can be listed").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "json") {
-                found.push(path);
-            }
-        }
-    }
-    found
+/// The texts of the JSON files below a folder of the project, by path.
+fn texts_below(folder: &str) -> Vec<(String, String)> {
+    let files = files(&root(folder)).into_iter().filter(|(path, _)| path.ends_with(".json"));
+    files.map(|(path, bytes)| (path, String::from_utf8(bytes).expect("JSON is text"))).collect()
 }
 
 #[test]
@@ -74,7 +63,7 @@ fn the_committed_schemas_are_those_that_the_program_prints() {
         let committed = fs::read_to_string(&file).unwrap_or_default();
         assert!(committed == printed, "schemas/{name}.json is out of date; run the test with {UPDATE}=1");
     }
-    let committed = files_below("schemas").len();
+    let committed = texts_below("schemas").len();
     assert_eq!(committed, names.len(), "schemas/ holds a file that the program does not print");
     sandbox
         .sprag(&["schema", "run-99"])
@@ -85,24 +74,19 @@ fn the_committed_schemas_are_those_that_the_program_prints() {
 #[test]
 fn what_the_project_has_recorded_follows_its_schema() {
     let mut seen = [0, 0];
-    for path in files_below("history/v1") {
-        let text = fs::read_to_string(&path).expect("a record is text");
-        let record: Value = serde_json::from_str(&text).expect("a record is JSON");
-        let version = record["schema_version"].as_u64().expect("a record has a version");
-        if path.starts_with(root(EVENT_ROOT)) {
-            follows(&format!("event-{version}"), &text);
-            continue;
+    for (path, text) in texts_below("history/v1") {
+        let version = json(&text)["schema_version"].as_u64().expect("a record has a version");
+        let is_event = root("history/v1").join(path).starts_with(root(EVENT_ROOT));
+        follows(&format!("{}-{version}", if is_event { "event" } else { "run" }), &text);
+        if !is_event {
+            seen[version as usize - 1] += 1;
         }
-        follows(&format!("run-{version}"), &text);
-        seen[version as usize - 1] += 1;
     }
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
-    let baselines = files_below("baselines");
+    let baselines = texts_below("baselines");
     assert!(!baselines.is_empty());
-    for path in baselines {
-        let text = fs::read_to_string(path).expect("a baseline is text");
-        let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
-        follows(&format!("baseline-{}", baseline["schema_version"]), &text);
+    for (_, text) in baselines {
+        follows(&format!("baseline-{}", json(&text)["schema_version"]), &text);
     }
 }
 
@@ -120,7 +104,7 @@ fn the_documented_settings_follow_the_schema() {
     assert!(!validator.is_valid(&json!({ "site": { "download": true } })));
 }
 
-/// Files of every version that was ever written, frozen: they are read, and written again to the same bytes.
+/// Frozen files of every version are read, and written again to the same bytes.
 #[test]
 fn every_past_version_is_read_for_ever() {
     for version in [1, 2] {
@@ -151,14 +135,13 @@ fn every_past_version_is_read_for_ever() {
     assert!(reported[0].result.as_ref().is_ok_and(|metrics| metrics.len() == 2) && reported[1].result.is_err());
 }
 
-/// The key of the first metric of a baseline, as a pointer spells it.
-fn first_metric(text: &str) -> String {
-    let document: Value = serde_json::from_str(text).expect("the document is JSON");
+/// The first metric of a baseline, as a JSON pointer.
+fn first_metric(document: &Value) -> String {
     let name = document["metrics"].as_object().and_then(|all| all.keys().next()).expect("there is a metric");
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// A file of version 1 is written in version 2 once it is replaced; what it says must not change by that.
+/// What a file of version 1 says stays the same in version 2.
 fn every_baseline_of_version_1_is_judged_by_tolerance() {
     let text = read("fixtures/records/baseline-1.json");
     follows("baseline-1", &text);
@@ -186,94 +169,73 @@ fn every_baseline_of_version_1_is_judged_by_tolerance() {
 
 #[test]
 fn what_no_reader_takes_no_schema_takes() {
-    let check = |name: &str, text: &str, reads: fn(&[u8]) -> bool, pointer: &str, wrong: Option<Value>| {
-        let mut document: Value = serde_json::from_str(text).expect("the document is JSON");
+    // `METRIC` is the first metric; null takes the field away.
+    let check = |name: &str, reads: fn(&[u8]) -> bool, pointer: &str, wrong: &Value| {
+        let text = read(&format!("fixtures/records/{name}.json"));
+        let mut document: Value = serde_json::from_str(&text).expect("the document is JSON");
+        let pointer = match pointer.contains("METRIC") {
+            true => pointer.replace("METRIC", &format!("/metrics/{}", first_metric(&document))),
+            false => pointer.to_owned(),
+        };
         let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
         let parent = document.pointer_mut(parent).unwrap_or_else(|| panic!("{name} has no {pointer}"));
         match wrong {
-            Some(wrong) if parent.is_array() => parent[field.parse::<usize>().expect("a place")] = wrong,
-            Some(wrong) => parent[field] = wrong,
-            None => drop(parent.as_object_mut().expect("an object").remove(field).expect("the field is there")),
+            Value::Null => drop(parent.as_object_mut().expect("an object").remove(field).expect("the field is there")),
+            wrong => parent[field] = wrong.clone(),
         }
         assert!(!jsonschema::is_valid(&schema(name), &document), "{name} takes {pointer}");
         assert!(!reads(document.to_string().as_bytes()), "the reader of {name} takes {pointer}");
     };
-    let text = read("fixtures/records/baseline-1.json");
-    let metric = format!("/metrics/{}", first_metric(&text));
-    let baseline = |pointer: &str, wrong: Option<Value>| {
-        check("baseline-1", &text, |bytes| Baseline::from_json(bytes).is_ok(), pointer, wrong);
-    };
-    baseline("/schema_version", Some(json!(2)));
-    baseline("/suite", None);
-    baseline("/other", Some(json!(1)));
-    baseline("/required_status", Some(json!("fine")));
-    baseline("/required_status", Some(json!("failed")));
-    baseline("/timestamp_utc", Some(json!("yesterday")));
-    baseline("/metrics", Some(json!({})));
-    baseline("/environment/key", None);
-    baseline(&format!("{metric}/unit"), Some(json!("ms")));
-    baseline(&format!("{metric}/unit"), None);
-    baseline(&format!("{metric}/value"), Some(json!(0.0)));
-    baseline(&format!("{metric}/value"), Some(json!("1")));
-    baseline(&format!("{metric}/max_regression_ratio"), Some(json!(-0.1)));
-    baseline(&format!("{metric}/other"), Some(json!(1)));
-    let text = read("fixtures/records/baseline-2.json");
-    let metric = format!("/metrics/{}", first_metric(&text));
-    let baseline = |pointer: &str, wrong: Option<Value>| {
-        check("baseline-2", &text, |bytes| Baseline::from_json(bytes).is_ok(), pointer, wrong);
-    };
-    baseline("/required_status", Some(json!("skipped")));
-    baseline("/required_status", None);
-    baseline("/schema_version", Some(json!(3)));
-    baseline("/dirty", Some(json!("no")));
-    baseline("/suite", Some(json!("../cpu")));
-    baseline("/other", Some(json!(1)));
-    baseline("/accepted/by", None);
-    baseline("/accepted/other", Some(json!(1)));
-    baseline("/accepted/at_utc", Some(json!("yesterday")));
-    baseline("/metrics", Some(json!({})));
-    baseline(&format!("{metric}/value"), Some(json!(0.0)));
-    baseline(&format!("{metric}/sessions"), Some(json!(0)));
-    baseline(&format!("{metric}/other"), Some(json!(1)));
-    baseline(&format!("{metric}/restlessness/deviation"), Some(json!(-0.1)));
-    baseline(&format!("{metric}/restlessness/freedom"), Some(json!(0)));
-    baseline(&format!("{metric}/rule"), None);
-    baseline(&format!("{metric}/rule/name"), Some(json!("guess")));
-    baseline(&format!("{metric}/rule/tolerance"), Some(json!("2 %")));
-    baseline(&format!("{metric}/rule/tolerance"), Some(json!(-0.1)));
-    baseline(&format!("{metric}/rule/tolerance"), Some(json!(101)));
-    baseline(&format!("{metric}/rule/other"), Some(json!(1)));
-
-    let text = read("fixtures/records/autotune-1.json");
-    let store = |pointer: &str, wrong: Option<Value>| {
-        let reads = |bytes: &[u8]| Store::from_json(bytes).is_ok_and(|reading| reading.damage.is_none());
-        check("autotune-1", &text, reads, pointer, wrong);
-    };
-    store("/schema_version", Some(json!(2)));
-    store("/choices", None);
-    store("/other", Some(json!(1)));
-    store("/choices/0/key/op", None);
-    store("/choices/0/key/other", Some(json!("x")));
-    store("/choices/0/choice/selected", Some(json!("")));
-    store("/choices/0/choice/ratio", Some(json!(-1.0)));
-    store("/choices/0/choice/date", Some(json!("noon")));
-    store("/choices/0/choice/candidates/block64", Some(json!(0.0)));
-    store("/choices/0/choice/candidates/block64", Some(json!("1")));
-}
-
-#[test]
-fn a_newer_baseline_is_not_overwritten() {
-    let sandbox = Sandbox::new();
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
-    let ended = sandbox.sprag(&["baseline", "emit"]).expect(0);
-    let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");
-    let path = path.trim_end_matches(':');
-    follows("baseline-2", &sandbox.read(path));
-    follows("run-2", &sandbox.read(&sandbox.records("main")[0]));
-    let newer = "{\"schema_version\": 3, \"whatever\": true}\n";
-    sandbox.write(path, newer);
-    let refused = sandbox.sprag(&["baseline", "emit"]).expect(2);
-    refused.says(&["has schema version 3, this build reads up to 2", "hint: use the newer sprag"]);
-    assert_eq!(sandbox.read(path), newer);
-    assert!(!sandbox.project.join("baselines/archive").exists());
+    let reads_baseline: fn(&[u8]) -> bool = |bytes| Baseline::from_json(bytes).is_ok();
+    let reads_store: fn(&[u8]) -> bool = |bytes| Store::from_json(bytes).is_ok_and(|reading| reading.damage.is_none());
+    let shared = [
+        ("/suite", json!("../cpu")),
+        ("/other", json!(1)),
+        ("/required_status", json!("failed")),
+        ("/metrics", json!({})),
+        ("/environment/key", Value::Null),
+        ("METRIC/unit", json!("ms")),
+        ("METRIC/unit", Value::Null),
+        ("METRIC/value", json!(0.0)),
+        ("METRIC/other", json!(1)),
+    ];
+    let first = [
+        ("/schema_version", json!(2)),
+        ("/timestamp_utc", json!("yesterday")),
+        ("METRIC/value", json!("1")),
+        ("METRIC/max_regression_ratio", json!(-0.1)),
+    ];
+    let second = [
+        ("/schema_version", json!(3)),
+        ("/dirty", json!("no")),
+        ("/accepted/by", Value::Null),
+        ("/accepted/other", json!(1)),
+        ("/accepted/at_utc", json!("yesterday")),
+        ("METRIC/sessions", json!(0)),
+        ("METRIC/restlessness/deviation", json!(-0.1)),
+        ("METRIC/restlessness/freedom", json!(0)),
+        ("METRIC/rule", Value::Null),
+        ("METRIC/rule/name", json!("guess")),
+        ("METRIC/rule/tolerance", json!("2 %")),
+        ("METRIC/rule/tolerance", json!(101)),
+        ("METRIC/rule/other", json!(1)),
+    ];
+    for (name, more) in [("baseline-1", &first[..]), ("baseline-2", &second)] {
+        for (pointer, wrong) in shared.iter().chain(more) {
+            check(name, reads_baseline, pointer, wrong);
+        }
+    }
+    for (pointer, wrong) in [
+        ("/schema_version", json!(2)),
+        ("/choices", Value::Null),
+        ("/other", json!(1)),
+        ("/choices/0/key/op", Value::Null),
+        ("/choices/0/key/other", json!("x")),
+        ("/choices/0/choice/selected", json!("")),
+        ("/choices/0/choice/ratio", json!(-1.0)),
+        ("/choices/0/choice/date", json!("noon")),
+        ("/choices/0/choice/candidates/block64", json!(0.0)),
+    ] {
+        check("autotune-1", reads_store, pointer, &wrong);
+    }
 }

@@ -1,10 +1,9 @@
-//! Reports and baselines of the seed, judged by its rules from Sprag's command line.
+//! Reports and baselines of the seed, judged by its rules.
 
 use serde_json::{Value, json};
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, assert_contains};
 
-/// A golden text of the seed's gate.
 fn golden(name: &str, field: &str) -> String {
     let file: Value = serde_json::from_str(include_str!("../../fixtures/golden/apex-x/perf_compare.json"))
         .expect("the golden cases are JSON");
@@ -13,7 +12,6 @@ fn golden(name: &str, field: &str) -> String {
     case.pointer(field).and_then(Value::as_str).expect("the text is there").to_owned()
 }
 
-/// A folder with the report and the baseline of a golden case.
 fn sandbox(case: &str) -> Sandbox {
     let sandbox = Sandbox::empty();
     sandbox.write("report.json", &golden(case, "/current_json_text"));
@@ -23,27 +21,26 @@ fn sandbox(case: &str) -> Sandbox {
 
 const CHECK: [&str; 5] = ["check", "--run", "report.json", "--baseline", "base.json"];
 
+/// `sprag conformance` compares all cases.
 #[test]
 fn the_files_of_the_seed_are_judged_by_its_rules() {
-    let check = |case: &str, code: i32, word: &str| {
+    for (case, code, line) in [
+        ("shipped_baseline_vs_recorded_run", 0, "check: pass; 5 passed"),
+        ("missing_metric_in_current", 1, "check: fail; 1 passed, 1 missing"),
+        ("gpu_skipped_status_and_missing", 5, "check: not measured; 0 passed, 3 missing, the status is skipped"),
+        ("trt_partial_status_fails", 1, "check: fail; 2 passed, the status is partial where ok is required"),
+    ] {
         let sandbox = sandbox(case);
         let files = ["--summary", "made/here/summary.json", "--trend-output", "trend.json"];
-        let ended = sandbox.sprag(&[&CHECK[..], &files].concat()).expect(code);
+        let ended = sandbox.sprag(&[&CHECK[..], &files].concat()).expect(code).prints(&["_check metric="]);
         assert_eq!(sandbox.read("made/here/summary.json"), golden(case, "/expected/summary_json_text"));
         let trend = sandbox.read("trend.json");
         let timestamp = trend.split("\"timestamp_utc\": \"").nth(1).and_then(|rest| rest.split('"').next());
         let timestamp = timestamp.expect("the trend bears a time");
         assert!(timestamp.len() == 27 && timestamp.ends_with('Z'), "{timestamp}");
         assert_eq!(trend.replace(timestamp, "__TIMESTAMP__"), golden(case, "/expected/trend_json_text"));
-        assert!(ended.out.lines().last().is_some_and(|line| line.starts_with(word)), "{}", ended.out);
-        assert!(ended.out.contains("_check metric="), "{}", ended.out);
-    };
-    check("shipped_baseline_vs_recorded_run", 0, "check: pass; 5 passed");
-    check("at_limit_rounding_0.35x1.6+0.25_vs_0.81_fails", 1, "check: fail; 0 passed, 1 failed");
-    check("missing_metric_in_current", 1, "check: fail; 1 passed, 1 missing");
-    check("gpu_pass", 0, "check: pass; 3 passed");
-    check("gpu_skipped_status_and_missing", 5, "check: not measured; 0 passed, 3 missing, the status is skipped");
-    check("trt_partial_status_fails", 1, "check: fail; 2 passed, the status is partial where ok is required");
+        assert!(ended.out.lines().last().is_some_and(|last| last.starts_with(line)), "{}", ended.out);
+    }
 }
 
 #[test]
@@ -83,22 +80,21 @@ fn files_of_two_kinds_are_not_mixed() {
 #[test]
 fn compare_judges_a_report_against_its_baseline() {
     let compared = ["compare", "base.json", "report.json"];
-    let check = |case: &str, code: i32, word: &str, row: &str| {
-        let ended = sandbox(case).sprag(&compared).expect(code);
-        assert!(ended.out.lines().last().is_some_and(|line| line == word), "{}", ended.out);
-        assert!(ended.out.contains(", by tolerance\n") && ended.out.contains(row), "{}", ended.out);
-    };
-    check("shipped_baseline_vs_recorded_run", 0, "compare: pass; 5 passed", "unchanged  fusion_gate_p50_ms");
-    check("fail_simple", 1, "compare: fail; 0 passed, 1 failed", "regressed  a_ms");
-    check("missing_metric_in_current", 1, "compare: fail; 1 passed, 1 missing", "missing ");
     let skipped = "compare: not measured; 0 passed, 3 missing, the status is skipped where ok is required";
-    check("gpu_skipped_status_and_missing", 5, skipped, "missing ");
-
+    for (case, code, line, row) in [
+        ("shipped_baseline_vs_recorded_run", 0, "compare: pass; 5 passed", "unchanged  fusion_gate_p50_ms"),
+        ("fail_simple", 1, "compare: fail; 0 passed, 1 failed", "regressed  a_ms"),
+        ("missing_metric_in_current", 1, "compare: fail; 1 passed, 1 missing", "missing "),
+        ("gpu_skipped_status_and_missing", 5, skipped, "missing "),
+    ] {
+        let ended = sandbox(case).sprag(&compared).expect(code).prints(&[", by tolerance\n", row]);
+        assert_eq!(ended.out.lines().last(), Some(line), "{}", ended.out);
+    }
     let sandbox = sandbox("fail_simple");
     let json = sandbox.sprag(&[&compared[..], &["--json", "--report", "junit=r.xml"]].concat()).expect(1).out;
     let json: Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!((&json["command"], &json["outcome"]), (&json!("compare"), &json!("fail")));
-    assert!(sandbox.read("r.xml").contains("<failure"));
+    assert_contains(&sandbox.read("r.xml"), &["<failure"]);
     sandbox.sprag(&[&compared[..], &["--bisect"]].concat()).expect(1);
     let refused = |arguments: &[&str], words: &[&str]| {
         sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
@@ -108,7 +104,7 @@ fn compare_judges_a_report_against_its_baseline() {
         &["base.json` is a baseline of Apex-X", "turn the two sides around"],
     );
     refused(&["compare", "base.json", "base.json"], &["turn the two sides around"]);
-    // One whose metrics are half broken is none of another kind, by which it would be judged otherwise.
+    // A half broken metric does not make it a baseline of another kind.
     let half = "\"metrics\":{\"a_ms\":{\"value_ms\":1.0},\"b_ms\":{\"max_regression_ratio\":0.1}}";
     let text = format!("{{\"schema_version\":1,\"suite\":\"apex_x_cpu_perf_regression\",{half}}}");
     sandbox.write("half.json", &text);
@@ -131,11 +127,11 @@ fn a_bisection_over_reports_hears_of_slowness_only() {
     check("missing_metric_in_current", 125);
     check("gpu_skipped_status_and_missing", 125);
     check("trt_partial_status_fails", 125);
-    // What fails by its status alone fails in every report.
+    // A status alone fails in every report.
     let sandbox = sandbox("trt_partial_status_fails");
     sandbox.sprag(&[&CHECK[..], &["--report", "junit=r.xml", "--report", "md=r.md"]].concat()).expect(1);
     assert!(sandbox.read("r.xml").contains("the status is") || sandbox.read("r.xml").contains("its status is"));
-    assert!(sandbox.read("r.md").contains("its status is partial where"), "{}", sandbox.read("r.md"));
+    assert_contains(&sandbox.read("r.md"), &["its status is partial where"]);
 }
 
 #[test]
@@ -157,12 +153,10 @@ fn what_is_judged_is_not_written_over() {
 fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
     let sandbox = sandbox("trt_pass");
     let emit = ["baseline", "emit", "--run", "report.json", "--output", "made/new.json"];
-    let ended = sandbox.sprag(&emit).expect(0);
-    assert!(
-        ended.out.contains("wrote [project]/made/new.json: 7 metrics of apex_x_trt_engine_shape_sweep"),
-        "{}",
-        ended.out
-    );
+    sandbox
+        .sprag(&emit)
+        .expect(0)
+        .prints(&["wrote [project]/made/new.json: 7 metrics of apex_x_trt_engine_shape_sweep"]);
     let file: Value = serde_json::from_str(include_str!("../../fixtures/golden/apex-x/baseline_template.json"))
         .expect("the golden cases are JSON");
     assert_eq!(Some(sandbox.read("made/new.json").as_str()), file["cases"][2]["expected_baseline_json_text"].as_str());
@@ -185,7 +179,7 @@ fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
     assert!(!sandbox.project.join("other.json").exists());
     sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": 2}}");
     sandbox.sprag(&[&other[..], &["--notes", "mine"]].concat()).expect(0);
-    let written: Value = serde_json::from_str(&sandbox.read("other.json")).expect("a baseline is JSON");
+    let written = sandbox.json("other.json");
     crate::schemas::follows("apex-x-baseline-1", &sandbox.read("other.json"));
     let spec = json!({"value_ms": 2.0, "max_regression_ratio": 0.75, "max_regression_abs_ms": 2.0});
     assert_eq!((&written["metrics"]["a_ms"], &written["baseline_notes"]), (&spec, &json!("mine")));
@@ -196,39 +190,33 @@ fn numbers_that_would_let_anything_pass_are_refused() {
     let report = r#"{"suite": "apex_x_cpu_perf_regression", "schema_version": 1, "metrics": {"a": 1.5}}"#;
     let baseline = r#"{"suite": "apex_x_cpu_perf_regression", "schema_version": 1, "metrics":
         {"a": {"value_ms": 1.0, "max_regression_ratio": 0.6, "max_regression_abs_ms": 0.25}}}"#;
-    let written = |report: &str, baseline: &str| {
-        let sandbox = Sandbox::empty();
-        sandbox.write("report.json", report);
-        sandbox.write("base.json", baseline);
-        sandbox
-    };
-    written(report, baseline).sprag(&CHECK).expect(0);
-    let refused = |sandbox: &Sandbox, words: &[&str]| {
+    let sandbox = Sandbox::empty();
+    let refused = |words: &[&str]| {
         for arguments in [&CHECK[..], &["compare", "base.json", "report.json"]] {
             sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
         }
     };
-    let current = |from: &str, to: &str, words: &[&str]| {
-        assert!(report.contains(from));
-        refused(&written(&report.replace(from, to), baseline), words);
-    };
-    current("1.5", "0", &["report.json`: a time of 0 of `a`"]);
-    current("1.5", "-5", &["a time of -5 of `a`"]);
-    current("1.5", "NaN", &["a time of NaN of `a`"]);
-    current("\"schema_version\": 1", "\"schema_version\": 2", &["report.json` has the schema 2, and 1 is known"]);
-    let base = |from: &str, to: &str, words: &[&str]| {
-        assert!(baseline.contains(from));
-        refused(&written(report, &baseline.replace(from, to)), words);
-    };
-    base("1.0", "0", &["base.json`: a `value_ms` of 0 of `a`"]);
-    base("1.0", "\"1.0\"", &["`value_ms` is \"1.0\", no number, of `a`"]);
-    base("0.6", "-0.5", &["a `max_regression_ratio` of -0.5 of `a`", "from 0 to 100 is allowed"]);
-    base("0.6", "1e9", &["a `max_regression_ratio` of 1000000000 of `a`"]);
-    base("0.25", "1e9", &["a `max_regression_abs_ms` of 1000000000, where the time is 1 ms, of `a`"]);
-    base("0.25", "-1", &["a `max_regression_abs_ms` of -1 of `a`", "zero or more"]);
-    base("\"schema_version\": 1", "\"schema_version\": 99", &["base.json` has the schema 99"]);
-    let sandbox = sandbox("gpu_pass");
-    let required = sandbox.read("base.json").replace("\"required_status\": \"ok\"", "\"required_status\": \"failed\"");
-    sandbox.write("base.json", &required);
-    refused(&sandbox, &["has `required_status` = \"failed\", and only a report that is `ok`"]);
+    sandbox.write("report.json", report);
+    sandbox.write("base.json", baseline);
+    sandbox.sprag(&CHECK).expect(0);
+    for (file, from, to, words) in [
+        ("report.json", "1.5", "0", &["report.json`: a time of 0 of `a`"][..]),
+        ("report.json", "1.5", "NaN", &["a time of NaN of `a`"]),
+        ("report.json", "version\": 1", "version\": 2", &["report.json` has the schema 2, and 1 is known"]),
+        ("base.json", "1.0", "0", &["base.json`: a `value_ms` of 0 of `a`"]),
+        ("base.json", "1.0", "\"1.0\"", &["`value_ms` is \"1.0\", no number, of `a`"]),
+        ("base.json", "0.6", "-0.5", &["a `max_regression_ratio` of -0.5 of `a`", "from 0 to 100 is allowed"]),
+        ("base.json", "0.25", "1e9", &["a `max_regression_abs_ms` of 1000000000, where the time is 1 ms, of `a`"]),
+        ("base.json", "0.25", "-1", &["a `max_regression_abs_ms` of -1 of `a`", "zero or more"]),
+        ("base.json", "version\": 1", "version\": 99", &["base.json` has the schema 99"]),
+    ] {
+        sandbox.write("report.json", report);
+        sandbox.write("base.json", baseline);
+        sandbox.edit(file, from, to);
+        refused(words);
+    }
+    sandbox.write("report.json", &golden("gpu_pass", "/current_json_text"));
+    sandbox.write("base.json", &golden("gpu_pass", "/baseline_json_text"));
+    sandbox.edit("base.json", "\"required_status\": \"ok\"", "\"required_status\": \"failed\"");
+    refused(&["has `required_status` = \"failed\", and only a report that is `ok`"]);
 }

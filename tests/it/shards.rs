@@ -1,8 +1,8 @@
-//! `run --shard`: parts of a suite, and the one run they make.
+//! `run --shard`: the shards of a suite make one run.
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, assert_contains};
 
-/// Kernels of more than one group, quick also in a build without optimisation.
+/// Kernels of more than one group, quick also in an unoptimised build.
 const SUITE: &str =
     "[project]\nname = \"sandbox\"\n[suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\", \"tile_pack\"]\n";
 
@@ -13,7 +13,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// The benchmarks of a record that a gate looks at. Each record has a control beside them.
+/// The judged benchmarks of a record, which must have a control as well.
 fn ids(record: &str) -> Vec<String> {
     let record: serde_json::Value = serde_json::from_str(record).expect("a record is JSON");
     let benchmarks = record["benchmarks"].as_array().expect("there are benchmarks");
@@ -25,7 +25,7 @@ fn ids(record: &str) -> Vec<String> {
 #[test]
 fn a_complete_set_of_shards_is_judged_as_one_run() {
     let sandbox = sandbox();
-    let mut held: Vec<Vec<String>> = Vec::new();
+    let mut shards: Vec<Vec<String>> = Vec::new();
     let mut missing = Vec::new();
     for index in 1..=3 {
         let shard = format!("{index}/3");
@@ -35,25 +35,25 @@ fn a_complete_set_of_shards_is_judged_as_one_run() {
             continue;
         }
         let record = sandbox.read("run.json");
-        assert!(record.contains(&format!("\"shard\":\"{shard}\"")), "{record}");
-        held.push(ids(&record));
+        assert_contains(&record, &[&format!("\"shard\":\"{shard}\"")]);
+        shards.push(ids(&record));
         missing.push(shard);
-        if held.len() == 1 {
+        if shards.len() == 1 {
             sandbox.sprag(&["check"]).expect(2).says(&["no complete run", "missing", "hint:"]);
             sandbox.sprag(&["baseline", "emit"]).expect(2).says(&["missing"]);
         }
     }
-    assert!(held.len() > 1, "the suite lies on one shard: {held:?}");
-    // A kernel's forms lie together, and no benchmark lies twice.
-    for (place, ids) in held.iter().enumerate() {
+    assert!(shards.len() > 1, "the suite lies on one shard: {shards:?}");
+    // The forms of a kernel are on one shard, and no benchmark is on two.
+    for (place, ids) in shards.iter().enumerate() {
         for id in ids {
-            assert!(held.iter().enumerate().all(|(other, more)| other == place || !more.contains(id)), "{id} twice");
+            assert!(shards.iter().enumerate().all(|(other, more)| other == place || !more.contains(id)), "{id} twice");
             let kernel = id.split_once(" @").expect("an id has a variant").0;
             assert!(ids.iter().filter(|one| one.starts_with(kernel)).count() > 1, "{kernel} lost a form: {ids:?}");
         }
     }
     sandbox.sprag(&["run", "--quick", "--output-run", "whole.json"]).expect(0);
-    let (mut all, mut whole) = (held.concat(), ids(&sandbox.read("whole.json")));
+    let (mut all, mut whole) = (shards.concat(), ids(&sandbox.read("whole.json")));
     all.sort();
     whole.sort();
     assert_eq!(all, whole);
@@ -77,7 +77,6 @@ fn a_shard_without_benchmarks_leaves_no_record() {
         .collect();
     let empty: Vec<&String> = runs.iter().filter(|err| err.contains("nothing to measure or to record")).collect();
     assert_eq!((empty.len(), sandbox.records("main").len()), (1, 1), "{runs:?}");
-    // The other one is all there is, and says so.
     sandbox.sprag(&["baseline", "emit"]).expect(0);
     sandbox.sprag(&["check"]).expect(0);
 }

@@ -1,28 +1,27 @@
-//! `sprag site --check`: whether the folder is what a clean rebuild gives.
+//! `sprag site --check`: whether a folder equals a clean rebuild.
 
 use std::fs;
 
 use crate::demo::shop;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, assert_contains};
 
 #[test]
 fn a_site_is_proven_or_named_where_it_differs() {
     let sandbox = shop();
     let check = || sandbox.sprag(&["-C", "shop", "site", "--check"]);
-    assert!(check().expect(0).out.contains("is what a clean rebuild gives"));
+    check().expect(0).prints(&["is what a clean rebuild gives"]);
     let site = sandbox.project.join("shop/_site");
     let write = |path: &str, text: &str| fs::write(site.join(path), text).expect("a file of the site");
-    // A byte that differs, a page that is gone, and one that nobody made.
     let style = sandbox.read("shop/_site/style.css");
     write("style.css", &style.replacen('*', "+", 1));
     fs::remove_file(site.join("coverage.html")).expect("the page is there");
     write("series/another.html", "");
     let out = check().expect(1).out;
-    for difference in ["differs: style.css", "missing: coverage.html", "not of this site: series/another.html"] {
-        assert!(out.contains(difference), "{difference} is not in:\n{out}");
-    }
-    assert!(out.contains("in 3 files"), "{out}");
-    // Nothing was written; rendering loses no file of others, and mends the rest.
+    assert_contains(
+        &out,
+        &["differs: style.css", "missing: coverage.html", "not of this site: series/another.html", "in 3 files"],
+    );
+    // The check writes nothing; rendering keeps files of others.
     assert!(!site.join("coverage.html").exists());
     let refused = &["holds `series/another.html`, which is no part of the site", "move that out of it"];
     sandbox.sprag(&["-C", "shop", "site"]).expect(2).says(refused);
@@ -61,7 +60,7 @@ fn downloads_are_published_if_configured() {
     }
     let method = sandbox.read("shop/_site/about/method.html");
     for file in ["benchmarks.csv", "values.jsonl", "benchmarks.parquet", "samples.parquet"] {
-        assert!(method.contains(&format!("href=\"../data/{file}\"")), "{file} is linked");
+        assert_contains(&method, &[&format!("href=\"../data/{file}\"")]);
     }
     sandbox.sprag(&["-C", "shop", "site", "--check"]).expect(0);
     sandbox.write("shop/sprag.toml", &format!("{settings}\n[site]\ndownloads = \"all\"\n"));

@@ -1,4 +1,4 @@
-//! A site that grows with its history: each time what a clean build gives, and no file is written that need not be.
+//! A site that grows with its history equals a clean build, and unchanged files are not written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +8,10 @@ use crate::crafted::{BASELINE, Crafted};
 use crate::demo::repository;
 use crate::sandbox::{Sandbox, files};
 
-/// The files of a site, by path: what identifies the file on the disk, and its bytes.
+/// Inode and bytes of the files of a site, by path.
 type Files = BTreeMap<String, (u64, Vec<u8>)>;
 
-/// Renders the site over what is there and gives its files, after it was held against a clean build in another place.
+/// Renders the site, compares it with a clean build in another place and gives its files.
 fn rendered(sandbox: &Sandbox, what: &str) -> Files {
     sandbox.sprag(&["site"]).expect(0);
     let clean = sandbox.project.with_file_name("clean");
@@ -31,14 +31,13 @@ fn rendered(sandbox: &Sandbox, what: &str) -> Files {
     grown.into_iter().map(with_inode).collect()
 }
 
-/// The paths of which the bytes differ.
 fn changed(before: &Files, after: &Files) -> Vec<String> {
     let differs =
         |path: &&String| before.get(*path).map(|(_, bytes)| bytes) != after.get(*path).map(|(_, bytes)| bytes);
     after.keys().filter(differs).cloned().collect()
 }
 
-/// Fails where a file that is as it was is another one on the disk.
+/// Fails if a file with unchanged bytes was written.
 fn nothing_was_written_twice(before: &Files, after: &Files) {
     for (path, (inode, bytes)) in after {
         if before.get(path).is_some_and(|(_, earlier)| earlier == bytes) && path != ".sprag-site" {
@@ -74,7 +73,7 @@ fn whatever_a_site_is_made_of_changes_it() {
         let pack = if day <= 12 { 1e-3 } else { 1.5e-3 };
         crafted.change(day, &[("pack", pack * wobble), ("scan", 2e-3 * wobble)]);
     }
-    let newest = crafted.commit().sha;
+    let newest = crafted.measured_commit().sha;
     crafted.ends(0, &["baseline", "emit"]);
     let mut before = rendered(sandbox, "as it is");
     let mut expect = |what: &str, page: &str| {
@@ -87,7 +86,7 @@ fn whatever_a_site_is_made_of_changes_it() {
     let toml = sandbox.read("sprag.toml");
     sandbox.write("sprag.toml", &format!("{toml}\n[schedule]\nevery_days = 3\n"));
     expect("the configuration", "index.html");
-    fs::remove_file(sandbox.project.join(BASELINE)).expect("a baseline");
+    sandbox.remove(BASELINE);
     expect("a baseline that is gone", "index.html");
     sandbox.git(&["tag", "v9.9.9"]);
     expect("a tag", "compare/");

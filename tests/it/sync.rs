@@ -1,4 +1,4 @@
-//! `history sync`: clones that share one history by way of a remote.
+//! `history sync`: clones that share a history through a remote.
 
 use crate::clones::Clones;
 
@@ -22,7 +22,6 @@ fn two_clones_come_to_the_same_history() {
     let ended = clones.sync("a", &[]).expect(0);
     assert_eq!(ended.out, "origin/main: sent nothing, received nothing (1 attempt)\n");
     assert_eq!(ended.err, "");
-    // Nothing of it is a merge, and the commits look like those of an append.
     assert_eq!(clones.git("a", &["rev-list", "--merges", "HEAD"]), "");
     assert_eq!(clones.git("a", &["log", "-1", "--format=%s|%an"]), "sprag: 2 records|Tester");
 }
@@ -48,7 +47,7 @@ fn a_branch_of_its_own_is_made_at_the_remote() {
     }
     let ended = clones.sync("a", &[]).expect(0);
     assert_eq!(ended.out, "origin/perf: sent nothing, received nothing (1 attempt)\n");
-    // Both make the branch for themselves, so their histories have no commit in common.
+    // The two histories have no commit in common.
     clones.record_on("a", Some("perf"), 1);
     clones.record_on("b", Some("perf"), 2);
     clones.sync("a", &[]).expect(0);
@@ -59,7 +58,6 @@ fn a_branch_of_its_own_is_made_at_the_remote() {
         assert_eq!(list.lines().filter(|path| path.starts_with("history/v1/cpu/")).count(), 2, "{clone}");
         assert_eq!(list.lines().count(), 2, "{clone}");
     }
-    // A clone that has never had the branch gets it.
     clones.add("c");
     clones.write("c", "sprag.toml", "[history]\nref = \"perf\"\n");
     clones.sync("c", &[]).expect(0);
@@ -101,7 +99,6 @@ fn code_is_never_published() {
     clones.git("a", &["push", "-q"]);
     clones.sync("a", &[]).expect(0);
     clones.agree(&["a"], 1);
-    // A branch that the remote has never seen, with code on it.
     clones.git("a", &["checkout", "-q", "-b", "topic"]);
     clones.record("a", 2);
     clones.sync("a", &[]).expect(2).says(&["`topic` has 2 commits of code that `origin/topic` lacks"]);
@@ -122,7 +119,6 @@ fn code_at_the_remote_waits_for_its_user() {
         assert_eq!(ended.out, "origin/main: sent 2 records, received nothing (1 attempt)\n");
         assert_eq!(clones.git("a", &["rev-parse", "HEAD"]), head);
         assert_eq!(clones.git("a", &["status", "--porcelain"]), "");
-        // Once more with a record on top, and one of somebody else's.
         clones.sync("b", &[]).expect(0);
         clones.record("b", 3);
         clones.sync("b", &[]).expect(0);
@@ -157,7 +153,7 @@ fn what_the_user_does_meanwhile_stays() {
     for path in clones.records("b") {
         assert!(clones.path("b").join(path).exists());
     }
-    // Nothing moves a branch that is being rebased, or none.
+    // A detached HEAD moves no branch.
     clones.git("b", &["checkout", "-q", "--detach"]);
     clones.sync("b", &[]).expect(2).says(&["HEAD is detached"]);
 }
@@ -178,7 +174,7 @@ fn a_shallow_clone_takes_part() {
     clones.sync("a", &[]).expect(0);
     clones.agree(&["a", "shallow"], 6);
     assert_eq!(clones.git("shallow", &["rev-parse", "--is-shallow-repository"]), "true");
-    // One whose histories do not meet: cut off above the record.
+    // Histories that do not meet: cut off above the record.
     clones.record("shallow", 12);
     clones.record("a", 13);
     clones.sync("a", &[]).expect(0);

@@ -1,8 +1,9 @@
-//! `history sync` against rivals, refusals and rewritten remotes, and in a checkout that was made to do harm.
+//! `history sync` against rivals, refusals, rewritten remotes and hostile checkouts.
 
 use crate::clones::Clones;
+use crate::sandbox::assert_contains;
 
-/// A `git` that lets somebody else push just before each of the first `losses` pushes, and then is the real one.
+/// A `git` that lets another clone push before each of the first `losses` pushes.
 fn rival(clones: &Clones, losses: u32) -> String {
     let real = std::env::var("PATH").expect("there is a search path");
     let bin = clones.path("bin").display().to_string();
@@ -24,8 +25,7 @@ fn a_lost_race_is_retried() {
     let clones = Clones::new();
     clones.record("a", 1);
     let path = rival(&clones, 3);
-    let ended = clones.sync_with("a", &[("PATH", &path)], &[]).expect(0);
-    assert!(ended.out.contains("sent 1 record, received nothing (4 attempts)"), "{}", ended.out);
+    clones.sync_with("a", &[("PATH", &path)], &[]).expect(0).prints(&["sent 1 record, received nothing (4 attempts)"]);
     assert_eq!(clones.git("remote.git", &["log", "--format=%s", "-2", "main"]).lines().last(), Some("Rival 2"));
     clones.agree(&["a"], 1);
 }
@@ -107,7 +107,7 @@ fn without_git_nothing_is_sent_and_nothing_lost() {
     assert_eq!(clones.records("a").len(), 1);
 }
 
-/// Two clones with three records, the last of which somebody takes from the remote by force.
+/// Two clones with three records, the last of which is gone from the remote by a forced push.
 fn rewritten() -> Clones {
     let clones = Clones::new();
     clones.record("a", 1);
@@ -127,14 +127,11 @@ fn a_rewritten_remote_is_named_and_restored() {
     let lost = clones.records("a").iter().find(|path| !clones.records("remote.git").contains(path)).cloned();
     let words = ["the history of `origin/main` was rewritten: 1 record is gone", "--after-rewrite restore"];
     clones.record("a", 4);
-    let ended = clones.sync("a", &[]).expect(4).says(&words);
-    assert!(ended.err.contains(&lost.expect("one is gone")), "{}", ended.err);
+    clones.sync("a", &[]).expect(4).says(&words).says(&[&lost.expect("one is gone")]);
     assert_eq!(clones.records("remote.git").len(), 2);
-    // It stays so until somebody decides.
     clones.sync("a", &["--dry-run"]).expect(4);
     clones.sync("a", &[]).expect(4);
-    let ended = clones.sync("a", &["--after-rewrite", "restore"]).expect(0);
-    assert!(ended.out.contains("sent 2 records"), "{}", ended.out);
+    clones.sync("a", &["--after-rewrite", "restore"]).expect(0).prints(&["sent 2 records"]);
     clones.sync("b", &[]).expect(0);
     clones.agree(&["a", "b"], 4);
     clones.sync("a", &[]).expect(0);
@@ -148,15 +145,14 @@ fn a_rewritten_remote_can_be_accepted() {
     clones.write("a", "mine", "x\n");
     clones.git("a", &["add", "mine"]);
     let ended = clones.sync("a", &["--after-rewrite", "accept"]).expect(0);
-    assert!(ended.out.contains("sent 1 record, received nothing"), "{}", ended.out);
+    assert_contains(&ended.out, &["sent 1 record, received nothing"]);
     ended.says(&["what was let go of stays in this repository under `refs/sprag/let-go/origin/main/"]);
     assert_eq!(clones.git("a", &["rev-parse", &format!("refs/sprag/let-go/origin/main/{lost}")]), lost);
     assert_eq!(clones.git("a", &["status", "--porcelain"]), "A  mine");
     clones.git("a", &["rm", "-q", "--cached", "mine"]);
     std::fs::remove_file(clones.path("a/mine")).expect("it is there");
     clones.agree(&["a"], 3);
-    assert!(clones.sync("a", &[]).expect(0).out.contains("sent nothing, received nothing"));
-    // The other one has to decide, too, and comes to the same.
+    clones.sync("a", &[]).expect(0).prints(&["sent nothing, received nothing"]);
     clones.sync("b", &[]).expect(4);
     clones.sync("b", &["--after-rewrite", "accept"]).expect(0);
     clones.agree(&["a", "b"], 3);
@@ -186,13 +182,13 @@ fn a_record_that_a_commit_removes_is_missed() {
     clones.sync("b", &[]).expect(4).says(&["2 records are removed or changed on `main` by a commit", "restore"]);
     clones.git("b", &["push", "-q"]);
     let ended = clones.sync("a", &[]).expect(4);
-    let ended = ended.says(&["a commit on `origin/main` took records away: 1 record is gone", "1 record is changed"]);
-    assert!(ended.err.contains(&one) && ended.err.contains(&two));
+    ended
+        .says(&["a commit on `origin/main` took records away: 1 record is gone", "1 record is changed"])
+        .says(&[&one, &two]);
     clones.sync("a", &["--after-rewrite", "restore"]).expect(0);
     clones.sync("b", &["--after-rewrite", "restore"]).expect(0);
     clones.agree(&["a", "b"], 2);
     assert_ne!(clones.git("b", &["show", &format!("main:{two}")]), "other");
-    // And by a clone that lets it be.
     clones.git("b", &["rm", "-q", &one]);
     clones.commit("b", "Clean up again");
     clones.git("b", &["push", "-q"]);
@@ -210,8 +206,7 @@ fn a_branch_that_is_gone_is_not_begun_anew() {
     clones.record("a", 2);
     clones.sync("a", &[]).expect(4).says(&["the branch `origin/main` is gone from the remote, and 1 record with it"]);
     clones.sync("a", &["--after-rewrite", "accept"]).expect(4).says(&["nothing to accept"]);
-    let ended = clones.sync("a", &["--after-rewrite", "restore"]).expect(0);
-    assert!(ended.out.contains("sent 2 records"), "{}", ended.out);
+    clones.sync("a", &["--after-rewrite", "restore"]).expect(0).prints(&["sent 2 records"]);
     clones.agree(&["a"], 2);
 }
 

@@ -1,4 +1,4 @@
-//! The library, as the tests of other crates use it, and the example that they copy.
+//! The library in tests of other crates, and its example.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +10,13 @@ use sprag::testing::{
     in_processes,
 };
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, assert_contains};
 
 #[path = "../../examples/perf_test.rs"]
 #[expect(dead_code, reason = "its `main` is that of the example")]
 mod perf_test;
 
-/// Where the children of these tests find the ground truth, and the level of what they measured.
+/// The ground truth and the level that child processes of these tests take.
 const TRUTH: &str = "TESTING_TRUTH";
 const LEVEL: &str = "TESTING_LEVEL";
 
@@ -62,7 +62,7 @@ fn the_example_computes_the_same_in_both_forms_and_times_both() {
 fn both_sides_are_measured_in_several_processes() {
     let test = "testing::both_sides_are_measured_in_several_processes";
     let runs = in_processes(test, 4, || {
-        // Each process has a speed of its own, which both sides share.
+        // Both sides of a process share its speed.
         let own = 1.0 + f64::from(std::process::id() % 100) / 100.0;
         let mut data = PerformanceData::new();
         data.insert("before", "sum", vec![10.0 * own; 5])?;
@@ -88,7 +88,7 @@ fn a_ground_truth_is_accepted_where_the_environment_says_so() {
         let ended = child(&path, level, variables);
         let said = format!("{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
         assert_eq!(ended.status.success(), passes, "{said}");
-        assert!(said.contains(words), "`{words}` is not in:\n{said}");
+        assert_contains(&said, &[words]);
     };
     check("100", &[], false, "run the test once with SPRAG_ACCEPT=1");
     check("100", &[("SPRAG_ACCEPT", "1"), ("CI", "true")], false, "accept on a machine of your own");
@@ -106,7 +106,7 @@ fn a_ground_truth_is_accepted_where_the_environment_says_so() {
     check("110", &[], false, "truth.json` holds no performance data: sample 2 of 's.kernel' is NaN");
 }
 
-/// What a child does: holds what it measured against the file.
+/// What a child does.
 fn hold(path: &Path) -> Result<(), TestingError> {
     let level: f64 = std::env::var(LEVEL).ok().and_then(|level| level.parse().ok()).expect("the parent gives one");
     let mut data = PerformanceData::new();

@@ -8,12 +8,11 @@ use sprag_history::{self as history, Record};
 use sprag_model::run::{FILTER, RecordedRun, Run};
 use sprag_pipeline::demo;
 
+use crate::crafted::rounds;
 use crate::demo::{PRINTED, shop};
-use crate::run_files::rounds;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::schemas::follows;
 
-/// A moment right after the newest run of the demo.
 const SOON: &str = "2026-11-14T12:00:00Z";
 
 fn json(sandbox: &Sandbox, arguments: &[&str]) -> Value {
@@ -29,7 +28,6 @@ fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
 fn the_events_of_the_demo_are_those_that_were_planted() {
     let sandbox = shop();
     let planted = sandbox.read(PRINTED);
-    // The commit that each sentence names after its kind.
     let commit_of = |kind: &str| {
         let line = planted.lines().find(|line| line.starts_with(&format!("- {kind}"))).expect("it is planted");
         let words = line.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_ascii_hexdigit()));
@@ -62,28 +60,27 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     find("worse", "drift", "infer");
     let upgrade = events.iter().find(|event| event["kind"] == "environment").expect("the compiler changed");
     assert_eq!((text(upgrade, "/facts/0/fact"), &upgrade["next"]), ("compiler", &Value::Null));
-    // The regression comes first, and everything that is judged is reported.
+    // The regression comes first, and every judged series is reported.
     assert_eq!(text(&events[0], "/direction"), "worse");
     assert_eq!((&trend["coverage"]["judged"], &trend["coverage"]["total"]), (&21.into(), &21.into()));
     assert_eq!(trend["budget"]["self_test"]["exceeded"], false, "{:#}", trend["budget"]);
 
-    // Of an older commit that is named, nothing later is reported, however few runs are left.
+    // At an older commit nothing later is reported.
     let past = json(&sandbox, &["--branch", "v0.1.0"]);
     let past = past["events"].as_array().expect("a list");
     assert!(past.iter().all(|event| !suspects(event).contains(&commit_of("regression"))), "{past:#?}");
 
-    // All that was found is reported in words, too.
     let table = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0).out;
     let markdown = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--format", "md"]).expect(0).out;
     for event in events.iter().filter(|event| event["sure"] == true && event["state"]["is"] == "standing") {
         for printed in [&table, &markdown] {
-            assert!(printed.contains(text(event, "/id")), "{printed}");
+            assert_contains(&printed, &[text(event, "/id")]);
         }
     }
-    // Later, all of it is stale, and says so.
-    let later = sandbox.sprag(&["-C", "shop", "trend", "--as-of", "2027-05-01T00:00:00Z"]).expect(0).out;
-    assert!(later.contains("stale") && later.contains("0 of 21 series"), "{later}");
-    // A part of it.
+    sandbox
+        .sprag(&["-C", "shop", "trend", "--as-of", "2027-05-01T00:00:00Z"])
+        .expect(0)
+        .prints(&["stale", "0 of 21 series"]);
     let part = json(&sandbox, &["--machine", "bench-xeon", "--suite", "cpu", "--filter", "tile_pack"]);
     assert_eq!(part["coverage"]["total"], 2);
     assert_eq!(part["events"].as_array().map(Vec::len), Some(1));
@@ -91,14 +88,13 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
         let rows = part.pointer(list).and_then(Value::as_array).unwrap_or_else(|| panic!("no {list}"));
         assert_eq!(rows.len(), if list == "/tables/movers" { 2 } else { 1 }, "{list}: {rows:?}");
     }
-    // Another order of commits that is the same here.
     assert_eq!(json(&sandbox, &["--all-parents"])["events"], trend["events"]);
 }
 
-/// Whatever the seed of its noise: what was planted is reported on both machines, but for a drift that one machine missed a fifth of,
-/// and nothing else is sure.
+/// For every seed, the planted changes are reported on both machines and nothing else is sure; at most one machine in five
+/// may miss the drift.
 #[test]
-fn a_demo_tells_what_was_planted_and_nothing_else() {
+fn a_demo_shows_what_was_planted_and_nothing_else() {
     let seeds = &[5, 7, 11, 16][..rounds(2, 4) as usize];
     let mut drifts = 0;
     for seed in seeds {
@@ -166,10 +162,10 @@ fn a_probe_hides_neither_what_is_measured_nor_that_a_run_is_overdue() {
     assert_eq!(after["runs"].as_u64(), before["runs"].as_u64().map(|runs| runs + 3));
     assert_eq!(after["coverage"], before["coverage"]);
     assert_eq!(after["schedule"], before["schedule"]);
-    // Eight days after the newest whole run of the newest commit all is overdue, the probes are a day or two old.
+    // Eight days later all is overdue, although the probes are a day or two old.
     let late = (newest.timestamp + TimeDelta::days(8)).to_rfc3339();
     let ended = sandbox.sprag(&["-C", "shop", "trend", "--format", "json", "--as-of", &late]).expect(0);
-    let trend: Value = serde_json::from_str(&ended.out).expect("JSON");
+    let trend = ended.json();
     let due = trend["schedule"].as_array().expect("a list").iter();
     let due: Vec<&Value> = due.filter(|due| due["suite"] == "cpu" && due["machine"]["name"] == "bench-xeon").collect();
     assert_eq!((due.len(), &due[0]["days"], &due[0]["stale"]), (1, &8.into(), &true.into()));
@@ -198,16 +194,13 @@ fn what_became_of_events_is_recorded_once_and_keeps_their_ids() {
     assert_eq!(files.lines().count(), count);
     assert!(ids(&before).iter().all(|id| files.contains(&format!("/{id}-opened-"))), "{files}");
     sandbox.sprag(&["-C", "shop", "history", "fsck"]).expect(0);
-    // Nothing is new the second time, and what is reported is the same.
-    let again = sandbox.sprag(&["-C", "shop", "trend", "--record", "--as-of", SOON]).expect(0);
-    assert!(again.err.contains("no event is new"), "{}", again.err);
+    sandbox.sprag(&["-C", "shop", "trend", "--record", "--as-of", SOON]).expect(0).says(&["no event is new"]);
     assert_eq!(ids(&json(&sandbox, &[])), ids(&before));
-    // Damage of a record costs the id of one event, not the others, and is reported.
+    // A damaged record costs the id of one event.
     let path = files.lines().next().expect("there is one");
     sandbox.write(&format!("shop/{path}"), "{}\n");
     sandbox.git(&["-C", "shop", "commit", "-qam", "Damage"]);
-    let ended = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0);
-    assert!(ended.err.contains(path) && ended.err.contains("is not an event record"), "{}", ended.err);
+    sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0).says(&[path, "is not an event record"]);
     sandbox.sprag(&["-C", "shop", "history", "fsck"]).expect(4);
 }
 
@@ -215,9 +208,7 @@ fn what_became_of_events_is_recorded_once_and_keeps_their_ids() {
 fn wrong_input_is_named_with_what_helps() {
     let sandbox = Sandbox::empty();
     sandbox.sprag(&["trend"]).expect(2).says(&["no git repository", "git init"]);
-    // Nothing is recorded yet: no error, and what to do.
-    let ended = Sandbox::new().sprag(&["trend"]).expect(0);
-    assert!(ended.out.contains("Nothing is recorded yet") && ended.out.contains("sprag run --record"), "{}", ended.out);
+    Sandbox::new().sprag(&["trend"]).expect(0).prints(&["Nothing is recorded yet", "sprag run --record"]);
     let sandbox = shop();
     let check = |arguments: &[&str], words: &[&str]| {
         sandbox.sprag(&[&["-C", "shop", "trend"], arguments].concat()).expect(2).says(words);
@@ -232,19 +223,14 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["--as-of", "yesterday"], &["RFC 3339"]);
     check(&["--days", "0"], &["--days"]);
     check(&["--output", ".git"], &[".git"]);
-    // The present may be asked for as any time; that runs lie beyond it is said.
-    let early = sandbox.sprag(&["-C", "shop", "trend", "--as-of", "2025-01-01T00:00:00Z"]).expect(0);
-    assert!(early.err.contains("`--as-of 2025-01-01T00:00:00Z` lies before the newest run, of 2026-"), "{}", early.err);
+    sandbox
+        .sprag(&["-C", "shop", "trend", "--as-of", "2025-01-01T00:00:00Z"])
+        .expect(0)
+        .says(&["`--as-of 2025-01-01T00:00:00Z` lies before the newest run, of 2026-"]);
     sandbox.write("shop/sprag.toml", "[trend]\nsensitivity = \"balancd\"\n");
     check(&[], &["sprag.toml:2", "balanced"]);
     sandbox.write("shop/sprag.toml", "[[trend.metric]]\nmatch = \"no such kernel\"\nleast = 0.01\n");
-    let ended = sandbox.sprag(&["-C", "shop", "trend"]).expect(0);
-    assert!(
-        ended.err.contains("`match = \"no such kernel\"`") && ended.err.contains("fits no metric"),
-        "{}",
-        ended.err
-    );
-    // Settings of a metric hold for that metric.
+    sandbox.sprag(&["-C", "shop", "trend"]).expect(0).says(&["`match = \"no such kernel\"`", "fits no metric"]);
     sandbox
         .write("shop/sprag.toml", "[[trend.metric]]\nmatch = \"tile_pack\"\nleast = 0.5\nsensitivity = \"strict\"\n");
     let trend = json(&sandbox, &[]);

@@ -1,39 +1,29 @@
-//! The case of a sweep that gives no shapes: `trtexec` sets each dimension that is not given to 1.
+//! The default case of a sweep: `trtexec` sets dimensions without a shape to 1.
 
 use serde_json::{Value, json};
 
-use crate::sandbox::Sandbox;
-use crate::trt::{run, sandbox};
+use crate::sandbox::{Sandbox, assert_contains};
+use crate::trt::{ids, run, sandbox};
 
 const OUTPUTS: [&str; 3] = ["--quick", "--output", "out/sweep.json"];
 
 fn report(sandbox: &Sandbox) -> Value {
-    serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON")
+    sandbox.json("out/sweep.json")
 }
 
 #[test]
 fn an_engine_that_does_not_take_ones_is_measured_in_the_cases_that_are_given() {
     let sandbox = sandbox("dynamic", "shape_cases = [\"image=8x3\"]");
     let (_, run) = run(&sandbox, &OUTPUTS, 0);
-    let ids: Vec<&str> =
-        run["benchmarks"].as_array().into_iter().flatten().filter_map(|one| one["id"].as_str()).collect();
-    assert_eq!((ids, &run["status"]), (vec!["trt/engine{image=8x3} @tensorrt"], &json!("ok")));
+    assert_eq!((ids(&run), &run["status"]), (vec!["trt/engine{image=8x3} @tensorrt"], &json!("ok")));
     let reasons = run["quality"]["reasons"].to_string();
     let printed = "default is left out, because dimensions without a shape were set to 1: tensorrt_shape_outside_profile: \
                 Error[3]: Supplied binding dimension [1,3]";
-    assert!(reasons.contains(printed), "{reasons}");
+    assert_contains(&reasons, &[printed]);
     let report = report(&sandbox);
     let statuses = [&report["cases"][0]["status"], &report["cases"][1]["status"]];
     assert_eq!((statuses, &report["status"]), ([&json!("skipped"), &json!("ok")], &json!("ok")));
     assert_eq!(report["summary"]["skipped_count"], 1);
-}
-
-#[test]
-fn layers_are_reported_for_the_given_cases() {
-    let sandbox = sandbox("dynamic", "shape_cases = [\"image=8x3\"]");
-    let (_, run) = run(&sandbox, &["--quick", "--trt-profile", "out/layers"], 0);
-    assert_eq!(run["benchmarks"][0]["attributes"]["slowest_layer"], "TileSSM_0 (40.0 %)");
-    assert!(sandbox.project.join("out/layers/case_001_8_3.layers.json").is_file());
 }
 
 #[test]
@@ -58,17 +48,17 @@ fn assumed_dimensions_of_one_are_reported() {
 
 #[test]
 fn the_rate_follows_from_the_images_that_a_call_takes_or_is_absent() {
-    let known = sandbox("static", "");
-    let (_, run_of_known) = run(&known, &OUTPUTS, 0);
-    let metrics = &run_of_known["benchmarks"][0]["metrics"];
+    let fixed = sandbox("static", "");
+    let (_, run_of_fixed) = run(&fixed, &OUTPUTS, 0);
+    let metrics = &run_of_fixed["benchmarks"][0]["metrics"];
     assert_eq!((&metrics[0]["name"], &metrics[1]["name"]), (&json!("time"), &json!("frames_per_s")));
     let (time, rate) = (metrics[0]["value"].as_f64().expect("a time"), metrics[1]["value"].as_f64().expect("a rate"));
     assert!((rate * time / 8.0 - 1.0).abs() < 1e-6, "{rate} a second at {time} s a call");
-    let frames = &report(&known)["cases"][0]["metrics"]["frames_per_s"];
+    let frames = &report(&fixed)["cases"][0]["metrics"]["frames_per_s"];
     assert!(frames.as_f64().is_some_and(|frames| (frames * time / 8.0 - 1.0).abs() < 1e-6), "{frames}");
 
-    let unknown = sandbox("fine", "");
-    let (_, run_of_unknown) = run(&unknown, &OUTPUTS, 0);
-    assert_eq!(run_of_unknown["benchmarks"][0]["metrics"].as_array().map(Vec::len), Some(1));
-    assert_eq!(report(&unknown)["cases"][0]["metrics"].get("frames_per_s"), Some(&Value::Null));
+    let dynamic = sandbox("fine", "");
+    let (_, run_of_dynamic) = run(&dynamic, &OUTPUTS, 0);
+    assert_eq!(run_of_dynamic["benchmarks"][0]["metrics"].as_array().map(Vec::len), Some(1));
+    assert_eq!(report(&dynamic)["cases"][0]["metrics"].get("frames_per_s"), Some(&Value::Null));
 }

@@ -1,4 +1,4 @@
-//! What a sweep takes from its machine, the device and the environment of its user, and what it leaves there.
+//! What a sweep reads from the machine and the environment, and what it writes there.
 
 use serde_json::{Value, json};
 
@@ -8,18 +8,17 @@ use crate::trt::{GOLDEN, run, sandbox};
 
 #[test]
 fn the_driver_is_reported_as_by_a_gpu_suite() {
-    // No compiler is needed to know the driver.
     let Some(machine) = Machine::with(&[Part::Driver, Part::Management]) else { return };
     let sandbox = sandbox("fine", "[suites.gpu]\nkind = \"gpu\"");
     sandbox
         .sprag_with(&machine.variables(), &["run", "--quick", "--suite", "trt", "--output-run", "run.json"])
         .expect(0);
-    let trt: Value = serde_json::from_str(&sandbox.read("run.json")).expect("a record is JSON");
+    let trt = sandbox.json("run.json");
     let trt = &trt["environment"]["facts"];
     assert!(trt["nvrtc"].is_null() && trt["tensorrt"] == "10.3.0", "{trt}");
-    let Some(whole) = Machine::complete() else { return };
+    let Some(complete) = Machine::complete() else { return };
     let filter = ["--quick", "--dtype", "fp16", "--filter", &one("fusion_gate", "hot")];
-    let gpu = &measure(&sandbox, &whole, &filter, 0).record["environment"]["facts"];
+    let gpu = &measure(&sandbox, &complete, &filter, 0).record["environment"]["facts"];
     for name in ["gpu_driver", "nvml", "gpu_uuid_hash", "gpu_compute_capability", "gpu_memory_bytes"] {
         assert!(gpu[name].is_string() && gpu[name] == trt[name], "{name}: {} and {}", gpu[name], trt[name]);
     }
@@ -52,7 +51,7 @@ fn a_place_for_layers_is_tried_before_and_does_not_spoil_the_times() {
     let place = ["run", "--quick", "--suite", "trt", "--trt-profile", "sprag.toml"];
     sandbox.sprag(&place).expect(2).says(&["cannot write", "sprag.toml"]);
     assert!(!sandbox.project.join("trtexec.log").exists(), "it was started all the same");
-    // The name of its file is taken by a folder.
+    // A folder has the name of its file.
     sandbox.write("out/layers/default.layers.json/x", "");
     let (ended, run) = run(&sandbox, &["--quick", "--trt-profile", "out/layers"], 0);
     ended.says(&["cannot write the layers of default"]);
@@ -70,7 +69,7 @@ fn the_names_of_layers_are_no_paths() {
     let variables = [("FAKE_GOLDEN", golden.to_str().expect("a temporary path is text"))];
     let arguments = ["run", "--quick", "--suite", "trt", "--trt-profile", "out/layers", "--output-run", "out/run.json"];
     sandbox.sprag_with(&variables, &arguments).expect(0);
-    let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    let run = sandbox.json("out/run.json");
     let slowest = run["benchmarks"][0]["attributes"]["slowest_layer"].as_str().expect("it is reported");
     assert!(slowest.starts_with("/stem/Conv + /stem/Relu + /more/Add"), "{slowest}");
     assert!(slowest.ends_with("... (40.0 %)") && slowest.chars().count() <= 200, "{slowest}");
@@ -81,10 +80,10 @@ fn a_sweep_that_breaks_fails_in_every_case() {
     let sandbox = sandbox("fine", "shape_cases = [\"image=8x3\"]");
     let arguments = ["run", "--quick", "--suite", "trt", "--output-run", "out/run.json", "--output", "out/sweep.json"];
     sandbox.sprag_with(&[("TMPDIR", "/nonexistent")], &arguments).expect(1);
-    let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    let run = sandbox.json("out/run.json");
     let reason = run["reason"].as_str().expect("it says why");
     assert!(run["status"] == "failed" && reason.starts_with("cannot create a temporary folder"), "{run}");
-    let report: Value = serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON");
+    let report = sandbox.json("out/sweep.json");
     assert_eq!((&report["status"], &report["reason"]), (&json!("partial"), &Value::Null));
     assert_eq!(report["summary"], json!({"ok_count": 0, "skipped_count": 0, "failed_count": 2}));
     let case = &report["cases"][1];

@@ -1,6 +1,7 @@
-//! Workflow files, as their rules look at them: read, and told apart into jobs, steps and what these say.
+//! Workflow files as their rules see them: jobs, steps and conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::path::Path;
 
@@ -13,7 +14,6 @@ pub(crate) struct Workflows {
     files: BTreeMap<String, (String, Yaml)>,
 }
 
-/// A job of a workflow.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     /// The name of the workflow's file, such as `perf.yml`.
@@ -23,8 +23,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl Workflows {
-    /// Those of a project.
-    pub(crate) fn of(root: &Path) -> Workflows {
+    pub(crate) fn read(root: &Path) -> Workflows {
         let mut files = BTreeMap::new();
         for folder in [".github/workflows", ".github/actions/sprag", "."] {
             for entry in fs::read_dir(root.join(folder)).expect("the folder can be listed") {
@@ -40,14 +39,15 @@ impl Workflows {
         Workflows { files }
     }
 
-    /// The same with one text of a workflow replaced, wherever it stands there.
+    /// The same with one text of a workflow replaced wherever it occurs.
     #[track_caller]
     pub(crate) fn with(&self, file: &str, from: &str, to: &str) -> Workflows {
         let mut changed = self.clone();
-        let is_whole = changed.files.contains_key(file);
-        let found =
-            changed.files.iter_mut().find(|(path, _)| if is_whole { *path == file } else { path.ends_with(file) });
-        let (path, (text, yaml)) = found.unwrap_or_else(|| panic!("there is no {file}"));
+        let is_path = changed.files.contains_key(file);
+        let mut files = changed.files.iter_mut();
+        let (path, (text, yaml)) = files
+            .find(|(path, _)| if is_path { *path == file } else { path.ends_with(file) })
+            .unwrap_or_else(|| panic!("there is no {file}"));
         assert!(text.contains(from), "{file} has no `{from}`");
         *text = text.replace(from, to);
         *yaml = parsed(path, text);
@@ -64,7 +64,6 @@ impl Workflows {
         self.all().filter_map(|(path, _, yaml)| Some((path.strip_prefix(".github/workflows/")?, yaml)))
     }
 
-    /// A workflow.
     #[track_caller]
     pub(crate) fn workflow(&self, file: &str) -> &Yaml {
         self.workflows().find(|(name, _)| *name == file).unwrap_or_else(|| panic!("there is no {file}")).1
@@ -74,18 +73,17 @@ impl Workflows {
         self.workflows().flat_map(|(file, yaml)| jobs_of(file, yaml)).collect()
     }
 
-    /// A job.
     #[track_caller]
     pub(crate) fn job(&self, file: &str, key: &str) -> Job<'_> {
-        let found = self.jobs().into_iter().find(|job| job.file == file && job.key == key);
-        found.unwrap_or_else(|| panic!("{file} has no job `{key}`"))
+        let matching = self.jobs().into_iter().find(|job| job.file == file && job.key == key);
+        matching.unwrap_or_else(|| panic!("{file} has no job `{key}`"))
     }
 
-    /// Every step, of jobs and of actions: where it stands, and what it says.
+    /// Every step of jobs and actions, with the place to name it by.
     pub(crate) fn steps(&self) -> Vec<(String, &Yaml)> {
         let mut steps = Vec::new();
         for job in self.jobs() {
-            steps.extend(job.steps().iter().map(|step| (format!("{}: {}", job.file, job.key), step)));
+            steps.extend(job.steps().iter().map(|step| (job.to_string(), step)));
         }
         for (path, _, yaml) in self.all() {
             let of_action = yaml["runs"]["steps"].as_vec().map_or(&[][..], Vec::as_slice);
@@ -102,9 +100,15 @@ fn parsed(path: &str, text: &str) -> Yaml {
     documents.remove(0)
 }
 
-/// The jobs of one workflow, as they stand there.
+/// The jobs of one workflow in their order.
 pub(crate) fn jobs_of<'a>(file: &'a str, workflow: &'a Yaml) -> Vec<Job<'a>> {
     pairs(&workflow["jobs"]).into_iter().map(|(key, yaml)| Job { file, key, yaml }).collect()
+}
+
+impl fmt::Display for Job<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.file, self.key)
+    }
 }
 
 impl<'a> Job<'a> {
@@ -114,34 +118,30 @@ impl<'a> Job<'a> {
 
     #[track_caller]
     pub(crate) fn step(&self, name: &str) -> &'a Yaml {
-        let found = self.steps().iter().find(|step| step["name"].as_str() == Some(name));
-        found.unwrap_or_else(|| panic!("{}: {} has no step `{name}`", self.file, self.key))
+        let matching = self.steps().iter().find(|step| step["name"].as_str() == Some(name));
+        matching.unwrap_or_else(|| panic!("{}: {} has no step `{name}`", self.file, self.key))
     }
 
-    /// The scripts that it runs, one after another.
     pub(crate) fn scripts(&self) -> String {
         self.steps().iter().filter_map(|step| step["run"].as_str()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The jobs that it needs itself.
     pub(crate) fn needs(&self) -> Vec<&'a str> {
         words(&self.yaml["needs"])
     }
 
-    /// The condition, in one line and without the marks of an expression.
     pub(crate) fn condition(&self) -> String {
         condition(self.yaml)
     }
 }
 
-/// The condition of a job or a step, in one line and without the marks of an expression.
+/// The condition of a job or a step in one line, without `${{ }}`.
 pub(crate) fn condition(of: &Yaml) -> String {
     let text = of["if"].as_str().unwrap_or_default().trim();
     let bare = text.strip_prefix("${{").and_then(|text| text.strip_suffix("}}")).unwrap_or(text);
     bare.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A word, or a list of words.
 pub(crate) fn words(yaml: &Yaml) -> Vec<&str> {
     match yaml {
         Yaml::String(word) => vec![word],
@@ -150,7 +150,6 @@ pub(crate) fn words(yaml: &Yaml) -> Vec<&str> {
     }
 }
 
-/// What a mapping holds, in its order.
 pub(crate) fn pairs(yaml: &Yaml) -> Vec<(&str, &Yaml)> {
     let hash = yaml.as_hash().map(Hash::iter).into_iter().flatten();
     hash.filter_map(|(key, value)| Some((key.as_str()?, value))).collect()
@@ -160,7 +159,7 @@ pub(crate) fn keys(yaml: &Yaml) -> BTreeSet<&str> {
     pairs(yaml).into_iter().map(|(key, _)| key).collect()
 }
 
-/// The commands that the runner would act on, in what a step printed.
+/// The commands in the output of a step that the runner would act on.
 pub(crate) fn heard(out: &str) -> Vec<&str> {
     let (mut heard, mut until) = (Vec::new(), None);
     for line in out.lines().map(str::trim_start) {

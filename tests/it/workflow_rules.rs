@@ -1,128 +1,115 @@
-//! What must hold of workflows, one rule a function: each gives what is wrong, and nothing where all is well.
+//! Rules that our workflows and those of `sprag init` keep, besides what `scripts/lint-workflows.sh` finds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use yaml_rust2::Yaml;
 
-use crate::workflow_files::{Job, Workflows, condition, jobs_of, keys, pairs, words};
-use crate::workflow_trust::{own_runners, shell_text, silence, writers};
+use crate::workflow_files::{Workflows, condition, jobs_of, keys, pairs, words};
 
-/// A rule.
-type Rule = fn(&Workflows) -> Vec<String>;
+/// What is wrong with workflows.
+#[derive(Default)]
+struct Complaints(Vec<String>);
 
-/// Rules of every project.
-const RULES: [Rule; 11] = [
-    triggers,
-    permissions,
-    pins,
-    limits,
-    concurrency,
-    artifacts,
-    final_jobs,
-    own_runners,
-    shell_text,
-    silence,
-    writers,
-];
+impl Complaints {
+    fn require(&mut self, is_right: bool, complaint: impl Into<String>) {
+        if !is_right {
+            self.0.push(complaint.into());
+        }
+    }
+}
 
-/// Everything that is wrong.
+type Rule = fn(&Workflows, &mut Complaints);
+
+const RULES: [Rule; 9] = [triggers, permissions, pins, limits, concurrency, final_jobs, own_runners, silence, writers];
+
 pub(crate) fn complaints(workflows: &Workflows) -> Vec<String> {
-    RULES.iter().flat_map(|rule| rule(workflows)).collect()
+    let mut wrong = Complaints::default();
+    RULES.iter().for_each(|rule| rule(workflows, &mut wrong));
+    wrong.0
 }
 
 /// The workflow that this project alone has.
 pub(crate) const NIGHTLY: &str = "nightly.yml";
 
-/// What starts each workflow; no other event does.
+const WEEKLY: &str = "perf_trend_weekly.yml";
+
+/// The events that start each workflow.
 const TRIGGERS: [(&str, &[&str]); 6] = [
     ("ci.yml", &["push", "pull_request", "merge_group"]),
-    ("nightly.yml", &["schedule", "workflow_dispatch"]),
+    (NIGHTLY, &["schedule", "workflow_dispatch"]),
     ("perf.yml", &["pull_request", "merge_group"]),
     ("perf_gpu.yml", &["pull_request", "merge_group", "schedule", "workflow_dispatch"]),
-    ("perf_trend_weekly.yml", &["schedule", "workflow_dispatch"]),
+    (WEEKLY, &["schedule", "workflow_dispatch"]),
     ("release.yml", &["push"]),
 ];
 
-fn triggers(workflows: &Workflows) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let files: BTreeSet<&str> = workflows.workflows().map(|(file, _)| file).filter(|file| *file != NIGHTLY).collect();
-    if files != TRIGGERS.iter().map(|(file, _)| *file).filter(|file| *file != NIGHTLY).collect() {
-        wrong.push(format!("the workflows are {files:?}"));
-    }
+fn triggers(workflows: &Workflows, wrong: &mut Complaints) {
+    let files: BTreeSet<&str> = workflows.workflows().map(|(file, _)| file).chain([NIGHTLY]).collect();
+    wrong.require(files == TRIGGERS.map(|(file, _)| file).into(), format!("the workflows are {files:?}"));
     for (file, yaml) in workflows.workflows() {
         let on = keys(&yaml["on"]);
         let wanted = TRIGGERS.iter().find(|(name, _)| *name == file).map_or(&[][..], |(_, wanted)| wanted);
-        if on != wanted.iter().copied().collect() {
-            wrong.push(format!("{file}: triggers are {on:?}"));
-        }
-        // A required check of a workflow that is left out by its paths never ends.
-        if !yaml["on"]["pull_request"].is_null() && on.contains("pull_request") {
-            wrong.push(format!("{file}: pull requests are filtered by the trigger"));
-        }
+        wrong.require(on == wanted.iter().copied().collect(), format!("{file}: triggers are {on:?}"));
+        // A required check never ends if its workflow is left out by its paths.
+        let is_filtered = !yaml["on"]["pull_request"].is_null() && on.contains("pull_request");
+        wrong.require(!is_filtered, format!("{file}: pull requests are filtered by the trigger"));
         for time in yaml["on"]["schedule"].as_vec().into_iter().flatten() {
-            if time["cron"].as_str().is_none_or(|time| time.starts_with("0 ")) {
-                wrong.push(format!("{file}: the schedule is at a full hour"));
-            }
+            let is_odd = time["cron"].as_str().is_some_and(|time| !time.starts_with("0 "));
+            wrong.require(is_odd, format!("{file}: the schedule is at a full hour"));
         }
     }
-    let mode = &workflows.workflow("perf_gpu.yml")["on"]["workflow_dispatch"]["inputs"]["run_mode"];
-    if mode["default"].as_str() != Some("skip") || words(&mode["options"]) != ["skip", "self-hosted-gpu"] {
-        wrong.push("perf_gpu.yml: `run_mode` does not default to skip".to_owned());
-    }
-    let run_gpu = &workflows.workflow("perf_trend_weekly.yml")["on"]["workflow_dispatch"]["inputs"]["run_gpu"];
-    if run_gpu["default"].as_bool() != Some(false) {
-        wrong.push("perf_trend_weekly.yml: `run_gpu` does not default to false".to_owned());
-    }
-    wrong
+    let input = |file: &str, name: &str| &workflows.workflow(file)["on"]["workflow_dispatch"]["inputs"][name];
+    let mode = input("perf_gpu.yml", "run_mode");
+    let is_skip = mode["default"].as_str() == Some("skip") && words(&mode["options"]) == ["skip", "self-hosted-gpu"];
+    wrong.require(is_skip, "perf_gpu.yml: `run_mode` does not default to skip");
+    let is_false = input(WEEKLY, "run_gpu")["default"].as_bool() == Some(false);
+    wrong.require(is_false, format!("{WEEKLY}: `run_gpu` does not default to false"));
 }
 
-pub(crate) type Rights = &'static [(&'static str, &'static str)];
+type Rights = &'static [(&'static str, &'static str)];
 
-/// What jobs may do beyond reading the repository.
-pub(crate) const WRITERS: [(&str, &str, Rights); 3] = [
-    ("perf_trend_weekly.yml", "record", &[("contents", "write"), ("id-token", "write"), ("attestations", "write")]),
-    ("perf_trend_weekly.yml", "deploy", &[("pages", "write"), ("id-token", "write")]),
+/// The jobs that may do more than read the repository.
+const WRITERS: [(&str, &str, Rights); 3] = [
+    (WEEKLY, "record", &[("contents", "write"), ("id-token", "write"), ("attestations", "write")]),
+    (WEEKLY, "deploy", &[("pages", "write"), ("id-token", "write")]),
     ("release.yml", "publish", &[("contents", "write"), ("id-token", "write"), ("attestations", "write")]),
 ];
 
-fn permissions(workflows: &Workflows) -> Vec<String> {
-    let mut wrong = Vec::new();
+fn permissions(workflows: &Workflows, wrong: &mut Complaints) {
     for (file, yaml) in workflows.workflows() {
-        if yaml["permissions"].as_hash().is_none_or(|all| !all.is_empty()) {
-            wrong.push(format!("{file}: permissions do not begin with none"));
-        }
+        let is_none = yaml["permissions"].as_hash().is_some_and(|all| all.is_empty());
+        wrong.require(is_none, format!("{file}: permissions do not begin with none"));
     }
     for job in workflows.jobs() {
-        let place = format!("{}: {}", job.file, job.key);
-        let Some(_) = job.yaml["permissions"].as_hash() else {
-            wrong.push(format!("{place}: permissions are not listed"));
+        if job.yaml["permissions"].as_hash().is_none() {
+            wrong.require(false, format!("{job}: permissions are not listed"));
             continue;
-        };
+        }
         let granted: BTreeMap<&str, &str> = pairs(&job.yaml["permissions"])
             .into_iter()
             .map(|(key, value)| (key, value.as_str().unwrap_or("")))
             .collect();
-        let wanted = WRITERS.iter().find(|(file, key, _)| (*file, *key) == (job.file, job.key));
-        let checks_out = job.steps().iter().any(|step| uses(step).starts_with("actions/checkout@"));
-        let wanted: BTreeMap<&str, &str> = match wanted {
-            Some((_, _, wanted)) => wanted.iter().copied().collect(),
-            None if checks_out => [("contents", "read")].into(),
-            None => BTreeMap::new(),
-        };
-        if granted != wanted {
-            wrong.push(format!("{place}: permissions are {granted:?}, wanted are {wanted:?}"));
-        }
+        let wanted: BTreeMap<&str, &str> =
+            match WRITERS.iter().find(|(file, key, _)| (*file, *key) == (job.file, job.key)) {
+                Some((_, _, wanted)) => wanted.iter().copied().collect(),
+                None if job.steps().iter().any(|step| calls(step, "checkout")) => [("contents", "read")].into(),
+                None => BTreeMap::new(),
+            };
+        wrong.require(granted == wanted, format!("{job}: permissions are {granted:?}, wanted are {wanted:?}"));
     }
-    wrong
 }
 
-pub(crate) fn uses(step: &Yaml) -> &str {
+fn uses(step: &Yaml) -> &str {
     step["uses"].as_str().unwrap_or_default()
 }
 
-/// Actions by commit, one commit an action, each with its version beside it; only those of GitHub.
-fn pins(workflows: &Workflows) -> Vec<String> {
-    let mut wrong = Vec::new();
+/// Whether a step calls that action of GitHub.
+fn calls(step: &Yaml, action: &str) -> bool {
+    uses(step).strip_prefix("actions/").and_then(|uses| uses.split_once('@')).is_some_and(|(name, _)| name == action)
+}
+
+/// Actions by commit, one commit an action, each with its version in a comment; only those of GitHub.
+fn pins(workflows: &Workflows, wrong: &mut Complaints) {
     let mut commits: BTreeMap<&str, &str> = BTreeMap::new();
     for (place, step) in workflows.steps() {
         let named = uses(step);
@@ -131,155 +118,187 @@ fn pins(workflows: &Workflows) -> Vec<String> {
         }
         let (action, commit) = named.split_once('@').unwrap_or((named, ""));
         let is_commit = commit.len() == 40 && commit.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        if !is_commit || !action.starts_with("actions/") {
-            wrong.push(format!("{place}: `{named}` is not pinned to a commit"));
-        }
-        if *commits.entry(action).or_insert(commit) != commit {
-            wrong.push(format!("{place}: `{action}` has two commits"));
-        }
+        let is_pinned = is_commit && action.starts_with("actions/");
+        wrong.require(is_pinned, format!("{place}: `{named}` is not pinned to a commit"));
+        let is_only = *commits.entry(action).or_insert(commit) == commit;
+        wrong.require(is_only, format!("{place}: `{action}` has two commits"));
     }
     for (path, text, _) in workflows.all() {
-        for line in text.lines().filter(|line| line.trim_start().trim_start_matches("- ").starts_with("uses: actions/"))
-        {
-            if line.split_once(" # v").is_none_or(|(_, version)| version.split('.').count() != 3) {
-                wrong.push(format!("{path}: no version beside `{}`", line.trim()));
-            }
+        for line in text.lines().filter(|line| line.contains("uses: actions/")) {
+            let has_version = line.split_once(" # v").is_some_and(|(_, version)| version.split('.').count() == 3);
+            wrong.require(has_version, format!("{path}: no version beside `{}`", line.trim()));
         }
     }
-    wrong
 }
 
-/// Every job ends by itself, no checkout keeps its token, and hosted runners are of a named version.
-fn limits(workflows: &Workflows) -> Vec<String> {
-    let mut wrong = Vec::new();
+/// Every job has a time limit, hosted runners have a version, and no checkout keeps its token.
+fn limits(workflows: &Workflows, wrong: &mut Complaints) {
     for job in workflows.jobs() {
-        let place = format!("{}: {}", job.file, job.key);
-        if job.yaml["timeout-minutes"].as_i64().is_none_or(|minutes| !(1..=120).contains(&minutes)) {
-            wrong.push(format!("{place}: no timeout"));
-        }
-        if words(&job.yaml["runs-on"]).iter().any(|label| label.ends_with("-latest")) {
-            wrong.push(format!("{place}: the runner has no version"));
-        }
+        let has_limit = job.yaml["timeout-minutes"].as_i64().is_some_and(|minutes| (1..=120).contains(&minutes));
+        wrong.require(has_limit, format!("{job}: no timeout"));
+        let is_latest = words(&job.yaml["runs-on"]).iter().any(|label| label.ends_with("-latest"));
+        wrong.require(!is_latest, format!("{job}: the runner has no version"));
     }
-    for (place, step) in workflows.steps() {
-        let keeps = step["with"]["persist-credentials"].as_bool() != Some(false);
-        if uses(step).starts_with("actions/checkout@") && keeps {
-            wrong.push(format!("{place}: the checkout keeps its token"));
-        }
+    for (place, step) in workflows.steps().into_iter().filter(|(_, step)| calls(step, "checkout")) {
+        let drops = step["with"]["persist-credentials"].as_bool() == Some(false);
+        wrong.require(drops, format!("{place}: the checkout keeps its token"));
     }
-    wrong
 }
 
-fn concurrency(workflows: &Workflows) -> Vec<String> {
-    let mut wrong = Vec::new();
+fn concurrency(workflows: &Workflows, wrong: &mut Complaints) {
+    let of = |yaml: &Yaml| (yaml["group"].as_str().map(str::to_owned), yaml["cancel-in-progress"].as_bool());
     for (file, yaml) in workflows.workflows() {
-        if yaml["concurrency"]["group"].as_str().is_none() || yaml["concurrency"]["cancel-in-progress"].is_badvalue() {
-            wrong.push(format!("{file}: no concurrency"));
-        }
+        let yaml = &yaml["concurrency"];
+        let is_set = yaml["group"].as_str().is_some() && !yaml["cancel-in-progress"].is_badvalue();
+        wrong.require(is_set, format!("{file}: no concurrency"));
     }
-    if workflows.workflow("perf.yml")["concurrency"]["cancel-in-progress"].as_bool() != Some(true) {
-        wrong.push("perf.yml: a newer push does not end the gate of an older one".to_owned());
-    }
-    let of = |key| &workflows.job("perf_trend_weekly.yml", key).yaml["concurrency"];
-    let (record, deploy) = (of("record"), of("deploy"));
-    if record["group"].as_str() != Some("perf-history")
-        || record["queue"].as_str() != Some("max")
-        || record["cancel-in-progress"].as_bool() != Some(false)
-    {
-        wrong.push("perf_trend_weekly.yml: a record that waits can be dropped".to_owned());
-    }
-    if deploy["group"].as_str() != Some("pages") || deploy["cancel-in-progress"].as_bool() != Some(false) {
-        wrong.push("perf_trend_weekly.yml: a deployment can be cut short".to_owned());
-    }
-    wrong
+    let gate = of(&workflows.workflow("perf.yml")["concurrency"]).1;
+    wrong.require(gate == Some(true), "perf.yml: a newer push does not end the gate of an older one");
+    let job = |key| &workflows.job(WEEKLY, key).yaml["concurrency"];
+    let waits = of(job("record")) == (Some("perf-history".to_owned()), Some(false));
+    let is_queued = waits && job("record")["queue"].as_str() == Some("max");
+    wrong.require(is_queued, format!("{WEEKLY}: a record that waits can be dropped"));
+    let deploys = of(job("deploy")) == (Some("pages".to_owned()), Some(false));
+    wrong.require(deploys, format!("{WEEKLY}: a deployment can be cut short"));
 }
 
-/// All jobs that a job waits for, also by way of others.
-fn needed<'a>(jobs: &[Job<'a>], of: &Job<'a>) -> BTreeSet<&'a str> {
-    let (mut found, mut waiting) = (BTreeSet::new(), of.needs());
-    while let Some(key) = waiting.pop() {
-        if found.insert(key) {
-            waiting.extend(jobs.iter().filter(|job| job.key == key).flat_map(Job::needs));
-        }
-    }
-    found
-}
-
-/// What is downloaded was uploaded by a job before, and uploads happen also where something failed.
-fn artifacts(workflows: &Workflows) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for (file, yaml) in workflows.workflows() {
-        let jobs = jobs_of(file, yaml);
-        let mut uploads: Vec<(&str, &str)> = Vec::new();
-        for job in &jobs {
-            for step in job.steps().iter().filter(|step| uses(step).starts_with("actions/upload-artifact@")) {
-                let name = step["with"]["name"].as_str().unwrap_or_default();
-                if name.is_empty() || uploads.iter().any(|(_, other)| *other == name) {
-                    wrong.push(format!("{file}: {}: the artifact `{name}` has no name of its own", job.key));
-                }
-                if !["always()", "!cancelled()"].contains(&condition(step).as_str()) {
-                    wrong.push(format!("{file}: `{name}` is not kept where something failed"));
-                }
-                uploads.push((job.key, name));
-            }
-        }
-        for job in &jobs {
-            let before = needed(&jobs, job);
-            for step in job.steps().iter().filter(|step| uses(step).starts_with("actions/download-artifact@")) {
-                let (name, pattern) = (step["with"]["name"].as_str(), step["with"]["pattern"].as_str());
-                let fits = |upload: &str| match (name, pattern) {
-                    (Some(name), _) => upload == name,
-                    (None, Some(pattern)) => upload.starts_with(pattern.trim_end_matches('*')),
-                    (None, None) => false,
-                };
-                if !uploads.iter().any(|(key, upload)| before.contains(key) && fits(upload)) {
-                    wrong.push(format!("{file}: {}: nobody before it uploads {name:?} {pattern:?}", job.key));
-                }
-            }
-        }
-    }
-    wrong
-}
-
-/// The jobs to require: they run always, wait for all others, and do not look away.
+/// The jobs to require: they always run, wait for all others and fail when one of them did.
 pub(crate) const FINAL: [(&str, &str, &str); 3] = [
     ("perf.yml", "gate", "perf gate"),
     ("perf_gpu.yml", "gate", "perf gpu gate"),
-    ("perf_trend_weekly.yml", "verdict", "weekly verdict"),
+    (WEEKLY, "verdict", "weekly verdict"),
 ];
 
-fn final_jobs(workflows: &Workflows) -> Vec<String> {
-    let mut wrong = Vec::new();
+fn final_jobs(workflows: &Workflows, wrong: &mut Complaints) {
     for (file, key, name) in FINAL {
         let job = workflows.job(file, key);
-        let others: BTreeSet<&str> =
-            jobs_of(file, workflows.workflow(file)).iter().map(|job| job.key).filter(|other| *other != key).collect();
-        if job.condition() != "always()" || job.needs().into_iter().collect::<BTreeSet<_>>() != others {
-            wrong.push(format!("{file}: the final job does not wait for all others, always"));
-        }
-        if job.yaml["name"].as_str() != Some(name) {
-            wrong.push(format!("{file}: the check to require is not called `{name}`"));
-        }
-        for need in &others {
-            let asked = format!("${{{{ needs.{need}.result }}}}");
-            if !job
-                .steps()
-                .iter()
-                .any(|step| pairs(&step["env"]).iter().any(|(_, value)| value.as_str() == Some(&asked)))
-            {
-                wrong.push(format!("{file}: the final job does not look at `{need}`"));
-            }
+        let all = jobs_of(file, workflows.workflow(file));
+        let others: BTreeSet<&str> = all.iter().map(|job| job.key).filter(|other| *other != key).collect();
+        let waits = job.condition() == "always()" && job.needs().into_iter().collect::<BTreeSet<_>>() == others;
+        wrong.require(waits, format!("{file}: the final job does not wait for all others, always"));
+        let is_named = job.yaml["name"].as_str() == Some(name);
+        wrong.require(is_named, format!("{file}: the check to require is not called `{name}`"));
+        let variables: Vec<&Yaml> =
+            job.steps().iter().flat_map(|step| pairs(&step["env"])).map(|(_, value)| value).collect();
+        for need in others {
+            let result = format!("${{{{ needs.{need}.result }}}}");
+            let reads = variables.iter().any(|value| value.as_str() == Some(&result));
+            wrong.require(reads, format!("{file}: the final job does not look at `{need}`"));
         }
     }
-    let verdict = workflows.job("perf_trend_weekly.yml", "verdict");
-    if verdict.steps().last().map(condition).as_deref() != Some("always()") {
-        wrong.push("perf_trend_weekly.yml: without verdicts to get, nobody says what failed".to_owned());
-    }
+    let last = workflows.job(WEEKLY, "verdict").steps().last().map(condition);
+    wrong.require(last.as_deref() == Some("always()"), format!("{WEEKLY}: without verdicts, nobody says what failed"));
     for job in workflows.jobs() {
-        let looks_away = |yaml: &Yaml| !yaml["continue-on-error"].is_badvalue();
-        if looks_away(job.yaml) || job.steps().iter().any(looks_away) {
-            wrong.push(format!("{}: {}: goes on where something failed", job.file, job.key));
+        let goes_on = |yaml: &Yaml| !yaml["continue-on-error"].is_badvalue();
+        let stops = !goes_on(job.yaml) && !job.steps().iter().any(goes_on);
+        wrong.require(stops, format!("{job}: goes on where something failed"));
+    }
+}
+
+/// The jobs that may run on a self-hosted runner, and their conditions.
+const OWN_RUNNERS: [(&str, &str, &str); 2] = [
+    (
+        "perf_gpu.yml",
+        "gpu-perf-regression",
+        "needs.scope.outputs.wanted == 'true' && (github.event_name != 'pull_request' || \
+         github.event.pull_request.head.repo.full_name == github.repository)",
+    ),
+    (
+        WEEKLY,
+        "gpu-trend",
+        "github.event_name == 'schedule' && vars.SPRAG_ENABLE_GPU_WEEKLY == 'true' || \
+         github.event_name == 'workflow_dispatch' && inputs.run_gpu",
+    ),
+];
+
+/// The environment of self-hosted runners: reviewers let code in, except at night, when it is the default branch.
+const ENVIRONMENT: &str = "${{ github.event_name == 'schedule' && 'perf-gpu-scheduled' || 'perf-gpu' }}";
+
+fn own_runners(workflows: &Workflows, wrong: &mut Complaints) {
+    for job in workflows.jobs() {
+        let labels = words(&job.yaml["runs-on"]);
+        let rule = OWN_RUNNERS.iter().find(|(file, key, _)| (*file, *key) == (job.file, job.key));
+        let Some((_, _, wanted)) = rule else {
+            wrong.require(!labels.contains(&"self-hosted"), format!("{job}: may not have a self-hosted runner"));
+            continue;
+        };
+        wrong.require(job.condition() == *wanted, format!("{job}: the guard is `{}`", job.condition()));
+        let is_so =
+            labels == ["self-hosted", "linux", "x64", "gpu"] && job.yaml["environment"].as_str() == Some(ENVIRONMENT);
+        wrong.require(is_so, format!("{job}: other labels or environment"));
+        for (name, input) in [("TRT_ENGINE_PATH", "trt_engine_path"), ("TRT_PLUGIN_LIB", "trt_plugin_lib")] {
+            let wanted = format!("${{{{ inputs.{input} || vars.SPRAG_{name} }}}}");
+            let is_set = job.yaml["env"][name].as_str() == Some(&wanted);
+            wrong.require(is_set, format!("{job}: `{name}` does not come by the environment"));
         }
     }
-    wrong
+    let blocked = workflows.job("perf_gpu.yml", "blocked-untrusted-pr");
+    let wanted = "needs.scope.outputs.wanted == 'true' && github.event_name == 'pull_request' && \
+                  github.event.pull_request.head.repo.full_name != github.repository";
+    let refuses = blocked.condition() == wanted && blocked.scripts().ends_with("exit 1\n");
+    wrong.require(refuses, "perf_gpu.yml: nothing says that code of a fork was refused");
+}
+
+/// The runner takes no commands from output that others can write.
+fn silence(workflows: &Workflows, wrong: &mut Complaints) {
+    for (place, step) in workflows.steps() {
+        let mut is_off = false;
+        for line in step["run"].as_str().unwrap_or_default().lines().map(str::trim) {
+            is_off =
+                (is_off || line == "echo \"::stop-commands::$pause\"") && !line.starts_with("printf '\\n::%s::\\n");
+            wrong.require(is_off || !runs_sprag(line), format!("{place}: the runner listens to `{line}`"));
+            let annotates = line.starts_with("cat ") && line.ends_with(".annotations\"");
+            wrong.require(!(annotates && is_off), format!("{place}: nobody listens to annotations"));
+        }
+    }
+}
+
+/// Whether a line of a script runs Sprag, whose output may hold text of the repository.
+fn runs_sprag(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_argument = |word: &str| word.starts_with(|first: char| first.is_ascii_lowercase() || "\"$-".contains(first));
+    !line.starts_with('#') && words.windows(2).any(|pair| pair[0] == "sprag" && is_argument(pair[1]))
+}
+
+/// Code under test never runs where something can be written, and only steps that need the token have it.
+fn writers(workflows: &Workflows, wrong: &mut Complaints) {
+    for (file, key, _) in WRITERS {
+        let scripts = workflows.job(file, key).scripts();
+        let runs =
+            ["sprag run", "sprag compare", "sprag weekly", "cargo bench"].iter().any(|part| scripts.contains(part));
+        wrong.require(!runs, format!("{file}: {key}: what is tested runs where something can be written"));
+    }
+    let record = workflows.job(WEEKLY, "record");
+    let scripts = record.scripts();
+    let order = ["sprag history add incoming", "sprag history sync", "sprag history fsck", "sprag site --out _site"]
+        .map(|part| scripts.find(part).unwrap_or(usize::MAX));
+    let is_order = order.is_sorted() && order[3] != usize::MAX;
+    wrong.require(is_order, format!("{WEEKLY}: records are not added, sent, checked and shown in that order"));
+    for (place, step) in workflows.steps() {
+        let has_token = pairs(&step["env"]).iter().any(|(_, value)| value.as_str() == Some("${{ github.token }}"));
+        let may_have = ["Send", "Publish"].contains(&step["name"].as_str().unwrap_or_default());
+        wrong.require(!has_token || may_have, format!("{place}: a step has the token that does not need it"));
+        let is_optional = condition(step).ends_with("vars.SPRAG_ATTEST != 'false'");
+        wrong.require(!calls(step, "attest") || is_optional, format!("{place}: attestations cannot be turned off"));
+    }
+    let attested = record.steps().iter().filter(|step| calls(step, "attest")).count();
+    wrong.require(attested == 2, format!("{WEEKLY}: runs of CPU and GPU are not both attested"));
+    // Results are kept also where a repository may not attest.
+    let last_upload = record.steps().iter().rposition(|step| uses(step).starts_with("actions/upload-"));
+    let first_attest = record.steps().iter().position(|step| calls(step, "attest"));
+    wrong.require(first_attest > last_upload, format!("{WEEKLY}: something is kept only where it could be attested"));
+    let needs = workflows.job(WEEKLY, "deploy").needs();
+    wrong.require(needs == ["record"], format!("{WEEKLY}: what was not recorded is deployed"));
+    let evidence = workflows.job("release.yml", "evidence").scripts();
+    let is_made =
+        ["checklist", "attest", "verify"].iter().all(|part| evidence.contains(&format!("sprag release {part} ")));
+    wrong.require(is_made, "release.yml: the evidence is not gathered, attested and verified");
+    for (file, key) in [(WEEKLY, "record"), ("release.yml", "evidence")] {
+        let wanted = Some("${{ github.event.repository.default_branch }}");
+        let mut checkouts = workflows.job(file, key).steps().iter().filter(|step| calls(step, "checkout"));
+        let is_default = checkouts.all(|step| step["with"]["ref"].as_str() == wanted);
+        wrong.require(is_default, format!("{file}: {key}: works on another branch than the default one"));
+    }
+    let waits = workflows.job("release.yml", "publish").needs().contains(&"evidence");
+    wrong.require(waits, "release.yml: something is published without evidence");
 }
