@@ -122,8 +122,14 @@ fn a_final_job_passes_only_where_all_is_well() {
 #[test]
 fn the_weekly_verdict_fails_where_a_run_is_slower_or_was_not_judged() {
     let (workflows, sandbox) = (ours(), Sandbox::empty());
-    let well =
-        [("BOOK", "success"), ("CPU", "success"), ("RECORD", "success"), ("DEPLOY", "success"), ("GPU", "skipped"), ("GPU_WANTED", "false")];
+    let well = [
+        ("BOOK", "success"),
+        ("CPU", "success"),
+        ("RECORD", "success"),
+        ("DEPLOY", "success"),
+        ("GPU", "skipped"),
+        ("GPU_WANTED", "false"),
+    ];
     let verdict = || run(&sandbox, &workflows, (WEEKLY, "verdict", None), &well).ended;
     for (codes, code) in [("0 cpu-cpu\n0 cpu-own\n", 0), ("0 cpu-cpu\n1 cpu-own\n", 1), ("4 cpu-cpu\n0 cpu-own\n", 1)] {
         sandbox.write("verdicts/exit-codes", codes);
