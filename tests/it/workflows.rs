@@ -19,7 +19,6 @@ fn every_rule_holds() {
 #[test]
 fn a_broken_rule_is_reported() {
     let ours = ours();
-    const CHECKOUT: &str = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1";
     const STOP: &str = "echo \"::stop-commands::$pause\"\n";
     const WEEKLY: &str = "perf_trend_weekly.yml";
     for (file, from, to, wanted) in [
@@ -30,21 +29,16 @@ fn a_broken_rule_is_reported() {
         (WEEKLY, "default: false", "default: true", "`run_gpu` does not default to false"),
         (WEEKLY, "23 5 * * 1", "0 5 * * 1", "at a full hour"),
         // What they may do.
-        ("ci.yml", "permissions: {}\n\n", "permissions: write-all\n\n", "do not begin with none"),
         ("perf.yml", "contents: read # C", "contents: write # C", "wanted are {\"contents\": \"read\"}"),
-        ("perf.yml", "    permissions: {}\n", "", "perf.yml: gate: permissions are not listed"),
         ("release.yml", "      attestations: write # Keep the attestation.\n", "", "publish: permissions are"),
         // What they call.
-        ("ci.yml", CHECKOUT, "actions/checkout@v7", "is not pinned to a commit"),
         ("ci.yml", "3d3c42e5aac5", "3d3c42e5aac6", "has two commits"),
-        ("ci.yml", "actions/upload-artifact@", "someone/upload-artifact@", "is not pinned to a commit"),
+        ("ci.yml", "actions/upload-artifact@", "someone/upload-artifact@", "is not an action of GitHub"),
         ("ci.yml", " # v7.0.1", "", "no version beside"),
         // Limits.
         ("release.yml", "    timeout-minutes: 30\n", "", "publish: no timeout"),
         ("perf.yml", "runs-on: ubuntu-24.04", "runs-on: ubuntu-latest", "the runner has no version"),
-        ("perf.yml", "          persist-credentials: false\n", "", "keeps its token"),
         // Concurrency.
-        ("release.yml", "\nconcurrency:\n", "\nx-concurrency:\n", "no concurrency"),
         ("perf.yml", "cancel-in-progress: true", "cancel-in-progress: false", "does not end the gate of an older"),
         (WEEKLY, "      queue: max\n", "", "can be dropped"),
         (WEEKLY, "group: perf-history", "group: perf-history-${{ github.run_id }}", "can be dropped"),
