@@ -198,7 +198,7 @@ fn runs_that_are_dirty_partial_or_broken_have_to_be_named_so() {
     crafted.ends(0, &[&ACCEPT[..], &["--dirty"]].concat());
     assert!(read(&crafted, BASELINE).dirty);
 
-    let mut broken = Run { timestamp: complete.timestamp + chrono::TimeDelta::days(1), ..whole };
+    let mut broken = Run { timestamp: complete.timestamp + chrono::TimeDelta::days(1), ..complete };
     broken.measurements[0].estimates[0].value = 1.7e-3;
     broken.measurements[1].estimates.clear();
     broken.measurements[1].failure = Some("parity: wrong".to_owned());

@@ -97,7 +97,7 @@ fn missing_skipped_and_empty_runs_do_not_pass() {
     crafted.ends(1, &["check", "--against", "v1.0"]).prints(&["1 missing, 1 unchanged"]);
     let complete = crafted.run(11, &[("pack", 1e-3), ("scan", 2e-3)]);
     let check = |code: i32, day: i64, change: &dyn Fn(&mut Run), words: &[&str]| {
-        let mut run = Run { timestamp: complete.timestamp + chrono::TimeDelta::days(day), ..whole.clone() };
+        let mut run = Run { timestamp: complete.timestamp + chrono::TimeDelta::days(day), ..complete.clone() };
         change(&mut run);
         crafted.record(&run);
         crafted.ends(code, &["check", "--against", "v1.0"]).prints(words);
