@@ -37,7 +37,7 @@ fn fails(script: &str, settings: &str, words: &[&str]) {
     let (_, run) = run(&sandbox(script, settings), 1);
     assert_eq!(run["status"], "failed", "{run}");
     let reason = run["reason"].as_str().expect("a failed run says why");
-    assert_contains(&reason, words);
+    assert_contains(reason, words);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn one_bad_benchmark_leaves_the_others() {
     assert_eq!(run["status"], "ok");
     assert_eq!(run["benchmarks"][0]["failure"], Value::Null);
     let failure = run["benchmarks"][1]["failure"].as_str().expect("it failed");
-    assert_contains(&failure, &["its metric `time` holds NaN, which is no number"]);
+    assert_contains(failure, &["its metric `time` holds NaN, which is no number"]);
     assert_contains(&ended.out, &[": its metric `time` holds NaN"]);
 }
 

@@ -105,6 +105,6 @@ fn the_columns_are_documented() {
             Kind::Numbers => "list of double",
         };
         let row = format!("| `{}` | {kind} | {} |", column.name, column.meaning);
-        assert_contains(&document, &[&row]);
+        assert_contains(document, &[&row]);
     }
 }

@@ -203,7 +203,7 @@ fn eight_bits_run_where_the_device_has_them() {
         assert_eq!(report["config"]["dtype"], "fp8");
         for entry in report["triton_autotune"]["entries"].as_array().expect("a list") {
             let bucket = entry["shape_bucket"].as_str().expect("it is text");
-            assert_contains(&bucket, &[&format!("|dtype={effective}|")]);
+            assert_contains(bucket, &[&format!("|dtype={effective}|")]);
         }
         let fallback = reason.as_str().map(|reason| format!("- fp8: `fallback` reason=`{reason}`\n"));
         assert_contains(&sandbox.read("gpu.md"), &[&fallback.unwrap_or_else(|| "- fp8: `enabled`\n".to_owned())]);

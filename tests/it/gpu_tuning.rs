@@ -37,7 +37,7 @@ fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_ch
         &[TRYING, &format!("the configuration {wrong} of {wanted} was not tried: parity")],
     );
     let failure = made["failures"][wrong].as_str().expect("it is named");
-    assert_contains(&failure, &["the result at b=", "are not written"]);
+    assert_contains(failure, &["the result at b=", "are not written"]);
     assert_eq!(
         (made["failures"].as_object().map(|all| all.len()), &made["candidates"][wrong]),
         (Some(1), &Value::Null)

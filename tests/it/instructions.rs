@@ -51,7 +51,7 @@ fn uncounted(record: &Value, words: &str) {
     for benchmark in record["benchmarks"].as_array().expect("there are benchmarks") {
         if benchmark["role"].is_null() {
             let reason = benchmark["attributes"]["instructions_failure"].as_str().unwrap_or_default();
-            assert_contains(&reason, &[words]);
+            assert_contains(reason, &[words]);
             assert!(benchmark["failure"].is_null() && benchmark["metrics"][0]["name"] == "time");
         }
     }

@@ -74,7 +74,7 @@ fn what_is_accepted_passes_with_its_figures_and_nothing_beyond_it_does() {
     let passed = check(&sandbox, &reports).expect(0);
     let until = format!("accepted by Ada until {} (ledger/2026.toml:1: It saves memory.)", fine.1);
     for part in ["accepted ", &figure, &until] {
-        assert_contains(&row(&passed), &[part]);
+        assert_contains(row(&passed), &[part]);
     }
     assert_contains(&passed.out, &["check: pass; ", "1 accepted"]);
     let json = sandbox.read("shop/gate.json");

@@ -47,9 +47,9 @@ fn page<'a>(site: &'a [(String, String)], name: &str) -> &'a str {
 fn one_run_gives_every_kind_of_page() {
     let history = Crafted::with_sessions(1);
     let site = site(&history);
-    assert_contains(&page(&site, "index.html"), &["pack"]);
-    assert_contains(&page(&site, "matrix/cpu.html"), &["the only measured commit"]);
-    assert_contains(&page(&site, "compare/index.html"), &["1 measured commit"]);
+    assert_contains(page(&site, "index.html"), &["pack"]);
+    assert_contains(page(&site, "matrix/cpu.html"), &["the only measured commit"]);
+    assert_contains(page(&site, "compare/index.html"), &["1 measured commit"]);
     let series = site.iter().find(|(path, _)| path.contains("/series/cpu-pack")).expect("it has a page");
     assert_contains(&series.1, &["Too few points to find a change", "<svg"]);
 }
@@ -63,8 +63,8 @@ fn a_history_of_skipped_runs_says_why() {
         history.record(&run);
     }
     let site = site(&history);
-    assert_contains(&page(&site, "index.html"), &["no such device"]);
-    assert_contains(&page(&site, "runs/index.html"), &["skipped"]);
+    assert_contains(page(&site, "index.html"), &["no such device"]);
+    assert_contains(page(&site, "runs/index.html"), &["skipped"]);
     assert!(
         !site.iter().any(|(path, _)| path.contains("/matrix/") || path.contains("/series/")),
         "nothing was measured"
@@ -78,7 +78,7 @@ fn a_series_with_one_point_is_accepted() {
     let site = site(&history);
     let one = site.iter().find(|(path, _)| path.contains("/series/cpu-new-one")).expect("it has a page");
     assert_contains(&one.1, &["1 run, newest commit first"]);
-    assert_contains(&page(&site, "matrix/cpu.html"), &["<span>– new</span>"]);
+    assert_contains(page(&site, "matrix/cpu.html"), &["<span>– new</span>"]);
 }
 
 #[test]

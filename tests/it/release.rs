@@ -144,9 +144,9 @@ fn what_blocks_is_named_with_its_exit_code() {
     check(&|p| drop(p.git(&["tag", "-d", "v2"])), 4, &["the tag `v2` is gone", &second]);
 
     // A release that got slower, and one that nobody measured.
-    let release_next = |p: &Project, days: std::ops::RangeInclusive<i64>| {
+    let release_next = |p: &Project, sessions: i64| {
         p.change_code(3);
-        for day in days {
+        for day in 20..20 + sessions {
             p.record(&p.run(day, &[("pack", 1.5e-3), ("scan", 2e-3)]));
         }
         let sha = p.measured_commit().sha;
@@ -154,9 +154,9 @@ fn what_blocks_is_named_with_its_exit_code() {
         p.edit(releases, &second, &sha);
     };
     let slower = ["1 regressed", "cpu/pack @fast", "sprag trend --suite cpu"];
-    check(&|p| release_next(p, 20..=24), 1, &slower);
+    check(&|p| release_next(p, 5), 1, &slower);
     let unmeasured = ["cpu has no whole run at this commit", "sprag run --suite cpu --record"];
-    check(&|p| release_next(p, 1..=0), 1, &unmeasured);
+    check(&|p| release_next(p, 0), 1, &unmeasured);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn the_site_shows_what_is_wrong_with_a_release() {
         sandbox.sprag(&["site"]).expect(0);
         let ledger = sandbox.read("_site/ledger.html");
         let row = ledger.lines().find(|line| line.contains("ledger/more.toml:1")).expect("it is listed");
-        assert_contains(&row, &[printed, state]);
+        assert_contains(row, &[printed, state]);
     }
     sandbox.remove("release/checklist.toml");
     sandbox.sprag(&["site"]).expect(0);

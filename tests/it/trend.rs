@@ -74,7 +74,7 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     let markdown = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--format", "md"]).expect(0).out;
     for event in events.iter().filter(|event| event["sure"] == true && event["state"]["is"] == "standing") {
         for printed in [&table, &markdown] {
-            assert_contains(&printed, &[text(event, "/id")]);
+            assert_contains(printed, &[text(event, "/id")]);
         }
     }
     sandbox

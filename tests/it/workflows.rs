@@ -99,10 +99,10 @@ fn what_they_download_is_our_release() {
     assert_eq!(matrix.len(), 5);
     for one in matrix {
         let target = one["target"].as_str().expect("a target");
-        assert_contains(&text, &[&format!("target={target} ;;")]);
+        assert_contains(text, &[&format!("target={target} ;;")]);
     }
     let pack = include_str!("../../scripts/pack-release.sh");
-    assert_contains(&pack, &["name=sprag-$tag-$target\n"]);
+    assert_contains(pack, &["name=sprag-$tag-$target\n"]);
     assert_contains(&text, &["archive=sprag-$VERSION-$target.tar.gz\n"]);
     let publish = action.job("release.yml", "publish").scripts();
     assert_contains(&publish, &["sha256sum -c --strict SHA256SUMS", "scripts/sbom.py"]);
