@@ -103,7 +103,7 @@ fn what_they_download_is_our_release() {
     }
     let pack = include_str!("../../scripts/pack-release.sh");
     assert_contains(pack, &["name=sprag-$tag-$target\n"]);
-    assert_contains(&text, &["archive=sprag-$VERSION-$target.tar.gz\n"]);
+    assert_contains(text, &["archive=sprag-$VERSION-$target.tar.gz\n"]);
     let publish = action.job("release.yml", "publish").scripts();
     assert_contains(&publish, &["sha256sum -c --strict SHA256SUMS", "scripts/sbom.py"]);
 }
