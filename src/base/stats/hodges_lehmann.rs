@@ -2,7 +2,7 @@
 //!
 //! The shift is the median of the differences `y - x` of all `m n` pairs, and its interval lies between the `k`-th of them
 //! from either end (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of Mathematical Statistics 34,
-//! 1963; Lehmann, "Nonparametrics", 1975, chapter 2). *Exact*, for sets below [`EXACT_BELOW`] without equal values: `k` is the
+//! 1963; Lehmann, "Nonparametrics", 1975, chapter 2). *Exact*, for sets of fewer than 50 values without equal ones: `k` is the
 //! quantile of the `U` of Mann and Whitney, and at least one, as in R's `wilcox.test`. *Normal*: `k` is
 //! `m n / 2 - z sqrt(m n (m + n + 1) / 12)`, rounded down, and at least one. A factor is the shift of the logarithms. It takes
 //! memory for each pair.
