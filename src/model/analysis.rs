@@ -1,3 +1,5 @@
+//! The results of the analysis, from which pages, digest and exit code follow.
+
 use chrono::{DateTime, Utc};
 
 use super::commit::Commit;

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::event::{Direction, EventKind};
-use crate::record::{MAX_RECORD_BYTES, YEARS};
+use crate::ledger::is_event_id;
+use crate::record::{MAX_RECORD_BYTES, YEARS, check_hex};
 use crate::schema::{self, patterns};
 use crate::series::Series;
 use sprag_base::digest::{Digest, is_hex};
@@ -231,15 +232,6 @@ fn check_order<'a>(field: &str, ids: impl Iterator<Item = &'a String> + Clone) -
     }
 }
 
-pub(crate) fn check_hex(field: &str, text: &str, length: usize) -> Result<(), String> {
-    match is_hex(text, length..=length) {
-        true => Ok(()),
-        false => {
-            Err(format!("has `{field}` `{}`, which is not {length} lower-case hexadecimal digits", text.escape_debug()))
-        }
-    }
-}
-
 /// A retraction has a reason, and no other step has one.
 fn reasoned() -> Value {
     json!({
@@ -291,11 +283,6 @@ fn parts(path: &str) -> Option<EventName<'_>> {
     let is_step = (1..=20).contains(&step.len()) && step.bytes().all(|b| b.is_ascii_lowercase());
     let fine = digits(year, 4) && digits(month, 2) && is_event_id(event) && is_step && is_hex(digest, 16..=16);
     fine.then_some(EventName { year, month, event, step, digest })
-}
-
-/// Whether a text is `e-` and 6 to 16 digits.
-pub(crate) fn is_event_id(text: &str) -> bool {
-    text.strip_prefix("e-").is_some_and(|digits| is_hex(digits, 6..=16))
 }
 
 #[doc(hidden)]

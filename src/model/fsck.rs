@@ -1,3 +1,5 @@
+//! The report of `sprag history fsck`.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

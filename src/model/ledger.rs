@@ -8,6 +8,7 @@ pub mod scope;
 pub mod text;
 
 use chrono::{DateTime, NaiveDate, Utc};
+use sprag_base::digest::is_hex;
 
 pub const FOLDER: &str = "ledger";
 
@@ -85,6 +86,11 @@ impl State {
             State::Unknown => "without effect",
         }
     }
+}
+
+/// Whether a text is `e-` and 6 to 16 digits.
+pub(crate) fn is_event_id(text: &str) -> bool {
+    text.strip_prefix("e-").is_some_and(|digits| is_hex(digits, 6..=16))
 }
 
 /// The day in UTC, by which entries are valid.

@@ -1,4 +1,5 @@
-/// A finished file of the site.
+//! A finished file of the site.
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Its path in the folder of the site, such as `series/tile-pack-1a2b3c4d.html`.

@@ -19,14 +19,14 @@ use serde_json::{Value, json};
 use crate::benchmark::{Attributes, Benchmark, MAX_WORD, Parity};
 use crate::commit::Commit;
 use crate::environment::{Environment, Machine};
-use crate::event_record::check_hex;
 use crate::metric::{Better, Metric, RATIO};
 use crate::run::{Quality, Run, RunStatus};
 use crate::sample::{Estimate, Measurement, Role};
 use crate::schema::{self, patterns};
 use crate::shard::SHARD;
 use crate::unit::Unit;
-use sprag_base::{digest, json};
+use sprag_base::digest::{self, is_hex};
+use sprag_base::json;
 
 /// The version of the record that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 2;
@@ -372,6 +372,15 @@ impl<'a> MetricRecord<'a> {
             detectable: self.detectable,
             n: self.n,
         })
+    }
+}
+
+pub(crate) fn check_hex(field: &str, text: &str, length: usize) -> Result<(), String> {
+    match is_hex(text, length..=length) {
+        true => Ok(()),
+        false => {
+            Err(format!("has `{field}` `{}`, which is not {length} lower-case hexadecimal digits", text.escape_debug()))
+        }
     }
 }
 

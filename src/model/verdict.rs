@@ -1,3 +1,5 @@
+//! Verdicts of rules, comparisons and their counts.
+
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,3 +1,5 @@
+//! The answer of the ledger to a regression.
+
 use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

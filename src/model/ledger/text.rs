@@ -1,8 +1,7 @@
 //! Entries as TOML, and the checks of their fields.
 
 use super::scope::Scope;
-use super::{Acceptance, Terms, Waiver};
-use crate::event_record::is_event_id;
+use super::{Acceptance, Terms, Waiver, is_event_id};
 use sprag_base::digest::is_hex;
 
 /// The most characters of a reason.
