@@ -269,7 +269,7 @@ impl Valgrind {
             {
                 Ok(Count { first: *first, second: *second, isa })
             }
-            other => Err(failed(format!("it left {} counts, {} were asked for", other.len(), CALLS.len()))),
+            other => Err(failed(format!("it left {} counts, not those of the two calls", other.len()))),
         }
     }
 }

@@ -137,7 +137,9 @@ pub(super) fn placement() -> Option<(u32, bool)> {
         asked.join().ok().flatten()
     }
     #[cfg(not(target_os = "linux"))]
-    None
+    {
+        None
+    }
 }
 
 /// Whether the processor may exceed its base clock rate: `on` or `off`. A machine has at most one of the two files.

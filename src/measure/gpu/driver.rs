@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::gpu::probe::DeviceError;
+use crate::gpu::DeviceError;
 
 /// A device's primary context and its only stream. It belongs to the thread that opened it.
 pub struct Context {

@@ -5,13 +5,12 @@ use std::rc::Rc;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
-use super::DeviceError;
 use super::device::Device;
 use super::driver::Context;
 use super::instance::{Instance, Supply};
 use super::nvml::{Monitor, hexadecimal};
 use super::operation::copy;
-use super::probe::{self, GpuError};
+use super::{DeviceError, GpuError, probe};
 use sprag_base::digest;
 
 #[derive(Clone, Debug, PartialEq)]
