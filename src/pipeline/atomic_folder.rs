@@ -33,10 +33,8 @@ impl FolderKind {
                 if folder.join(self.marker).is_file() || entries.next().is_none() {
                     return Ok(());
                 }
-                refuse(
-                    format!("`{}` holds files that are no {} of sprag", folder.display(), self.name),
-                    "name an empty folder or a new one with `--out`",
-                )
+                let message = format!("`{}` holds files that are no {} of sprag", folder.display(), self.name);
+                refuse(message, "name an empty folder or a new one with `--out`")
             }
         }
     }
@@ -148,7 +146,7 @@ impl AtomicFolder {
         let folder = if folder.is_symlink() { folder.canonicalize() } else { Ok(folder.to_owned()) }
             .with_context(|| format!("cannot follow the link `{}`", folder.display()))?;
         kind.check_replaceable(&folder)?;
-        let aside = Aside::beside(project, kind, &folder)?;
+        let aside = Aside::near(project, kind, &folder)?;
         Ok(AtomicFolder { kind, folder, aside, made: RefCell::default() })
     }
 
@@ -188,7 +186,7 @@ struct Aside {
 impl Aside {
     /// An empty folder on the same file system. Inside a project it has a fixed place that git ignores, so what a
     /// killed process leaves goes with the next build.
-    fn beside(project: &Project, kind: FolderKind, place: &Path) -> crate::Result<Aside> {
+    fn near(project: &Project, kind: FolderKind, place: &Path) -> crate::Result<Aside> {
         if place.starts_with(&project.root) && !project.is_bare {
             let private = project.private_folder()?;
             let folder = private.join(kind.name);
@@ -213,9 +211,9 @@ fn parent(folder: &Path) -> &Path {
 
 /// Links `old` to `new` if it has these bytes; `false` if not, or if the file system has no links.
 fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
-    let is_alike = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
+    let is_alike = |metadata: fs::Metadata| metadata.is_file() && metadata.len() == bytes.len() as u64;
     fs::symlink_metadata(old).is_ok_and(is_alike)
-        && read(old, bytes.len() as u64).is_ok_and(|held| held == bytes)
+        && read(old, bytes.len() as u64).is_ok_and(|content| content == bytes)
         && fs::hard_link(old, new).is_ok()
 }
 

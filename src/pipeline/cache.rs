@@ -137,12 +137,12 @@ mod tests {
     fn a_file_is_read_back_unless_it_is_damaged() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("pages");
-        let kept = |first: &str| CacheFile(Some(Place { file: file.clone(), first: first.to_owned() }));
-        let one = kept("sprag pages, 1, ");
+        let file_of = |first: &str| CacheFile(Some(Place { file: file.clone(), first: first.to_owned() }));
+        let one = file_of("sprag pages, 1, ");
         assert_eq!(one.read(), None);
         one.write(b"some\nlines");
         assert_eq!(one.read().as_deref(), Some(&b"some\nlines"[..]));
-        assert_eq!(kept("sprag pages, 2, ").read(), None);
+        assert_eq!(file_of("sprag pages, 2, ").read(), None);
         let intact = fs::read(&file).expect("a file");
         for place in 0..intact.len() {
             let mut damaged = intact.clone();

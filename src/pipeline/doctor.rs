@@ -23,16 +23,16 @@ pub fn abilities(project: &Project, facts: &BTreeMap<String, String>) -> Vec<Abi
     abilities
 }
 
-fn ability(name: &str, found: Result<String, String>) -> Ability {
-    let able = found.is_ok();
-    let detail = match found {
+fn ability(name: &str, probed: Result<String, String>) -> Ability {
+    let able = probed.is_ok();
+    let detail = match probed {
         Ok(detail) | Err(detail) => detail,
     };
     Ability { name: name.to_owned(), able, detail }
 }
 
 fn suite_ability(project: &Project, name: &str, suite: &Suite) -> Ability {
-    let found = match suite.kind {
+    let probed = match suite.kind {
         SuiteKind::Cpu => Ok(format!("in {} worker processes a run", suite.processes())),
         SuiteKind::Command => program(project, suite),
         SuiteKind::Trt => engine(project, suite),
@@ -40,7 +40,7 @@ fn suite_ability(project: &Project, name: &str, suite: &Suite) -> Ability {
             .and_then(|device| Ok(format!("on {}, compiled by NVRTC {}", device.name, gpu::probe::nvrtc()?)))
             .map_err(|error| error.to_string()),
     };
-    ability(&format!("suite {name}"), found)
+    ability(&format!("suite {name}"), probed)
 }
 
 fn engine(project: &Project, suite: &Suite) -> Result<String, String> {
@@ -59,14 +59,14 @@ fn engine(project: &Project, suite: &Suite) -> Result<String, String> {
 fn program(project: &Project, suite: &Suite) -> Result<String, String> {
     let program = suite.command.first().map(String::as_str).unwrap_or_default();
     let folder = suite.cwd.as_ref().map_or_else(|| project.root.clone(), |cwd| project.root.join(cwd));
-    let found = if program.contains('/') {
+    let exists = if program.contains('/') {
         // Its build step may make it.
         folder.join(program).is_file() || !suite.build.is_empty()
     } else {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     };
-    if found { Ok(format!("with `{program}`")) } else { Err(format!("there is no program `{program}`")) }
+    if exists { Ok(format!("with `{program}`")) } else { Err(format!("there is no program `{program}`")) }
 }
 
 fn valgrind() -> Result<String, String> {
@@ -392,7 +392,7 @@ mod tests {
     fn the_machine_is_described_safely_and_in_units() {
         let facts =
             [("cores", "2"), ("threads_per_core", "1"), ("cache_l1d_bytes", "49152"), ("governor", "powersave")];
-        let found = MachineFindings {
+        let findings = MachineFindings {
             id: "0123456789abcdef".to_owned(),
             name: "bench\u{1b}[31m".to_owned(),
             class: "Example CPU".to_owned(),
@@ -400,7 +400,7 @@ mod tests {
             environment_key: "fedcba9876543210".to_owned(),
             facts: facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         };
-        let text: Vec<String> = machine(&found).iter().map(|row| row.join(": ")).collect();
+        let text: Vec<String> = machine(&findings).iter().map(|row| row.join(": ")).collect();
         let expected = [
             "name: bench\\u{1b}[31m",
             "id: 0123456789abcdef (by sprag.toml)",

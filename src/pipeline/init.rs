@@ -164,9 +164,9 @@ fn refuse_odd_places(root: &Path, path: &str) -> crate::Result<()> {
     let mut parts = Path::new(path).components().peekable();
     while let Some(part) = parts.next() {
         place.push(part);
-        let Ok(found) = place.symlink_metadata() else { return Ok(()) };
+        let Ok(metadata) = place.symlink_metadata() else { return Ok(()) };
         let is_last = parts.peek().is_none();
-        let (what, wanted) = match found.file_type() {
+        let (what, wanted) = match metadata.file_type() {
             kind if kind.is_symlink() => ("is a link", if is_last { "file" } else { "folder" }),
             kind if is_last && !kind.is_file() => ("is no file", "file"),
             kind if !is_last && !kind.is_dir() => ("is no folder", "folder"),
@@ -368,7 +368,7 @@ impl Existing {
     /// all lists looks new.
     fn values(&self, path: &str, new: &str) -> Values {
         let mut values = Values { text: new.to_owned(), ..Values::default() };
-        let Some((_, there)) = self.workflows.iter().find(|(known, _)| *known == path) else { return values };
+        let Some((_, there)) = self.workflows.iter().find(|(other, _)| *other == path) else { return values };
         let there = entries(there);
         for (name, lines) in entries(new) {
             let Some((_, old)) = there.iter().find(|(other, _)| *other == name) else { continue };
@@ -395,19 +395,19 @@ fn is_plain(byte: u8) -> bool {
 
 /// The entries under the top-level `env`: names, each with its lines.
 fn entries(text: &str) -> Vec<(&str, Vec<String>)> {
-    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut entries: Vec<(&str, Vec<String>)> = Vec::new();
     let lines = text.lines().map(str::trim_end).skip_while(|line| *line != "env:").skip(1);
     for line in lines.take_while(|line| line.is_empty() || line.starts_with(' ')) {
         let entry = line.strip_prefix("  ").and_then(|line| line.split_once(':'));
         match entry.filter(|(name, _)| !name.is_empty() && name.bytes().all(is_plain)) {
-            Some((name, _)) => found.push((name, vec![line.to_owned()])),
+            Some((name, _)) => entries.push((name, vec![line.to_owned()])),
             None if line.starts_with("    ") => {
-                found.last_mut().into_iter().for_each(|(_, lines)| lines.push(line.to_owned()));
+                entries.last_mut().into_iter().for_each(|(_, lines)| lines.push(line.to_owned()));
             }
             None => {}
         }
     }
-    found
+    entries
 }
 
 fn block(lines: &[String]) -> String {
@@ -468,8 +468,8 @@ struct Facts {
 impl Facts {
     fn from_config(config: &Config) -> Facts {
         let suites = |kinds: &[SuiteKind]| -> Vec<String> {
-            let found = config.suites.iter().filter(|(_, suite)| kinds.contains(&suite.kind));
-            found.map(|(name, _)| name.clone()).collect()
+            let suites = config.suites.iter().filter(|(_, suite)| kinds.contains(&suite.kind));
+            suites.map(|(name, _)| name.clone()).collect()
         };
         Facts {
             gated: suites(&[SuiteKind::Command]),
@@ -481,10 +481,7 @@ impl Facts {
 }
 
 /// A line of ours and its replacement; `None` removes it.
-struct Line {
-    ours: &'static str,
-    theirs: Option<String>,
-}
+type Line = (&'static str, Option<String>);
 
 fn file(ours: &str, facts: &Facts) -> String {
     let lines = lines(facts);
@@ -495,9 +492,8 @@ fn file(ours: &str, facts: &Facts) -> String {
             BEGIN => is_ours_alone = true,
             END => is_ours_alone = false,
             _ if is_ours_alone => {}
-            _ => match lines.iter().find(|known| known.ours == line) {
-                Some(Line { theirs: Some(theirs), .. }) => push(&mut text, theirs),
-                Some(Line { theirs: None, .. }) => {}
+            _ => match lines.iter().find(|(ours, _)| *ours == line) {
+                Some((_, theirs)) => theirs.iter().for_each(|theirs| push(&mut text, theirs)),
                 None => push(&mut text, line),
             },
         }
@@ -513,8 +509,8 @@ fn push(text: &mut String, line: &str) {
 fn lines(facts: &Facts) -> Vec<Line> {
     // YAML would read names such as `null` or `010` as something else.
     let list = |names: &[String]| format!("\"{}\"", names.join(" "));
-    let line = |ours, theirs: String| Line { ours, theirs: Some(theirs) };
-    let gone = |ours| Line { ours, theirs: None };
+    let line = |ours, theirs: String| (ours, Some(theirs));
+    let gone = |ours| (ours, None);
     vec![
         line("  PERF_SUITES: cpu", format!("  PERF_SUITES: {}", list(&facts.gated))),
         line("  CPU_SUITES: cpu", format!("  CPU_SUITES: {}", list(&facts.hosted))),
@@ -575,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_any_spelling_are_kept() {
+    fn values_of_any_spelling_stay() {
         let new = "on: x\nenv:\n  # Why.\n  A_SUITES: \"own new\"\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n  SAME: x\n\njobs:\n  EFFORT: \"\"\n";
         let there = "env:\r\n  A_SUITES: gone own # mine\r\n  PATHS: |\r\n    three\r\n  EFFORT: --quick # fast\r\n  SAME: 'x'\r\n  MORE: 1\r\njobs:\r\n  B: c\r\n";
         let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<String>>();
@@ -587,8 +583,8 @@ mod tests {
         };
         let Values { text, keeps, adds } = existing.values("w", new);
         assert_eq!((keeps, adds), (vec!["EFFORT".to_owned(), "PATHS".to_owned()], vec!["new to A_SUITES".to_owned()]));
-        let kept = "\n  EFFORT: --quick # fast\n  PATHS: |\n    three\n";
-        assert_eq!(text, new.replace("\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n", kept));
+        let expected = "\n  EFFORT: --quick # fast\n  PATHS: |\n    three\n";
+        assert_eq!(text, new.replace("\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n", expected));
         assert_eq!(existing.values("other", new), Values { text: new.to_owned(), ..Values::default() });
     }
 
@@ -596,10 +592,10 @@ mod tests {
     fn others_get_our_lines_or_the_listed_ones() {
         let facts = Facts { gated: vec!["a".to_owned()], hosted: vec!["cpu".to_owned()], ..Facts::default() };
         let all: Vec<&str> = WORKFLOWS.iter().flat_map(|(_, text)| text.lines()).collect();
-        for line in lines(&facts) {
-            assert!(all.contains(&line.ours), "no workflow has the line `{}`", line.ours);
+        for (ours, _) in lines(&facts) {
+            assert!(all.contains(&ours), "no workflow has the line `{ours}`");
         }
-        let changed: Vec<String> = lines(&facts).into_iter().filter_map(|line| line.theirs).collect();
+        let changed: Vec<String> = lines(&facts).into_iter().filter_map(|(_, theirs)| theirs).collect();
         for (path, text) in WORKFLOWS {
             let marks: Vec<&str> = text.lines().map(str::trim).filter(|line| [BEGIN, END].contains(line)).collect();
             assert!(marks.chunks(2).all(|pair| pair == [BEGIN, END]), "{path}: {marks:?}");

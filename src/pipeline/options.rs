@@ -38,10 +38,8 @@ pub fn check_distinct(folder: &Path, files: &[NamedFile<'_>]) -> Result<(), Advi
         if let Some(earlier) = files[..at].iter().find(is_same) {
             let verb = if earlier.is_written { "writes" } else { "is" };
             let (first, second) = (earlier.what, file.what);
-            return refuse(
-                format!("`{}` and `{}` name the same file", earlier.option, file.option),
-                format!("the first {verb} {first}, the second {second}: give them two"),
-            );
+            let message = format!("`{}` and `{}` name the same file", earlier.option, file.option);
+            return refuse(message, format!("the first {verb} {first}, the second {second}: give them two"));
         }
     }
     Ok(())
@@ -65,18 +63,16 @@ pub fn span(option: &str, given: &str) -> Result<(DateTime<Utc>, DateTime<Utc>),
     let day = |day: NaiveDate| {
         Some([day, day.checked_add_days(Days::new(1))?].map(|day| day.and_time(NaiveTime::MIN).and_utc()))
     };
-    let found = match given.parse::<NaiveDate>() {
+    let range = match given.parse::<NaiveDate>() {
         Ok(date) => day(date),
         Err(_) => {
             let moment = DateTime::parse_from_rfc3339(given).ok().map(|moment| moment.to_utc());
             moment.and_then(|moment| Some([moment, moment.checked_add_signed(TimeDelta::seconds(1))?]))
         }
     };
-    found.map(|[first, after]| (first, after)).ok_or_else(|| {
-        Advice::new(
-            format!("`{option} {}` is no date or time", text::printable(given)),
-            "give a day in UTC such as 2026-05-31, or RFC 3339 such as 2026-05-31T12:00:00Z",
-        )
+    range.map(|[first, after]| (first, after)).ok_or_else(|| {
+        let message = format!("`{option} {}` is no date or time", text::printable(given));
+        Advice::new(message, "give a day in UTC such as 2026-05-31, or RFC 3339 such as 2026-05-31T12:00:00Z")
     })
 }
 
@@ -150,14 +146,14 @@ fn detect(environment: Variable<'_>) -> Result<Shard, Advice> {
     if let Some(text) = lookup("SPRAG_SHARD") {
         return Shard::parse(&text).map_err(|error| Advice::new(format!("SPRAG_SHARD: {error}"), hint));
     }
-    let mut found: Vec<(&str, Shard)> = Vec::new();
+    let mut shards: Vec<(&str, Shard)> = Vec::new();
     for (name, _, ask) in SYSTEMS {
         match ask(&lookup) {
-            Ok(shard) => found.extend(shard.map(|shard| (name, shard))),
+            Ok(shard) => shards.extend(shard.map(|shard| (name, shard))),
             Err(reason) => return refuse(format!("{name} tells no shard: {reason}"), hint),
         }
     }
-    match &found[..] {
+    match &shards[..] {
         [] => {
             let list: Vec<String> =
                 SYSTEMS.iter().map(|(name, variables, _)| format!("{name} ({variables})")).collect();
@@ -249,8 +245,8 @@ mod tests {
     #[test]
     fn dates_and_moments_are_read() {
         let check = |text: &str, expected: Option<[&str; 2]>| {
-            let found = span("--since", text).ok().map(|(first, after)| [first, after].map(|time| time.to_rfc3339()));
-            assert_eq!(found, expected.map(|both| both.map(str::to_owned)), "{text}");
+            let range = span("--since", text).ok().map(|(first, after)| [first, after].map(|time| time.to_rfc3339()));
+            assert_eq!(range, expected.map(|both| both.map(str::to_owned)), "{text}");
         };
         check("2026-05-31", Some(["2026-05-31T00:00:00+00:00", "2026-06-01T00:00:00+00:00"]));
         check("2026-05-31T12:00:00+02:00", Some(["2026-05-31T10:00:00+00:00", "2026-05-31T10:00:01+00:00"]));

@@ -76,13 +76,13 @@ fn append(project: &Project, records: &[Record], folder: &Path, own: &[PathBuf])
         let _ = fs::remove_file(file);
     }
     let branch = text::branch(&appended.reference);
-    let kept = match earlier.len() {
+    let earlier_words = match earlier.len() {
         0 => String::new(),
         count => format!(" ({count} kept from an earlier try)"),
     };
     let present = appended.present.len();
     if !appended.added.is_empty() {
-        say(&format!("recorded {}{kept} on {branch}", text::count(appended.added.len(), "run")));
+        say(&format!("recorded {}{earlier_words} on {branch}", text::count(appended.added.len(), "run")));
     }
     if present > 0 {
         say(&format!("{} already in the history of {branch}", text::count(present, "run")));

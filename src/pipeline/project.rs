@@ -143,7 +143,7 @@ pub(crate) fn files(folder: &Path, extension: &str) -> crate::Result<Vec<PathBuf
         Err(error) => Err(error),
     };
     let entries = entries.with_context(|| format!("cannot list `{}`", folder.display()))?;
-    let has_extension = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
+    let has_extension = |path: &PathBuf| path.extension().is_some_and(|one| one == extension);
     let mut files: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(has_extension).collect();
     files.sort();
     Ok(files)
@@ -151,7 +151,7 @@ pub(crate) fn files(folder: &Path, extension: &str) -> crate::Result<Vec<PathBuf
 
 /// The fault reads after the name. A folder or a pipe must not look like an absent file.
 pub(crate) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, String> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err("is no file".to_owned());
     }
     read_bounded(path, most).map_err(|error| format!("cannot be read: {error}"))

@@ -105,18 +105,21 @@ fn each_page(
         releases: &releases,
         reruns: &reruns,
     };
-    let whole = report::Site::new(&input);
-    whole.render(&settings, take).map_err(|error| {
+    let pages_of_site = report::Site::new(&input);
+    pages_of_site.render(&settings, take).map_err(|error| {
         if error.cause::<ReportError>().is_some() { error.context("cannot render the site") } else { error }
     })?;
-    let shown =
-        study.heads.iter().zip(&study.entries).filter(|(head, _)| whole.shown_runs().contains(head.id.as_str()));
+    let shown = study
+        .heads
+        .iter()
+        .zip(&study.entries)
+        .filter(|(head, _)| pages_of_site.shown_runs().contains(head.id.as_str()));
     let records: Vec<Entry> = shown.map(|(_, entry)| entry.clone()).collect();
     for entries in records.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
-        let pages = whole.render_runs(&runs).context("cannot render the site")?;
+        let pages = pages_of_site.render_runs(&runs).context("cannot render the site")?;
         pages.into_iter().try_for_each(&mut *take)?;
     }
     if site.downloads {
@@ -126,10 +129,8 @@ fn each_page(
 }
 
 fn damaged_since(bad: Quarantined) -> Advice {
-    Advice::new(
-        format!("cannot render the site: `{}` {}", bad.path, bad.reason),
-        "it could be read before, so restore it; with SPRAG_CACHE=off the site does without it",
-    )
+    let message = format!("cannot render the site: `{}` {}", bad.path, bad.reason);
+    Advice::new(message, "it could be read before, so restore it; with SPRAG_CACHE=off the site does without it")
 }
 
 /// Fails early if the site could not be written.

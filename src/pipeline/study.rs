@@ -129,10 +129,10 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
         facts.quarantined.extend(bad);
     };
     let frame = Frame::new(&runs, &line);
-    let mut known = runs.into_heads();
-    known.sort_by(|(a, _), (b, _)| (a.timestamp, &a.path).cmp(&(b.timestamp, &b.path)));
+    let mut own = runs.into_heads();
+    own.sort_by(|(a, _), (b, _)| (a.timestamp, &a.path).cmp(&(b.timestamp, &b.path)));
     let entry = |(head, blob): (RunHead, String)| (Entry { path: head.path.clone(), blob }, head);
-    let (entries, heads): (Vec<Entry>, Vec<RunHead>) = known.into_iter().map(entry).unzip();
+    let (entries, heads): (Vec<Entry>, Vec<RunHead>) = own.into_iter().map(entry).unzip();
     facts.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
     facts.runs = heads.len();
     facts.first = heads.first().map(|head| head.timestamp);

@@ -227,8 +227,8 @@ impl<'a> Selection<'a> {
         }
         let is_meant = |id: &str, name: &str, asked: &str| name == asked || (asked.len() >= 8 && id.starts_with(asked));
         let ids = machine.map(|asked| -> BTreeSet<&str> {
-            let found = series().filter(|one| is_meant(&one.machine, &one.machine_name, asked));
-            found.map(|one| &*one.machine).collect()
+            let matching = series().filter(|one| is_meant(&one.machine, &one.machine_name, asked));
+            matching.map(|one| &*one.machine).collect()
         });
         if let Some((asked, ids)) = machine.zip(ids.as_ref()).filter(|(_, ids)| ids.len() != 1) {
             refuse_unknown("series of the machine", asked, series().map(|one| one.machine_name.as_str()))?;

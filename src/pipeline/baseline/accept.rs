@@ -82,10 +82,8 @@ pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result
 
 fn refuse_blank(options: &AcceptOptions<'_>) -> Result<(), Advice> {
     if options.why.trim().is_empty() {
-        return refuse(
-            "`--why` says nothing",
-            "say why the numbers may be what they are: whoever is held to them will ask",
-        );
+        let message = "`--why` says nothing";
+        return refuse(message, "say why the numbers may be what they are: whoever is held to them will ask");
     }
     if options.metrics.iter().any(|text| text.trim().is_empty()) {
         return refuse("`--metric` is blank, which every metric contains", "leave it out to take over all");
@@ -153,24 +151,18 @@ pub(super) fn take_over(
     terms: &AcceptOptions<'_>,
 ) -> Result<TakenOver, Advice> {
     if proposal.dirty && !terms.dirty {
-        return refuse(
-            format!("{shown} measured files that no commit holds, so nobody can measure it again"),
-            "commit and measure again, or take it as it is with `--dirty`",
-        );
+        let message = format!("{shown} measured files that no commit holds, so nobody can measure it again");
+        return refuse(message, "commit and measure again, or take it as it is with `--dirty`");
     }
     if proposal.partial && terms.metrics.is_empty() && !terms.partial {
-        return refuse(
-            format!("{shown} has some benchmarks only: others were not asked for, or failed"),
-            "measure the whole suite, or take over what it has with `--partial`",
-        );
+        let message = format!("{shown} has some benchmarks only: others were not asked for, or failed");
+        return refuse(message, "measure the whole suite, or take over what it has with `--partial`");
     }
     let keys = wanted(proposal, shown, terms)?;
     let Some(present) = present else {
         if !terms.metrics.is_empty() {
-            return refuse(
-                format!("there is no `{path}` whose other metrics could stay as they are"),
-                "leave out `--metric`",
-            );
+            let message = format!("there is no `{path}` whose other metrics could stay as they are");
+            return refuse(message, "leave out `--metric`");
         }
         return Ok(TakenOver { baseline: proposal.clone(), keys: None });
     };
@@ -205,10 +197,8 @@ fn wanted(proposal: &Baseline, shown: &str, terms: &AcceptOptions<'_>) -> Result
     let has = |text: &str| proposal.metrics.keys().any(|key| key.contains(text));
     if let Some(text) = terms.metrics.iter().find(|text| !has(text)) {
         let example = proposal.metrics.keys().next().map_or("", String::as_str);
-        return refuse(
-            format!("no metric of {shown} contains `{}`", text.escape_debug()),
-            format!("the key of a metric is like `{example}`"),
-        );
+        let message = format!("no metric of {shown} contains `{}`", text.escape_debug());
+        return refuse(message, format!("the key of a metric is like `{example}`"));
     }
     let is_wanted = |key: &&String| terms.metrics.iter().any(|text| key.contains(text.as_str()));
     Ok(Some(proposal.metrics.keys().filter(is_wanted).cloned().collect()))
@@ -234,10 +224,8 @@ fn refuse_redefined(
     let more = redefined.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let named = redefined[..redefined.len().min(MOST_NAMED)].join("`, `");
-    refuse(
-        format!("`{path}` has `{named}`{more} in another unit or direction than {shown}"),
-        "that is another metric: give it another name, or move the file away and take a new baseline",
-    )
+    let message = format!("`{path}` has `{named}`{more} in another unit or direction than {shown}");
+    refuse(message, "that is another metric: give it another name, or move the file away and take a new baseline")
 }
 
 #[cfg(test)]

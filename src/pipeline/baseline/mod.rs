@@ -90,6 +90,7 @@ fn cells(baseline: &BaselineSummary) -> [String; 10] {
     ]
 }
 
+#[derive(Clone)]
 struct Side {
     path: String,
     baseline: Baseline,
@@ -236,10 +237,7 @@ fn against_runs(project: &Project, file: Option<Side>, suites: &[String]) -> cra
             run.baseline.suite == side.baseline.suite && run.baseline.machine_class == side.baseline.machine_class
         };
         match runs.iter().find(alike) {
-            Some(run) => {
-                let to = Side { path: run.path.clone(), baseline: run.baseline.clone() };
-                pairs.push((side, to));
-            }
+            Some(run) => pairs.push((side, run.clone())),
             None => {
                 let class = text::printable(&side.baseline.machine_class);
                 warn(&format!(

@@ -51,16 +51,12 @@ impl<'p> Place<'p> {
             }
             Err(_) => return Err(move_away(format!("`{path}` is no baseline of ours, so it is not replaced")).into()),
         };
-        if present.suite != suite {
-            let message =
-                format!("`{path}` is of the suite `{}`, not of `{suite}`, so it is not replaced", present.suite);
-            return Err(move_away(message).into());
-        }
-        if present.machine_class != class {
-            let is = text::printable(&present.machine_class);
-            let message =
-                format!("`{path}` is of the class `{is}`, not of `{}`, so it is not replaced", text::printable(class));
-            return Err(move_away(message).into());
+        for (what, is, wanted) in [("suite", &*present.suite, suite), ("class", &present.machine_class, class)] {
+            if is != wanted {
+                let (is, wanted) = (text::printable(is), text::printable(wanted));
+                let message = format!("`{path}` is of the {what} `{is}`, not of `{wanted}`, so it is not replaced");
+                return Err(move_away(message).into());
+            }
         }
         Ok(Place { project, path, present: Some((bytes, present)) })
     }

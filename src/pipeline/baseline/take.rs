@@ -56,10 +56,8 @@ impl Taken {
 pub(super) fn open(folder: &Path) -> crate::Result<Project> {
     let project = Project::open(folder)?;
     if project.is_bare {
-        return refuse(
-            "a bare repository has no working tree to put a baseline in",
-            "take the baseline in a clone, and push it",
-        );
+        let message = "a bare repository has no working tree to put a baseline in";
+        return refuse(message, "take the baseline in a clone, and push it");
     }
     Ok(project)
 }
@@ -83,7 +81,7 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
             }
         }
     };
-    let found = chosen.into_iter().map(|Chosen { suite, run, .. }| match run {
+    let outcomes = chosen.into_iter().map(|Chosen { suite, run, .. }| match run {
         None => nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false),
         Some(RecordedRun { run, .. }) if run.status != RunStatus::Ok => {
             let reason = run.reason.as_deref().unwrap_or("no reason given");
@@ -95,7 +93,7 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
             from_runs(records.as_ref(), vec![recorded], time, &policy)
         }
     });
-    Ok(found.collect())
+    Ok(outcomes.collect())
 }
 
 fn nothing(why: String, failed: bool) -> TakeOutcome {
@@ -135,13 +133,13 @@ fn from_runs(
 
 /// Nothing can be compared with zero by a share.
 fn without_zeros(mut baseline: Baseline) -> Baseline {
-    let (kept, zeros): (BTreeMap<_, _>, BTreeMap<_, _>) =
+    let (metrics, zeros): (BTreeMap<_, _>, BTreeMap<_, _>) =
         std::mem::take(&mut baseline.metrics).into_iter().partition(|(_, metric)| metric.value > 0.0);
     if !zeros.is_empty() {
         let keys: Vec<&str> = zeros.keys().map(String::as_str).collect();
         warn(&format!("left out, as their value is zero, of which no share can be taken: {}", keys.join(", ")));
     }
-    Baseline { metrics: kept, ..baseline }
+    Baseline { metrics, ..baseline }
 }
 
 /// Runs of uncommitted changes teach nothing.
@@ -167,7 +165,7 @@ fn from_revision(
     let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
     let records = Records::open(project).context("cannot look for the runs of that commit")?;
     let name = project.machine_name();
-    let mut found = Vec::new();
+    let mut outcomes = Vec::new();
     for (suite, settings) in project.config.select(suites)? {
         let machine = gate::machine_of(name.as_deref(), settings);
         let mut runs = records.at(Some(suite), sha)?;
@@ -179,27 +177,25 @@ fn from_revision(
         let key = runs.last().map(|one| one.run.environment.key.clone());
         runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
         let first = runs.first().map(|one| one.run.timestamp);
-        found.push(match first {
+        outcomes.push(match first {
             Some(first) => from_runs(Some(&records), runs, first, policy),
             None => nothing(format!("the suite `{suite}` has no complete run of this machine at {short}"), false),
         });
     }
-    if found.iter().all(|one| matches!(one, TakeOutcome::Nothing { .. })) {
+    if outcomes.iter().all(|one| matches!(one, TakeOutcome::Nothing { .. })) {
         let message =
             format!("the history has no complete run of this machine at {} ({short})", text::printable(revision));
         let hint = "`sprag history log` lists the runs there are; SPRAG_MACHINE names another machine";
         return refuse(message, hint);
     }
-    Ok(found)
+    Ok(outcomes)
 }
 
 pub(super) fn read_file(path: &Path) -> Result<Baseline, Advice> {
     let shown = text::path(path);
     let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| {
-        Advice::new(
-            format!("`{shown}` cannot be read: {error}"),
-            "`sprag baseline list --archive` tells which files there are",
-        )
+        let message = format!("`{shown}` cannot be read: {error}");
+        Advice::new(message, "`sprag baseline list --archive` tells which files there are")
     })?;
     Baseline::from_json(&bytes).map_err(|error| {
         let (message, hint) = match other(&bytes) {

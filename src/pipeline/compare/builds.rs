@@ -174,14 +174,14 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
         let sides = CommandSides { base, other: &other_suite };
         paired_commands::measure(sides, &read, &protocol, &mut |done: u32| host.observer.step(u64::from(done)))
     };
-    let (found, fault_of_base) = match measured(base_suite.as_ref()) {
+    let (measured_sides, fault_of_base) = match measured(base_suite.as_ref()) {
         Err(MeasureError::Command(text)) if is_new => match measured(None) {
             Err(MeasureError::Other(other)) => (Err(MeasureError::Command(format!("{text}; {other}"))), None),
-            found => (found, Some(text)),
+            measured_sides => (measured_sides, Some(text)),
         },
-        found => (found, unbuilt),
+        measured_sides => (measured_sides, unbuilt),
     };
-    let mut result = found.map_err(|error| {
+    let mut result = measured_sides.map_err(|error| {
         let hint = format!("`sprag run --suite {name} --commit <REVISION>` measures one of them alone");
         let advice = Advice::new(places(&error.to_string()), hint);
         match error {
@@ -215,23 +215,21 @@ fn is_wanted(contest: &Contest<'_>, reported: &Reported) -> bool {
 fn no_command_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {
     if contest.request.filters.is_empty() {
         let texts = contest.suite.include.join("` or `");
-        return Advice::new(
-            format!("`suites.{}.include` leaves no benchmark: none contains `{texts}`", contest.name),
-            "see what the command reports",
-        );
+        let message = format!("`suites.{}.include` leaves no benchmark: none contains `{texts}`", contest.name);
+        return Advice::new(message, "see what the command reports");
     }
     measuring::nothing_left(&contest.request.filters, all.iter().map(String::as_str))
 }
 
 fn command_commit(contest: &Contest<'_>, named: &str) -> crate::Result<Commit> {
-    let found = commit_build::commit(contest.project, named);
-    if found.is_err() && contest.request.gate.folder.join(named).is_file() {
+    let commit = commit_build::commit(contest.project, named);
+    if commit.is_err() && contest.request.gate.folder.join(named).is_file() {
         return refuse(
             format!("`{}` is a file, and the suite `{}` compares commits", text::printable(named), contest.name),
             "give two revisions; both are built as the suite says. Programs are compared by suites of the kind `cpu`",
         );
     }
-    found
+    commit
 }
 
 fn lacks_suite(contest: &Contest<'_>, tree: &Worktree) -> bool {

@@ -336,16 +336,16 @@ impl<'a> Report<'a> {
         let only_changed = contest.request.gate.only_changed;
         let is_listed = |one: &&Comparison| !only_changed || one.verdict != Verdict::Unchanged;
         let benchmark = |paired: &'a Paired| {
-            let found = comparisons.iter().filter(is_listed).find(|one| one.benchmark == paired.benchmark)?;
-            let (ratio, interval) = ratio_and_interval(found);
+            let judged = comparisons.iter().filter(is_listed).find(|one| one.benchmark == paired.benchmark)?;
+            let (ratio, interval) = ratio_and_interval(judged);
             Some(BenchmarkReport {
-                verdict: found.verdict.word(),
-                rule: found.rule,
-                reason: found.verdict.reason(),
+                verdict: judged.verdict.word(),
+                rule: judged.rule,
+                reason: judged.verdict.reason(),
                 ratio,
                 interval,
-                detectable: found.effect.and_then(|effect| effect.detectable),
-                p_value: found.p_value,
+                detectable: judged.effect.and_then(|effect| effect.detectable),
+                p_value: judged.p_value,
                 measured: paired,
             })
         };
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_stands_before_what_is_fine() {
+    fn new_benchmarks_come_before_fine_ones() {
         let one = |name: &str, verdict: Verdict| example::comparison(name, 1.0, verdict);
         let mut comparisons = vec![
             one("slow", Verdict::Regressed),

@@ -48,10 +48,8 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     }
     suites.extend(only_in_base(&bases, &currents, request)?);
     if suites.is_empty() {
-        return refuse(
-            format!("`{}` has no whole recorded run{}", text::printable(&request.other), of_suites(request)),
-            "measure it with `sprag run --record`, or time both now with `--measure`",
-        );
+        let message = format!("`{}` has no whole recorded run{}", text::printable(&request.other), of_suites(request));
+        return refuse(message, "measure it with `sprag run --record`, or time both now with `--measure`");
     }
     for suite in &mut suites {
         suite.quality.extend(bases.faults(&suite.suite));
@@ -75,10 +73,8 @@ fn currents(
         Against::File(path) => match run_file::read(path)? {
             RunFile::Run(run) => vec![*run],
             RunFile::Baseline(_) => {
-                return refuse(
-                    format!("`{}` is a baseline, and the side to judge must be a run", path.display()),
-                    "turn the two sides around, or name a run",
-                );
+                let message = format!("`{}` is a baseline, and the side to judge must be a run", path.display());
+                return refuse(message, "turn the two sides around, or name a run");
             }
         },
         Against::Revision(revision) => {
@@ -89,10 +85,8 @@ fn currents(
             runs
         }
         Against::Usual | Against::Baseline | Against::History => {
-            return refuse(
-                format!("`{}` names a base to compare with, not a run", text::printable(&request.other)),
-                "name a commit, a tag or a run file as the second side",
-            );
+            let message = format!("`{}` names a base to compare with, not a run", text::printable(&request.other));
+            return refuse(message, "name a commit, a tag or a run file as the second side");
         }
     };
     let mut groups: BTreeMap<(String, String), Vec<RecordedRun>> = BTreeMap::new();

@@ -8,8 +8,18 @@ use serde::Deserialize;
 use sprag_base::text::nearest;
 use sprag_model::rule::{Choice, Rule};
 
-/// On a shared machine the medians of one session move by up to 12 % (cached kernels), so less gives false alarms.
-const DEFAULT_RATIO: f64 = 0.25;
+/// The parameters of each rule, with their built-in values. On a shared machine the medians of one session move by up to
+/// 12 % (cached kernels), so a smaller `ratio` gives false alarms.
+const PARAMETERS: [(&str, &[(&str, Option<f64>)]); 4] = [
+    ("interval", &[("tolerance", None)]),
+    ("tolerance", &[("ratio", Some(0.25)), ("abs", Some(0.0))]),
+    ("bands", &[("fail", Some(0.05)), ("warn", Some(0.02))]),
+    ("rank", &[("noise_threshold", Some(0.01)), ("significance", Some(0.05)), ("mad_multiplier", Some(3.0))]),
+];
+
+fn parameters(rule: &str) -> &'static [(&'static str, Option<f64>)] {
+    PARAMETERS.iter().find(|(name, _)| *name == rule).map_or(&[], |(_, parameters)| parameters)
+}
 
 /// An invalid value. `keys` lead to it from the root of the file; places of a list count from 0.
 pub(super) struct Fault {
@@ -63,21 +73,11 @@ pub struct MetricRule {
 }
 
 impl Parameters {
-    fn names(rule: &str) -> &'static [&'static str] {
-        match rule {
-            "interval" => &["tolerance"],
-            "tolerance" => &["ratio", "abs"],
-            "bands" => &["fail", "warn"],
-            "rank" => &["noise_threshold", "significance", "mad_multiplier"],
-            _ => &[],
-        }
-    }
-
     /// The first name that the rule lacks; `place` leads to the table.
     fn unknown(&self, rule: &str, place: &[&str]) -> Option<Fault> {
-        let names = Parameters::names(rule);
+        let names: Vec<&str> = parameters(rule).iter().map(|(name, _)| *name).collect();
         let name = self.0.keys().find(|name| !names.contains(&name.as_str()))?;
-        let (list, near) = (names.join("`, `"), did_you_mean(name, names));
+        let (list, near) = (names.join("`, `"), did_you_mean(name, &names));
         let message = format!("`{}`: the rule `{rule}` has `{list}`{near}", words(place, name));
         Some(Fault::new(&[place, &[name]].concat(), message))
     }
@@ -111,16 +111,12 @@ impl Rules {
 
     fn parameter(&self, rule: &str, with: &Parameters, name: &str) -> Option<f64> {
         let of_section = |name: &str| self.section(rule)?.0.get(name).copied();
-        with.0.get(name).copied().or_else(|| of_section(name)).or_else(|| match name {
-            "ratio" => Some(DEFAULT_RATIO),
-            "abs" => Some(0.0),
-            "fail" => Some(0.05),
-            "warn" => Some(of_section("fail").map_or(0.02, |fail| fail.min(0.02))),
-            "noise_threshold" => Some(0.01),
-            "significance" => Some(0.05),
-            "mad_multiplier" => Some(3.0),
-            _ => None,
-        })
+        let built_in = || {
+            let value = parameters(rule).iter().find(|(other, _)| *other == name)?.1?;
+            // A warning above what fails would never be seen.
+            Some(if name == "warn" { of_section("fail").map_or(value, |fail| fail.min(value)) } else { value })
+        };
+        with.0.get(name).copied().or_else(|| of_section(name)).or_else(built_in)
     }
 
     fn section(&self, rule: &str) -> Option<&Parameters> {

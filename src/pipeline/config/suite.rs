@@ -191,9 +191,9 @@ impl Suite {
     }
 
     pub(super) fn fault(&self, name: &str) -> Option<Fault> {
-        let found = self.foreign_key().or_else(|| self.missing()).or_else(|| self.out_of_range());
-        let found = found.or_else(|| self.repeated()).or_else(|| self.too_slow()).or_else(|| self.unusable());
-        found
+        let fault = self.foreign_key().or_else(|| self.missing()).or_else(|| self.out_of_range());
+        let fault = fault.or_else(|| self.repeated()).or_else(|| self.too_slow()).or_else(|| self.unusable());
+        fault
             .map(|(keys, fault)| Fault::new(&[&["suites", name], &keys[..]].concat(), format!("`suites.{name}{fault}")))
     }
 

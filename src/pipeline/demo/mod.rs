@@ -10,7 +10,7 @@ use std::path::Path;
 
 use chrono::{DateTime, Datelike, TimeDelta, Utc};
 
-use self::runs::{BASELINES, BENCHES, COMMITS, FASTER, Recorder, SLOWER, stream};
+use self::runs::{BASELINES, COMMITS, FASTER, Recorder, SLOWER, cpu_machines, stream};
 use crate::Error;
 use crate::error::Context as _;
 use crate::run_file::recorded;
@@ -131,34 +131,7 @@ const AUTHORS: [(&str, &str); 4] = [
 ];
 
 /// Each is done at most once to each kernel.
-const SUBJECTS: [&str; 26] = [
-    "Align the buffers of",
-    "Check the shapes once in",
-    "Describe the layout that is expected by",
-    "Do not copy the input of",
-    "Drop a dead branch from",
-    "Explain the tolerance of",
-    "Give names to the strides of",
-    "Hoist the bounds check out of",
-    "Keep the scratch buffer between calls of",
-    "Let the caller choose the block size of",
-    "Measure more sizes of",
-    "Move the constants of",
-    "Prefetch one block ahead in",
-    "Reject empty input in",
-    "Remove a needless allocation from",
-    "Reorder the loops of",
-    "Return an error for odd sizes from",
-    "Rewrite the tail of",
-    "Share the test data of",
-    "Shorten the critical path of",
-    "Split loads and stores in",
-    "Take slices in place of pointers in",
-    "Test ties and zeros in",
-    "Unroll the inner loop of",
-    "Use one accumulator a lane in",
-    "Write the reference first in",
-];
+const SUBJECTS: &str = include_str!("../../../templates/demo/subjects.txt");
 
 struct Change {
     subject: String,
@@ -171,7 +144,7 @@ struct Change {
 struct Project {
     random: SplitMix64,
     /// Remaining pairs of a subject and a kernel.
-    open: Vec<(usize, usize)>,
+    open: Vec<(&'static str, usize)>,
     /// Of each kernel: unrolling, blocks fetched ahead, number of changes.
     state: [(u32, u32, u32); KERNELS.len()],
     version: &'static str,
@@ -180,8 +153,8 @@ struct Project {
 impl Project {
     fn new(seed: u64) -> Project {
         let mut random = stream(seed, "project");
-        let mut open: Vec<(usize, usize)> =
-            (0..SUBJECTS.len()).flat_map(|subject| (0..KERNELS.len()).map(move |kernel| (subject, kernel))).collect();
+        let pairs = |subject: &'static str| (0..KERNELS.len()).map(move |kernel| (subject, kernel));
+        let mut open: Vec<(&str, usize)> = SUBJECTS.lines().flat_map(pairs).collect();
         random.shuffle(&mut open);
         Project { random, open, state: [(1, 0, 0); KERNELS.len()], version: "v0.0.0" }
     }
@@ -217,7 +190,7 @@ impl Project {
         } else {
             let (subject, number) = self.open.pop().expect("there are more things to do than commits");
             kernel = Some(number);
-            format!("{} {}", SUBJECTS[subject], KERNELS[number])
+            format!("{subject} {}", KERNELS[number])
         };
         if let Some(kernel) = kernel {
             let (unrolled, ahead) = (self.random.below(4), self.random.below(3));
@@ -264,8 +237,8 @@ impl Project {
 
 /// One for the suite `cpu` on each class of machine: path and content.
 fn baselines(runs: &[Run], author: &Author, time: DateTime<Utc>) -> crate::Result<Vec<(String, String)>> {
-    let machines = BENCHES.iter().filter(|bench| bench.suite == "cpu").map(|bench| bench.machine());
-    machines
+    cpu_machines()
+        .into_iter()
         .map(|machine| {
             let of_machine = runs.iter().filter(|run| run.machine == machine && run.status == RunStatus::Ok);
             let baseline =

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use chrono::TimeDelta;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use sprag_base::stats::describe;
@@ -43,7 +45,7 @@ pub(super) struct Recorder {
 
 impl Recorder {
     pub(super) fn new(seed: u64) -> Recorder {
-        Recorder { machines: BENCHES.iter().map(|bench| (bench, stream(seed, bench.name))).collect() }
+        Recorder { machines: MADE_UP.machine.iter().map(|bench| (bench, stream(seed, &bench.name))).collect() }
     }
 
     /// Every other commit, and a few are missed.
@@ -64,16 +66,17 @@ fn run(bench: &Bench, random: &mut SplitMix64, position: usize, commit: &Commit)
     let wait = TimeDelta::minutes(bench.delay + random.below(40) as i64) + TimeDelta::seconds(random.below(60) as i64);
     let load = 0.05 + 0.4 * random.uniform();
     let calm = position + CALM >= COMMITS || (position + TAUGHT >= BASELINES && position < BASELINES);
+    let kernels: Vec<&Kernel> = MADE_UP.kernel.iter().filter(|kernel| kernel.suite == bench.suite).collect();
     let measurement = |(number, kernel): (usize, &Kernel)| {
         let seconds = kernel.seconds / bench.speed * factor(bench, kernel, number, position);
         let noise = if position + 1 == COMMITS { QUIET * bench.noise } else { bench.noise };
         let estimates = measure(kernel, seconds, noise, calm, random);
-        let (benchmark, parity) = (kernel.benchmark(bench.suite).into(), kernel.parity());
+        let (benchmark, parity) = (kernel.benchmark().into(), kernel.parity());
         Measurement { benchmark, role: Role::Tracked, attributes: Default::default(), parity, estimates, failure: None }
     };
-    let measurements = bench.kernels().iter().enumerate().map(measurement).collect();
+    let measurements = kernels.iter().copied().enumerate().map(measurement).collect();
     Run {
-        suite: bench.suite.to_owned(),
+        suite: bench.suite.clone(),
         timestamp: commit.commit_time + wait,
         commit: Some(commit.clone()),
         machine: bench.machine(),
@@ -83,7 +86,7 @@ fn run(bench: &Bench, random: &mut SplitMix64, position: usize, commit: &Commit)
         reason: skipped.then(|| NO_GPU_REASON.to_owned()),
         quality: Quality { clean: true, reasons: Vec::new() },
         measurements: if skipped { Vec::new() } else { measurements },
-        autotune: if bench.suite == "gpu" && !skipped { autotune() } else { Vec::new() },
+        autotune: if bench.suite == "gpu" && !skipped { autotune(&kernels) } else { Vec::new() },
     }
 }
 
@@ -143,60 +146,43 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().expect("a float that was just written")
 }
 
-pub(super) struct Kernel {
-    pub(super) name: &'static str,
-    params: &'static [(&'static str, &'static str)],
-    pub(super) variant: &'static str,
-    /// For one call on a machine of speed 1.
-    pub(super) seconds: f64,
-    pub(super) tiles: f64,
-    /// Bound by memory, and so noisier.
-    pub(super) memory: bool,
-    /// The share of the device's bandwidth that it reaches at these seconds.
-    pub(super) limit: Option<f64>,
+/// The machines of the demo, and its kernels.
+static MADE_UP: LazyLock<MadeUp> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../templates/demo/machines.toml")).expect("the file fits these types")
+});
+
+#[derive(Deserialize)]
+struct MadeUp {
+    machine: Vec<Bench>,
+    kernel: Vec<Kernel>,
 }
 
-pub(super) const CPU: [Kernel; 8] = [
-    kernel("tile_pack", &[("c", "64"), ("t", "8")], "reference", 1.92e-3, 4096.0, true),
-    kernel("tile_pack", &[("c", "64"), ("t", "8")], "fast", 4.31e-4, 4096.0, true),
-    kernel("tile_unpack", &[("c", "64"), ("t", "8")], "reference", 1.78e-3, 4096.0, true),
-    kernel("tile_unpack", &[("c", "64"), ("t", "8")], "fast", 4.07e-4, 4096.0, true),
-    kernel("fusion_gate", &[("n", "16384")], "reference", 9.36e-4, 1024.0, false),
-    kernel("fusion_gate", &[("n", "16384")], "fast", 2.18e-4, 1024.0, false),
-    kernel("tile_ssm_scan", &[("d", "16"), ("n", "2048")], "fast", 1.27e-3, 2048.0, false),
-    kernel("infer", &[("layers", "6")], "fast", 1.143e-2, 8192.0, false),
-];
-
-pub(super) const GPU: [Kernel; 5] = [
-    kernel("tile_pack", &[("c", "256"), ("t", "16")], "cuda", 3.84e-5, 65_536.0, true).reaches(0.81),
-    kernel("tile_unpack", &[("c", "256"), ("t", "16")], "cuda", 3.71e-5, 65_536.0, true).reaches(0.84),
-    kernel("fusion_gate", &[("n", "1048576")], "cuda", 2.26e-5, 65_536.0, true).reaches(0.93),
-    kernel("tile_ssm_scan", &[("d", "16"), ("n", "65536")], "cuda", 1.18e-4, 65_536.0, false).reaches(0.37),
-    kernel("infer", &[("layers", "6")], "cuda", 8.92e-4, 65_536.0, false),
-];
-
-const fn kernel(
-    name: &'static str,
-    params: &'static [(&'static str, &'static str)],
-    variant: &'static str,
+#[derive(Deserialize)]
+struct Kernel {
+    suite: String,
+    name: String,
+    params: BTreeMap<String, String>,
+    variant: String,
+    /// For one call on a machine of speed 1.
     seconds: f64,
     tiles: f64,
+    /// Bound by memory, and so noisier.
     memory: bool,
-) -> Kernel {
-    Kernel { name, params, variant, seconds, tiles, memory, limit: None }
+    /// The share of the device's bandwidth that it reaches at these seconds.
+    limit: Option<f64>,
 }
 
 /// A tuner's choices for the suite `gpu`: benchmark, configuration, its time relative to the untuned one.
 const CHOSEN: [(usize, &str, f64); 3] =
     [(0, "rows=4,width=128", 0.918), (1, "rows=4,width=128", 0.934), (3, "chunk=64", 1.0)];
 
-pub(super) fn autotune() -> Vec<Value> {
+fn autotune(kernels: &[&Kernel]) -> Vec<Value> {
     let entry = |(number, selected, ratio): &(usize, &str, f64)| {
         let untuned = if *ratio < 1.0 { "rows=1,width=256" } else { "chunk=64" };
         let others = [("rows=8,width=64", 1.031), (untuned, 1.0), (selected, *ratio)];
         let candidates: BTreeMap<&str, f64> = others.into_iter().collect();
         json!({
-            "benchmark": GPU[*number].benchmark("gpu").id(),
+            "benchmark": kernels[*number].benchmark().id(),
             "candidates": candidates,
             "failures": {},
             "selected": selected,
@@ -207,18 +193,14 @@ pub(super) fn autotune() -> Vec<Value> {
 }
 
 impl Kernel {
-    const fn reaches(self, limit: f64) -> Kernel {
-        Kernel { limit: Some(limit), ..self }
+    fn benchmark(&self) -> Benchmark {
+        let params: Vec<(&str, String)> = self.params.iter().map(|(key, value)| (&**key, value.clone())).collect();
+        Benchmark::new(&self.suite, &self.name, &params, &self.variant).expect("the names of the file are fine")
     }
 
-    pub(super) fn benchmark(&self, suite: &str) -> Benchmark {
-        let params: Vec<(&str, String)> = self.params.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
-        Benchmark::new(suite, self.name, &params, self.variant).expect("the names above are fine")
-    }
-
-    pub(super) fn parity(&self) -> Parity {
+    fn parity(&self) -> Parity {
         let compared = |status, error| Parity { status, max_abs_error: Some(error), tolerance: Some(1e-5) };
-        match self.variant {
+        match &*self.variant {
             "reference" => Parity { status: ParityStatus::Reference, max_abs_error: None, tolerance: None },
             _ if self.memory => compared(ParityStatus::Exact, 0.0),
             _ => compared(ParityStatus::Within, 4.8e-7),
@@ -226,102 +208,46 @@ impl Kernel {
     }
 }
 
-pub(super) struct Bench {
-    pub(super) name: &'static str,
-    class: &'static str,
-    pub(super) suite: &'static str,
-    pub(super) speed: f64,
-    pub(super) noise: f64,
+#[derive(Deserialize)]
+struct Bench {
+    name: String,
+    class: String,
+    suite: String,
+    speed: f64,
+    noise: f64,
     /// Minutes after the commit.
-    pub(super) delay: i64,
-    facts: &'static [(&'static str, &'static str)],
+    delay: i64,
+    facts: BTreeMap<String, String>,
 }
 
 /// Its compiler changes.
-pub(super) const UPGRADED: &str = "bench-epyc";
+const UPGRADED: &str = "bench-epyc";
 
 /// It is away for weeks.
-pub(super) const AWAY: &str = "bench-xeon";
+const AWAY: &str = "bench-xeon";
 
-pub(super) const WITH_GPU: &str = "bench-gpu";
+const WITH_GPU: &str = "bench-gpu";
 
-/// The first commit measured with the new compiler.
-pub(super) struct Upgrade {
-    /// The first commit measured with the new compiler.
-    pub(super) position: usize,
-    pub(super) size: f64,
+/// The first commit measured with the new compiler, well before the baselines are taken.
+const COMPILER_CHANGE: usize = 78;
+
+/// By so much the new compiler moves times.
+const COMPILER_EFFECT: f64 = 0.012;
+
+/// Those that measure CPU kernels.
+pub(super) fn cpu_machines() -> Vec<Machine> {
+    MADE_UP.machine.iter().filter(|bench| bench.suite == "cpu").map(Bench::machine).collect()
 }
 
-/// Well before the baselines are taken.
-pub(super) const COMPILER: Upgrade = Upgrade { position: 78, size: 0.012 };
-
-pub(super) const BENCHES: [Bench; 3] = [
-    Bench {
-        name: UPGRADED,
-        class: "AMD EPYC 9354 32-Core Processor",
-        suite: "cpu",
-        speed: 1.0,
-        noise: 1.0,
-        delay: 127,
-        facts: &[
-            ("compiler", "rustc 1.90.0"),
-            ("cpu_features", "avx2 avx512f fma"),
-            ("cpu_model", "AMD EPYC 9354 32-Core Processor"),
-            ("flags", "-C target-cpu=native"),
-            ("libc", "glibc 2.39"),
-            ("microcode", "0xa101154"),
-            ("os_release", "Ubuntu 24.04.3 LTS"),
-        ],
-    },
-    Bench {
-        name: AWAY,
-        class: "Intel Xeon Gold 6430",
-        suite: "cpu",
-        speed: 0.83,
-        noise: 1.4,
-        delay: 151,
-        facts: &[
-            ("compiler", "rustc 1.90.0"),
-            ("cpu_features", "avx2 avx512f fma"),
-            ("cpu_model", "Intel(R) Xeon(R) Gold 6430"),
-            ("flags", "-C target-cpu=native"),
-            ("libc", "glibc 2.36"),
-            ("microcode", "0x2b000639"),
-            ("os_release", "Debian GNU/Linux 12"),
-        ],
-    },
-    Bench {
-        name: WITH_GPU,
-        class: "NVIDIA L40S",
-        suite: "gpu",
-        speed: 1.0,
-        noise: 0.8,
-        delay: 193,
-        facts: &[
-            ("compiler", "nvrtc 13.0"),
-            ("cpu_model", "AMD EPYC 9124 16-Core Processor"),
-            ("flags", "--gpu-architecture=compute_89"),
-            ("gpu_driver", "580.95.05"),
-            ("libc", "glibc 2.39"),
-            ("os_release", "Ubuntu 24.04.3 LTS"),
-        ],
-    },
-];
-
 impl Bench {
-    pub(super) fn machine(&self) -> Machine {
-        Machine::named(self.name, self.class)
-    }
-
-    pub(super) fn kernels(&self) -> &'static [Kernel] {
-        if self.suite == "gpu" { &GPU } else { &CPU }
+    fn machine(&self) -> Machine {
+        Machine::named(&self.name, &self.class)
     }
 
     /// `load` is recorded and counts for nothing.
-    pub(super) fn environment(&self, position: usize, load: f64) -> Environment {
-        let facts = self.facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let mut facts: BTreeMap<String, String> = facts.collect();
-        if self.name == UPGRADED && position >= COMPILER.position {
+    fn environment(&self, position: usize, load: f64) -> Environment {
+        let mut facts = self.facts.clone();
+        if self.name == UPGRADED && position >= COMPILER_CHANGE {
             facts.insert("compiler".to_owned(), "rustc 1.91.0".to_owned());
         }
         facts.insert("load_1m".to_owned(), format!("{load:.2}"));
@@ -344,24 +270,24 @@ pub(super) const SLOWER: Step = Step { position: COMMITS - 11, kernel: "tile_pac
 
 pub(super) const FASTER: Step = Step { position: 52, kernel: "fusion_gate", factor: 0.88 };
 
-pub(super) struct Drift {
+struct Drift {
     kernel: &'static str,
     from: usize,
     each: f64,
 }
 
-pub(super) const DRIFT: Drift = Drift { kernel: "infer", from: 30, each: 0.0005 };
+const DRIFT: Drift = Drift { kernel: "infer", from: 30, each: 0.0005 };
 
 /// Commits that the machine `AWAY` did not measure.
-pub(super) const GAP: Range<usize> = 58..82;
+const GAP: Range<usize> = 58..82;
 
 /// The commit at which the GPU was unavailable.
-pub(super) const NO_GPU: usize = 91;
+const NO_GPU: usize = 91;
 
-pub(super) const NO_GPU_REASON: &str = "no CUDA device: the driver is present, and finds none";
+const NO_GPU_REASON: &str = "no CUDA device: the driver is present, and finds none";
 
 /// `kernel_number` is its place in the suite.
-pub(super) fn factor(bench: &Bench, kernel: &Kernel, kernel_number: usize, position: usize) -> f64 {
+fn factor(bench: &Bench, kernel: &Kernel, kernel_number: usize, position: usize) -> f64 {
     let mut factor = 1.0;
     for step in [&SLOWER, &FASTER] {
         if kernel.name == step.kernel && kernel.variant == "fast" && position >= step.position {
@@ -371,10 +297,10 @@ pub(super) fn factor(bench: &Bench, kernel: &Kernel, kernel_number: usize, posit
     if kernel.name == DRIFT.kernel && kernel.variant == "fast" {
         factor *= 1.0 + DRIFT.each * position.saturating_sub(DRIFT.from) as f64;
     }
-    if bench.name == UPGRADED && position >= COMPILER.position {
+    if bench.name == UPGRADED && position >= COMPILER_CHANGE {
         // Some kernels gain, some lose.
         let shares = [0.7, -0.9, 0.5, -0.6, 1.0, -0.8, 0.9, 0.8];
-        factor *= 1.0 + COMPILER.size * shares[kernel_number % shares.len()];
+        factor *= 1.0 + COMPILER_EFFECT * shares[kernel_number % shares.len()];
     }
     factor
 }
@@ -409,8 +335,8 @@ pub(super) fn sentences(commits: &[Commit]) -> Vec<String> {
         ),
         format!(
             "environment: {UPGRADED} has rustc 1.91.0 in place of 1.90.0 since {}, which moves its times by up to {:.1} %",
-            at(COMPILER.position),
-            COMPILER.size * 100.0,
+            at(COMPILER_CHANGE),
+            COMPILER_EFFECT * 100.0,
         ),
         format!("gap: {AWAY} measured nothing from {} to {}", at(GAP.start), at(GAP.end - 1)),
         format!("skipped: {WITH_GPU} could not measure {}: {NO_GPU_REASON}", at(NO_GPU)),
@@ -425,20 +351,6 @@ pub(super) fn stream(seed: u64, purpose: &str) -> SplitMix64 {
 
 /// Nearly normal, mean 0 and deviation 1: the sum of twelve uniform numbers, less six. The exact one needs a function
 /// whose last digit differs between systems.
-pub(super) fn normal(random: &mut SplitMix64) -> f64 {
+fn normal(random: &mut SplitMix64) -> f64 {
     (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn normal_numbers_have_mean_zero_and_deviation_one() {
-        let mut random = stream(1, "normal");
-        let drawn: Vec<f64> = (0..20_000).map(|_| normal(&mut random)).collect();
-        let mean = drawn.iter().sum::<f64>() / 20_000.0;
-        let variance = drawn.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 20_000.0;
-        assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
-    }
 }

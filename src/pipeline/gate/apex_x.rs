@@ -115,9 +115,9 @@ fn judge(
         (!statuses.agree()).then(|| format!("its status is {current} where {required} is required"))
     };
     let reason = comparison.statuses.as_ref().and_then(disagree);
-    let found = comparison.checks.iter().map(verdict).collect();
+    let comparisons = comparison.checks.iter().map(verdict).collect();
     let outcome = (exit, reason, inconclusive);
-    let gate = gate_of_files(command, suite.name(), [&report.shown, &baseline.shown], found, outcome);
+    let gate = gate_of_files(command, suite.name(), [&report.shown, &baseline.shown], comparisons, outcome);
     Ok((comparison, exit, gate))
 }
 

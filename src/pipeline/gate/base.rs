@@ -169,11 +169,11 @@ impl<'p> Bases<'p> {
     }
 
     pub fn of_file(&self, suite: &str, class: &str) -> crate::Result<Base> {
-        let found = match (&self.against, self.files.first()) {
-            (Against::File(_), Some(file)) => digest::usable(file, suite),
+        let file = match (&self.against, self.files.first()) {
+            (Against::File(_), Some(only)) => digest::usable(only, suite),
             _ => digest::find_baseline(&self.files, suite, class),
         };
-        match found {
+        match file {
             Ok((path, baseline)) => {
                 let commit = baseline.commit.as_deref().map_or("no commit", |sha| text::short(sha, 12));
                 let dirty = if baseline.dirty { ", changed files" } else { "" };

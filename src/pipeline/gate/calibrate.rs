@@ -65,18 +65,18 @@ fn candidates(rules: &Rules) -> Vec<Candidate> {
     all
 }
 
-pub fn terminal(found: &Calibration) -> String {
+pub fn terminal(calibration: &Calibration) -> String {
     let of = |names: &[String]| text::printable(&names.join(", "));
-    if found.series == 0 {
+    if calibration.series == 0 {
         return "there is no series to replay: nothing that a gate looks at has been recorded\n".to_owned();
     }
-    let pairs = found.pairs;
+    let pairs = calibration.pairs;
     let mut text = format!(
         "{} series of {} on {}: {} pairs of sessions of one commit, {} of neighbouring commits without a step. \
          Left out: {} at a step, {} too near an end\n",
-        found.series,
-        of(&found.suites),
-        of(&found.machines),
+        calibration.series,
+        of(&calibration.suites),
+        of(&calibration.machines),
         pairs.reruns,
         pairs.neighbours,
         pairs.steps,
@@ -84,7 +84,7 @@ pub fn terminal(found: &Calibration) -> String {
     );
     text.push_str("\ncalled slower though nothing changed\n");
     let heads = ["rule", "against", "one commit", "neighbours", "whole checks", "in doubt", "drawn"];
-    let rows = found.rules.iter().filter(|rule| rule.silent.is_none()).map(|rule| {
+    let rows = calibration.rules.iter().filter(|rule| rule.silent.is_none()).map(|rule| {
         let mut row = vec![rule.rule.clone(), base(rule.base).to_owned()];
         row.extend([&rule.reruns, &rule.neighbours, &rule.checks].map(alarms));
         row.push(doubt(rule));
@@ -93,39 +93,40 @@ pub fn terminal(found: &Calibration) -> String {
     });
     text.push_str(&text::table(heads, rows, &[]));
     let silent: BTreeSet<(&str, &str)> =
-        found.rules.iter().filter_map(|rule| Some((rule.rule.as_str(), rule.silent.as_deref()?))).collect();
+        calibration.rules.iter().filter_map(|rule| Some((rule.rule.as_str(), rule.silent.as_deref()?))).collect();
     for (rule, reason) in silent {
         text.push_str(&format!("{rule} cannot be replayed: {reason}\n"));
     }
-    if found.resampled_series > 0 {
+    if calibration.resampled_series > 0 {
         text.push_str(&format!(
             "\nfound of a change for the worse, one metric alone, drawn from what {} series moved by\n",
-            found.resampled_series
+            calibration.resampled_series
         ));
-        text.push_str(&power(found));
+        text.push_str(&power(calibration));
     }
-    if let Some(more) = found.more_sessions {
-        let short = found.series - found.resampled_series;
+    if let Some(more) = calibration.more_sessions {
+        let short = calibration.series - calibration.resampled_series;
         let more = text::count(more, "more session");
-        text.push_str(&format!("\n{short} of {} series too short to draw from; {more} would do\n", found.series));
+        text.push_str(&format!("\n{short} of {} series too short to draw from; {more} would do\n", calibration.series));
     }
     text
 }
 
-fn power(found: &Calibration) -> String {
+fn power(calibration: &Calibration) -> String {
     let sizes =
-        found.rules.iter().flat_map(|rule| &rule.resampled).map(|drawn| drawn.change).filter(|size| *size > 0.0);
+        calibration.rules.iter().flat_map(|rule| &rule.resampled).map(|drawn| drawn.change).filter(|size| *size > 0.0);
     let mut head = vec!["rule".to_owned(), "against".to_owned()];
-    let mut known: Vec<f64> = sizes.collect();
-    known.sort_by(f64::total_cmp);
-    known.dedup();
-    head.extend(known.iter().map(|size| format!("{:+.0} %", size * 100.0)));
+    let mut sizes: Vec<f64> = sizes.collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    head.extend(sizes.iter().map(|size| format!("{:+.0} %", size * 100.0)));
     let mut rows = vec![head];
-    for rule in found.rules.iter().filter(|rule| rule.silent.is_none()) {
+    for rule in calibration.rules.iter().filter(|rule| rule.silent.is_none()) {
         let mut row = vec![rule.rule.clone(), base(rule.base).to_owned()];
-        let found = rule.resampled.iter().filter(|drawn| drawn.change > 0.0);
+        let calibration = rule.resampled.iter().filter(|drawn| drawn.change > 0.0);
         row.extend(
-            found.map(|drawn| drawn.tally.share.map_or("–".to_owned(), |share| text::percent_size(share.value))),
+            calibration
+                .map(|drawn| drawn.tally.share.map_or("–".to_owned(), |share| text::percent_size(share.value))),
         );
         rows.push(row);
     }

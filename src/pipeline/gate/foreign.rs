@@ -368,26 +368,26 @@ fn read_pair(pair: &Pair) -> crate::Result<Read> {
 
 /// In file order, at least one.
 fn entries(kind: Kind, output: &Output) -> Result<Vec<Entry>, Advice> {
-    let (found, hint) = match kind {
+    let (read, hint) = match kind {
         Kind::Text => {
             let hint = "give what a bench of Criterion printed, or a baseline that Trueno saved";
-            let found = criterion::text::estimates(output);
+            let read = criterion::text::estimates(output);
             // An estimate that is broken in both files would pass unseen.
-            if let Some(line) = found.as_ref().ok().and_then(|found| found.unread.first()) {
+            if let Some(line) = read.as_ref().ok().and_then(|read| read.unread.first()) {
                 let message = format!("line {line} of `{}`: `time:` is followed by no estimate", output.name);
                 return refuse(message, "measure again, or take the line out");
             }
-            (found.map(|found| found.entries), hint)
+            (read.map(|read| read.entries), hint)
         }
         Kind::GroundTruth => {
             let hint = "give an object of sections, each an object that lists samples under a name, no name twice";
-            let found = tt_metal::import::FORMAT.read(std::slice::from_ref(output));
-            (found.map(|mut imported| imported.runs.remove(0).entries), hint)
+            let read = tt_metal::import::FORMAT.read(std::slice::from_ref(output));
+            (read.map(|mut imported| imported.runs.remove(0).entries), hint)
         }
     };
     let nothing = || FormatError::Nothing(output.name.clone());
-    let found = found.and_then(|found| if found.is_empty() { Err(nothing()) } else { Ok(found) });
-    found.map_err(|error| Advice::new(error.to_string(), hint.to_owned()))
+    let read = read.and_then(|read| if read.is_empty() { Err(nothing()) } else { Ok(read) });
+    read.map_err(|error| Advice::new(error.to_string(), hint.to_owned()))
 }
 
 fn sides(output: &Output, entries: Vec<Entry>) -> crate::Result<Sides> {
@@ -408,20 +408,23 @@ fn side(entry: &Entry) -> Result<Side, String> {
     if let EntryStatus::Failed(reason) | EntryStatus::Skipped(reason) = &entry.status {
         return Err(reason.clone());
     }
-    let found = entry.observations.first().ok_or("it has no value")?;
-    if let Some(place) = found.samples.iter().position(|sample| *sample <= 0.0) {
-        let (sample, name) = (found.samples[place], &found.metric.name);
+    let observed = entry.observations.first().ok_or("it has no value")?;
+    if let Some(place) = observed.samples.iter().position(|sample| *sample <= 0.0) {
+        let (sample, name) = (observed.samples[place], &observed.metric.name);
         return Err(format!("sample {} of its `{name}` is {sample}, where more than zero is needed", place + 1));
     }
     let limit = |key: &str| entry.extras.get(key).and_then(serde_json::Value::as_f64);
-    let samples = found.samples.clone();
-    let of_samples = || sign_interval::of_median(&samples, CONFIDENCE).map(|found| (found.low, found.high));
+    let samples = observed.samples.clone();
+    let of_samples = || sign_interval::of_median(&samples, CONFIDENCE).map(|observed| (observed.low, observed.high));
     let bounds = limit("low").zip(limit("high"));
-    if let Some((low, high)) = bounds.filter(|(low, high)| !(*low..=*high).contains(&found.value)) {
-        return Err(format!("its estimate, {} s, does not lie between its bounds, {low} s and {high} s", found.value));
+    if let Some((low, high)) = bounds.filter(|(low, high)| !(*low..=*high).contains(&observed.value)) {
+        return Err(format!(
+            "its estimate, {} s, does not lie between its bounds, {low} s and {high} s",
+            observed.value
+        ));
     }
     let interval = bounds.or_else(of_samples);
-    Ok(Side { value: found.value, interval, samples, ..Side::default() })
+    Ok(Side { value: observed.value, interval, samples, ..Side::default() })
 }
 
 fn other_cpu(pair: &Pair) -> Option<String> {

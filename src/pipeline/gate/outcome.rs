@@ -224,10 +224,8 @@ pub fn refuse_aside(project: &Project) -> crate::Result<()> {
     if !project.find_store().is_some_and(history::bisects_without_checkout) {
         return Ok(());
     }
-    refuse(
-        "the bisection was begun with `--no-checkout`, and HEAD, which is judged, does not move with it",
-        "name `BISECT_HEAD` in place of `HEAD` to `sprag compare`, or begin anew without `--no-checkout`",
-    )
+    let message = "the bisection was begun with `--no-checkout`, and HEAD, which is judged, does not move with it";
+    refuse(message, "name `BISECT_HEAD` in place of `HEAD` to `sprag compare`, or begin anew without `--no-checkout`")
 }
 
 /// Errors of the base abort a bisection: no other commit would mend them.

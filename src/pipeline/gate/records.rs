@@ -100,22 +100,22 @@ impl<'p> Records<'p> {
         keep: &dyn Fn(&Run) -> bool,
     ) -> crate::Result<Vec<RecordedRun>> {
         let last = (time.format("%Y").to_string(), time.format("%m").to_string());
-        let mut found: Vec<RecordedRun> = Vec::new();
+        let mut earlier: Vec<RecordedRun> = Vec::new();
         for month in self.months(&like.suite, like.machine.short_id()) {
             if month.iter().any(|one| one.month() > (last.0.as_str(), last.1.as_str())) {
                 continue;
             }
-            found.extend(self.read(month)?);
-            found.retain(|one| {
+            earlier.extend(self.read(month)?);
+            earlier.retain(|one| {
                 let is_alike = one.run.machine.id == like.machine.id && one.run.timestamp < time;
                 is_alike && !is_dirty(&one.run) && keep(&one.run)
             });
             // One more than needed, as the oldest session may cross the border of a month.
-            if sessions(&found) > session_noise::MOST_SESSIONS {
+            if sessions(&earlier) > session_noise::MOST_SESSIONS {
                 break;
             }
         }
-        let mut runs = complete(found);
+        let mut runs = complete(earlier);
         while sessions(&runs) > session_noise::MOST_SESSIONS {
             runs.remove(0);
         }
@@ -169,10 +169,10 @@ fn sessions(runs: &[RecordedRun]) -> usize {
 fn complete(runs: Vec<RecordedRun>) -> Vec<RecordedRun> {
     let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
     let assembled = shard::assemble(&heads);
-    let mut found: Vec<RecordedRun> = assembled.whole.iter().filter_map(|one| joined(one, &runs)).collect();
-    found.retain(|one| one.run.status == RunStatus::Ok && !one.run.is_filtered());
-    found.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
-    found
+    let mut complete: Vec<RecordedRun> = assembled.whole.iter().filter_map(|one| joined(one, &runs)).collect();
+    complete.retain(|one| one.run.status == RunStatus::Ok && !one.run.is_filtered());
+    complete.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
+    complete
 }
 
 fn joined(complete: &CompleteRun<'_>, runs: &[RecordedRun]) -> Option<RecordedRun> {

@@ -8,19 +8,11 @@ use sprag_model::gate::SuiteGate;
 use sprag_model::run::Run;
 use sprag_model::verdict::Verdict;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Remedies {
-    runs: Runs,
+    /// Which further runs would settle it; `None` for a file, or a run of uncommitted changes.
+    runs: Option<&'static str>,
     turns: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Runs {
-    Here,
-    Elsewhere,
-    Imported,
-    /// A file, or a run of uncommitted changes.
-    None,
 }
 
 /// Adapts the advice in every inconclusive verdict, and sets whether both sides could take turns.
@@ -34,7 +26,7 @@ pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: 
     if reasons.is_empty() {
         return;
     }
-    let remedies = Remedies::of(project, run, suite.base_commit.is_some(), is_file);
+    let remedies = Remedies::new(project, run, suite.base_commit.is_some(), is_file);
     for reason in reasons {
         *reason = refit(reason, |remedy| remedies.words(remedy));
     }
@@ -45,23 +37,21 @@ fn can_be_built(project: &Project, run: &Run) -> bool {
 }
 
 impl Remedies {
-    fn of(project: &Project, run: &Run, has_base_commit: bool, is_file: bool) -> Remedies {
+    fn new(project: &Project, run: &Run, has_base_commit: bool, is_file: bool) -> Remedies {
         let is_clean = run.commit.as_ref().is_some_and(|commit| !commit.dirty);
         let can_be_built = can_be_built(project, run);
         // Other suites may name the machine by its device, which is not probed here.
         let is_here =
             || !can_be_built || environment::machine(project.machine_name().as_deref(), None).id == run.machine.id;
-        let is_known = is_clean && project.find_store().is_some();
-        let runs = if is_file || !is_known {
-            Runs::None
+        let is_recorded = is_clean && project.find_store().is_some();
+        let runs = if is_file || !is_recorded {
+            None
         } else if run.is_imported() {
-            Runs::Imported
-        } else if is_here() {
-            Runs::Here
+            Some("of this commit, imported,")
         } else {
-            Runs::Elsewhere
+            Some(if is_here() { "of this commit," } else { "of this commit on its machine," })
         };
-        let turns = is_known && has_base_commit && can_be_built && !run.is_imported() && is_here();
+        let turns = is_recorded && has_base_commit && can_be_built && !run.is_imported() && is_here();
         Remedies { runs, turns }
     }
 
@@ -70,12 +60,8 @@ impl Remedies {
         let words = remedy.words();
         match (remedy, self.runs) {
             (Remedy::Pairs(_), _) => Some(words),
-            (Remedy::Runs(_), Runs::Here) => Some(words),
-            (Remedy::Runs(_), Runs::Elsewhere) => {
-                Some(words.replace("of this commit,", "of this commit on its machine,"))
-            }
-            (Remedy::Runs(_), Runs::Imported) => Some(words.replace("of this commit,", "of this commit, imported,")),
-            (Remedy::Runs(more), Runs::None) => {
+            (Remedy::Runs(_), Some(runs)) => Some(words.replace("of this commit,", runs)),
+            (Remedy::Runs(more), None) => {
                 let sessions = text::count(more, "session");
                 let words = format!("about {sessions} more would settle it, and this run is one");
                 let turns = "; builds that take turns may, too: `sprag compare A B --measure`";
@@ -94,22 +80,22 @@ mod tests {
 
     #[test]
     fn only_what_can_be_done_is_advised() {
-        let check = |runs: Runs, turns: bool, remedy: Remedy, expected: Option<&str>| {
+        let check = |runs: Option<&'static str>, turns: bool, remedy: Remedy, expected: Option<&str>| {
             assert_eq!(Remedies { runs, turns }.words(remedy).as_deref(), expected, "{runs:?} {turns} {remedy:?}");
         };
         let three = Remedy::Runs(3);
-        check(Runs::Here, true, three, Some(&three.words()));
+        check(Some("of this commit,"), true, three, Some(&three.words()));
         let there = "about 3 more runs of this commit on its machine, in sessions of their own, would settle it";
-        check(Runs::Elsewhere, false, three, Some(there));
+        check(Some("of this commit on its machine,"), false, three, Some(there));
         let imported = "about 3 more runs of this commit, imported, in sessions of their own, would settle it";
-        check(Runs::Imported, false, three, Some(imported));
+        check(Some("of this commit, imported,"), false, three, Some(imported));
         let alone = "about 3 sessions more would settle it, and this run is one";
-        check(Runs::None, false, three, Some(alone));
+        check(None, false, three, Some(alone));
         let turns = format!("{alone}; builds that take turns may, too: `sprag compare A B --measure`");
-        check(Runs::None, true, three, Some(&turns));
-        check(Runs::Here, true, Remedy::Turns, Some(&Remedy::Turns.words()));
-        check(Runs::None, false, Remedy::Turns, Some("more runs are unlikely to settle it"));
-        check(Runs::None, false, Remedy::TurnsAlone, None);
-        check(Runs::Here, true, Remedy::TurnsAlone, Some(&Remedy::TurnsAlone.words()));
+        check(None, true, three, Some(&turns));
+        check(Some("of this commit,"), true, Remedy::Turns, Some(&Remedy::Turns.words()));
+        check(None, false, Remedy::Turns, Some("more runs are unlikely to settle it"));
+        check(None, false, Remedy::TurnsAlone, None);
+        check(Some("of this commit,"), true, Remedy::TurnsAlone, Some(&Remedy::TurnsAlone.words()));
     }
 }

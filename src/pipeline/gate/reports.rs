@@ -46,8 +46,8 @@ impl ReportFormat {
     ];
 
     fn what(self) -> &'static str {
-        let found = ReportFormat::ALL.iter().find(|(_, format, _)| *format == self);
-        found.map(|(_, _, what)| *what).expect("the list has every format")
+        let entry = ReportFormat::ALL.iter().find(|(_, format, _)| *format == self);
+        entry.map(|(_, _, what)| *what).expect("the list has every format")
     }
 
     fn text(self, gate: &Gate) -> String {
@@ -102,8 +102,8 @@ fn parse_one(asked: &str) -> Result<ReportRequest, Advice> {
         let message = format!("`{OPTION} {shown}` is not of the form FORMAT=PATH");
         return refuse(message, format!("as in `{OPTION} junit=report.xml`; {list}, `-` is standard output"));
     };
-    let found = ReportFormat::ALL.iter().find(|(known, _, _)| *known == word);
-    let Some((_, format, _)) = found else {
+    let entry = ReportFormat::ALL.iter().find(|(other, _, _)| *other == word);
+    let Some((_, format, _)) = entry else {
         let message = format!("there is no report format `{}`", text::printable(word));
         let near = nearest(word, &words).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         return refuse(message, format!("{near}{list}"));
@@ -151,16 +151,12 @@ pub fn conclude(
         (PrintFormat::Table, _) => text.to_owned(),
     };
     out.write_all(printed.as_bytes())?;
-    write(&request.folder, reports, gate, out)?;
+    let step_summary = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from);
+    write_reports(&request.folder, reports, gate, step_summary.as_deref(), out)?;
     Ok(if request.bisect { for_bisection(gate, exit) } else { exit })
 }
 
-/// The file of `$GITHUB_STEP_SUMMARY` is appended to.
-pub fn write(folder: &Path, reports: &[ReportRequest], gate: &Gate, out: &mut dyn Write) -> crate::Result<()> {
-    let step_summary = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from);
-    write_reports(folder, reports, gate, step_summary.as_deref(), out)
-}
-
+/// `step_summary` is appended to.
 fn write_reports(
     folder: &Path,
     reports: &[ReportRequest],

@@ -20,16 +20,16 @@ use sprag_report::gate::was_not_judged;
 const REQUIRED: &str = "ok";
 
 pub fn summary(gate: &Gate) -> String {
-    seed::summary(&of(gate))
+    seed::summary(&comparison(gate))
 }
 
 /// Its time is that of the newest run, else `now`.
 pub fn trend(gate: &Gate, now: DateTime<Utc>) -> String {
     let time = gate.suites.iter().filter_map(|suite| suite.time).max().unwrap_or(now);
-    seed::trend(&of(gate), &time.to_rfc3339_opts(SecondsFormat::Micros, true))
+    seed::trend(&comparison(gate), &time.to_rfc3339_opts(SecondsFormat::Micros, true))
 }
 
-fn of(gate: &Gate) -> SeedComparison {
+fn comparison(gate: &Gate) -> SeedComparison {
     let checks: Vec<Check> = gate
         .suites
         .iter()
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_numbers_and_machines_are_kept_apart() {
+    fn odd_numbers_and_machines_stay_apart() {
         let mut gate = example::passing();
         gate.suites.push(SuiteGate { machine: Some("twin".to_owned()), ..gate.suites[0].clone() });
         assert_eq!(both(&gate).0["checks"][1]["metric"], "twin: cpu/a @fast time");

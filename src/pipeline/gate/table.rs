@@ -105,21 +105,6 @@ mod tests {
     use sprag_report::gate::example;
 
     #[test]
-    fn a_note_of_every_row_is_shown_once() {
-        let text = |notes: [Option<&str>; 2], only_changed: bool| {
-            let noted = |note: Option<&str>| Comparison {
-                note: note.map(str::to_owned),
-                ..example::comparison("cpu/a @fast", 1.0, Verdict::Unchanged)
-            };
-            table_text(&SuiteGate { comparisons: notes.map(noted).to_vec(), ..example::suite("cpu") }, only_changed)
-        };
-        let hidden = text([Some("too few sessions"); 2], true);
-        assert_eq!(hidden, "2 metrics unchanged\nof all that was judged: too few sessions\n");
-        let one = text([Some("too few sessions"), None], false);
-        assert!(one.lines().nth(1).is_some_and(|row| row.ends_with("too few sessions")), "{one}");
-    }
-
-    #[test]
     fn zeros_and_what_is_less_than_a_digit_read_well() {
         let check = |baseline: f64, current: f64, ratio: f64, expected: &str| {
             let one = Comparison {

@@ -94,12 +94,12 @@ pub fn is_recordable(time: &DateTime<Utc>) -> bool {
 
 fn provenance(source: &Source, run: &ImportedRun) -> Value {
     let mut provenance = json!({ "format": source.format, "tool": source.tool, "sha256": run.digest });
-    let told = [
+    let optional = [
         ("tool_version", source.tool_version.clone()),
         ("suite", run.suite.clone()),
         ("commit", run.commit.as_ref().map(|commit| commit.sha.clone())),
     ];
-    for (key, value) in told {
+    for (key, value) in optional {
         if let Some(value) = value {
             provenance[key] = Value::from(value);
         }
@@ -126,9 +126,9 @@ fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
         let one = measurement(suite, entry, &reserved);
         match places.get(&one.benchmark) {
             Some(place) => {
-                let known = &mut measurements[*place];
-                known.estimates.clear();
-                known.failure = Some(format!("`{}` is in the source more than once", known.benchmark.id()));
+                let other = &mut measurements[*place];
+                other.estimates.clear();
+                other.failure = Some(format!("`{}` is in the source more than once", other.benchmark.id()));
             }
             None => {
                 places.insert(Arc::clone(&one.benchmark), measurements.len());
@@ -181,7 +181,7 @@ fn estimates(observations: &[Observation], reserved: &[Metric]) -> Result<Vec<Es
     let mut estimates: Vec<Estimate> = Vec::with_capacity(observations.len());
     for observation in observations {
         let metric = recordable(&observation.metric, reserved);
-        if estimates.iter().any(|known| known.metric.name == metric.name) {
+        if estimates.iter().any(|other| other.metric.name == metric.name) {
             return Err(format!("it has the metric `{}` twice", metric.name));
         }
         let numbers =
@@ -217,7 +217,7 @@ fn recordable(metric: &Metric, reserved: &[Metric]) -> Metric {
     let short: String = clean.chars().take(60).collect();
     let name = if short.is_empty() { "value".to_owned() } else { short };
     let clashes =
-        reserved.iter().any(|known| known.name == name && (known.unit != metric.unit || known.better != metric.better));
+        reserved.iter().any(|other| other.name == name && (other.unit != metric.unit || other.better != metric.better));
     Metric { name: if clashes { format!("{name}_value") } else { name }, unit: metric.unit, better: metric.better }
 }
 

@@ -80,6 +80,9 @@ fn print_notes(imported: &Imported) {
 
 const MOST_REASONS: usize = 5;
 
+/// Runs that are converted at once.
+const BATCH: usize = 256;
+
 #[derive(Default)]
 pub(super) struct Converted {
     pub records: Vec<Record>,
@@ -97,17 +100,23 @@ struct Group {
 }
 
 impl Converted {
-    /// No run stays in memory longer than its conversion takes, except its record if `recorded`.
+    /// Holds a batch of runs in memory, and all records if `recorded`.
     pub(super) fn new(planned: Vec<Planned>, recorded: bool) -> Converted {
-        let take = |mut converted: Converted, planned: Planned| {
-            let run = convert::run(&planned.source, planned.run, planned.place);
-            if recorded {
-                converted.records.push(Record::from_run(&run));
+        let (mut converted, mut planned) = (Converted::default(), planned.into_iter());
+        loop {
+            let batch: Vec<Planned> = planned.by_ref().take(BATCH).collect();
+            if batch.is_empty() {
+                return converted;
             }
-            converted.take(run);
-            converted
-        };
-        planned.into_par_iter().fold(Converted::default, take).reduce(Converted::default, Converted::and)
+            let convert = |planned: Planned| {
+                let run = convert::run(&planned.source, planned.run, planned.place);
+                (recorded.then(|| Record::from_run(&run)), run)
+            };
+            for (record, run) in batch.into_par_iter().map(convert).collect::<Vec<_>>() {
+                converted.records.extend(record);
+                converted.take(run);
+            }
+        }
     }
 
     fn take(&mut self, run: Run) {
@@ -125,24 +134,6 @@ impl Converted {
             }
             group.benchmarks.insert(measurement.benchmark);
         }
-    }
-
-    fn and(mut self, mut later: Converted) -> Converted {
-        self.records.append(&mut later.records);
-        for (key, theirs) in later.groups {
-            let group = self.groups.entry(key).or_default();
-            group.runs += theirs.runs;
-            group.commits.extend(theirs.commits);
-            group.benchmarks.extend(theirs.benchmarks);
-            group.failed += theirs.failed;
-            group.reasons.extend(theirs.reasons);
-            group.reasons.truncate(MOST_REASONS);
-            group.days = match (group.days, theirs.days) {
-                (Some((first, last)), Some((other, end))) => Some((first.min(other), last.max(end))),
-                (one, other) => one.or(other),
-            };
-        }
-        self
     }
 
     /// One line a suite and machine.
@@ -198,7 +189,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    fn looked_up(&self) -> Option<(&str, &str)> {
+    fn resolved(&self) -> Option<(&str, &str)> {
         let named = self.run.commit.as_ref().filter(|named| named.named_at.is_some())?;
         Some((&named.sha, &self.place.commit.as_ref()?.sha))
     }
@@ -264,9 +255,7 @@ impl EarlierImports {
     }
 
     fn name(&mut self, suite: &str, name: &str) {
-        if !self.suites.contains_key(suite) {
-            self.suites.insert(suite.to_owned(), name.to_owned());
-        }
+        self.suites.entry(suite.to_owned()).or_insert_with(|| name.to_owned());
     }
 }
 
@@ -350,7 +339,7 @@ impl<'a> Plan<'a> {
             (None, named) => named.unwrap_or(tool).to_owned(),
         };
         let source = named.map_or_else(|| name.clone(), str::to_owned);
-        let others = |word: &str| self.earlier.suites.get(word).is_some_and(|known| *known != source && *known != word);
+        let others = |word: &str| self.earlier.suites.get(word).is_some_and(|other| *other != source && *other != word);
         word::suite(&name, &others)
     }
 
@@ -362,20 +351,20 @@ impl<'a> Plan<'a> {
         };
         let time = named.time.or(run.time).or(self.time);
         // The repository knows the commit better than the source.
-        let known = match self.commits.get(&named.sha) {
-            Some(known) => known.clone(),
+        let local = match self.commits.get(&named.sha) {
+            Some(local) => local.clone(),
             None => {
-                let found = match &named.named_at {
-                    Some(place) => Some(looked_up(self.store, &named.sha, place)?),
+                let local = match &named.named_at {
+                    Some(place) => Some(resolved(self.store, &named.sha, place)?),
                     None => history::find_commit(self.store, &named.sha)?,
                 };
-                self.commits.insert(named.sha.clone(), found.clone());
-                found
+                self.commits.insert(named.sha.clone(), local.clone());
+                local
             }
         };
-        if let Some(known) = known {
-            let time = known.commit_time;
-            return Ok((Some(Commit { branch: named.branch.clone(), ..known }), Some(time)));
+        if let Some(local) = local {
+            let time = local.commit_time;
+            return Ok((Some(Commit { branch: named.branch.clone(), ..local }), Some(time)));
         }
         if let Some(described) = time.and_then(|time| convert::described(named, time)) {
             return Ok((Some(described), time));
@@ -391,7 +380,7 @@ impl<'a> Plan<'a> {
     }
 
     pub(super) fn note_assumptions(&self) {
-        let names: BTreeMap<&str, &str> = self.runs.iter().filter_map(Planned::looked_up).collect();
+        let names: BTreeMap<&str, &str> = self.runs.iter().filter_map(Planned::resolved).collect();
         if let Some((name, sha)) = names.first_key_value() {
             let commit = short(sha, 12);
             let others = match names.len() - 1 {
@@ -455,7 +444,7 @@ fn first_free(taken: &BTreeSet<DateTime<Utc>>, second: DateTime<Utc>) -> DateTim
     free
 }
 
-fn looked_up(store: &Store, name: &str, place: &str) -> crate::Result<Commit> {
+fn resolved(store: &Store, name: &str, place: &str) -> crate::Result<Commit> {
     match history::commit_at(store, name) {
         Ok(Some(commit)) => Ok(commit),
         Ok(None) | Err(HistoryError::Revision { .. }) => refuse(

@@ -56,9 +56,9 @@ fn own(format: &Format, mut outputs: Vec<Output>) -> Vec<Output> {
 
 /// If no format recognises the whole folder, those that recognise their own files in it.
 fn recognised(path: &Path, outputs: &[Output]) -> Vec<&'static Format> {
-    let found = registry::recognise(outputs);
-    if !found.is_empty() || !path.is_dir() {
-        return found;
+    let recognising = registry::recognise(outputs);
+    if !recognising.is_empty() || !path.is_dir() {
+        return recognising;
     }
     let recognises = |format: &&Format| format.recognises(&own(format, outputs.to_vec()));
     registry::FORMATS.iter().filter(recognises).collect()
@@ -79,9 +79,9 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
             refuse(message, format!("{alone}name the format with `--format`, one of {}", names()))
         }
         ref several => {
-            let found: Vec<String> = several.iter().map(|format| format!("`--format {}`", format.name)).collect();
+            let options: Vec<String> = several.iter().map(|format| format!("`--format {}`", format.name)).collect();
             let message = format!("`{}` may be of several formats", path.display());
-            refuse(message, format!("say which: {}", found.join(" or ")))
+            refuse(message, format!("say which: {}", options.join(" or ")))
         }
     }
 }
@@ -104,10 +104,8 @@ impl Budget<'_> {
         let bytes = open().with_context(|| format!("cannot read `{}`", file.display()))?;
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let Some(left) = self.left.checked_sub(length) else {
-            return refuse(
-                format!("`{}` holds more than {} bytes", self.path.display(), self.most_bytes),
-                "allow more with `--max-bytes`",
-            );
+            let message = format!("`{}` holds more than {} bytes", self.path.display(), self.most_bytes);
+            return refuse(message, "allow more with `--max-bytes`");
         };
         self.left = left;
         Ok(Output { name: name.to_owned(), bytes })
@@ -117,19 +115,19 @@ impl Budget<'_> {
 fn folder(path: &Path, budget: &mut Budget<'_>) -> crate::Result<Vec<Output>> {
     let ends: BTreeSet<&str> = registry::FORMATS.iter().flat_map(|format| format.files).copied().collect();
     let wanted = |name: &str| ends.iter().any(|end| name.ends_with(end));
-    let found = files(path, &wanted)?;
-    if found.is_empty() {
+    let selected = files(path, &wanted)?;
+    if selected.is_empty() {
         let ends: Vec<&str> = ends.into_iter().collect();
         let message = format!("`{}` holds no file that could be imported", path.display());
         return refuse(message, format!("looked for names that end with {}", ends.join(", ")));
     }
-    found.iter().map(|(file, name)| budget.read(file, name)).collect()
+    selected.iter().map(|(file, name)| budget.read(file, name)).collect()
 }
 
 /// Plain files with names relative to the folder, sorted; links are not followed.
 fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> crate::Result<Vec<(PathBuf, String)>> {
     let mut folders = vec![(root.to_owned(), String::new())];
-    let mut found = Vec::new();
+    let mut selected = Vec::new();
     while let Some((folder, prefix)) = folders.pop() {
         let entries = fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
         for entry in entries {
@@ -139,15 +137,15 @@ fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> crate::Result<Vec<(PathB
             if kind.is_dir() {
                 folders.push((entry.path(), format!("{name}/")));
             } else if kind.is_file() && wanted(&name) {
-                found.push((entry.path(), name));
+                selected.push((entry.path(), name));
             }
-            if found.len() > MOST_FILES {
+            if selected.len() > MOST_FILES {
                 return Err(Error::message(format!("`{}` holds more than {MOST_FILES} files", root.display())));
             }
         }
     }
-    found.sort_by(|a, b| a.1.cmp(&b.1));
-    Ok(found)
+    selected.sort_by(|a, b| a.1.cmp(&b.1));
+    Ok(selected)
 }
 
 /// Reads a file or folder as one run; of several runs the newest.

@@ -56,8 +56,8 @@ pub fn part(text: &str, part: Part) -> String {
         0 => "%".to_owned(),
         length if length <= MAX_WORD => word,
         _ => {
-            let kept: String = word.chars().take(MAX_WORD - DIGITS - 1).collect();
-            format!("{kept}~{}", &digest::sha256_hex(text.as_bytes())[..DIGITS])
+            let start: String = word.chars().take(MAX_WORD - DIGITS - 1).collect();
+            format!("{start}~{}", &digest::sha256_hex(text.as_bytes())[..DIGITS])
         }
     }
 }
@@ -84,12 +84,12 @@ pub fn suite(name: &str, others: &dyn Fn(&str) -> bool) -> String {
     let short: String = word.chars().take(MAX_SUITE).collect();
     let is_reserved = matches!(short.split('.').next(), Some("con" | "prn" | "aux" | "nul"))
         || (short.len() == 4 && (short.starts_with("com") || short.starts_with("lpt")));
-    let whole = if short.is_empty() || is_reserved { format!("suite-{}", digits()) } else { short.clone() };
-    if short.len() < word.len() || (whole == short && others(&whole)) {
-        let kept: String = whole.chars().take(MAX_SUITE - DIGITS - 1).collect();
-        return format!("{}-{}", kept.trim_end_matches(['-', '.', '_']), digits());
+    let complete = if short.is_empty() || is_reserved { format!("suite-{}", digits()) } else { short.clone() };
+    if short.len() < word.len() || (complete == short && others(&complete)) {
+        let start: String = complete.chars().take(MAX_SUITE - DIGITS - 1).collect();
+        return format!("{}-{}", start.trim_end_matches(['-', '.', '_']), digits());
     }
-    whole
+    complete
 }
 
 #[cfg(test)]

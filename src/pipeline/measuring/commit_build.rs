@@ -132,8 +132,8 @@ fn clear_full(folder: &Path, most: u64) -> crate::Result<()> {
 fn size(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let of_entry = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(found) if found.is_dir() => size(&entry.path()),
-        Ok(found) => found.len(),
+        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) => metadata.len(),
         Err(_) => 0,
     };
     entries.flatten().map(of_entry).sum()
@@ -142,8 +142,8 @@ fn size(folder: &Path) -> u64 {
 /// For a commit that only adds records, the commit they are of.
 pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
     let store = project.store()?;
-    let found = match history::commit_at(store, named) {
-        Ok(found) => found,
+    let commit = match history::commit_at(store, named) {
+        Ok(commit) => commit,
         Err(error @ HistoryError::Revision { .. }) if history::facts(store)?.shallow => {
             let hint =
                 "this clone is shallow: run `git fetch --unshallow`, in a workflow set `fetch-depth: 0`".to_owned();
@@ -151,11 +151,9 @@ pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
         }
         Err(error) => return Err(error.into()),
     };
-    let Some(commit) = found else {
-        return refuse(
-            format!("`{}` holds records alone, so there is nothing to measure", named.escape_debug()),
-            "name a commit that holds code",
-        );
+    let Some(commit) = commit else {
+        let message = format!("`{}` holds records alone, so there is nothing to measure", named.escape_debug());
+        return refuse(message, "name a commit that holds code");
     };
     // An unreadable working tree cannot be confused with the commit.
     let here = history::measured_commit(store).ok().flatten();

@@ -306,10 +306,8 @@ impl TrtOptions {
         let in_project = |path: &Option<PathBuf>| path.as_ref().map(|path| project.root.join(path));
         let configured = || Some((in_project(&suite.engine)?, suite.engine.as_ref()?.display().to_string()));
         let Some((engine, engine_text)) = self.engine.clone().or_else(configured) else {
-            return refuse(
-                format!("the suite `{name}` has no engine configured"),
-                "name the file that TensorRT has built: `--trt-engine-path model.plan`",
-            );
+            let message = format!("the suite `{name}` has no engine configured");
+            return refuse(message, "name the file that TensorRT has built: `--trt-engine-path model.plan`");
         };
         let is_option = !self.shape_cases.is_empty();
         let shape_cases = if is_option { self.shape_cases.clone() } else { suite.shape_cases.clone() };
@@ -321,10 +319,8 @@ impl TrtOptions {
             plugin: self.plugin.clone().or_else(|| in_project(&suite.plugin_lib)).or_else(|| self.usual_plugin.clone()),
             trtexec: self.trtexec.clone().or_else(|| in_project(&suite.trtexec)),
             cases: sweep::number_cases(&shape_cases).map_err(|fault| {
-                Advice::new(
-                    format!("{place} {fault}"),
-                    "write it as `name=dims` pieces, such as `image=1x3x128x128;centers=1024x2`",
-                )
+                let message = format!("{place} {fault}");
+                Advice::new(message, "write it as `name=dims` pieces, such as `image=1x3x128x128;centers=1024x2`")
             })?,
             shape_cases,
             settings: TimingSettings {

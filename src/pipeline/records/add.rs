@@ -132,7 +132,7 @@ pub(super) fn read(folder: &Path, paths: &[PathBuf], input: &mut dyn Read) -> cr
         let full = folder.join(path);
         let before = reader.good.len() + reader.bad.len();
         match fs::symlink_metadata(&full) {
-            Ok(found) if found.is_dir() => {
+            Ok(metadata) if metadata.is_dir() => {
                 reader.walk(&full, path, 0)?;
                 if reader.good.len() + reader.bad.len() == before {
                     let message = format!("`{}` holds no file whose name ends with `.json`", path.display());
@@ -173,12 +173,13 @@ impl Reader {
         names.sort();
         for name in names {
             let (path, shown) = (folder.join(&name), shown.join(&name));
-            let found = fs::symlink_metadata(&path).with_context(|| format!("cannot look at `{}`", shown.display()))?;
-            if found.is_dir() {
+            let metadata =
+                fs::symlink_metadata(&path).with_context(|| format!("cannot look at `{}`", shown.display()))?;
+            if metadata.is_dir() {
                 self.walk(&path, &shown, depth + 1)?;
             } else if path.extension().is_some_and(|extension| extension == "json") {
                 self.file(&path, &shown.to_string_lossy())?;
-            } else if found.is_symlink() {
+            } else if metadata.is_symlink() {
                 warn(&format!("`{}` is a symbolic link and was not followed", shown.display()));
             }
         }
@@ -229,12 +230,12 @@ fn too_much(message: String) -> Error {
 fn open(path: &Path) -> Result<File, Bad> {
     let bad = |reason: &str, hint: Option<&'static str>| Bad { hint, ..Bad::new("", reason.to_owned()) };
     let unread = |error: std::io::Error| bad(&format!("cannot be read: {error}"), None);
-    let found = fs::symlink_metadata(path).map_err(unread)?;
-    if found.is_symlink() {
+    let metadata = fs::symlink_metadata(path).map_err(unread)?;
+    if metadata.is_symlink() {
         return Err(bad("is a symbolic link, which is not followed", Some("give the file that it points to")));
     }
     let odd = || bad("is no plain file", Some("`-` reads a run from standard input"));
-    if !found.is_file() {
+    if !metadata.is_file() {
         return Err(odd());
     }
     let mut options = File::options();

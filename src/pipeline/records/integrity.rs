@@ -99,27 +99,24 @@ fn consistency(entries: &Entries, old_root: Digest) -> Option<Proof> {
 }
 
 fn find(entries: &Entries, run: &str) -> crate::Result<usize> {
-    let advice = |message: String, hint: &str| Advice::new(message, hint.to_owned());
+    const LIST: &str = "see `sprag history log` for the runs that it has";
     if run.contains('/') {
-        let place = entries.runs.iter().position(|entry| entry.path == run);
-        let message = || format!("no run entered this history at `{}`", text::printable(run));
-        return Ok(place.ok_or_else(|| advice(message(), "see `sprag history log` for the runs that it has"))?);
+        let Some(place) = entries.runs.iter().position(|entry| entry.path == run) else {
+            return refuse(format!("no run entered this history at `{}`", text::printable(run)), LIST);
+        };
+        return Ok(place);
     }
     let digits = run.len() >= FEWEST_DIGITS && run.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if !digits {
-        let message = format!("`{}` names no run", text::printable(run));
         let hint = "give the id of a run, at least six digits of it, or the path of its record";
-        return Err(advice(message, hint).into());
+        return refuse(format!("`{}` names no run", text::printable(run)), hint);
     }
     let named = |place: &usize| entries.runs[*place].digest.to_string().starts_with(run);
     let places: Vec<usize> = (0..entries.runs.len()).filter(named).collect();
     match places[..] {
         [only] => Ok(only),
-        [] => {
-            Err(advice(format!("this history has no run `{run}`"), "see `sprag history log` for the runs that it has")
-                .into())
-        }
-        _ => Err(advice(format!("`{run}` could be any of {} runs", places.len()), "give more digits").into()),
+        [] => refuse(format!("this history has no run `{run}`"), LIST),
+        _ => refuse(format!("`{run}` could be any of {} runs", places.len()), "give more digits"),
     }
 }
 
@@ -208,13 +205,13 @@ fn pending(project: &Project, store: &Store, source: &Target) -> crate::Result<V
         let path = file.strip_prefix(&project.root).unwrap_or(&file).to_string_lossy().into_owned();
         let is_file = fs::symlink_metadata(&file).is_ok_and(|it| it.is_file() && it.len() <= MAX_RECORD_BYTES as u64);
         let run = fs::read(&file).ok().filter(|_| is_file).and_then(|bytes| Run::from_json(&bytes).ok());
-        let found = |kind, what: &str, advice: &str| Finding::at(kind, &path, what).advise(advice);
+        let finding = |kind, what: &str, advice: &str| Finding::at(kind, &path, what).advise(advice);
         findings.push(match run {
-            None => found(FindingKind::Leftover, "is no run that can be recorded", "look at it, and remove it"),
+            None => finding(FindingKind::Leftover, "is no run that can be recorded", "look at it, and remove it"),
             Some((id, run)) if recorded.as_ref().is_some_and(|all| all.contains(&run.path(&id))) => {
-                found(FindingKind::Leftover, "is in the history already", "the next record removes it")
+                finding(FindingKind::Leftover, "is in the history already", "the next record removes it")
             }
-            Some(_) => found(
+            Some(_) => finding(
                 FindingKind::Pending,
                 "waits to be recorded",
                 "the next record takes it along; so does `sprag history add`",

@@ -41,10 +41,8 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
     let source = history::source(store, branch)?;
     let listing = history::list(store, &source).context("cannot read the history")?;
     if listing.tip.is_none() && options.branch.is_some() {
-        return refuse(
-            format!("there is no branch `{}`", text::printable(&source.reference)),
-            "see `git branch --list` for those that exist",
-        );
+        let message = format!("there is no branch `{}`", text::printable(&source.reference));
+        return refuse(message, "see `git branch --list` for those that exist");
     }
     let (mut heads, quarantined) = heads(&project, store, options.branch.is_none(), &listing.entries)?;
     let quarantined = listing.quarantined.len() + quarantined;

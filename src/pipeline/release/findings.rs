@@ -50,7 +50,7 @@ pub(super) fn fill_studied(release: &LoadedRelease, study: Option<Study>) -> cra
     };
     fill::fill(inputs, store, |item| match reader.read(item) {
         Err(error) if error.is_damage() => Ok((Finding::Damaged(error.to_string()), Vec::new())),
-        found => found,
+        finding => finding,
     })
 }
 

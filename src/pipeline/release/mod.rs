@@ -318,22 +318,17 @@ pub fn reports(project: &Project) -> crate::Result<Released> {
     };
     let report = |release: &Release| {
         let filled = shared.as_ref().map_err(Clone::clone);
-        match filled.and_then(|shared| fill_release(project, shared, release).map_err(|error| error.chain())) {
-            Ok((filled, figures)) => {
-                let statement = published::read(&project.root, &filled);
-                ReleaseReport { name: release.name.clone(), checklist: Ok(filled), figures, statement }
-            }
+        let filled = filled.and_then(|shared| fill_release(project, shared, release).map_err(|error| error.chain()));
+        let (checklist, figures) = match filled {
+            Ok((filled, figures)) => (Ok(filled), figures),
             Err(fault) => {
                 let fault = text::printable(&fault);
                 text::warn(&format!("the release `{}` is no-go: {fault}", release.name));
-                ReleaseReport {
-                    name: release.name.clone(),
-                    checklist: Err(fault),
-                    figures: BTreeMap::new(),
-                    statement: None,
-                }
+                (Err(fault), BTreeMap::new())
             }
-        }
+        };
+        let statement = checklist.as_ref().ok().and_then(|filled| published::read(&project.root, filled));
+        ReleaseReport { name: release.name.clone(), checklist, figures, statement }
     };
     released.newest = newest.iter().map(report).collect();
     Ok(released)

@@ -127,11 +127,10 @@ fn terms(project: &Project, options: &WaiveOptions, now: DateTime<Utc>) -> crate
         None => {
             let (author, is_configured) = history::author(project.find_store());
             if !is_configured {
-                return Err(ReleaseError::refused(
-                    "the author is unknown: git's configuration names nobody",
-                    "set `user.name` and `user.email`, or use `--author`",
-                )
-                .into());
+                let message = "the author is unknown: git's configuration names nobody";
+                return Err(
+                    ReleaseError::refused(message, "set `user.name` and `user.email`, or use `--author`").into()
+                );
             }
             format!("{} <{}>", author.name, author.email)
         }

@@ -188,23 +188,7 @@ const MOST_SAID: usize = 2_000;
 /// this call in the test runs in every process; nothing after it does, but in the parent. It works with Rust's own test
 /// runner, and once in a test.
 ///
-/// ```no_run
-/// use sprag_pipeline::testing::{Cases, INTERVAL, Measurer, compare_sections, in_processes};
-///
-/// # fn plain(values: &[f64]) -> f64 { values.iter().sum() }
-/// # fn fused(values: &[f64]) -> f64 { values.iter().sum() }
-/// #[test]
-/// fn fused_is_no_slower() -> Result<(), sprag_pipeline::testing::TestingError> {
-///     let values = vec![1.0; 4096];
-///     let runs = in_processes("fused_is_no_slower", 10, || {
-///         let mut cases = Cases::new();
-///         cases.add("plain", "4096", || plain(&values)).add("fused", "4096", || fused(&values));
-///         Measurer::default().measure(cases)
-///     })?;
-///     compare_sections(&runs, "plain", "fused", &INTERVAL).assert_pass();
-///     Ok(())
-/// }
-/// ```
+/// `docs/LIBRARY.md` has an example.
 ///
 /// # Errors
 /// When a process cannot be started, fails before it has measured, or has no such test; with the end of what it said. In a
@@ -315,8 +299,8 @@ mod tests {
             let (round, after) = rest.split_at(3 * length);
             rest = after;
             let order: String = round.chars().step_by(length).collect();
-            let whole: String = order.chars().map(|name| name.to_string().repeat(length)).collect();
-            assert_eq!(round, whole);
+            let expected: String = order.chars().map(|name| name.to_string().repeat(length)).collect();
+            assert_eq!(round, expected);
             rounds.push(order);
         }
         assert_eq!((rest, &rounds[1]), ("", &rounds[0].chars().rev().collect::<String>()));
@@ -341,16 +325,16 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_against_samples_is_told() {
-        let told = |wall: f64, preempted: bool| {
+    fn bad_samples_give_caveats() {
+        let caveats = |wall: f64, preempted: bool| {
             let mut cases = Cases::new();
             cases.add("s", "a", || ());
             let taken = SMALL.measure_by(cases, &mut |_, _| Sample { wall, cpu: None, preempted });
             taken.expect("it can be measured").quality.join("\n")
         };
-        assert!(told(1e-6, true).contains("100 % of the samples were interrupted"));
-        assert!(told(1e-9, false).contains("a call of `s.a` takes 1.000 ns"));
-        assert!(!told(1e-6, false).contains("a call of"));
+        assert!(caveats(1e-6, true).contains("100 % of the samples were interrupted"));
+        assert!(caveats(1e-9, false).contains("a call of `s.a` takes 1.000 ns"));
+        assert!(!caveats(1e-6, false).contains("a call of"));
     }
 
     #[test]
@@ -360,8 +344,8 @@ mod tests {
             for name in names {
                 cases.add("s", name, || ());
             }
-            let told = measurer.measure_by(cases, &mut scripted(seconds)).expect_err(expected).to_string();
-            assert!(told.contains(expected), "{told}");
+            let caveats = measurer.measure_by(cases, &mut scripted(seconds)).expect_err(expected).to_string();
+            assert!(caveats.contains(expected), "{caveats}");
         };
         check(&SMALL, &[], 1.0, "cannot measure: no case is asked for");
         check(&Measurer { samples: 0, ..SMALL }, &["a"], 1.0, "no sample is asked for");
@@ -415,7 +399,7 @@ mod tests {
         if is_child {
             first.expect("the child of the second call");
         }
-        let told = in_processes(test, 1, measure).expect_err("it is the second").to_string();
-        assert!(told.contains("call `in_processes` once a test"), "{told}");
+        let caveats = in_processes(test, 1, measure).expect_err("it is the second").to_string();
+        assert!(caveats.contains("call `in_processes` once a test"), "{caveats}");
     }
 }

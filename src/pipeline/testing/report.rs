@@ -245,8 +245,8 @@ impl Judge {
         }
         // Doubt about an improvement must not fail a test.
         report.comparisons = family::without_chance(judged, &[Verdict::Regressed], "subsections");
-        let known = names(baseline);
-        for (section, subsection) in names(current).into_iter().filter(|name| !known.contains(name)) {
+        let base_names = names(baseline);
+        for (section, subsection) in names(current).into_iter().filter(|name| !base_names.contains(name)) {
             let mut new = self.unjudged(&metric, (section, subsection), Verdict::NoBaseline);
             new.current = value(&lists(current, section, subsection));
             report.comparisons.push(new);
@@ -280,47 +280,47 @@ impl Judge {
             let place = lists.iter().position(Option::is_none)?;
             Some(format!("process {} of {side} has no samples of it", place + 1))
         };
-        let mut found = self.unjudged(metric, name, Verdict::Missing);
+        let mut comparison = self.unjudged(metric, name, Verdict::Missing);
         if now.iter().all(Option::is_none) {
-            found.baseline = value(&then);
-            return (found, None);
+            comparison.baseline = value(&then);
+            return (comparison, None);
         }
         if let Some(note) = lacking(&now, "the current run") {
-            found.note = Some(note);
-            return (found, None);
+            comparison.note = Some(note);
+            return (comparison, None);
         }
         // Some rules see only medians, or have doubt as their only verdict, which a test may let pass.
         if let Some(reason) = refusal(&then, &now) {
             let verdict = Verdict::NotComparable(reason);
-            return (Comparison { baseline: value(&then), current: value(&now), verdict, ..found }, None);
+            return (Comparison { baseline: value(&then), current: value(&now), verdict, ..comparison }, None);
         }
         if let Some(reason) = lacking(&then, "the baseline") {
-            found.verdict = Verdict::Inconclusive(reason);
-            return (found, None);
+            comparison.verdict = Verdict::Inconclusive(reason);
+            return (comparison, None);
         }
         let [then, now] = [then, now].map(|lists| lists.into_iter().flatten().collect::<Vec<_>>());
-        let (Some(base), Some(current)) = (side(&then), side(&now)) else { return (found, None) };
-        (found.baseline, found.current) = (Some(base.value), Some(current.value));
+        let (Some(base), Some(current)) = (side(&then), side(&now)) else { return (comparison, None) };
+        (comparison.baseline, comparison.current) = (Some(base.value), Some(current.value));
         let is_paired = matches!(self.rule, Rule::Interval { .. });
         if is_paired && processes == Processes::Different {
-            found.verdict = Verdict::Inconclusive(APART.to_owned());
-            return (found, None);
+            comparison.verdict = Verdict::Inconclusive(APART.to_owned());
+            return (comparison, None);
         }
         if is_paired && then.len() != now.len() {
             let reason = format!("{} processes against {}, which make no pairs", now.len(), then.len());
-            found.verdict = Verdict::Inconclusive(reason);
-            return (found, None);
+            comparison.verdict = Verdict::Inconclusive(reason);
+            return (comparison, None);
         }
         // A pair without a ratio is reported, not left out.
         let ratio = |(then, now): (&&[f64], &&[f64])| pair_ratio::of_processes(then, now).unwrap_or(f64::NAN);
         let ratios = if is_paired { then.iter().zip(&now).map(ratio).collect() } else { Vec::new() };
         let evidence =
             Evidence { better: self.better, base, current, ratios, restlessness: None, shares_memory: false };
-        let mut found = rules::judge(found, &self.rule, &evidence);
+        let mut comparison = rules::judge(comparison, &self.rule, &evidence);
         if is_paired && then.len() < interval::FEWEST_PAIRS {
-            found.note.get_or_insert_with(|| "`in_processes` measures in several".to_owned());
+            comparison.note.get_or_insert_with(|| "`in_processes` measures in several".to_owned());
         }
-        (found, Some((self.rule, evidence)))
+        (comparison, Some((self.rule, evidence)))
     }
 
     fn unjudged(&self, metric: &Metric, (section, subsection): (&str, &str), verdict: Verdict) -> Comparison {
@@ -349,7 +349,7 @@ pub(crate) fn lists<'d>(data: &'d [PerformanceData], section: &str, subsection: 
 pub(crate) fn side(lists: &[&[f64]]) -> Option<Side> {
     let medians: Vec<f64> = lists.iter().filter_map(|list| describe::median(list)).collect();
     let interval = match lists {
-        [samples] => sign_interval::of_median(samples, CONFIDENCE).map(|found| (found.low, found.high)),
+        [samples] => sign_interval::of_median(samples, CONFIDENCE).map(|bounds| (bounds.low, bounds.high)),
         _ => bootstrap::median_interval(&medians),
     };
     Some(Side { value: describe::median(&medians)?, interval, sessions: 1, samples: lists.concat() })
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_tells_all_and_how_to_accept() {
+    fn a_failure_has_all_messages_and_how_to_accept() {
         let mut current = steady(&[("same", 1e-6), ("slow\n", 2e-6), ("new", 3e-6)]);
         current.quality.push("in-process: one".to_owned());
         let base = steady(&[("same", 1e-6), ("gone", 1e-3), ("slow\n", 1e-6)]);

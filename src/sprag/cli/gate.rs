@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Subcommand};
 
-use crate::cli::run::{EffortArgs, PairEffortArgs, Word, words};
+use crate::cli::run::{EffortArgs, Word, words};
 use sprag_pipeline::gate::Inconclusive;
 
 const EXITS: &str = "Exit codes: 0 pass; 1 regressed or missing; 2 usage error; 3 inconclusive, not comparable or no \
@@ -72,8 +72,23 @@ const INCONCLUSIVE: [Word<Inconclusive>; 3] = [
     ("fail", "Exit with 1", Inconclusive::Fail),
 ];
 
+const PAIRS: [(&str, &str); 4] = [
+    (
+        "quick",
+        "Three process pairs, the fewest that can be judged: detects large changes only. The default is twice the \
+        `processes` of the suite, so ten",
+    ),
+    ("rigorous", "At least fifteen process pairs: detects smaller changes"),
+    (
+        "budget",
+        "As many process pairs as fit in this time, such as `60s`. Stops early once intervals are within 1 %, except those \
+        of `dram` kernels",
+    ),
+    ("pin", "Pin both sides to this CPU, counted from 0"),
+];
+
 #[derive(Args, Debug)]
-#[command(after_help = EXITS)]
+#[command(after_help = EXITS, mut_args(of_pairs))]
 pub struct CompareArgs {
     /// The base: a commit, a tag, a run file, a baseline file, or results of another tool. With `--measure`: a revision, or the
     /// path of a `sprag` program for a `cpu` suite.
@@ -98,7 +113,7 @@ pub struct CompareArgs {
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
     #[command(flatten)]
-    pub effort: PairEffortArgs,
+    pub effort: EffortArgs,
     /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given
     /// several times.
     #[arg(long = "report", value_name = "FORMAT=PATH")]
@@ -117,6 +132,12 @@ pub struct CompareArgs {
     pub inconclusive: Inconclusive,
 }
 
+/// The options of an effort with words about pairs of processes.
+fn of_pairs(arg: Arg) -> Arg {
+    let words = PAIRS.iter().find(|(name, _)| arg.get_id() == *name);
+    words.map_or(arg.clone(), |(_, words)| arg.help(*words))
+}
+
 #[derive(Debug, Subcommand)]
 pub enum BaselineCommand {
     /// Write a baseline from the newest run of this machine at HEAD; the old one goes to `baselines/archive/`.
@@ -128,7 +149,14 @@ pub enum BaselineCommand {
     )]
     Accept(BaselineAcceptArgs),
     /// List the baselines with their commits, rules and who accepted them.
-    List(BaselineListArgs),
+    List {
+        /// Include the archive.
+        #[arg(long)]
+        archive: bool,
+        /// Print JSON instead of the table.
+        #[arg(long)]
+        json: bool,
+    },
     /// Show the differences between two baselines by metric, largest change first.
     #[command(
         after_help = "Without FILE, each baseline is compared with the one it replaced. One FILE is compared with the \
@@ -179,16 +207,6 @@ pub struct BaselineAcceptArgs {
     /// Accept a run that measured uncommitted changes.
     #[arg(long)]
     pub dirty: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct BaselineListArgs {
-    /// Include the archive.
-    #[arg(long)]
-    pub archive: bool,
-    /// Print JSON instead of the table.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Args, Debug)]

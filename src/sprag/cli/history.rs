@@ -11,48 +11,56 @@ use sprag_model::run::RunStatus;
 #[derive(Debug, Subcommand)]
 pub enum HistoryCommand {
     /// Record finished run files, as `run --output-run` writes them, all in one commit.
-    Add(HistoryAddArgs),
+    Add {
+        /// Run files; folders, of which every `*.json` below is taken; `-` for one run on standard input.
+        ///
+        /// Files are read as data that anyone may have written: their size, their schema and, where the name bears an id,
+        /// their content are checked. Links are not followed. A record that the history has already is nothing to do.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Record the good files even if some are bad; report the bad ones and exit with 1.
+        #[arg(long)]
+        skip_bad: bool,
+    },
     /// Synchronise the history with a remote: fetch, merge and push records, never by force.
     #[command(after_help = "Only records are pushed. They always stay on the local branch.")]
-    Sync(HistorySyncArgs),
+    Sync {
+        /// The remote (default: that of the branch's upstream, else `origin`, else the only one).
+        #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+        remote: Option<String>,
+        /// What to do where the remote has lost records that it had after the last sync.
+        #[arg(long, value_name = "WHAT", value_parser = words(&AFTER_REWRITE))]
+        after_rewrite: Option<AfterRewrite>,
+        /// Fetch, and print what would be pushed.
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// List the recorded runs, newest first.
     Log(LogArgs),
     /// Check the integrity of the history. Exits with 4 on damage; `--repair` repairs it.
-    Fsck(FsckArgs),
+    Fsck {
+        /// Quarantine damaged files, restore lost records and update working trees. Nothing is deleted.
+        #[arg(long)]
+        repair: bool,
+        /// A root that `history root` gave earlier: the history must still begin with the runs below it.
+        #[arg(long, value_name = "ROOT")]
+        against: Option<String>,
+        /// Print JSON instead of the list.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the Merkle root of all runs. Note it down elsewhere to detect a rewritten history.
-    Root(RootArgs),
+    Root {
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
     /// Prove that a run is in the history or that the history only grew; or check such a proof.
     Prove(ProveArgs),
     /// Fill the cache of decoded runs, and print its size.
     ///
     /// Commands that read the whole history do the same by themselves. SPRAG_CACHE=off switches the cache off.
     Cache,
-}
-
-#[derive(Args, Debug)]
-pub struct HistoryAddArgs {
-    /// Run files; folders, of which every `*.json` below is taken; `-` for one run on standard input.
-    ///
-    /// Files are read as data that anyone may have written: their size, their schema and, where the name bears an id,
-    /// their content are checked. Links are not followed. A record that the history has already is nothing to do.
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// Record the good files even if some are bad; report the bad ones and exit with 1.
-    #[arg(long)]
-    pub skip_bad: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct HistorySyncArgs {
-    /// The remote (default: that of the branch's upstream, else `origin`, else the only one).
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
-    pub remote: Option<String>,
-    /// What to do where the remote has lost records that it had after the last sync.
-    #[arg(long, value_name = "WHAT", value_parser = words(&AFTER_REWRITE))]
-    pub after_rewrite: Option<AfterRewrite>,
-    /// Fetch, and print what would be pushed.
-    #[arg(long)]
-    pub dry_run: bool,
 }
 
 const AFTER_REWRITE: [Word<AfterRewrite>; 2] = [
@@ -97,26 +105,6 @@ pub struct LogArgs {
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub limit: usize,
     /// Print JSON instead of the list.
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct FsckArgs {
-    /// Quarantine damaged files, restore lost records and update working trees. Nothing is deleted.
-    #[arg(long)]
-    pub repair: bool,
-    /// A root that `history root` gave earlier: the history must still begin with the runs below it.
-    #[arg(long, value_name = "ROOT")]
-    pub against: Option<String>,
-    /// Print JSON instead of the list.
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct RootArgs {
-    /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
 }

@@ -67,12 +67,23 @@ pub enum Command {
     #[command(subcommand)]
     History(HistoryCommand),
     /// Render the site from the recorded history, without measuring.
-    Site(SiteArgs),
+    Site {
+        /// The folder of the site (default: `out` of `[site]`, or `_site`).
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+        /// Write nothing; check that the folder equals a clean rebuild byte for byte. Exits with 1 if it does not.
+        #[arg(long)]
+        check: bool,
+    },
     /// Export the recorded history.
     #[command(subcommand)]
     Export(ExportCommand),
     /// Print the JSON Schema of a file that sprag writes, or list all schemas.
-    Schema(SchemaArgs),
+    Schema {
+        /// The schema, such as `run-2` (default: list all).
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Fill the checklist of a release, and write or verify its evidence.
     #[command(subcommand)]
     Release(ReleaseCommand),
@@ -80,43 +91,63 @@ pub enum Command {
     #[command(subcommand)]
     Replay(ReplayCommand),
     /// Run golden cases against this build.
-    Conformance(ConformanceArgs),
+    Conformance {
+        /// Folders with golden cases.
+        #[arg(required = true, value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
+    },
     /// Check what this machine can measure, how noisy it is, and what to improve.
-    Doctor(DoctorArgs),
+    Doctor {
+        /// Use fewer and shorter worker processes: about two seconds, with rougher noise figures.
+        #[arg(long)]
+        quick: bool,
+        /// Print JSON instead of text (see docs/DOCTOR.md).
+        #[arg(long)]
+        json: bool,
+    },
     /// Set up a project: `sprag.toml`, GitHub workflows and the baselines folder. Existing files are kept.
     Init(InitArgs),
     /// Generate a demo repository with known changes, and its site.
-    Demo(DemoArgs),
+    Demo {
+        /// The folder to create; it must be empty or not exist.
+        #[arg(default_value = "sprag-demo", value_name = "FOLDER")]
+        folder: PathBuf,
+        /// Random seed.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Print the completion script of a shell.
-    Completions(CompletionsArgs),
+    Completions {
+        /// The shell.
+        #[arg(value_enum, value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
     /// Write the manual pages, one per command.
-    Man(ManArgs),
+    Man {
+        /// The output folder; it is created if needed.
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
     /// Compile every CUDA kernel, or check each one on the device.
     #[command(subcommand)]
     Kernels(KernelsCommand),
     /// Measure as a worker process: reads a plan from stdin, writes messages to stdout.
     #[command(hide = true)]
-    Worker(WorkerArgs),
+    Worker {
+        /// What to do with the plan.
+        #[arg(long, value_enum, default_value_t = Task::Time)]
+        task: Task,
+        /// What of the GPU suite runs, as JSON; the plan is about CPU kernels where absent.
+        #[arg(long, value_name = "SCOPE")]
+        gpu: Option<String>,
+    },
     /// Lead the process group of a command, and kill it when standard input ends; or keep a folder, and remove it then.
     #[command(hide = true)]
-    Guard(GuardArgs),
-}
-
-#[derive(Args, Debug)]
-pub struct WorkerArgs {
-    /// What to do with the plan.
-    #[arg(long, value_enum, default_value_t = Task::Time)]
-    pub task: Task,
-    /// What of the GPU suite runs, as JSON; the plan is about CPU kernels where absent.
-    #[arg(long, value_name = "SCOPE")]
-    pub gpu: Option<String>,
-}
-
-#[derive(Args, Debug)]
-pub struct GuardArgs {
-    /// The folder to remove.
-    #[arg(long, value_name = "FOLDER")]
-    pub remove: Option<PathBuf>,
+    Guard {
+        /// The folder to remove.
+        #[arg(long, value_name = "FOLDER")]
+        remove: Option<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -131,50 +162,6 @@ pub enum Task {
     GpuCalls,
     /// Counts the instructions of one benchmark, under Valgrind.
     Count,
-}
-
-#[derive(Args, Debug)]
-pub struct SiteArgs {
-    /// The folder of the site (default: `out` of `[site]`, or `_site`).
-    #[arg(long, value_name = "FOLDER")]
-    pub out: Option<PathBuf>,
-    /// Write nothing; check that the folder equals a clean rebuild byte for byte. Exits with 1 if it does not.
-    #[arg(long)]
-    pub check: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct SchemaArgs {
-    /// The schema, such as `run-2` (default: list all).
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
-}
-
-#[derive(Args, Debug)]
-pub struct ConformanceArgs {
-    /// Folders with golden cases.
-    #[arg(required = true, value_name = "FOLDER")]
-    pub folders: Vec<PathBuf>,
-}
-
-#[derive(Args, Debug)]
-pub struct DoctorArgs {
-    /// Use fewer and shorter worker processes: about two seconds, with rougher noise figures.
-    #[arg(long)]
-    pub quick: bool,
-    /// Print JSON instead of text (see docs/DOCTOR.md).
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct DemoArgs {
-    /// The folder to create; it must be empty or not exist.
-    #[arg(default_value = "sprag-demo", value_name = "FOLDER")]
-    pub folder: PathBuf,
-    /// Random seed.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
 }
 
 #[derive(Args, Debug)]
@@ -195,20 +182,6 @@ pub struct InitArgs {
     /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
     #[arg(long, value_name = "DIGEST", value_parser = digest)]
     pub sha256: Option<String>,
-}
-
-#[derive(Args, Debug)]
-pub struct CompletionsArgs {
-    /// The shell.
-    #[arg(value_enum, value_name = "SHELL")]
-    pub shell: clap_complete::Shell,
-}
-
-#[derive(Args, Debug)]
-pub struct ManArgs {
-    /// The output folder; it is created if needed.
-    #[arg(value_name = "FOLDER")]
-    pub folder: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]

@@ -24,31 +24,6 @@ pub struct EffortArgs {
     pub pin: Option<u32>,
 }
 
-#[derive(Args, Debug)]
-pub struct PairEffortArgs {
-    /// Three process pairs, the fewest that can be judged: detects large changes only. The default is twice the `processes`
-    /// of the suite, so ten.
-    #[arg(long, conflicts_with_all = ["rigorous", "budget"])]
-    pub quick: bool,
-    /// At least fifteen process pairs: detects smaller changes.
-    #[arg(long, conflicts_with = "budget")]
-    pub rigorous: bool,
-    /// As many process pairs as fit in this time, such as `60s`. Stops early once intervals are within 1 %, except those of
-    /// `dram` kernels.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub budget: Option<String>,
-    /// Pin both sides to this CPU, counted from 0.
-    #[arg(long, value_name = "PROCESSOR")]
-    pub pin: Option<u32>,
-}
-
-impl PairEffortArgs {
-    pub fn plain(&self) -> EffortArgs {
-        let PairEffortArgs { quick, rigorous, budget, pin } = self;
-        EffortArgs { quick: *quick, rigorous: *rigorous, budget: budget.clone(), pin: *pin }
-    }
-}
-
 impl EffortArgs {
     pub fn is_given(&self) -> bool {
         self.quick || self.rigorous || self.budget.is_some() || self.pin.is_some()

@@ -27,7 +27,7 @@ const MOST_BYTES: usize = 1 << 30;
 const MOST_GROWING: usize = 20_000;
 
 #[derive(Serialize)]
-struct Found {
+struct SeriesChanges {
     changes: Vec<u64>,
     drifts: Vec<[u64; 2]>,
     ranges: Vec<[u64; 2]>,
@@ -45,10 +45,8 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> Resu
     let bytes = read_bounded(&folder.join(&args.file), MOST_BYTES)
         .with_context(|| format!("cannot read `{}`", args.file.display()))?;
     let table = series_table::read(&bytes).map_err(|error| {
-        Advice::new(
-            text::printable(&format!("`{}` is no table of histories: {error}", args.file.display())),
-            format!("the header is `{}`; one row is one point", COLUMNS.join(",")),
-        )
+        let message = text::printable(&format!("`{}` is no table of histories: {error}", args.file.display()));
+        Advice::new(message, format!("the header is `{}`; one row is one point", COLUMNS.join(",")))
     })?;
     if args.stream {
         check_growing(&table, &args.file)?;
@@ -61,7 +59,7 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> Resu
     let json = if args.stream {
         serde_json::to_vec(&each(&table, |series| growing(series, |count| changes_in(series, count))))
     } else {
-        serde_json::to_vec(&each(&table, |series| found(series, &changes_in(series, series.values.len()))))
+        serde_json::to_vec(&each(&table, |series| series_changes(series, &changes_in(series, series.values.len()))))
     };
     let mut json = json.context("cannot write what was found")?;
     json.push(b'\n');
@@ -117,13 +115,13 @@ fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, contex
     if is_exact { exact::changes(values, sensitivity) } else { changes_known(values, sensitivity, context) }
 }
 
-fn found(series: &TableSeries, changes: &Changes) -> Found {
+fn series_changes(series: &TableSeries, changes: &Changes) -> SeriesChanges {
     let index = |place: usize| series.indices[place];
     // The end of a ramp is the first point after it, which may not exist.
     let end = |place: usize| series.indices.get(place).copied().unwrap_or_else(|| index(place - 1) + 1);
     // The change may lie anywhere between two points.
     let first = |place: usize| place.checked_sub(1).map_or(index(place), |before| index(before) + 1);
-    Found {
+    SeriesChanges {
         changes: changes.points.iter().map(|point| index(point.index)).collect(),
         drifts: changes.drifts.iter().map(|drift| [index(drift.begin), end(drift.end)]).collect(),
         ranges: changes.points.iter().map(|point| [first(point.first), index(point.last)]).collect(),

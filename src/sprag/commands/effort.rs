@@ -22,10 +22,8 @@ pub(super) fn from_args(args: &EffortArgs) -> Result<Effort, Advice> {
         let allowed = pinning::allowed();
         if !allowed.is_empty() && !allowed.contains(&pin) {
             let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-            return refuse(
-                format!("there is no processor {pin} to keep workers on"),
-                format!("this process may run on {}", list.join(", ")),
-            );
+            let message = format!("there is no processor {pin} to keep workers on");
+            return refuse(message, format!("this process may run on {}", list.join(", ")));
         }
     }
     Ok(Effort { extent, pin: args.pin })

@@ -63,14 +63,14 @@ fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Ex
         return refuse(message, "`--json` prints it for programs");
     }
     let policy = args.policy.as_ref().map(|path| folder.join(path));
-    let found = calibrate::calibration(&Project::open(folder)?, &args.suites, policy.as_deref())?;
+    let calibration = calibrate::calibration(&Project::open(folder)?, &args.suites, policy.as_deref())?;
     if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&found).context("cannot write the figures")?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&calibration).context("cannot write the figures")?)?;
     } else {
-        out.write_all(calibrate::terminal(&found).as_bytes())?;
+        out.write_all(calibrate::terminal(&calibration).as_bytes())?;
     }
-    let is_replayed = found.pairs.reruns + found.pairs.neighbours > 0;
-    Ok(if is_replayed || found.resampled_series > 0 { Exit::Done } else { Exit::Inconclusive })
+    let is_replayed = calibration.pairs.reruns + calibration.pairs.neighbours > 0;
+    Ok(if is_replayed || calibration.resampled_series > 0 { Exit::Done } else { Exit::Inconclusive })
 }
 
 pub(super) fn compare(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -101,11 +101,11 @@ fn compared(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Ex
         filters: args.filters.clone(),
     };
     if args.measure {
-        let (effort, progress) = (effort::from_args(&args.effort.plain())?, Progress::new());
+        let (effort, progress) = (effort::from_args(&args.effort)?, Progress::new());
         let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
         return compare_interleaved(&request, effort, host, out);
     }
-    if args.effort.plain().is_given() || !args.filters.is_empty() {
+    if args.effort.is_given() || !args.filters.is_empty() {
         let message = "`--filter`, `--quick`, `--rigorous`, `--budget` and `--pin` say what to measure, and nothing is \
                        measured";
         return refuse(message, "add `--measure`, or leave them out");

@@ -12,13 +12,11 @@ use sprag_pipeline::{Error, Result};
 
 pub(super) fn history(folder: &Path, command: &HistoryCommand, out: &mut dyn Write) -> Result<Exit> {
     Ok(match command {
-        HistoryCommand::Add(args) => {
-            records::add(folder, &args.files, args.skip_bad, &mut std::io::stdin().lock(), out)?
+        HistoryCommand::Add { files, skip_bad } => {
+            records::add(folder, files, *skip_bad, &mut std::io::stdin().lock(), out)?
         }
-        HistoryCommand::Sync(args) => {
-            let options =
-                SyncOptions { remote: args.remote.clone(), after_rewrite: args.after_rewrite, dry_run: args.dry_run };
-            records::sync(folder, &options, out)?
+        &HistoryCommand::Sync { ref remote, after_rewrite, dry_run } => {
+            records::sync(folder, &SyncOptions { remote: remote.clone(), after_rewrite, dry_run }, out)?
         }
         HistoryCommand::Log(args) => {
             let options = LogOptions {
@@ -34,8 +32,10 @@ pub(super) fn history(folder: &Path, command: &HistoryCommand, out: &mut dyn Wri
             };
             records::log(folder, &options, out)?
         }
-        HistoryCommand::Fsck(args) => records::fsck(folder, args.repair, args.against.as_deref(), args.json, out)?,
-        HistoryCommand::Root(args) => records::root(folder, args.json, out)?,
+        HistoryCommand::Fsck { repair, against, json } => {
+            records::fsck(folder, *repair, against.as_deref(), *json, out)?
+        }
+        HistoryCommand::Root { json } => records::root(folder, *json, out)?,
         HistoryCommand::Prove(args) => match (&args.check, &args.run, &args.since) {
             (Some(file), ..) => records::check_proof(&folder.join(file), args.root.as_deref(), out)?,
             (None, Some(run), _) => records::prove(folder, &Claim::Run(run), args.output.as_deref(), out)?,
@@ -71,7 +71,7 @@ pub(super) fn baseline(folder: &Path, command: &BaselineCommand, out: &mut dyn W
             };
             baseline::accept(&options, out)?
         }
-        BaselineCommand::List(args) => baseline::list(folder, args.archive, args.json, out)?,
+        BaselineCommand::List { archive, json } => baseline::list(folder, *archive, *json, out)?,
         BaselineCommand::Diff(args) => {
             let options = DiffOptions {
                 folder,

@@ -21,7 +21,7 @@ mod worker;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-use crate::cli::{Cli, Command, KernelsCommand};
+use crate::cli::{self, Cli, Command, KernelsCommand};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::{Error, Result};
 
@@ -42,25 +42,28 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
         Command::Trend(args) => trend::run(&folder, &args, out),
         Command::Import(args) => exchange::import(&folder, &args, out),
         Command::History(command) => history::history(&folder, &command, out),
-        Command::Site(args) => weekly::site(&folder, &args, out),
+        Command::Site { out: site, check } => weekly::site(&folder, site.as_deref(), check, out),
         Command::Export(command) => exchange::export(&folder, &command, out),
-        Command::Schema(args) => schema::run(&args, out),
+        Command::Schema { name } => schema::run(name.as_deref(), out),
         Command::Release(command) => release::run(&folder, &command, out),
         Command::Replay(command) => replay::run(&folder, &command, out),
-        Command::Conformance(args) => {
-            let folders: Vec<PathBuf> = args.folders.iter().map(|one| folder.join(one)).collect();
+        Command::Conformance { folders } => {
+            let folders: Vec<PathBuf> = folders.iter().map(|one| folder.join(one)).collect();
             let tally = sprag_conformance::run(&folders, out)?;
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
-        Command::Doctor(args) => setup::doctor(&folder, &args, out),
+        Command::Doctor { quick, json } => setup::doctor(&folder, quick, json, out),
         Command::Init(args) => setup::init(&folder, &args, out),
-        Command::Demo(args) => setup::demo(&folder, &args, out),
-        Command::Completions(args) => setup::completions(&args, out),
-        Command::Man(args) => setup::man(&folder, &args, out),
+        Command::Demo { folder: place, seed } => setup::demo(&folder.join(place), seed, out),
+        Command::Completions { shell } => {
+            cli::completions(shell, out)?;
+            Ok(Exit::Done)
+        }
+        Command::Man { folder: place } => setup::man(&folder.join(place), out),
         Command::Kernels(KernelsCommand::Compile(args)) => kernels::compile(&args, out),
         Command::Kernels(KernelsCommand::Check(args)) => kernels::check(&args, out),
-        Command::Worker(args) => worker::worker(&args, &mut std::io::stdin().lock(), out),
-        Command::Guard(args) => worker::guard(&args, std::io::stdin().lock()),
+        Command::Worker { task, gpu } => worker::worker(task, gpu.as_deref(), &mut std::io::stdin().lock(), out),
+        Command::Guard { remove } => worker::guard(remove.as_deref(), std::io::stdin().lock()),
     }
 }
 

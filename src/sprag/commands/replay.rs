@@ -66,10 +66,8 @@ fn manifest(folder: &Path, config: &Path, args: &RecordArgs) -> Result<Manifest>
 fn settings(folder: &Path, config: &Path) -> Result<Map<String, Value>> {
     let bytes = read(folder, config)?;
     let refused = |reason: String| {
-        Advice::new(
-            text::printable(&format!("`{}` holds no settings: {reason}", config.display())),
-            "it must be one JSON object, with each key once and whole numbers of at most 64 bits",
-        )
+        let message = text::printable(&format!("`{}` holds no settings: {reason}", config.display()));
+        Advice::new(message, "it must be one JSON object, with each key once and whole numbers of at most 64 bits")
     };
     match file::value(&bytes) {
         Ok(Value::Object(settings)) => Ok(settings),
@@ -81,10 +79,8 @@ fn settings(folder: &Path, config: &Path) -> Result<Map<String, Value>> {
 /// Also writes its trace and manifest if asked to.
 fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> Result<Fixture> {
     let fixture: Fixture = file::read(&read(folder, path)?).map_err(|error| {
-        Advice::new(
-            text::printable(&format!("`{}` is no fixture: {error}", path.display())),
-            "`sprag schema replay-fixture-1` prints what one holds",
-        )
+        let message = text::printable(&format!("`{}` is no fixture: {error}", path.display()));
+        Advice::new(message, "`sprag schema replay-fixture-1` prints what one holds")
     })?;
     let trace_path = args.trace.as_deref().unwrap_or(Path::new("trace.json")).display().to_string();
     let played = play::play(&fixture, &trace_path).with_context(|| format!("cannot run `{}`", path.display()))?;
@@ -100,10 +96,8 @@ fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> Result<Fixtu
 fn verify(folder: &Path, args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit> {
     let root = args.root.as_ref().map_or_else(|| folder.to_owned(), |root| folder.join(root));
     if !root.is_dir() {
-        return refuse(
-            format!("`--root {}` is no folder", root.display()),
-            "name the folder that the paths of the manifests count from",
-        );
+        let message = format!("`--root {}` is no folder", root.display());
+        return refuse(message, "name the folder that the paths of the manifests count from");
     }
     let mut failed = 0;
     for path in &args.files {

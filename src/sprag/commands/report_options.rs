@@ -104,10 +104,8 @@ fn gpu_report_options(folder: &Path, args: &RunArgs) -> Result<GpuReportOptions,
 
 fn input_shape(text: &str) -> Result<(), Advice> {
     ShapeCase::parse(text).map(drop).map_err(|error| {
-        Advice::new(
-            format!("`--trt-input-shape` `{}`: {error}", text.escape_debug()),
-            "give the name of an input and its dimensions, each above zero, as in `tokens=1x256x128`",
-        )
+        let message = format!("`--trt-input-shape` `{}`: {error}", text.escape_debug());
+        Advice::new(message, "give the name of an input and its dimensions, each above zero, as in `tokens=1x256x128`")
     })
 }
 

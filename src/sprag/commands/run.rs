@@ -26,20 +26,16 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
         asked = commit_build::measurable(&asked, !args.suites.is_empty())?;
     }
     if args.output_run.is_some() && asked.len() > 1 {
-        return refuse(
-            format!("`--output-run` takes the record of one suite, and {} would run", asked.len()),
-            "name the suite with `--suite`",
-        );
+        let message = format!("`--output-run` takes the record of one suite, and {} would run", asked.len());
+        return refuse(message, "name the suite with `--suite`");
     }
     check_distinct(folder, &files(args))?;
     if let Some(path) = &args.output_run {
         check_writable(&folder.join(path))?;
     }
     if args.count_instructions && !asked.iter().any(|(_, suite)| suite.kind == SuiteKind::Cpu) {
-        return refuse(
-            "`--count-instructions` counts CPU kernels, and no suite of them would run",
-            "name a suite of kind `cpu` with `--suite`",
-        );
+        let message = "`--count-instructions` counts CPU kernels, and no suite of them would run";
+        return refuse(message, "name a suite of kind `cpu` with `--suite`");
     }
     if args.retune && !asked.iter().any(|(_, suite)| suite.kind == SuiteKind::Gpu) {
         return refuse(

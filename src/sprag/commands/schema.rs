@@ -4,7 +4,6 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use crate::cli::SchemaArgs;
 use sprag_base::json;
 use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::Manifest;
@@ -87,14 +86,14 @@ const SCHEMAS: [Published; 34] = [
     ("apex-x-trend-1", "The trend of a comparison, as the seed writes it", seed::trend),
 ];
 
-pub(super) fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
-    let Some(name) = &args.name else {
+pub(super) fn run(name: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
+    let Some(name) = name else {
         let rows: Vec<Vec<String>> =
             SCHEMAS.iter().map(|(name, title, _)| vec![(*name).to_owned(), (*title).to_owned()]).collect();
         write!(out, "{}", text::columns(&rows, &[]))?;
         return Ok(Exit::Done);
     };
-    let Some((name, title, schema)) = SCHEMAS.iter().find(|(known, ..)| *known == name.as_str()) else {
+    let Some((name, title, schema)) = SCHEMAS.iter().find(|(other, ..)| *other == name) else {
         return refuse(format!("there is no schema `{}`", text::printable(name)), "`sprag schema` lists them");
     };
     let schema = schema::published(name, title, schema());

@@ -1,9 +1,9 @@
-//! `sprag init`, `demo`, `doctor`, `completions` and `man`.
+//! `sprag init`, `demo`, `doctor` and `man`.
 
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::{self, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, ManArgs};
+use crate::cli::{self, InitArgs};
 use crate::commands::progress::Progress;
 use sprag_base::files::write_atomic;
 use sprag_measure::doctor::{MachineName, examine};
@@ -25,10 +25,9 @@ pub(super) fn init(folder: &Path, args: &InitArgs, out: &mut dyn Write) -> Resul
     sprag_pipeline::init::init(folder, &options, out)
 }
 
-pub(super) fn demo(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> Result<Exit> {
-    let folder = folder.join(&args.folder);
-    let facts = demo::generate(&folder, args.seed)?;
-    let project = Project::open(&folder)?;
+pub(super) fn demo(folder: &Path, seed: u64, out: &mut dyn Write) -> Result<Exit> {
+    let facts = demo::generate(folder, seed)?;
+    let project = Project::open(folder)?;
     let mut study = study::study(&project)?;
     let site = publish::publish(&project, &mut study, None)?;
     writeln!(out, "{} commits and {} runs in `{}`.", facts.commits, facts.runs, folder.display())?;
@@ -41,7 +40,7 @@ pub(super) fn demo(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> Resul
     Ok(Exit::Done)
 }
 
-pub(super) fn doctor(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn doctor(folder: &Path, is_quick: bool, is_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let project = Project::open(folder)?;
     let given = project.machine_name();
     let is_variable = std::env::var(MACHINE_VARIABLE).is_ok_and(|name| !name.trim().is_empty());
@@ -52,8 +51,8 @@ pub(super) fn doctor(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> R
     };
     let name = MachineName { given: given.as_deref(), source };
     let abilities = |facts: &_| sprag_pipeline::doctor::abilities(&project, facts);
-    let findings = examine(env!("CARGO_PKG_VERSION"), name, args.quick, &abilities, &Progress::new())?;
-    if args.json {
+    let findings = examine(env!("CARGO_PKG_VERSION"), name, is_quick, &abilities, &Progress::new())?;
+    if is_json {
         writeln!(out, "{}", serde_json::to_string_pretty(&findings).context("cannot write the findings")?)?;
     } else {
         out.write_all(sprag_pipeline::doctor::text(&findings).as_bytes())?;
@@ -61,13 +60,7 @@ pub(super) fn doctor(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> R
     Ok(Exit::Done)
 }
 
-pub(super) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit> {
-    cli::completions(args.shell, out)?;
-    Ok(Exit::Done)
-}
-
-pub(super) fn man(folder: &Path, args: &ManArgs, out: &mut dyn Write) -> Result<Exit> {
-    let folder = folder.join(&args.folder);
+pub(super) fn man(folder: &Path, out: &mut dyn Write) -> Result<Exit> {
     let pages = cli::man_pages().context("cannot render the manual")?;
     for (name, page) in &pages {
         write_atomic(&folder.join(name), page)?;

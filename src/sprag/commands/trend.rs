@@ -27,10 +27,8 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
     let mut study = study::study_along(&project, along).map_err(|error| no_commit(&project, args, error))?;
     study.line.named = revision.is_some();
     if args.record && study.line.shallow {
-        return refuse(
-            "no event is recorded: this clone is shallow, so what came before is not known",
-            "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out",
-        );
+        let message = "no event is recorded: this clone is shallow, so what came before is not known";
+        return refuse(message, "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
     }
     let selection = Selection::new(&args.suites, args.machine.as_deref(), &args.filters, &study)?;
     trend::warn_unmatched(&project, &study);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::{SiteArgs, WeeklyArgs};
+use crate::cli::WeeklyArgs;
 use crate::commands::effort;
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_analysis::digest;
@@ -47,25 +47,25 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Resu
     // The digest is as of now, the site as of the newest run.
     let now = clock::now();
     let (options, present) = (TrendOptions::events(now), Some(study.present()));
-    let (found, as_of_newest) = trend::analyse_both(&project, &study, &options, present, &|_| true)?;
+    let (output, as_of_newest) = trend::analyse_both(&project, &study, &options, present, &|_| true)?;
     // A shallow clone cannot tell what is new.
-    let has_news = !found.steps.is_empty() && !study.line.shallow;
+    let has_news = !output.steps.is_empty() && !study.line.shallow;
     if has_news {
-        trend::record(&project, &found.steps)?;
+        trend::record(&project, &output.steps)?;
     }
     progress.begin("rendering the site", 1);
     let site = match as_of_newest {
-        // Recorded events change what is found, so the history is analysed again.
+        // Recorded events change what is output, so the history is analysed again.
         Some(trend) if !has_news => publish::publish_trend(&project, &mut study, trend, site_folder.as_deref())?,
         _ => publish::publish(&project, &mut study::study(&project)?, site_folder.as_deref())?,
     };
     progress.end();
-    trend::answer_newest(&mut study, &found.trend, now);
-    out.write_all(report::digest_markdown(&study.analysis, &found.trend).as_bytes())?;
+    trend::answer_newest(&mut study, &output.trend, now);
+    out.write_all(report::digest_markdown(&study.analysis, &output.trend).as_bytes())?;
     out.write_all(b"\n")?;
-    out.write_all(report::trend::digest(&found.trend).as_bytes())?;
+    out.write_all(report::trend::digest(&output.trend).as_bytes())?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;
-    Ok(exit(&study, &found.trend, &runs))
+    Ok(exit(&study, &output.trend, &runs))
 }
 
 /// Only what was measured now decides.
@@ -73,13 +73,13 @@ fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
     let mut counts = Counts::default();
     let mut unusable = false;
     for run in runs {
-        let found = digest::find_baseline(&study.baselines, &run.suite, &run.machine.class);
-        if let Err(fault @ NoBaseline::Unusable { .. }) = &found {
+        let baseline_file = digest::find_baseline(&study.baselines, &run.suite, &run.machine.class);
+        if let Err(fault @ NoBaseline::Unusable { .. }) = &baseline_file {
             text::warn(&format!("{fault}; nothing of `{}` was judged", run.suite));
             unusable = true;
         }
-        let mut comparisons = digest::judge(run, &found);
-        let base = found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
+        let mut comparisons = digest::judge(run, &baseline_file);
+        let base = baseline_file.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
         trend::answer_run(&study.ledger, &trend.events, &study.line, day(clock::now()), (run, base, &mut comparisons));
         counts = counts.plus(Counts::from_comparisons(&comparisons));
     }
@@ -90,11 +90,11 @@ fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
     }
 }
 
-pub(super) fn site(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn site(folder: &Path, site: Option<&Path>, is_check: bool, out: &mut dyn Write) -> Result<Exit> {
     let project = Project::open(folder)?;
     // `--out` counts from the user's folder, the setting from the root of the project.
-    let site_folder = args.out.as_ref().map(|path| folder.join(path));
-    if args.check {
+    let site_folder = site.map(|path| folder.join(path));
+    if is_check {
         return check(project, site_folder.as_deref(), out);
     }
     publish::check(&project, site_folder.as_deref())?;

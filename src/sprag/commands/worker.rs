@@ -2,11 +2,12 @@
 //! folder.
 
 use std::io::{BufRead, Read, Write};
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::cli::{GuardArgs, Task, WorkerArgs};
+use crate::cli::Task;
 use sprag_base::process::guard_until_end;
 use sprag_measure::command::keeper;
 use sprag_measure::gpu::settings::Scope;
@@ -23,11 +24,11 @@ use sprag_pipeline::error::{Context as _, Exit};
 /// A plan only names benchmarks.
 const MOST_PLAN_BYTES: u64 = 1 << 20;
 
-pub(super) fn worker(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Exit> {
-    let scope = args.gpu.as_ref().map(|text| serde_json::from_str(text).context("cannot read the scope"));
+pub(super) fn worker(task: Task, gpu: Option<&str>, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Exit> {
+    let scope = gpu.map(|text| serde_json::from_str(text).context("cannot read the scope"));
     let scope: Option<Scope> = scope.transpose()?;
     let workloads = |suite: &str| workloads(suite, scope.as_ref());
-    match args.task {
+    match task {
         Task::Time => {
             let plan: Plan = read(input)?;
             let workloads = workloads(&plan.suite)?;
@@ -79,8 +80,8 @@ fn answer(report: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn guard(args: &GuardArgs, input: impl Read) -> Result<Exit> {
-    match &args.remove {
+pub(super) fn guard(remove: Option<&Path>, input: impl Read) -> Result<Exit> {
+    match remove {
         None => guard_until_end(input).context("cannot tell whether the parent is alive")?,
         Some(folder) => {
             keeper::keep(input, folder).with_context(|| format!("cannot remove `{}`", folder.display()))?;
