@@ -289,7 +289,7 @@ mod tests {
     const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
 
     #[test]
-    fn a_site_replaces_a_site_and_nothing_else() {
+    fn a_site_replaces_only_a_site() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let folder = root.path().join("deep/_site");
         SITE.check(&folder).expect("a folder that is not there is free");
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_taken_over_where_it_is_the_same() {
+    fn equal_files_are_linked() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let (old, new) = (root.path().join("old"), root.path().join("new/deep/page"));
         fs::write(&old, "one").expect("a file");
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn two_renames_do_what_one_exchange_does() {
+    fn two_renames_replace_a_folder() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let (new, folder) = (root.path().join("new"), root.path().join("site"));
         fs::create_dir(&new).expect("a folder");

@@ -81,26 +81,21 @@ pub fn folder(project: &Project) -> Option<PathBuf> {
     Some(folder)
 }
 
-pub struct CacheFile(Option<Place>);
-
-struct Place {
-    file: PathBuf,
-    first: String,
-}
+/// Where the file is, if there is a cache, and how its first line begins.
+pub struct CacheFile(Option<(PathBuf, String)>);
 
 impl CacheFile {
     pub fn at(project: &Project, name: &str) -> CacheFile {
-        let place =
-            || Some(Place { file: folder(project)?.join(name), first: format!("sprag {name}, {}, ", program()?) });
+        let place = || Some((folder(project)?.join(name), format!("sprag {name}, {}, ", program()?)));
         CacheFile(place())
     }
 
     pub fn read(&self) -> Option<Vec<u8>> {
-        let place = self.0.as_ref()?;
-        let mut bytes = fs::read(&place.file).ok()?;
+        let (file, first) = self.0.as_ref()?;
+        let mut bytes = fs::read(file).ok()?;
         let line = bytes.iter().position(|byte| *byte == b'\n')? + 1;
         let body = bytes.split_off(line);
-        (bytes == place.line(&body).as_bytes()).then_some(body)
+        (bytes == first_line(first, &body).as_bytes()).then_some(body)
     }
 
     /// The default if there is no valid file.
@@ -111,16 +106,14 @@ impl CacheFile {
 
     /// A failure only costs time.
     pub fn write(&self, body: &[u8]) {
-        if let Some(place) = &self.0 {
-            let _ = write_cache(&place.file, &[place.line(body).as_bytes(), body]);
+        if let Some((file, first)) = &self.0 {
+            let _ = write_cache(file, &[first_line(first, body).as_bytes(), body]);
         }
     }
 }
 
-impl Place {
-    fn line(&self, body: &[u8]) -> String {
-        format!("{}{}\n", self.first, digest::sha256_hex(body))
-    }
+fn first_line(first: &str, body: &[u8]) -> String {
+    format!("{first}{}\n", digest::sha256_hex(body))
 }
 
 fn program() -> Option<String> {
@@ -137,7 +130,7 @@ mod tests {
     fn a_file_is_read_back_unless_it_is_damaged() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("pages");
-        let file_of = |first: &str| CacheFile(Some(Place { file: file.clone(), first: first.to_owned() }));
+        let file_of = |first: &str| CacheFile(Some((file.clone(), first.to_owned())));
         let one = file_of("sprag pages, 1, ");
         assert_eq!(one.read(), None);
         one.write(b"some\nlines");

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_seen_through_its_contexts() {
+    fn causes_are_visible_through_contexts() {
         let wrapped = |error: Error| Err::<(), Error>(error).context("one").context("two").unwrap_err();
         let error = wrapped(Advice::new("no", "yes").into());
         assert_eq!((error.to_string().as_str(), error.hint().as_deref()), ("two", Some("yes")));

@@ -199,13 +199,9 @@ fn write(form: Form, export: &mut Export<'_>, mut entries: Vec<Entry>, out: &mut
     }
 }
 
-pub struct Exported {
-    pub runs: usize,
-    pub files: usize,
-}
-
-/// Two Parquet tables, a file a month in folders `suite=/year=/month=`, in place of an earlier export.
-pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> crate::Result<Exported> {
+/// Two Parquet tables, a file a month in folders `suite=/year=/month=`, in place of an earlier export. Returns the
+/// numbers of runs and of files.
+pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> crate::Result<(usize, usize)> {
     EXPORT.check_replaceable(folder)?;
     let mut export = Export::new(project, selected);
     let entries = export.list()?;
@@ -228,7 +224,7 @@ pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> c
         }
     }
     target.put()?;
-    Ok(Exported { runs: export.finish(), files })
+    Ok((export.finish(), files))
 }
 
 /// By the folder of suite, year and month. Without leading zeros every reader takes years and months for numbers.

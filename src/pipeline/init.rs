@@ -559,7 +559,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_up_in_an_address_is_plain() {
+    fn repository_and_digest_are_validated() {
         assert_eq!(repository("a-b/c.d_e").as_deref(), Ok("a-b/c.d_e"));
         for bad in ["", "a", "/a", "a/", "a/b/c", "a/b c", "a/$(b)", "../a", "a/..", "-a/b", "a/b\n", "ä/b"] {
             assert!(repository(bad).is_err(), "{bad}");
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_any_spelling_stay() {
+    fn values_in_any_yaml_spelling_stay() {
         let new = "on: x\nenv:\n  # Why.\n  A_SUITES: \"own new\"\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n  SAME: x\n\njobs:\n  EFFORT: \"\"\n";
         let there = "env:\r\n  A_SUITES: gone own # mine\r\n  PATHS: |\r\n    three\r\n  EFFORT: --quick # fast\r\n  SAME: 'x'\r\n  MORE: 1\r\njobs:\r\n  B: c\r\n";
         let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<String>>();
@@ -589,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn others_get_our_lines_or_the_listed_ones() {
+    fn workflows_differ_from_ours_only_in_listed_lines() {
         let facts = Facts { gated: vec!["a".to_owned()], hosted: vec!["cpu".to_owned()], ..Facts::default() };
         let all: Vec<&str> = WORKFLOWS.iter().flat_map(|(_, text)| text.lines()).collect();
         for (ours, _) in lines(&facts) {

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_file_is_written_over_another() {
+    fn two_options_never_name_one_output_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("a"), "").expect("a file");
         fs::create_dir(folder.path().join("below")).expect("a folder");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_half_and_contradictory_are_refused() {
+    fn partial_and_contradictory_shards_are_refused() {
         check("", Err("looked for SPRAG_SHARD, Buildkite (BUILDKITE_PARALLEL_JOB,"));
         check("SPRAG_SHARD= CI=true", Err("no shard was found"));
         check("SPRAG_SHARD=4/2", Err("SPRAG_SHARD: 4/2 is no shard"));

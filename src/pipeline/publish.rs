@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_of_the_document_are_read_completely() {
+    fn tables_are_read_from_the_document() {
         let method = method();
         let sizes: Vec<_> = method.measured.iter().map(|table| (table.heads.len(), table.rows.len())).collect();
         assert_eq!(sizes, [(12, 15), (6, 3), (7, 15)]);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_was_counted_within_its_budget() {
+    fn the_default_sensitivity_is_within_its_budget() {
         let method = method();
         let default = method.sensitivities.iter().find(|one| one.name == "balanced").unwrap();
         let nothing = &method.measured[2];

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_has_no_sign() {
+    fn zero_has_no_sign() {
         let all = [0.081, -0.0, -0.0004, 0.0006, 9.99, 12.3456, 1e300, f64::NAN].map(percent);
         assert_eq!(all, ["+8.1 %", "0.0 %", "0.0 %", "+0.1 %", "+999.0 %", "x13.3", "x1.0e300", "–"]);
         let all = [(-0.5, 2.9e17), (-0.0004, 0.086), (f64::NEG_INFINITY, 0.0)].map(percent_interval);

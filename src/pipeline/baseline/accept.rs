@@ -20,12 +20,6 @@ struct Proposal {
     taken: Option<Box<Taken>>,
 }
 
-struct Step<'p> {
-    shown: String,
-    place: Place<'p>,
-    taken_over: TakenOver,
-}
-
 pub struct AcceptOptions<'a> {
     pub folder: &'a Path,
     pub file: Option<&'a Path>,
@@ -56,10 +50,9 @@ pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result
         }
         let place = Place::open(&project, &baseline.suite, &baseline.machine_class)?;
         let taken_over = take_over(&baseline, &shown, place.present(), &place.path, options)?;
-        steps.push(Step { shown, place, taken_over });
+        steps.push((shown, place, taken_over));
     }
-    for Step { shown, place, taken_over } in &steps {
-        let TakenOver { baseline, keys } = taken_over;
+    for (shown, place, TakenOver { baseline, keys }) in &steps {
         if place.present().is_some_and(|present| present.is_same(baseline)) {
             let is_signed = keys.is_none() && place.sign(why)?;
             let more = if is_signed { " but to write who accepts it, and why" } else { "" };

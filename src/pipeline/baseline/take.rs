@@ -199,8 +199,8 @@ pub(super) fn read_file(path: &Path) -> Result<Baseline, Advice> {
     })?;
     Baseline::from_json(&bytes).map_err(|error| {
         let (message, hint) = match other(&bytes) {
-            Some(Other { is, hint }) => (format!("`{shown}` is {is}, not a baseline of Sprag"), hint),
-            None => (format!("`{shown}` {error}"), baseline_hint(&error).to_owned()),
+            Some((is, hint)) => (format!("`{shown}` is {is}, not a baseline of Sprag"), hint),
+            None => (format!("`{shown}` {error}"), baseline_hint(&error)),
         };
         Advice::new(message, hint)
     })
@@ -215,41 +215,32 @@ pub(super) fn read_of(path: &Path, shown: &str, suites: &[String]) -> Result<Bas
     Ok(baseline)
 }
 
-pub(super) fn other_fault(path: &Path) -> Option<(String, String)> {
-    let Other { is, hint } = other(&read_bounded(path, MAX_RECORD_BYTES).ok()?)?;
+pub(super) fn other_fault(path: &Path) -> Option<(String, &'static str)> {
+    let (is, hint) = other(&read_bounded(path, MAX_RECORD_BYTES).ok()?)?;
     Some((format!("is {is}, not a baseline of Sprag"), hint))
 }
 
-struct Other {
-    is: String,
-    hint: String,
-}
-
-fn other(bytes: &[u8]) -> Option<Other> {
-    let judged = |is: &str| Other {
-        is: is.to_owned(),
-        hint: "it is judged by as it is: `sprag check --run CURRENT --baseline FILE`, with a file of its own kind"
-            .to_owned(),
-    };
+/// What the file is in place of a baseline, and a hint.
+fn other(bytes: &[u8]) -> Option<(String, &'static str)> {
+    const JUDGED: &str =
+        "it is judged by as it is: `sprag check --run CURRENT --baseline FILE`, with a file of its own kind";
     if Run::from_json(bytes).is_ok() {
-        return Some(Other {
-            is: "the record of a run".to_owned(),
-            hint: "take a baseline from it: `sprag baseline emit --run FILE --output BASELINE.json`".to_owned(),
-        });
+        let hint = "take a baseline from it: `sprag baseline emit --run FILE --output BASELINE.json`";
+        return Some(("the record of a run".to_owned(), hint));
     }
     if apex_x::is_apex_x_baseline(bytes) {
-        return Some(judged("a baseline of Apex-X"));
+        return Some(("a baseline of Apex-X".to_owned(), JUDGED));
     }
     let output = Output { name: "file".to_owned(), bytes: bytes.to_vec() };
     let formats = registry::recognise(&[output]);
     // A text with Trueno's head is also one of Criterion's.
     let format = formats.iter().find(|one| one.name == "trueno").or(formats.first())?;
     Some(match format.name {
-        "trueno" => judged("a baseline of Trueno"),
-        "tt-metal" => judged("ground truth of tt-metal"),
-        name => Other {
-            is: format!("of the format `{name}`"),
-            hint: "`sprag import FILE` makes records of it, of which a baseline can be taken".to_owned(),
-        },
+        "trueno" => ("a baseline of Trueno".to_owned(), JUDGED),
+        "tt-metal" => ("ground truth of tt-metal".to_owned(), JUDGED),
+        name => {
+            let hint = "`sprag import FILE` makes records of it, of which a baseline can be taken";
+            (format!("of the format `{name}`"), hint)
+        }
     })
 }

@@ -387,7 +387,7 @@ mod tests {
     use sprag_report::gate::example;
 
     #[test]
-    fn the_option_gives_the_pairs_that_are_asked_for() {
+    fn remedies_name_the_option_that_gives_enough_pairs() {
         let check = |remedy: Remedy, pairs: usize, expected: &str| {
             let verdict = Verdict::Inconclusive(remedy.after("why"));
             let mut comparisons = [example::comparison("cpu/a @fast", 1.0, verdict)];

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_would_decide_nothing_are_named() {
+    fn faults_of_rules_are_reported() {
         refused("[rules]\ndefault = \"bannds\"\n", "2:1", &["no rule `bannds`", "did you mean `bands`?"]);
         refused("[rules.tolerence]\nratio = 0.1\n", "1:8", &["did you mean `tolerance`?"]);
         refused("[rules.tolerance]\nratio = 0.1\n", "1:8", &["no metric is judged by it", "default = \"tolerance\""]);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_entry_that_fits_counts_and_the_section_fills_gaps() {
+    fn the_first_matching_entry_applies_over_the_section() {
         let check = |text: &str, benchmark: &str, metric: &str, expected: (SensitivityName, f64)| {
             let trend = parse(text).expect("all is known").trend;
             assert_eq!(trend.settings_for(benchmark, metric), expected, "{benchmark} {metric}");
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_trends_that_would_decide_nothing_are_named() {
+    fn faults_of_trend_settings_are_reported() {
         refused("[trend]\nsensitivity = \"stict\"\n", "2:15", &["unknown variant `stict`", "did you mean `strict`?"]);
         let allowed = "from 0 to 1 is allowed (0.01 is 1 %)";
         refused("[trend]\n least = 5.0\n", "2:2", &["`trend.least` is 5", allowed]);

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_planted_is_there_and_nothing_else() {
+    fn only_planted_changes_are_present() {
         for seed in [1, 2] {
             let folder = tempfile::TempDir::new().unwrap();
             let facts = generate(folder.path(), seed).unwrap();

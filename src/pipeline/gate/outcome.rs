@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bisection_hears_of_slowness_only() {
+    fn a_bisection_fails_only_on_regressions() {
         let check = |verdicts: &[Verdict], expected: Exit| {
             let suites = vec![suite(Some(RunStatus::Ok), true, verdicts)];
             let exit = exit_code(&suites, false, Inconclusive::Report);

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_be_done_is_advised() {
+    fn remedies_fit_what_the_reader_can_do() {
         let check = |runs: Option<&'static str>, turns: bool, remedy: Remedy, expected: Option<&str>| {
             assert_eq!(Remedies { runs, turns }.words(remedy).as_deref(), expected, "{runs:?} {turns} {remedy:?}");
         };

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_goes_over_no_other_file() {
+    fn reports_never_overwrite_another_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("run.json"), "").expect("a file");
         let check = |texts: &[&str]| {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_written_and_the_page_of_a_step_is_added_to() {
+    fn reports_are_written_and_step_summaries_appended_to() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let gate = example::gate();
         let page = folder.path().join("step");

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shapes_are_those_of_the_seed() {
+    fn summary_and_trend_follow_the_schemas_of_apex_x() {
         let (summary, trend) = both(&example::gate());
         assert_eq!((&summary["status"], &summary["suite"]), (&"fail".into(), &"cpu, gpu, trt".into()));
         assert_eq!(
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_passes_by_accident() {
+    fn unjudged_suites_do_not_pass() {
         let check = |gate: Gate, status: &str, overall: &str| {
             let (summary, trend) = both(&gate);
             assert_eq!((&summary["current_status"], &summary["status"]), (&status.into(), &overall.into()));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_numbers_and_machines_stay_apart() {
+    fn non_finite_numbers_are_null_and_machines_named() {
         let mut gate = example::passing();
         gate.suites.push(SuiteGate { machine: Some("twin".to_owned()), ..gate.suites[0].clone() });
         assert_eq!(both(&gate).0["checks"][1]["metric"], "twin: cpu/a @fast time");

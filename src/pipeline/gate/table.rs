@@ -105,7 +105,7 @@ mod tests {
     use sprag_report::gate::example;
 
     #[test]
-    fn zeros_and_what_is_less_than_a_digit_read_well() {
+    fn zeros_and_tiny_changes_are_formatted() {
         let check = |baseline: f64, current: f64, ratio: f64, expected: &str| {
             let one = Comparison {
                 baseline: Some(baseline),

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fails_alone() {
+    fn a_bad_entry_fails_alone() {
         let failed = |one: Entry, words: &str| {
             let run = converted(vec![one, entry("fine", vec![time(&[1e-6])])]);
             let reason = run.measurements[0].failure.as_deref().unwrap_or_default();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_metrics_keep_their_meaning() {
+    fn names_of_metrics_are_made_recordable() {
         let check = |name: &str, metric: Metric, expected: &str| {
             let named = Metric { name: name.to_owned(), ..metric };
             assert_eq!(recordable(&named, &Metric::reserved()).name, expected);

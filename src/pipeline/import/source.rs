@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_comes_with_what_belongs_to_it_and_within_bounds() {
+    fn sidecars_are_read_and_sizes_limited() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("n.json");
         fs::write(&file, "{}").unwrap();
@@ -197,7 +197,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_in_a_folder_are_passed_over() {
+    fn links_in_folders_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc/hostname", folder.path().join("a.json")).unwrap();
         std::os::unix::fs::symlink("..", folder.path().join("loop")).unwrap();

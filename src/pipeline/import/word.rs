@@ -98,7 +98,7 @@ mod tests {
     use sprag_model::benchmark::Benchmark;
 
     #[test]
-    fn what_a_record_cannot_hold_is_encoded() {
+    fn unsafe_characters_are_encoded() {
         let check = |text: &str, expected: &str| assert_eq!(part(text, Part::Name), expected);
         check("f(8, 'x')/3", "f(8, 'x')/3");
         check("a{b}@c 5%", "a%7bb%7d%40c 5%25");
@@ -133,7 +133,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_name_can_be_recorded_and_no_two_become_one(a in "\\PC{0,30}|.{0,30}|[a./-]{0,9}", b in "\\PC{0,30}|.{0,30}|[a./-]{0,9}") {
+        fn encoded_names_are_valid_and_distinct(a in "\\PC{0,30}|.{0,30}|[a./-]{0,9}", b in "\\PC{0,30}|.{0,30}|[a./-]{0,9}") {
             let (one, other) = (part(&a, Part::Name), part(&b, Part::Name));
             proptest::prop_assert!(Benchmark::new("s", &one, &[], "default").is_ok(), "{:?}", one);
             let same = |text: &str| text.trim().nfc().collect::<String>();

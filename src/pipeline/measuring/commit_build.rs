@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_of_builds_that_is_full_is_emptied() {
+    fn a_full_build_folder_is_emptied() {
         let folder = tempfile::tempdir().expect("a folder");
         let target = folder.path().join("target");
         fs::create_dir_all(target.join("debug/deps")).expect("folders");

@@ -112,7 +112,7 @@ mod tests {
     use sprag_model::metric::Metric;
 
     #[test]
-    fn kernels_come_first_and_failures_are_no_cells() {
+    fn kernels_come_first_and_failures_last() {
         let mut run = recorded().run;
         run.commit = None;
         let [pack, _, broken] = &run.measurements[..] else { panic!("the example has three benchmarks") };

@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_claims_an_id_or_does_not() {
+    fn ids_in_file_names_must_match_the_content() {
         let path = "history/v1/cpu/2026/11/0123456789ab-01234567-00000000deadbeef.json";
         let check = |name: &str, fine: bool| {
             assert_eq!(contradiction(name, "00000000deadbeef", path).is_none(), fine, "{name}");

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_come_back_as_they_were_written() {
+    fn data_survive_writing_and_reading() {
         let mut data = PerformanceData::new();
         data.insert("b", "y\"\n", vec![1.0, 2.5e-9, 6384.0]).expect("it is fine");
         data.insert("a", "x", vec![-1.0, 0.1 + 0.2]).expect("it is fine");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_data_is_refused_by_name() {
+    fn invalid_data_are_refused_by_name() {
         let check = |text: &str, expected: &str| {
             let fault = PerformanceData::from_json(text.as_bytes()).expect_err(text).to_string();
             assert!(fault.contains(expected), "{fault}");

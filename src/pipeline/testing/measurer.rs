@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_take_turns_in_blocks_in_an_order_and_then_backwards() {
+    fn cases_take_turns_in_blocks() {
         let log = RefCell::new(String::new());
         let mut cases = Cases::new();
         for name in ["a", "b", "c"] {
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_as_many_calls_as_fill_it() {
+    fn calls_fill_the_time_of_a_sample() {
         for (seconds, expected) in [(1.0, 1), (1e-3, 1), (3e-4, 4), (1e-6, 1024)] {
             let mut asked = Vec::new();
             let mut cases = Cases::new();
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_says_why() {
+    fn faults_of_measuring_are_reported() {
         let check = |measurer: &Measurer, names: &[&str], seconds: f64, expected: &str| {
             let mut cases = Cases::new();
             for name in names {
@@ -386,8 +386,8 @@ mod tests {
     }
 
     #[test]
-    fn another_call_in_the_same_test_is_refused() {
-        let test = "testing::measurer::tests::another_call_in_the_same_test_is_refused";
+    fn a_second_call_in_one_test_is_refused() {
+        let test = "testing::measurer::tests::a_second_call_in_one_test_is_refused";
         let measure = || {
             let mut data = PerformanceData::new();
             data.insert("s", "a", vec![1.0])?;

@@ -451,14 +451,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_minus() {
+    fn zero_change_has_no_minus() {
         for (change, expected) in [(-1e-9, "+0.00"), (-0.0, "+0.00"), (-0.00006, "-0.01"), (0.12345, "+12.35")] {
             assert_eq!(signed(change), expected, "{change}");
         }
     }
 
     #[test]
-    fn doubt_passes_only_where_that_is_asked_for() {
+    fn doubt_passes_only_if_asked_for() {
         let few = |level: f64| data(&[("few", vec![level; 2])]);
         let report = compare(&few(1.0), &few(2.0), &RANK);
         assert!(!report.is_pass() && report.messages()[0].contains("too few"), "{:?}", report.messages());
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_in_two_modes_have_a_level_between() {
+    fn bimodal_processes_compare_as_equal() {
         // Seven or eight of fifteen samples in the slower mode: the medians of equal sections would differ by 6 %.
         let modes = |fast: usize| [vec![1.0; fast], vec![1.06; 15 - fast]].concat();
         let run = |place: usize| old_and_new(modes(7 + place % 2), modes(8 - place % 2));
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_interval_takes_a_process_for_one_number() {
+    fn interval_takes_one_number_per_process() {
         let processes =
             |levels: &[f64]| levels.iter().map(|level| data(&[("a", around(*level, 30))])).collect::<Vec<_>>();
         let check = |then: &[f64], now: &[f64], better: Better, expected: &str| {
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_empty_never_passes() {
+    fn missing_or_empty_data_never_pass() {
         let level = || around(100.0, 30);
         let check = |base: PerformanceData, current: PerformanceData, rule: Rule, expected: &str| {
             let report = compare(&base, &current, &rule).inconclusive_passes();
@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_of_zero_is_not_comparable_by_any_rule() {
+    fn a_zero_sample_is_not_comparable_by_any_rule() {
         let with = |sample: f64| [vec![sample], around(100.0, 29)].concat();
         for rule in [RANK, BANDS, INTERVAL, Rule::Tolerance { ratio: 0.5, abs: 1.0 }] {
             for (then, now) in [(0.0, 100.0), (100.0, 0.0), (-1.0, 100.0), (0.0, 0.0)] {
@@ -586,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_many_is_in_doubt_where_it_could_be_chance() {
+    fn one_regression_of_many_may_be_chance() {
         // Four samples a side, all of them apart: one chance in seventy.
         let check = |count: usize, expected: &str| {
             let names: Vec<String> = (0..count).map(|place| format!("b{place}")).collect();
@@ -603,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_developer_accepts_and_only_samples() {
+    fn accepting_needs_samples_and_no_ci() {
         let asked = |accept: &str, ci: &str| wants_to_accept(Some(accept.into()), Some(ci.into())).ok();
         assert!(["", "0"].iter().all(|accept| asked(accept, "true") == Some(false)));
         assert!(["", "0", "false"].iter().all(|ci| asked("1", ci) == Some(true)));

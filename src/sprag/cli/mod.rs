@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn each_command_that_is_shown_has_a_page() {
+    fn each_visible_command_has_a_page() {
         let pages = man_pages().unwrap();
         let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
         for name in ["sprag.1", "sprag-weekly.1", "sprag-history-add.1", "sprag-kernels-check.1"] {

@@ -108,7 +108,7 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     #[test]
-    fn times_are_read_and_faulty_options_refused() {
+    fn options_are_read_or_refused() {
         let read = |words: &str| match Cli::try_parse_from(format!("sprag trend {words}").split(' ')).ok()?.command {
             Command::Trend(args) => Some(args),
             _ => None,

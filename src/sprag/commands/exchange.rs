@@ -38,7 +38,7 @@ pub(super) fn export(folder: &Path, command: &ExportCommand, out: &mut dyn Write
     let (form, args) = match command {
         ExportCommand::Parquet(args) => {
             let place = folder.join(&args.out);
-            let export::Exported { runs, files } = export::write_parquet(&project, &selected(&args.selection), &place)?;
+            let (runs, files) = export::write_parquet(&project, &selected(&args.selection), &place)?;
             writeln!(out, "wrote {}: {} in {}", place.display(), count(runs, "run"), count(files, "file"))?;
             return Ok(Exit::Done);
         }

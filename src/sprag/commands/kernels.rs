@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_follows_its_schema() {
+    fn documents_follow_their_schemas() {
         let check = |schema: &str, document: &Value, expected: bool| {
             let schema = serde_json::from_str(schema).expect("it is JSON");
             assert_eq!(jsonschema::is_valid(&schema, document), expected, "{document}");

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_schema_is_one() {
+    fn every_schema_is_valid() {
         let names: BTreeSet<&str> = SCHEMAS.iter().map(|(name, ..)| *name).collect();
         assert_eq!(names.len(), SCHEMAS.len());
         for (name, title, schema) in &SCHEMAS {
