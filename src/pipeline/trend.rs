@@ -97,7 +97,7 @@ pub fn analyse_both(
     Ok((output, as_of_other))
 }
 
-fn setting(config: &config::Trend, options: &TrendOptions, benchmark: &str, metric: &str) -> Setting {
+fn setting(config: &config::TrendSettings, options: &TrendOptions, benchmark: &str, metric: &str) -> Setting {
     let (name, least) = config.settings_for(benchmark, metric);
     let name = options.sensitivity.unwrap_or(name);
     let least = options.least.unwrap_or(least);

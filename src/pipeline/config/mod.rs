@@ -16,7 +16,7 @@ use sprag_base::files::read_bounded;
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::schema;
 
-pub use crate::config::rules::{MetricRule, MetricTrend, Parameters, Rules, SensitivityName, Trend};
+pub use crate::config::rules::{MetricRule, MetricTrend, Parameters, Rules, SensitivityName, TrendSettings};
 pub use crate::config::suite::{GpuProfile, Suite, SuiteKind};
 pub use sprag_base::text::nearest;
 
@@ -32,7 +32,7 @@ const MOST_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    pub project: Project,
+    pub project: ProjectSettings,
     /// The benchmark suites by name. Default: `cpu` and `gpu`, with Sprag's own kernels.
     pub suites: BTreeMap<String, Suite>,
     /// Suites that run only if asked for by name.
@@ -41,16 +41,17 @@ pub struct Config {
     /// How the gate judges metrics.
     pub rules: Rules,
     /// Which changes of the history are reported.
-    pub trend: Trend,
+    pub trend: TrendSettings,
     pub history: History,
     pub schedule: Schedule,
     pub machine: MachineName,
-    pub site: Site,
+    pub site: SiteSettings,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Project {
+#[schemars(rename = "Project")]
+pub struct ProjectSettings {
     /// The title of the site. Default: `this project`.
     pub name: String,
 }
@@ -79,7 +80,8 @@ pub struct MachineName {
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Site {
+#[schemars(rename = "Site")]
+pub struct SiteSettings {
     /// The folder of the site, relative to the root of the project. Default: `_site`.
     pub out: PathBuf,
     /// The address that the site is published at, such as `https://example.org/kernels/`. Feeds need it.
@@ -88,9 +90,9 @@ pub struct Site {
     pub downloads: bool,
 }
 
-impl Default for Project {
-    fn default() -> Project {
-        Project { name: "this project".to_owned() }
+impl Default for ProjectSettings {
+    fn default() -> ProjectSettings {
+        ProjectSettings { name: "this project".to_owned() }
     }
 }
 
@@ -100,9 +102,9 @@ impl Default for Schedule {
     }
 }
 
-impl Default for Site {
-    fn default() -> Site {
-        Site { out: PathBuf::from("_site"), url: None, downloads: false }
+impl Default for SiteSettings {
+    fn default() -> SiteSettings {
+        SiteSettings { out: PathBuf::from("_site"), url: None, downloads: false }
     }
 }
 
@@ -275,10 +277,10 @@ mod tests {
         assert_eq!(config.suites, BTreeMap::from([("small".to_owned(), suite)]));
         let tolerance = config.rules.choice(config.rules.default_rule(), &Parameters::default());
         assert_eq!(tolerance, Choice::Fixed(Rule::Tolerance { ratio: 0.1, abs: 1e-6 }));
-        assert_eq!(config.trend, Trend { least: Some(0.01), ..Trend::default() });
+        assert_eq!(config.trend, TrendSettings { least: Some(0.01), ..TrendSettings::default() });
         let (reference, machine) = (config.history.reference.as_deref(), config.machine.name.as_deref());
         assert_eq!((config.project.name.as_str(), reference, machine), ("p", Some("perf"), Some("m")));
-        let site = Site { out: PathBuf::from("public"), url: Some("https://x.org/".into()), downloads: true };
+        let site = SiteSettings { out: PathBuf::from("public"), url: Some("https://x.org/".into()), downloads: true };
         assert_eq!((config.schedule.every_days, config.site), (1, site));
     }
 

@@ -183,7 +183,8 @@ const DEFAULT_LEAST: f64 = 0.004;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Trend {
+#[schemars(rename = "Trend")]
+pub struct TrendSettings {
     /// How much evidence a change needs. Default: `balanced`.
     pub sensitivity: Option<SensitivityName>,
     /// The smallest relative change that is reported, 0 to 1. Default: 0.004.
@@ -213,7 +214,7 @@ pub struct MetricTrend {
     pub least: Option<f64>,
 }
 
-impl Trend {
+impl TrendSettings {
     pub fn settings_for(&self, benchmark: &str, metric: &str) -> (SensitivityName, f64) {
         let key = format!("{benchmark} {metric}");
         let own = self.metric.iter().find(|one| key.contains(&one.part));
