@@ -145,9 +145,6 @@ fn judge(
     request: &GateRequest,
 ) -> crate::Result<(Gate, Exit, String)> {
     let read = read_pair(pair)?;
-    for one in &read.notes {
-        note(one);
-    }
     let rule = |name: &'_ String| Ok((name.clone(), rules.rule_for(&Baseline::key(name, &read.metric.name))?));
     let names = read.baseline.keys().chain(read.current.keys());
     let by_name = names.map(rule).collect::<Result<BTreeMap<String, Rule>, Advice>>()?;
@@ -337,7 +334,6 @@ struct Read {
     pub current: Sides,
     /// Why nothing may be judged.
     pub obstacle: Option<String>,
-    pub notes: Vec<String>,
 }
 
 fn read_pair(pair: &Pair) -> crate::Result<Read> {
@@ -354,16 +350,15 @@ fn read_pair(pair: &Pair) -> crate::Result<Read> {
         let message = format!("`{run}` and `{base}` have no benchmark in common: one has `{is}`, the other `{was}`");
         return refuse(message, "hold runs of the same benchmarks against each other");
     }
-    let mut notes = Vec::new();
     if pair.kind == Kind::GroundTruth {
         let all = baseline.values().chain(current.values());
         let few = all.filter(|side| side.samples.len() < ENOUGH_SAMPLES).count();
         if few > 0 {
             let lists = text::count(few, "list");
-            notes.push(format!("{lists} of fewer than the {ENOUGH_SAMPLES} samples that tt-metal asks for"));
+            note(&format!("{lists} of fewer than the {ENOUGH_SAMPLES} samples that tt-metal asks for"));
         }
     }
-    Ok(Read { metric, baseline, current, obstacle, notes })
+    Ok(Read { metric, baseline, current, obstacle })
 }
 
 /// In file order, at least one.

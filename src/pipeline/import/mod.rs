@@ -200,35 +200,15 @@ pub(super) struct Plan<'a> {
     store: &'a Store,
     /// For runs without a time in the source.
     time: Option<DateTime<Utc>>,
-    head: Head,
+    /// The commit of runs whose source names none.
+    head: Option<Commit>,
+    is_head_used: bool,
     commits: BTreeMap<String, Option<Commit>>,
     earlier: EarlierImports,
     pub runs: Vec<Planned>,
     pub present: usize,
     odd_times: usize,
     cut_short: usize,
-}
-
-struct Head {
-    commit: Option<Commit>,
-    is_assumed: bool,
-    is_used: bool,
-}
-
-impl Head {
-    fn new(store: &Store, options: &ImportOptions) -> crate::Result<Head> {
-        let commit = match options.commit.as_deref() {
-            Some(NO_COMMIT) => None,
-            Some(revision) => history::commit_at(store, revision)?,
-            None => history::measured_commit(store)?,
-        };
-        Ok(Head { commit, is_assumed: options.commit.is_none(), is_used: false })
-    }
-
-    fn take(&mut self) -> Option<Commit> {
-        self.is_used = true;
-        self.commit.clone()
-    }
 }
 
 struct EarlierImports {
@@ -275,11 +255,17 @@ impl<'a> Plan<'a> {
         time: Option<DateTime<Utc>>,
         heads: &[RunHead],
     ) -> crate::Result<Plan<'a>> {
+        let head = match options.commit.as_deref() {
+            Some(NO_COMMIT) => None,
+            Some(revision) => history::commit_at(store, revision)?,
+            None => history::measured_commit(store)?,
+        };
         Ok(Plan {
             options,
             store,
             time,
-            head: Head::new(store, options)?,
+            head,
+            is_head_used: false,
             commits: BTreeMap::new(),
             earlier: EarlierImports::new(heads),
             runs: Vec::new(),
@@ -343,9 +329,14 @@ impl<'a> Plan<'a> {
         word::suite(&name, &others)
     }
 
+    fn use_head(&mut self) -> Option<Commit> {
+        self.is_head_used = true;
+        self.head.clone()
+    }
+
     fn commit(&mut self, run: &ImportedRun) -> crate::Result<(Option<Commit>, Option<DateTime<Utc>>)> {
         let Some(named) = &run.commit else {
-            let commit = self.head.take();
+            let commit = self.use_head();
             let time = commit.as_ref().map(|commit| commit.commit_time);
             return Ok((commit, time));
         };
@@ -370,8 +361,8 @@ impl<'a> Plan<'a> {
             return Ok((Some(described), time));
         }
         // A short id of an absent commit names nothing.
-        if !self.head.is_assumed {
-            let commit = self.head.take();
+        if self.options.commit.is_some() {
+            let commit = self.use_head();
             let time = commit.as_ref().map(|commit| commit.commit_time).or(time);
             return Ok((commit, time));
         }
@@ -389,19 +380,18 @@ impl<'a> Plan<'a> {
             };
             note(&format!("the source names commits by what they are called here: `{name}` is {commit}{others}"));
         }
-        let head = Some(&self.head).filter(|head| head.is_used);
-        if let (Some(Head { commit: Some(commit), .. }), Some(revision)) = (head, &self.options.commit)
-            && !commit.sha.starts_with(revision.as_str())
-        {
-            note(&format!("`{}` is {}", printable(revision), commit.short()));
-        }
-        if let Some(Head { commit, is_assumed: true, .. }) = head {
-            match commit {
-                Some(commit) => note(&format!(
-                    "the source names no commit: taken as measured at {} (HEAD); `--commit` names another, or `none`",
-                    commit.short()
-                )),
-                None => note("the source names no commit, and there is none to take it for; `--commit` names one"),
+        match (&self.options.commit, &self.head) {
+            _ if !self.is_head_used => {}
+            (Some(revision), Some(commit)) if !commit.sha.starts_with(revision.as_str()) => {
+                note(&format!("`{}` is {}", printable(revision), commit.short()));
+            }
+            (Some(_), _) => {}
+            (None, Some(commit)) => note(&format!(
+                "the source names no commit: taken as measured at {} (HEAD); `--commit` names another, or `none`",
+                commit.short()
+            )),
+            (None, None) => {
+                note("the source names no commit, and there is none to take it for; `--commit` names one");
             }
         }
         if self.cut_short > 0 {
