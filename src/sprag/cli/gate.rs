@@ -141,13 +141,51 @@ fn of_pairs(arg: Arg) -> Arg {
 #[derive(Debug, Subcommand)]
 pub enum BaselineCommand {
     /// Write a baseline from the newest run of this machine at HEAD; the old one goes to `baselines/archive/`.
-    Emit(BaselineEmitArgs),
+    Emit {
+        /// Only this suite; may be given several times.
+        #[arg(long = "suite", value_name = "NAME")]
+        suites: Vec<String>,
+        /// The run to take: a record file, or a report of Apex-X (default: the newest run of this machine at HEAD).
+        #[arg(long, value_name = "FILE")]
+        run: Option<PathBuf>,
+        /// Take the recorded runs of this machine at that commit or tag.
+        #[arg(long, value_name = "REV", conflicts_with = "run")]
+        from: Option<String>,
+        /// Write the baseline to this new file, to be reviewed and accepted.
+        ///
+        /// A report of Apex-X needs this option: its baseline keeps its own format.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// A note on why, stored in the file.
+        #[arg(long, value_name = "TEXT")]
+        notes: Option<String>,
+    },
     /// Accept a proposed baseline, or the newest run of this machine at HEAD, as the baseline in use.
     #[command(
         after_help = "The old one goes to baselines/archive/ as it is. --metric takes over some metrics only: that is how \
         an intended slowdown of one kernel is accepted."
     )]
-    Accept(BaselineAcceptArgs),
+    Accept {
+        /// A baseline that `baseline emit --output` wrote, or one of the archive (default: taken from the newest run of this
+        /// machine at HEAD).
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// The reason; stored in the file.
+        #[arg(long, value_name = "TEXT")]
+        why: String,
+        /// Only this suite; may be given several times.
+        #[arg(long = "suite", value_name = "NAME")]
+        suites: Vec<String>,
+        /// Accept only metrics whose key, `<benchmark id> <metric>`, contains this text. May be given several times.
+        #[arg(long = "metric", value_name = "TEXT")]
+        metrics: Vec<String>,
+        /// Accept a run of some benchmarks only; the others keep their values.
+        #[arg(long)]
+        partial: bool,
+        /// Accept a run that measured uncommitted changes.
+        #[arg(long)]
+        dirty: bool,
+    },
     /// List the baselines with their commits, rules and who accepted them.
     List {
         /// Include the archive.
@@ -162,68 +200,21 @@ pub enum BaselineCommand {
         after_help = "Without FILE, each baseline is compared with the one it replaced. One FILE is compared with the \
         one it replaced if it is in use, else with the one in use. A diff judges nothing and exits with 0."
     )]
-    Diff(BaselineDiffArgs),
-}
-
-#[derive(Args, Debug)]
-pub struct BaselineEmitArgs {
-    /// Only this suite; may be given several times.
-    #[arg(long = "suite", value_name = "NAME")]
-    pub suites: Vec<String>,
-    /// The run to take: a record file, or a report of Apex-X (default: the newest run of this machine at HEAD).
-    #[arg(long, value_name = "FILE")]
-    pub run: Option<PathBuf>,
-    /// Take the recorded runs of this machine at that commit or tag.
-    #[arg(long, value_name = "REV", conflicts_with = "run")]
-    pub from: Option<String>,
-    /// Write the baseline to this new file, to be reviewed and accepted.
-    ///
-    /// A report of Apex-X needs this option: its baseline keeps its own format.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// A note on why, stored in the file.
-    #[arg(long, value_name = "TEXT")]
-    pub notes: Option<String>,
-}
-
-#[derive(Args, Debug)]
-pub struct BaselineAcceptArgs {
-    /// A baseline that `baseline emit --output` wrote, or one of the archive (default: taken from the newest run of this
-    /// machine at HEAD).
-    #[arg(value_name = "FILE")]
-    pub file: Option<PathBuf>,
-    /// The reason; stored in the file.
-    #[arg(long, value_name = "TEXT")]
-    pub why: String,
-    /// Only this suite; may be given several times.
-    #[arg(long = "suite", value_name = "NAME")]
-    pub suites: Vec<String>,
-    /// Accept only metrics whose key, `<benchmark id> <metric>`, contains this text. May be given several times.
-    #[arg(long = "metric", value_name = "TEXT")]
-    pub metrics: Vec<String>,
-    /// Accept a run of some benchmarks only; the others keep their values.
-    #[arg(long)]
-    pub partial: bool,
-    /// Accept a run that measured uncommitted changes.
-    #[arg(long)]
-    pub dirty: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct BaselineDiffArgs {
-    /// The earlier baseline.
-    #[arg(value_name = "FILE")]
-    pub from: Option<PathBuf>,
-    /// The later baseline.
-    #[arg(value_name = "OTHER", conflicts_with = "run")]
-    pub to: Option<PathBuf>,
-    /// Compare with the newest run of this machine at HEAD.
-    #[arg(long)]
-    pub run: bool,
-    /// Only this suite; may be given several times.
-    #[arg(long = "suite", value_name = "NAME")]
-    pub suites: Vec<String>,
-    /// Print JSON instead of the table.
-    #[arg(long)]
-    pub json: bool,
+    Diff {
+        /// The earlier baseline.
+        #[arg(value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// The later baseline.
+        #[arg(value_name = "OTHER", conflicts_with = "run")]
+        to: Option<PathBuf>,
+        /// Compare with the newest run of this machine at HEAD.
+        #[arg(long)]
+        run: bool,
+        /// Only this suite; may be given several times.
+        #[arg(long = "suite", value_name = "NAME")]
+        suites: Vec<String>,
+        /// Print JSON instead of the table.
+        #[arg(long)]
+        json: bool,
+    },
 }

@@ -36,7 +36,35 @@ pub enum HistoryCommand {
         dry_run: bool,
     },
     /// List the recorded runs, newest first.
-    Log(LogArgs),
+    Log {
+        /// Only this suite; may be given several times.
+        #[arg(long = "suite", value_name = "NAME")]
+        suites: Vec<String>,
+        /// Only this machine: its name, or the start of its id; may be given several times.
+        #[arg(long = "machine", value_name = "NAME")]
+        machines: Vec<String>,
+        /// Only runs of this commit: the start of its id, or a revision such as HEAD~3 or a tag.
+        #[arg(long, value_name = "COMMIT")]
+        commit: Option<String>,
+        /// Only runs that ended like this; may be given several times.
+        #[arg(long = "status", value_name = "STATUS", value_parser = words(&STATUSES))]
+        statuses: Vec<RunStatus>,
+        /// Only runs from this time on: a date such as 2026-05-31, or RFC 3339.
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
+        /// Only runs up to this time; of a date, up to its end.
+        #[arg(long, value_name = "TIME")]
+        until: Option<String>,
+        /// Read this branch (default: `ref` of `[history]`, or the current branch).
+        #[arg(long, value_name = "NAME")]
+        branch: Option<String>,
+        /// The most runs to list; 0 lists all.
+        #[arg(long, default_value_t = 50, value_name = "N")]
+        limit: usize,
+        /// Print JSON instead of the list.
+        #[arg(long)]
+        json: bool,
+    },
     /// Check the integrity of the history. Exits with 4 on damage; `--repair` repairs it.
     Fsck {
         /// Quarantine damaged files, restore lost records and update working trees. Nothing is deleted.
@@ -56,7 +84,24 @@ pub enum HistoryCommand {
         json: bool,
     },
     /// Prove that a run is in the history or that the history only grew; or check such a proof.
-    Prove(ProveArgs),
+    #[command(group = clap::ArgGroup::new("what").required(true).args(["run", "since", "check"]))]
+    Prove {
+        /// The run: its id, six digits or more of it, or the path of its record.
+        #[arg(value_name = "RUN")]
+        run: Option<String>,
+        /// Prove that the history begins with the runs below this earlier root.
+        #[arg(long, value_name = "ROOT")]
+        since: Option<String>,
+        /// Check the proof in this file; needs no repository.
+        #[arg(long, value_name = "FILE", conflicts_with = "output")]
+        check: Option<PathBuf>,
+        /// The root that the proof must end in, as it was noted down.
+        #[arg(long, value_name = "ROOT", requires = "check")]
+        root: Option<String>,
+        /// Write the proof to this file (default: standard output).
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Fill the cache of decoded runs, and print its size.
     ///
     /// Commands that read the whole history do the same by themselves. SPRAG_CACHE=off switches the cache off.
@@ -77,57 +122,6 @@ const STATUSES: [Word<RunStatus>; 3] = [
     ("skipped", "It could not run on its machine", RunStatus::Skipped),
     ("failed", "It broke", RunStatus::Failed),
 ];
-
-#[derive(Args, Debug)]
-pub struct LogArgs {
-    /// Only this suite; may be given several times.
-    #[arg(long = "suite", value_name = "NAME")]
-    pub suites: Vec<String>,
-    /// Only this machine: its name, or the start of its id; may be given several times.
-    #[arg(long = "machine", value_name = "NAME")]
-    pub machines: Vec<String>,
-    /// Only runs of this commit: the start of its id, or a revision such as HEAD~3 or a tag.
-    #[arg(long, value_name = "COMMIT")]
-    pub commit: Option<String>,
-    /// Only runs that ended like this; may be given several times.
-    #[arg(long = "status", value_name = "STATUS", value_parser = words(&STATUSES))]
-    pub statuses: Vec<RunStatus>,
-    /// Only runs from this time on: a date such as 2026-05-31, or RFC 3339.
-    #[arg(long, value_name = "TIME")]
-    pub since: Option<String>,
-    /// Only runs up to this time; of a date, up to its end.
-    #[arg(long, value_name = "TIME")]
-    pub until: Option<String>,
-    /// Read this branch (default: `ref` of `[history]`, or the current branch).
-    #[arg(long, value_name = "NAME")]
-    pub branch: Option<String>,
-    /// The most runs to list; 0 lists all.
-    #[arg(long, default_value_t = 50, value_name = "N")]
-    pub limit: usize,
-    /// Print JSON instead of the list.
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["run", "since", "check"]))]
-pub struct ProveArgs {
-    /// The run: its id, six digits or more of it, or the path of its record.
-    #[arg(value_name = "RUN")]
-    pub run: Option<String>,
-    /// Prove that the history begins with the runs below this earlier root.
-    #[arg(long, value_name = "ROOT")]
-    pub since: Option<String>,
-    /// Check the proof in this file; needs no repository.
-    #[arg(long, value_name = "FILE", conflicts_with = "output")]
-    pub check: Option<PathBuf>,
-    /// The root that the proof must end in, as it was noted down.
-    #[arg(long, value_name = "ROOT", requires = "check")]
-    pub root: Option<String>,
-    /// Write the proof to this file (default: standard output).
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
 
 #[derive(Args, Debug)]
 pub struct ImportArgs {

@@ -106,7 +106,24 @@ pub enum Command {
         json: bool,
     },
     /// Set up a project: `sprag.toml`, GitHub workflows and the baselines folder. Existing files are kept.
-    Init(InitArgs),
+    #[command(after_help = "See docs/CI.md for what the workflows do and need.")]
+    Init {
+        /// Print what would be written, and write nothing.
+        #[arg(long)]
+        dry_run: bool,
+        /// Replace existing files that differ, except `sprag.toml` and the files in `release/`.
+        #[arg(long, conflicts_with = "keep")]
+        force: bool,
+        /// Keep existing files that differ, and write the others. Without `--force` or `--keep`, nothing is written then.
+        #[arg(long)]
+        keep: bool,
+        /// The GitHub repository from which workflows download Sprag, as `OWNER/NAME`.
+        #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
+        download_from: Option<String>,
+        /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
+        #[arg(long, value_name = "DIGEST", value_parser = digest)]
+        sha256: Option<String>,
+    },
     /// Generate a demo repository with known changes, and its site.
     Demo {
         /// The folder to create; it must be empty or not exist.
@@ -164,26 +181,6 @@ pub enum Task {
     Count,
 }
 
-#[derive(Args, Debug)]
-#[command(after_help = "See docs/CI.md for what the workflows do and need.")]
-pub struct InitArgs {
-    /// Print what would be written, and write nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Replace existing files that differ, except `sprag.toml` and the files in `release/`.
-    #[arg(long, conflicts_with = "keep")]
-    pub force: bool,
-    /// Keep existing files that differ, and write the others. Without `--force` or `--keep`, nothing is written then.
-    #[arg(long)]
-    pub keep: bool,
-    /// The GitHub repository from which workflows download Sprag, as `OWNER/NAME`.
-    #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
-    pub download_from: Option<String>,
-    /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
-    #[arg(long, value_name = "DIGEST", value_parser = digest)]
-    pub sha256: Option<String>,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum KernelsCommand {
     /// Compile every kernel variant with NVRTC, without a device, and print registers and spills.
@@ -233,7 +230,14 @@ pub enum ReplayCommand {
     /// Write the manifest of a run, or run a fixture and write what it came to.
     Record(RecordArgs),
     /// Hold manifests and fixtures against the files that they name and against this build. Exits with 4 where one fails.
-    Verify(VerifyArgs),
+    Verify {
+        /// Manifests and fixtures.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// The folder that paths in manifests count from (default: the current one).
+        #[arg(long, value_name = "FOLDER")]
+        root: Option<PathBuf>,
+    },
 }
 
 #[derive(Args, Debug)]
@@ -262,44 +266,28 @@ pub struct RecordArgs {
     pub output: Option<PathBuf>,
 }
 
-#[derive(Args, Debug)]
-pub struct VerifyArgs {
-    /// Manifests and fixtures.
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// The folder that paths in manifests count from (default: the current one).
-    #[arg(long, value_name = "FOLDER")]
-    pub root: Option<PathBuf>,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
     /// Parquet in folders `suite=/year=/month=`: a table of benchmarks and one of samples. `docs/EXPORT.md` lists columns.
-    Parquet(ExportParquetArgs),
+    Parquet {
+        /// The output folder; it must be new, empty or an earlier export.
+        #[arg(long, required = true, value_name = "FOLDER")]
+        out: PathBuf,
+        #[command(flatten)]
+        selection: SelectionArgs,
+    },
     /// CSV: one line a run and benchmark, with the columns of the Parquet table; or the long form that `import` reads.
-    Csv(ExportCsvArgs),
+    Csv {
+        /// Write the long form: one line per commit, benchmark and metric, from the newest run of each commit.
+        #[arg(long)]
+        long: bool,
+        #[command(flatten)]
+        text: ExportTextArgs,
+    },
     /// JSON Lines: one object a run, benchmark and metric.
     Jsonl(ExportTextArgs),
     /// OpenMetrics text: the newest value of each series, for Prometheus and its relatives.
     Openmetrics(ExportTextArgs),
-}
-
-#[derive(Args, Debug)]
-pub struct ExportParquetArgs {
-    /// The output folder; it must be new, empty or an earlier export.
-    #[arg(long, required = true, value_name = "FOLDER")]
-    pub out: PathBuf,
-    #[command(flatten)]
-    pub selection: SelectionArgs,
-}
-
-#[derive(Args, Debug)]
-pub struct ExportCsvArgs {
-    /// Write the long form: one line per commit, benchmark and metric, from the newest run of each commit.
-    #[arg(long)]
-    pub long: bool,
-    #[command(flatten)]
-    pub text: ExportTextArgs,
 }
 
 #[derive(Args, Debug)]
@@ -311,7 +299,7 @@ pub struct ExportTextArgs {
     pub selection: SelectionArgs,
 }
 
-#[derive(Args, Debug, Default)]
+#[derive(Args, Debug)]
 pub struct SelectionArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::{ExportCommand, ExportTextArgs, ImportArgs, SelectionArgs};
+use crate::cli::{ExportCommand, ImportArgs, SelectionArgs};
 use sprag_formats::registry::FORMATS;
 use sprag_pipeline::Result;
 use sprag_pipeline::error::Exit;
@@ -12,60 +12,41 @@ use sprag_pipeline::import::ImportOptions;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::text::{columns, count};
 
-pub(super) fn import(folder: &Path, args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn import(folder: &Path, args: ImportArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.list {
         let rows: Vec<Vec<String>> =
             FORMATS.iter().map(|format| vec![format.name.to_owned(), format.title.to_owned()]).collect();
         write!(out, "{}", columns(&rows, &[]))?;
         return Ok(Exit::Done);
     }
-    let options = ImportOptions {
-        paths: args.paths.clone(),
-        format: args.format.clone(),
-        suite: args.suite.clone(),
-        machine: args.machine.clone(),
-        commit: args.commit.clone(),
-        time: args.time.clone(),
-        dry_run: args.dry_run,
-        max_bytes: args.max_bytes,
-    };
+    let ImportArgs { paths, format, suite, machine, commit, time, dry_run, max_bytes, list: _ } = args;
+    let options = ImportOptions { paths, format, suite, machine, commit, time, dry_run, max_bytes };
     sprag_pipeline::import::import(folder, &options, out)?;
     Ok(Exit::Done)
 }
 
-pub(super) fn export(folder: &Path, command: &ExportCommand, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn export(folder: &Path, command: ExportCommand, out: &mut dyn Write) -> Result<Exit> {
     let project = Project::open(folder)?;
     let (form, args) = match command {
-        ExportCommand::Parquet(args) => {
-            let place = folder.join(&args.out);
-            let (runs, files) = export::write_parquet(&project, &selected(&args.selection), &place)?;
+        ExportCommand::Parquet { out: place, selection } => {
+            let place = folder.join(place);
+            let (runs, files) = export::write_parquet(&project, &selected(selection), &place)?;
             writeln!(out, "wrote {}: {} in {}", place.display(), count(runs, "run"), count(files, "file"))?;
             return Ok(Exit::Done);
         }
-        ExportCommand::Csv(args) if args.long => (Form::LongCsv, &args.text),
-        ExportCommand::Csv(args) => (Form::Csv, &args.text),
+        ExportCommand::Csv { long, text } => (if long { Form::LongCsv } else { Form::Csv }, text),
         ExportCommand::Jsonl(args) => (Form::JsonLines, args),
         ExportCommand::Openmetrics(args) => (Form::OpenMetrics, args),
     };
-    text(&project, form, folder, args, out)
-}
-
-fn text(project: &Project, form: Form, folder: &Path, args: &ExportTextArgs, out: &mut dyn Write) -> Result<Exit> {
     let file = (args.out.as_os_str() != "-").then(|| folder.join(&args.out));
-    let runs = export::write_text(project, form, &selected(&args.selection), file.as_deref(), out)?;
+    let runs = export::write_text(&project, form, &selected(args.selection), file.as_deref(), out)?;
     if let Some(file) = file {
         writeln!(out, "wrote {}: {}", file.display(), count(runs, "run"))?;
     }
     Ok(Exit::Done)
 }
 
-fn selected(args: &SelectionArgs) -> Selected {
+fn selected(args: SelectionArgs) -> Selected {
     let SelectionArgs { suites, machine, since, until, metric } = args;
-    Selected {
-        suites: suites.clone(),
-        machine: machine.clone(),
-        since: since.clone(),
-        until: until.clone(),
-        metric: metric.clone(),
-    }
+    Selected { suites, machine, since, until, metric }
 }

@@ -14,36 +14,38 @@ use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use sprag_pipeline::project::Project;
 use sprag_pipeline::{Result, refuse};
 
-pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn check(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.calibrate {
-        return calibrated(folder, args, out);
+        return calibrated(folder, &args, out);
     }
     gate::stop_bisection(args.bisect, checked(folder, args, out))
 }
 
-fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
+fn checked(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     if !args.measure && args.effort.is_given() {
         let message = "`--quick`, `--rigorous`, `--budget` and `--pin` say how to measure, and nothing is measured";
         return refuse(message, "add `--measure`, or leave them out");
     }
+    let CheckArgs { suites, policy, reports, bisect, inconclusive, run, against, baseline, .. } = args;
+    let (only_changed, print) = (false, PrintFormat::Table);
     let request = CheckRequest {
         gate: GateRequest {
             folder: folder.to_owned(),
-            suites: args.suites.clone(),
-            policy: args.policy.clone(),
-            reports: args.reports.clone(),
-            print: PrintFormat::Table,
-            only_changed: false,
-            bisect: args.bisect,
-            inconclusive: args.inconclusive,
+            suites,
+            policy,
+            reports,
+            print,
+            only_changed,
+            bisect,
+            inconclusive,
         },
-        run: args.run.clone(),
+        run,
         measure: args.measure.then(|| effort::from_args(&args.effort)).transpose()?,
-        against: args.against.clone(),
-        baseline: args.baseline.clone(),
+        against,
+        baseline,
         compatible: args.compatible,
-        summary: args.summary.clone(),
-        trend_output: args.trend_output.clone(),
+        summary: args.summary,
+        trend_output: args.trend_output,
     };
     let mut measure: Box<gate::MeasureSuites<'_>> = Box::new(|project, asked, effort| {
         let trt = TrtOptions::none(folder);
@@ -73,39 +75,29 @@ fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Ex
     Ok(if is_replayed || calibration.resampled_series > 0 { Exit::Done } else { Exit::Inconclusive })
 }
 
-pub(super) fn compare(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn compare(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     gate::stop_bisection(args.bisect, compared(folder, args, out))
 }
 
-fn compared(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+fn compared(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.bisect && [&args.base, &args.other].iter().any(|side| side.starts_with("HEAD")) {
         gate::refuse_aside(&Project::open(folder)?)?;
     }
-    let request = CompareRequest {
-        gate: GateRequest {
-            folder: folder.to_owned(),
-            suites: args.suites.clone(),
-            policy: args.policy.clone(),
-            reports: args.reports.clone(),
-            print: match (args.json, args.markdown) {
-                (true, _) => PrintFormat::Json,
-                (false, true) => PrintFormat::Markdown,
-                (false, false) => PrintFormat::Table,
-            },
-            only_changed: args.only_changed,
-            bisect: args.bisect,
-            inconclusive: args.inconclusive,
-        },
-        base: args.base.clone(),
-        other: args.other.clone(),
-        filters: args.filters.clone(),
+    let CompareArgs { base, other, suites, policy, reports, only_changed, bisect, inconclusive, filters, .. } = args;
+    let print = match (args.json, args.markdown) {
+        (true, _) => PrintFormat::Json,
+        (false, true) => PrintFormat::Markdown,
+        (false, false) => PrintFormat::Table,
     };
+    let gate =
+        GateRequest { folder: folder.to_owned(), suites, policy, reports, print, only_changed, bisect, inconclusive };
+    let request = CompareRequest { gate, base, other, filters };
     if args.measure {
         let (effort, progress) = (effort::from_args(&args.effort)?, Progress::new());
         let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
         return compare_interleaved(&request, effort, host, out);
     }
-    if args.effort.is_given() || !args.filters.is_empty() {
+    if args.effort.is_given() || !request.filters.is_empty() {
         let message = "`--filter`, `--quick`, `--rigorous`, `--budget` and `--pin` say what to measure, and nothing is \
                        measured";
         return refuse(message, "add `--measure`, or leave them out");

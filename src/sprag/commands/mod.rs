@@ -23,6 +23,7 @@ use std::path::PathBuf;
 
 use crate::cli::{self, Cli, Command, KernelsCommand};
 use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::init::{InitOptions, init};
 use sprag_pipeline::{Error, Result};
 
 /// Data go to `out`, progress and warnings to standard error.
@@ -35,15 +36,15 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
     match cli.command {
         Command::Weekly(args) => weekly::run(&folder, &args, out),
         Command::Run(args) => run::run(&folder, &args, out),
-        Command::Check(args) => gate::check(&folder, &args, out),
-        Command::Compare(args) => gate::compare(&folder, &args, out),
+        Command::Check(args) => gate::check(&folder, args, out),
+        Command::Compare(args) => gate::compare(&folder, args, out),
         Command::Baseline(command) => history::baseline(&folder, &command, out),
         Command::Detect(args) => detect::run(&folder, &args, out),
         Command::Trend(args) => trend::run(&folder, &args, out),
-        Command::Import(args) => exchange::import(&folder, &args, out),
-        Command::History(command) => history::history(&folder, &command, out),
+        Command::Import(args) => exchange::import(&folder, args, out),
+        Command::History(command) => history::history(&folder, command, out),
         Command::Site { out: site, check } => weekly::site(&folder, site.as_deref(), check, out),
-        Command::Export(command) => exchange::export(&folder, &command, out),
+        Command::Export(command) => exchange::export(&folder, command, out),
         Command::Schema { name } => schema::run(name.as_deref(), out),
         Command::Release(command) => release::run(&folder, &command, out),
         Command::Replay(command) => replay::run(&folder, &command, out),
@@ -53,7 +54,9 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
         Command::Doctor { quick, json } => setup::doctor(&folder, quick, json, out),
-        Command::Init(args) => setup::init(&folder, &args, out),
+        Command::Init { dry_run, force, keep, download_from, sha256 } => {
+            init(&folder, &InitOptions { dry_run, force, keep, download_from, sha256 }, out)
+        }
         Command::Demo { folder: place, seed } => setup::demo(&folder.join(place), seed, out),
         Command::Completions { shell } => {
             cli::completions(shell, out)?;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::cli::{RecordArgs, ReplayCommand, VerifyArgs};
+use crate::cli::{RecordArgs, ReplayCommand};
 use sprag_base::files::{check_writable, read_bounded, sha256_of_file, write_atomic};
 use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::{Artifact, Manifest};
@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 64 << 20;
 pub(super) fn run(folder: &Path, command: &ReplayCommand, out: &mut dyn Write) -> Result<Exit> {
     match command {
         ReplayCommand::Record(args) => record(folder, args, out),
-        ReplayCommand::Verify(args) => verify(folder, args, out),
+        ReplayCommand::Verify { files, root } => verify(folder, files, root.as_deref(), out),
     }
 }
 
@@ -93,14 +93,14 @@ fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> Result<Fixtu
     Ok(Fixture { expected: Some(played.expected), ..fixture })
 }
 
-fn verify(folder: &Path, args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit> {
-    let root = args.root.as_ref().map_or_else(|| folder.to_owned(), |root| folder.join(root));
+fn verify(folder: &Path, files: &[PathBuf], root: Option<&Path>, out: &mut dyn Write) -> Result<Exit> {
+    let root = root.map_or_else(|| folder.to_owned(), |root| folder.join(root));
     if !root.is_dir() {
         let message = format!("`--root {}` is no folder", root.display());
         return refuse(message, "name the folder that the paths of the manifests count from");
     }
     let mut failed = 0;
-    for path in &args.files {
+    for path in files {
         let faults = faults(folder, path, &root)?;
         let shown = text::path(path);
         match faults.len() {

@@ -1,29 +1,17 @@
-//! `sprag init`, `demo`, `doctor` and `man`.
+//! `sprag demo`, `doctor` and `man`.
 
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::{self, InitArgs};
+use crate::cli;
 use crate::commands::progress::Progress;
 use sprag_base::files::write_atomic;
 use sprag_measure::doctor::{MachineName, examine};
 use sprag_measure::environment::MACHINE_VARIABLE;
 use sprag_pipeline::error::{Context as _, Exit};
-use sprag_pipeline::init::InitOptions;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::text::count;
 use sprag_pipeline::{Result, demo, publish, study};
-
-pub(super) fn init(folder: &Path, args: &InitArgs, out: &mut dyn Write) -> Result<Exit> {
-    let options = InitOptions {
-        dry_run: args.dry_run,
-        force: args.force,
-        keep: args.keep,
-        download_from: args.download_from.clone(),
-        sha256: args.sha256.clone(),
-    };
-    sprag_pipeline::init::init(folder, &options, out)
-}
 
 pub(super) fn demo(folder: &Path, seed: u64, out: &mut dyn Write) -> Result<Exit> {
     let facts = demo::generate(folder, seed)?;
