@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Contest, Outcome};
 use crate::config::{Config, FILE_NAME, Suite};
 use crate::error::Cause;
-use crate::gate::{self, Against, base_error};
+use crate::gate::{self, Against, CompareRequest, base_error};
+use crate::measuring::MeasureHost;
 use crate::measuring::commit_build::{self, CommitBuild, Worktree};
 use crate::project::Project;
 use crate::{Advice, Error, measuring, refuse, text};
@@ -15,18 +15,33 @@ use sprag_history as history;
 use sprag_measure::command::paired as paired_commands;
 use sprag_measure::command::paired::CommandSides;
 use sprag_measure::command::suite::CommandSuite;
-use sprag_measure::paired::{self, Sides};
+use sprag_measure::paired::{self, PairedResult, Sides};
 use sprag_measure::plan::Protocol;
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::command::{command_suite, reader, without_places};
 use sprag_measure::suite::kernels::select;
-use sprag_measure::suite::{built_from_fault, is_ours};
+use sprag_measure::suite::{Effort, built_from_fault, is_ours};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, environment};
 use sprag_model::commit::Commit;
 use sprag_model::foreign::{Output, Reported};
 use sprag_model::sample::Role;
+
+pub(super) struct Contest<'a> {
+    pub project: &'a Project,
+    pub name: &'a str,
+    pub suite: &'a Suite,
+    pub request: &'a CompareRequest,
+    pub effort: Effort,
+    pub host: MeasureHost<'a>,
+}
+
+pub(super) struct Outcome {
+    pub result: PairedResult,
+    /// The commits of base and other; `None` for a program given by its path.
+    pub commits: [Option<String>; 2],
+}
 
 enum Named {
     Program(WorkerCommand),

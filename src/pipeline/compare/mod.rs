@@ -8,6 +8,7 @@ use std::io::Write;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::compare::builds::{Contest, Outcome, measure_commands, measure_kernels};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Context as _, Exit};
 use crate::gate::{CompareRequest, PrintFormat, exit_code, finish, reports, table_text};
@@ -21,7 +22,6 @@ use sprag_analysis::paired::judge;
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_base::stats::describe;
 use sprag_history as history;
-use sprag_measure::paired::PairedResult;
 use sprag_measure::plan::MOST_PROCESSES;
 use sprag_measure::suite::Effort;
 use sprag_measure::{clock, environment};
@@ -55,8 +55,8 @@ pub fn compare_interleaved(
     let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str))?;
     let contest = Contest { project: &project, name, suite, request, effort, host };
     let outcome = match suite.kind {
-        SuiteKind::Command => builds::measure_commands(&contest)?,
-        _ => builds::measure_kernels(&contest)?,
+        SuiteKind::Command => measure_commands(&contest)?,
+        _ => measure_kernels(&contest)?,
     };
     host.observer.end();
     let mut comparisons = judge(&outcome.result.benchmarks, &policy);
@@ -202,21 +202,6 @@ fn comparison(new: &New, policy: &Policy) -> Comparison {
         note: Some(note),
         ..Comparison::bare(&new.benchmark, new.metric.clone(), rule, verdict)
     }
-}
-
-pub(super) struct Contest<'a> {
-    pub project: &'a Project,
-    pub name: &'a str,
-    pub suite: &'a Suite,
-    pub request: &'a CompareRequest,
-    pub effort: Effort,
-    pub host: MeasureHost<'a>,
-}
-
-pub(super) struct Outcome {
-    pub result: PairedResult,
-    /// The commits of base and other; `None` for a program given by its path.
-    pub commits: [Option<String>; 2],
 }
 
 const JSON_VERSION: u32 = 2;

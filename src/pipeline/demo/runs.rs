@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
+use sprag_base::toml::TomlText;
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
@@ -148,7 +149,8 @@ fn rounded(value: f64) -> f64 {
 
 /// The machines of the demo, and its kernels.
 static MADE_UP: LazyLock<MadeUp> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../templates/demo/machines.toml")).expect("the file fits these types")
+    let text = TomlText::new("machines.toml", include_str!("../../../templates/demo/machines.toml"));
+    text.parse().expect("the file fits these types")
 });
 
 #[derive(Deserialize)]

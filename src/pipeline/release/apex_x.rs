@@ -5,7 +5,7 @@ use std::path::Path;
 
 use chrono::SecondsFormat;
 
-use super::LoadedRelease;
+use super::load::LoadedRelease;
 use crate::text;
 use sprag_base::files::write_atomic;
 use sprag_evidence::release::{ReleaseError, artifacts};

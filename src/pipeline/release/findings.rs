@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::LoadedRelease;
+use super::load::LoadedRelease;
 use crate::Error;
 use crate::gate::{self, Against as GateAgainst, Base, Bases};
 use crate::study::{self, Along, Study};

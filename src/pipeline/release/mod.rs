@@ -1,5 +1,6 @@
 //! Releases: fills their checklists, attests, verifies and reports them.
 
+mod load;
 mod findings;
 mod apex_x;
 mod waive;
@@ -13,6 +14,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 
 use crate::error::Context as _;
 use crate::project::Project;
+use crate::release::load::{history_point, read_declared};
 use crate::study::{self, Along, Loaded};
 use crate::{Advice, Error, ledger, text};
 use sprag_evidence::release::declared::{self, Declared};
@@ -31,6 +33,7 @@ use sprag_model::release::{Release, ReleaseReport, Released};
 
 pub use crate::release::apex_x::Summary;
 pub use crate::release::findings::fill;
+pub use crate::release::load::LoadedRelease;
 pub use crate::release::waive::{Proposal, Subject, WaiveOptions, propose};
 
 pub enum Form<'a> {
@@ -235,62 +238,6 @@ fn waiver(item: &Filled, today: NaiveDate) -> Option<String> {
         "  {}: {} {state} from {} until {} ({}): {}",
         item.id, waiver.author, waiver.date, waiver.expires, waiver.entry, waiver.reason
     ))
-}
-
-pub struct LoadedRelease {
-    /// Pinned to the history of `inputs`.
-    pub project: Project,
-    pub inputs: ReleaseInputs,
-}
-
-impl LoadedRelease {
-    /// `artifacts` are `KEY=PATH`. Warns of waivers without effect and of suites that no item judges. Fails if a tag
-    /// moved or the history was rewritten since a release.
-    pub fn open(folder: &Path, name: &str, artifacts: &[String]) -> crate::Result<LoadedRelease> {
-        let mut project = Project::open(folder)?;
-        let declared = read_declared(&project)?;
-        let release = declared.find(name)?.clone();
-        let store = project.store()?;
-        identity::check_tags(store, &declared.releases)?;
-        let identity = Identity::find(store, &release)?;
-        let source = branch::source(store, project.config.history.reference.as_deref())?;
-        let entries = branch::entries(store, &source)?;
-        let history = history_point(&entries).ok_or_else(|| {
-            ReleaseError::refused("nothing is recorded yet", "measure the release first: `sprag weekly`")
-        })?;
-        identity::check_history(store, &declared.releases, &entries)?;
-        for warning in declared.warnings(&release, store, &source, &identity.measured)? {
-            text::warn(&warning);
-        }
-        let inputs = ReleaseInputs {
-            root: project.root.clone(),
-            reviewed: head(store)?,
-            artifacts: artifacts::locate(&project.root, folder, &declared.checklist, artifacts)?,
-            declared,
-            release,
-            identity,
-            as_of: clock::now(),
-            branch: branch::short_name(&entries.reference).map(str::to_owned),
-            history,
-        };
-        project.pinned = Some(inputs.history.commit.clone());
-        Ok(LoadedRelease { project, inputs })
-    }
-
-    /// Files of the release that differ from the checked-out commit.
-    pub fn unreviewed(&self) -> crate::Result<Vec<Fault>> {
-        Ok(self.inputs.unreviewed(self.project.store()?)?)
-    }
-}
-
-fn read_declared(project: &Project) -> crate::Result<Declared> {
-    Ok(Declared::read(&project.root, ledger::read(project)?)?)
-}
-
-/// `None` if the history is empty.
-fn history_point(entries: &Entries) -> Option<HistoryPoint> {
-    let (size, root) = (entries.tree.len() as u64, entries.tree.root().to_string());
-    Some(HistoryPoint { commit: entries.tip.clone()?, size, root })
 }
 
 /// Releases with a page.

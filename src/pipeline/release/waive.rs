@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 
-use super::read_declared;
+use super::load::read_declared;
 use crate::project::Project;
 use crate::{ledger, study, text, trend};
 use sprag_analysis::ledger::tell_events;

@@ -5,11 +5,13 @@ use std::io;
 use std::path::Path;
 
 use super::TestingError;
-use super::report::ACCEPT_VARIABLE;
 use sprag_base::files::write_atomic;
 use sprag_base::json;
 use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_model::unit::Unit;
+
+/// If `1`, `compare_with_file` replaces the ground truth.
+pub const ACCEPT_VARIABLE: &str = "SPRAG_ACCEPT";
 
 /// Samples of benchmarks, in sections and subsections; each subsection has at least one, and all are finite numbers.
 ///

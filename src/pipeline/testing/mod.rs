@@ -24,9 +24,9 @@ mod data;
 mod measurer;
 mod report;
 
-pub use data::PerformanceData;
+pub use data::{ACCEPT_VARIABLE, PerformanceData};
 pub use measurer::{Cases, Measurer, in_processes};
-pub use report::{ACCEPT_VARIABLE, INTERVAL, Judge, Report, compare, compare_sections, compare_with_file};
+pub use report::{INTERVAL, Judge, Report, compare, compare_sections, compare_with_file};
 pub use sprag_analysis::rules::bands::DEFAULT as BANDS;
 pub use sprag_analysis::rules::rank::DEFAULT as RANK;
 pub use sprag_model::metric::Better;

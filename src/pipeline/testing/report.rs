@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::testing::{PerformanceData, TestingError};
+use crate::testing::TestingError;
+use crate::testing::data::{ACCEPT_VARIABLE, PerformanceData};
 use sprag_analysis::family::{self, Basis};
 use sprag_analysis::rules::{self, interval};
 use sprag_base::stats::{bootstrap, describe, pair_ratio, sign_interval};
@@ -12,9 +13,6 @@ use sprag_model::metric::{Better, Metric};
 use sprag_model::rule::Rule;
 use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Verdict};
-
-/// If `1`, `compare_with_file` replaces the ground truth.
-pub const ACCEPT_VARIABLE: &str = "SPRAG_ACCEPT";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a report that nobody asks fails nothing; `assert_pass` does"]
