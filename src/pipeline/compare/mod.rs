@@ -151,7 +151,7 @@ fn chosen_suite<'a>(project: &'a Project, named: Option<&str>) -> crate::Result<
 }
 
 /// `pairs` were measured; `--rigorous` takes `rigorous`.
-pub(super) fn advise_pairs(comparisons: &mut [Comparison], pairs: usize, rigorous: u32) {
+fn advise_pairs(comparisons: &mut [Comparison], pairs: usize, rigorous: u32) {
     for one in comparisons {
         if let Verdict::Inconclusive(reason) = &mut one.verdict {
             *reason = refit(reason, |remedy| Some(words(remedy, pairs, rigorous as usize)));
@@ -175,7 +175,7 @@ fn words(remedy: Remedy, pairs: usize, rigorous: usize) -> String {
 }
 
 /// Inserts them before what is unchanged or better.
-pub(super) fn add_new(comparisons: &mut Vec<Comparison>, new: &[New], policy: &Policy) {
+fn add_new(comparisons: &mut Vec<Comparison>, new: &[New], policy: &Policy) {
     let (failed, fine): (Vec<Comparison>, Vec<Comparison>) =
         new.iter().map(|one| comparison(one, policy)).partition(|one| one.verdict == Verdict::Missing);
     let place = |comparisons: &[Comparison], is_before: fn(&Verdict) -> bool| {
@@ -206,7 +206,7 @@ fn comparison(new: &New, policy: &Policy) -> Comparison {
 
 const JSON_VERSION: u32 = 2;
 
-pub(super) fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
+fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
     let (request, result) = (contest.request, &outcome.result);
     let head = format!(
         "{}: {} against {}, interleaved\n",
@@ -255,7 +255,7 @@ pub fn schema() -> serde_json::Value {
 /// What `--json` prints.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Report")]
-pub(super) struct Report<'a> {
+struct Report<'a> {
     /// The version of the document.
     #[schemars(extend("const" = JSON_VERSION))]
     schema_version: u32,
@@ -316,7 +316,7 @@ struct ShownReport<'a> {
 
 impl<'a> Report<'a> {
     /// The document of a comparison.
-    pub(super) fn new(contest: &'a Contest<'a>, outcome: &'a Outcome, comparisons: &'a [Comparison]) -> Report<'a> {
+    fn new(contest: &'a Contest<'a>, outcome: &'a Outcome, comparisons: &'a [Comparison]) -> Report<'a> {
         let Outcome { result, commits: [base_commit, other_commit] } = outcome;
         let only_changed = contest.request.gate.only_changed;
         let is_listed = |one: &&Comparison| !only_changed || one.verdict != Verdict::Unchanged;
