@@ -8,16 +8,19 @@ use serde::Deserialize;
 use sprag_base::text::nearest;
 use sprag_model::rule::{Choice, Rule};
 
-/// The parameters of each rule, with their built-in values. On a shared machine the medians of one session move by up to
+/// A parameter of a rule, with its built-in value.
+type Parameter = (&'static str, Option<f64>);
+
+/// The parameters of each rule. On a shared machine the medians of one session move by up to
 /// 12 % (cached kernels), so a smaller `ratio` gives false alarms.
-const PARAMETERS: [(&str, &[(&str, Option<f64>)]); 4] = [
+const PARAMETERS: [(&str, &[Parameter]); 4] = [
     ("interval", &[("tolerance", None)]),
     ("tolerance", &[("ratio", Some(0.25)), ("abs", Some(0.0))]),
     ("bands", &[("fail", Some(0.05)), ("warn", Some(0.02))]),
     ("rank", &[("noise_threshold", Some(0.01)), ("significance", Some(0.05)), ("mad_multiplier", Some(3.0))]),
 ];
 
-fn parameters(rule: &str) -> &'static [(&'static str, Option<f64>)] {
+fn parameters(rule: &str) -> &'static [Parameter] {
     PARAMETERS.iter().find(|(name, _)| *name == rule).map_or(&[], |(_, parameters)| parameters)
 }
 
