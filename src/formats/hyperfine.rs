@@ -94,7 +94,6 @@ fn time(result: &Value) -> Result<Observation, String> {
     Ok(Observation::sampled(metric, "s", value, samples))
 }
 
-/// The most memory that each run took, where it was measured.
 fn memory(result: &Value) -> Result<Option<Observation>, String> {
     let metric = Metric { name: "memory".to_owned(), unit: Unit::Byte, better: Better::Lower };
     let samples = field::all_measured(result, "memory_usage_byte", &metric, 1.0)?;

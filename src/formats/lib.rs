@@ -67,7 +67,6 @@ mod bencher;
 mod long_csv;
 
 pub mod series_table;
-
 pub mod table_csv;
 pub mod values_csv;
 pub mod json_lines;

@@ -184,7 +184,6 @@ fn entry(benchmark: &str, state: &Value, place: usize, times: &mut Times) -> Ent
     entry
 }
 
-/// The value of each axis, and the device.
 fn params(state: &Value) -> BTreeMap<String, String> {
     let axes = state.get("axis_values").and_then(Value::as_array).into_iter().flatten();
     let axis = |axis: &Value| Some((field::text(axis, "name")?.to_owned(), axis.get("value")?.clone()));

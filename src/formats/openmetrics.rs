@@ -19,7 +19,6 @@ const NEWEST_RUN: &str = "sprag_newest_run_timestamp_seconds";
 pub struct Newest {
     /// By name and unit of the metric, then by the labels of the series.
     values: BTreeMap<(String, Unit), BTreeMap<String, Sample>>,
-    /// The time of the newest run, by labels.
     runs: BTreeMap<String, f64>,
 }
 

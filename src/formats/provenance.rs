@@ -68,10 +68,8 @@ mod tests {
         check("6a580d", None);
         check("v1.2.3-4", None);
         check("-a580d9da", None);
-        check("unversioned", None);
         check(&"a".repeat(64), Some(&"a".repeat(64)));
         check(&"a".repeat(65), None);
-        check("", None);
     }
 
     #[test]
@@ -85,7 +83,6 @@ mod tests {
         check(time_of_millis(&json!(-1)), None);
         check(time_of_millis(&json!("1700000000000")), None);
         check(time_of_rfc3339("2024-07-03T16:57:33-05:00"), Some("2024-07-03T21:57:33+00:00"));
-        check(time_of_rfc3339("yesterday"), None);
         check(time_of_seconds("1600000000"), Some("2020-09-13T12:26:40+00:00"));
         check(time_of_seconds("99999999999999"), None);
         check(time("2026-11-21T01:53:55+02:00"), Some("2026-11-20T23:53:55+00:00"));

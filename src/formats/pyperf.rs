@@ -84,7 +84,6 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
     Ok(Source { run, tool_version, notes: notes.into_iter().collect() })
 }
 
-/// When the first process of a benchmark began.
 fn date(benchmark: &Value) -> Option<chrono::DateTime<chrono::Utc>> {
     benchmark.get("runs")?.as_array()?.iter().find_map(|run| date_of(run.get("metadata")?))
 }
@@ -163,7 +162,6 @@ fn metric(unit: &str) -> Result<(Metric, &'static str), String> {
     }
 }
 
-/// The values of each process that has any.
 fn processes(benchmark: &Value, metric: &Metric) -> Result<Vec<Vec<f64>>, String> {
     let Some(Value::Array(runs)) = benchmark.get("runs") else { return Err("it has no list `runs`".to_owned()) };
     let mut processes = Vec::new();

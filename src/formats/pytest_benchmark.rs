@@ -60,7 +60,7 @@ fn commit(info: &Value) -> Option<ImportedCommit> {
     Some(ImportedCommit { time, branch, ..provenance::commit(sha) })
 }
 
-/// What the file tells of the machine, without its name.
+/// Without the machine's name.
 fn facts(machine: &Value) -> BTreeMap<String, String> {
     let cpu = machine.get("cpu").unwrap_or(&Value::Null);
     field::facts([

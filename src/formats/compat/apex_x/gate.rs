@@ -17,7 +17,6 @@ use serde_json::{Map, Value, json};
 use super::{cpu_report, gpu_report, trt_report};
 use crate::compat::{json, python};
 
-/// A suite of the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SeedSuite {
@@ -305,7 +304,7 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
     comparison.all_checks().map(line).collect()
 }
 
-/// How many checks did not pass, the status among them.
+/// The status counts as a check.
 pub fn failed(comparison: &Comparison) -> usize {
     comparison.all_checks().filter(|check| !check.metric.is_empty() && check.status != CheckStatus::Pass).count()
 }
@@ -370,7 +369,6 @@ fn default_tolerance(suite: SeedSuite, name: &str) -> (f64, f64) {
     }
 }
 
-/// A baseline of the seed, ready to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
     pub suite: SeedSuite,

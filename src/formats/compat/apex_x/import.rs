@@ -41,7 +41,6 @@ const FACTS: [(&str, &str); 9] = [
     ("/runtime_caps/tensorrt/python_version", "tensorrt"),
 ];
 
-/// Whether it is an object whose `suite` is one of the seed's.
 fn is_apex_x(output: &Output) -> bool {
     let start = outputs::start(output);
     let names_suite =
@@ -276,7 +275,6 @@ fn cpu(metrics: &Map<String, Value>, config: &Value) -> Vec<Entry> {
     entries.entries
 }
 
-/// The benchmarks of a GPU report.
 fn gpu(benchmarks: &Map<String, Value>, config: &Value, dtype: Option<&str>) -> Result<Vec<Entry>, String> {
     let mut entries = Entries::default();
     let n = config.get("iters").and_then(Value::as_u64).unwrap_or(0);
@@ -386,7 +384,6 @@ fn trt(report: &Value, cases: &[Value], config: &Value) -> Result<Vec<Entry>, St
     Ok(outputs::unique_entries(all))
 }
 
-/// The status of what did not run, with its reason.
 fn not_run(status: &str, fields: &Map<String, Value>) -> EntryStatus {
     let reason = fields.get("reason").and_then(Value::as_str).unwrap_or("without a reason").to_owned();
     if status == "skipped" { EntryStatus::Skipped(reason) } else { EntryStatus::Failed(reason) }

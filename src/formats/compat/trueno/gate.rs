@@ -25,7 +25,7 @@ pub enum TextGateError {
     ZeroBase,
 }
 
-/// Names with their nanoseconds.
+/// Nanoseconds by name.
 pub type Times = [(String, f64)];
 
 /// Holds one text against the other by the rule, which fails where a base is zero.
@@ -104,7 +104,6 @@ fn is_blank(c: char) -> bool {
 
 const WIDTH: usize = 60;
 
-/// The report, without a line feed at the end.
 pub fn report_text(report: &BandReport) -> String {
     let [thick, thin] = ["=", "-"].map(|stroke| stroke.repeat(WIDTH));
     let [fail, warn] = [report.fail, report.warn].map(|share| fixed(share * 100.0, 0));

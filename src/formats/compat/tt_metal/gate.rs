@@ -26,7 +26,8 @@ impl SampleGateError {
     pub fn kind(&self) -> &'static str {
         match self {
             SampleGateError::Baseline(error) | SampleGateError::Current(error) => error.kind(),
-            SampleGateError::Mismatch(fault) => mismatch_kind(fault),
+            SampleGateError::Mismatch(SampleMismatch::Long) => "TypeError",
+            SampleGateError::Mismatch(_) => "ValueError",
         }
     }
 }
@@ -145,11 +146,6 @@ pub fn mismatch(fault: &SampleMismatch) -> String {
              coerced to any supported types according to the casting rule ''safe''"
             .to_owned(),
     }
-}
-
-/// What Python calls an error of that kind.
-pub fn mismatch_kind(fault: &SampleMismatch) -> &'static str {
-    if *fault == SampleMismatch::Long { "TypeError" } else { "ValueError" }
 }
 
 #[cfg(test)]
