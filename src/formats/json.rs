@@ -4,10 +4,14 @@
 use serde_json::Value;
 
 use super::FormatError;
-use super::outputs::schema;
 use super::peek::string_length;
 use sprag_base::json;
 use sprag_model::foreign::Output;
+
+/// The fault of an output that is not of its format.
+pub(super) fn schema(output: &Output, reason: impl Into<String>) -> FormatError {
+    FormatError::Schema { name: output.name.clone(), reason: reason.into() }
+}
 
 /// The text of an output, without a byte order mark.
 pub(super) fn text(output: &Output) -> Result<&str, FormatError> {

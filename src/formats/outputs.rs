@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;
 
+pub(super) use super::json::schema;
 use super::{FormatError, MOST_BENCHMARKS, json};
 use sprag_base::digest::RunningHash;
 use sprag_base::stats::describe;
@@ -60,11 +61,6 @@ pub(super) fn run(entries: Vec<Entry>, outputs: &[&Output]) -> ImportedRun {
 
 pub(super) fn imported(tool: &str, runs: Vec<ImportedRun>, notes: Vec<String>) -> Imported {
     Imported { tool: tool.to_owned(), tool_version: None, runs, notes }
-}
-
-/// The fault of an output that is not of its format.
-pub(super) fn schema(output: &Output, reason: impl Into<String>) -> FormatError {
-    FormatError::Schema { name: output.name.clone(), reason: reason.into() }
 }
 
 /// The lines of a text with their numbers from one, without ends.
