@@ -17,7 +17,9 @@ use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::operation::fusion_gate::fusion_gate;
 use crate::gpu::operation::tile_unpack::{TileUnpack, drawn_levels};
 use crate::gpu::operation::tiled::tile_pack;
-use crate::gpu::operation::{Draw, Form, InitialState, LaunchConfig, Operation, ScanWay, Tiled, TokenScan, ff_path};
+use crate::gpu::operation::{
+    Draw, Form, InitialState, LaunchConfig, Operation, ScanWay, SelectTiles, Tiled, TokenScan, ff_path,
+};
 use crate::gpu::parity;
 use crate::gpu::program::{Content, DeviceProgram, Dtype};
 use crate::gpu::settings::Settings;
@@ -89,7 +91,7 @@ pub fn follow(plan: &GpuCallsPlan) -> Result<GpuCalls, String> {
         let calls = both_forms(&device, plan, timed, &operation);
         times.operations.insert(timed, calls.map_err(|reason| format!("`{}`: {reason}", timed.word()))?);
         if timed == TimedOperation::EndToEnd {
-            times.selection = selection(&operation);
+            times.selection = selection(&operation)?;
         }
     }
     Ok(times)
@@ -123,8 +125,8 @@ pub(super) fn operation(timed: TimedOperation, settings: &Settings) -> Result<Op
 }
 
 /// Chooses tiles and uploads their ids, as a caller does in each call.
-fn choose(path: &ff_path::FfPath, instance: &Instance) -> Result<(), DeviceError> {
-    let selection = path.select().map_err(DeviceError::Program)?;
+fn choose(select: &SelectTiles, instance: &Instance) -> Result<(), DeviceError> {
+    let selection = select().map_err(DeviceError::Program)?;
     let lists = [selection.l0, selection.l1];
     for (place, ids) in id_places(instance.program()).into_iter().zip(lists.iter().filter(|ids| !ids.is_empty())) {
         let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
@@ -139,15 +141,15 @@ fn id_places(program: &DeviceProgram) -> Vec<usize> {
 }
 
 /// The choice of each call of the operation, if any.
-fn selection(operation: &Operation) -> Selection {
-    let Some(shape) = &operation.selection else { return Selection::default() };
-    let selection = shape.selection();
-    Selection {
+fn selection(operation: &Operation) -> Result<Selection, String> {
+    let Some(select) = &operation.selection else { return Ok(Selection::default()) };
+    let selection = select()?;
+    Ok(Selection {
         level_0: selection.l0.len() as u64,
         level_1: selection.l1.len() as u64,
         budget_b1_spent: selection.spent_b1,
         budget_b2_spent: selection.spent_b2,
-    }
+    })
 }
 
 /// Times the plain form, then the tuned one, or the plain one again where the tuned one fails.
@@ -196,8 +198,8 @@ fn series(
     let mut calls = 1;
     let mut call = || -> Result<(), DeviceError> {
         calls += 1;
-        if let Some(path) = &operation.selection {
-            choose(path, &instance)?;
+        if let Some(select) = &operation.selection {
+            choose(select.as_ref(), &instance)?;
         }
         instance.call()?;
         context.wait()
@@ -297,7 +299,7 @@ mod tests {
             let lengths: Vec<usize> =
                 id_places(&program).into_iter().map(|place| program.buffers[place].count).collect();
             assert_eq!(lengths, expected, "{b1} {b2}");
-            let selection = selection(&operation);
+            let selection = selection(&operation).expect("the sizes are valid");
             assert_eq!([selection.budget_b1_spent, selection.budget_b2_spent], spent);
         };
         // The published profile spends as much as the seed does.

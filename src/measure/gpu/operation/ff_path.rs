@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use crate::gpu::operation::kernel::{
-    Call, Code, LaunchConfig, Operation, PLAIN_BLOCK as BLOCK, ProgramBuilder, arguments, elements_at_once, int,
-    kernel, long, map_params, optional,
+    Call, Code, LaunchConfig, Operation, PLAIN_BLOCK as BLOCK, ProgramBuilder, Selection, arguments, elements_at_once,
+    int, kernel, long, map_params, optional,
 };
 use crate::gpu::operation::tiled::IDS_SEED;
 use crate::gpu::operation::{Expected, Form, HostInputs};
@@ -35,15 +35,6 @@ pub struct FfPath {
     utilities: Vec<f32>,
     split_utilities: Vec<f32>,
     selection: Selection,
-}
-
-/// Coarse and fine tiles of all samples, as many in each, in Hilbert order, and what they cost.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Selection {
-    pub l0: Vec<i32>,
-    pub l1: Vec<i32>,
-    pub spent_b1: f64,
-    pub spent_b2: f64,
 }
 
 /// The costs and tile sizes of the module, with twice as many fine tiles as coarse ones.
@@ -82,7 +73,7 @@ impl FfPath {
     }
 
     /// Chooses the tiles, as each call of the whole module does on the host.
-    pub fn select(&self) -> Result<Selection, String> {
+    fn select(&self) -> Result<Selection, String> {
         let mut chosen = Vec::new();
         ff::choose(self.map, &self.utilities, Some(&self.split_utilities), &self.config, &mut chosen)
             .map_err(|error| error.to_string())?;
@@ -104,10 +95,6 @@ impl FfPath {
             all.extend(row.into_iter().map(id).collect::<Result<Vec<i32>, String>>()?);
         }
         Ok(all)
-    }
-
-    pub fn selection(&self) -> &Selection {
-        &self.selection
     }
 
     /// Nonzero parameters that leave activations near one: weights uniform within ± 1 / sqrt(inputs of the layer), the
@@ -487,6 +474,7 @@ impl FfPath {
         let mut params = map_params(self.map);
         let each = |tiles: &[i32]| (tiles.len() / self.map.batch).to_string();
         params.extend([("l0", each(&self.selection.l0)), ("l1", each(&self.selection.l1))]);
+        let path = self.clone();
         Operation {
             name: "ff_path",
             params,
@@ -494,7 +482,7 @@ impl FfPath {
             elements_moved: None,
             candidates: CANDIDATES.to_vec(),
             tolerance,
-            selection: Some(Rc::new(self.clone())),
+            selection: Some(Rc::new(move || path.select())),
             code: Code::new(self, FfPath::program, FfPath::expected, |_| uneven()),
         }
     }

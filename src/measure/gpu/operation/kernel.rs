@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use half::{bf16, f16};
 
-use crate::gpu::operation::ff_path::FfPath;
 use crate::gpu::program::{
     Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Step,
 };
@@ -29,12 +28,22 @@ pub struct Operation {
     /// the same points; forms that sum round in another order.
     pub tolerance: fn(Dtype) -> f64,
     /// The host's choice of tiles in each call, where it makes one.
-    pub selection: Option<Rc<FfPath>>,
+    pub selection: Option<Rc<SelectTiles>>,
     pub code: Code,
 }
 
+pub type SelectTiles = dyn Fn() -> Result<Selection, String>;
 type ProgramOf = dyn Fn(Dtype, Form) -> DeviceProgram;
 type ExpectedOf = dyn Fn(Dtype, &HostInputs) -> Result<Vec<Expected>, String>;
+
+/// Coarse and fine tiles of all samples, as many in each, in Hilbert order, and what they cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection {
+    pub l0: Vec<i32>,
+    pub l1: Vec<i32>,
+    pub spent_b1: f64,
+    pub spent_b2: f64,
+}
 
 /// The program of a call, its expected results, and the shapes at which they are checked.
 #[derive(Clone)]
