@@ -1,10 +1,13 @@
 //! The scoreboard of the change points: how many are found, how many are none, where they are put, and how quickly.
 //!
 //!     cargo bench --bench changepoint [-- FOLDER]
+//!     cargo bench --bench changepoint -- constants FOLDER
 //!
 //! FOLDER holds labelled series (`series.csv` and `labels.json`); without it only generated ones are scored. Prints tables
 //! in Markdown, and ends with 1 where one of our promises is missed. Everything but the times follows from the seeds.
+//! With `constants` it prints what each fitted constant is worth.
 
+mod ablation;
 mod generate;
 mod labels;
 mod score;
@@ -65,8 +68,15 @@ const MOST_VANISH: f64 = 0.12;
 const MOST_WRONG: f64 = 0.06;
 
 fn main() -> io::Result<ExitCode> {
-    let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).peekable();
+    let is_ablation = arguments.next_if(|argument| argument == "constants").is_some();
+    let folder = arguments.next();
     let out = &mut io::stdout().lock();
+    if is_ablation {
+        let labelled = folder.map_or(Ok(Vec::new()), |folder| labels::read(Path::new(&folder)))?;
+        ablation::write(labelled, out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut missed = Vec::new();
     if let Some(folder) = &folder {
         let labelled = labels::read(Path::new(folder))?;

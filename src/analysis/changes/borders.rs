@@ -4,17 +4,15 @@
 //! nearer to it than to any other change, where the points do not speak against it (`position.rs`); and a ramp across a
 //! border is a step there where that explains the points as well, at the same price in favour of the border.
 
-use super::noise::Noise;
-use super::position::{self, OF_BORDER};
+use super::Input;
+use super::position::{self, BORDER_DEVIANCE};
 use super::ramp::Ramp;
 use super::ramps::Levelled;
-use super::scale::Scaled;
-use super::sensitivity::Sensitivity;
 use super::side::trimmed_mean;
 use sprag_base::stats::autoregression;
 
-/// How many deviations from what explains it a point counts at most.
-const DRAWN_IN: f64 = 5.0;
+/// Deviations from what explains it to which a point is clipped.
+const CLIPPED: f64 = 5.0;
 
 /// A change on its way to be told.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +24,7 @@ pub(super) struct Step<'a> {
     /// The score of the drift that it was found as, if it was one.
     pub(super) as_drift: Option<f64>,
     /// Whether it is there only because it was told before.
-    pub(super) is_held: bool,
+    pub(super) is_retained: bool,
     /// The borders that are nearer to it than to another change.
     pub(super) borders: &'a [usize],
 }
@@ -41,11 +39,9 @@ impl Step<'_> {
 /// The changes at these cuts and the ramps with their scores, as they are told where the environment changed at `borders`, which
 /// must be in order.
 pub(super) fn settled<'a>(
-    scaled: &Scaled,
+    input: &Input<'_>,
     cuts: &[usize],
     ramps: Vec<(Ramp, f64)>,
-    noise: &Noise,
-    sensitivity: &Sensitivity,
     borders: &'a [usize],
 ) -> (Vec<Step<'a>>, Vec<(Ramp, f64)>) {
     let mut found: Vec<(usize, Option<f64>)> = cuts.iter().map(|cut| (*cut, None)).collect();
@@ -53,12 +49,13 @@ pub(super) fn settled<'a>(
     for (ramp, score) in ramps {
         // Of two ramps that meet at a border one alone is a step there.
         let is_taken = |border: usize| found.iter().any(|one| one.0 == border);
-        match instead_of(&ramp, scaled, cuts, noise, sensitivity, borders, &is_taken) {
+        match instead_of(&ramp, input, cuts, borders, &is_taken) {
             Some(border) => found.push((border, Some(score))),
             None => left.push((ramp, score)),
         }
     }
     found.sort_unstable_by_key(|one| one.0);
+    let scaled = input.scaled;
     let count = scaled.values.len();
     let at = |place: Option<usize>| place.and_then(|place| found.get(place)).map(|one| one.0);
     let levelled = Levelled::of(&scaled.values, &left);
@@ -70,9 +67,9 @@ pub(super) fn settled<'a>(
         let last = after.map_or(count - 1, |after| cut.midpoint(after));
         let borders = within(borders, first, last);
         let around = [before.unwrap_or(0), cut, after.unwrap_or(count)];
-        let likely = position::locate(levelled.about(cut), around, noise, borders, &[]).place;
+        let likely = position::locate(levelled.about(cut), around, input, borders, &[]).place;
         let place = if borders.contains(&likely) { likely } else { cut };
-        Step { cut, place, as_drift, is_held: false, borders }
+        Step { cut, place, as_drift, is_retained: false, borders }
     };
     let steps = (0..found.len()).map(step).collect();
     (steps, left)
@@ -88,13 +85,12 @@ pub(super) fn within(borders: &[usize], first: usize, last: usize) -> &[usize] {
 /// The border at which a step explains the points around a ramp as well as the ramp does.
 fn instead_of(
     ramp: &Ramp,
-    scaled: &Scaled,
+    input: &Input<'_>,
     cuts: &[usize],
-    noise: &Noise,
-    sensitivity: &Sensitivity,
     borders: &[usize],
     is_taken: &dyn Fn(usize) -> bool,
 ) -> Option<usize> {
+    let Input { scaled, noise, sensitivity } = *input;
     let (begin, end) = ramp.around;
     let free = within(borders, ramp.begin.max(begin + 1), ramp.end.min(end - 1));
     if free.is_empty() {
@@ -103,7 +99,7 @@ fn instead_of(
     let inside: Vec<usize> = cuts.iter().copied().filter(|cut| begin < *cut && *cut < end).collect();
     let values = &scaled.values[begin..end];
     let flat: Vec<f64> = (begin..end).map(|place| scaled.values[place] - ramp.size * ramp.behind(place)).collect();
-    let reach = DRAWN_IN * noise.deviation * noise.inflation;
+    let reach = CLIPPED * noise.deviation * noise.inflation;
     // What a course and the levels between these cuts leave of the points.
     let left = |values: &[f64], cuts: &[usize]| -> Vec<f64> {
         let ends = cuts.iter().copied().chain([end]);
@@ -124,10 +120,10 @@ fn instead_of(
         let to = with.get(place + 1).copied().unwrap_or(end);
         let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
         let [before, after] = [level(&scaled.values[from..*border]), level(&scaled.values[*border..to])];
-        let is_there = position::locate(&scaled.values, [from, *border, to], noise, &[*border], &[]).place == *border;
+        let is_there = position::locate(&scaled.values, [from, *border, to], input, &[*border], &[]).place == *border;
         let is_step = is_there && scaled.differ(before, after, sensitivity.least);
         let clearer = autoregression::course_deviate(&about_ramp, &left(values, &with)).powi(2);
-        (is_step && clearer <= OF_BORDER).then_some((clearer, *border))
+        (is_step && clearer <= BORDER_DEVIANCE).then_some((clearer, *border))
     };
     let steps = free.iter().filter(|border| !is_taken(**border)).filter_map(explained);
     steps.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, border)| border)
@@ -137,9 +133,9 @@ fn instead_of(
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
     use crate::changes::context::Context;
-    use crate::changes::detect::{changes, changes_known};
+    use crate::changes::detect::{changes, changes_in_context};
+    use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
     use sprag_model::change_point::Changes;
 
@@ -161,7 +157,7 @@ mod tests {
     }
 
     fn with_border(values: &[f64]) -> Changes {
-        changes_known(values, &Sensitivity::BALANCED, &Context { borders: &[BORDER], ..Context::default() })
+        changes_in_context(values, &Sensitivity::BALANCED, &Context { borders: &[BORDER], ..Context::default() })
     }
 
     /// Of a hundred series with a step at that place: in how many one change is told, in how many at that place without the
@@ -232,7 +228,7 @@ mod tests {
             1.0 + risen + climb * place as f64 / 59.0
         };
         let values = points(course, 0.2, seed);
-        let with = changes_known(&values, &Sensitivity::LOOSE, &Context { borders, ..Context::default() });
+        let with = changes_in_context(&values, &Sensitivity::LOOSE, &Context { borders, ..Context::default() });
         let without = changes(&values, &Sensitivity::LOOSE);
         assert_eq!(with.points.len() + with.drifts.len(), without.points.len() + without.drifts.len());
         assert!(with.points.windows(2).all(|pair| pair[0].index < pair[1].index));

@@ -2,52 +2,52 @@
 
 use std::ops::RangeInclusive;
 
-use super::borders;
 use super::context::{Context, RETAINED};
-use super::eliminate::{self, Elimination, around};
+use super::elimination::{self, Elimination, around};
 use super::estimate::{self, Estimate};
-use super::held::Holding;
 use super::noise::{self, Noise};
 use super::ramp::Ramp;
 use super::ramps::Levelled;
+use super::retention::Retention;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use super::{chance, drifts, position, ramps, standing};
+use super::{Input, borders, chance, drifts, newest_step, position, ramps};
 use sprag_model::change_point::{ChangePoint, Changes, SeriesNoise};
 
-/// The narrowest ramp that is a drift, in points.
-const NARROWEST: usize = 20;
+/// The narrowest ramp beside steps that is a drift, in points.
+pub(super) const NARROWEST_DRIFT: usize = 20;
 
-/// The fewest points in which anything is looked for.
+/// The fewest points of a series with changes.
 pub const FEWEST_POINTS: usize = 8;
 
-/// What changed in a series, which holds one number a point in the order of commits, of which less is better; what is no finite
-/// number is left out by the caller. Equal series give equal answers, and what lies far back decides nothing about what is new.
+/// The changes and drifts of a series: one finite number a point in the order of commits, of which less is better. Equal series give
+/// equal answers, and old points decide nothing about new ones.
 pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
-    changes_known(values, sensitivity, &Context::default())
+    changes_in_context(values, sensitivity, &Context::default())
 }
 
-/// Likewise, where more is known: of the changes and drifts told before whose range holds none now, one stays whose score is
-/// [`RETAINED`] or more; a drift as long as no steps explain it better.
-pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Context<'_>) -> Changes {
+/// Likewise, in a context. A reported change or drift whose range holds none now stays where its score is [`RETAINED`] or more; a
+/// drift only as long as no steps explain it better.
+pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &Context<'_>) -> Changes {
     if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return Changes::default();
     }
-    let sensitivity = &sensitivity.of_length(values.len());
-    let scaled = Scaled::of(values);
-    let mut noise = Noise::of(&scaled, sensitivity.penalty);
-    if known.more_is_better {
-        noise.strays = -1.0;
+    let scaled = &Scaled::of(values);
+    let mut noise = Noise::new(scaled, sensitivity);
+    if context.more_is_better {
+        noise.outliers = -1.0;
     }
-    let (cuts, ramps) = cuts(&scaled, &noise, sensitivity, known);
-    let (mut steps, ramps) = borders::settled(&scaled, &cuts, ramps, &noise, sensitivity, known.borders);
-    let holding = Holding::of(&scaled, &ramps, &noise, sensitivity);
-    holding.hold_told(&mut steps, known);
-    let scores = holding.scores(&steps);
+    let noise = &noise;
+    let input = Input { scaled, noise, sensitivity };
+    let (cuts, ramps) = cuts(&input, context);
+    let (mut steps, ramps) = borders::settled(&input, &cuts, ramps, context.borders);
+    let retention = Retention::new(input, &ramps);
+    retention.add_reported(&mut steps, context);
+    let scores = retention.scores(&steps);
     let cuts: Vec<usize> = steps.iter().map(|step| step.place).collect();
     let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
-    let level = |values: &[f64], [begin, end]: [usize; 2]| estimate::level(&values[begin..end], &noise, inflation);
-    let estimates: Vec<Estimate> = bounds_of(&cuts, values.len()).map(|bounds| level(&scaled.values, bounds)).collect();
+    let level = |values: &[f64], [begin, end]: [usize; 2]| estimate::level(&values[begin..end], &input, inflation);
+    let estimates: Vec<Estimate> = segments(&cuts, values.len()).map(|bounds| level(&scaled.values, bounds)).collect();
     let levelled = Levelled::of(&scaled.values, &ramps);
     let point = |(place, score): (usize, f64)| {
         let cut = cuts[place];
@@ -57,16 +57,16 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Context<
             let (led, lever) = levelled.led(around, begin..end);
             level(points, [begin, end]).moved(led, lever * noise.deviation * inflation)
         };
-        let located = position::locate(points, around, &noise, steps[place].borders, known.runs);
+        let located = position::locate(points, around, &input, steps[place].borders, context.runs);
         let range = cut.min(*located.range.start())..=cut.max(*located.range.end());
         let [before, after] = [beside(around[0], cut), beside(cut, around[2])];
         ChangePoint {
             index: cut,
             first: *range.start(),
             last: *range.end(),
-            before: before.in_units(&scaled),
-            after: after.in_units(&scaled),
-            relative: before.relative(&after, &scaled),
+            before: before.in_units(scaled),
+            after: after.in_units(scaled),
+            relative: before.relative(&after, scaled),
             score,
             chance: chance::of_score(score, sensitivity.budget),
             likelihoods: located.likelihoods(range),
@@ -78,10 +78,10 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Context<
             .iter()
             .map(|(ramp, score)| {
                 let chance = chance::of_score(*score, sensitivity.budget);
-                estimate::drift(ramp, without_changes(ramp, &cuts), values, &scaled, &noise, chance)
+                estimate::drift(ramp, without_changes(ramp, &cuts), values, &input, chance)
             })
             .collect(),
-        levels: estimates.iter().map(|one| one.in_units(&scaled)).collect(),
+        levels: estimates.iter().map(|one| one.in_units(scaled)).collect(),
         noise: Some(SeriesNoise {
             deviation: scaled.spread(noise.deviation),
             inflation: noise.inflation,
@@ -90,81 +90,37 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Context<
     }
 }
 
-/// The changes that prove themselves, but for a newest one that does not stand yet, and the ramps: those that explain others,
-/// each with the score of its clearest step, and those between them that prove themselves or were told before and are held.
-fn cuts(
-    scaled: &Scaled,
-    noise: &Noise,
-    sensitivity: &Sensitivity,
-    known: &Context<'_>,
-) -> (Vec<usize>, Vec<(Ramp, f64)>) {
-    let proven = eliminate::proven(scaled, noise, sensitivity, known.runs);
-    let (mut steps, ramps) = ramps::steps_and_ramps(scaled, &proven, noise, sensitivity);
+/// The changes that prove themselves, but for a newest one that is not certain, and the ramps: those that explain others, each with the score of its clearest step, and those
+/// between them that prove themselves or were reported before.
+fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64)>) {
+    let proven = elimination::proven(*input, context.runs);
+    let (mut steps, ramps) = ramps::steps_and_ramps(input, &proven);
     let ramps = wide_and_apart(&mut steps, ramps, &proven);
-    if !newest_stands(scaled, &proven, (&steps, &ramps), noise, sensitivity, known) {
+    if !newest_step::is_certain(input, &proven, &steps, &ramps, context.runs) {
         steps.pop();
     }
-    with_drifts(scaled, &proven, (steps, ramps), noise, sensitivity, known)
-}
-
-/// Whether the last of the steps is there without the newest points, too, where that is asked of it: not beside a ramp, which
-/// is fitted with it, nor before one.
-fn newest_stands(
-    scaled: &Scaled,
-    proven: &[usize],
-    (steps, ramps): (&[usize], &[Ramp]),
-    noise: &Noise,
-    sensitivity: &Sensitivity,
-    known: &Context<'_>,
-) -> bool {
-    let [before @ .., cut] = steps else { return true };
-    if proven.last() != Some(cut) || ramps.iter().any(|ramp| *cut < ramp.around.1) {
-        return true;
-    }
-    let over = ramps.iter().map(|ramp| ramp.end).max().unwrap_or(0);
-    let begin = before.last().copied().unwrap_or(0).max(over);
-    let stood = |without: usize| {
-        let first = scaled.first(scaled.values.len() - without);
-        let noise = Noise { strays: noise.strays, ..Noise::of(&first, sensitivity.penalty) };
-        let proven = eliminate::proven(&first, &noise, sensitivity, known.runs);
-        standing::is_among(*cut, &ramps::steps_and_ramps(&first, &proven, &noise, sensitivity).0)
-    };
-    standing::asked(&scaled.values, begin, *cut, noise).is_none_or(|without| without.into_iter().all(stood))
-}
-
-/// The steps and the ramps among changes that proved themselves, with the scores of these, and with the ramps between them.
-fn with_drifts(
-    scaled: &Scaled,
-    proven: &[usize],
-    (steps, ramps): (Vec<usize>, Vec<Ramp>),
-    noise: &Noise,
-    sensitivity: &Sensitivity,
-    known: &Context<'_>,
-) -> (Vec<usize>, Vec<(Ramp, f64)>) {
-    let count = scaled.values.len();
-    let scores =
-        if ramps.is_empty() { Vec::new() } else { Elimination::of(scaled, proven, noise, sensitivity).scores() };
-    let clearest = |ramp: Ramp| {
+    let scores = if ramps.is_empty() { Vec::new() } else { Elimination::new(*input, &proven).scores() };
+    let with_score = |ramp: Ramp| {
         let within = proven.iter().zip(&scores).filter(|(cut, _)| (ramp.around.0..ramp.around.1).contains(cut));
         let score = within.map(|(_, score)| *score).fold(1.0, f64::max);
         (ramp, score)
     };
-    let mut told: Vec<(Ramp, f64)> = ramps.into_iter().map(clearest).collect();
-    let is_free = |[begin, end]: &[usize; 2]| told.iter().all(|(ramp, _)| ramp.end <= *begin || *end <= ramp.begin);
-    let alone = bounds_of(&steps, count).filter(is_free);
-    let of_stretch = |stretch: [usize; 2]| {
-        let of_least = |least: f64| drifts::of_stretch(scaled, stretch, noise, sensitivity, least);
-        let held = || {
-            let is_within = |range: &&RangeInclusive<usize>| 2 * shared(range, stretch) > range.end() - range.start();
-            let before = known.drifts.iter().find(is_within)?;
-            of_least(RETAINED).filter(|(ramp, _)| shared(before, [ramp.begin, ramp.end]) > 0)
+    let mut found: Vec<(Ramp, f64)> = ramps.into_iter().map(with_score).collect();
+    let is_free = |[begin, end]: &[usize; 2]| found.iter().all(|(ramp, _)| ramp.end <= *begin || *end <= ramp.begin);
+    let of_segment = |segment: [usize; 2]| {
+        let reported = || {
+            let is_within = |range: &&RangeInclusive<usize>| 2 * shared(range, segment) > range.end() - range.start();
+            let before = context.reported_drifts.iter().find(is_within)?;
+            let found = drifts::of_segment(input, segment, RETAINED);
+            found.filter(|(ramp, _)| shared(before, [ramp.begin, ramp.end]) > 0)
         };
-        of_least(1.0).or_else(held)
+        drifts::of_segment(input, segment, 1.0).or_else(reported)
     };
-    let more: Vec<(Ramp, f64)> = alone.filter_map(of_stretch).collect();
-    told.extend(more);
-    told.sort_by_key(|(ramp, _)| ramp.begin);
-    (steps, told)
+    let more: Vec<(Ramp, f64)> =
+        segments(&steps, input.scaled.values.len()).filter(is_free).filter_map(of_segment).collect();
+    found.extend(more);
+    found.sort_by_key(|(ramp, _)| ramp.begin);
+    (steps, found)
 }
 
 /// The ramps that are drifts, and the steps with those that the others took the place of. A narrow ramp is a step that some points
@@ -174,7 +130,7 @@ fn wide_and_apart(steps: &mut Vec<usize>, ramps: Vec<Ramp>, proven: &[usize]) ->
     let (mut drifts, mut others): (Vec<Ramp>, Vec<Ramp>) = (Vec::new(), Vec::new());
     for ramp in ramps {
         match drifts.last_mut() {
-            _ if width(&ramp) < NARROWEST => others.push(ramp),
+            _ if width(&ramp) < NARROWEST_DRIFT => others.push(ramp),
             Some(last) if ramp.begin < last.end && width(last) >= width(&ramp) => others.push(ramp),
             Some(last) if ramp.begin < last.end => others.push(std::mem::replace(last, ramp)),
             _ => drifts.push(ramp),
@@ -205,8 +161,8 @@ fn shared(range: &RangeInclusive<usize>, [begin, end]: [usize; 2]) -> usize {
     end.min(range.end() + 1).saturating_sub(begin.max(*range.start()))
 }
 
-/// The stretches between cuts.
-fn bounds_of(cuts: &[usize], count: usize) -> impl Iterator<Item = [usize; 2]> {
+/// The segments between cuts.
+fn segments(cuts: &[usize], count: usize) -> impl Iterator<Item = [usize; 2]> {
     let begins = std::iter::once(0).chain(cuts.iter().copied());
     begins.zip(cuts.iter().copied().chain([count])).map(|(begin, end)| [begin, end])
 }
@@ -332,8 +288,8 @@ mod tests {
             prop_assert_eq!(found(&values), found(&scaled));
             // A time and the rate that it means change at the same points.
             let rates: Vec<f64> = values.iter().map(|value| 1.0 / value).collect();
-            let known = Context { more_is_better: true, ..Context::default() };
-            prop_assert_eq!(found(&values), places(&changes_known(&rates, &Sensitivity::BALANCED, &known)));
+            let context = Context { more_is_better: true, ..Context::default() };
+            prop_assert_eq!(found(&values), places(&changes_in_context(&rates, &Sensitivity::BALANCED, &context)));
         }
 
         #[test]
@@ -352,8 +308,8 @@ mod tests {
             ),
             border in 1..8_usize,
         ) {
-            let known = Context { borders: &[border, 40], drifts: &[2..=30], ..Context::default() };
-            let found = changes_known(&values, &Sensitivity::LOOSE, &known);
+            let context = Context { borders: &[border, 40], reported_drifts: &[2..=30], ..Context::default() };
+            let found = changes_in_context(&values, &Sensitivity::LOOSE, &context);
             prop_assert!(found.levels.iter().all(|level| level.value.is_finite()), "{:?}", found.levels);
         }
     }

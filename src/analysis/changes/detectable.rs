@@ -31,7 +31,7 @@ pub fn detectable(noise: &SeriesNoise, before: usize, sensitivity: &Sensitivity)
     let error = noise.deviation * noise.inflation * (1.0 / before + 1.0 / after).sqrt();
     let few = before.max(FEWEST_BEFORE);
     let factor = ALL_TESTS * (1.0 + OF_FEW / (few * few));
-    let limit = sensitivity.clear.max(sensitivity.steady * noise::doubt(before + after));
+    let limit = sensitivity.clear.max(sensitivity.steady * noise::doubt(before + after, &sensitivity.tuning));
     let needed = factor * (limit + POWER_80) * error;
     if noise.is_relative { needed.exp_m1().max(sensitivity.least) } else { needed }
 }

@@ -5,58 +5,35 @@
 //! It must save squares, as a change must, and stand against noise that wanders about one level. What leads far further than
 //! its own steps could by chance is a drift whatever its course, as a climb that bends is no straight ramp.
 
-use super::climbs::Climb;
-use super::noise::{self, Noise};
-use super::ramp::Ramp;
-use super::scale::Scaled;
-use super::sensitivity::Sensitivity;
+use super::Input;
+use super::noise;
+use super::piecewise::Climb;
+use super::ramp::{NARROWEST, Ramp};
 use super::side::{Side, trimmed_mean};
 use sprag_base::stats::autoregression;
 use sprag_base::stats::partition;
 use sprag_base::stats::ramp::{Course, Sums};
 
-/// The narrowest ramp that is tried, in points.
-const NARROWEST: usize = 12;
-
-/// The best ramp is a drift where it takes so many points, or that share of its stretch: what is steeper may be a step that
-/// did not prove itself, or strays beside one another.
-pub(super) const WIDE: usize = 50;
-const WIDE_SHARE: usize = 3;
-
-/// The squares that a ramp must save, as a multiple of what a step must.
-const DEARER: f64 = 2.0;
-
-/// How clearly a ramp must stand against noise that wanders, as a multiple of what a step must: it is what such noise looks like.
-const STEADY: f64 = 1.03;
-
-/// Into how many blocks a stretch is divided to see how far it leads, and by how much that must be clearer than a step.
+/// Into how many blocks a segment is divided to see how far it leads.
 const BLOCKS: usize = 60;
-const FARTHER: f64 = 1.08;
 
-/// The points of the shortest tread that a partition has: where no change is proven, so short a one holds strays.
-const STRAYS: usize = 2;
-
-/// How many deviations from what explains it a point counts at most.
-const DRAWN_IN: f64 = 3.0;
+/// The points of the longest tread of a partition that holds outliers where no change is proven.
+const OUTLIER_TREAD: usize = 2;
 
 /// The ramp of the points from `begin` to `end`, between which no change is proven, and how far it clears its limits; `None`
 /// where there is none that does. `least` is how far it must: 1, or less where a drift was told there before.
-pub(super) fn of_stretch(
-    scaled: &Scaled,
-    [begin, end]: [usize; 2],
-    noise: &Noise,
-    sensitivity: &Sensitivity,
-    least: f64,
-) -> Option<(Ramp, f64)> {
+pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64) -> Option<(Ramp, f64)> {
+    let Input { scaled, noise, sensitivity } = *input;
+    let tuning = input.tuning();
     let values = &scaled.values[begin..end];
-    let reach = DRAWN_IN * noise.deviation * noise.inflation;
+    let reach = tuning.clipped * noise.deviation * noise.inflation;
     // Numbers near the largest ones have no noise that can be told.
     if values.len() < NARROWEST + 2 || reach <= 0.0 || !reach.is_finite() {
         return None;
     }
     let within = |cut: &&usize| (begin + 1..end).contains(cut);
     let cuts: Vec<usize> = noise.cuts.iter().filter(within).map(|cut| cut - begin).collect();
-    let treads = joined(&cuts, values.len(), STRAYS + 1);
+    let treads = joined(&cuts, values.len(), OUTLIER_TREAD + 1);
     let drawn = drawn_in(values, &treads, reach, noise.deviation);
     // Where strays had treads of their own, the steps are looked for again without them.
     let candidates = if treads.len() == cuts.len() {
@@ -71,26 +48,27 @@ pub(super) fn of_stretch(
     }
     let sums = Sums::new(&drawn);
     let course = sums.best(NARROWEST, None, |_| 0.0)?;
-    let clear = ((sums.flat(&[]) - course.cost) / (DEARER * sensitivity.penalty)).max(0.0).sqrt();
+    let clear = ((sums.flat(&[]) - course.cost) / (tuning.drift_saving * sensitivity.penalty)).max(0.0).sqrt();
     // Steps that are none by themselves may still be the better explanation.
     let stairs = sums.flat(&candidates) + sensitivity.penalty * candidates.len() as f64;
     let size = course.size * noise.deviation;
-    let is_wide = (course.end - course.begin) as f64 >= least * WIDE.min(values.len() / WIDE_SHARE) as f64;
+    let is_wide = (course.end - course.begin) as f64 >= least * tuning.drift_width.min(values.len() / 3) as f64;
     // What was told before stays until steps explain more; to be told anew it must explain more by the price of a step.
     let margin = if least < 1.0 { 0.0 } else { sensitivity.penalty };
     let is_ramp = course.cost + margin <= stairs;
     // What leads far enough need not lie about one straight ramp.
-    let far = led(values, scaled.is_logarithmic()) / (FARTHER * sensitivity.clear);
+    let far = led(values, scaled.is_logarithmic()) / (tuning.drift_length * sensitivity.clear);
     let mut score = far;
     if clear >= least && is_wide && is_ramp {
-        let straight = clear.min(steady(&drawn, &course) / (sensitivity.steady * noise.doubt * STEADY));
+        let straight = clear
+            .min(steady(&drawn, &course, tuning.clipped) / (sensitivity.steady * noise.doubt * tuning.drift_steady));
         score = score.max(straight);
     }
     if score < least {
         return None;
     }
-    let whole = (far >= least).then(|| bent([begin, end], values, noise, sensitivity)).flatten();
-    let ramp = Ramp { held: least < 1.0, ..whole.unwrap_or_else(|| even([begin, end], &course, size)) };
+    let whole = (far >= least).then(|| bent([begin, end], values, input)).flatten();
+    let ramp = Ramp { is_retained: least < 1.0, ..whole.unwrap_or_else(|| even([begin, end], &course, size)) };
     let level = trimmed_mean(&mut values.to_vec());
     scaled.differ(level, level + ramp.size, sensitivity.least).then_some((ramp, score))
 }
@@ -102,16 +80,17 @@ fn even([begin, end]: [usize; 2], course: &Course, size: f64) -> Ramp {
         end: begin + course.end,
         around: (begin, end),
         size,
-        held: false,
+        is_retained: false,
         knots: Vec::new(),
     }
 }
 
 /// The course of what leads far between two places: one straight ramp, or lines one after the other. Nothing but a point alone is
 /// drawn in, as a climb without noise leads many deviations from point to point.
-fn bent([begin, end]: [usize; 2], values: &[f64], noise: &Noise, sensitivity: &Sensitivity) -> Option<Ramp> {
+fn bent([begin, end]: [usize; 2], values: &[f64], input: &Input<'_>) -> Option<Ramp> {
+    let Input { noise, sensitivity, .. } = *input;
     let unit = noise.deviation * noise.inflation;
-    let drawn = noise::drawn_in(values, noise.deviation);
+    let drawn = noise::clipped(values, noise.deviation, input.tuning());
     let points: Vec<f64> = drawn.iter().map(|value| (value - drawn[0]) / unit).collect();
     let bounds: Vec<usize> = (0..values.len()).step_by(values.len().div_ceil(BLOCKS)).chain([values.len()]).collect();
     let straight = Sums::new(&points).best(NARROWEST, None, |_| sensitivity.penalty)?;
@@ -170,13 +149,13 @@ fn led(values: &[f64], is_logarithmic: bool) -> f64 {
 }
 
 /// How clearly points stand against noise that wanders about one level, if they lie about a course.
-fn steady(drawn: &[f64], course: &Course) -> f64 {
+fn steady(drawn: &[f64], course: &Course, clipped: f64) -> f64 {
     let width = (course.end - course.begin) as f64;
     let behind = |place: usize| ((place as f64 - course.begin as f64 + 0.5) / width).clamp(0.0, 1.0);
     let on = |place: usize| course.size * behind(place);
     let mut about: Vec<f64> = drawn.iter().enumerate().map(|(place, value)| value - on(place)).collect();
     let side = Side::of(&about);
-    let (level, limit) = (side.level, DRAWN_IN * side.deviation);
+    let (level, limit) = (side.level, clipped * side.deviation);
     if !limit.is_finite() {
         return 0.0;
     }
@@ -196,6 +175,7 @@ mod tests {
     use crate::changes::context::Context;
     use crate::changes::detect::{self};
     use crate::changes::sensitivity::Sensitivity;
+    use crate::changes::tuning::Tuning;
     use sprag_base::stats::random::SplitMix64;
 
     /// Points on a line that leads so far, with that noise, which hangs together by `rho`.
@@ -287,7 +267,9 @@ mod tests {
                 .collect()
         };
         let far = (0..2000)
-            .filter(|seed| super::led(&walk(60 + seed % 140), true) > super::FARTHER * Sensitivity::BALANCED.clear)
+            .filter(|seed| {
+                super::led(&walk(60 + seed % 140), true) > Tuning::FITTED.drift_length * Sensitivity::BALANCED.clear
+            })
             .count();
         assert!(far <= 4, "{far} of 2,000 walks");
     }
@@ -332,8 +314,8 @@ mod tests {
                 let values = climb(140, 0.12, noise, rho, seed);
                 let mut known: Vec<RangeInclusive<usize>> = Vec::new();
                 for count in (30..=140).step_by(2) {
-                    let held = Context { drifts: if holds { &known } else { &[] }, ..Context::default() };
-                    let found = detect::changes_known(&values[..count], &Sensitivity::BALANCED, &held);
+                    let held = Context { reported_drifts: if holds { &known } else { &[] }, ..Context::default() };
+                    let found = detect::changes_in_context(&values[..count], &Sensitivity::BALANCED, &held);
                     told += found.drifts.len();
                     match found.drifts.first() {
                         Some(drift) if known.is_empty() => known.push(drift.begin..=drift.end - 1),
@@ -352,8 +334,8 @@ mod tests {
     #[test]
     fn what_was_told_of_a_drift_holds_none_that_is_not_there() {
         let told = 20..=59;
-        let held = Context { drifts: std::slice::from_ref(&told), ..Context::default() };
-        let found = |values: &[f64]| detect::changes_known(values, &Sensitivity::BALANCED, &held).drifts.len();
+        let held = Context { reported_drifts: std::slice::from_ref(&told), ..Context::default() };
+        let found = |values: &[f64]| detect::changes_in_context(values, &Sensitivity::BALANCED, &held).drifts.len();
         let flat = (0..100).filter(|seed| found(&climb(80, 0.0, 0.01, 0.0, *seed)) > 0).count();
         assert!(flat <= 2, "{flat} of 100 series hold nothing and keep a drift");
         // A plain step explains it better.

@@ -4,27 +4,23 @@
 //! deviation of these points, drawn towards that of the whole series, over the root of their number, larger by as much as
 //! points hang together; the quantile is Student's. That the change was found, and where, is taken for given.
 
-use super::noise::Noise;
+use super::Input;
 use super::ramp::Ramp;
 use super::scale::Scaled;
 use super::side::Side;
 use sprag_base::stats::student;
 use sprag_model::change_point::{Drift, Level};
 
-/// How many points' worth the deviation of the whole series counts in that of a level.
-const OF_SERIES: f64 = 8.0;
-
-/// By how much the deviation of a trimmed mean is larger than that of a mean, with normal noise and 15 % at either end.
+/// The standard error of a trimmed mean over that of a mean, with normal noise and 15 % at either end.
 const TRIMMED: f64 = 1.04;
 
 /// The quantile of the normal distribution for 95 %.
 const NORMAL_95: f64 = 1.96;
 
-/// By how much the error of what a ramp led is larger than with known ends, as counted: where noise wanders ramps are told that
-/// are none.
-const OF_ENDS: f64 = 2.0;
+/// The error of how far a ramp leads over that with given ends, as counted.
+const RAMP_ENDS: f64 = 2.0;
 
-/// Points on either side of the end of a drift of which one has its level there.
+/// Points on either side of the end of a drift among which its level is chosen.
 const AT_END: usize = 5;
 
 /// A number on the scale of the series with half the width of its interval.
@@ -35,10 +31,11 @@ pub(super) struct Estimate {
 }
 
 /// The level of some points; `inflation` is by how much the deviation of a mean is larger than with independent points.
-pub(super) fn level(points: &[f64], noise: &Noise, inflation: f64) -> Estimate {
+pub(super) fn level(points: &[f64], input: &Input<'_>, inflation: f64) -> Estimate {
+    let prior = input.tuning().prior_points;
     let side = Side::of(points);
-    let freedom = side.count() - 1.0 + OF_SERIES;
-    let squares = (side.count() - 1.0) * side.deviation.powi(2) + OF_SERIES * noise.deviation.powi(2);
+    let freedom = side.count() - 1.0 + prior;
+    let squares = (side.count() - 1.0) * side.deviation.powi(2) + prior * input.noise.deviation.powi(2);
     let error = (squares / freedom / side.count()).sqrt() * inflation * TRIMMED;
     Estimate { middle: side.level, half: student::two_sided(0.95, freedom) * error }
 }
@@ -46,7 +43,7 @@ pub(super) fn level(points: &[f64], noise: &Noise, inflation: f64) -> Estimate {
 impl Estimate {
     /// That number moved by so much, which has a standard error of its own.
     pub(super) fn moved(self, by: f64, error: f64) -> Estimate {
-        Estimate { middle: self.middle + by, half: self.half.hypot(OF_ENDS * NORMAL_95 * error) }
+        Estimate { middle: self.middle + by, half: self.half.hypot(RAMP_ENDS * NORMAL_95 * error) }
     }
 
     pub(super) fn in_units(&self, scaled: &Scaled) -> Level {
@@ -69,10 +66,10 @@ pub(super) fn drift(
     ramp: &Ramp,
     [[first, last], [from, to]]: [[usize; 2]; 2],
     values: &[f64],
-    scaled: &Scaled,
-    noise: &Noise,
+    input: &Input<'_>,
     chance: f64,
 ) -> Drift {
+    let Input { scaled, noise, .. } = *input;
     // Of the points near an end the one nearest to the course.
     let nearest = |place: usize, level: f64| {
         let near = place.saturating_sub(AT_END).max(from)..(place + AT_END).min(to);
@@ -97,7 +94,7 @@ pub(super) fn drift(
         after: nearest(last, before + ramp.size * ramp.behind(last.saturating_sub(1))),
         rate: Level { value: of(slope), lower: one.min(other), upper: one.max(other) },
         chance,
-        held: ramp.held,
+        held: ramp.is_retained,
     }
 }
 

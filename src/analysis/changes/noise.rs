@@ -1,31 +1,19 @@
-//! The noise of a series: its deviation from point to point, and how much points hang together.
+//! The noise of a series: its deviation from point to point, and its autocorrelation.
 
 use super::scale::Scaled;
-use super::side::{scaled_median_deviation, trimmed_mean};
+use super::sensitivity::Sensitivity;
+use super::side::{median, scaled_median_deviation, trimmed_mean};
+use super::tuning::Tuning;
 use sprag_base::stats::partition;
 
-/// Of the differences of neighbours, the share that is kept for the deviation where most of them are equal.
-const KEPT: f64 = 0.95;
+/// Of the differences of neighbours, the share that counts for the deviation where most of them are equal.
+const TICKING_SHARE: f64 = 0.95;
 
-/// How many deviations beyond both of its neighbours a point counts at most where candidates are looked for: one point alone is
-/// no change, and as two candidates it would stand between a step and its points.
-const ALONE: f64 = 2.5;
+/// Below so many points the square of the length makes no limit harder: others are hard enough there.
+pub(super) const SHORTEST: f64 = 30.0;
 
-/// What that deviation counts: a fair coin between two ticks has as much.
-const TICK_SHARE: f64 = 0.75;
-
-/// The penalty of a change that nobody doubts, in squares of the deviation.
-const BLATANT: f64 = 30.0;
-
-/// What a change costs where noise that hangs together is weighed against changes, in units of twice the log likelihood.
-const PRICE: f64 = 9.0;
-
-/// By how much clearer a step must stand against noise that wanders, shared out over the points of the series, and again by
-/// the square of their number: a few dozen points hardly tell how noise wanders.
-const DOUBT: (f64, f64) = (3.0, 105.0);
-
-/// Below how many points that square makes no more of it: other tests are hard enough there.
-pub(super) const FEW: f64 = 30.0;
+/// The most deviations that a value counts as away from the median, so that squares stay exact enough.
+const LARGEST: f64 = 1e7;
 
 /// The noise of a series, and the changes that the cheapest partition under it has.
 pub(super) struct Noise {
@@ -33,118 +21,114 @@ pub(super) struct Noise {
     pub(super) deviation: f64,
     /// By how much the deviation of a mean is larger than with independent points.
     pub(super) inflation: f64,
-    /// By what factor a step must stand clearer against noise that wanders ([`doubt`]).
+    /// By what factor a step must clear the test against autocorrelated noise ([`doubt`]).
     pub(super) doubt: f64,
-    /// Which way strays go: 1 up, -1 down.
-    pub(super) strays: f64,
+    /// To which side outliers lie: 1 up, -1 down.
+    pub(super) outliers: f64,
     /// First points of levels.
     pub(super) cuts: Vec<usize>,
 }
 
 impl Noise {
-    pub(super) fn of(scaled: &Scaled, penalty: f64) -> Noise {
-        let values = &scaled.values[..];
-        // As of times: what interferes with a run makes it take longer.
-        let strays = 1.0;
-        let doubt = doubt(values.len() as f64);
-        let deviation = deviation(values, scaled.floor());
-        let level = median(values);
-        let parts = |inflation: f64, penalty: f64| parts(values, level, deviation * inflation, penalty);
-        let mut rho = correlation(values, &[]);
-        // Changes look like noise that hangs together: what is blatant is left out, until nothing more is.
+    /// The noise of a series whose outliers lie above, as of times: what interferes with a run makes it take longer.
+    pub(super) fn new(scaled: &Scaled, sensitivity: &Sensitivity) -> Noise {
+        let (values, tuning) = (&scaled.values[..], &sensitivity.tuning);
+        let doubt = doubt(values.len() as f64, tuning);
+        let deviation = deviation(values, scaled.floor(), tuning);
+        let middle = median(&mut values.to_vec());
+        let clipped = clipped(values, deviation, tuning);
+        let with_penalty = |inflation: f64, penalty: f64| partition(&clipped, middle, deviation * inflation, penalty);
+        let parts = |inflation: f64| with_penalty(inflation, sensitivity.penalty);
+        let noise = |inflation: f64, cuts: Vec<usize>| Noise { deviation, inflation, doubt, outliers: 1.0, cuts };
+        let mut rho = correlation(values, &[], tuning);
+        // Changes look like autocorrelation: those that are certain are left out, until the correlation falls no more.
         for _ in 0..4 {
             if rho == 0.0 {
                 break;
             }
-            let cuts = parts(inflation(rho), BLATANT);
-            let less = if cuts.is_empty() { rho } else { correlation(values, &cuts) };
+            let cuts = with_penalty(inflation(rho), tuning.certain_penalty);
+            let less = if cuts.is_empty() { rho } else { correlation(values, &cuts, tuning) };
             if less >= rho - 0.02 {
                 break;
             }
             rho = less;
         }
-        let cuts = parts(inflation(rho), penalty);
+        let cuts = parts(inflation(rho));
         if rho == 0.0 {
-            return Noise { deviation, inflation: 1.0, doubt, strays, cuts };
+            return noise(1.0, cuts);
         }
         // Or there are just many changes: whichever explains the series at the lower price.
-        let plain = parts(1.0, penalty);
+        let plain = parts(1.0);
         let (own, left) = innovations(values, &plain, deviation);
-        let price = |left: f64, cuts: &[usize]| values.len() as f64 * left.ln() + PRICE * cuts.len() as f64;
+        let price =
+            |left: f64, cuts: &[usize]| values.len() as f64 * left.ln() + tuning.change_price * cuts.len() as f64;
         if price(left, &plain) >= price(innovations(values, &cuts, deviation).1, &cuts) {
-            return Noise { deviation, inflation: inflation(rho), doubt, strays, cuts };
+            return noise(inflation(rho), cuts);
         }
         let inflation = inflation(own.min(rho));
-        let cuts = if inflation > 1.02 { parts(inflation, penalty) } else { plain };
-        Noise { deviation, inflation, doubt, strays, cuts }
+        noise(inflation, if inflation > 1.02 { parts(inflation) } else { plain })
     }
 }
 
-/// By how much the deviation of a mean is larger than with independent points, as far as the points about the levels between
-/// `cuts` tell: what they hang together by chance is not taken off, as it is where changes are looked for.
+/// By how much the deviation of a mean is larger than with independent points, by the correlation about the levels between `cuts`.
+/// Unlike where changes are detected, no correlation by chance is subtracted.
 pub(super) fn inflation_about(values: &[f64], cuts: &[usize], deviation: f64) -> f64 {
     inflation(innovations(values, cuts, deviation).0)
 }
 
-/// By what factor a step must stand clearer against noise that wanders in a series of so many points.
-pub(super) fn doubt(count: f64) -> f64 {
-    1.0 + DOUBT.0 / count + DOUBT.1 / count.max(FEW).powi(2)
+/// By what factor a step must clear the test against autocorrelated noise in a series of so many points: a few dozen points
+/// hardly show how noise wanders.
+pub(super) fn doubt(count: f64, tuning: &Tuning) -> f64 {
+    1.0 + tuning.short_series / count + tuning.short_series_square / count.max(SHORTEST).powi(2)
 }
 
-fn parts(values: &[f64], level: f64, deviation: f64, penalty: f64) -> Vec<usize> {
+/// The cheapest partition of values, as first points of levels.
+fn partition(values: &[f64], middle: f64, deviation: f64, penalty: f64) -> Vec<usize> {
     if deviation <= 0.0 {
         return Vec::new();
     }
-    let drawn = drawn_in(values, deviation);
-    let scaled: Vec<f64> = drawn.iter().map(|value| ((value - level) / deviation).clamp(-LARGEST, LARGEST)).collect();
+    let scaled: Vec<f64> = values.iter().map(|value| ((value - middle) / deviation).clamp(-LARGEST, LARGEST)).collect();
     partition::optimal(&scaled, penalty)
 }
 
-/// The values, each no more than [`ALONE`] deviations beyond both of its neighbours, the first and the last one apart.
-pub(super) fn drawn_in(values: &[f64], deviation: f64) -> Vec<f64> {
-    let drawn_in = |place: usize| match values.get(place.wrapping_sub(1)).zip(values.get(place + 1)) {
+/// The values, each clipped to so many deviations beyond both of its neighbours, except the first and the last one: as two
+/// candidates a single outlier would stand between a step and its points.
+pub(super) fn clipped(values: &[f64], deviation: f64, tuning: &Tuning) -> Vec<f64> {
+    let reach = tuning.isolated * deviation;
+    let clipped = |place: usize| match values.get(place.wrapping_sub(1)).zip(values.get(place + 1)) {
         None => values[place],
-        Some((one, other)) => {
-            values[place].clamp(one.min(*other) - ALONE * deviation, one.max(*other) + ALONE * deviation)
-        }
+        Some((one, other)) => values[place].clamp(one.min(*other) - reach, one.max(*other) + reach),
     };
-    (0..values.len()).map(drawn_in).collect()
+    (0..values.len()).map(clipped).collect()
 }
-
-/// The most deviations that a value counts as away from the median, so that squares stay exact enough.
-const LARGEST: f64 = 1e7;
 
 fn inflation(rho: f64) -> f64 {
     ((1.0 + rho) / (1.0 - rho)).sqrt()
 }
 
-fn median(values: &[f64]) -> f64 {
-    super::side::median(&mut values.to_vec())
-}
-
 /// The deviation by the differences of neighbours: the median deviation of these, and where most are zero, as with a clock
 /// that ticks, the root of the mean square of all but the largest.
-fn deviation(values: &[f64], floor: f64) -> f64 {
+fn deviation(values: &[f64], floor: f64, tuning: &Tuning) -> f64 {
     let mut differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let robust = scaled_median_deviation(&mut differences.clone()) / 2.0_f64.sqrt();
-    let found = if robust > 0.0 { robust } else { TICK_SHARE * trimmed(&mut differences) };
+    let found = if robust > 0.0 { robust } else { tuning.tick_share * trimmed(&mut differences) };
     if found.is_finite() { found.max(floor) } else { f64::MAX }
 }
 
 /// The deviation of neighbours by the mean square of all differences but the largest, whose order is lost.
 fn trimmed(differences: &mut [f64]) -> f64 {
     differences.iter_mut().for_each(|difference| *difference = difference.abs());
-    let kept = ((differences.len() as f64 * KEPT) as usize).clamp(1, differences.len());
-    if kept < differences.len() {
-        differences.select_nth_unstable_by(kept, f64::total_cmp);
+    let count = ((differences.len() as f64 * TICKING_SHARE) as usize).clamp(1, differences.len());
+    if count < differences.len() {
+        differences.select_nth_unstable_by(count, f64::total_cmp);
     }
-    let squares: f64 = differences[..kept].iter().map(|difference| difference * difference).sum();
-    (squares / kept as f64 / 2.0).sqrt()
+    let squares: f64 = differences[..count].iter().map(|difference| difference * difference).sum();
+    (squares / count as f64 / 2.0).sqrt()
 }
 
 /// The correlation of neighbours: by how much less neighbours differ than points ten apart, less what chance makes of it.
 /// Pairs on two sides of a cut are left out.
-fn correlation(values: &[f64], cuts: &[usize]) -> f64 {
+fn correlation(values: &[f64], cuts: &[usize], tuning: &Tuning) -> f64 {
     let count = values.len();
     if count < 20 {
         return 0.0;
@@ -176,8 +160,8 @@ fn correlation(values: &[f64], cuts: &[usize]) -> f64 {
     if far.is_empty() {
         return 0.0;
     }
-    let found = 1.0 - near / super::side::median(&mut far);
-    (found - 2.0 / (count as f64).sqrt()).clamp(0.0, 0.9)
+    let found = 1.0 - near / median(&mut far);
+    (found - tuning.chance_correlation / (count as f64).sqrt()).clamp(0.0, 0.9)
 }
 
 /// The correlation of neighbours within the parts, made good for what the means of the parts take away, and the mean square
@@ -212,7 +196,7 @@ mod tests {
     fn of(count: usize, value: impl Fn(usize, &mut SplitMix64) -> f64) -> Noise {
         let mut random = SplitMix64::new(5);
         let values: Vec<f64> = (0..count).map(|place| value(place, &mut random)).collect();
-        Noise::of(&Scaled::of(&values), 12.0)
+        Noise::new(&Scaled::of(&values), &Sensitivity::BALANCED)
     }
 
     #[test]
@@ -254,7 +238,7 @@ mod tests {
             })
             .collect();
         // With a correlation of 0.7 the deviation of a mean is 2.4 times as large.
-        let noise = Noise::of(&Scaled::of(&values), 12.0);
+        let noise = Noise::new(&Scaled::of(&values), &Sensitivity::BALANCED);
         assert!((1.8..3.0).contains(&noise.inflation), "{}", noise.inflation);
     }
 }

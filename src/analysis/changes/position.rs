@@ -1,37 +1,29 @@
 //! Where a change is: the most likely place, and all places that are nearly as likely.
 //!
-//! With the levels of both sides known, the squares about them are least at the most likely place. Places whose deviance is
-//! within `NEARLY` of it make the range. A point that lies beyond both levels hardly tells of which side it is: of a stray
-//! the squares would outweigh those of all other points.
+//! With the levels of both sides known, the squares about them are least at the most likely place. Places whose deviance is not much
+//! larger make the range. A point beyond both levels hardly shows on which side it is: the squares of an outlier would outweigh
+//! those of all other points.
 //!
-//! Where the environment changed within reach, what is known before any point was measured counts as well: such a border is
-//! likelier a place than any other, by [`OF_BORDER`].
+//! Where the environment changed within reach, that counts as well: such a border is likelier a place than any other, by
+//! [`BORDER_DEVIANCE`].
 
 use std::ops::RangeInclusive;
 
-use super::noise::Noise;
+use super::Input;
 use super::side::trimmed_mean;
 
 /// How much likelier a change lies at a border of environments than at any other place, as a deviance, twice the logarithm of
 /// the odds: they are 100 to 1.
-pub const OF_BORDER: f64 = 9.21;
-
-/// The most points on either side that count.
-const LOOKED_AT: usize = 150;
+pub const BORDER_DEVIANCE: f64 = 9.21;
 
 /// The most points by which a change is moved, and so half of the widest range.
-const MOVED: usize = 25;
+const REACH: usize = 25;
 
-/// The deviance within which a place is nearly as likely, twice the difference of log likelihoods.
-pub(super) const NEARLY: f64 = 6.0;
+/// Deviations beyond both levels from which on a point hardly counts near a border: a single point must be able to outweigh one.
+const BEYOND_NEAR_BORDER: f64 = 3.5;
 
-/// How many deviations beyond both levels a point may be a stray, and the most deviance that it counts then, for the nearer
-/// level: so little that it alone puts no other place out of the range.
-const BEYOND: f64 = 2.3;
-const OF_STRAY: f64 = 2.0;
-
-/// Likewise beside a border, for which much speaks already: one plain point must be able to speak against it.
-const BESIDE_BORDER: f64 = 3.5;
+/// The most points on either side that count.
+const MOST_POINTS: usize = 150;
 
 /// Where a change may be.
 pub(super) struct Located {
@@ -51,36 +43,44 @@ impl Located {
     }
 }
 
-/// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`; what the
-/// points place beside all of them is where it is without them. A point of several `runs` says as much as so many points.
-pub(super) fn locate(values: &[f64], around: [usize; 3], noise: &Noise, borders: &[usize], runs: &[usize]) -> Located {
-    let is_near = |border: &usize| border.abs_diff(around[1]) <= MOVED;
-    let beyond = if borders.iter().any(is_near) { BESIDE_BORDER } else { BEYOND };
-    let located = among((values, runs), around, noise, borders, beyond);
+/// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`. Borders count
+/// only where one lies in the range. A point of several `runs` counts as so many points.
+pub(super) fn locate(
+    values: &[f64],
+    around: [usize; 3],
+    input: &Input<'_>,
+    borders: &[usize],
+    runs: &[usize],
+) -> Located {
+    let is_near = |border: &usize| border.abs_diff(around[1]) <= REACH;
+    let beyond = if borders.iter().any(is_near) { BEYOND_NEAR_BORDER } else { input.tuning().beyond };
+    let located = among((values, runs), around, input, borders, beyond);
     let is_apart = !borders.iter().any(|border| located.range.contains(border));
-    if is_apart && !borders.is_empty() { among((values, runs), around, noise, &[], beyond) } else { located }
+    if is_apart && !borders.is_empty() { among((values, runs), around, input, &[], beyond) } else { located }
 }
 
 fn among(
     (values, runs): (&[f64], &[usize]),
     [begin, cut, end]: [usize; 3],
-    noise: &Noise,
+    input: &Input<'_>,
     borders: &[usize],
     beyond: f64,
 ) -> Located {
-    let (begin, end) = (begin.max(cut.saturating_sub(LOOKED_AT)), end.min(cut + LOOKED_AT));
+    let Input { noise, .. } = input;
+    let tuning = input.tuning();
+    let (begin, end) = (begin.max(cut.saturating_sub(MOST_POINTS)), end.min(cut + MOST_POINTS));
     let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
     let (before, after) = (level(&values[begin..cut]), level(&values[cut..end]));
-    let first = (begin + 1).max(cut.saturating_sub(MOVED));
-    let last = (end - 1).min(cut + MOVED);
+    let first = (begin + 1).max(cut.saturating_sub(REACH));
+    let last = (end - 1).min(cut + REACH);
     let scale = (noise.deviation * noise.inflation).max(f64::MIN_POSITIVE);
-    let is_border = |place: usize| borders.contains(&place);
     let reach = beyond * noise.deviation;
     let (low, high) = (before.min(after) - reach, before.max(after) + reach);
     // What it costs to have each point on the side before rather than after.
     let cost = |value: f64| {
         let cost = ((value - before) / scale).powi(2) - ((value - after) / scale).powi(2);
-        if (low..=high).contains(&value) { cost } else { cost.clamp(-OF_STRAY, OF_STRAY) }
+        let most = if (low..=high).contains(&value) { f64::INFINITY } else { tuning.outlier_deviance };
+        cost.clamp(-most, most)
     };
     let mut sum = 0.0;
     let mut places = vec![(first, 0.0)];
@@ -88,9 +88,10 @@ fn among(
         sum += cost(values[place - 1]) * runs.get(place - 1).map_or(1.0, |runs| *runs as f64);
         places.push((place, sum));
     }
-    let told = |(place, sum): (usize, f64)| if is_border(place) { sum - OF_BORDER } else { sum };
-    let best = places.iter().copied().min_by(|a, b| told(*a).total_cmp(&told(*b))).unwrap_or((cut, 0.0));
-    let near = |place: &&(usize, f64)| told(**place) - told(best) <= NEARLY;
+    let with_borders = |(place, sum): (usize, f64)| if borders.contains(&place) { sum - BORDER_DEVIANCE } else { sum };
+    let least = |one: &(usize, f64), other: &(usize, f64)| with_borders(*one).total_cmp(&with_borders(*other));
+    let best = places.iter().copied().min_by(least).unwrap_or((cut, 0.0));
+    let near = |place: &&(usize, f64)| with_borders(**place) - with_borders(best) <= tuning.range_deviance;
     let lowest = places.iter().find(near).map_or(best.0, |place| place.0);
     let highest = places.iter().rev().find(near).map_or(best.0, |place| place.0);
     let least = places.iter().map(|place| place.1).fold(f64::INFINITY, f64::min);
@@ -102,6 +103,7 @@ fn among(
 mod tests {
     use super::*;
     use crate::changes::detect::changes;
+    use crate::changes::noise::Noise;
     use crate::changes::scale::Scaled;
     use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
@@ -114,10 +116,11 @@ mod tests {
             let values: Vec<f64> =
                 (0..100).map(|place| 100.0 + random.normal() + if place < 60 { 0.0 } else { 2.5 }).collect();
             let scaled = Scaled::of(&values);
-            let noise = Noise::of(&scaled, 12.0);
+            let noise = Noise::new(&scaled, &Sensitivity::BALANCED);
+            let input = Input { scaled: &scaled, noise: &noise, sensitivity: &Sensitivity::BALANCED };
             // From three points beside it, as a partition may have put it.
             let Located { place, range, .. } =
-                locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &noise, &[], &[]);
+                locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &input, &[], &[]);
             assert!(place.abs_diff(60) <= 15 && range.contains(&place), "{place} {range:?}");
             held += usize::from(range.contains(&60));
             wide += range.end() - range.start() + 1;

@@ -16,8 +16,8 @@ pub(super) struct Ramp {
     pub(super) around: (usize, usize),
     /// How far it leads, on the scale of the values.
     pub(super) size: f64,
-    /// Whether it is there only because it was told before.
-    pub(super) held: bool,
+    /// Whether it is there only because it was reported before.
+    pub(super) is_retained: bool,
     /// Where it bends, with its beginning and its end; none of an even one.
     pub(super) knots: Vec<Knot>,
 }

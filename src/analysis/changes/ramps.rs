@@ -6,29 +6,13 @@
 
 use std::ops::Range;
 
-use super::climbs::{Climb, Explained};
+use super::Input;
 use super::drifts;
 use super::noise::Noise;
+use super::piecewise::{Climb, Explained};
 use super::ramp::{NARROWEST, OVER, Ramp};
-use super::scale::Scaled;
-use super::sensitivity::Sensitivity;
 use super::side::trimmed_mean;
 use sprag_base::stats::ramp::{Course, Sums};
-
-/// The width at which a ramp costs what a step does, in points, and how quickly the price falls with the logarithm of the
-/// width: the wider it is, the less it looks like a step that points blur, and the likelier the level just moves.
-const AS_DEAR: f64 = 46.0;
-const CHEAPENS: f64 = 12.0;
-
-/// What a ramp beside a step costs more than that step at least: the step has explained most by then.
-const DEARER: f64 = 4.5;
-
-/// How far a step beside a ramp must stand out of the slope of the points around it, as a share of what a step must: where it does
-/// not, the ramp is one of several of a climb that bends.
-const APPARENT: f64 = 0.5;
-
-/// How many deviations from its step a point counts at most.
-const DRAWN_IN: f64 = 4.0;
 
 /// A series, and what it is without its ramps: a change within a ramp is what is left there without it.
 pub(super) struct Levelled<'a> {
@@ -75,13 +59,8 @@ impl<'a> Levelled<'a> {
 }
 
 /// The changes among `cuts` that are steps, and the ramps that explain the others.
-pub(super) fn steps_and_ramps(
-    scaled: &Scaled,
-    cuts: &[usize],
-    noise: &Noise,
-    sensitivity: &Sensitivity,
-) -> (Vec<usize>, Vec<Ramp>) {
-    let values = &scaled.values[..];
+pub(super) fn steps_and_ramps(input: &Input<'_>, cuts: &[usize]) -> (Vec<usize>, Vec<Ramp>) {
+    let values = &input.scaled.values[..];
     let bounds: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
     let levels: Vec<f64> = bounds.windows(2).map(|pair| trimmed_mean(&mut values[pair[0]..pair[1]].to_vec())).collect();
     let rises = |cut: usize| levels[cut + 1] > levels[cut];
@@ -90,7 +69,7 @@ pub(super) fn steps_and_ramps(
     while first < cuts.len() {
         let after = (first + 1..cuts.len()).find(|cut| rises(*cut) != rises(first)).unwrap_or(cuts.len());
         let (bounds, levels) = (&bounds[first..=after + 1], &levels[first..=after]);
-        let stairs = Stairs { scaled, bounds, levels, noise, sensitivity };
+        let stairs = Stairs { input, bounds, levels };
         match stairs.cheapest(rises(first)) {
             None => steps.extend(&cuts[first..after]),
             Some(explained) => {
@@ -103,29 +82,23 @@ pub(super) fn steps_and_ramps(
     (steps, ramps)
 }
 
-/// The values between `bounds`, in deviations from the first of the levels there, far ones drawn in to theirs.
-fn drawn_in(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> Vec<f64> {
-    let (reach, scale) = (DRAWN_IN * noise.deviation, 1.0 / (noise.deviation * noise.inflation));
+/// The values between `bounds`, in deviations from the first of the levels there, clipped to `reach` about each level.
+pub(super) fn clipped(values: &[f64], bounds: &[usize], levels: &[f64], reach: f64, noise: &Noise) -> Vec<f64> {
+    let scale = 1.0 / (noise.deviation * noise.inflation);
     let treads = bounds.windows(2).zip(levels);
-    let drawn = treads.flat_map(|(pair, level)| {
+    let clipped = treads.flat_map(|(pair, level)| {
         let near = move |value: &f64| level + (value - level).clamp(-reach, reach) - levels[0];
         values[pair[0]..pair[1]].iter().map(move |value| near(value) * scale)
     });
-    drawn.collect()
-}
-
-pub(super) fn sums(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> Sums {
-    Sums::new(&drawn_in(values, bounds, levels, noise))
+    clipped.collect()
 }
 
 /// Steps in one direction one after the other.
 struct Stairs<'a> {
-    scaled: &'a Scaled,
+    input: &'a Input<'a>,
     /// The first point, the steps, and the end.
     bounds: &'a [usize],
     levels: &'a [f64],
-    noise: &'a Noise,
-    sensitivity: &'a Sensitivity,
 }
 
 impl Stairs<'_> {
@@ -143,34 +116,36 @@ impl Stairs<'_> {
 
     /// The ramps, and the steps besides where there are some, that explain the values at a lower price than the stairs.
     fn cheapest(&self, rises: bool) -> Option<Explained> {
-        if self.end() - self.begin() < NARROWEST + 2 || self.noise.deviation <= 0.0 {
+        if self.end() - self.begin() < NARROWEST + 2 || self.input.noise.deviation <= 0.0 {
             return None;
         }
-        let price = self.sensitivity.penalty;
+        let (tuning, price) = (self.input.tuning(), self.input.sensitivity.penalty);
+        let reach = tuning.clipped * self.input.noise.deviation;
         let places = self.places();
         let treads: Vec<usize> =
             std::iter::once(self.begin()).chain(places.iter().copied()).chain([self.end()]).collect();
-        let level = |pair: &[usize]| trimmed_mean(&mut self.scaled.values[pair[0]..pair[1]].to_vec());
+        let level = |pair: &[usize]| trimmed_mean(&mut self.input.scaled.values[pair[0]..pair[1]].to_vec());
         let levels: Vec<f64> = treads.windows(2).map(level).collect();
         let coarse = |from: usize| self.levels[self.steps().partition_point(|step| *step <= from)];
-        let is_far = |(from, level): (&usize, &f64)| (level - coarse(*from)).abs() > DRAWN_IN * self.noise.deviation;
+        let is_far = |(from, level): (&usize, &f64)| (level - coarse(*from)).abs() > reach;
         let (treads, levels) = if treads.iter().zip(&levels).any(is_far) {
             (&treads[..], &levels[..])
         } else {
             (self.bounds, self.levels)
         };
-        let drawn = drawn_in(&self.scaled.values, treads, levels, self.noise);
-        let sums = Sums::new(&drawn);
+        let points = clipped(&self.input.scaled.values, treads, levels, reach, self.input.noise);
+        let sums = Sums::new(&points);
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
-        let of_ramp = |width: usize| (price + CHEAPENS * (AS_DEAR / width as f64).ln()).max(0.0);
-        let beside = |width: usize| of_ramp(width).max(price + DEARER);
+        let of_ramp = |width: usize| (price + tuning.ramp_discount * (tuning.ramp_width / width as f64).ln()).max(0.0);
+        let beside = |width: usize| of_ramp(width).max(price + tuning.ramp_beside_step);
         let mut plain = sums.best(NARROWEST, None, of_ramp)?;
-        if self.begin() + plain.end + OVER <= self.scaled.values.len() {
+        if self.begin() + plain.end + OVER <= self.input.scaled.values.len() {
             plain.cost += (price - of_ramp(plain.end - plain.begin)).max(0.0);
         }
-        let climb = Climb { points: &drawn, begin: self.begin(), steps: &cuts, rises };
-        let is_there = |cut: usize| climb.stands_out([0, cut, drawn.len()], APPARENT * self.sensitivity.clear);
+        let climb = Climb { points: &points, begin: self.begin(), steps: &cuts, rises };
+        let clear = tuning.step_beside_ramp * self.input.sensitivity.clear;
+        let is_there = |cut: usize| climb.stands_out([0, cut, points.len()], clear);
         let with_step = cuts
             .iter()
             .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut), beside)?, cut + self.begin())))
@@ -183,7 +158,7 @@ impl Stairs<'_> {
         }
         let places = places.iter().map(|cut| cut - self.begin());
         let of_line = |width: usize| of_ramp(width).max(price);
-        let bent = climb.explained(places, price, &of_line, self.sensitivity.clear);
+        let bent = climb.explained(places, price, &of_line, self.input.sensitivity.clear);
         // Beside a ramp with one step it must not tell more of them.
         let tells_less = |bent: &Explained| step_price >= stairs || bent.steps.len() <= 1;
         let bent = bent.filter(|bent| bent.cost < stairs.min(step_price) && tells_less(bent));
@@ -198,7 +173,7 @@ impl Stairs<'_> {
     /// leads farther between them than points are drawn in.
     fn places(&self) -> Vec<usize> {
         let is_other = |cut: &usize| self.bounds.iter().all(|bound| bound.abs_diff(*cut) >= NARROWEST);
-        let within = self.noise.cuts.iter().filter(|cut| self.begin() < **cut && **cut < self.end());
+        let within = self.input.noise.cuts.iter().filter(|cut| self.begin() < **cut && **cut < self.end());
         let within: Vec<usize> = within.map(|cut| cut - self.begin()).collect();
         let treads = drifts::joined(&within, self.end() - self.begin(), NARROWEST);
         let others = treads.into_iter().map(|cut| cut + self.begin()).filter(is_other);
@@ -210,7 +185,11 @@ impl Stairs<'_> {
     /// Whether a ramp of that size, in deviations, leads far enough to count.
     fn counts(&self, size: f64) -> bool {
         let level = self.levels[0];
-        self.scaled.differ(level, level + size * self.noise.deviation * self.noise.inflation, self.sensitivity.least)
+        self.input.scaled.differ(
+            level,
+            level + size * self.input.noise.deviation * self.input.noise.inflation,
+            self.input.sensitivity.least,
+        )
     }
 
     fn even(&self, course: Course, step: Option<usize>) -> Explained {
@@ -219,7 +198,7 @@ impl Stairs<'_> {
             end: self.begin() + course.end,
             around: (self.begin(), self.end()),
             size: course.size,
-            held: false,
+            is_retained: false,
             knots: Vec::new(),
         };
         self.on_scale(Explained { cost: course.cost, steps: step.into_iter().collect(), ramps: vec![ramp] })
@@ -227,7 +206,7 @@ impl Stairs<'_> {
 
     /// With sizes on the scale of the values.
     fn on_scale(&self, mut explained: Explained) -> Explained {
-        let unit = self.noise.deviation * self.noise.inflation;
+        let unit = self.input.noise.deviation * self.input.noise.inflation;
         explained.ramps.iter_mut().for_each(|ramp| ramp.size *= unit);
         explained
     }

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use sprag_base::stats::describe;
 
-/// The most points of a side that are looked at, the nearest to the change: what lies farther back decides nothing, so that
-/// old decisions do not hang on how long the series has become.
+/// The most points of a side that count, the nearest to the change: bounds the time, and old decisions do not depend on how long
+/// the series has become.
 pub(super) const MOST_POINTS: usize = 300;
 
-/// The share of the points that is left out at either end for the level.
+/// The share of the points that a level leaves out at either end.
 const TRIMMED: f64 = 0.15;
 
 /// The points on one side of a change.
@@ -121,8 +121,15 @@ fn median_deviation_of_sorted(sorted: &[f64]) -> f64 {
     1.4826 * if count % 2 == 1 { last } else { before + (last - before) / 2.0 }
 }
 
+/// The deviation of points about their own level.
+pub(super) fn deviation_about_level(points: &[f64]) -> f64 {
+    let mut sorted = points.to_vec();
+    let level = trimmed_mean(&mut sorted);
+    winsorised_deviation(&sorted, level)
+}
+
 /// The deviation about a level, points beyond three median deviations drawn in.
-pub(super) fn winsorised_deviation(sorted: &[f64], level: f64) -> f64 {
+fn winsorised_deviation(sorted: &[f64], level: f64) -> f64 {
     let scale = median_deviation_of_sorted(sorted);
     if sorted.len() < 3 {
         return scale;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::series_changes::SeriesChanges;
-use crate::changes::position::OF_BORDER;
+use crate::changes::position::BORDER_DEVIANCE;
 use sprag_model::change_point::ChangePoint;
 
 /// What the deviances of the members of a cluster at one commit may add up to: that of one member's range, and for each
@@ -74,7 +74,7 @@ pub(super) fn of_border(members: &[Candidate], place: usize, all: &[SeriesChange
 
 /// Likewise, where so many of them have it there.
 fn of_borders(at_border: usize, members: usize) -> f64 {
-    OF_BORDER * at_border as f64 / members.max(1) as f64
+    BORDER_DEVIANCE * at_border as f64 / members.max(1) as f64
 }
 
 /// What the members of a cluster show of one commit.

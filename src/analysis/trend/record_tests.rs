@@ -214,7 +214,7 @@ fn a_reported_drift_stays_where_the_data_alone_no_longer_show_it() {
 #[test]
 fn a_retained_change_next_to_a_drift_says_so() {
     let mut retained_events = 0;
-    for seed in 0..3 {
+    for seed in 0..6 {
         let with = |step: f64| {
             let mut series = climbing("creep", (20, 100), 0.12, seed);
             series.points.iter_mut().skip(170).for_each(|point| point.value *= 1.0 + step);

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::series_changes::SeriesChanges;
 use crate::changes::context::Context;
-use crate::changes::detect::changes_known;
+use crate::changes::detect::changes_in_context;
 use sprag_base::digest;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
@@ -79,14 +79,14 @@ fn alarms(analysed: &SeriesChanges<'_>, times: usize) -> Vec<usize> {
     let level = analysed.changes.points.last().map_or(analysed.points[0].value, |point| point.after.value);
     let seed = digest::sha256_hex(analysed.series.id.as_bytes());
     let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
-    let known = Context { more_is_better: analysed.series.metric.better == Better::Higher, ..Context::default() };
+    let context = Context { more_is_better: analysed.series.metric.better == Better::Higher, ..Context::default() };
     let mut blocks: Vec<&[f64]> = residues.chunks(BLOCK).collect();
     (0..times)
         .map(|_| {
             random.shuffle(&mut blocks);
             let in_units = |residue: &f64| if is_relative { level * residue.exp() } else { level + residue };
             let values: Vec<f64> = blocks.iter().flat_map(|block| block.iter()).map(in_units).collect();
-            let reported = changes_known(&values, &analysed.setting.sensitivity, &known);
+            let reported = changes_in_context(&values, &analysed.setting.sensitivity, &context);
             reported.points.len() + reported.drifts.len()
         })
         .collect()

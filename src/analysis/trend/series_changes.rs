@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::axis::{Axis, Pooled, pooled};
 use super::steady;
 use crate::changes::context::Context;
-use crate::changes::detect::changes_known;
+use crate::changes::detect::changes_in_context;
 use crate::changes::detectable::detectable;
 use crate::changes::exact;
 use crate::changes::newest::{self, Apart};
@@ -70,12 +70,13 @@ impl<'a> SeriesChanges<'a> {
         let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
         let sensitivity = &setting.sensitivity;
-        let detect = |values: &[f64], known: &Context<'_>| match is_exact {
+        let detect = |values: &[f64], context: &Context<'_>| match is_exact {
             true => exact::changes(values, sensitivity),
-            false => changes_known(values, sensitivity, known),
+            false => changes_in_context(values, sensitivity, context),
         };
-        let known = Context { told: &reported, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
-        let mut changes = detect(&values, &known);
+        let context =
+            Context { reported: &reported, reported_drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
+        let mut changes = detect(&values, &context);
         let blank = Context { more_is_better, ..Context::default() };
         let apart = newest::apart(&values, &changes, sensitivity, |values| detect(values, &blank));
         let mut fitted = values.len();
@@ -85,8 +86,14 @@ impl<'a> SeriesChanges<'a> {
             };
             let (reported, drifts) = (before(&reported), before(&drifts));
             let borders = &borders[..borders.partition_point(|border| *border < until)];
-            let known = Context { told: &reported, drifts: &drifts, borders, runs: &runs[..until], more_is_better };
-            let steady = detect(&values[..until], &known);
+            let context = Context {
+                reported: &reported,
+                reported_drifts: &drifts,
+                borders,
+                runs: &runs[..until],
+                more_is_better,
+            };
+            let steady = detect(&values[..until], &context);
             if steady::are_alike(&steady, until, &changes) {
                 (changes, fitted) = (steady, until);
                 break;

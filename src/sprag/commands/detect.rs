@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cli::DetectArgs;
 use sprag_analysis::changes::context::Context;
-use sprag_analysis::changes::detect::{FEWEST_POINTS, changes_known};
+use sprag_analysis::changes::detect::{FEWEST_POINTS, changes_in_context};
 use sprag_analysis::changes::exact;
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
@@ -112,7 +112,7 @@ fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> 
 fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, context: &Context<'_>) -> Changes {
     let values = &series.values[..count];
     let is_exact = series.exact.contains(&count) && exact::is_steady(values);
-    if is_exact { exact::changes(values, sensitivity) } else { changes_known(values, sensitivity, context) }
+    if is_exact { exact::changes(values, sensitivity) } else { changes_in_context(values, sensitivity, context) }
 }
 
 fn series_changes(series: &TableSeries, changes: &Changes) -> SeriesChanges {

@@ -7,8 +7,8 @@
 use super::ramp::{Knot, NARROWEST, OVER, Ramp};
 use sprag_base::stats::lines::{self, Piece, Prices};
 
-/// The most points on either side of a step by which it stands out of their slope: farther away a climb may bend.
-const BESIDE: usize = 40;
+/// The most points on either side of a step by whose slope it is judged: farther away a climb may bend.
+const MOST_BESIDE: usize = 40;
 
 /// Steps in one direction one after the other, in deviations.
 pub(super) struct Climb<'a> {
@@ -78,7 +78,7 @@ impl Climb<'_> {
     /// Whether the points on both sides of a place, from the first to the last of three, step further there than lines of one
     /// slope through them do, by so many deviates.
     pub(super) fn stands_out(&self, [begin, cut, end]: [usize; 3], clear: f64) -> bool {
-        let wide = (cut - begin).min(end - cut).min(BESIDE);
+        let wide = (cut - begin).min(end - cut).min(MOST_BESIDE);
         let count = wide as f64;
         let (before, after) = (&self.points[cut - wide..cut], &self.points[cut..cut + wide]);
         let middle = (count - 1.0) / 2.0;
@@ -117,7 +117,7 @@ impl Climb<'_> {
             end: self.begin + pieces[last].end,
             around: (self.begin + around.0, self.begin + around.1),
             size: level,
-            held: false,
+            is_retained: false,
             knots: knots_of_all,
         }
     }

@@ -1,0 +1,266 @@
+//! Backward elimination: of the changes that a partition has, those stay that prove themselves against their neighbours.
+//!
+//! The change that explains least is tested first. One that fails goes, and its neighbours are tested again with the longer
+//! sides that they then have.
+//!
+//! The longer sides may hold several levels, of a staircase of which a step failed: then autocorrelated noise explains the next
+//! step as well. A step that is large among the points next to it stays whatever lies farther away.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap};
+use std::rc::Rc;
+
+use super::Input;
+use super::long_sides::Pair;
+use super::position;
+use super::sensitivity::Sensitivity;
+use super::short_run;
+use super::side::{Side, ranges};
+
+/// A number in its total order, turned round so that a heap gives the least first.
+#[derive(PartialEq)]
+struct Least(f64);
+
+impl Eq for Least {}
+
+impl Ord for Least {
+    fn cmp(&self, other: &Least) -> Ordering {
+        other.0.total_cmp(&self.0)
+    }
+}
+
+impl PartialOrd for Least {
+    fn partial_cmp(&self, other: &Least) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The changes of a series under test, with their neighbours.
+pub(super) struct Elimination<'a> {
+    input: Input<'a>,
+    /// 0, the cuts, and the number of points; `before` and `after` pass over those that went.
+    cuts: Vec<usize>,
+    before: Vec<usize>,
+    after: Vec<usize>,
+    /// Sums of the values less the first one.
+    sums: Vec<f64>,
+    /// Sides that were made: most are used from both ends.
+    sides: HashMap<(usize, usize), Rc<Side<'a>>>,
+}
+
+impl<'a> Elimination<'a> {
+    /// Puts cuts to the test; they must be in order.
+    pub(super) fn new(input: Input<'a>, cuts: &[usize]) -> Elimination<'a> {
+        let values = &input.scaled.values[..];
+        let cuts: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
+        let last = cuts.len() - 1;
+        let first = values.first().copied().unwrap_or(0.0);
+        let mut sum = 0.0;
+        let running = values.iter().map(|value| {
+            sum += value - first;
+            sum
+        });
+        Elimination {
+            input,
+            before: (0..=last).map(|place| place.saturating_sub(1)).collect(),
+            after: (0..=last).map(|place| (place + 1).min(last)).collect(),
+            sums: std::iter::once(0.0).chain(running).collect(),
+            sides: HashMap::new(),
+            cuts,
+        }
+    }
+
+    /// The cuts that stay.
+    pub(super) fn proven(mut self) -> Vec<usize> {
+        let last = self.cuts.len() - 1;
+        let mut gone = vec![false; last + 1];
+        // How often each change was queued: only the last time counts.
+        let mut turns = vec![0_u32; last + 1];
+        let mut queue: BinaryHeap<(Least, Reverse<usize>, u32)> =
+            (1..last).map(|place| (Least(self.gain(place)), Reverse(place), 0)).collect();
+        while let Some((_, Reverse(place), turn)) = queue.pop() {
+            if gone[place] || turn != turns[place] || self.score(place) >= 1.0 {
+                continue;
+            }
+            gone[place] = true;
+            let (before, after) = (self.before[place], self.after[place]);
+            (self.after[before], self.before[after]) = (after, before);
+            // Those after its neighbours, too: a run is judged also by what lies beyond its far end.
+            for neighbour in [self.before[before], before, after, self.after[after]] {
+                if (1..last).contains(&neighbour) {
+                    turns[neighbour] += 1;
+                    queue.push((Least(self.gain(neighbour)), Reverse(neighbour), turns[neighbour]));
+                }
+            }
+        }
+        (1..last).filter(|place| !gone[*place]).map(|place| self.cuts[place]).collect()
+    }
+
+    /// How far each of the cuts clears its limits.
+    pub(super) fn scores(mut self) -> Vec<f64> {
+        (1..self.cuts.len() - 1).map(|place| self.score(place)).collect()
+    }
+
+    /// The squares that a cut saves.
+    fn gain(&self, place: usize) -> f64 {
+        let [begin, cut, end] = self.bounds(place);
+        let (before, after) = ((cut - begin) as f64, (end - cut) as f64);
+        let mean = |from: usize, to: usize| (self.sums[to] - self.sums[from]) / (to - from) as f64;
+        let step = mean(cut, end) - mean(begin, cut);
+        step * step * before * after / (before + after)
+    }
+
+    fn bounds(&self, place: usize) -> [usize; 3] {
+        [self.cuts[self.before[place]], self.cuts[place], self.cuts[self.after[place]]]
+    }
+
+    fn side(&mut self, begin: usize, end: usize) -> Rc<Side<'a>> {
+        let values = &self.input.scaled.values[..];
+        Rc::clone(self.sides.entry((begin, end)).or_insert_with(|| Rc::new(Side::of(&values[begin..end]))))
+    }
+
+    fn differ(&self, before: &Side<'_>, after: &Side<'_>) -> bool {
+        self.input.scaled.differ(before.level, after.level, self.input.sensitivity.least)
+    }
+
+    /// How far a change clears its limits: by all points up to its neighbours, or by those next to it alone.
+    fn score(&mut self, place: usize) -> f64 {
+        let far = self.score_of_sides(place);
+        if far >= 1.0 { far } else { far.max(self.score_nearby(place)) }
+    }
+
+    /// How large a step is among the points next to it, in units of what it must be.
+    fn score_nearby(&self, place: usize) -> f64 {
+        let [begin, cut, end] = self.bounds(place);
+        let values = &self.input.scaled.values[..];
+        let (tuning, noise) = (self.input.tuning(), self.input.noise);
+        let [before, after] =
+            [&values[begin.max(cut.saturating_sub(tuning.nearby))..cut], &values[cut..end.min(cut + tuning.nearby)]];
+        if before.len().min(after.len()) < tuning.fewest_nearby {
+            return 0.0;
+        }
+        let (before, after) = (Side::of(before), Side::of(after));
+        if !self.differ(&before, &after) {
+            return 0.0;
+        }
+        let step = (after.level - before.level).abs();
+        let own = before.deviation.hypot(after.deviation) / 2.0_f64.sqrt();
+        let needed = (tuning.large * noise.deviation * noise.inflation).max(tuning.large_nearby * own);
+        let needed = needed * self.input.sensitivity.clear / Sensitivity::BALANCED.clear;
+        if needed > 0.0 { step / needed } else { 0.0 }
+    }
+
+    fn score_of_sides(&mut self, place: usize) -> f64 {
+        let [begin, cut, end] = self.bounds(place);
+        let [before, after] = ranges(begin, cut, end);
+        let (before, after) = (self.side(before.start, before.end), self.side(after.start, after.end));
+        let pair = Pair::new(&before, &after, &self.input);
+        if !self.differ(&before, &after) {
+            return 0.0;
+        }
+        let shorter = before.points.len().min(after.points.len());
+        if shorter > self.input.tuning().longest_run {
+            return pair.score(&self.input);
+        }
+        if pair.deviation <= 0.0 {
+            return if shorter >= 2 { f64::MAX } else { 0.0 };
+        }
+        let is_before = before.points.len() < after.points.len();
+        let far = if is_before { self.before[self.before[place]] } else { self.after[self.after[place]] };
+        let run = if is_before { (begin, cut) } else { (cut, end) };
+        let beyond = short_run::beyond(&self.input.scaled.values, is_before, run, self.cuts[far]);
+        short_run::score(&pair, beyond, &self.input)
+    }
+}
+
+/// The changes that prove themselves, each where it is likeliest; `runs` as of `Context`.
+pub(super) fn proven(input: Input<'_>, runs: &[usize]) -> Vec<usize> {
+    let cuts = &input.noise.cuts;
+    let first = Elimination::new(input, cuts).proven();
+    if first.is_empty() {
+        return first;
+    }
+    let sensitivity = &input.sensitivity.after_changes(first.len());
+    let input = Input { sensitivity, ..input };
+    let proven = |cuts: &[usize]| Elimination::new(input, cuts).proven();
+    let found = proven(cuts);
+    let values = &input.scaled.values[..];
+    let locate = |place: usize| position::locate(values, around(&found, place, values.len()), &input, &[], runs).place;
+    let mut moved: Vec<usize> = (0..found.len()).map(locate).collect();
+    moved.sort_unstable();
+    moved.dedup();
+    if moved == found { found } else { proven(&moved) }
+}
+
+/// A cut with its neighbours, or the ends.
+pub(super) fn around(cuts: &[usize], place: usize, count: usize) -> [usize; 3] {
+    let before = place.checked_sub(1).map_or(0, |before| cuts[before]);
+    [before, cuts[place], cuts.get(place + 1).copied().unwrap_or(count)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::detect;
+    use sprag_base::stats::random::SplitMix64;
+
+    #[test]
+    fn a_plain_step_of_a_staircase_stays_though_others_fail() {
+        // The first levels are short and close together, so that the sides of the large steps hold several.
+        let quiet = [(2, 300.0), (6, 291.0), (1, 280.0), (4, 272.0), (7, 265.0), (1, 243.0), (9, 238.0)];
+        let treads = quiet.map(|(count, level)| (count, level, 0.002)).into_iter().chain([(26, 222.0, 0.006)]);
+        let treads: Vec<(usize, f64, f64)> = treads.collect();
+        let (mut found, mut drifts) = ([0; 2], 0);
+        for seed in 0..40 {
+            let mut random = SplitMix64::new(seed);
+            let mut value = |level: f64, noise: f64| level * (1.0 + noise * random.normal());
+            let values: Vec<f64> =
+                treads.iter().flat_map(|tread| vec![*tread; tread.0]).map(|tread| value(tread.1, tread.2)).collect();
+            let changes = detect::changes(&values, &Sensitivity::BALANCED);
+            for (found, large) in found.iter_mut().zip([20, 30]) {
+                *found += usize::from(changes.points.iter().any(|point| (point.first..=point.last).contains(&large)));
+            }
+            drifts += changes.drifts.len();
+        }
+        assert!(found.iter().all(|found| *found >= 38) && drifts <= 4, "{found:?} of 40, {drifts} drifts");
+    }
+
+    #[test]
+    fn a_level_is_back_only_by_what_its_own_points_say() {
+        // Two modes of noise, and a step long ago: a few points of the other mode are not the level before it.
+        let mut back = 0;
+        for seed in 0..200 {
+            let mut random = SplitMix64::new(seed);
+            let mut value = |place: usize| {
+                let mode = if random.uniform() < 0.25 { 2.2 } else { 0.0 };
+                100.0 + if place < 100 { 2.0 } else { 0.0 } + mode + 0.4 * random.normal()
+            };
+            let values: Vec<f64> = (0..300).map(&mut value).collect();
+            let is_told = |count: usize| {
+                let found = detect::changes(&values[..count], &Sensitivity::BALANCED);
+                usize::from(found.points.iter().any(|point| point.index > 150))
+            };
+            back += (200..=300).step_by(2).map(is_told).max().unwrap_or(0);
+        }
+        assert!(back <= 20, "{back} of 200 series");
+    }
+
+    /// A step of three deviations at 38, eleven points ago, and a stray six points before it.
+    fn stray_before_a_step(seed: u64) -> Vec<f64> {
+        let mut random = SplitMix64::new(seed);
+        let level = |place: usize| if place < 38 { 100.0 } else { 103.0 };
+        let mut values: Vec<f64> = (0..49).map(|place| level(place) + random.normal()).collect();
+        values[32] *= 1.2;
+        values
+    }
+
+    #[test]
+    fn a_stray_beside_a_step_does_not_hide_it() {
+        let is_found = |seed: &u64| {
+            let found = detect::changes(&stray_before_a_step(*seed), &Sensitivity::BALANCED);
+            found.points.len() == 1 && found.points[0].index.abs_diff(38) <= 5
+        };
+        let count = (0..100).filter(is_found).count();
+        assert!(count >= 75, "{count} of 100");
+    }
+}

@@ -1,0 +1,78 @@
+//! A newest step may be the beginning of a drift, or autocorrelated noise: a ramp which goes on explains it nearly as well. It is
+//! reported once it is also found without the newest points.
+
+use super::Input;
+use super::elimination;
+use super::noise::{Noise, SHORTEST};
+use super::ramp::{NARROWEST, OVER, Ramp};
+use super::ramps;
+use super::side::trimmed_mean;
+use sprag_base::stats::ramp::Sums;
+
+/// The most points between places of one change.
+const SAME_PLACE: usize = 5;
+
+/// Whether the last of the steps is certain; not asked beside a ramp, nor before one.
+pub(super) fn is_certain(input: &Input<'_>, proven: &[usize], steps: &[usize], ramps: &[Ramp], runs: &[usize]) -> bool {
+    let [before @ .., cut] = steps else { return true };
+    let Input { scaled, noise, sensitivity } = *input;
+    if proven.last() != Some(cut) || ramps.iter().any(|ramp| *cut < ramp.around.1) {
+        return true;
+    }
+    let over = ramps.iter().map(|ramp| ramp.end).max().unwrap_or(0);
+    let begin = before.last().copied().unwrap_or(0).max(over);
+    let count = scaled.values.len();
+    let after = count - cut;
+    let without = (after / 2).min(after.saturating_sub(input.tuning().newest_points));
+    let is_asked = begin < *cut && without > 0 && after < OVER && count as f64 > SHORTEST && noise.deviation > 0.0;
+    if !is_asked || !may_go_on(input, begin, *cut) {
+        return true;
+    }
+    [without, without.div_ceil(2)].into_iter().all(|without| {
+        let scaled = &scaled.first(count - without);
+        let noise = &Noise { outliers: noise.outliers, ..Noise::new(scaled, sensitivity) };
+        let input = Input { scaled, noise, sensitivity };
+        let (steps, _) = ramps::steps_and_ramps(&input, &elimination::proven(input, runs));
+        steps.iter().any(|step| step.abs_diff(*cut) <= SAME_PLACE)
+    })
+}
+
+/// Whether a ramp that goes on to the end explains the points nearly as well as the step.
+fn may_go_on(input: &Input<'_>, begin: usize, cut: usize) -> bool {
+    let values = &input.scaled.values[..];
+    let bounds = [begin, cut, values.len()];
+    let levels: Vec<f64> = bounds.windows(2).map(|pair| trimmed_mean(&mut values[pair[0]..pair[1]].to_vec())).collect();
+    let reach = input.tuning().clipped * input.noise.deviation;
+    let sums = Sums::new(&ramps::clipped(values, &bounds, &levels, reach, input.noise));
+    let most = sums.flat(&[cut - begin]) + input.tuning().newest_margin;
+    sums.going_on(NARROWEST).is_some_and(|left| left < most)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::changes::detect;
+    use crate::changes::sensitivity::Sensitivity;
+    use sprag_base::stats::random::SplitMix64;
+
+    #[test]
+    fn the_beginning_of_a_drift_is_seldom_a_step_and_a_large_step_is_reported_at_once() {
+        let values = |count: usize, moved: &dyn Fn(f64) -> f64, seed: u64| -> Vec<f64> {
+            let mut random = SplitMix64::new(seed);
+            (0..count).map(|place| 100.0 + moved(place as f64 - 60.0) + random.normal()).collect()
+        };
+        let has_changes = |values: &[f64]| {
+            let found = detect::changes(values, &Sensitivity::BALANCED);
+            usize::from(!found.points.is_empty())
+        };
+        let (mut drifts, mut steps, mut large) = (0, 0, 0);
+        for seed in 0..200 {
+            let drift = values(120, &|after| 0.06 * after.max(0.0), seed);
+            drifts += (70..=120).step_by(5).map(|count| has_changes(&drift[..count])).max().unwrap_or(0);
+            let step = |size: f64| values(100, &|after| if after < 0.0 { 0.0 } else { size }, seed);
+            steps += has_changes(&step(1.8));
+            large += has_changes(&step(3.0)[..80]);
+        }
+        // Without the rule 134 of the drifts were steps at some time.
+        assert!(drifts <= 70 && steps >= 170 && large >= 198, "{drifts} drifts, {steps} and {large} steps of 200");
+    }
+}
