@@ -55,8 +55,8 @@ fn the_log_lists_filters_and_advises() {
     let bad = |arguments: &[&str], words: &[&str]| {
         sandbox.sprag(&[&["history", "log"], arguments].concat()).expect(2).says(words);
     };
-    bad(&["--suite", "nosuch"], &["no suite `nosuch`", "there is:", &suite]);
-    bad(&["--machine", "\u{1b}[31m"], &["no machine", "\\u{1b}", "there is:"]);
+    bad(&["--suite", "nosuch"], &["no suite `nosuch`", "there are:", &suite]);
+    bad(&["--machine", "\u{1b}[31m"], &["no machine", "\\u{1b}", "there are:"]);
     bad(&["--commit", "nosuch"], &["`nosuch`", "hint:"]);
     bad(&["--since", "yesterday"], &["`--since yesterday`", "2026-05-31"]);
     bad(&["--branch", "nosuch"], &["no branch", "nosuch"]);
