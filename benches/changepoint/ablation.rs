@@ -9,10 +9,10 @@ use super::generate::{self, Labelled};
 use super::score::share;
 use super::{SERIES, nulls, predictions, tally};
 
-/// Where the constants stand, with their meaning and value.
+/// Where the constants are, with their meaning and value.
 const SOURCE: &str = include_str!("../../src/analysis/changes/tuning.rs");
 
-/// Lengths and series of each family that hold nothing.
+/// Lengths and numbers of series without a change, of each family.
 const NULLS: [(usize, u64); 5] = [(30, 4000), (100, 2000), (200, 1000), (400, 500), (1000, 120)];
 
 /// Infinitely many, as far as series go.
@@ -66,8 +66,8 @@ const ABLATIONS: [Ablation; 51] = [
     ("clipped", "no clipping", |t| t.clipped = 1e9),
     ("ramp_width", "1", |t| t.ramp_width = 1.0),
     ("ramp_discount", "0", |t| t.ramp_discount = 0.0),
-    ("ramp_beside_step", "0", |t| t.ramp_beside_step = 0.0),
-    ("step_beside_ramp", "0", |t| t.step_beside_ramp = 0.0),
+    ("ramp_next_to_step", "0", |t| t.ramp_next_to_step = 0.0),
+    ("step_next_to_ramp", "0", |t| t.step_next_to_ramp = 0.0),
     ("drift_length", "1", |t| t.drift_length = 1.0),
     ("newest_margin", "no such test", |t| t.newest_points = ALL),
     ("newest_points", "1", |t| t.newest_points = 1),
@@ -84,7 +84,7 @@ struct Sets {
 
 impl Sets {
     /// The cells of a row: F1 within five points of both sets, the precision of the generated one, and the most false alarms in
-    /// 1,000 points of series that hold nothing, of all lengths.
+    /// 1,000 points of series without a change, over all lengths.
     fn figures(&self, sensitivity: &Sensitivity) -> String {
         let of = |series: &[Labelled]| tally(series, &predictions(series, sensitivity), 5, |_| true);
         let (folder, generated) = (of(&self.folder), of(&self.generated));
@@ -107,11 +107,10 @@ pub(crate) fn write(folder: Vec<Labelled>, out: &mut impl Write) -> io::Result<(
     writeln!(
         out,
         "# Constants of change points\n\n\
-         The fitted constants of `src/analysis/changes/tuning.rs`, and what the default sensitivity finds without each: F1 within \
-         five points on the labelled and on the generated series, the precision on the latter, and the most false alarms in \
-         1,000 points of series without a change. The source of each is a fit to these series and to real histories. Constants that \
-         change little here keep false alarms low, or hold in unit tests what these series do not show: outliers beside a step, \
-         and drifts while they grow.\n\n\
+         The fitted constants of `src/analysis/changes/tuning.rs`, with what the default sensitivity finds without each. F1 within five \
+         points is that of the labelled and of the generated series, and the precision that of the generated ones. False alarms are those \
+         in 1,000 points of series without a change. Each constant was fitted to these series and to real histories. Some change \
+         little here: they matter for outliers next to a step and for drifts that grow, which unit tests cover.\n\n\
          `cargo bench --bench changepoint -- constants FOLDER > docs/CONSTANTS.md` makes this page anew; FOLDER holds \
          labelled series.\n\n\
          | constant | value | meaning | without it | F1, labelled | F1, generated | precision | false alarms |\n\

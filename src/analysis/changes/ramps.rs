@@ -138,13 +138,13 @@ impl Stairs<'_> {
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
         let of_ramp = |width: usize| (price + tuning.ramp_discount * (tuning.ramp_width / width as f64).ln()).max(0.0);
-        let beside = |width: usize| of_ramp(width).max(price + tuning.ramp_beside_step);
+        let beside = |width: usize| of_ramp(width).max(price + tuning.ramp_next_to_step);
         let mut plain = sums.best(NARROWEST, None, of_ramp)?;
         if self.begin() + plain.end + OVER <= self.input.scaled.values.len() {
             plain.cost += (price - of_ramp(plain.end - plain.begin)).max(0.0);
         }
         let climb = Climb { points: &points, begin: self.begin(), steps: &cuts, rises };
-        let clear = tuning.step_beside_ramp * self.input.sensitivity.clear;
+        let clear = tuning.step_next_to_ramp * self.input.sensitivity.clear;
         let is_there = |cut: usize| climb.stands_out([0, cut, points.len()], clear);
         let with_step = cuts
             .iter()

@@ -4,14 +4,14 @@ use super::detect::{FEWEST_POINTS, NARROWEST_DRIFT};
 use super::{context, detectable, position, side};
 use sprag_model::method::{Constants, Figure};
 
-/// The fitted constants: what each is worth stands in `docs/CONSTANTS.md`, made by `cargo bench --bench changepoint -- constants`.
+/// The fitted constants: `docs/CONSTANTS.md` shows what each is worth, made by `cargo bench --bench changepoint -- constants`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// Single outliers are clipped before the partition to so many deviations beyond both neighbours.
     pub isolated: f64,
     /// The deviation where most neighbours are equal, over the root mean square of differences.
     pub tick_share: f64,
-    /// The autocorrelation that counts as chance, times the root of the number of points.
+    /// The autocorrelation that is treated as chance, times the root of the number of points.
     pub chance_correlation: f64,
     /// The penalty of a change that is certain where autocorrelation is estimated, in squares of the deviation.
     pub certain_penalty: f64,
@@ -41,7 +41,7 @@ pub struct Tuning {
     pub fewest_nearby: usize,
     /// Deviations of the noise that make a step large enough alone.
     pub large: f64,
-    /// Deviations of these points that it must have besides.
+    /// Deviations of these points that it must have as well.
     pub large_nearby: f64,
     /// Points of the longest run that is judged by its surroundings.
     pub longest_run: usize,
@@ -49,11 +49,11 @@ pub struct Tuning {
     pub fewest_around: usize,
     /// Deviations from which on a point is an outlier.
     pub outlier: f64,
-    /// Points beside a run whose tail is tested by itself.
+    /// Points next to a run whose tail is tested by itself.
     pub near: usize,
     /// The fewest of these, and of the nearest, that count.
     pub fewest_near: usize,
-    /// Points right beside a run whose deviation counts where it is larger.
+    /// The nearest points to a run, whose deviation is used where it is larger.
     pub nearest: usize,
     /// The share of the points around a run that makes up the tail.
     pub tail: f64,
@@ -95,10 +95,10 @@ pub struct Tuning {
     pub ramp_width: f64,
     /// How quickly the price of a ramp falls with the logarithm of its width, in squares of the deviation.
     pub ramp_discount: f64,
-    /// What a ramp beside a step costs more than that step, in squares of the deviation.
-    pub ramp_beside_step: f64,
-    /// How clear a step beside a ramp must be of the slope around it, as a share of the limit of means.
-    pub step_beside_ramp: f64,
+    /// What a ramp next to a step costs more than that step, in squares of the deviation.
+    pub ramp_next_to_step: f64,
+    /// How clear a step next to a ramp must be of the slope around it, as a share of the limit of means.
+    pub step_next_to_ramp: f64,
     /// How far a bent drift must lead beyond chance, as a multiple of the limit of means.
     pub drift_length: f64,
     /// How many more squares than a step a ramp that goes on may leave to delay the newest step, in squares of the deviation.
@@ -159,8 +159,8 @@ impl Tuning {
         clipped: 3.0,
         ramp_width: 46.0,
         ramp_discount: 12.0,
-        ramp_beside_step: 4.5,
-        step_beside_ramp: 0.5,
+        ramp_next_to_step: 4.5,
+        step_next_to_ramp: 0.5,
         drift_length: 1.08,
         newest_margin: 4.0,
         newest_points: 8,
@@ -183,7 +183,7 @@ pub(crate) fn constants() -> Constants {
                 "deviations of the noise by which a step is plain whatever lies farther away",
                 Figure::Number(fitted.large),
             ),
-            ("points of a ramp beside steps from which on it is a drift", Figure::Count(NARROWEST_DRIFT)),
+            ("points of a ramp next to steps from which on it is a drift", Figure::Count(NARROWEST_DRIFT)),
             ("deviance within which a place is in the range of a change", Figure::Number(fitted.range_deviance)),
             (
                 "deviance that a border of environments is likelier by, 100 to 1",
