@@ -37,7 +37,7 @@ pub fn constants() -> Vec<Constants> {
                 ("sessions that are looked at most", Figure::Count(session_noise::MOST_SESSIONS)),
             ],
         },
-        changes::tuning::constants(),
+        changes::constants(),
         trend::constants(),
     ]
 }

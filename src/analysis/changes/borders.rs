@@ -4,7 +4,7 @@
 //! nearer to it than to any other change, where the points do not speak against it (`position.rs`); and a ramp across a
 //! border is a step there where that explains the points as well, at the same price in favour of the border.
 
-use super::Input;
+use super::input::Input;
 use super::position::{self, BORDER_DEVIANCE};
 use super::ramp::Ramp;
 use super::ramps::Levelled;

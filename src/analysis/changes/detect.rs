@@ -5,13 +5,14 @@ use std::ops::RangeInclusive;
 use super::context::{Context, RETAINED};
 use super::elimination::{self, Elimination, around};
 use super::estimate::{self, Estimate};
+use super::input::Input;
 use super::noise::{self, Noise};
 use super::ramp::Ramp;
 use super::ramps::Levelled;
 use super::retention::Retention;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use super::{Input, borders, chance, drifts, newest_step, position, ramps};
+use super::{borders, chance, drifts, newest_step, position, ramps};
 use sprag_model::change_point::{ChangePoint, Changes, SeriesNoise};
 
 /// The narrowest ramp beside steps that is a drift, in points.

@@ -5,7 +5,7 @@
 //! It must save squares, as a change must, and stand against noise that wanders about one level. What leads far further than
 //! its own steps could by chance is a drift whatever its course, as a climb that bends is no straight ramp.
 
-use super::Input;
+use super::input::Input;
 use super::noise;
 use super::piecewise::Climb;
 use super::ramp::{NARROWEST, Ramp};

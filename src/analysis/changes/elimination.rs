@@ -10,7 +10,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use std::rc::Rc;
 
-use super::Input;
+use super::input::Input;
 use super::long_sides::Pair;
 use super::position;
 use super::sensitivity::Sensitivity;

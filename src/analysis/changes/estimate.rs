@@ -4,7 +4,7 @@
 //! deviation of these points, drawn towards that of the whole series, over the root of their number, larger by as much as
 //! points hang together; the quantile is Student's. That the change was found, and where, is taken for given.
 
-use super::Input;
+use super::input::Input;
 use super::ramp::Ramp;
 use super::scale::Scaled;
 use super::side::Side;

@@ -1,6 +1,6 @@
 //! A change between two long sides: by ranks, by means, and against autocorrelated noise.
 
-use super::Input;
+use super::input::Input;
 use super::side::{Side, median};
 use sprag_base::stats::autoregression::{self, Stretch};
 

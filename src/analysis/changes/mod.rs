@@ -21,6 +21,7 @@ mod borders;
 mod drifts;
 mod elimination;
 mod estimate;
+mod input;
 mod long_sides;
 mod newest_step;
 mod noise;
@@ -32,21 +33,34 @@ mod scale;
 mod short_run;
 mod side;
 
-use noise::Noise;
-use scale::Scaled;
-use sensitivity::Sensitivity;
+use detect::{FEWEST_POINTS, NARROWEST_DRIFT};
+use sprag_model::method::{Constants, Figure};
 use tuning::Tuning;
 
-/// A series under analysis.
-#[derive(Clone, Copy)]
-struct Input<'a> {
-    scaled: &'a Scaled,
-    noise: &'a Noise,
-    sensitivity: &'a Sensitivity,
-}
-
-impl<'a> Input<'a> {
-    fn tuning(&self) -> &'a Tuning {
-        &self.sensitivity.tuning
+/// The constants that the page of the method shows.
+pub(crate) fn constants() -> Constants {
+    let fitted = Tuning::FITTED;
+    Constants {
+        of: "Change points of a series",
+        list: vec![
+            ("points below which nothing is looked for", Figure::Count(FEWEST_POINTS)),
+            ("points of a side that count at most", Figure::Count(side::MOST_POINTS)),
+            ("points of a short run, which is judged by its surroundings, at most", Figure::Count(fitted.longest_run)),
+            (
+                "deviations of the noise by which a step is plain whatever lies farther away",
+                Figure::Number(fitted.large),
+            ),
+            ("points of a ramp next to steps from which on it is a drift", Figure::Count(NARROWEST_DRIFT)),
+            ("deviance within which a place is in the range of a change", Figure::Number(fitted.range_deviance)),
+            (
+                "deviance that a border of environments is likelier by, 100 to 1",
+                Figure::Number(position::BORDER_DEVIANCE),
+            ),
+            ("score below which a reported change is withdrawn; 1 reports it again", Figure::Number(context::RETAINED)),
+            (
+                "points after a change for which its minimum detectable effect is given",
+                Figure::Count(detectable::POINTS_AFTER),
+            ),
+        ],
     }
 }

@@ -1,8 +1,8 @@
 //! A newest step may be the beginning of a drift, or autocorrelated noise: a ramp which goes on explains it nearly as well. It is
 //! reported once it is also found without the newest points.
 
-use super::Input;
 use super::elimination;
+use super::input::Input;
 use super::noise::{Noise, SHORTEST};
 use super::ramp::{NARROWEST, OVER, Ramp};
 use super::ramps;

@@ -9,7 +9,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::Input;
+use super::input::Input;
 use super::side::trimmed_mean;
 
 /// How much likelier a change lies at a border of environments than at any other place, as a deviance, twice the logarithm of

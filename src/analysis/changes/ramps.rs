@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::Input;
 use super::drifts;
+use super::input::Input;
 use super::noise::Noise;
 use super::piecewise::{Climb, Explained};
 use super::ramp::{NARROWEST, OVER, Ramp};

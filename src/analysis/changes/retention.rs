@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::Input;
 use super::borders::{self, Step};
 use super::context::{Context, RETAINED};
 use super::elimination::{Elimination, around};
+use super::input::Input;
 use super::position;
 use super::ramp::Ramp;
 use super::scale::Scaled;

@@ -4,7 +4,7 @@
 //! how far they reach beyond the tail of the others. That tail is taken for exponential, with a scale that is known only as
 //! well as the other points tell. A single point is never a change.
 
-use super::Input;
+use super::input::Input;
 use super::long_sides::Pair;
 use super::noise::SHORTEST;
 use super::sensitivity::Sensitivity;

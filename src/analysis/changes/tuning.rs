@@ -1,9 +1,5 @@
 //! The fitted constants of change points.
 
-use super::detect::{FEWEST_POINTS, NARROWEST_DRIFT};
-use super::{context, detectable, position, side};
-use sprag_model::method::{Constants, Figure};
-
 /// The fitted constants: `docs/CONSTANTS.md` shows what each is worth, made by `cargo bench --bench changepoint -- constants`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
@@ -168,32 +164,4 @@ impl Tuning {
         drift_steady: 1.03,
         drift_width: 50,
     };
-}
-
-/// The constants that the page of the method shows.
-pub(crate) fn constants() -> Constants {
-    let fitted = Tuning::FITTED;
-    Constants {
-        of: "Change points of a series",
-        list: vec![
-            ("points below which nothing is looked for", Figure::Count(FEWEST_POINTS)),
-            ("points of a side that count at most", Figure::Count(side::MOST_POINTS)),
-            ("points of a short run, which is judged by its surroundings, at most", Figure::Count(fitted.longest_run)),
-            (
-                "deviations of the noise by which a step is plain whatever lies farther away",
-                Figure::Number(fitted.large),
-            ),
-            ("points of a ramp next to steps from which on it is a drift", Figure::Count(NARROWEST_DRIFT)),
-            ("deviance within which a place is in the range of a change", Figure::Number(fitted.range_deviance)),
-            (
-                "deviance that a border of environments is likelier by, 100 to 1",
-                Figure::Number(position::BORDER_DEVIANCE),
-            ),
-            ("score below which a reported change is withdrawn; 1 reports it again", Figure::Number(context::RETAINED)),
-            (
-                "points after a change for which its minimum detectable effect is given",
-                Figure::Count(detectable::POINTS_AFTER),
-            ),
-        ],
-    }
 }
