@@ -441,14 +441,19 @@ mod tests {
         for (message, expected) in [
             ("fatal: '/x' does not appear to be a git repository", RemoteFault::NoRepository),
             ("fatal: repository 'https://h/x/' not found", RemoteFault::NoRepository),
+            ("remote: Repository not found.; fatal: repository 'https://h/x/' not found", RemoteFault::NoRepository),
             ("fatal: unable to access 'https://h/': Could not resolve host: h", RemoteFault::Unreachable),
             ("ssh: connect to host h port 22: Connection refused", RemoteFault::Unreachable),
             ("git@h: Permission denied (publickey).; fatal: Could not read from remote", RemoteFault::Denied),
+            ("fatal: Authentication failed for 'https://h/'", RemoteFault::Denied),
             ("fatal: could not read Username for 'https://h': terminal prompts disabled", RemoteFault::Denied),
             ("error: cannot lock ref 'refs/x': Unable to create '/x.lock': File exists.", RemoteFault::Locked),
             ("error: cannot lock ref 'refs/x': is at 1 but expected 2", RemoteFault::Locked),
             ("error: cannot lock ref 'refs/x': Unable to create '/x': Permission denied", RemoteFault::Unwritable),
-            ("fatal: unable to write loose object file: Permission denied", RemoteFault::Unwritable),
+            (
+                "fatal: unable to write loose object file: Permission denied; fatal: unpack-objects",
+                RemoteFault::Unwritable,
+            ),
             ("error: cannot open '.git/FETCH_HEAD': Input/output error", RemoteFault::Unwritable),
             ("fatal: shallow file has changed since we read it", RemoteFault::Other),
             ("", RemoteFault::Other),
@@ -465,8 +470,17 @@ mod tests {
         for (flag, summary) in [(" ", "012..345"), ("*", "[new branch]"), ("=", "[up to date]")] {
             assert_eq!(read(&line(flag, summary), 0, "remote: thanks"), Some(Pushed::Done));
         }
-        for race in RACES.map(|race| format!("[remote rejected] ({race})")) {
-            assert_eq!(read(&line("!", &race), 1, ""), Some(Pushed::Race(race)));
+        for race in [
+            "[rejected] (fetch first)",
+            "[rejected] (non-fast-forward)",
+            "[rejected] (stale info)",
+            "[remote rejected] (cannot lock ref 'refs/heads/main': is at 1 but expected 2)",
+            "[remote rejected] (failed to update ref)",
+            "[remote rejected] (incorrect old value provided)",
+            "[remote rejected] (reference already exists)",
+            "[remote failure] (remote failed to report status)",
+        ] {
+            assert_eq!(read(&line("!", race), 1, ""), Some(Pushed::Race(race.to_owned())));
         }
         let hook = "[remote rejected] (pre-receive hook declined)";
         let lock = "[remote rejected] (failed to update ref)";
@@ -490,10 +504,12 @@ mod tests {
         let many: String = (0..20).map(|line| format!("{line}\n")).collect();
         for (output, expected) in [
             ("", ""),
+            ("fatal: no\n", "fatal: no"),
             ("remote: one        \nerror: two\n", "remote: one; error: two"),
             ("10%\r20%\rdone\n\n", "10%; 20%; done"),
             ("hint: do this\nfatal: x\n\nPlease make sure you have the correct access rights\n", "fatal: x"),
             ("remote: \u{1b}[31mred\u{1b}]0;x\u{7}", "remote: \\u{1b}[31mred\\u{1b}]0;x\\u{7}"),
+            ("a\u{202e}b\u{200b}c\u{9b}d", "a\\u{202e}b\\u{200b}c\\u{9b}d"),
             ("at 'https://ada:secret@example.org/x'", "at 'https://example.org/x'"),
             ("https://a@b/c ssh://u:p@h:22/d x@y", "https://b/c ssh://h:22/d x@y"),
             (&many, "12; 13; 14; 15; 16; 17; 18; 19"),
@@ -522,7 +538,7 @@ mod tests {
             }
         }
         let set = clean(&[]);
-        for (name, value) in [("GIT_TERMINAL_PROMPT", "0"), ("PATH", "/bin"), ASKPASS] {
+        for (name, value) in [("GIT_TERMINAL_PROMPT", "0"), ("PATH", "/bin"), ("SSH_ASKPASS_REQUIRE", "force")] {
             assert!(set.contains(&(name.to_owned(), value.to_owned())));
         }
     }
@@ -551,5 +567,36 @@ mod tests {
         ];
         assert_eq!(configuration(&handed), expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
         assert_eq!(configuration(&[("GIT_CONFIG_COUNT", "99999999999")]), []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_that_a_checkout_could_fill_are_passed_over() {
+        use std::fs;
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let tree = root.join("tree");
+        for name in ["tree/bin", "outside", "empty", "plain"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        for (name, mode) in [("tree/bin/git", 0o755), ("outside/git", 0o755), ("plain/git", 0o644)] {
+            fs::write(root.join(name), "").unwrap();
+            fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        symlink(tree.join("bin"), root.join("link")).unwrap();
+        let chosen = |entries: &[&str]| {
+            let path = entries.iter().map(|entry| match *entry {
+                "" | "." | "bin" => PathBuf::from(entry),
+                name => root.join(name),
+            });
+            let path = std::env::join_paths(path).unwrap();
+            find_git(&trusted_path(&path, std::slice::from_ref(&tree)))
+        };
+        let outside = Some(root.join("outside/git"));
+        assert_eq!(chosen(&["outside"]), outside);
+        assert_eq!(chosen(&["", ".", "bin", "tree/bin", "link", "empty", "plain", "nowhere", "outside"]), outside);
+        assert_eq!(chosen(&["tree/bin", "link", "plain", "."]), None);
     }
 }

@@ -333,6 +333,7 @@ mod tests {
         for (settings, expected) in [
             (&[["remote.origin.url", "--upload-pack=x"]][..], "address begins with a dash"),
             (&[["remote.origin.pushurl", "-x"]], "address begins with a dash"),
+            (&[["remote.origin.fetch", "+refs/*:refs/*"]], "overwrites the local branch"),
             (&[["remote.origin.fetch", "+refs/heads/*:refs/heads/*"]], "overwrites the local branch"),
             (&[["remote.-x.url", "y"], ["branch.main.remote", "-x"]], "name begins with a dash"),
         ] {

@@ -114,11 +114,8 @@ impl Rounds<'_> {
             if attempt == self.attempts || begun.elapsed() >= PATIENCE {
                 return Err(SyncError::Outrun { branch: self.branch.name(), attempts: attempt, words });
             }
-            let rounds = 1 << attempt.min(MOST_ROUNDS_WAITED.ilog2());
-            let longest = round_begun.elapsed().saturating_mul(rounds).min(LONGEST_WAIT);
-            // A random time, so that rivals do not meet again.
-            let random = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
-            thread::sleep(longest.mul_f64(random).min(PATIENCE.saturating_sub(begun.elapsed())));
+            let wait = random_up_to(longest_wait(attempt, round_begun.elapsed()));
+            thread::sleep(wait.min(PATIENCE.saturating_sub(begun.elapsed())));
             attempt += 1;
         }
     }
@@ -219,6 +216,17 @@ fn place(repository: &Repository) -> Place {
     let main = repository.commondir().parent().filter(|_| repository.commondir().ends_with(".git"));
     let working_trees = repository.workdir().into_iter().chain(main).map(|folder| folder.to_owned()).collect();
     Place { folder, git_folder: repository.path().to_owned(), working_trees }
+}
+
+/// The longest wait after so many lost races, the last of which took a round of this length.
+fn longest_wait(attempt: u32, round: Duration) -> Duration {
+    let rounds = 1 << attempt.min(MOST_ROUNDS_WAITED.ilog2());
+    round.saturating_mul(rounds).min(LONGEST_WAIT)
+}
+
+/// A random time, so that rivals do not meet again.
+fn random_up_to(longest: Duration) -> Duration {
+    longest.mul_f64(RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64)
 }
 
 fn wait_for_lock(repository: &Repository) -> Result<Lock, SyncError> {
@@ -378,4 +386,20 @@ fn subject(repository: &Repository, path: &TreePath, entry: &TreeItem) -> String
         let inside = path.strip_prefix(RECORD_ROOT).map_or(&*path, |inside| inside.trim_start_matches('/'));
         format!("sprag: {}", inside.escape_debug())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_with_lost_races_and_slow_rounds() {
+        for (attempt, round, expected) in
+            [(1, 100, 200), (3, 100, 800), (4, 100, 1_600), (20, 100, 1_600), (4, 1_000, 8_000)]
+        {
+            let longest = longest_wait(attempt, Duration::from_millis(round));
+            assert_eq!(longest, Duration::from_millis(expected), "{attempt}, {round}");
+            assert!(random_up_to(longest) <= longest);
+        }
+    }
 }
