@@ -137,6 +137,40 @@ mod tests {
     use crate::testing::Fixture;
 
     #[test]
+    fn a_copy_has_the_files_of_its_commit_and_leaves_the_repository_alone() {
+        let fixture = Fixture::new();
+        let first = fixture.git(&["rev-parse", "HEAD~1"]);
+        fixture.git(&["tag", "-a", "v1", "-m", "One", "HEAD~1"]);
+        fixture.write("README", "changed\n");
+        let state = || {
+            let head = fs::read_to_string(fixture.root.join(".git/HEAD")).unwrap();
+            (fixture.status(), fixture.git(&["worktree", "list"]), fixture.git(&["for-each-ref"]), head)
+        };
+        let before = state();
+        let copy = fixture.at("copy");
+        assert_eq!(check_out_copy(&fixture.store(), &first, &copy.root).unwrap(), MissingParts::default());
+        assert_eq!(fs::read_to_string(copy.root.join("README")).unwrap(), "demo\n");
+        assert!(!copy.root.join("src").exists());
+        assert_eq!((copy.head(), copy.git(&["describe", "--dirty"])), (first.clone(), "v1".to_owned()));
+        copy.git(&["tag", "built"]);
+        copy.git(&["commit", "--quiet", "--allow-empty", "-m", "Built"]);
+        assert_eq!(state(), before);
+        fixture.fsck();
+        assert!(check_out_copy(&fixture.store(), &first, &copy.root).is_err(), "the folder is taken");
+    }
+
+    #[test]
+    fn a_bare_or_shallow_repository_has_copies() {
+        let fixture = Fixture::new();
+        for (name, option) in [("bare", "--bare"), ("shallow", "--depth=1")] {
+            let copy = fixture.at(&format!("copy-of-{name}"));
+            check_out_copy(&fixture.cloned(name, &[option]).store(), &fixture.head(), &copy.root).unwrap();
+            assert_eq!(copy.status(), "");
+            copy.git(&["log", "--oneline"]);
+        }
+    }
+
+    #[test]
     fn submodules_and_filters_are_named() {
         let fixture = Fixture::new();
         fixture.write(".gitattributes", "# filter=none\n*.bin filter=lfs diff=lfs -text\n*.txt text\n");

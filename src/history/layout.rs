@@ -199,4 +199,12 @@ mod tests {
             check(path, None);
         }
     }
+
+    #[test]
+    fn a_name_has_its_parts_or_is_refused() {
+        assert!(Name::parse(NAME).is_ok());
+        for (from, to) in [("2026", "26"), ("/05", "/5"), ("89ab-", "89AB-"), (".json", ""), ("-01234567", "")] {
+            assert!(Name::parse(&NAME.replace(from, to)).is_err(), "{to}");
+        }
+    }
 }

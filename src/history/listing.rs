@@ -251,3 +251,28 @@ impl FolderCache {
         serde_json::from_str(text).ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cached_folder_is_taken_once_by_its_tree_and_path() {
+        let entry = |path: &str, blob: &str| Entry { path: path.to_owned(), blob: blob.to_owned() };
+        let files = vec![entry("a/b/one two", "b1"), entry("a/b/c", "b2")];
+        let mut cache = FolderCache::default();
+        for (tree, path, files) in [("t1", "a/b", files.clone()), ("t2", "a/empty folder", Vec::new())] {
+            cache.0.insert(tree.to_owned(), Folder { path: path.to_owned(), files });
+        }
+        let mut read = FolderCache::from_text(&cache.to_text()).expect("it is the text of a cache");
+        assert_eq!((read.len(), &read), (2, &cache));
+        assert_eq!(read.take("t1", "a"), None, "another path");
+        assert_eq!(read.take("t3", "a/b"), None);
+        assert_eq!(read.take("t1", "a/b"), Some(files));
+        assert_eq!(read.take("t1", "a/b"), None, "it was taken");
+        assert!(FolderCache::from_text(&FolderCache::default().to_text()).is_some_and(|cache| cache.is_empty()));
+        for wrong in ["t1", "{\"t1\": \"a\"}", &cache.to_text()[1..]] {
+            assert_eq!(FolderCache::from_text(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -307,6 +307,43 @@ pub(crate) fn case_folded(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Fixture;
+
+    #[test]
+    fn a_lookup_agrees_with_the_tree() {
+        let fixture = Fixture::new();
+        fixture.commit("a/b/c", "x\n", "Add it");
+        let store = fixture.store();
+        let tree = store.repository.head().and_then(|head| head.peel_to_tree()).expect("there is a commit");
+        let mut lookup = TreeLookup::new(&store.repository, tree.clone());
+        for path in ["README", "a", "a/b", "a/b/c", "src/lib.rs"] {
+            let entry = tree.get_path(path.as_ref()).expect("it is there");
+            let item = lookup.get(path).expect("it can be read").expect("it is there");
+            assert_eq!((item.id, item.mode), (entry.id(), entry.filemode()), "{path}");
+            assert_eq!(item.is_folder(), ["a", "a/b"].contains(&path));
+        }
+        for path in ["b", "a/c", "a/b/c/d", "a/b/c/d/e", "a/x/c", "README/x"] {
+            assert_eq!(lookup.get(path).expect("it can be read"), None, "{path}");
+            for _ in 0..2 {
+                lookup.check_collision(path).expect("nothing is like it");
+            }
+        }
+        for (path, other) in [("A", "a"), ("a/B", "a/b"), ("a/b/C", "a/b/c"), ("readme", "README")] {
+            let error = lookup.check_collision(path).expect_err("it is alike").to_string();
+            assert!(error.contains(&format!("next to `{other}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_part_that_collides_is_named() {
+        for (paths, expected) in [
+            (&["a/b/c", "a/b/d", "a/x"][..], None),
+            (&["a/B/c", "a/b/d"], Some(("a/b", "a/B"))),
+            (&["a/b/c", "a/b/C"], Some(("a/b/C", "a/b/c"))),
+        ] {
+            assert_eq!(find_collision(paths.iter().copied()), expected);
+        }
+    }
 
     #[test]
     fn case_and_unicode_form_are_folded() {

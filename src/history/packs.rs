@@ -124,6 +124,47 @@ mod tests {
     }
 
     #[test]
+    fn objects_are_ordered_by_pack_and_offset() {
+        let fixture = Fixture::new();
+        let add = |folder: &str, files: usize| {
+            for file in 0..files {
+                let lines = (0..200).map(|line| format!("{folder} {}\n", line * (file + 1) % 97));
+                fixture.write(&format!("{folder}/{file}"), &lines.collect::<String>());
+            }
+            crate::testing::commit(&fixture);
+        };
+        add("a", 90);
+        fixture.git(&["repack", "-adq"]);
+        add("b", 70);
+        fixture.git(&["repack", "-dq"]);
+        add("c", 3);
+        let repository = Repository::open(&fixture.root).expect("it is there");
+        let packs = fs::read_dir(repository.path().join("objects/pack")).expect("it is there");
+        let mut packs: Vec<_> = packs.map(|entry| entry.expect("it can be read").path()).collect();
+        packs.retain(|path| path.extension().is_some_and(|ending| ending == "idx"));
+        assert_eq!(packs.len(), 2);
+        let mut offsets = HashMap::new();
+        for (pack, path) in packs.iter().enumerate() {
+            for line in fixture.git(&["verify-pack", "-v", path.to_str().expect("it is text")]).lines() {
+                if let [id, "blob", _, _, offset, ..] = line.split_whitespace().collect::<Vec<_>>()[..] {
+                    offsets.insert(id.to_owned(), (pack, offset.parse::<u64>().expect("an offset")));
+                }
+            }
+        }
+        let listed = fixture.git(&["ls-tree", "-r", "HEAD"]);
+        let blobs: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+        let mut order = pack_order(&repository, &blobs, |id| Oid::from_str(id).ok());
+        let places: Vec<_> = order.iter().map(|&place| offsets.get(blobs[place]).copied()).collect();
+        let (packed, loose) = places.split_at(places.len() - 3);
+        let of_packs: Vec<_> = packed.chunk_by(|a, b| a.map(|a| a.0) == b.map(|b| b.0)).collect();
+        assert!(packed.iter().all(Option::is_some), "{packed:?}");
+        assert!(of_packs.len() == 2 && of_packs.iter().all(|pack| pack.is_sorted()), "{packed:?}");
+        assert_eq!(loose, [None; 3]);
+        order.sort();
+        assert!(order.into_iter().eq(0..blobs.len()));
+    }
+
+    #[test]
     fn a_pack_that_cannot_be_written_is_an_error() {
         let fixture = Fixture::new();
         let folder = fixture.root.join(".git/objects/pack");

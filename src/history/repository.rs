@@ -233,12 +233,14 @@ mod tests {
         let second = commit("src/lib.rs", 2);
         tag(&store, "v1", &first).unwrap();
         check_out(&store).unwrap();
-        assert_eq!(facts(&store).unwrap().commit, Some(second));
+        let facts = facts(&store).unwrap();
+        assert_eq!((facts.branch.as_deref(), facts.commit), (Some("main"), Some(second)));
         assert_eq!(fixture.status(), "");
         assert_eq!(
             fixture.git(&["log", "--format=%s|%an|%ct|%D"]).lines().next_back(),
             Some("Commit 1|Ada|1767600060|tag: v1")
         );
+        assert_eq!(fixture.git(&["config", "--local", "user.email"]), "ada@example.com");
         fixture.fsck();
         assert!(create(&fixture.root, &ada).is_err());
     }

@@ -206,6 +206,40 @@ mod tests {
     use super::*;
     use crate::testing::Fixture;
 
+    fn texts<V>(paths: &BTreeMap<TreePath, V>) -> Vec<String> {
+        paths.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    }
+
+    #[test]
+    fn records_are_compared_apart_from_the_rest() {
+        let fixture = Fixture::new();
+        let code = fixture.head();
+        for (path, text) in [("history/v1/a/1", "a"), ("history/v1/_events/x/2", "b"), ("history/v1/c", "c")] {
+            fixture.commit(path, text, "Record");
+        }
+        let left = fixture.head();
+        fixture.git(&["rm", "-q", "-r", "history/v1/a", "history/v1/c"]);
+        fixture.commit("history/v1/c/d", "folder", "Record");
+        fixture.commit("history/v1/_events/x/2", "other", "Change");
+        fixture.commit("history/README", "words", "Say");
+        let right = fixture.commit("src/lib.rs", "", "Code");
+        let store = fixture.store();
+        let repository = &store.repository;
+        let id = |text: &str| Some(Oid::from_str(text).unwrap());
+        let difference = compare(repository, id(&left), id(&right)).unwrap();
+        assert_eq!(texts(&difference.left), ["history/v1/a/1"]);
+        assert_eq!(texts(&difference.right), [""; 0]);
+        assert_eq!(texts(&difference.changed), ["history/v1/_events/x/2", "history/v1/c"]);
+        let all = compare(repository, None, id(&left)).unwrap();
+        assert_eq!(texts(&all.right), ["history/v1/_events/x/2", "history/v1/a/1", "history/v1/c"]);
+        assert_eq!(compare(repository, id(&code), None).unwrap(), Difference::default());
+        let rest = |commit: &str| outside(repository, id(commit)).unwrap();
+        assert_eq!(rest(&code), rest(&left));
+        assert_eq!(texts(&rest(&right)), ["README", "history/README", "src"]);
+        assert_ne!(rest(&left), rest(&right));
+        assert!(outside(repository, None).unwrap().is_empty());
+    }
+
     #[test]
     fn a_tree_with_billions_of_paths_is_refused() {
         let fixture = Fixture::new();
