@@ -46,6 +46,22 @@ fn a_record_becomes_a_commit_a_file_and_an_index_entry() {
 }
 
 #[test]
+fn several_records_become_one_commit_and_are_added_once() {
+    let fixture = Fixture::new();
+    fixture.append(&records(0..3), minute(1));
+    assert_eq!(fixture.git(&["log", "-1", "--format=%s"]), "sprag: 3 records");
+    assert_eq!((fixture.git(&["rev-list", "--count", "HEAD"]).as_str(), fixture.status().as_str()), ("3", ""));
+    let times: Vec<_> = fixture.load().runs.into_iter().map(|run| run.run.timestamp).collect();
+    assert_eq!(times, [minute(0), minute(1), minute(2)]);
+    let head = fixture.head();
+    let again = fixture.append(&records(1..2), minute(9));
+    assert_eq!((again.commit, again.added.len(), again.present.len()), (None, 0, 1));
+    assert_eq!(fixture.head(), head);
+    let more = fixture.append(&records(2..4), minute(9));
+    assert_eq!((more.commit, more.added.len(), more.present.len()), (Some(fixture.head()), 1, 1));
+}
+
+#[test]
 fn what_loading_would_refuse_is_refused() {
     let fixture = Fixture::new();
     let head = fixture.head();
@@ -74,6 +90,7 @@ fn what_loading_would_refuse_is_refused() {
     check(&event.path, b"{}\n", "is not an event record");
     check(&event.path, &Record::from_event(&opened(2)).bytes, "bears the event `e-000001` in its path");
     check(&event.path.replace("/05/", "/06/"), &event.bytes, "bears the month `06`");
+    check("history/v1/_events", &event.bytes, "");
     check("history/v1/_events/x.json", &event.bytes, "is not named `_events/");
     assert_eq!(fixture.head(), head);
     assert_eq!(fixture.append(&[good.clone(), good], minute(1)).added.len(), 1);

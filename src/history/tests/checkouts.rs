@@ -248,6 +248,13 @@ fn paths_that_are_alike_are_refused() {
     };
     let error = fixture.try_append(&[of_suite("cpu"), of_suite("CPU")]).unwrap_err().to_string();
     assert!(error.contains("`history/v1/cpu`") && error.contains("`history/v1/CPU`"), "{error}");
+    fixture.append(&[of_suite("cpu")], minute(1));
+    let head = fixture.head();
+    let error = fixture.try_append(&[of_suite("Cpu")]).unwrap_err();
+    assert!(error.to_string().contains("`history/v1/Cpu` cannot be recorded next to `history/v1/cpu`"), "{error}");
+    assert!(error.hint().unwrap().contains("macOS"));
+    assert_eq!((fixture.head(), fixture.status()), (head, String::new()));
+    fixture.append(&[of_suite("cpu2")], minute(1));
     // A folder of the project may be alike, too.
     let fixture = Fixture::new();
     fixture.commit("History/notes", "x\n", "Add notes");
@@ -400,14 +407,17 @@ fn a_journal_that_cannot_be_read_is_passed_over() {
 
 #[test]
 fn a_journal_of_a_newer_version_is_preserved() {
-    let fixture = busy();
-    let newer = "{\"version\":9,\"entries\":[]}";
-    fixture.write(".git/sprag/journal.json", newer);
-    let warnings = heal(&fixture.store()).unwrap().warnings;
-    assert!(warnings.len() == 1 && warnings[0].contains("journal-9.json"), "{warnings:?}");
-    fixture.record(1);
-    assert_eq!(fs::read_to_string(fixture.root.join(".git/sprag/journal-9.json")).unwrap(), newer);
-    assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
+    for version in [2, 9] {
+        let fixture = busy();
+        let newer = format!("{{\"version\":{version},\"entries\":[]}}");
+        fixture.write(".git/sprag/journal.json", &newer);
+        let warnings = heal(&fixture.store()).unwrap().warnings;
+        let name = format!("journal-{version}.json");
+        assert!(warnings.len() == 1 && warnings[0].contains(&name), "{warnings:?}");
+        fixture.record(1);
+        assert_eq!(fs::read_to_string(fixture.root.join(".git/sprag").join(name)).unwrap(), newer);
+        assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
+    }
 }
 
 #[test]

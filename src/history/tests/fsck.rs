@@ -270,7 +270,7 @@ fn a_missing_folder_is_named() {
 #[test]
 fn records_of_a_newer_version_are_left_alone() {
     let newer = |(path, text): (String, String), start: &str| {
-        let newer = text.replace("\"schema_version\":1", "\"schema_version\":9");
+        let newer = text.replace("\"schema_version\":1", "\"other\":[],\"schema_version\":9");
         let digest = &digest::sha256_hex(newer.trim_end().as_bytes())[..16];
         let (folder, _) = path.rsplit_once('/').unwrap();
         (format!("{folder}/{start}-{digest}.json"), newer)
