@@ -73,6 +73,7 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file;
 
     #[test]
     fn an_artifact_lies_below_its_key_under_a_plain_name() {
@@ -81,5 +82,13 @@ mod tests {
         {
             assert_eq!(place("engine", path), format!("artifacts/engine/{expected}"));
         }
+    }
+
+    #[test]
+    fn the_list_is_read_as_it_was_written() {
+        let listed = vec![Listed { key: "a".to_owned(), path: "b c".to_owned(), file: None }];
+        assert_eq!(file::read::<Vec<Listed>>(&file::to_bytes(&listed)).unwrap(), listed);
+        let more = b"[{\"key\": \"a\", \"path\": \"b\", \"status\": \"pass\"}]";
+        assert!(file::read::<Vec<Listed>>(more).is_err());
     }
 }

@@ -131,8 +131,15 @@ mod tests {
         let mut elsewhere = one.artifact_hashes.clone();
         elsewhere.get_mut("trace").expect("it is there").path = "elsewhere".to_owned();
         assert_eq!(Manifest::new(11, config(), elsewhere).manifest_sha256, one.manifest_sha256);
-        for text in [r#"{"seed": 1, "seed": 1}"#, r#"{"seed": 1, "config": {}, "more": 1}"#, r#"{"seed": -1}"#, ""] {
-            file::read::<Manifest>(text.as_bytes()).expect_err(text);
+        for (text, words) in [
+            (r#"{"seed": 1, "seed": 1}"#, "occurs twice"),
+            (r#"{"seed": -1}"#, ""),
+            (r#"{"seed": 1, "config": {}, "more": 1}"#, "more"),
+            ("{\n\"seed\": 18446744073709551616}", "line 2 is beyond 64 bits"),
+            ("", "EOF"),
+        ] {
+            let error = file::read::<Manifest>(text.as_bytes()).expect_err(text).to_string();
+            assert!(error.contains(words), "{text}: {error}");
         }
     }
 

@@ -144,10 +144,14 @@ mod tests {
         assert_eq!(is_for("\"torch\", \"cpu\""), Ok(BTreeSet::from([RuntimeTarget::Cpu, RuntimeTarget::Torch])));
         let near =
             "`v2` is for `Trition`, which is no target; did you mean `triton`?; targets: cpu, torch, triton, tensorrt";
+        let unlike = "`v2` is for `rocm`, which is no target; targets: cpu, torch, triton, tensorrt";
         let none = "`v2` is for no target: leave `targets` out for `cpu`, or name what it is for";
-        for (list, words) in
-            [("\"cpu\", \"Trition\"", near), ("\"cpu\", \"cpu\"", "`v2` names the target `cpu` twice"), ("", none)]
-        {
+        for (list, words) in [
+            ("\"cpu\", \"Trition\"", near),
+            ("\"rocm\"", unlike),
+            ("\"cpu\", \"cpu\"", "`v2` names the target `cpu` twice"),
+            ("", none),
+        ] {
             assert_eq!(is_for(list), Err(format!("r:7: {words}")));
         }
         let signed = |owner: &str, date: &str| {

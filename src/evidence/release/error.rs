@@ -96,3 +96,15 @@ pub(crate) fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
     let place = one.iter().zip(other).position(|(a, b)| a != b);
     place.or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_located() {
+        assert_eq!(first_difference(b"abc", b"abc"), None);
+        assert_eq!(first_difference(b"abc", b"axc"), Some(1));
+        assert_eq!(first_difference(b"abc", b"ab"), Some(2));
+    }
+}
