@@ -449,6 +449,16 @@ mod tests {
         assert_eq!(at_once.snapshot().summary.cache_hit_rate, Some(60.0 / 61.0));
         let text = serde_json::to_string(&at_once.snapshot()).expect("a snapshot is JSON");
         assert_eq!(serde_json::from_str::<Snapshot>(&text).ok(), Some(at_once.snapshot()));
+        for (source, word) in [
+            (Source::Heuristic, "heuristic"),
+            (Source::RegistryCache, "registry_cache"),
+            (Source::TritonBestConfig, "triton_best_config"),
+            (Source::Autotuned, "autotuned"),
+        ] {
+            assert_eq!(serde_json::to_value(source).ok(), Some(json!(word)));
+            assert_eq!(serde_json::from_value(json!(word)).ok(), Some(source));
+        }
+        assert!(serde_json::from_value::<Source>(json!("guess")).is_err());
     }
 
     #[test]
@@ -504,6 +514,7 @@ mod tests {
         assert!(text.starts_with("{\n  \"choices\": [") && text.ends_with("}\n"), "{text}");
         assert_eq!(Store::from_json(text.as_bytes()), Ok(Reading { store: store.clone(), damage: None }));
         assert_eq!(store.get(&key("tile_pack")).map(|one| one.selected.as_str()), Some("block128"));
+        assert_eq!((store.get(&key("tile_unpack")), store.iter().count()), (None, 2));
         assert_eq!(store.get(&Key { driver: "590.1".into(), ..key("tile_pack") }), None);
     }
 
@@ -519,6 +530,7 @@ mod tests {
         check("", "not JSON");
         check(&valid[..valid.len() / 2], "not JSON");
         check("[]", "schema_version");
+        check("{\"choices\": []}", "schema_version");
         for (from, to, word) in [
             ("\"schema_version\": 1", "\"schema_version\": 0", "schema_version"),
             ("\"schema_version\": 1", "\"schema_version\": \"1\"", "schema_version"),

@@ -118,4 +118,14 @@ mod tests {
         let change = FactChange { fact: "cpu_model".into(), was: "X".into(), is: "Y".into() };
         assert_eq!(quiet.differences(&other), [change]);
     }
+
+    #[test]
+    fn a_machine_is_identified_by_name_or_by_hardware() {
+        let named = Machine::named("bench-1", "AMD EPYC");
+        assert_eq!((named.id.as_str(), named.short_id()), ("fefa3aac7bedca94", "fefa3aac"));
+        assert_eq!(named, Machine::named("bench-1", "AMD EPYC"));
+        let by_hardware = Machine::from_hardware(&facts(&[("vendor", "AMD")]), "amd", "AMD EPYC");
+        assert_eq!(by_hardware.id, "9419c3bf003f2cf9");
+        assert_ne!(named.id, by_hardware.id);
+    }
 }

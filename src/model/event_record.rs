@@ -381,6 +381,7 @@ mod tests {
             ("e-7c1f03", "e-0123456789abcdef0"),
             ("-opened", ""),
             ("opened", "Opened"),
+            ("opened", ""),
             ("abcdef.", "ABCDEF."),
             (".json", ".txt"),
         ] {
@@ -441,6 +442,7 @@ mod tests {
             ("/schema_version", json!(2), "has schema version 2, this build reads up to 1; a newer sprag can read it"),
             ("/event", json!("e-12345"), "has `event` `e-12345`, which is not `e-` and 6 to 16 lower-case"),
             ("/event", json!("e-00000A"), "has `event` `e-00000A`, which is not"),
+            ("/event", json!("../00000a"), "has `event` `../00000a`, which is not"),
             ("/step", json!("merged"), "unknown variant `merged`"),
             ("/step", json!("retracted"), "has `reason` missing, though it was retracted"),
             ("/reason", json!("because"), "has `reason` set, though it was opened"),
@@ -454,8 +456,10 @@ mod tests {
             ("/machines", twice, "they stand in order, each once"),
             ("/last_good", json!("0123"), "has `last_good` `0123`, which is not 40 lower-case"),
             ("/first_suspect", json!(null), "invalid type: null"),
-            ("/last_suspect", json!("0123"), "has `last_suspect` `0123`"),
-            ("/most_likely", json!("0123"), "has `most_likely` `0123`"),
+            ("/most_likely", json!(null), "invalid type: null"),
+            ("/first_suspect", json!("0123"), "has `first_suspect` `0123`, which is not 40 lower-case"),
+            ("/last_suspect", json!("0123"), "has `last_suspect` `0123`, which is not 40 lower-case"),
+            ("/most_likely", json!("0123"), "has `most_likely` `0123`, which is not 40 lower-case"),
             ("/members", json!([]), "has `members` without any"),
             ("/members/0/series", json!("../x"), "has `members` with `../x`, which is no id of a series"),
             ("/members/0/before", json!("1"), "does not follow the schema"),
@@ -476,20 +480,31 @@ mod tests {
         };
         refused("", "is not JSON");
         refused(&record[..record.len() / 2], "is not JSON");
-        refused("[]\n", "is not an event record");
+        refused("[]\n", "is not an event record: it has no `schema_version` from 1 on");
         refused(&" ".repeat(MAX_RECORD_BYTES + 1), "more than the 33554432 that a record may have");
         check("\"schema_version\":1", "\"schema_version\":1.0", "no `schema_version` from 1 on");
+        check("\"step\":\"opened\",", "", "missing field `step`");
+        check("\"last_good\":", "\"last_god\":", "unknown field `last_god`");
+        check("0.00125", "NaN", "is not JSON");
+        check("0.00125", "1e999", "is not JSON");
         check("\"step\":\"opened\"", "\"step\":\"opened\",\"step\":\"opened\"", "occurs twice in one object");
         check("\"0123456789abcdef\"", "\"f123456789abcdef\"", "with `123456789abcdef0` after `f123456789abcdef`");
         check("cpu-infer-fast", "zpu-infer-fast", "with `cpu-tile-pack-c-64-fast-time-00000000` after `zpu-");
         let other = "is not in canonical form, so its name cannot vouch for it";
         check("2026-05-04T03:02:01Z", "2026-05-04T04:02:01+01:00", other);
         check("0.00125", "1.25e-3", other);
+        check("0.00125", "1", other);
         check("\"schema_version\":1", "\"reason\":null,\"schema_version\":1", other);
         check("{", "{ ", other);
         refused(record.trim_end(), other);
         refused(&format!("{record}\n"), other);
-        refused(&text(&retracted(1)).replace("the level came back", " "), "has `reason` missing");
+        refused(
+            &text(&retracted(1)).replace("the level came back", " "),
+            "has `reason` missing, though it was retracted",
+        );
+        let mut infinite = opened(1);
+        infinite.members[0].before = f64::INFINITY;
+        refused(&text(&infinite), "invalid type: null");
     }
 
     proptest! {

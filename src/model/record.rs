@@ -588,6 +588,7 @@ mod tests {
             ("\"name\":\"tile_pack\"", "\"name\":\"tile\"", "its parts make"),
             ("\"cpu_model\":\"EPYC 9\"", "\"cpu_model\":\"GPU\"", "does not follow from its facts"),
             ("\"value\":0.25", "\"value\":-1.0", "holds -1 s, where more than zero is needed"),
+            ("\"value\":0.25", "\"value\":0.0", "holds 0 s, where more than zero is needed"),
             ("\"value\":0.25", "\"value\":1e-300", "holds 1e-300 s, which is too little"),
             ("[0.2,0.3]", "[0.3,0.2]", "has an interval from"),
             ("\"status\":\"ok\"", "\"status\":\"skipped\"", "has `reason` missing"),

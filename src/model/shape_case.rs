@@ -138,6 +138,7 @@ mod tests {
     #[test]
     fn a_fault_names_its_piece() {
         for (text, words) in [
+            ("", "is empty"),
             (" \t", "is empty"),
             (";,", "names no tensor"),
             ("a=1;image:1x2", "`image:1x2` has no `=`"),
