@@ -355,6 +355,9 @@ mod tests {
         let expected =
             r#"{"a":[{"c":{},"d":-1},"\ud83d\ude00\\/\n\u007f"],"b":{"\"":[null,false],"\u00e9":[1.0,true]},"z":null}"#;
         assert_eq!(to_canonical(&mixed), expected);
+        assert_eq!(to_canonical(&serde_json::to_value(&mixed).expect("it is JSON")), expected);
+        let value = json!({"b": [1, 2.0, null, true], "a": "é\u{1F600}\"\\/\n\u{7f}", "": {}});
+        assert_eq!(to_canonical(&value), r#"{"":{},"a":"\u00e9\ud83d\ude00\"\\/\n\u007f","b":[1,2.0,null,true]}"#);
     }
 
     #[test]

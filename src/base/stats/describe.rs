@@ -168,6 +168,10 @@ mod tests {
         assert_eq!(round_significant(1.234567891e-5, 7), 1.234568e-5);
         assert_eq!(round_significant(0.0, 7), 0.0);
         assert_eq!(round_significant(-98765.4321, 3), -98800.0);
+        let mut values = [0.0, -1.0, -0.0, f64::INFINITY, 0.0, -f64::INFINITY, 5e-324];
+        sort(&mut values);
+        let expected = [-f64::INFINITY, -1.0, -0.0, 0.0, 0.0, 5e-324, f64::INFINITY];
+        assert_eq!(values.map(f64::to_bits), expected.map(f64::to_bits));
     }
 
     #[test]

@@ -185,7 +185,9 @@ mod tests {
         assert_eq!(test(&rising(2000, 0.0), &rising(2000, 0.5), Method::Exact), None);
         let p = |method| test(&rising(30, 0.0), &rising(30, 4.5), method).expect("the values differ").two_sided;
         assert!((p(Method::Exact) / p(Method::Asymptotic) - 1.0).abs() < 0.02);
-        assert_eq!([test(&[], &[1.0], Method::Auto), test(&[1.0, f64::NAN], &[1.0], Method::Auto)], [None; 2]);
+        for (first, second) in [(&[][..], &[1.0][..]), (&[1.0], &[]), (&[1.0, f64::NAN], &[1.0])] {
+            assert_eq!(test(first, second, Method::Auto), None);
+        }
         let equal = test(&[3.0; 125], &[3.0; 20], Method::Auto).expect("they are numbers");
         assert_eq!((equal.u, equal.two_sided, equal.greater, equal.less), (1250.0, 1.0, 1.0, 1.0));
         let infinite = test(&[f64::INFINITY, 1.0], &[f64::NEG_INFINITY, 0.0], Method::Auto).expect("they rank");

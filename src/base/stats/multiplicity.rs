@@ -45,3 +45,19 @@ fn order(p_values: &[f64]) -> Option<Vec<usize>> {
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
     Some(order)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_of_the_source() {
+        // Benjamini and Hochberg, 1995: at 5 % their procedure rejects four of these, and that of Holm, as of Bonferroni, three.
+        let p_values = [
+            0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528,
+            0.7590, 1.0,
+        ];
+        let rejected = |adjusted: Option<Vec<f64>>| adjusted.map(|all| all.iter().filter(|p| **p <= 0.05).count());
+        assert_eq!([rejected(benjamini_hochberg(&p_values)), rejected(holm(&p_values))], [Some(4), Some(3)]);
+    }
+}

@@ -60,8 +60,16 @@ mod tests {
             assert_eq!(interval.map(|interval| (interval.low, interval.high)), ends, "{n}");
             assert!(interval.is_none_or(|interval| interval.coverage >= 0.95));
         };
-        for (n, rank) in [(0, None), (5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (25, Some(8)), (50, Some(18))]
-        {
+        for (n, rank) in [
+            (0, None),
+            (5, None),
+            (6, Some(1)),
+            (8, Some(1)),
+            (9, Some(2)),
+            (20, Some(6)),
+            (25, Some(8)),
+            (50, Some(18)),
+        ] {
             check(n, rank);
         }
         // Two in 64 series of six tosses show one side only.
