@@ -22,19 +22,25 @@ pub(super) fn is_certain(input: &Input<'_>, proven: &[usize], steps: &[usize], r
     let over = ramps.iter().map(|ramp| ramp.end).max().unwrap_or(0);
     let begin = before.last().copied().unwrap_or(0).max(over);
     let count = scaled.values.len();
+    left_out(input, begin, *cut).is_none_or(|numbers| {
+        numbers.into_iter().all(|without| {
+            let scaled = &scaled.first(count - without);
+            let noise = &Noise { outliers: noise.outliers, ..Noise::new(scaled, sensitivity) };
+            let input = Input { scaled, noise, sensitivity };
+            let (steps, _) = ramps::steps_and_ramps(&input, &elimination::proven(input, runs));
+            steps.iter().any(|step| step.abs_diff(*cut) <= SAME_PLACE)
+        })
+    })
+}
+
+/// How many of the newest points to leave out, twice, to test a newest step again; nothing where it needs no test.
+fn left_out(input: &Input<'_>, begin: usize, cut: usize) -> Option<[usize; 2]> {
+    let count = input.scaled.values.len();
     let after = count - cut;
     let without = (after / 2).min(after.saturating_sub(input.tuning().newest_points));
-    let is_asked = begin < *cut && without > 0 && after < OVER && count as f64 > SHORTEST && noise.deviation > 0.0;
-    if !is_asked || !may_go_on(input, begin, *cut) {
-        return true;
-    }
-    [without, without.div_ceil(2)].into_iter().all(|without| {
-        let scaled = &scaled.first(count - without);
-        let noise = &Noise { outliers: noise.outliers, ..Noise::new(scaled, sensitivity) };
-        let input = Input { scaled, noise, sensitivity };
-        let (steps, _) = ramps::steps_and_ramps(&input, &elimination::proven(input, runs));
-        steps.iter().any(|step| step.abs_diff(*cut) <= SAME_PLACE)
-    })
+    let is_tested =
+        begin < cut && without > 0 && after < OVER && count as f64 > SHORTEST && input.noise.deviation > 0.0;
+    (is_tested && may_go_on(input, begin, cut)).then(|| [without, without.div_ceil(2)])
 }
 
 /// Whether a ramp that goes on to the end explains the points nearly as well as the step.
@@ -50,7 +56,9 @@ fn may_go_on(input: &Input<'_>, begin: usize, cut: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::changes::detect;
+    use crate::changes::scale::Scaled;
     use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
 
@@ -74,5 +82,22 @@ mod tests {
         }
         // Without the rule 134 of the drifts were steps at some time.
         assert!(drifts <= 70 && steps >= 170 && large >= 198, "{drifts} drifts, {steps} and {large} steps of 200");
+    }
+
+    #[test]
+    fn a_newest_step_is_tested_again_unless_it_is_very_new_or_old() {
+        let mut random = SplitMix64::new(7);
+        let climb: Vec<f64> =
+            (0..200).map(|place| 100.0 + 0.1 * (f64::from(place) - 60.0).max(0.0) + random.normal()).collect();
+        let (all, sensitivity) = (Scaled::of(&climb), &Sensitivity::BALANCED);
+        let noise = &Noise::new(&all, sensitivity);
+        let tested = |begin: usize, count: usize, after: usize| {
+            let scaled = &all.first(count);
+            left_out(&Input { scaled, noise, sensitivity }, begin, count - after)
+        };
+        let numbers = [8, 9, 20, 49, 50].map(|after| tested(0, 140, after));
+        assert_eq!(numbers, [None, Some([1, 1]), Some([10, 5]), Some([24, 12]), None]);
+        assert_eq!((tested(0, 30, 12), tested(0, 31, 12)), (None, Some([4, 2])));
+        assert_eq!(tested(120, 140, 20), None);
     }
 }

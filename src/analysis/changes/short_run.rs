@@ -236,6 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn two_points_far_from_each_other_are_no_run_where_outliers_are_possible() {
+        // Of forty series of so many points, with an outlier, that step from the point 240 on.
+        let reported = |count: usize, outlier: f64, step: f64| {
+            let is_reported = |seed: &u64| {
+                let mut random = SplitMix64::new(*seed);
+                let level = |place: usize| 100.0 + if place < 240 { 0.0 } else { step };
+                let mut values: Vec<f64> = (0..count).map(|place| level(place) + random.normal()).collect();
+                (values[60], values[150], values[151]) = (100.0 + outlier, 108.0, 112.0);
+                let found = changes_in_context(&values, &Sensitivity::BALANCED, &Context::default()).points;
+                [150, 152].iter().all(|place| found.iter().any(|point| point.index == *place))
+            };
+            (0..40).filter(is_reported).count()
+        };
+        // With an outlier, in a shorter series, and where a step leaves few points around them.
+        for (count, outlier, step) in [(320, 20.0, 0.0), (250, 0.0, 0.0), (600, 0.0, 20.0)] {
+            let reported = reported(count, outlier, step);
+            assert!(reported <= 4, "{reported} of {count} points");
+        }
+    }
+
+    #[test]
     fn how_far_a_run_lies_from_ticks_says_nothing() {
         let still = |_: &mut SplitMix64| 0.0;
         assert_eq!(times_reported(&[1.0; 2], still, false), 0);
