@@ -169,3 +169,13 @@ fn normal(path: &str) -> String {
         normal => normal,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_written_as_pathlib_writes_them() {
+        assert_eq!(["./a//b", "/a/", "", "a/../b"].map(normal), ["a/b", "/a", ".", "a/../b"]);
+    }
+}

@@ -238,9 +238,26 @@ mod tests {
         check(json!({"samples": [[2, 1.0]], "sum_f64": 3.0, "sha256_f32le": digest}), &ones, Tolerance::EXACT, true);
         check(json!({"sum_f64": 3.0001}), &ones, Tolerance::EXACT, false);
         check(json!({"sum_f64": 3.00003}), &ones, Tolerance::EXACT, true);
+        check(json!({"sum_f64": "NaN"}), &ones, Tolerance::EXACT, false);
+        check(json!({"sha256_f32le": "00"}), &ones, Tolerance::EXACT, false);
+        check(json!({"samples": [[2, 1.5]]}), &ones, Tolerance::EXACT, false);
+        check(json!({"samples": [[3, 1.0]]}), &ones, Tolerance::EXACT, false);
         check(json!({"samples": []}), &ones, Tolerance::EXACT, false);
         check(json!({}), &ones, Tolerance::EXACT, false);
         check(json!({"data": [1.0, 1.0]}), &ones, Tolerance::EXACT, false);
         check(json!({"data": [1.0, 1.0, 1.0], "mean": 1.0}), &ones, Tolerance::EXACT, false);
+    }
+
+    #[test]
+    fn shape_and_type_are_compared() {
+        let got = Floats { shape: vec![1, 2], dtype: Dtype::Float16, values: vec![0.0; 2] };
+        let with = |shape: Value, dtype: &str| {
+            let expected = json!({"shape": shape, "dtype": dtype, "data": [0, 0]});
+            let expected: ExpectedFloats = serde_json::from_value(expected).expect("it can be read");
+            expected.check("y", &got, Tolerance::EXACT).is_ok()
+        };
+        assert!(with(json!([1, 2]), "float16"));
+        assert!(!with(json!([2, 1]), "float16"));
+        assert!(!with(json!([1, 2]), "float32"));
     }
 }

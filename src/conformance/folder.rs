@@ -161,12 +161,13 @@ mod tests {
             fs::create_dir_all(file.parent().expect("it works")).expect("it works");
             fs::write(file, text).expect("it works");
         }
-        match find(folder.path()) {
-            Ok(result) => {
-                let result: Vec<_> = result.iter().map(|case| format!("{} {}", case.family, case.name)).collect();
-                assert_eq!(result.join(", "), expected);
-            }
-            Err(error) => assert!(error.to_string().contains(expected), "{error}"),
+        let list = |cases: Vec<GoldenCase>| {
+            cases.iter().map(|case| format!("{} {}", case.family, case.name)).collect::<Vec<_>>().join(", ")
+        };
+        match (find(folder.path()).map(list), expected.strip_prefix("error: ")) {
+            (Ok(cases), None) => assert_eq!(cases, expected),
+            (Err(error), Some(words)) => assert!(error.to_string().contains(words), "{error}"),
+            (result, _) => panic!("{files:?} gave {result:?}"),
         }
     }
 
@@ -182,17 +183,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_named() {
-        check(&[], "holds no golden case");
-        check(&[("a.json", "[3]")], "holds no golden case");
-        check(&[("good.json", CASES), ("bad.json", "{\"family\": ")], "bad.json");
-        check(&[("bad.json", "")], "bad.json");
-        check(&[("a.json", r#"{"cases": [1]}"#)], "`cases` of no family");
-        check(&[("a.json", r#"{"family": "ordering", "cases": []}"#)], "a.json: it holds no case");
-        check(&[("a.json", r#"{"family": "ordering", "cases": {}}"#)], "`cases` is not a list");
-        check(&[("a.json", r#"{"family": "ordering"}"#)], "no `cases`");
+        check(&[], "error: holds no golden case");
+        check(&[("a.json", "[3]")], "error: holds no golden case");
+        check(&[("good.json", CASES), ("bad.json", "{\"family\": ")], "error: bad.json");
+        check(&[("bad.json", "")], "error: bad.json");
+        check(&[("a.json", r#"{"cases": [1]}"#)], "error: `cases` of no family");
+        check(&[("a.json", r#"{"family": "ordering", "cases": []}"#)], "error: a.json: it holds no case");
+        check(&[("a.json", r#"{"family": "ordering", "cases": {}}"#)], "error: `cases` is not a list");
+        check(&[("a.json", r#"{"family": "ordering"}"#)], "error: no `cases`");
         // The samples of a foreign format may be no strict JSON.
         check(&[("a/rows.json", ROWS), ("a/results/run.json", "[NaN]")], "formats a");
-        check(&[("a/rows.json", ROWS), ("b/run.json", "[NaN]")], "run.json");
+        check(&[("run.json", "[NaN]")], "error: run.json");
+        check(&[("a/rows.json", ROWS), ("b/run.json", "[NaN]")], "error: run.json");
         let error = find(Path::new("no/such/folder")).expect_err("there is none");
         assert!(error.to_string().contains("no/such/folder"));
     }

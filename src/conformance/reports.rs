@@ -138,3 +138,20 @@ impl SweepCases {
         summary.to_json()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_compared_with_all_its_fields() {
+        let check = |expected: Value, passes: bool| {
+            let case = json!({"kind": "summary", "cases": [{"status": "skipped"}], "expected": expected});
+            assert_eq!(run_sweep(case).is_ok(), passes, "{expected}");
+        };
+        check(json!({"ok_count": 0, "skipped_count": 1, "failed_count": 0}), true);
+        check(json!({"ok_count": 0, "skipped_count": 1}), false);
+        check(json!({"ok_count": 0, "skipped_count": 1, "failed_count": 0, "p50_ms_min": 1.0}), false);
+        check(json!({"ok_count": 0, "skipped_count": 2, "failed_count": 0}), false);
+    }
+}

@@ -72,3 +72,24 @@ pub(crate) fn run_template(case: Value) -> Outcome {
     let template = Template::from_report(case.suite, &report).map_err(|error| fails(error.to_string()))?;
     exact("expected_baseline_json_text", &case.expected_baseline_json_text, &template.to_json(None))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_refusal_meets_a_refusal_only() {
+        let passes = |baseline: &str, expected: Value| {
+            let case = json!({
+                "suite": "cpu", "current_json_text": "{}", "baseline_json_text": baseline, "expected": expected,
+            });
+            run_compare(case).is_ok()
+        };
+        assert!(passes("[]", json!({"exit_code": 1})));
+        assert!(!passes("[]", json!({"exit_code": 0})));
+        assert!(!passes("[]", json!({"summary_json_text": ""})));
+        assert!(!passes("{}", json!({"error_type": "ValueError"})));
+        assert!(!passes("{}", json!({"exit_code": 0, "other": 1})));
+    }
+}

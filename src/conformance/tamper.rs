@@ -95,18 +95,18 @@ fn every_recorded_value_is_compared() {
         Ok(result) => cases.extend(result),
         Err(_) => eprintln!("skipped: there is no folder of recordings next to the project"),
     }
-    let mut compared = 0;
+    let (mut compared, mut of_rows) = (0, 0);
     for case in &cases {
         let results = FAMILIES.iter().find(|(family, ..)| *family == case.family).map(|(_, _, results)| *results);
         // Recordings without results have a test of their own; profiles are of the same kinds, only large.
-        compared += match case.family.as_str() {
-            "identical_code" => 0,
-            _ if case.name.contains("profile") => 0,
-            "formats" => check_rows(case),
-            _ => check(case, results.expect("the family is one of this build")),
-        };
+        match case.family.as_str() {
+            "identical_code" => {}
+            _ if case.name.contains("profile") => {}
+            "formats" => of_rows += check_rows(case),
+            _ => compared += check(case, results.expect("the family is one of this build")),
+        }
     }
-    assert!(compared > 3000, "only {compared} values were tried");
+    assert!(compared > 3000 && of_rows > 250, "only {compared} values and {of_rows} of rows were tried");
 }
 
 fn fails(case: &GoldenCase, value: &Value, what: &str) {
@@ -135,7 +135,10 @@ fn check_rows(case: &GoldenCase) -> usize {
         *place = match (leaf.ends_with("/unit"), place.as_str()) {
             // Units that are no quantities are all plain numbers.
             (true, unit) => json!(if unit == Some("s") { "bytes" } else { "s" }),
-            _ => tampered(place, true),
+            _ => match place.as_f64() {
+                Some(number) => json!(number * 1.001 + 1.0),
+                None => tampered(place, true),
+            },
         };
         fails(case, &other, leaf);
     }
@@ -204,8 +207,8 @@ fn tampered(value: &Value, is_loose: bool) -> Value {
         Value::Null => json!({"more": 1}),
         Value::Bool(flag) => json!(!flag),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(integer), _) => json!(integer + 1 + integer / 1000),
-            (None, float) if is_loose => json!(float.expect("a float") * 1.001 + 1.0),
+            (Some(integer), _) => json!(integer + 1),
+            (None, float) if is_loose => json!(float.expect("a float") + 1.0),
             (None, float) => {
                 json!(float.expect("a float") * (1.0 + 1e-8) + if float == Some(0.0) { 1e-12 } else { 0.0 })
             }

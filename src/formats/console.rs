@@ -87,22 +87,27 @@ mod tests {
     #[test]
     fn colours_are_taken_out() {
         let check = |line: &str, expected: &str| assert_eq!(plain(line), expected);
+        check("plain [1 2]", "plain [1 2]");
         check("\u{1b}[32mgreen\u{1b}[0m [\u{1b}[1m2 ns\u{1b}[0m]", "green [2 ns]");
         check("\u{1b}[2Kname\u{1b}[38;5;1mx", "namex");
         check("cut \u{1b}[12", "cut ");
+        check("\u{1b}", "");
         check("a\u{1b}éb", "ab");
     }
 
     #[test]
     fn times_are_seconds() {
         let check = |text: &str, expected: Option<f64>| assert_eq!(seconds(text), expected, "{text}");
+        check("2 s", Some(2.0));
         check(" 500 ms ", Some(0.5));
         check("2.5ns", Some(2.5 * 1e-9));
+        check("1 µs", Some(1e-6));
         check("1 μs", Some(1e-6));
         check("3 m", Some(180.0));
         check("12", None);
         check("ns", None);
         check("1 KB", None);
+        check("", None);
         assert!(seconds("1.2.3 ns").is_some_and(f64::is_nan));
         assert!(seconds("inf s").is_some_and(f64::is_infinite));
     }
@@ -114,9 +119,11 @@ mod tests {
         check("35.5 GB/s", Some(("bytes_per_s", 35.5e9)));
         check("2 KiB/s", Some(("bytes_per_s", 2048.0)));
         check("1.5 Kelem/s", Some(("elements_per_s", 1500.0)));
+        check("3 Gb/s", Some(("bits_per_s", 3e9)));
         check("2 KHz", Some(("cycles_per_s", 2000.0)));
         check("7 char/s", Some(("chars_per_s", 7.0)));
         check("7 item", None);
+        check("7 xB/s", None);
         check("5 furlongs/s", None);
         assert_eq!(bytes("1.5 KiB"), Some(1536.0));
         assert_eq!(bytes("7 B"), Some(7.0));

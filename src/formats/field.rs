@@ -155,6 +155,43 @@ mod tests {
         assert_eq!(plain(&json!([1])), None);
         assert_eq!(one_line(&"x".repeat(9000)).len(), LONGEST_TEXT);
         assert_eq!(one_line(" a\n\u{202e}b \u{7}c "), "a b c");
+        assert_eq!(one_line("a\u{202e}b\u{200b}\n c"), "ab c");
         assert_eq!((reason(None), reason(Some("a\nb"))), ("its program gives no reason".to_owned(), "a b".to_owned()));
+        assert_eq!(reason(Some(" \n")), "its program gives no reason");
+        let values = [json!(" a\tb "), json!(2), json!(true), json!([1]), json!("")];
+        let [text, number, flag, list, empty] = values.each_ref().map(Some);
+        let facts = facts([("0", text), ("1", number), ("2", flag), ("3", list), ("4", empty), ("5", None)]);
+        assert_eq!(
+            facts,
+            [("0", "a b"), ("1", "2"), ("2", "on")].map(|(name, fact)| (name.into(), fact.into())).into()
+        );
+    }
+
+    #[test]
+    fn a_field_is_a_quantity_or_its_fault_is_named() {
+        let check = |result: Result<f64, String>, expected: Result<f64, &str>| {
+            assert_eq!(result.as_ref().map_err(String::as_str), expected.as_ref().map_err(|fault| *fault));
+        };
+        let object = json!({"a": 2, "nan": "NaN", "word": "x", "zero": 0, "null": null, "list": [1, "inf"], "b": [3]});
+        let field = |key: &str| measured(&object, key, &Metric::time(), 0.5);
+        check(field("a"), Ok(1.0));
+        check(field("nan"), Err("its `nan` is NaN, which is no number"));
+        check(field("word"), Err("its `word` is no number"));
+        check(field("zero"), Err("its `zero` is 0 s, where more than zero is needed"));
+        check(field("null"), Err("it has no `null`"));
+        check(field("none"), Err("it has no `none`"));
+        let list = |key: &str| all_measured(&object, key, &Metric::time(), 0.5);
+        assert_eq!((list("b"), list("none")), (Ok(vec![1.5]), Ok(vec![])));
+        assert_eq!(list("list"), Err("its `list[1]` is inf, which is no number".to_owned()));
+        assert_eq!(list("a"), Err("its `a` is no list".to_owned()));
+        let value = |value: Value| figure("value", &value, &Metric::time(), 1e-3);
+        check(value(json!(1500)), Ok(1.5));
+        check(value(json!(" 2.5e3 ")), Ok(2.5));
+        check(value(json!(0)), Err("its `value` is 0 s, where more than zero is needed"));
+        check(value(json!("NaN")), Err("its `value` is NaN, which is no number"));
+        check(value(json!(5e-324)), Err("its `value` is 0 s, where more than zero is needed"));
+        check(value(json!("fast\u{202e}")), Err("its `value` is `fast\\u{202e}`, where a number is needed"));
+        check(value(json!(null)), Err("its `value` is null, where a number is needed"));
+        check(value(json!([1])), Err("its `value` is a list, where a number is needed"));
     }
 }

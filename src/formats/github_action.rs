@@ -401,7 +401,9 @@ mod tests {
             let imported = HISTORY.read(&outputs).expect("a published history is read");
             let entries: Vec<_> = imported.runs.iter().flat_map(|run| &run.entries).collect();
             assert_eq!((imported.runs.len(), entries.len(), imported.notes.len()), (runs, benches, 0), "{name}");
-            let has_commit = |run: &ImportedRun| run.commit.as_ref().is_some_and(|commit| commit.sha.len() == 40);
+            let has_commit = |run: &ImportedRun| {
+                run.commit.as_ref().is_some_and(|commit| commit.sha.len() == 40 && commit.time.is_some())
+            };
             assert!(imported.runs.iter().all(|run| run.time.is_some() && has_commit(run)), "{name}");
             assert!(entries.iter().all(|entry| entry.status == EntryStatus::Ok), "{name}");
             assert!(entries.iter().all(|entry| entry.observations[0].metric.name == metric), "{name}");

@@ -107,8 +107,11 @@ mod tests {
         };
         check(b" \n", "is empty");
         check(b"{\"a\":\"\xff\"}", "is not UTF-8 at byte 6");
+        check(b"{\"a\":1,\n\"b\":{\"c\":1,\"c\":2}}", "the key `c` occurs twice in one object at line 2");
         check(b"[1,\nNaN]", "line 2");
         check(b"[1e999]", "out of range");
+        check(b"[1] []", "trailing");
+        check(format!("{}{}", "[".repeat(5000), "]".repeat(5000)).as_bytes(), "recursion limit");
     }
 
     #[test]

@@ -260,6 +260,7 @@ mod tests {
         let mut times = check("./x.bin", Some(2.0), Ok(vec![1e-6, 3e-6]));
         assert_eq!(times.read("x.bin", Some(2.0)), Err("its times in `d/x.bin` are of another state".to_owned()));
         check("x.bin", Some(3.0), Err("its times in `d/x.bin` have 8 bytes for 3 numbers"));
+        check("x.bin", Some(-1.0), Err("its times in `d/x.bin` have 8 bytes for -1 numbers"));
         check("x.bin", None, Err("its times in `d/x.bin` have 8 bytes for an unknown number of numbers"));
         check("nan.bin", Some(1.0), Err("its `d/nan.bin[0]` is NaN, which is no number"));
         assert_eq!(check("../x.bin", None, Ok(Vec::new())).missing, 1);

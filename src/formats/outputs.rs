@@ -242,6 +242,7 @@ mod tests {
         check(["ga/x", "gb/x"], 0);
         check(["a/b/x", "a/bc/x"], 2);
         check(["a/é/x", "a/è/x"], 2);
+        check(["x", "x-bin/0.bin"], 0);
         assert_eq!(common_folder(&[]), 0);
     }
 
@@ -256,6 +257,20 @@ mod tests {
         check(b"", "t is empty");
         check(b"a\xff", "t is not UTF-8 at byte 1");
         check(format!("a\n{}", "x".repeat(LONGEST_LINE + 1)).as_bytes(), "t has a line 2 of more than");
+    }
+
+    #[test]
+    fn entries_with_the_same_name_are_merged_in_the_place_of_the_first() {
+        let failed = |series: &str, reason: &str| entry(series, Err(reason.to_owned()));
+        let twice = vec![failed("a", "old"), failed("b", "one"), failed("a", "new")];
+        let mut notes = Vec::new();
+        assert_eq!(newest_of_each(twice.clone(), &mut notes), [failed("a", "new"), failed("b", "one")]);
+        assert_eq!(notes, ["`a` comes more than once: the last counts"]);
+        assert_eq!(unique_entries(twice), [failed("a", "`a` is reported more than once"), failed("b", "one")]);
+        let report = |name: &str| Reported::failed("s", name, 1, "first reason".to_owned());
+        let unique = unique(vec![report("a"), report("b"), report("a")]);
+        let reasons: Vec<_> = unique.iter().map(|one| one.result.clone().expect_err("all have failed")).collect();
+        assert_eq!(reasons, ["`s/a @default` is reported more than once", "first reason"]);
     }
 
     #[test]

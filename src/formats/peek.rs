@@ -104,6 +104,7 @@ mod tests {
         check(r#"["a", {"b": 1"#, &["b"]);
         check("", &[]);
         check("}}]{\"a\"", &[]);
+        check("\"a\": 1", &[]);
         check(&"[".repeat(1000), &[]);
     }
 }

@@ -68,8 +68,10 @@ mod tests {
         check("6a580d", None);
         check("v1.2.3-4", None);
         check("-a580d9da", None);
+        check("unversioned", None);
         check(&"a".repeat(64), Some(&"a".repeat(64)));
         check(&"a".repeat(65), None);
+        check("", None);
     }
 
     #[test]
@@ -83,11 +85,14 @@ mod tests {
         check(time_of_millis(&json!(-1)), None);
         check(time_of_millis(&json!("1700000000000")), None);
         check(time_of_rfc3339("2024-07-03T16:57:33-05:00"), Some("2024-07-03T21:57:33+00:00"));
+        check(time_of_rfc3339("yesterday"), None);
         check(time_of_seconds("1600000000"), Some("2020-09-13T12:26:40+00:00"));
         check(time_of_seconds("99999999999999"), None);
         check(time("2026-11-21T01:53:55+02:00"), Some("2026-11-20T23:53:55+00:00"));
+        check(time("2026-11-21T01:53:04Z"), Some("2026-11-21T01:53:04+00:00"));
         check(time("2026-11-21 01:52:46.5"), Some("2026-11-21T01:52:46.500+00:00"));
         check(time("2026-11-21 01:52:46+01:00"), Some("2026-11-21T00:52:46+00:00"));
         check(time("2016/08/02-21:07:26"), None);
+        check(time("999999-11-21T01:53:04Z"), None);
     }
 }

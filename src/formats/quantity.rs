@@ -113,6 +113,8 @@ mod tests {
         check(5.62, 1e-6, 5.62e-6);
         check(6971.5, 1e-9, 6.9715e-6);
         check(12.0, 0.01, 0.12);
+        check(3.0, 1e6, 3e6);
+        check(0.7, 1e-12, 0.7e-12);
         check(-0.0, 1e-9, -0.0);
         check(f64::INFINITY, 1e-9, f64::INFINITY);
         check(5e-324, 1e-9, 0.0);
@@ -126,13 +128,16 @@ mod tests {
             |text: &str, unit: Unit, factor: f64| assert_eq!(quantity(text), Quantity { unit, factor }, "{text}");
         check("ns/iter", Unit::Second, 1e-9);
         check(" µs ", Unit::Second, 1e-6);
+        check("seconds", Unit::Second, 1.0);
         check("MiB", Unit::Byte, 1_048_576.0);
+        check("MB", Unit::Byte, 1e6);
         check("iter/sec", Unit::PerSecond, 1.0);
         check("MB/s", Unit::PerSecond, 1e6);
         check("Melem/s", Unit::PerSecond, 1e6);
         check("tiles/s", Unit::PerSecond, 1.0);
         check("%", Unit::One, 0.01);
         check("cycles", Unit::One, 1.0);
+        check("", Unit::One, 1.0);
     }
 
     #[test]
@@ -140,6 +145,7 @@ mod tests {
         let check = |text: &str, better: Better, name: &str| assert_eq!(metric_of(text, better).name, name, "{text}");
         check("us", Better::Lower, "time");
         check("us", Better::Higher, "value");
+        check("MiB", Better::Lower, "peak_memory");
         check("tiles/s", Better::Higher, "tiles_per_s");
         check("MB/s", Better::Higher, "bytes_per_s");
         check("Hz", Better::Higher, "per_s");

@@ -116,18 +116,45 @@ mod tests {
         }
     }
 
+    /// Line ends and characters that the files of cases cannot hold.
+    #[test]
+    fn line_ends_colours_and_marks_are_read_and_never_shown_as_they_are() {
+        let check = |format: &Format, text: &str, expected: &[&str]| {
+            let read = format.read(&[golden::output("x.csv", text)]);
+            let read = read.map_or_else(|error| error.to_string(), |read| golden::shown(&read));
+            assert!(expected.iter().all(|words| read.contains(words)), "{text:?}: {read}");
+        };
+        let time = "\n  a | time 2.0 s";
+        check(&criterion::text::FORMAT, "a\ttime:[1s\t2s 3s]\r\n", &[time]);
+        let coloured = "\u{1b}[32ma\u{1b}[0m  time:   [\u{1b}[2m1 s\u{1b}[0m \u{1b}[1m2 s\u{1b}[0m 3 s]";
+        check(&criterion::text::FORMAT, coloured, &[time]);
+        let (header, row) = (COLUMNS.join(","), "cpu,sort,time,ms,lower,6a580d9,2026-11-20T10:00:00Z,box,1.5,n=8\n");
+        let table = |row: &str| format!("{header}\n{row}");
+        let reordered = "value,machine,commit_time,commit,better,unit,metric,benchmark,suite\r\n2,,,,lower,s,,a,\r\n";
+        check(&long_csv::FORMAT, reordered, &[time]);
+        let third = |from: &str, to: &str| table(&format!("{row}{}", row.replace(from, to)));
+        check(&long_csv::FORMAT, &third("cpu,sort", "\r\n\n\"c\npu\","), &["row 5: `benchmark` is empty"]);
+        check(&long_csv::FORMAT, &third("1.5", "fast\u{202e}"), &["row 3: `value` is `fast\\u{202e}`"]);
+        golden::survives(&[golden::output("x.csv", table(&row.repeat(2)))], &long_csv::FORMAT);
+        let report = "2026-11-21T01:53:55+00:00\nRunning ./gb\nname,iterations,real_time,cpu_time,time_unit,label\n\
+                      \"a\"\"b,c\",9,4,3,ns,\"x y\"\r\n\"n\",1,nan,1,ms,\r\n";
+        let benchmarks = ["\n  a\"b,c | time 4e-9 s", "label: \"x y\"\n", "\n  n | failed: its `real_time` is NaN"];
+        check(&google_benchmark::FORMAT, report, &benchmarks);
+        check(&tt_metal::import::FORMAT, "\u{feff}{\"a\": {\"b\": [1.5, 2]}}", &["\n  a/b | cycles 1.75 1"]);
+    }
+
     #[test]
     fn what_is_too_large_is_refused() {
         let check = |format: &Format, text: &str, words: &str| golden::refused(format, "x.json", text, words);
         let (long, deep) = ("s".repeat(LONGEST_PREFIX + 1), "[".repeat(10_000));
         let list = |item: &str, count: usize| vec![item; count].join(",");
         check(&divan::FORMAT, &format!("b    {DIVAN}{}├─ f\n", "│  ".repeat(300_000)), "line 2");
-        let names = format!("b    {DIVAN}├─ {long}\n│  ├─ f  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n");
-        check(&divan::FORMAT, &names, "names of more than 4096 bytes on the way to line 2");
+        let names = format!("b    {DIVAN}├─ {}\n│  ├─ f  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n", &long[1..]);
+        check(&divan::FORMAT, &names, "names of more than 4096 bytes on the way to line 3");
         let (header, row) = (COLUMNS.join(","), "cpu,sort,time,ms,lower,6a580d9,,box,1.5,n=8\n");
         check(
             &long_csv::FORMAT,
-            &format!("{header}\n{row}{}", "x".repeat(1 << 17)),
+            &format!("{header}\n{row}{}", row.replace("sort", &"x".repeat(1 << 16))),
             "row 3: more than 65536 bytes on one line",
         );
         let rows: String = (0..=MOST_RUNS).map(|number| format!("s{number}{row}")).collect();

@@ -61,14 +61,18 @@ mod tests {
             assert_eq!(unguarded(&guarded(text)), if text == "'=1" { "=1" } else { text });
         }
         check("=1+1", "'=1+1");
+        check("+a", "'+a");
         check("-a", "'-a");
         check("@SUM(A1)", "'@SUM(A1)");
         check(" =1", "' =1");
         check("\u{a0}=1", "'\u{a0}=1");
         check("\t1", "'\t1");
+        check("\r=1", "'\r=1");
         check("\n=1", "'\n=1");
         check("\u{ff1d}1", "'\u{ff1d}1");
+        check("a=1", "a=1");
         check("cpu/tile_pack @fast", "cpu/tile_pack @fast");
+        check("'x", "'x");
         check("", "");
         assert_eq!(cell_text(&Cell::Number(-1.5e-7)), "-1.5e-07");
         assert_eq!(cell_text(&Cell::Integer(-3)), "-3");

@@ -240,7 +240,9 @@ mod tests {
             assert_eq!((reported.benchmark.id().as_str(), reported.result.is_ok()), (id, true));
         };
         check("sort", "null", "null", "crate/sort @default");
+        check("sort", "\"quick\"", "null", "crate/sort/quick @default");
         check("sort", "\"quick\"", "\"1000\"", "crate/sort/quick{parameter=1000} @default");
+        check("sort", "null", "\"1000\"", "crate/sort{parameter=1000} @default");
         check("a{b}", "\"@c\"", "\"(1, 2)\"", "crate/a_b_/_c{parameter=(1_ 2)} @default");
     }
 
@@ -255,6 +257,24 @@ mod tests {
         check(r#"{"ElementsAndBytes":{"elements":3,"bytes":12}}"#, &[("elements_per_s", 3.0), ("bytes_per_s", 12.0)]);
         check(r#"{"Elements":0}"#, &[]);
         check(r#"{"Furlongs":1}"#, &[]);
+    }
+
+    /// As the cases have it of an import.
+    #[test]
+    fn a_benchmark_at_fault_fails_alone_in_a_suite() {
+        let check = |benchmark: &str, sample: &str, words: &str| {
+            let outputs = [folder("bad", benchmark, sample), folder("g/f", NAMED, SAMPLED)].concat();
+            let reported = read("crate", &outputs).expect("there are benchmarks");
+            assert!(reported[0].result.as_ref().is_err_and(|reason| reason.contains(words)), "{reported:?}");
+            assert!(reported.len() == 2 && reported[1].result.is_ok(), "the other one is read");
+        };
+        let named = NAMED.replace("\"g\"", "\"bad\"").replace("\"g/f\"", "\"bad/f\"");
+        check("{", SAMPLED, "`new/benchmark.json` cannot be read");
+        check(&named, "[]", "`new/sample.json` cannot be read");
+        check(&named, r#"{"iters":[1],"times":[]}"#, "has 0 times of 1 samples");
+        check(&named, r#"{"iters":[],"times":[]}"#, "has 0 times of 0 samples");
+        check(&named, r#"{"iters":[0],"times":[1]}"#, "a sample is inf, which is no number");
+        check(&named, r#"{"iters":[1],"times":[-1]}"#, "more than zero is needed");
     }
 
     #[test]

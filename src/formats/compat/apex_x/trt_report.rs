@@ -253,6 +253,8 @@ mod tests {
         let metrics = CaseMetrics::from_samples(&[4.0, 1.0, 2.0, 3.0], Some(8)).expect("there are samples");
         assert_eq!(metrics, CaseMetrics { p50_ms: 2.5, p95_ms: 3.0, frames_per_s: Some(3200.0) });
         assert_eq!(CaseMetrics::from_samples(&[], Some(1)), None);
+        let alone = CaseMetrics { p50_ms: 2.0, p95_ms: 2.0, frames_per_s: None };
+        assert_eq!(CaseMetrics::from_samples(&[2.0], None), Some(alone));
         assert_eq!(CaseMetrics::from_samples(&[0.0], Some(1)).and_then(|metrics| metrics.frames_per_s), None);
     }
 }

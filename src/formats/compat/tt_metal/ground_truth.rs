@@ -123,6 +123,13 @@ mod tests {
         assert_eq!(read_all("{}").0, Ok(GroundTruth::default()));
     }
 
+    #[test]
+    fn fewer_than_a_hundred_samples_are_warned_of() {
+        let list = |count: usize| vec!["1"; count].join(",");
+        let warnings = read_all(&format!("{{\"s\": {{\"few\": [{}], \"enough\": [{}]}}}}", list(99), list(100))).1;
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+    }
+
     /// The other faults are in golden cases.
     #[test]
     fn what_is_no_object_has_the_name_of_its_type() {
