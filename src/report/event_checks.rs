@@ -4,7 +4,8 @@ use super::fit::example;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, text};
 use super::{link, pages};
-use sprag_model::event::{Event, EventKind, Member, Suspect};
+use sprag_model::environment::FactChange;
+use sprag_model::event::{Event, EventKind, Member, NamedCommit, Suspect};
 
 const LARGEST_PAGE: usize = 1 << 20;
 
@@ -50,6 +51,8 @@ fn where_there_is_no_event_sentences_say_so() {
     let digest = pages::digest(&sample.catalog()).expect("it renders");
     let none = "No event of the four weeks since 2\u{202f}Nov 2026 is still present.";
     holds(text(&digest), &["No event is present.", none]);
+    // The script fills the hidden one where the site itself is old.
+    assert_eq!(html.matches("class=\"banner").count(), 1);
     let due = &mut sample.trend.schedule[1];
     (due.days, due.stale) = (40, true);
     holds(&list(&sample), &["the newest run is 40 days old, 7 days are allowed."]);
@@ -91,6 +94,7 @@ fn a_drift_continues_in_as_many_series_as_it_does() {
     let member = |standing: bool, points_since: usize, like: &Member| Member { standing, points_since, ..like.clone() };
     let over = member(true, 9, &drift.members[0]);
     for (members, begin, end) in [
+        (vec![over.clone()], "; 57 commits", "ramp ends"),
         (vec![member(true, 0, &over)], "its newest point, and it goes on; 57 commits", "newest of the ramp"),
         (vec![over.clone(), member(true, 0, &over)], "and it goes on in 1 of 2 series; 57", "newest of the ramp"),
         (vec![over.clone(), member(false, 0, &over)], "; 57 commits", "ramp ends"),
@@ -122,6 +126,7 @@ fn only_present_regressions_can_be_accepted_and_small_pictures_share_one_scale()
         let html = event_html(&sample, event);
         let entry = format!("[[accept]]\nevent = &#34;{}&#34;\nscope = &#34;event&#34;\nat_most = 0.", event.id);
         assert_eq!(html.contains(&entry), event.is_ongoing_regression(), "{}", event.id);
+        assert_eq!(html.contains("\nreason = &#34;&#34;\n"), event.is_ongoing_regression(), "{}", event.id);
         let minis: Vec<&str> = html.split("<svg class=\"fill mini\"").skip(1).collect();
         assert_eq!(minis.len(), event.members.len().min(12), "{}", event.id);
         let grid = |svg: &str| {
@@ -178,4 +183,23 @@ fn large_events_and_many_of_them_are_cut_and_say_so() {
     let list = list(&sample);
     assert!(list.len() < LARGEST_PAGE, "{} bytes", list.len());
     holds(&list, &["800 more rows are not listed here.", "200 more rows are not listed here."]);
+}
+
+#[test]
+fn hostile_names_do_nothing_on_the_page_of_an_event() {
+    let sample = sample_data::rich();
+    let mut event = sample.trend.events[0].clone();
+    let hostile = NamedCommit { subject: HOSTILE.repeat(20), tags: vec![HOSTILE.to_owned()], ..NamedCommit::default() };
+    event.first_bad = hostile.clone();
+    event.last_good = Some(hostile.clone());
+    event.suspects = vec![Suspect { commit: hostile, probability: f64::NAN, measured: true }; 3];
+    event.machine_signs = vec![HOSTILE.to_owned()];
+    event.facts = vec![FactChange { fact: HOSTILE.into(), was: HOSTILE.into(), is: HOSTILE.into() }];
+    event.machines[0].name = HOSTILE.to_owned();
+    event.members[0].benchmark = format!("cpu/{HOSTILE}");
+    event.next.as_mut().expect("it has a next step").command.push(HOSTILE.to_owned());
+    let html = event_html(&sample, &event);
+    assert_eq!(html.matches("<script").count(), 1, "our own and no other");
+    assert!(!html.contains('\u{202e}') && !html.contains("--filter"), "only what is safe to paste is there");
+    holds(&html, &["No command to paste: its command holds a name that is not safe to paste", "sprag compare"]);
 }

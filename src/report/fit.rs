@@ -442,7 +442,8 @@ mod tests {
         check(&short, "3 points between 1.200 and 1.202 ms, the newest 1.202 ms: too few to fit a level.");
         short.not_judged = vec![NotJudged::TooShort { points: 3, needed: 8 }];
         check(&short, "3 points between 1.200 and 1.202 ms, the newest 1.202 ms: 8 are needed to fit a level.");
-        let one = SeriesTrend { not_judged: short.not_judged, ..series(0.0, 1, vec![], vec![]) };
+        let not_judged = vec![NotJudged::TooShort { points: 1, needed: 8 }];
+        let one = SeriesTrend { not_judged, ..series(0.0, 1, vec![], vec![]) };
         check(&one, "1.200 ms at 0000000, its only point: 8 are needed to fit a level.");
         let mut none = series(0.0, 0, vec![], vec![]);
         check(&none, "Nothing is fitted: no run is of a commit that is known.");
@@ -456,6 +457,7 @@ mod tests {
         let exact = |one| SeriesTrend { exact: true, metric: Metric::peak_memory(), ..one };
         let one = exact(series(640.0, 40, vec![change(28, 640.0, 656.0)], vec![]));
         check(&one, "Exactly 640.0 B, +2.5 % at 000001c, exactly 656.0 B since (12 points).");
+        check(&exact(series(640.0, 40, vec![], vec![])), "Exactly 640.0 B since 0000000 (40 points).");
         let grown = exact(series(0.0, 40, vec![change(28, 0.0, 12.0)], vec![]));
         check(&grown, "Exactly 0 B, a change from 0 to 12.00 B at 000001c, exactly 12.00 B since (12 points).");
     }

@@ -200,7 +200,17 @@ mod tests {
 
     #[test]
     fn an_estimated_size_has_few_steps() {
-        for (size, expected) in [(0.0, 0.0), (0.004, 0.004), (0.0041, 0.005), (0.119, 0.12), (0.81, 1.0), (3.0, 3.0)] {
+        for (size, expected) in [
+            (0.0, 0.0),
+            (0.004, 0.004),
+            (0.0041, 0.005),
+            (0.022, 0.025),
+            (0.03, 0.03),
+            (0.1, 0.1),
+            (0.119, 0.12),
+            (0.81, 1.0),
+            (3.0, 3.0),
+        ] {
             assert!((step_up(size) - expected).abs() <= 1e-12 * expected, "{size}: {}", step_up(size));
         }
         assert!(step_up(f64::NAN).is_nan() && step_up(f64::INFINITY).is_infinite());

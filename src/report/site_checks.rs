@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::sample_data::{self, Sample};
 use super::{Input, ReportError, Settings, link, pages};
 use sprag_model::commit::CommitLine;
+use sprag_model::event::{Direction, Member};
 use sprag_model::ledger::Ledger;
 use sprag_model::page::Page;
 use sprag_model::release::Released;
@@ -79,6 +80,22 @@ fn every_page_is_there() {
     let paths: BTreeSet<&str> = rich().iter().map(|page| page.path.as_str()).collect();
     // Links lead to the other pages, which another test follows.
     for path in [link::JSON_FEED, link::BADGE, link::MISSING, link::SERIES_DATA, &link::values(0)] {
+        assert!(paths.contains(path), "{path}");
+    }
+    let linked = [
+        [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::LEDGER],
+        [link::MACHINE_LIST, link::RELEASE_LIST, link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU],
+        [link::ATOM_FEED, link::STYLE, link::ICON, link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT],
+        [
+            link::COMPARE_SCRIPT,
+            link::COMPARE,
+            link::COMMITS_DATA,
+            "matrix/cpu.html",
+            "matrix/gpu.html",
+            "data/series.js",
+        ],
+    ];
+    for path in linked.iter().flatten() {
         assert!(paths.contains(path), "{path}");
     }
     let count = |folder: &str, end: &str| {
@@ -312,7 +329,11 @@ fn every_class_has_a_rule() {
 #[test]
 fn an_empty_history_has_a_page_that_helps() {
     let site = empty(&Settings::default()).expect("it renders");
-    assert_eq!(html(&site).map(|(path, _)| path).collect::<Vec<&str>>(), [link::MISSING, link::DIGEST]);
+    let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
+    let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT];
+    let others = [link::MISSING, link::BADGE, link::ICON, link::DIGEST, link::STYLE];
+    assert_eq!(paths, scripts.into_iter().chain(others).collect());
+    assert_eq!(paths.len(), site.len());
     assert!(page(&site, link::BADGE).contains("No runs yet"));
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("No runs yet") && digest.contains("sprag weekly"));
@@ -397,10 +418,14 @@ fn titles_of_series_name_their_suite_and_names_in_reasons_have_no_backticks() {
     }
     let all = "All values, for other programs: <a href=\"../data/a.csv\">a.csv</a>, <a href=\"../data/b.parquet\">b.parquet</a>.";
     assert!(page(&site, link::SERIES_LIST).contains(all));
+    assert!(page(&site, link::EVENT_LIST).contains("Feeds: <a href=\"../events/feed.atom\">Atom</a>, <a href"));
+    assert!(page(&site, link::DIGEST).contains("Feeds: <a href=\"events/feed.atom\">Atom</a>, <a href"));
+    assert_eq!(html(&site).filter(|(_, html)| html.contains("Feeds: ")).count(), 2, "no other page has them");
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("<span class=\"q why\">there is no <span class=\"id\">baselines/"), "{digest}");
     assert!(digest.contains("taking turns tells: <span class=\"id\">sprag compare A B --measure</span>"));
     assert!(!digest.contains("`sprag") && !digest.contains("`baselines"));
+    assert!(!digest.contains("ci opt\"></td>") && digest.contains("ci opt\">–</td>"));
     // A suite that ran once has no run before.
     assert!(digest.contains("<td>no run came before</td>") && digest.contains("<td>no relevant difference</td>"));
 }
@@ -411,7 +436,9 @@ fn how_checks_ran_is_a_column_only_where_one_has_attributes() {
     let catalog = sample.catalog();
     let run_page = |recorded: &RecordedRun| text(&pages::run(&catalog, recorded).expect("it renders")).to_owned();
     let mut recorded = sample.runs[0].clone();
-    assert!(run_page(&recorded).contains("<td class=\"opt\">tile=64x8</td>"));
+    let full = run_page(&recorded);
+    assert!(full.contains("How it ran") && full.contains("<td class=\"opt\">tile=64x8</td>"));
+    assert!(!full.contains("\"></td>") && !full.contains("<td></td>"));
     recorded.run.measurements.iter_mut().for_each(|one| one.attributes.clear());
     let bare = run_page(&recorded);
     assert!(bare.contains("Checked against the reference</h2>") && !bare.contains("How it ran"));
@@ -446,4 +473,26 @@ fn without_releases_and_ledger_pages_say_how_to_have_them() {
     assert!(ledger.contains("Nothing is accepted or waived") && !ledger.contains("<table"), "{ledger}");
     assert!(ledger.contains("sprag release waive --event ID --reason TEXT"));
     assert!(ledger.contains("sprag release waive --release TAG --item ID --reason TEXT"));
+}
+
+#[test]
+fn a_state_without_a_word_is_a_glyph_in_markdown() {
+    for week in rich().iter().filter(|page| page.path.starts_with("week/") && page.path.ends_with(".md")) {
+        let doubled = text(week).lines().find(|line| line.trim_start().contains("  "));
+        assert_eq!(doubled, None, "{}", week.path);
+    }
+}
+
+#[test]
+fn the_sample_has_the_changes_that_it_was_built_with() {
+    let sample = sample_data::rich();
+    let moved: Vec<usize> = sample.trend.events.iter().map(|one| one.members.len()).collect();
+    assert_eq!(moved, [2, 1, 4, 1, 23, 1, 1]);
+    for event in &sample.trend.events {
+        let is_worse = |member: &Member| member.worse.expect("it has a level before") > 0.0;
+        let expected = event.direction == Direction::Worse;
+        assert!(event.members.iter().all(|one| is_worse(one) == expected), "{}: {:?}", event.id, event.worst);
+    }
+    assert!(sample.trend.newest[0].series[0].worse.is_some_and(|worse| worse > 0.03));
+    assert_eq!(sample.trend.coverage.total, 36);
 }

@@ -534,7 +534,8 @@ mod tests {
         assert_eq!(note, slower);
         let [alone, note] = step(&|events| events.retain(|one| one.id == "e-5b20d9")).expect("it is open");
         assert_eq!(alone, "Look at e-5b20d9, fusion_gate{n=512} @cuda_graph");
-        assert!(note.contains(", the only open regression. If it is intended, "), "{note}");
+        let accept = ", the only open regression. If it is intended, sprag release waive --event e-5b20d9";
+        assert!(note.contains(accept), "{note}");
         // The other one got worse by more, and is listed behind it.
         let turned = step(&|events| {
             events.reverse();
@@ -545,10 +546,34 @@ mod tests {
         // Nothing is accepted of a level of zero.
         let zero = step(&|events| {
             events.retain(|one| one.id == "e-7c1f03");
-            events[0].members.truncate(1);
-            (events[0].members[0].relative, events[0].members[0].worse) = (None, None);
+            let members = &mut events[0].members;
+            let mut other = members[0].clone();
+            members.iter_mut().for_each(|member| member.standing = false);
+            (other.benchmark, other.relative, other.worse) = ("cpu/other @fast".to_owned(), None, None);
+            members.push(other);
         });
-        let [_, note] = zero.expect("it is open");
-        assert!(note.contains(" it is changed since ") && note.ends_with("a level of it was zero before."), "{note}");
+        let [answer, note] = zero.expect("it is open");
+        assert_eq!(answer, "Look at e-7c1f03, other @fast");
+        assert!(note.contains(" it is changed since "), "{note}");
+        assert!(note.ends_with("No relative change can be accepted, because a level of it was zero before."), "{note}");
+    }
+
+    #[test]
+    fn an_open_regression_leads_to_its_event_and_its_series() {
+        let mut sample = sample_data::rich();
+        sample.analysis.suites.retain(|suite| suite.status == RunStatus::Ok && suite.failures.is_empty());
+        sample.analysis.suites.iter_mut().for_each(|suite| suite.comparisons.clear());
+        sample.analysis.history.quarantined.clear();
+        let step = next_step(&sample.analysis, &sample.trend);
+        let links = step.answer.parts.iter().filter_map(|part| match part {
+            Part::Link { to, .. } => Some(to.as_str()),
+            _ => None,
+        });
+        let links: Vec<&str> = links.collect();
+        assert!(links[0] == link::event("e-7c1f03") && links[1].starts_with("series/"), "{links:?}");
+        assert!(!step.note.words().contains("baseline emit"), "{}", step.note.words());
+        sample.analysis.suites[0].counts.no_baseline = 2;
+        let words = next_step(&sample.analysis, &sample.trend).note.words();
+        assert!(words.ends_with("Besides, 2 metrics have no baseline: sprag baseline emit takes one."), "{words}");
     }
 }

@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn odd_series_are_drawn_too() {
-        for dots in [vec![], vec![(0.0, 1.0)], vec![(0.0, 0.0), (1.0, -3.0), (2.0, 1e9)]] {
+        for values in [vec![], vec![1.0], vec![0.0, -3.0, 1e9], vec![1.0; 3]] {
+            let dots = (0..).map(f64::from).zip(values).collect();
             let one = Mini { dots, levels: Vec::new(), ..mini(0.0) };
             let svg = draw(&one, &scale(std::slice::from_ref(&one), (0.0, 2.0)));
             assert_eq!(svg.is_empty(), one.dots.is_empty());

@@ -384,7 +384,9 @@ mod tests {
             assert!(svg.ends_with("</svg>") && !svg.contains("NaN"), "{values:?}: {svg}");
         }
         let axis = "<g id=\"trend-y\" text-anchor=\"end\"><text x=\"50\"";
-        assert!(draw(&trend(&[-1.0, 1.0])).contains(axis), "the axis has an id");
+        for values in [&[1.0][..], &[1e-3, 1.01e-3], &[-1.0, 1.0]] {
+            assert!(draw(&trend(values)).contains(axis), "the axis has an id: {values:?}");
+        }
         assert_eq!(draw(&trend(&[])), "");
     }
 }

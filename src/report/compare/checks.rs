@@ -301,3 +301,21 @@ fn two_tags_at_which_the_same_was_measured_are_one_release() {
         assert!(pairs.iter().all(|pair| data.measured(pair.a) < data.measured(pair.b)), "{pairs:?}");
     });
 }
+
+#[test]
+fn only_pairs_with_the_newest_commit_have_a_page_named_after_it() {
+    with(&sample_data::rich(), |data, catalog| {
+        let pairs = Pairs::new(data, catalog);
+        let newest = data.commits.len() - 1;
+        let all = pairs.all();
+        assert!(all.iter().any(|pair| pair.as_newest) && pairs.steps.iter().all(|pair| !pair.as_newest));
+        for pair in all {
+            assert_eq!(pair.page(data).ends_with("-newest.html"), pair.as_newest);
+            assert!(pair.b == newest || !pair.as_newest);
+            let page = pairs.page(data, pair.a, pair.b).expect("it has a page");
+            let as_step = Pair { as_newest: false, ..pair };
+            assert!(page == pair.page(data) || pair.as_newest && pairs.steps.contains(&as_step), "{page}");
+        }
+        assert_eq!(pairs.page(data, newest, newest), None);
+    });
+}

@@ -326,8 +326,12 @@ mod tests {
             assert!(near(value, expected.0) && near(low, expected.1) && near(high, expected.2), "{changes:?}");
         }
         // Without the interval of one change there is none of the mean.
-        for changes in [&[same(None, 1.0), same(Some(0.1), 1.0)][..], &[same(Some(0.0), 1.0)], &[same(Some(0.1), -1.0)]]
-        {
+        for changes in [
+            &[same(None, 1.0), same(Some(0.1), 1.0)][..],
+            &[same(Some(0.0), 1.0)],
+            &[same(Some(0.1), -1.0)],
+            &[same(Some(0.1), -1.0), same(Some(0.1), 1.0)],
+        ] {
             assert_eq!(mean(changes), Some((0.0, None)), "{changes:?}");
         }
         assert_eq!(mean(&[]), None);

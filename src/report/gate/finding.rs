@@ -239,6 +239,7 @@ mod tests {
             ("cpu", "cpu/infer{n=512} @fast", "infer{n=512} @fast"),
             ("cpu", "cpu2/infer @fast", "cpu2/infer @fast"),
             ("criterion", "sort/quick/1000", "sort/quick/1000"),
+            ("criterion", "criterion", "criterion"),
             ("", "a/b", "a/b"),
         ] {
             assert_eq!(short_name(suite, name), expected);
@@ -259,7 +260,11 @@ mod tests {
         assert_eq!(sentence("check", &comparison), format!("{reason}; 0 → 12.00"));
         assert_eq!(effect(&Comparison { baseline: Some(-0.0), ..comparison.clone() }), None);
         assert_eq!(effect(&Comparison { baseline: Some(1.0), ..comparison }), Some(zero));
-        assert!(!sentence("check", &Comparison::bare("a", Metric::time(), "interval", Verdict::Missing)).is_empty());
+        for verdict in
+            [Verdict::Regressed, Verdict::Unchanged, Verdict::Missing, Verdict::Inconclusive("why".to_owned())]
+        {
+            assert!(!sentence("check", &Comparison::bare("a", Metric::time(), "interval", verdict)).is_empty());
+        }
     }
 
     #[test]
@@ -267,9 +272,12 @@ mod tests {
         let mut gate = example::doubtful();
         gate.suites[0].comparisons.push(example::comparison("cpu/b @fast", 1.3, Verdict::Regressed));
         gate.suites[0].comparisons.push(example::comparison("cpu/c @fast", 1.0, Verdict::NoBaseline));
-        for (doubt_fails, expected) in [(false, [Level::Warning, Level::Error, Level::Note]), (true, [Level::Error; 3])]
-        {
-            let gate = Gate { doubt_fails, ..gate.clone() };
+        for (outcome, doubt_fails, expected) in [
+            (Outcome::Inconclusive, false, [Level::Warning, Level::Error, Level::Note]),
+            (Outcome::Fail, false, [Level::Warning, Level::Error, Level::Note]),
+            (Outcome::Fail, true, [Level::Error; 3]),
+        ] {
+            let gate = Gate { outcome, doubt_fails, ..gate.clone() };
             assert_eq!(all(&gate).iter().map(|one| one.level).collect::<Vec<Level>>(), expected);
         }
     }
@@ -282,6 +290,13 @@ mod tests {
             let comparisons = vec![example::comparison("cpu/a @fast", 1.2, verdict)];
             SuiteGate { comparisons, ..example::suite("cpu") }
         };
+        let check = |outcome, wants_all, other: Option<SuiteGate>, (status, has_base), expected: Level| {
+            let suite = SuiteGate { status, has_base, ..example::suite("gpu") };
+            let suites: Vec<SuiteGate> = other.into_iter().chain([suite]).collect();
+            let gate = Gate { outcome, wants_all, suites, ..example::gate() };
+            let finding = of_suite(&gate, &gate.suites[gate.suites.len() - 1]).expect("it has no numbers");
+            assert_eq!(finding.level, expected, "{outcome:?} {status:?} {has_base}");
+        };
         let skipped = |has_base| SuiteGate { status: SKIPPED, has_base, ..example::suite("cpu") };
         for (outcome, wants_all, other, status, has_base, expected) in [
             (Outcome::Fail, false, None, None, true, Level::Error),
@@ -292,19 +307,35 @@ mod tests {
             (Outcome::NotMeasured, false, None, SKIPPED, true, Level::Error),
             (Outcome::Fail, false, None, Some(RunStatus::Failed), false, Level::Error),
             (Outcome::Inconclusive, false, None, OK, true, Level::Warning),
-            (Outcome::Fail, false, Some(judged(Verdict::Regressed)), None, false, Level::Note),
-            (Outcome::Inconclusive, false, Some(judged(Verdict::NoBaseline)), SKIPPED, false, Level::Note),
-            (Outcome::Pass, true, Some(judged(Verdict::Unchanged)), None, false, Level::Error),
-            (Outcome::Pass, false, Some(judged(Verdict::Unchanged)), None, true, Level::Error),
             // A suite that was judged before and is skipped now is to blame alone.
             (Outcome::NotMeasured, false, Some(skipped(true)), None, false, Level::Note),
             (Outcome::NotMeasured, false, Some(skipped(false)), SKIPPED, false, Level::Error),
         ] {
-            let suite = SuiteGate { status, has_base, ..example::suite("gpu") };
-            let suites: Vec<SuiteGate> = other.into_iter().chain([suite]).collect();
-            let gate = Gate { outcome, wants_all, suites, ..example::gate() };
-            let finding = of_suite(&gate, &gate.suites[gate.suites.len() - 1]).expect("it has no numbers");
-            assert_eq!(finding.level, expected, "{outcome:?} {status:?} {has_base}");
+            check(outcome, wants_all, other, (status, has_base), expected);
+        }
+        for (outcome, verdict) in [
+            (Outcome::Pass, Verdict::Unchanged),
+            (Outcome::Fail, Verdict::Regressed),
+            (Outcome::Inconclusive, Verdict::NoBaseline),
+        ] {
+            let other = judged(verdict);
+            for (wants_all, suite, expected) in [
+                (false, (None, false), Level::Note),
+                (false, (SKIPPED, false), Level::Note),
+                (true, (None, false), Level::Error),
+                (false, (None, true), Level::Error),
+            ] {
+                check(outcome, wants_all, Some(other.clone()), suite, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn an_exact_change_has_an_interval_only_by_the_rule_of_intervals() {
+        let exact = Some(Effect { change: 0.249, interval: Some((0.249, 0.249)), detectable: None });
+        for (rule, expected) in [("tolerance", "+24.9\u{202f}%"), ("interval", "+24.9\u{202f}% (+24.9 to +24.9)")] {
+            let one = Comparison { rule, effect: exact, ..example::comparison("a", 1.249, Verdict::Regressed) };
+            assert_eq!(change(effect(&one).expect("there is one")), expected);
         }
     }
 }

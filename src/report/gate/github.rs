@@ -80,4 +80,11 @@ mod tests {
             assert!(newest.starts_with(&format!("::error title=sprag%3A {last}")), "{newest}");
         }
     }
+
+    #[test]
+    fn a_command_is_one_line_and_its_parts_stay_apart() {
+        assert_eq!(data("50 % of\r\na::b,c"), "50 %25 of%0D%0Aa::b,c");
+        assert_eq!(property("50 % of\r\na::b,c"), "50 %25 of%0D%0Aa%3A%3Ab%2Cc");
+        assert_eq!(data("%0A"), "%250A");
+    }
 }

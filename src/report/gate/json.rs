@@ -251,10 +251,12 @@ mod tests {
     #[test]
     fn every_fact_is_there() {
         valid(&example::doubtful(), false);
+        valid(&example::passing(), false);
         let document = valid(&example::gate(), false);
         assert_eq!((&document["outcome"], &document["exit_code"]), (&json!("fail"), &json!(1)));
         assert_eq!((&document["counts"]["regressed"], &document["suites"][2]["run"]), (&json!(2), &Value::Null));
         let cpu = &document["suites"][0];
+        assert_eq!((&cpu["status"], &document["suites"][2]["status"]), (&json!("ok"), &Value::Null));
         assert_eq!((&cpu["commit"]["sha"], &cpu["whole"]["benchmarks"]), (&json!("b".repeat(40)), &json!(7)));
         assert_eq!(cpu["comparisons"][4]["benchmark"], example::HOSTILE);
         let first = &cpu["comparisons"][0];

@@ -161,8 +161,15 @@ mod tests {
         let count = |element: &str| text.matches(&format!("<{element} ")).count();
         let counted = ["testsuite", "testcase", "failure", "error", "skipped"].map(count);
         assert_eq!(counted, [3, 10, 3, 1, 4]);
-        assert!(text.contains("<testsuites name=\"sprag check\" tests=\"10\" failures=\"3\" errors=\"1\">"), "{text}");
-        assert!(text.contains("classname=\"cpu\" name=\"cpu/tile_pack{n=512} @fast tiles_per_s\">"), "{text}");
+        for part in [
+            "<testsuites name=\"sprag check\" tests=\"10\" failures=\"3\" errors=\"1\">",
+            "classname=\"cpu\" name=\"cpu/ssm_scan{n=512} @fast time\" time=\"0.002162\"",
+            "classname=\"cpu\" name=\"cpu/tile_pack{n=512} @fast tiles_per_s\">",
+            "classname=\"trt\" name=\"the suite\">",
+            "name=\"&lt;script&gt;alert(1)&lt;/script&gt;]]&gt;|`x`↵::error::gone%0A%25\u{fffd}\u{fffd}[31m&quot;&#39;&amp;",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 
     #[test]
@@ -177,6 +184,10 @@ mod tests {
     #[test]
     fn doubt_that_fails_the_gate_is_a_failure() {
         let mut failing = Gate { outcome: Outcome::Fail, exit_code: 1, doubt_fails: true, ..example::doubtful() };
+        let text = gate_junit(&failing);
+        assert!(text.contains("failures=\"1\" errors=\"0\">"), "{text}");
+        assert!(text.contains("<failure type=\"inconclusive\""), "{text}");
+        // Another regression does not hide it.
         failing.suites[0].comparisons.push(example::comparison("cpu/b @fast", 1.3, Verdict::Regressed));
         let text = gate_junit(&failing);
         assert!(text.contains("failures=\"2\" errors=\"0\" skipped=\"0\""), "{text}");

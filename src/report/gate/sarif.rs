@@ -258,6 +258,7 @@ mod tests {
             ("baselines/a b%é.json", true, "baselines/a%20b%25%C3%A9.json"),
             ("baselines/../../etc/x.json", true, "sprag.toml"),
             ("/tmp/base.json (of no commit, 2026-11-21)", true, "sprag.toml"),
+            ("eight sessions until 2026-11-21", true, "sprag.toml"),
             ("baselines/cpu.x.json is of another suite", false, "sprag.toml"),
         ] {
             let suite = SuiteGate { against: against.to_owned(), has_base, ..example::suite("cpu") };

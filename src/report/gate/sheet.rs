@@ -258,9 +258,16 @@ mod tests {
         assert!(text.contains("<details><summary>1 unchanged</summary>\n\n| Verdict "), "{text}");
         // What was measured just now is no run.
         let mut gate = Gate { command: "compare", ..example::passing() };
-        gate.suites[0].run = None;
+        let turns = "v1: v2 and v1 took turns in 10 pairs of processes";
+        (gate.suites[0].run, gate.suites[0].against) = (None, turns.to_owned());
         let text = gate_markdown(&gate, true);
-        for part in ["\nMeasured 21", " at `bbbbbbb`, compared with ", "\n1 unchanged, left out here.\n"] {
+        for part in [
+            "\nMeasured 21",
+            " at `bbbbbbb`, compared with v1: v2 and v1 took turns in 10 pairs of processes.",
+            "sprag compare: pass; 1 unchanged",
+            "\n1 unchanged, left out here.\n",
+            "To measure both",
+        ] {
             assert!(text.contains(part), "`{part}` is not in {text}");
         }
         assert!(!text.contains("a @fast") && !text.contains("details"), "{text}");
@@ -277,12 +284,12 @@ mod tests {
             (0.0, Some((0.0, 0.0)), "no clear change, 0.0 % (interval 0.0 to 0.0 %; positive is slower)"),
             (-0.08, None, "\u{2212}8.0 % (positive is slower)"),
             (20.0, Some((15.0, 27.0)), "**x21.0 slower** (interval x16.0 to x28.0; positive is slower)"),
+            (1e20, None, "x1.0e20 (positive is slower)"),
         ] {
-            let mean = MeanChange { benchmarks: 12, change, interval };
-            let words = mean_words(&mean, &example::passing().suites[0].comparisons);
-            let text = Sheet { sections: vec![Section::default().paragraph(words)], ..Sheet::default() }.markdown();
-            let text = text.replace(number::NARROW, " ");
-            assert!(text.contains(&format!("Geometric mean of 12 benchmarks: {expected}.")), "{text}");
+            let mut gate = example::passing();
+            gate.suites[0].whole = Some(MeanChange { benchmarks: 12, change, interval });
+            let text = gate_markdown(&gate, false).replace(number::NARROW, " ");
+            assert!(text.contains(&format!("\nGeometric mean of 12 benchmarks: {expected}.")), "{text}");
         }
     }
 
@@ -299,7 +306,12 @@ mod tests {
             (vec![noted(Verdict::Unchanged, note), noted(Verdict::Missing, ""), noted(Verdict::Improved, note)], true),
             (vec![noted(Verdict::Unchanged, note)], false),
             (vec![noted(Verdict::Unchanged, note), noted(Verdict::Regressed, "")], false),
+            (
+                vec![noted(Verdict::Unchanged, note), noted(Verdict::Improved, note), noted(Verdict::Regressed, "")],
+                false,
+            ),
             (vec![noted(Verdict::Missing, note), noted(Verdict::Missing, note)], false),
+            (vec![], false),
         ] {
             assert_eq!(common_note(&comparisons), is_common.then_some(note));
             let own = comparisons.iter().filter(|one| one.note.is_some()).count();

@@ -230,9 +230,10 @@ mod tests {
         for event in sure {
             let title = trend_event::title(event).words();
             let item = items.iter().find(|item| item["title"] == *title).expect("an item has its sentence");
-            assert_eq!(item["date_published"], date::rfc3339(event.since));
+            assert_eq!(item["date_published"], event.since.format("%Y-%m-%dT%H:%M:%SZ").to_string());
             let words = item["content_text"].as_str().expect("it is a text");
             assert!(words.starts_with(&*visible(&trend_event::place(event).words())), "{words}");
+            assert!(words.contains("is a false alarm. "), "{words}");
             assert!(elements(page(&site, link::ATOM_FEED), "title").contains(&&*title), "{title}");
             let own = pages::event(&catalog, event).expect("it renders");
             assert!(text(&own).contains(&format!("content=\"{title}\"")), "{title}");
@@ -257,18 +258,22 @@ mod tests {
             ids
         };
         let (own, absolute) = (ids(&sample, None), ids(&sample, Some(URL)));
-        assert!(own.iter().all(|id| id.starts_with("tag:sprag.invalid,2026:")), "{own:?}");
+        assert!(own.iter().all(|id| id.starts_with("tag:sprag.invalid,2026:") && id.ends_with(".html")), "{own:?}");
         assert!(absolute.iter().all(|id| id.starts_with("https://example.org/kernels/events/e-")), "{absolute:?}");
         // An event that grows keeps its id.
         let event = &mut sample.trend.events[0];
         (event.state, event.worst) = (EventState::TakenBack { by: "e-d1470b".to_owned() }, Some(0.5));
         event.members.truncate(1);
         assert_eq!((ids(&sample, None), ids(&sample, Some(URL))), (own, absolute));
-        for (url, expected) in [(None, Value::Null), (Some(URL), json!("https://example.org/kernels/events/feed.json"))]
-        {
+        for url in [None, Some(URL)] {
             let site = feeds(&sample, url);
             let feed = read_json(&site, link::JSON_FEED);
-            assert_eq!((&feed["feed_url"], feed["items"][0]["url"].is_string()), (&expected, url.is_some()));
+            let at = |path: &str| url.map_or(Value::Null, |url| json!(format!("{url}/{path}")));
+            assert_eq!(
+                (&feed["feed_url"], &feed["home_page_url"]),
+                (&at("events/feed.json"), &at("events/index.html"))
+            );
+            assert_eq!(feed["items"][0]["url"].is_string(), url.is_some());
             let atom = page(&site, link::ATOM_FEED);
             assert_eq!(atom.contains("rel=\"self\" type=\"application/atom+xml\" href=\"https://"), url.is_some());
             assert_eq!(atom.contains("href=\"../events/e-7c1f03.html\""), url.is_none());
@@ -286,14 +291,17 @@ mod tests {
             event.members[0].benchmark = format!("cpu/{}", hostile());
             event.suspects.iter_mut().for_each(|suspect| suspect.commit.subject = hostile());
         }
-        let site = feeds(&sample, Some("https://example.org/a&b'<c>\""));
-        let atom = page(&site, link::ATOM_FEED);
-        check_xml(link::ATOM_FEED, atom);
-        assert!(atom.contains("script&#62;") && !atom.contains("<script"));
-        let text = page(&site, link::JSON_FEED);
-        assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text}");
-        let feed = read_json(&site, link::JSON_FEED);
-        assert!(feed["title"].as_str().is_some_and(|title| title.contains("<script>")), "{}", feed["title"]);
+        for url in [None, Some(URL), Some("https://example.org/a&b'<c>\"")] {
+            let site = feeds(&sample, url);
+            let atom = page(&site, link::ATOM_FEED);
+            check_xml(link::ATOM_FEED, atom);
+            assert!(atom.contains("script&#62;") && !atom.contains("<script"));
+            let text = page(&site, link::JSON_FEED);
+            assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text}");
+            let feed = read_json(&site, link::JSON_FEED);
+            assert!(feed["title"].as_str().is_some_and(|title| title.contains("<script>")), "{}", feed["title"]);
+            assert_eq!(read_json(&site, link::BADGE)["schemaVersion"], 1);
+        }
     }
 
     #[test]

@@ -347,4 +347,21 @@ mod tests {
         });
         assert!(rough.contains("74 of 74 runs are rough.") && rough.contains("no reason is recorded"), "{rough}");
     }
+
+    #[test]
+    fn the_noise_of_a_month_depends_on_no_later_run() {
+        let october = |sample: &Sample| {
+            let [noise, ..] = trust(sample, 0, |_| ());
+            let line = noise.lines().find(|line| line.starts_with("| Oct 2026")).expect("it ran then");
+            (line.replace("| cpu ", ""), noise.contains("Nov 2026"))
+        };
+        let mut sample = sample_data::rich();
+        let (with_later, true) = october(&sample) else { panic!("the newest month is listed") };
+        let is_before = |time: DateTime<Utc>| (time.year(), time.month()) < (2026, 11);
+        sample.runs.retain(|run| is_before(run.run.timestamp));
+        for one in &mut sample.analysis.series {
+            one.series.points.retain(|point| is_before(point.time));
+        }
+        assert_eq!(october(&sample), (with_later, false));
+    }
 }

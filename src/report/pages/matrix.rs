@@ -401,12 +401,25 @@ mod tests {
         text(&page).to_owned()
     }
 
+    fn columns(page: &str) -> Vec<&str> {
+        let head = page.split("<thead>").nth(1).and_then(|rest| rest.split("</thead>").next()).expect("it has a table");
+        head.split("<th scope=\"col\">").skip(2).filter_map(|rest| rest.split('<').next()).collect()
+    }
+
+    #[test]
+    fn sizes_are_columns_where_there_are_several() {
+        let page = html(&sample_data::rich());
+        assert_eq!(columns(&page), ["n=512", "n=4096"]);
+        assert_eq!(page.matches("<h2").count(), 2, "a section a machine");
+    }
+
     #[test]
     fn machines_are_columns_where_there_is_one_size() {
         let mut sample = sample_data::rich();
         sample.analysis.series.retain(|one| one.series.params == "{n=512}");
         let page = html(&sample);
-        assert!(page.contains("cpu by machine") && page.contains("<th scope=\"col\">epyc-9354</th>"), "{page}");
+        assert_eq!(columns(&page).len(), 2, "{:?}", columns(&page));
+        assert!(page.contains("cpu by machine") && columns(&page)[0] == "epyc-9354");
         assert_eq!(page.matches("<h2").count(), 1);
     }
 

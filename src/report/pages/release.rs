@@ -548,8 +548,10 @@ mod tests {
             let (checklist, figures) = (Err(String::new()), BTreeMap::new());
             let release = ReleaseReport { name: "v1".to_owned(), checklist, figures, statement };
             assert_eq!(signature(&release).words(), expected);
-            let paths: Vec<String> = statement_files(&release).into_iter().map(|page| page.path).collect();
+            let files = statement_files(&release);
+            let paths: Vec<&str> = files.iter().map(|page| &*page.path).collect();
             assert_eq!(paths, files_there);
+            assert!(files.first().is_none_or(|page| page.bytes == b"{}"));
             assert_eq!(downloads(&release).is_some(), !paths.is_empty());
         };
         let (statement, envelope) = ("release/v1.statement.json", "release/v1.statement.dsse.json");

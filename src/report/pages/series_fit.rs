@@ -334,10 +334,8 @@ mod tests {
         let result = of(&one);
         assert_eq!(result[0], "Noise: – (too few points)");
         assert!(result[3].ends_with("2 runs with uncommitted changes left out)"), "{result:?}");
-        assert!(
-            result[4].starts_with("Newest state: not judged (it has 3 points, and 8 are needed; none of"),
-            "{result:?}"
-        );
+        let none = "none of its runs is of a commit that is known";
+        assert_eq!(result[4], format!("Newest state: not judged (it has 3 points, and 8 are needed; {none})"));
         (one.exact, one.detectable) = (true, Some(0.01));
         assert!(of(&one)[0].starts_with("Noise: none") && of(&one)[1].ends_with("±1.0 % (at once)"));
     }

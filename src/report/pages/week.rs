@@ -426,6 +426,7 @@ mod tests {
         };
         insta::assert_snapshot!("week", week("2026-11-09"));
         let newest = sheet(&catalog, &weeks[0]).markdown();
+        assert!(!newest.contains("<script") && !newest.contains('\u{202e}'), "{newest}");
         assert!(newest.contains("It is the newest week") && newest.contains("no CUDA driver library"), "{newest}");
         assert!(week("2026-09-14").contains("compiler") && week("2026-09-14").contains("1.91"));
     }
@@ -450,6 +451,25 @@ mod tests {
             let report = sheet(&catalog, week).markdown();
             let words = format!("○ {} missing", week.missing.len());
             assert_eq!(report.contains(&words) && report.contains("did not run"), is_missing, "{report}");
+            assert!(!is_missing || !report.contains("✓ 2 runs"), "{report}");
         }
+    }
+
+    #[test]
+    fn later_runs_change_no_figure_of_a_week() {
+        let mut sample = sample_data::rich();
+        sample.trend.events.clear();
+        let result = |sample: &sample_data::Sample, back: usize| {
+            let catalog = sample.catalog();
+            let week = &weeks(&catalog)[back];
+            let report = sheet(&catalog, week);
+            // Links to runs and commits depend on what has a page.
+            let ids: Vec<String> = report.sections.iter().map(|one| one.id.to_string()).collect();
+            (week.monday, report.headline, report.facts, ids)
+        };
+        let before = result(&sample, 4);
+        let newest = sample.runs.iter().map(|run| run.run.timestamp).max().expect("the sample has runs");
+        sample.runs.retain(|run| newest - run.run.timestamp > chrono::Duration::days(20));
+        assert_eq!(result(&sample, 1), before);
     }
 }

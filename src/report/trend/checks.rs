@@ -1,9 +1,9 @@
 //! Checks of both texts of a trend.
 
 use super::{event as trend_event, example, markdown};
-use crate::fit::example::{commit, event};
+use crate::fit::example::{commit, event, member};
 use crate::number::NARROW;
-use sprag_model::event::{Event, EventKind, NextStep, Suspect};
+use sprag_model::event::{Event, EventKind, NamedCommit, NextStep, Suspect};
 use sprag_model::trend::Trend;
 use sprag_model::unit::Unit;
 
@@ -35,10 +35,11 @@ fn what_is_in_doubt_is_listed_when_asked_for() {
     let hidden = "1 event may be chance, 1 was reverted: --all lists them.";
     assert!(text.contains(hidden) && markdown.replace('`', "").contains(hidden), "{text}{markdown}");
     let chance = "may be chance: about 1 in 3 findings this strong is a false alarm";
-    for part in ["? e-1f9be4 slower", chance, "= e-66b0f2 slower", "reverted by"] {
-        both_say(&example::trend(), part);
+    for text in texts(&example::trend(), true) {
+        for part in ["? e-1f9be4 slower", chance, "= e-66b0f2 slower", "reverted by"] {
+            assert!(text.contains(part) && !text.contains("--all"), "`{part}`: {text}");
+        }
     }
-    assert!(texts(&example::trend(), true).iter().all(|text| !text.contains("--all")));
     let mut trend = example::trend();
     trend.events.retain(|one| one.id == "e-66b0f2");
     assert!(table(&trend, false).contains("\n1 event was reverted: --all lists it.\n"));
@@ -46,6 +47,8 @@ fn what_is_in_doubt_is_listed_when_asked_for() {
     assert!(table(&trend, false).contains("\n2 events were reverted: --all lists them.\n"));
     trend.events.iter_mut().for_each(|one| one.sure = false);
     assert!(table(&trend, false).contains("\n2 events may be chance: --all lists them.\n"));
+    trend.events.clear();
+    assert!(!table(&trend, false).contains("--all"));
 }
 
 #[test]
@@ -79,6 +82,12 @@ fn an_empty_history_says_what_to_do() {
     Measure and record: sprag run --record
     Or take over what other tools recorded: sprag import PATH --machine NAME
     ");
+    insta::assert_snapshot!(markdown(&example::empty(), false), @r"
+    ## ○ Nothing is recorded yet.
+
+    - Measure and record: `sprag run --record`
+    - Or take over what other tools recorded: `sprag import PATH --machine NAME`
+    ");
     // Runs without a series.
     let trend = Trend { runs: 3, ..example::empty() };
     both_say(&trend, "○ Nothing to analyse: 3 runs without a series.");
@@ -107,6 +116,19 @@ fn words_agree_with_their_numbers() {
         "(2 in 1 point).",
     ] {
         both_say(&one, part);
+    }
+    let mut many = one.clone();
+    many.events[0].members.push(member(8));
+    many.events.push(many.events[0].clone());
+    (many.coverage.judged, many.coverage.total) = (1, 2);
+    let other = many.newest[0].series[0].clone();
+    many.newest[0].series.push(other);
+    for part in [
+        "▲ 2 open regressions; 1 of 2 series are judged.",
+        "; and 1 more series",
+        "Unconfirmed: the newest values of 2 series are outside their usual range",
+    ] {
+        both_say(&many, part);
     }
 }
 
@@ -200,17 +222,46 @@ fn a_text_that_is_too_long_says_what_it_leaves_out() {
 #[test]
 fn commits_that_are_as_likely_are_named_together() {
     for (probabilities, expected) in [
-        (&[0.7, 0.3][..], "0000000 with 70 %"),
+        (&[0.7, 0.3][..], "0000000 with 70 %: s"),
         (&[0.5, 0.5], "0000000 or 0000001, with 50 % each"),
         (&[0.2; 5], "0000000 or 0000001 or 0000002 or 2 others, with 20 % each"),
     ] {
         let suspect = |(place, probability): (usize, &f64)| Suspect {
-            commit: commit(place),
+            commit: NamedCommit { subject: "s".to_owned(), ..commit(place) },
             measured: true,
             probability: *probability,
         };
         let suspects = probabilities.iter().enumerate().map(suspect).collect();
         let (_, words) = trend_event::likely(&Event { suspects, ..event(EventKind::Change, 1) }).expect("it has some");
         assert_eq!(words.words().replace(NARROW, " "), expected);
+    }
+}
+
+#[test]
+fn a_mover_that_hardly_moved_is_unchanged() {
+    for (change, words) in [(4e-4, " 0.0 %"), (-4e-4, " 0.0 %"), (0.0, " 0.0 %"), (6e-4, "+0.1 %")] {
+        let mut trend = example::trend();
+        trend.tables.movers.truncate(1);
+        trend.newest.clear();
+        (trend.tables.movers[0].change, trend.tables.movers[0].worse) = (Some(change), Some(change));
+        let way = if change > 5e-4 { "ratio, slower" } else { "ratio, unchanged" };
+        for text in texts(&trend, false) {
+            let row = text.lines().find(|line| line.contains(way)).unwrap_or_else(|| panic!("{text}"));
+            assert!(row.contains(words), "{row}");
+        }
+    }
+}
+
+#[test]
+fn lines_of_a_terminal_are_a_hundred_columns_wide() {
+    let mut trend = example::trend();
+    // Tables are as wide as their names.
+    trend.events.iter_mut().for_each(|one| one.members.truncate(1));
+    trend.tables.movers.clear();
+    for all in [false, true] {
+        for line in table(&trend, all).lines() {
+            let is_command = line.trim_start().starts_with("sprag run");
+            assert!(is_command || line.chars().count() <= 100, "{line}");
+        }
     }
 }

@@ -173,6 +173,7 @@ mod tests {
 
     #[test]
     fn chance_is_one_in_so_many() {
+        assert_eq!(false_alarms(0.05).replace(NARROW, " "), "1 in 20");
         let rates = [0.0005, 0.3, 1.0 / 237_933.0, 1.0 / 99_600.0, 1.0 / 83.4, 1.0 / 30.0, 1.0 / 29.0, 0.72, 0.0];
         let words = rates.map(|rate| false_alarms(rate).replace(NARROW, " "));
         let expected =
