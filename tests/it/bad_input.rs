@@ -37,6 +37,52 @@ fn a_bare_repository_takes_records() {
     sandbox.sprag(&["-C", bare, "site", "--out", site.to_str().expect("a temporary path is text")]).expect(0);
 }
 
+#[test]
+fn a_run_on_a_detached_head_is_recorded_later() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&["HEAD is detached", ".sprag/pending", "hint:", "[history]"]);
+    assert_eq!(fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count(), 1);
+    assert!(sandbox.records("main").is_empty());
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    assert_eq!(sandbox.records("main").len(), 2, "the pending run and the new one");
+}
+
+#[test]
+fn a_run_during_a_merge_stays_pending() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["checkout", "-q", "-b", "side"]);
+    sandbox.write("a", "side");
+    sandbox.commit("Side");
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.write("a", "main");
+    sandbox.commit("Main");
+    sandbox.git(&["merge", "--no-commit", "--no-ff", "-s", "ours", "side"]);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(2).says(&["merge", "hint:"]);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count(), 1);
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.read("sprag.toml");
+    sandbox.write("sprag.toml", "[project]\nnmae = \"x\"\n");
+    let words = ["[project]/sprag.toml:2:1", "unknown field `nmae`", "did you mean `name`?"];
+    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&words);
+    sandbox.write("sprag.toml", &format!("{config}[history]\nref = \"refs/tags/x\"\n"));
+    sandbox.sprag(&["site"]).expect(2).says(&["refs/tags/x"]);
+}
+
+#[test]
+fn an_empty_history_gives_a_site_with_advice() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["site"]).expect(0);
+    assert_contains(&sandbox.read("_site/index.html"), &["sprag weekly"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_unwritable_repository_is_refused_before_measuring() {

@@ -142,16 +142,20 @@ fn what_is_not_fit_to_be_a_baseline_is_refused() {
         ("\"dirty\": false", "\"dirty\": true", "", "measured files that no commit holds"),
         ("\"partial\": false", "\"partial\": true", "", "has some benchmarks only"),
         ("\"lower\"", "\"higher\"", "", "has `cpu/pack @fast time` in another unit or direction"),
+        ("\"unit\": \"s\"", "\"unit\": \"B\"", "", "in another unit or direction"),
         ("\"suite\": \"cpu\"", "\"suite\": \"../cpu\"", "", "which cannot name a file"),
         ("\"suite\": \"cpu\"", "\"suite\": \"gpu\"", "--suite=cpu", "is of the suite `gpu`"),
         (
             "status\": \"ok\"",
             "status\": \"skipped\"",
             "",
-            "has `required_status` = \"skipped\", and only a run that is `ok`",
+            "has `required_status` = \"skipped\", and only a run that is `ok` has values",
         ),
         ("\"schema_version\": 2", "\"schema_version\": 3", "", "has schema version 3"),
+        ("\"tolerance\": 0.02", "\"tolerance\": -0.02", "", "`rule.tolerance` = -0.02"),
         ("\"tolerance\": 0.02", "\"tolerance\": 1e3", "", "`rule.tolerance` = 1000"),
+        ("\"tolerance\": 0.02", "\"tolerance\": NaN", "", "is not JSON"),
+        ("\"name\": \"interval\"", "\"name\": \"intervals\"", "", "unknown variant `intervals`"),
     ] {
         crafted.write("p.json", &crafted.altered(BASELINE, from, to));
         let suite: &[&str] = if suite.is_empty() { &[] } else { &[suite] };

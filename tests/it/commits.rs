@@ -173,6 +173,28 @@ fn revisions_and_suites_that_cannot_be_measured_are_named() {
 }
 
 #[test]
+fn commits_of_bare_and_shallow_repositories_are_measured() {
+    let sandbox = sandbox();
+    sandbox.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
+    sandbox.write("../bare.git/sprag.toml", SUITE);
+    let bare = sandbox.project.join("../bare.git");
+    let bare = bare.to_str().expect("a path is text");
+    sprag(&sandbox, &["-C", bare, "run", "--commit", "v1", "--record"]).expect(0);
+    let list = sandbox.git(&["-C", bare, "ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
+    assert_eq!(list.lines().count(), 1, "{list}");
+
+    let url = format!("file://{}", sandbox.project.display());
+    sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
+    let shallow = sandbox.project.join("../shallow");
+    let shallow = shallow.to_str().expect("a path is text");
+    sprag(&sandbox, &["-C", shallow, "run", "--commit", "HEAD"]).expect(0);
+    let first = sandbox.git(&["rev-parse", "v1"]);
+    sprag(&sandbox, &["-C", shallow, "run", "--commit", &first])
+        .expect(2)
+        .says(&["this clone is shallow", "--unshallow"]);
+}
+
+#[test]
 fn an_absent_checkout_is_reported() {
     let sandbox = sandbox();
     sandbox.write(".gitattributes", "*.bin filter=lfs -text\n");

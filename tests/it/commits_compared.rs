@@ -174,8 +174,10 @@ fn what_is_new_leaves_doubt_as_it_does_in_a_check() {
 #[test]
 fn reports_say_that_both_sides_took_turns() {
     let sandbox = sandbox();
-    let reports: Vec<String> =
-        ["json", "md", "trend"].iter().flat_map(|form| ["--report".to_owned(), format!("{form}=out/{form}")]).collect();
+    let reports: Vec<String> = ["json", "md", "junit", "sarif", "github", "summary", "trend"]
+        .iter()
+        .flat_map(|form| ["--report".to_owned(), format!("{form}=out/{form}")])
+        .collect();
     let reports: Vec<&str> = reports.iter().map(String::as_str).collect();
     sprag(&sandbox, &[&["compare", "v1", "v2", "--measure"], &reports[..]].concat()).expect(1);
     let check = |form: &str, words: &[&str]| {
@@ -186,6 +188,10 @@ fn reports_say_that_both_sides_took_turns() {
     let turns = "v1: v2 and v1 took turns in 6 pairs of processes";
     check("json", &["\"outcome\": \"fail\"", turns]);
     check("md", &["### ✕ sprag compare: fail; 1 regressed, 1 unchanged", "\nMeasured ", turns, "`sort @default` time"]);
+    check("junit", &["<testsuites name=\"sprag compare\"", turns, "slower: +100"]);
+    check("sarif", &["sprag/compare/", "regressed: theirs/sort @default time"]);
+    check("github", &["::error title=sprag%3A regressed%3A theirs/sort @default time::slower"]);
+    check("summary", &["\"status\": \"fail\"", "theirs/sort @default time"]);
     check("trend", &["\"overall_status\": \"fail\"", "\"failed_metrics\": 1"]);
 }
 
@@ -200,8 +206,44 @@ fn what_is_unchanged_can_be_left_out() {
     let report: Value = serde_json::from_str(&report).expect("the report is JSON");
     assert_eq!(verdicts(&report), [pair("regressed", "")[0].clone()]);
     assert_eq!(report["unchanged_left_out"], 1);
+    let markdown = only(&["--markdown"]);
+    assert_contains(&markdown, &["1 regressed, 1 unchanged", "\n1 unchanged, left out here.\n"]);
+    assert!(!markdown.contains("tiles"), "{markdown}");
     let table = only(&[]);
     assert!(table.contains("\n1 metric unchanged\n") && !table.contains("tiles"), "{table}");
+}
+
+#[test]
+fn a_pattern_without_a_metric_is_reported_of_measured_commits() {
+    let sandbox = sandbox();
+    let entry = |text: &str| {
+        format!("[[rules.metric]]\nmatch = \"{text}\"\nrule = \"interval\"\nwith = {{ tolerance = 1.0 }}\n")
+    };
+    sandbox.write("lax.toml", &entry("sotr"));
+    let lax = ["compare", "v1", "v2", "--measure", "--policy", "lax.toml"];
+    sprag(&sandbox, &lax).expect(1).says(&["warning: `match = \"sotr\"` in `lax.toml` fits no metric of theirs"]);
+    sandbox.write("lax.toml", &entry("sort"));
+    let ended = sprag(&sandbox, &lax);
+    assert!(!ended.err.contains("fits no metric"), "{}", ended.err);
+    sandbox.write("sprag.toml", &format!("{SUITE}{}[suites.cpu]\nkind = \"cpu\"\n", entry("sotr")));
+    let own = ["compare", "v1", "v2", "--measure", "--suite", "theirs"];
+    let words = "note: `match = \"sotr\"` in `sprag.toml` fits no metric of theirs; cpu was not judged";
+    sprag(&sandbox, &own).expect(1).says(&[words]);
+}
+
+#[test]
+fn a_failure_names_its_side() {
+    let sandbox = sandbox();
+    let not_finite = BENCH.replace("\"value\": %s},\n", "\"value\": NaN%.0s},\n");
+    for (script, code, words) in [
+        ("exit 7\n", 2, "the other: it ended with exit code 7"),
+        (&not_finite, 1, "the other: its metric `time` holds NaN"),
+    ] {
+        sandbox.write("bench.sh", script);
+        sandbox.commit("Break it");
+        let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(code);
+        assert_contains(&ended.both(), &[words]);
+    }
 }
 
 #[test]

@@ -93,3 +93,23 @@ fn a_suite_that_the_base_lacks_has_no_baseline() {
     sandbox.write("sprag.toml", &SUITE.replace("[suites.theirs]", "[suites.other]"));
     commits::sprag(&sandbox, &["compare", "v1", "v2", "--measure", "--suite", "other"]).expect(1);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_benchmark_that_only_one_program_has_is_missing_or_new() {
+    let sandbox = Sandbox::new();
+    let program = env!("CARGO_BIN_EXE_sprag");
+    // It has one of the two benchmarks only.
+    let script =
+        format!("#!/bin/sh\nread plan\n{{ echo \"$plan\" | sed 's/@reference/@gone/'; cat; }} | {program} \"$@\"\n");
+    sandbox.program("old.sh", &script);
+    sandbox
+        .sprag(&[&["compare", program, "old.sh"][..], &SCAN].concat())
+        .expect(1)
+        .prints(&["the other: this build has no such benchmark", "1 missing"]);
+    let ended = sandbox.sprag(&[&["compare", "old.sh", program, "--inconclusive", "ok"][..], &SCAN].concat());
+    // The width of the column of verdicts depends on the other benchmark.
+    let is_new = |line: &str| line.starts_with("no baseline ") && line.contains(" cpu/tile_ssm_scan");
+    assert!(ended.out.lines().any(is_new) && !ended.out.contains("missing"), "{}", ended.out);
+    ended.prints(&[" without a baseline"]);
+}

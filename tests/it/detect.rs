@@ -105,6 +105,7 @@ fn what_is_no_table_is_refused_with_its_line() {
     let hint = "hint: the header is `series,index,commit,time,value`";
     for (table, words) in [
         ("", &["`t.csv` is no table of histories: line 1 has no column `series`", hint][..]),
+        ("a,b\n1,2\n", &["line 1 has no column `series`", hint]),
         (HEADER, &["it holds no point"]),
         (&format!("{HEADER}a,0,,,1\na,1,,,fast\n"), &["line 3: its value `fast` is no number", hint]),
         (&format!("{HEADER}a,1.5,,,1\n"), &["line 2: its index `1.5` is no whole number from 0 to 2^64 - 1"]),
@@ -173,4 +174,12 @@ fn false_alarms_are_within_the_budget() {
         assert!(alarms * 20_000 <= points, "{length}: {alarms} false alarms in {points} points");
         assert!(alarmed * 100 <= series, "{length}: {alarmed} of {series} series alarmed");
     }
+}
+
+#[test]
+fn counts_that_repeat_themselves_are_exact() {
+    let row = |index: usize| format!("a,{index},,,{}\n", if (20..23).contains(&index) { 141 } else { 140 });
+    let sandbox = sandbox(&(HEADER.to_owned() + &(0..40).map(|index| row(index).repeat(2)).collect::<String>()));
+    let report = sandbox.sprag(&["detect", "t.csv"]).expect(0).json();
+    assert_eq!((&report["a"]["changes"], &report["a"]["ranges"]), (&json!([20, 23]), &json!([[20, 20], [23, 23]])));
 }

@@ -17,6 +17,16 @@ fn the_document_has_its_fields_and_holds_nothing_private() {
     let report = ended.json();
     let machine = &report["machine"];
     assert_eq!((&machine["name"], &machine["named_by"]), (&"sandbox".into(), &"SPRAG_MACHINE".into()));
+    for name in ["id", "environment_key"] {
+        let digits = machine[name].as_str().expect("it is text");
+        assert!(digits.len() == 16 && digits.chars().all(|c| c.is_ascii_hexdigit()), "{name}: {digits}");
+    }
+    assert!(machine["facts"]["compiler"].is_string());
+    assert!(report["clocks"]["wall"]["cost"].as_f64().is_some_and(|cost| cost > 0.0));
+    assert!(report["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0));
+    for advice in report["advice"].as_array().expect("a list") {
+        assert!(["about", "why", "how"].iter().all(|part| advice[part].as_str().is_some_and(|text| !text.is_empty())));
+    }
     let abilities = report["abilities"].as_array().expect("a list");
     let able = |name: &str| abilities.iter().find(|one| one["name"] == name).map(|one| one["able"].clone());
     assert_eq!((able("suite cpu"), able("recording")), (Some(true.into()), Some(true.into())));
@@ -27,6 +37,9 @@ fn the_document_has_its_fields_and_holds_nothing_private() {
         noise["classes"].as_array().expect("a list").iter().filter_map(|one| one["class"].as_str()).collect();
     assert_eq!(classes, ["compute", "cache", "dram"]);
     for kernel in noise["kernels"].as_array().expect("a list") {
+        for figure in ["time", "between", "ratio", "detectable_time", "detectable_ratio"] {
+            assert!(kernel[figure].as_f64().is_some_and(|value| value >= 0.0), "{figure} of {kernel}");
+        }
         let interval = kernel["ratio_interval"].as_array().expect("three processes give an interval");
         assert!(interval[0].as_f64() <= kernel["ratio"].as_f64() && kernel["ratio"].as_f64() <= interval[1].as_f64());
     }

@@ -1,5 +1,5 @@
-//! The emulator itself: it refuses what a driver refuses and reports faults that a device would not notice. The tests of the
-//! GPU suite and `scripts/kernels-on-cpu.sh` show that it computes what a device computes.
+//! The emulator itself: it computes as a device does, refuses what a driver refuses, and reports faults that a device would
+//! not notice.
 //!
 //! The binding loads its libraries once a process, so each case runs in a process of its own: this test program, started
 //! again.
@@ -7,7 +7,7 @@
 use std::process::{Command, Output};
 
 use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg, result, sys};
-use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts};
+use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
 
 use crate::emulator::Machine;
 use crate::sandbox::assert_contains;
@@ -18,7 +18,11 @@ const CASE: &str = "SPRAG_TEST_CASE";
 /// Threads of a block of the sample kernels.
 const BLOCK: usize = 64;
 
-const CASES: [(&str, fn()); 5] = [
+const CASES: [(&str, fn()); 9] = [
+    ("kernels", kernels_compute),
+    ("flag", a_flag_is_awaited),
+    ("graphs", graphs_replay),
+    ("compiler", the_compiler_explains),
     ("refusals", mistakes_are_refused),
     ("memory", memory_is_limited),
     ("torn_barrier", || launch_alone("torn_barrier")),
@@ -57,9 +61,14 @@ fn check_fails(case: &str, machine: &Machine, words: &[&str]) {
 }
 
 #[test]
-fn the_emulator_refuses_what_a_driver_refuses() {
+fn the_emulator_computes_and_refuses_as_a_device() {
     let Some(machine) = Machine::complete() else { return };
-    check_passes("refusals", &machine);
+    for case in ["kernels", "flag", "graphs", "refusals", "compiler"] {
+        check_passes(case, &machine);
+    }
+    for order in ["random:1", "random:2", "interleave:1", "interleave:2"] {
+        check_passes("kernels", &machine.clone().and("SPRAG_EMULATOR_BLOCKS", order));
+    }
     check_passes("memory", &machine.clone().and("SPRAG_EMULATOR_MEMORY", "1048576"));
 }
 
@@ -68,6 +77,7 @@ fn the_emulator_lets_no_fault_pass() {
     let Some(machine) = Machine::complete() else { return };
     check_fails("torn_barrier", &machine, &["`torn_barrier`", "which only 5 threads of its block reach"]);
     let watched = machine.watched();
+    check_passes("kernels", &watched);
     check_fails("beyond_buffer", &watched, &["AddressSanitizer: heap-buffer-overflow", "in beyond_buffer"]);
     check_fails("beyond_shared", &watched, &["index 64 out of bounds"]);
 }
@@ -75,17 +85,107 @@ fn the_emulator_lets_no_fault_pass() {
 type Module = std::sync::Arc<cudarc::driver::CudaModule>;
 type Stream = std::sync::Arc<cudarc::driver::CudaStream>;
 
+fn compiled(source: &str) -> Result<cudarc::nvrtc::Ptx, CompileError> {
+    let options = vec!["--gpu-architecture=sm_90".to_owned(), format!("-DBLOCK={BLOCK}")];
+    compile_ptx_with_opts(source, CompileOptions { options, ..CompileOptions::default() })
+}
+
 fn opened() -> (Module, Stream) {
     let context = CudaContext::new(0).expect("there is a device");
-    let options = vec!["--gpu-architecture=sm_90".to_owned(), format!("-DBLOCK={BLOCK}")];
-    let options = CompileOptions { options, ..CompileOptions::default() };
-    let sample = compile_ptx_with_opts(include_str!("../cuda/sample.cu"), options).expect("the sample compiles");
-    let module = context.load_module(sample).expect("it loads");
+    let module = context
+        .load_module(compiled(include_str!("../cuda/sample.cu")).expect("the sample compiles"))
+        .expect("it loads");
     (module, context.new_stream().expect("a stream"))
 }
 
 fn blocks(count: usize) -> LaunchConfig {
     LaunchConfig { grid_dim: (count as u32, 1, 1), block_dim: (BLOCK as u32, 1, 1), shared_mem_bytes: 4 * BLOCK as u32 }
+}
+
+#[expect(unsafe_code, reason = "a launch hands untyped arguments to a kernel")]
+fn kernels_compute() {
+    let (module, stream) = opened();
+    let values: Vec<f32> = (0..1000).map(|i| (i % 7) as f32).collect();
+    let grid = values.len().div_ceil(BLOCK);
+    let on_device = stream.clone_htod(&values).expect("a copy");
+    let mut sums = stream.alloc_zeros::<f32>(grid).expect("memory");
+    let mut count = stream.alloc_zeros::<i32>(1).expect("memory");
+    let (row_sums, n) = (module.load_function("row_sums").expect("a kernel"), values.len() as i32);
+    let mut launch = stream.launch_builder(&row_sums);
+    launch.arg(&on_device).arg(&mut sums).arg(&mut count).arg(&n);
+    // SAFETY: the arguments are those of the kernel, which stays inside their sizes.
+    unsafe { launch.launch(blocks(grid)) }.expect("a launch");
+    let expected: Vec<f32> = values.chunks(BLOCK).map(|row| row.iter().sum()).collect();
+    assert_eq!(stream.clone_dtoh(&sums).expect("a copy"), expected);
+    assert_eq!(stream.clone_dtoh(&count).expect("a copy"), [grid as i32]);
+
+    let chain = module.load_function("chain").expect("a kernel");
+    let mut ticket = stream.alloc_zeros::<u32>(1).expect("memory");
+    let (mut ready, mut before) =
+        (stream.alloc_zeros::<u32>(40).expect("memory"), stream.alloc_zeros::<u32>(40).expect("memory"));
+    let mut launch = stream.launch_builder(&chain);
+    launch.arg(&mut ticket).arg(&mut ready).arg(&mut before);
+    // SAFETY: as above.
+    unsafe { launch.launch(blocks(40)) }.expect("a launch");
+    let expected: Vec<u32> = (0..40).map(|block| (0..=block).sum()).collect();
+    assert_eq!(stream.clone_dtoh(&before).expect("a copy"), expected);
+
+    let unwritten = module.load_function("unwritten_shared").expect("a kernel");
+    let mut poison = stream.alloc_zeros::<u32>(BLOCK).expect("memory");
+    let mut launch = stream.launch_builder(&unwritten);
+    launch.arg(&mut poison);
+    // SAFETY: as above.
+    unsafe { launch.launch(blocks(1)) }.expect("a launch");
+    assert_eq!(stream.clone_dtoh(&poison).expect("a copy"), [0xCDCD_CDCD; BLOCK]);
+}
+
+#[expect(unsafe_code, reason = "a word of memory is shared with a kernel")]
+fn a_flag_is_awaited() {
+    let (module, stream) = opened();
+    let kernel = module.load_function("await_flag").expect("a kernel");
+    let mut seen = stream.alloc_zeros::<u32>(1).expect("memory");
+    // SAFETY: the word is mapped host memory that lives until the kernel has ended.
+    let flag = unsafe { result::malloc_host(4, sys::CU_MEMHOSTALLOC_DEVICEMAP) }.expect("memory").cast::<u32>();
+    let address = flag as u64;
+    // SAFETY: nobody reads the word yet.
+    unsafe { flag.write_volatile(0) };
+    let mut launch = stream.launch_builder(&kernel);
+    launch.arg(&address).arg(&mut seen);
+    let one = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+    // SAFETY: both arguments are addresses of a word.
+    unsafe { launch.launch(one) }.expect("a launch");
+    // SAFETY: the kernel only reads the word, and a volatile write of a word is not torn.
+    unsafe { flag.write_volatile(7) };
+    assert_eq!(stream.clone_dtoh(&seen).expect("a copy"), [7]);
+}
+
+#[expect(unsafe_code, reason = "a launch hands untyped arguments to a kernel")]
+fn graphs_replay() {
+    let (module, stream) = opened();
+    // SAFETY: one stream alone is used.
+    unsafe { stream.context().disable_event_tracking() };
+    let row_sums = module.load_function("row_sums").expect("a kernel");
+    let values = stream.clone_htod(&[1.0_f32; BLOCK]).expect("a copy");
+    let (mut sums, mut count) =
+        (stream.alloc_zeros::<f32>(1).expect("memory"), stream.alloc_zeros::<i32>(1).expect("memory"));
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).expect("a capture");
+    for _ in 0..3 {
+        let n = BLOCK as i32;
+        let mut launch = stream.launch_builder(&row_sums);
+        launch.arg(&values).arg(&mut sums).arg(&mut count).arg(&n);
+        // SAFETY: the arguments are those of the kernel, which stays inside their sizes.
+        unsafe { launch.launch(blocks(1)) }.expect("a launch");
+    }
+    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).expect("a graph").expect("it holds launches");
+    assert_eq!(stream.clone_dtoh(&count).expect("a copy"), [0], "what is captured does not run");
+    let event = || stream.context().new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).expect("an event");
+    let (start, end) = (event(), event());
+    start.record(&stream).expect("a record");
+    graph.launch().expect("a launch");
+    graph.launch().expect("a launch");
+    end.record(&stream).expect("a record");
+    assert!(start.elapsed_ms(&end).expect("both were reached") >= 0.0);
+    assert_eq!(stream.clone_dtoh(&count).expect("a copy"), [6]);
 }
 
 #[expect(unsafe_code, reason = "mistakes are what the safe functions keep from happening")]
@@ -139,6 +239,19 @@ fn memory_is_limited() {
     assert_eq!(stream.context().mem_get_info().expect("an answer"), (1 << 19, 1 << 20));
     drop(half);
     assert!(stream.alloc_zeros::<u8>(1 << 20).is_ok(), "what was freed serves again");
+}
+
+fn the_compiler_explains() {
+    match compiled("extern \"C\" __global__ void broken(int* a) { a[0] = nothing; }") {
+        Err(CompileError::CompileError { log, .. }) => {
+            let log = log.to_string_lossy();
+            assert!(log.contains("nothing"), "{log}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(compiled("#include <cuda_fp16.h>\n").is_err(), "a machine with the driver alone has no headers");
+    let options = vec!["--gpu-architecture=sm_12".to_owned()];
+    assert!(compile_ptx_with_opts("", CompileOptions { options, ..CompileOptions::default() }).is_err());
 }
 
 #[expect(unsafe_code, reason = "a launch hands untyped arguments to a kernel")]

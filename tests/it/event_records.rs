@@ -9,7 +9,8 @@ use sprag_model::series::Series;
 
 use crate::clones::Clones;
 use crate::demo::repository;
-use crate::sandbox::assert_contains;
+use crate::sandbox::{Sandbox, assert_contains};
+use crate::schemas::follows;
 
 /// The opening of the event with that number.
 fn opened(number: u32) -> EventRecord {
@@ -106,4 +107,27 @@ fn runs_are_listed_proven_and_exported_as_without_events() {
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     fsck(&["--repair"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn an_event_record_follows_its_schema() {
+    let (_, bytes, _) = opened(1).to_file();
+    follows("event-1", std::str::from_utf8(&bytes).expect("a record is text"));
+}
+
+#[test]
+fn a_damaged_event_is_a_matter_of_integrity() {
+    let sandbox = Sandbox::new();
+    let path = record(&sandbox.project, &opened(1));
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    let text = sandbox.read(&path);
+    sandbox.edit(&path, "\"chance\":0.05", "\"chance\":0.5");
+    sandbox.write("history/v1/_events/2026/01/notes.txt", "x\n");
+    sandbox.commit("Tidy up");
+    let words = [path.as_str(), "bears the digest", "notes.txt", "is not named `_events/<yyyy>/<mm>/", "hint:"];
+    sandbox.sprag(&["history", "fsck"]).expect(4).prints(&words);
+    follows("history-fsck-1", &sandbox.sprag(&["history", "fsck", "--json"]).expect(4).out);
+    sandbox.sprag(&["history", "fsck", "--repair"]).expect(0).prints(&[&format!("brought back `{path}`")]);
+    assert_eq!((sandbox.read(&path), sandbox.git(&["status", "--porcelain"])), (text, String::new()));
+    sandbox.sprag(&["history", "fsck"]).expect(0);
 }

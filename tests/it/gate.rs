@@ -1,5 +1,7 @@
 //! Baselines and the check: pass, fail and inconclusive.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 use sprag_model::baseline::Baseline;
 use sprag_model::environment::Environment;
@@ -65,17 +67,20 @@ fn a_bad_baseline_is_an_error_that_names_the_fault() {
     let good = crafted.read(BASELINE);
     let check = |words: &[&str]| drop(crafted.ends(2, &["check"]).says(&[BASELINE]).says(words));
     for (field, value, words) in [
-        ("value", "NaN", "is not JSON"),
-        ("value", "0.0", "`value` = 0"),
-        ("tolerance", "-0.5", "`rule.tolerance` = -0.5 for `cpu/pack @fast time`"),
-        ("name", "\"guess\"", "in the metric `cpu/pack @fast time`: unknown variant `guess`, expected one of"),
-        ("deviation", "-1.0", "`restlessness.deviation` = -1"),
-        ("schema_version", "9", "schema version 9"),
-        ("suite", "\"gpu\"", "of the suite `gpu`"),
+        ("value", "NaN", &["is not JSON"][..]),
+        ("value", "0.0", &["`value` = 0", "a number above zero"]),
+        ("value", "-1.0", &["`value` = -1"]),
+        ("tolerance", "-0.5", &["`rule.tolerance` = -0.5 for `cpu/pack @fast time`", "from 0 to 1"]),
+        ("tolerance", "1e3", &["`rule.tolerance` = 1000"]),
+        ("name", "\"guess\"", &["in the metric `cpu/pack @fast time`: unknown variant `guess`, expected one of"]),
+        ("sessions", "0", &["`sessions` = 0"]),
+        ("deviation", "-1.0", &["`restlessness.deviation` = -1"]),
+        ("schema_version", "9", &["schema version 9"]),
+        ("suite", "\"gpu\"", &["of the suite `gpu`"]),
     ] {
         crafted.write(BASELINE, &good);
         set(&crafted, field, value);
-        check(&[words]);
+        check(words);
     }
     let mut empty: Value = serde_json::from_str(&good).expect("JSON");
     empty["metrics"] = json!({});
@@ -173,6 +178,33 @@ fn a_commit_without_a_run_cannot_be_checked() {
     crafted.ends(1, &["check", "--suite", "cpu", "--report", "md=gate.md"]).says(&words);
     let report = crafted.read("gate.md");
     assert_contains(&report, &["not measured: cpu", "no run of this machine at HEAD"]);
+}
+
+/// What make would run by the Makefile of the project.
+#[test]
+fn the_targets_of_make_measure_save_and_judge() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let sprag = "cargo run --release --quiet -- ";
+    let saved = [
+        &format!("{sprag}run --suite 'cpu'  --output-run 'target/bench-cpu.json'\n"),
+        &*format!("{sprag}baseline emit --suite 'cpu' --run 'target/bench-cpu.json'\n"),
+    ];
+    let judged = ["--report 'md=gate.md'", "sprag check --suite 'gpu' --measure --quick --against baseline \"$@\"\n"];
+    let settings = ["bench-compare", "SUITE=gpu", "REPORT=md=gate.md", "EFFORT=--quick", "SPRAG=sprag"];
+    for (arguments, words) in [
+        (&[][..], ["make bench-save-baseline", "make bench-compare"]),
+        (&["bench-save-baseline"], saved),
+        (&settings, judged),
+    ] {
+        let mut make = Command::new("make");
+        // Variables of a make that runs these tests.
+        make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS");
+        let Ok(planned) = make.arg("-n").args(arguments).current_dir(root).output() else {
+            return eprintln!("skipped: there is no make");
+        };
+        assert!(planned.status.success(), "make -n {arguments:?}: {}", String::from_utf8_lossy(&planned.stderr));
+        assert_contains(&String::from_utf8_lossy(&planned.stdout), &words);
+    }
 }
 
 #[test]

@@ -1,13 +1,21 @@
 //! The reports of a gate.
 
+use sprag_model::run::{Quality, Run};
+
 use crate::crafted::Crafted;
 use crate::sandbox::assert_contains;
 
-#[test]
-fn an_inconclusive_metric_can_fail_next_to_a_regression() {
+/// Six sessions, then a run in which `pack` is half as slow again and `new` is new.
+fn doubtful_and_regressed() -> Crafted {
     let crafted = Crafted::with_sessions(6);
     crafted.ends(0, &["baseline", "emit"]);
     crafted.change(10, &[("pack", 1.5e-3), ("scan", 2e-3), ("new", 1e-3)]);
+    crafted
+}
+
+#[test]
+fn an_inconclusive_metric_can_fail_next_to_a_regression() {
+    let crafted = doubtful_and_regressed();
     let report = |inconclusive: &str, format: &str| {
         crafted.ends(1, &["check", "--inconclusive", inconclusive, "--report", &format!("{format}=-")]).out
     };
@@ -53,4 +61,35 @@ fn a_value_without_an_interval_is_none() {
     let json = crafted.sprag(&["check", "--report", "json=-"]).json();
     let suite = &json["suites"][0];
     assert!(suite["whole"]["interval"].is_null() && suite["comparisons"][0]["effect"]["interval"].is_null(), "{json}");
+}
+
+#[test]
+fn quality_reasons_follow_the_head_of_a_run() {
+    let crafted = Crafted::with_sessions(6);
+    crafted.ends(0, &["baseline", "emit"]);
+    let quality = Quality { clean: false, reasons: vec!["throttled".to_owned()] };
+    crafted.record(&Run { quality, ..crafted.run(8, &[("pack", 1e-3), ("scan", 2e-3)]) });
+    let ended = crafted.ends(0, &["check"]);
+    assert_eq!(ended.out.lines().nth(1), Some("rough: throttled"), "{}", ended.out);
+}
+
+#[test]
+fn a_note_of_every_row_is_printed_once() {
+    let crafted = Crafted::with_sessions(1);
+    crafted.ends(0, &["baseline", "emit"]);
+    let note = "too little history to know its noise";
+    let count = |arguments: &[&str]| crafted.ends(0, arguments).out.matches(note).count();
+    crafted.ends(0, &["check"]).prints(&[&format!("\nof all that was judged: {note}")]);
+    assert_eq!((count(&["check"]), count(&["check", "--report", "md=-"])), (1, 1));
+    assert_eq!(count(&["check", "--report", "json=-"]), 2);
+}
+
+#[test]
+fn turns_are_advised_for_kinds_whose_commits_are_built() {
+    let crafted = doubtful_and_regressed();
+    let check = ["check", "--report", "md=-"];
+    crafted.ends(1, &check).prints(&["--measure --suite cpu\n"]);
+    crafted.edit("sprag.toml", "kind = \"cpu\"", "kind = \"gpu\"");
+    let markdown = crafted.ends(1, &check).out;
+    assert!(!markdown.contains("--measure"), "{markdown}");
 }

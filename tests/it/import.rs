@@ -57,11 +57,25 @@ fn files_folders_and_histories_are_recognised_and_recorded() {
     let sandbox = Sandbox::new();
     let samples = [
         ("asv/results", "asv"),
+        ("bencher-bmf/bmf.json", "bencher"),
+        ("callgrind/callgrind.tilessm_scan.out", "callgrind"),
         ("criterion/criterion", "criterion"),
+        ("criterion/console.txt", "criterion-text"),
+        ("custom-metric/customBiggerIsBetter.json", "custom-bigger-is-better"),
+        ("custom-metric/customSmallerIsBetter.json", "custom-smaller-is-better"),
+        ("divan/console.txt", "divan"),
         ("github-action-benchmark/data.js", "github-action-benchmark"),
+        ("google-benchmark/out.json", "google-benchmark"),
         ("google-benchmark/out.csv", "google-benchmark"),
+        ("gungraun/tilessm_scan.summary.json", "gungraun"),
+        ("hyperfine/v1.15.json", "hyperfine"),
+        ("hyperfine/v1.20.csv", "hyperfine"),
+        ("nvbench/nvbench.json", "nvbench"),
+        ("pyperf/pyperf.json", "pyperf"),
+        ("pytest-benchmark/benchmark.json", "pytest-benchmark"),
         ("tango", "tango"),
         ("trtexec/times.json", "trtexec"),
+        ("trtexec/profile.json", "trtexec"),
     ];
     for (sample, format) in samples {
         let suite = sample.replace(['/', '.'], "-");
@@ -233,4 +247,83 @@ fn a_table_may_name_commits_as_the_repository_does() {
         assert!(!ended.err.contains('\u{202e}'), "{}", ended.err);
     }
     assert_eq!(records(&sandbox).len(), 2);
+}
+
+#[test]
+fn of_several_sources_of_a_commit_the_last_one_counts() {
+    let sandbox = Sandbox::new();
+    for value in [3, 1, 4, 2, 5] {
+        sandbox.write("list.json", &format!(r#"[{{"name":"sort","unit":"s","value":{value}}}]"#));
+        let import = ["import", "list.json", "--format", "custom-smaller-is-better", "--commit", "HEAD~0"];
+        // Recording moves HEAD, which is still the same commit of code.
+        sandbox.sprag(&import).expect(0).says(&["note: `HEAD~0` is "]);
+        sandbox.sprag(&import).expect(0).prints(&["1 run imported before"]);
+        let table = sandbox.sprag(&["export", "csv", "--long"]).expect(0).out;
+        assert_contains(&table, &[&format!(",{value}.0,")]);
+        assert_eq!(table.lines().count(), 2, "{table}");
+    }
+    assert_eq!(records(&sandbox).len(), 5);
+}
+
+/// A table of runs of as many commits, none of which is here.
+fn table(runs: usize) -> String {
+    let row = |run: usize| format!("s{},b,time,ms,lower,{run:040x},{},m,{}\n", run % 3, 1_767_600_000 + run, run + 1);
+    let rows: String = (0..runs).map(row).collect();
+    format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n{rows}")
+}
+
+#[test]
+fn many_runs_come_in_one_pack() {
+    let sandbox = Sandbox::new();
+    let is_clean = || sandbox.git(&["status", "--porcelain", "history"]).is_empty();
+    sandbox.write("r.csv", &table(200));
+    sandbox.sprag(&["import", "r.csv"]).expect(0);
+    assert_contains(&sandbox.git(&["count-objects", "-v"]), &["packs: 1", "in-pack: 200"]);
+    assert!(sandbox.records("main").len() == 200 && is_clean());
+    sandbox.git(&["fsck", "--strict", "--no-progress"]);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    // What has grown adds what is new, and git may put all together.
+    sandbox.write("r.csv", &table(300));
+    sandbox.sprag(&["import", "r.csv"]).expect(0).prints(&["200 runs imported before", "recorded 100 runs"]);
+    sandbox.git(&["gc", "--quiet", "--prune=now"]);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    assert!(is_clean());
+    let second = sandbox.sprag(&["import", "r.csv"]).expect(0).prints(&["300 runs imported before"]);
+    assert!(!second.out.contains("recorded"), "{}", second.out);
+}
+
+#[test]
+fn a_folder_is_the_same_wherever_it_lies() {
+    let sandbox = Sandbox::new();
+    for (case, time) in [("8", 20), ("16", 30)] {
+        let named = format!(r#"{{"group_id":"g","function_id":"f","value_str":"{case}","full_id":"g/f/{case}"}}"#);
+        sandbox.write(&format!("target/criterion/g/f/{case}/new/benchmark.json"), &named);
+        let samples = format!(r#"{{"iters":[2.0,4.0],"times":[{time}.0,44.0]}}"#);
+        sandbox.write(&format!("target/criterion/g/f/{case}/new/sample.json"), &samples);
+    }
+    let first = ["import", "target/criterion", "--time", "2026-01-02"];
+    sandbox.sprag(&first).expect(0).prints(&["recorded 1 run"]);
+    for folder in ["target", "target/criterion/g", "target/criterion", "."] {
+        let arguments = ["import", folder, "--time", "2026-01-02", "--format", "criterion"];
+        let second = sandbox.sprag(&arguments).expect(0).prints(&["1 run imported before"]);
+        assert!(!second.out.contains("recorded"), "{folder}: {}", second.out);
+    }
+    assert_eq!(records(&sandbox).len(), 1);
+}
+
+#[test]
+fn real_histories_are_imported_completely() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
+    let Ok(entries) = fs::read_dir(&folder) else {
+        return eprintln!("skipped: no real histories next to the project");
+    };
+    let paths = entries.map(|entry| entry.expect("it is listed").path().to_string_lossy().into_owned());
+    let mut paths: Vec<String> = paths.filter(|path| path.ends_with(".data.js")).collect();
+    paths.sort();
+    let sandbox = Sandbox::new();
+    let arguments: Vec<&str> = ["import"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+    let runs: usize = [62, 57, 30, 30, 105].iter().sum();
+    let ended = sandbox.sprag(&arguments).expect(0).prints(&[&format!("recorded {runs} runs")]);
+    assert!(!ended.out.contains("without a value"), "{}", ended.out);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
 }

@@ -115,6 +115,7 @@ fn what_blocks_is_named_with_its_exit_code() {
         ("out/replay.json", "\"seed\": 11", "\"seed\": 12", 4, ["it does not hold", ""]),
         (list, "producer = \"make notes\"", "producer = \"x\"\nstatus = \"pass\"", 2, ["`status`", list]),
         (list, "rule = \"parity\"\n", "", 2, ["`runtime_backend_parity` has no `rule`", list]),
+        (list, "\"parity\"", "\"trust\"", 2, ["rule `trust`, which there is not", list]),
         (releases, "previous", "verdict", 2, ["unknown field `verdict`", releases]),
         ("ledger/v2.toml", "reason", "verdict", 2, ["ledger/v2.toml:4", ""]),
         (releases, "name = \"v2\"", "name = \"v3\"", 2, ["no release `v2`", "did you mean"]),
@@ -123,7 +124,7 @@ fn what_blocks_is_named_with_its_exit_code() {
             "role = \"Release owner\"",
             "role = \"Release ower\"",
             2,
-            ["as `Release ower`, a role that", "did you mean"],
+            ["as `Release ower`, a role that", "did you mean `Release owner`"],
         ),
         (
             releases,
@@ -132,7 +133,13 @@ fn what_blocks_is_named_with_its_exit_code() {
             2,
             ["release/releases.toml:9: `v2` is signed by `Ada` on `2026-02-30`", ""],
         ),
-        (releases, &format!("commit = \"{second}\"\n"), "", 2, ["the tag `v2` exists, and", "names no commit"]),
+        (
+            releases,
+            &format!("commit = \"{second}\"\n"),
+            "",
+            2,
+            ["the tag `v2` exists, and `release/releases.toml` names no commit", ""],
+        ),
         (releases, "\nprevious", &point(&first), 4, [rewritten, "Merkle root"]),
         (releases, "\nprevious", &point(&elsewhere), 4, [rewritten, "come after"]),
     ] {
@@ -166,6 +173,7 @@ fn waivers_of_what_does_not_exist_have_no_effect() {
     for (from, to, words) in [
         ("\"coverage\"", "\"covrage\"", "`release/checklist.toml` has no item `covrage`"),
         ("\"coverage\"", "\"notes\"\ntarget = \"cuda\"", "`v2` does not need `notes` for `cuda`"),
+        ("\"coverage\"", "\"engine\"\ntarget = \"tensorrt\"", "`v2` does not need `engine` for `tensorrt`"),
         ("\"v2\"", "\"v20\"", "`release/releases.toml` names no release `v20`"),
     ] {
         project.write("ledger/more.toml", &entry.replace(from, to));

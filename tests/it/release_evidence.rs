@@ -63,33 +63,33 @@ fn evidence_that_disagrees_is_named_by_file_and_byte() {
         ("ledger/v2.toml", "9999", "9998", "fails: ledger/v2.toml at byte"),
         ("release/checklist.toml", "parity", "parits", "fails: release/checklist.toml at byte"),
         ("CHECKLIST.md", "**GO**", "**go**", "fails: CHECKLIST.md at byte"),
-        ("SHA256SUMS", "  CHECKLIST.md", "  ../LIST.md", "no plain path"),
-        ("SHA256SUMS", &digest, &digest[..40], "as of SHA-1"),
-        ("statement.json", &second, &first, "is about the commit"),
-        ("statement.json", "\"sha256\"", "\"sha512\"", "by sha512"),
+        ("SHA256SUMS", "  CHECKLIST.md", "  ../LIST.md", "fails: SHA256SUMS at byte…no plain path"),
+        ("SHA256SUMS", &digest, &digest[..40], "fails: SHA256SUMS…as of SHA-1"),
+        ("statement.json", &second, &first, "fails: statement.json at byte…is about the commit"),
+        ("statement.json", "\"sha256\"", "\"sha512\"", "fails: statement.json…by sha512"),
         ("statement.json", "\"subject\"", "\"verdict\": 1,\n  \"subject\"", "unknown field `verdict`"),
         ("statement.dsse.json", "ed25519:19", "ed25519:18", "fails: statement.dsse.json"),
     ] {
-        check(&|p| p.edit(&format!("evidence/{path}"), from, to), &[words]);
+        check(&|p| p.edit(&format!("evidence/{path}"), from, to), &words.split('…').collect::<Vec<_>>());
     }
     // Forged with matching sums.
     let as_of = good.evidence_json("checklist.json")["as_of"].as_str().expect("a time").to_owned();
     let list = "evidence/checklist.json";
     for (path, from, to, words) in [
-        (list, "\"waived\"", "\"pass\"", "`coverage` is recorded as pass"),
+        (list, "\"waived\"", "\"pass\"", "fails: checklist.json at byte…`coverage` is recorded as pass"),
         (list, "\"go\": true", "\"go\": false", "fails: checklist.json at byte"),
         (list, "\"schema_version\": 1", "\"schema_version\":  1", "fails: checklist.json"),
-        (list, &as_of, "2020-01-01T00:00:00Z", "before the history"),
-        (list, &as_of, "2999-01-01T00:00:00Z", "in the future"),
-        ("evidence/ledger/v2.toml", "9999-12-31", "2026-01-31", "`coverage` is recorded as waived"),
+        (list, &as_of, "2020-01-01T00:00:00Z", "fails: checklist.json: is as of…before the history"),
+        (list, &as_of, "2999-01-01T00:00:00Z", "fails: checklist.json: is as of…in the future"),
+        ("evidence/ledger/v2.toml", "9999-12-31", "2026-01-31", "`coverage` is recorded as waived…the records say"),
         ("evidence/artifacts/caps/caps.json", "false", "true", "`notes` is recorded as pass"),
-        (&record, "sandbox", "sandbot", "is not the record of the history"),
+        (&record, "sandbox", "sandbot", &format!("{}…is not the record of the history", named(" at byte"))),
     ] {
         let forged = |p: &Project| {
             p.edit(path, from, to);
             forge(&p.evidence(""));
         };
-        check(&forged, &[words]);
+        check(&forged, &words.split('…').collect::<Vec<_>>());
     }
     let without = |p: &Project| {
         p.remove(&record);

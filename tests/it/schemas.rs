@@ -12,6 +12,7 @@ use sprag_model::foreign::Output;
 use sprag_model::run::Run;
 use sprag_pipeline::config::Config;
 
+use crate::crafted::{BASELINE, Crafted};
 use crate::sandbox::{Sandbox, files, json};
 
 /// Rewrites `schemas/` instead of comparing.
@@ -201,12 +202,16 @@ fn what_no_reader_takes_no_schema_takes() {
     ];
     let first = [
         ("/schema_version", json!(2)),
+        ("/suite", Value::Null),
+        ("/required_status", json!("fine")),
         ("/timestamp_utc", json!("yesterday")),
         ("METRIC/value", json!("1")),
         ("METRIC/max_regression_ratio", json!(-0.1)),
     ];
     let second = [
         ("/schema_version", json!(3)),
+        ("/required_status", json!("skipped")),
+        ("/required_status", Value::Null),
         ("/dirty", json!("no")),
         ("/accepted/by", Value::Null),
         ("/accepted/other", json!(1)),
@@ -217,6 +222,7 @@ fn what_no_reader_takes_no_schema_takes() {
         ("METRIC/rule", Value::Null),
         ("METRIC/rule/name", json!("guess")),
         ("METRIC/rule/tolerance", json!("2 %")),
+        ("METRIC/rule/tolerance", json!(-0.1)),
         ("METRIC/rule/tolerance", json!(101)),
         ("METRIC/rule/other", json!(1)),
     ];
@@ -235,7 +241,22 @@ fn what_no_reader_takes_no_schema_takes() {
         ("/choices/0/choice/ratio", json!(-1.0)),
         ("/choices/0/choice/date", json!("noon")),
         ("/choices/0/choice/candidates/block64", json!(0.0)),
+        ("/choices/0/choice/candidates/block64", json!("1")),
     ] {
         check("autotune-1", reads_store, pointer, &wrong);
     }
+}
+
+#[test]
+fn a_newer_baseline_is_not_overwritten() {
+    let crafted = Crafted::with_sessions(1);
+    crafted.ends(0, &["baseline", "emit"]);
+    follows("baseline-2", &crafted.read(BASELINE));
+    follows("run-2", &crafted.read(&crafted.records("main")[0]));
+    let newer = "{\"schema_version\": 3, \"whatever\": true}\n";
+    crafted.write(BASELINE, newer);
+    let words = ["has schema version 3, this build reads up to 2", "hint: use the newer sprag"];
+    crafted.ends(2, &["baseline", "emit"]).says(&words);
+    assert_eq!(crafted.read(BASELINE), newer);
+    assert!(!crafted.project.join("baselines/archive").exists());
 }

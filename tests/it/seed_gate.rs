@@ -26,7 +26,9 @@ const CHECK: [&str; 5] = ["check", "--run", "report.json", "--baseline", "base.j
 fn the_files_of_the_seed_are_judged_by_its_rules() {
     for (case, code, line) in [
         ("shipped_baseline_vs_recorded_run", 0, "check: pass; 5 passed"),
+        ("at_limit_rounding_0.35x1.6+0.25_vs_0.81_fails", 1, "check: fail; 0 passed, 1 failed"),
         ("missing_metric_in_current", 1, "check: fail; 1 passed, 1 missing"),
+        ("gpu_pass", 0, "check: pass; 3 passed"),
         ("gpu_skipped_status_and_missing", 5, "check: not measured; 0 passed, 3 missing, the status is skipped"),
         ("trt_partial_status_fails", 1, "check: fail; 2 passed, the status is partial where ok is required"),
     ] {
@@ -201,11 +203,13 @@ fn numbers_that_would_let_anything_pass_are_refused() {
     sandbox.sprag(&CHECK).expect(0);
     for (file, from, to, words) in [
         ("report.json", "1.5", "0", &["report.json`: a time of 0 of `a`"][..]),
+        ("report.json", "1.5", "-5", &["a time of -5 of `a`"]),
         ("report.json", "1.5", "NaN", &["a time of NaN of `a`"]),
         ("report.json", "version\": 1", "version\": 2", &["report.json` has the schema 2, and 1 is known"]),
         ("base.json", "1.0", "0", &["base.json`: a `value_ms` of 0 of `a`"]),
         ("base.json", "1.0", "\"1.0\"", &["`value_ms` is \"1.0\", no number, of `a`"]),
         ("base.json", "0.6", "-0.5", &["a `max_regression_ratio` of -0.5 of `a`", "from 0 to 100 is allowed"]),
+        ("base.json", "0.6", "1e9", &["a `max_regression_ratio` of 1000000000 of `a`"]),
         ("base.json", "0.25", "1e9", &["a `max_regression_abs_ms` of 1000000000, where the time is 1 ms, of `a`"]),
         ("base.json", "0.25", "-1", &["a `max_regression_abs_ms` of -1 of `a`", "zero or more"]),
         ("base.json", "version\": 1", "version\": 99", &["base.json` has the schema 99"]),

@@ -233,9 +233,25 @@ fn impossible_settings_are_refused_before_measuring() {
     trt(&["--shape-case", "a=1", "--shape-case", "a=1"], &["the same as the shape case number 1"]);
     trt(&["--warmup", "-1"], &["--warmup", "-1"]);
     trt(&["--iters", "0"], &["--iters", "0"]);
+    check(&["--suite", "cpu", "--seed", "3"], &["`--seed` says how a report is timed, and no report is asked for"]);
+    let of_device = "`--output-md` is an option of GPU suites and of TensorRT, and none";
+    check(&["--suite", "cpu", "--output-md", "x.md"], &[of_device]);
+    check(&["--output-md", "x.md"], &["one suite, and 2 would run"]);
+    trt(&["--output-md", "x", "--output", "x"], &["name the same file"]);
     check(&["--suite", "cpu", "--shape-case", "a=1"], &["for a suite of TensorRT, and none would run", "--suite trt"]);
     sandbox.write("sprag.toml", &sandbox.read("sprag.toml").replace("processes = 3", "shape_cases = [\"a\"]"));
     check(&[], &["`suites.trt.shape_cases` in sprag.toml `a`", "has no `=`"]);
     sandbox.sprag(&["weekly"]).expect(2).says(&["shape_cases"]);
     assert!(!sandbox.project.join("trtexec.log").exists(), "it was started all the same");
+}
+
+#[test]
+fn what_happens_once_is_reported() {
+    let (_, flaky) = run(&sandbox("flaky", ""), &[], 0);
+    assert_eq!(flaky["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(2));
+    let reasons = flaky["quality"]["reasons"].to_string();
+    assert_contains(&reasons, &["default, process 2: it did not report success; it was ended by signal 11"]);
+    let (_, without_graph) = run(&sandbox("no-graph", ""), &[], 0);
+    let reasons = without_graph["quality"]["reasons"].to_string();
+    assert_eq!(reasons.matches("default: TensorRT cannot capture the engine as a CUDA graph").count(), 1, "{reasons}");
 }

@@ -62,3 +62,11 @@ fn the_rate_follows_from_the_images_that_a_call_takes_or_is_absent() {
     assert_eq!(run_of_dynamic["benchmarks"][0]["metrics"].as_array().map(Vec::len), Some(1));
     assert_eq!(report(&dynamic)["cases"][0]["metrics"].get("frames_per_s"), Some(&Value::Null));
 }
+
+#[test]
+fn layers_are_reported_for_the_given_cases() {
+    let sandbox = sandbox("dynamic", "shape_cases = [\"image=8x3\"]");
+    let (_, run) = run(&sandbox, &["--quick", "--trt-profile", "out/layers"], 0);
+    assert_eq!(run["benchmarks"][0]["attributes"]["slowest_layer"], "TileSSM_0 (40.0 %)");
+    assert!(sandbox.project.join("out/layers/case_001_8_3.layers.json").is_file());
+}

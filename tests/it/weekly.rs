@@ -75,6 +75,15 @@ fn the_gpu_suite_is_there_with_its_reason() {
 }
 
 #[test]
+fn a_dirty_tree_is_recorded_as_such() {
+    let sandbox = Sandbox::new();
+    sandbox.append("sprag.toml", "\n# changed\n");
+    sandbox.sprag(&["run", "--quick", "--output-run", "run.json"]).expect(0).prints(&["(changed files)"]);
+    assert_eq!(sandbox.json("run.json")["commit"]["dirty"], true);
+    assert!(sandbox.records("HEAD").is_empty(), "nothing was to be recorded");
+}
+
+#[test]
 fn a_history_of_its_own_leaves_the_branch_alone() {
     let sandbox = Sandbox::new();
     sandbox.append("sprag.toml", "[history]\nref = \"perf\"\n");
