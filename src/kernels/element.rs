@@ -124,6 +124,18 @@ impl PartialEq for E4m3 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn rounding_is_to_nearest_even() {
+        let check = |value: f32, expected: f32| assert_eq!(<f16 as Element>::from_f32(value).to_f32(), expected);
+        check(2049.0, 2048.0);
+        check(2051.0, 2052.0);
+        check(65520.0, f32::INFINITY);
+        let check = |value: f32, expected: f32| assert_eq!(<bf16 as Element>::from_f32(value).to_f32(), expected);
+        check(257.0, 256.0);
+        check(259.0, 260.0);
+        assert_eq!(<f32 as Element>::from_f32(0.1), 0.1);
+    }
+
     fn value(bits: u8) -> f64 {
         let (exponent, mantissa) = (i32::from(bits >> 3 & 15), f64::from(bits & 7));
         let magnitude = match exponent {

@@ -208,6 +208,34 @@ mod tests {
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 4 };
 
     #[test]
+    fn chosen_pixels_are_gated_and_the_rest_is_copied() {
+        let choice = Choice { indices: &[0, 1, 3], tile_size: 1, require_unique: true };
+        let affine = Affine { value_scale: 2.0, value_bias: 1.0, gate_scale: -1.0, gate_bias: 3.0 };
+        for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
+            let mut merged = [0.0f32; 4];
+            let map = [1.0, 5.0, 7.0, f32::NAN];
+            run(form, &map, SHAPE, &choice, &affine, &mut merged, &mut Scratch::default()).unwrap();
+            assert_eq!(merged[..3], [6.0, 0.0, 7.0]);
+            assert!(merged[3].is_nan());
+        }
+    }
+
+    #[test]
+    fn repeated_ids_are_refused_where_asked() {
+        let check = |indices: &[u32], require_unique, expected| {
+            let choice = Choice { indices, tile_size: 1, require_unique };
+            let (shape, affine) = (MapShape { batch: 2, ..SHAPE }, Affine::default());
+            let form = Form::Fast(CANDIDATES[0]);
+            let done = run(form, &[1.0f32; 8], shape, &choice, &affine, &mut [0.0; 8], &mut Scratch::default());
+            assert_eq!(done, expected, "{indices:?}");
+        };
+        check(&[0, 1, 2, 2], true, Err(KernelError::DuplicateTile { row: 1, index: 2 }));
+        check(&[0, 1, 2, 2], false, Ok(()));
+        // Each row by itself.
+        check(&[0, 1, 0, 1], true, Ok(()));
+    }
+
+    #[test]
     fn a_closed_gate_keeps_the_sign_of_the_value() {
         let choice = Choice { indices: &[0], tile_size: 1, require_unique: true };
         for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {

@@ -289,6 +289,52 @@ mod tests {
     use super::*;
     use crate::testing::{bits, check_forms, values};
 
+    const PIXEL: MapShape = MapShape { batch: 1, channels: 2, height: 1, width: 1 };
+
+    fn one(boundary: f32, uncertainty: f32) -> (f32, [f32; 2]) {
+        let inputs =
+            FusionInputs { base: &[0.0, 1.0], detail: &[1.0, 3.0], boundary: &[boundary], uncertainty: &[uncertainty] };
+        let (mut alpha, mut fused) = ([0.0], [0.0; 2]);
+        run(Form::Reference, &inputs, PIXEL, &Gate::default(), &mut alpha, &mut fused).unwrap();
+        (alpha[0], fused)
+    }
+
+    #[test]
+    fn the_gate_is_a_logistic_of_the_weighted_proxies() {
+        // softplus(1) = ln(1 + e) = 1.3132617.
+        assert!((softplus(1.0) - 1.313_261_7).abs() < 1e-6);
+        assert_eq!(softplus(25.0), 25.0);
+        let (alpha, fused) = one(0.5, 0.25);
+        let expected = 1.0 / (1.0 + (-0.75f64 * 1.313_261_687_518_222_8).exp());
+        assert!((f64::from(alpha) - expected).abs() < 1e-6);
+        assert_eq!(fused, [alpha, 1.0 + alpha * 2.0]);
+    }
+
+    #[test]
+    fn only_proxies_that_are_not_finite_are_replaced() {
+        assert_eq!(one(f32::NAN, 0.0), one(0.0, 0.0));
+        assert_eq!(one(f32::NEG_INFINITY, 0.0), one(0.0, 0.0));
+        assert_eq!(one(f32::INFINITY, 0.0), one(1.0, 0.0));
+        assert!(one(-4.0, 0.0).0 < one(0.0, 0.0).0);
+        assert!(one(7.5, 0.0).0 > one(1.0, 0.0).0);
+    }
+
+    #[test]
+    fn slices_of_the_wrong_length_are_refused() {
+        let right = [2, 2, 1, 1, 1, 2];
+        for (place, what) in ["base", "detail", "boundary", "uncertainty", "alpha", "fused"].into_iter().enumerate() {
+            let mut lengths = right;
+            lengths[place] += 1;
+            let [base, detail, boundary, uncertainty, mut alpha, mut fused] =
+                lengths.map(|length| vec![0.0f32; length]);
+            let inputs = FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
+            for form in [Form::Reference, Form::Fast(CANDIDATES[0]), Form::Parallel(CANDIDATES[0])] {
+                let refused = run(form, &inputs, PIXEL, &Gate::default(), &mut alpha, &mut fused);
+                assert_eq!(refused, Err(KernelError::Length { what, expected: right[place], got: lengths[place] }));
+            }
+        }
+    }
+
     #[test]
     fn proxies_that_are_not_finite_and_values_beyond_reach_agree_too() {
         let proxies = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 3e38, -3e38, 90.0, -90.0, 1e-40, 0.0, 20.0];

@@ -245,7 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn zero_kmax_signed_zeros_and_negative_costs_are_handled() {
+    fn few_places_signed_zeros_and_negative_costs_are_handled() {
+        check(&[1.0, 2.0], &[1.0, 1.0], 9.0, 1, &[1], 1.0);
         check(&[1.0, 2.0], &[1.0, 1.0], 9.0, 0, &[], 0.0);
         check(&[], &[], 1.0, 3, &[], 0.0);
         check(&[-0.0, 0.0], &[1.0, 1.0], 1.0, 2, &[0], 1.0);
@@ -261,8 +262,12 @@ mod tests {
             KernelError::NotFinite { what: "utilities", position: 0 },
         );
         refused(Candidates { budget: -1.0, ..good }, KernelError::Budget { what: "budget", value: -1.0 });
-        assert!(select(&Candidates { delta_costs: &[f64::INFINITY], ..good }).is_err());
-        assert!(select(&Candidates { delta_costs: &[], ..good }).is_err());
+        refused(
+            Candidates { delta_costs: &[f64::INFINITY], ..good },
+            KernelError::NotFinite { what: "delta_costs", position: 0 },
+        );
+        let length = KernelError::Length { what: "delta_costs", expected: 1, got: 0 };
+        refused(Candidates { delta_costs: &[], ..good }, length);
         assert!(select(&Candidates { budget: f64::NAN, ..good }).is_err());
         let thresholds = Thresholds { theta_on: 0.6, theta_off: 0.45, max_active: 1 };
         assert!(update(&[f64::NAN], &[true], &thresholds).is_err());
@@ -298,6 +303,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_dip_does_not_switch_off_and_the_limit_prefers_what_was_on() {
+        let check = |utilities: &[f64], previous: &[u8], max_active: usize, expected: &[u8]| {
+            let previous: Vec<bool> = previous.iter().map(|&bit| bit == 1).collect();
+            let mask = update(utilities, &previous, &Thresholds { theta_on: 0.6, theta_off: 0.45, max_active });
+            assert_eq!(mask.unwrap().into_iter().map(u8::from).collect::<Vec<_>>(), expected);
+        };
+        check(&[0.7, 0.5, 0.5, 0.45, 0.6], &[0, 1, 0, 1, 0], 9, &[1, 1, 0, 0, 0]);
+        check(&[0.7, 0.5, 0.65, 0.2, 0.9], &[0, 1, 0, 1, 1], 2, &[0, 1, 0, 0, 1]);
+        check(&[0.8, 0.8, 0.9], &[0, 0, 0], 2, &[1, 0, 1]);
+        check(&[0.8], &[1], 0, &[0]);
     }
 
     fn rule<'a>(utilities: &'a [f64], overheads: &'a [f64], budget: f64, kmax: usize) -> SplitRule<'a> {

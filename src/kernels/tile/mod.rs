@@ -326,6 +326,34 @@ mod tests {
     }
 
     #[test]
+    fn modes_and_factors_are_checked() {
+        assert_eq!(Overlap::parse("override", 0.5), Ok(Overlap::Override));
+        assert_eq!(Overlap::parse("blend", 1.5), Err(KernelError::BlendAlpha(1.5)));
+        assert!(Overlap::parse("blend", f64::NAN).is_err());
+        assert_eq!(Overlap::parse("average", 0.5), Err(KernelError::OverlapMode("average".to_owned())));
+    }
+
+    #[test]
+    fn a_blend_rounds_each_step_to_the_element_type() {
+        let blend = Blend::<half::f16>::new(BlendFactor(0.3));
+        let (current, new) = (half::f16::from_f32(0.1), half::f16::from_f32(0.7));
+        // `half` itself rounds every operator.
+        let expected = half::f16::from_f32(0.7) * current + half::f16::from_f32(0.3) * new;
+        assert_eq!(blend.mix(current, new), expected);
+    }
+
+    #[test]
+    fn a_block_has_a_name_and_never_more_channels_than_the_map() {
+        let check = |channel_block, name: &str, block| {
+            let config = ChannelBlock { channel_block };
+            assert_eq!((config.name().as_str(), config.block(6)), (name, block));
+        };
+        check(0, "channel_block=all", 6);
+        check(4, "channel_block=4", 4);
+        check(16, "channel_block=16", 6);
+    }
+
+    #[test]
     fn a_block_of_any_side_lands_where_it_should() {
         for side in [1, 3, 4, 8, 16, 17] {
             let source: Vec<u32> = (0..20 * 20).collect();

@@ -160,6 +160,10 @@ mod tests {
         check(2, &[0], 7);
         check(3, &[0], 18);
         check(0, &[], 0);
+        assert!(run(Form::Reference, &[1.0f32; 15], SHAPE, 2, &[0], &mut [0.0; 8]).is_err());
+        for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
+            assert_eq!(run(form, &[1.0f32; 16], SHAPE, 2, &[], &mut []), Ok(()));
+        }
     }
 
     /// All forms against the reference; values are distinct bit patterns, NaN among them.
