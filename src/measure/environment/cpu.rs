@@ -146,7 +146,11 @@ pub(super) fn placement() -> Option<(u32, bool)> {
 pub(super) fn boost() -> Option<&'static str> {
     let boost = read("/sys/devices/system/cpu/cpufreq/boost");
     let no_turbo = read("/sys/devices/system/cpu/intel_pstate/no_turbo");
-    match (boost.as_deref(), no_turbo.as_deref()) {
+    parse_boost(boost.as_deref(), no_turbo.as_deref())
+}
+
+fn parse_boost(boost: Option<&str>, no_turbo: Option<&str>) -> Option<&'static str> {
+    match (boost, no_turbo) {
         (Some("1"), _) | (None, Some("0")) => Some("on"),
         (Some("0"), _) | (None, Some("1")) => Some("off"),
         _ => None,
@@ -155,7 +159,11 @@ pub(super) fn boost() -> Option<&'static str> {
 
 /// Whether addresses are laid out at random: `full`, `partial` or `off`.
 pub(super) fn address_randomisation() -> Option<&'static str> {
-    match read("/proc/sys/kernel/randomize_va_space")?.as_str() {
+    parse_randomisation(&read("/proc/sys/kernel/randomize_va_space")?)
+}
+
+fn parse_randomisation(level: &str) -> Option<&'static str> {
+    match level {
         "0" => Some("off"),
         "1" => Some("partial"),
         "2" => Some("full"),
@@ -174,13 +182,20 @@ pub(super) fn memory_and_swap_gib() -> (u64, u64) {
 }
 
 pub(super) fn page_bytes() -> Option<u64> {
-    byte_size(named_value(&read("/proc/self/smaps")?, "KernelPageSize")?)
+    parse_page_bytes(&read("/proc/self/smaps")?)
+}
+
+fn parse_page_bytes(smaps: &str) -> Option<u64> {
+    byte_size(named_value(smaps, "KernelPageSize")?)
 }
 
 /// The chosen word of a kernel setting such as `always [madvise] never`.
 pub(super) fn setting(path: &str) -> Option<String> {
-    let text = read(path)?;
-    Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
+    bracketed(&read(path)?).map(str::to_owned)
+}
+
+fn bracketed(text: &str) -> Option<&str> {
+    Some(text.split_once('[')?.1.split_once(']')?.0)
 }
 
 /// Trimmed; absent where the file cannot be read or is empty.
@@ -362,6 +377,50 @@ mod tests {
     fn sockets_are_counted_by_number() {
         assert_eq!(sockets("physical id\t: 0\ncore id : 1\n\nphysical id\t: 1\n\nphysical id\t: 0\n"), Some(2));
         assert_eq!(sockets("processor : 0\nBogoMIPS : 50\n"), None);
+        assert_eq!(sockets(""), None);
+    }
+
+    #[test]
+    fn this_machine_has_a_processor_and_memory() {
+        let cpu = Cpu::read();
+        assert!(!cpu.class().is_empty() && !cpu.vendor.is_empty());
+        assert!(cpu.hypervisor.is_none() || cpu.virtual_machine == Some(true));
+        assert!(caches().iter().all(|(_, bytes)| *bytes > 0));
+        assert!(memory_and_swap_gib().0 > 0);
+        let cores = crate::environment::cores();
+        assert!(cores >= 1 && placement().is_none_or(|(allowed, _)| allowed >= 1 && cores <= allowed as usize));
+    }
+
+    #[test]
+    fn boost_is_allowed_or_forbidden() {
+        let check = |boost, no_turbo, expected| assert_eq!(parse_boost(boost, no_turbo), expected);
+        check(Some("1"), None, Some("on"));
+        check(Some("0"), None, Some("off"));
+        check(None, Some("0"), Some("on"));
+        check(None, Some("1"), Some("off"));
+        check(None, None, None);
+        check(Some("maybe"), None, None);
+    }
+
+    #[test]
+    fn randomisation_has_three_levels() {
+        let expected = [Some("off"), Some("partial"), Some("full"), None, None];
+        assert_eq!(["0", "1", "2", "3", ""].map(parse_randomisation), expected);
+    }
+
+    #[test]
+    fn the_page_size_is_that_of_the_first_mapping() {
+        let text = "55-56 r--p 00 fe:00 1 x\nSize: 8 kB\nKernelPageSize:        4 kB\nMMUPageSize: 4 kB\n";
+        assert_eq!(parse_page_bytes(text), Some(4096));
+        assert_eq!(parse_page_bytes("KernelPageSize: big\n"), None);
+        assert_eq!(parse_page_bytes(""), None);
+    }
+
+    #[test]
+    fn the_chosen_word_of_a_setting_is_found() {
+        assert_eq!(bracketed("always [madvise] never"), Some("madvise"));
+        assert_eq!(bracketed("none"), None);
+        assert_eq!(bracketed("[open"), None);
     }
 
     #[test]
@@ -379,8 +438,10 @@ mod tests {
         let check = |text: &str, expected: Option<usize>| assert_eq!(list_length(text), expected, "{text}");
         check("0", Some(1));
         check("0-3,8\n", Some(5));
+        check("0,64", Some(2));
         check("", None);
         check("3-1", None);
+        check("a-b", None);
         check("0-18446744073709551615", None);
     }
 
@@ -389,7 +450,10 @@ mod tests {
         let check = |text: &str, expected: Option<u64>| assert_eq!(byte_size(text), expected, "{text}");
         check("32K", Some(32 << 10));
         check("4 kB", Some(4096));
+        check("2M", Some(2 << 20));
+        check("512", Some(512));
         check("1G", Some(1 << 30));
+        check("", None);
         check("K", None);
         check("3 cows", None);
         check("99999999999999999G", None);
@@ -432,6 +496,8 @@ mod tests {
 
     #[test]
     fn a_refusal_differs_from_an_absence() {
-        assert_eq!([Some(1), Some(13), Some(2), None].map(refusal), ["not permitted", "not permitted", "none", "none"]);
+        assert_eq!([Some(1), Some(13)].map(refusal), ["not permitted"; 2]);
+        assert_eq!([Some(2), Some(19), Some(38), Some(95), None].map(refusal), ["none"; 5]);
+        assert_eq!(counters(), counters());
     }
 }

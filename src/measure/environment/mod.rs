@@ -210,6 +210,7 @@ mod tests {
             assert!(FACT_NAMES.contains(&name), "{name} is gathered and not allowed");
         }
         let now = environment(&BTreeMap::new());
+        assert!(now.facts.keys().all(|name| FACT_NAMES.contains(&name.as_str())), "{:?}", now.facts);
         for name in ["cpu_model", "compiler", "flags", "cores", "memory_gib", "target"] {
             assert!(now.facts.contains_key(name), "{name}");
         }
@@ -273,5 +274,18 @@ mod tests {
         let architecture = std::env::consts::ARCH;
         assert!(full.ends_with(&format!("-6.1.0-9-{architecture}-with-glibc2.36")), "{full}");
         assert!(platform(&BTreeMap::new()).ends_with(architecture));
+    }
+
+    #[test]
+    fn no_fact_names_the_user_the_home_or_the_host() {
+        let variables = ["HOME", "USER", "LOGNAME", "HOSTNAME"].map(|name| std::env::var(name).ok());
+        let host = cpu::read("/proc/sys/kernel/hostname");
+        let private: Vec<String> = variables.into_iter().chain([host]).flatten().collect();
+        for (name, value) in environment(&BTreeMap::new()).facts {
+            for word in value.split(' ') {
+                assert!(!private.iter().any(|private| private == word), "`{name}` holds `{word}`");
+                assert!(!word.starts_with(['/', '~']) && !word.contains('@'), "`{name}` holds `{word}`");
+            }
+        }
     }
 }

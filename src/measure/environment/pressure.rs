@@ -246,7 +246,10 @@ mod tests {
     fn ticks_are_read_off_the_first_line() {
         let text = "cpu  100 20 30 900 50 1 2 7 3 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n";
         assert_eq!(parse_ticks(text), Some(Ticks { busy: 153, stolen: 7 }));
+        assert_eq!(parse_ticks("cpu0 1 2 3 4 5 6 7 8"), None);
         assert_eq!(parse_ticks("cpu  1 2 3 4 5 6 7"), None);
+        assert_eq!(parse_ticks("cpu  1 2 x 4 5 6 7 8"), None);
+        assert_eq!(parse_ticks(""), None);
         assert_eq!(parse_ticks("cpu  18446744073709551615 2 3 4 5 6 7 8"), None);
     }
 
@@ -263,7 +266,9 @@ mod tests {
     fn waiting_is_read_in_seconds() {
         let text = "some avg10=0.60 avg60=16.93 avg300=12.24 total=1952384\nfull avg10=0.00 total=0\n";
         assert_eq!(parse_waiting_seconds(text), Some(1.952384));
+        assert_eq!(parse_waiting_seconds("some avg10=0.60"), None);
         assert_eq!(parse_waiting_seconds("some total=-1"), None);
+        assert_eq!(parse_waiting_seconds(""), None);
     }
 
     #[test]
@@ -284,6 +289,11 @@ mod tests {
             quiet.clone(),
             1,
             &["the machine was busy: load 2.0 before the run and 3.0 after it on 1 core (1.0 of it from this run)"],
+        );
+        check(
+            PressureChange { load_after: None, ..quiet.clone() },
+            1,
+            &["the machine was busy: load 2.0 before the run on 1 core"],
         );
         check(
             PressureChange { load_before: None, ..quiet.clone() },
@@ -309,8 +319,12 @@ mod tests {
 
     #[test]
     fn two_readings_give_a_change_whose_facts_are_allowed() {
-        let change = Pressure::read().since(&Pressure::read());
-        assert!(change.steal_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+        let before = Pressure::read();
+        let change = Pressure::read().since(&before);
+        assert!(change.seconds >= 0.0);
+        for share in [change.steal_share, change.waiting_share] {
+            assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{change:?}");
+        }
         let change = PressureChange { steal_share: Some(0.0123), throttled_periods: Some(0), ..change };
         let facts = change.facts();
         assert!(facts.keys().all(|name| crate::environment::FACT_NAMES.contains(&name.as_str())), "{facts:?}");
@@ -320,6 +334,8 @@ mod tests {
     #[test]
     fn a_quota_is_a_number_of_processors() {
         assert_eq!(parse_quota("150000", "100000"), Some(1.5));
+        assert_eq!(parse_quota("50000", "100000"), Some(0.5));
+        assert_eq!(parse_quota("a", "b"), None);
         assert_eq!(parse_quota("-1", "100000"), None);
         assert_eq!(parse_quota("max", "100000"), None);
         assert_eq!(parse_quota("100000", "0"), None);
@@ -331,7 +347,9 @@ mod tests {
         assert_eq!(parse_throttled(two), Some(Throttled { periods: 3, seconds: 2.5 }));
         let one = "nr_periods 10\nnr_throttled 4\nthrottled_time 1500000000";
         assert_eq!(parse_throttled(one), Some(Throttled { periods: 4, seconds: 1.5 }));
+        assert_eq!(parse_throttled("usage_usec 99\nuser_usec 1"), None);
         assert_eq!(parse_throttled("nr_throttled many"), None);
+        assert_eq!(parse_throttled(""), None);
     }
 
     #[test]
