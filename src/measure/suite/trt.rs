@@ -251,3 +251,16 @@ fn write(profile: &LayerProfile, label: &str, folder: &Path) -> Result<(), Write
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_layer_is_cut() {
+        let layer = |name: &str| Layer { name: name.to_owned(), mean_s: 1.0, median_s: None, share: 0.4 };
+        assert_eq!(layer_text(&layer("/stem/Conv + /stem/Relu")), "/stem/Conv + /stem/Relu (40.0 %)");
+        assert_eq!(layer_text(&layer(&"é".repeat(180))), format!("{} (40.0 %)", "é".repeat(180)));
+        assert_eq!(layer_text(&layer(&"é".repeat(500))), format!("{}... (40.0 %)", "é".repeat(180)));
+    }
+}

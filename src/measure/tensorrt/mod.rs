@@ -283,6 +283,13 @@ mod tests {
     }
 
     #[test]
+    fn the_first_case_gives_no_shapes() {
+        assert_eq!(labels(&[]), Ok(vec!["default".to_owned()]));
+        let expected = ["default", "case_001_1_3", "case_002_2"].map(str::to_owned).to_vec();
+        assert_eq!(labels(&["a=1x3;b=4", "a=2"]), Ok(expected));
+    }
+
+    #[test]
     fn invalid_cases_are_refused_with_a_reason() {
         let check = |texts: &[&str], words: &str| {
             let error = labels(texts).expect_err("it cannot be");
@@ -320,5 +327,9 @@ mod tests {
         let layers = profile(&sweep, version(8), &ShapeCase::default(), ["p.json", "l.json"]).join(" ");
         assert!(layers.starts_with("--loadEngine=/m.plan --plugins=/p.so --warmUp=500"), "{layers}");
         assert!(!layers.contains("Graph") && layers.contains("--iterations=10 "), "{layers}");
+        assert!(layers.ends_with("--exportLayerInfo=l.json"), "{layers}");
+        let plain = Sweep { plugin: None, ..sweep };
+        let arguments = timing(&plain, version(10), &ShapeCase::default(), "t.json");
+        assert_eq!(arguments[..2], ["--loadEngine=/m.plan", "--warmUp=500"]);
     }
 }

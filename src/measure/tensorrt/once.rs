@@ -396,13 +396,13 @@ mod tests {
         close(describe::median(&times), "p50");
         close(describe::quantile(&times, 0.95), "p95");
         close(times.iter().copied().reduce(f64::max), "max");
-        // Three calls begin within the first millisecond.
         let later = |warmup_milliseconds, skipped_calls| {
             seconds(GOLDEN, TimingSettings { warmup_milliseconds, skipped_calls, ..SETTINGS }).map(|times| times.len())
         };
         // Three calls begin within the first millisecond.
         assert_eq!((later(1, 0), later(1, 2), later(0, 11)), (Ok(9), Ok(7), Ok(1)));
         assert_eq!(later(500, 0), Err("hold no call after the warm-up, and 12 within it".to_owned()));
+        assert!(later(0, 12).is_err());
     }
 
     #[test]
@@ -412,17 +412,23 @@ mod tests {
             assert!(error.contains(words), "{text}: {error}");
         };
         let entry = |start: &str, compute: &str| format!("[{{\"startComputeMs\": {start}, \"computeMs\": {compute}}}]");
+        assert_eq!(seconds(entry("0", "2").as_bytes(), SETTINGS), Ok(vec![0.002]));
         let other = "[{\"endToEndMs\": [], \"startComputeMs\": 1e0, \"new\": {\"a\": null}, \"computeMs\": 2}]";
         assert_eq!(seconds(other.as_bytes(), SETTINGS), Ok(vec![0.002]));
         check(&entry("0", "NaN"), "cannot be read");
+        check(&entry("0", "null"), "cannot be read");
+        check(&entry("0", "\"2\""), "cannot be read");
         check(&entry("0", "1e999"), "cannot be read");
-        check(&entry("0", "0"), "a call of 0 ms");
+        check(&entry("0", "-1"), "a call of -1 ms");
         check(&entry("0", "0"), "a call of 0 ms");
         check(&entry("0", "1e9"), "which cannot be");
         check(&entry("-1", "1"), "from -1 ms on");
         check("[{\"computeMs\": 1}]", "startComputeMs");
+        check("[]", "hold no call");
+        check("", "cannot be read");
         check("{}", "cannot be read");
         check(&String::from_utf8_lossy(&GOLDEN[..GOLDEN.len() / 2]), "cannot be read");
+        assert!(seconds(b"\xff\xfe[", SETTINGS).is_err());
         assert!(seconds("[".repeat(100_000).as_bytes(), SETTINGS).is_err());
     }
 
@@ -438,6 +444,44 @@ mod tests {
         let profile = read(text.as_bytes()).expect("it can be mended");
         assert_eq!(profile.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(), names);
         assert_eq!(profile.layers[0].median_s, None);
+    }
+
+    #[test]
+    fn a_recorded_profile_is_read_and_a_damaged_one_is_refused() {
+        let golden = include_bytes!("../../../fixtures/golden/formats/trtexec/profile.json");
+        let profile = read(golden).expect("the file is fine");
+        assert_eq!((profile.calls, profile.layers.len()), (20, 4));
+        let slowest = profile.slowest().expect("there are layers");
+        assert_eq!((slowest.name.as_str(), slowest.median_s), ("TileSSM_0", Some(0.0694087 * 1e-3)));
+        assert!((slowest.share - 0.399966).abs() < 1e-9);
+        assert_eq!(profile.to_json("default")["layers"][2]["name"], "TileSSM_0");
+        let check = |text: &str, words: &str| {
+            let error = read(text.as_bytes()).expect_err("the profile is faulty");
+            assert!(error.contains(words), "{error}");
+        };
+        check("", "cannot be read");
+        check("[{\"name\": \"a\", \"timeMs\"", "cannot be read");
+        check("[{\"count\": 3}]", "names no layer");
+        check("[{\"name\": \"a\", \"percentage\": 3}]", "no `averageMs` of `a`");
+        check("[{\"name\": \"a\", \"averageMs\": -3}]", "says -3");
+        check("{}", "cannot be read");
+    }
+
+    #[test]
+    fn an_engine_is_identified_by_its_content() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("m.plan");
+        let fault = || identify(&path).expect_err("it is no engine").to_string();
+        assert_eq!(fault(), "tensorrt_engine_missing: the engine `m.plan` is not there");
+        fs::write(&path, "").expect("a file");
+        assert_eq!(fault(), "tensorrt_engine_missing: the engine `m.plan` is empty");
+        let bytes = vec![7; (3 << 20) + 5];
+        fs::write(&path, &bytes).expect("a file");
+        let expected = EngineFile { name: "m.plan".to_owned(), sha256: sprag_base::digest::sha256_hex(&bytes) };
+        assert_eq!(identify(&path), Ok(expected));
+        fs::remove_file(&path).expect("it is there");
+        fs::create_dir(&path).expect("a folder");
+        assert_eq!(fault(), "tensorrt_engine_missing: the engine `m.plan` is no file");
     }
 
     fn program(path: &Path, mode: u32) {

@@ -193,9 +193,12 @@ fn estimates(sweep: &Sweep, result: &CaseResult, processes: &[Vec<f64>]) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use sprag_model::shape_case::ShapeCase;
 
     use super::*;
+    use crate::plan::Protocol;
 
     #[test]
     fn a_case_is_identified_by_its_shapes() {
@@ -208,5 +211,34 @@ mod tests {
         check("a{b}@=2", "trt/engine{a_b__=2} @tensorrt");
         check(&format!("{}=2", "n".repeat(500)), &format!("trt/engine{{{}=2}} @tensorrt", "n".repeat(200)));
         assert_eq!(benchmark("trt", &ShapeCase::default()).id(), "trt/engine{case=default} @tensorrt");
+    }
+
+    #[test]
+    fn a_process_counts_once_and_a_failure_has_no_numbers() {
+        let sweep = Sweep {
+            suite: "trt".into(),
+            trtexec: "t".into(),
+            engine: "e".into(),
+            plugin: None,
+            cases: Vec::new(),
+            settings: TimingSettings { warmup_milliseconds: 0, skipped_calls: 0, iterations: 1, duration_seconds: 0 },
+            time_out: Duration::from_secs(1),
+            protocol: Protocol::ordinary(3),
+            guard: None,
+        };
+        let shapes = ShapeCase::parse("a=8x3").expect("the case is fine");
+        let case = NumberedCase { number: 1, shapes };
+        let outcome = Ok(vec![vec![1.0, 1.0, 1.0, 9.0], vec![3.0], vec![2.0]]);
+        let measured = |batch, outcome| measurement(&sweep, &CaseResult { case: case.clone(), batch, outcome });
+        let found = measured(Some(8), outcome.clone());
+        assert_eq!(found.attributes["case"], "case_001_8_3");
+        let [time, frames] = &found.estimates[..] else { panic!("two metrics: {found:?}") };
+        assert_eq!((time.value, &time.workers[..], time.n), (2.0, &[1.0, 3.0, 2.0][..], 6));
+        assert_eq!((frames.metric.name.as_str(), frames.value), ("frames_per_s", 4.0));
+        let unknown = measured(None, outcome);
+        assert_eq!(unknown.estimates.len(), 1, "an unknown batch has no rate: {unknown:?}");
+        let failed = measured(None, Err(Reason::new(ReasonCode::TimeOut, "it hung")));
+        assert_eq!(failed.failure.as_deref(), Some("tensorrt_timeout: it hung"));
+        assert!(failed.estimates.is_empty());
     }
 }

@@ -186,17 +186,61 @@ mod tests {
         };
         check("&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --help", Some("8.6.1"));
         check("&&&& RUNNING TensorRT.trtexec [TensorRT v100300] # trtexec", Some("10.3.0"));
+        check("&&&& RUNNING TensorRT.trtexec [TensorRT v101303] [b9] # trtexec", Some("10.13.3"));
         check("&&&& RUNNING TensorRT.trtexec [TensorRT v7]", None);
+        check("&&&& RUNNING TensorRT.trtexec [TensorRT v99999999999]", None);
+        check("&&&& RUNNING something else", None);
         check("RUNNING TensorRT.trtexec [TensorRT v8601]", None);
         let mode = |number| Version::from_number(number).mode();
-        assert_eq!([mode(8_401), mode(8_503)], ["legacy_bindings", "modern_io_tensors"]);
+        let modes = [8_401, 8_503, 100_000].map(mode);
+        assert_eq!(modes, ["legacy_bindings", "modern_io_tensors", "modern_io_tensors"]);
     }
 
     #[test]
     fn the_verdict_is_the_last_one() {
         let passed = |text: &str| Transcript::read(text.as_bytes(), b"").passed;
         assert_eq!(passed("&&&& RUNNING x\n&&&& PASSED x\n"), Some(true));
+        assert_eq!(passed("&&&& PASSED x\r\n&&&& FAILED x\r\n"), Some(false));
         assert_eq!(passed("&&&& WAIVED x\nPASSED"), None);
+        assert_eq!(passed(""), None);
+    }
+
+    #[test]
+    fn remarks_on_the_times_are_reported_once() {
+        let text = "[W] * GPU compute time is unstable, with coefficient of variance = 9%.\n[I] fine\n\
+                    [W] The specified --useCudaGraph flag has been ignored. The inference will\n\
+                    [W] * GPU compute time is unstable, with coefficient of variance = 8%.\n&&&& PASSED x\n";
+        let remarks = Transcript::read(b"", text.as_bytes()).remarks;
+        assert_eq!(remarks.len(), 2, "{remarks:?}");
+        assert!(remarks[0].contains("unstable") && remarks[1].contains("CUDA graph"), "{remarks:?}");
+        let set = [
+            "Shape missing for input with dynamic shape: imageAutomatically setting shape to: 1x3x1x1",
+            "Values missing for input shape tensor: sizesAutomatically setting values to: 1",
+            "Dynamic dimensions required for input: image, but no shapes were provided. Automatically overriding shape to: 1x3",
+        ];
+        for line in set {
+            let remarks = Transcript::read(b"", format!("[11/21/2026-09:33:00] [W] {line}\n").as_bytes()).remarks;
+            assert_eq!(remarks, [SET_TO_ONE], "{line}");
+        }
+        assert_eq!(Transcript::read(set.join("\n").as_bytes(), b"").remarks, [SET_TO_ONE]);
+    }
+
+    #[test]
+    fn the_images_of_a_call_are_the_first_size_of_its_first_input() {
+        let check = |text: &str, expected: Option<u64>| {
+            assert_eq!(Transcript::read(text.as_bytes(), b"").batch, expected, "{text}");
+        };
+        check("[I] Input binding for image with dimensions 8x3x64x64 is created.", Some(8));
+        check("[I] Created input binding for image with dimensions 4x3", Some(4));
+        check("[I] Output binding for y with dimensions 8x3 is created.", None);
+        let two = "[I] Output binding for y with dimensions 7 is created.\n\
+                   [I] Input binding for a with dimensions 2 is created.\n\
+                   [I] Input binding for b with dimensions 3x9 is created.\n";
+        check(two, Some(2));
+        check("[I] Input binding for image with dimensions -1x3 is created.", None);
+        check("[I] Input binding for image with dimensions 0x3 is created.", None);
+        check("[I] Input binding for image with dimensions 99999999999999999999x3 is created.", None);
+        check("[I] Input binding for image", None);
     }
 
     #[test]
@@ -212,9 +256,12 @@ mod tests {
             ReasonCode::EngineMissing,
             "m.plan",
         );
-        let incompatible =
-            "[I] fine\n[E] Error[1]: Serialization assertion failed. Version tag does not match.\n[E] failed\n";
-        check(incompatible, b"", ReasonCode::EngineIncompatible, "Error[1]: Serialization");
+        let time = "[11/21/2026-09:33:00]";
+        let incompatible = format!(
+            "{time} [I] fine\n{time} [E] Error[1]: Serialization assertion failed. Version tag does not match.\n\
+             {time} [E] Engine set up failed\n"
+        );
+        check(&incompatible, b"", ReasonCode::EngineIncompatible, "Error[1]: Serialization");
         let plugin =
             "[E] IPluginRegistry: Could not find plugin: TileSSM version: 1\n[E] Engine deserialization failed";
         check("", plugin.as_bytes(), ReasonCode::PluginMissing, "TileSSM");
@@ -222,10 +269,12 @@ mod tests {
         check("", shape.as_bytes(), ReasonCode::ShapeOutsideProfile, "[9,3]");
         check("", b"Cuda failure: no CUDA-capable device is detected", ReasonCode::CudaUnavailable, "no CUDA-capable");
         check("", b"Cuda failure: out of memory\nAborted", ReasonCode::Failed, "(Cuda failure: out of memory)");
-        let none = "[I] Cannot find any available devices (GPUs)!";
-        check(none, b"", ReasonCode::CudaUnavailable, "Cannot find any available devices (GPUs)!");
+        let none = format!("{time} [I] Cannot find any available devices (GPUs)!");
+        check(&none, b"", ReasonCode::CudaUnavailable, "Cannot find any available devices (GPUs)!");
         let own = "[E] Could not load library libnvinfer.so.10: Unable to open library: libnvinfer.so.10";
         check("", own.as_bytes(), ReasonCode::TrtexecNotFound, "libnvinfer.so.10");
+        let plugin = "[F] Unable to open library: p.so due to p.so: undefined symbol: x";
+        check("", plugin.as_bytes(), ReasonCode::PluginMissing, "undefined symbol");
         let failed = "[E] first\n[E] out of luck\n&&&& FAILED x";
         check(failed, b"", ReasonCode::Failed, "it ended with exit code 1 (out of luck)");
         check("[I] fine", b"Segmentation fault\n\n", ReasonCode::Failed, "(Segmentation fault)");
