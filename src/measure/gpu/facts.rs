@@ -86,12 +86,32 @@ fn uuid_hash(uuid: &[u8; 16]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::environment::{FACT_NAMES, environment};
 
     #[test]
     fn a_device_is_recognised_and_its_serial_is_not_recorded() {
         let hash = uuid_hash(&[0x0f; 16]);
         assert_eq!((hash.len(), &hash), (16, &uuid_hash(&[0x0f; 16])));
         assert!(hash != uuid_hash(&[0x0e; 16]) && !hash.contains("0f0f"));
+    }
+
+    #[test]
+    fn every_fact_is_on_the_list_and_the_list_has_no_others() {
+        let sources = [include_str!("facts.rs"), include_str!("nvml.rs")].map(|text| text.split('"'));
+        let is_fact = |word: &&str| word.starts_with("gpu_") && word.len() > 4;
+        let read: BTreeSet<&str> = sources.into_iter().flatten().filter(is_fact).collect();
+        assert_eq!(read, FACT_NAMES.iter().copied().filter(is_fact).collect());
+    }
+
+    #[test]
+    fn only_driver_and_compiler_decide_what_may_be_compared() {
+        let key = |facts: &[&str]| environment(&facts.iter().map(|name| ((*name).into(), "1".into())).collect()).key;
+        let base = key(&[]);
+        for name in FACT_NAMES.iter().filter(|name| name.starts_with("gpu_") || name.starts_with("nv")) {
+            assert_eq!(key(&[name]) != base, ["gpu_driver", "nvrtc"].contains(name), "{name}");
+        }
     }
 }

@@ -114,7 +114,9 @@ mod tests {
             assert_eq!(std::panic::catch_unwind(|| error.reason()).is_err(), lasts, "{code}");
         };
         check("CUDA_ERROR_ILLEGAL_ADDRESS", true);
+        check("CUDA_ERROR_LAUNCH_FAILED", true);
         check("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", false);
+        check("CUDA_ERROR_INVALID_VALUE", false);
         let little = DeviceError::Memory { needed: 2, free: 1 };
         assert!(little.reason().starts_with("insufficient_memory: 2 bytes"));
     }

@@ -253,6 +253,8 @@ mod tests {
         let poisoned = parity(ParityStatus::Mismatch, None);
         assert_eq!(worse(exact(), within.clone()), within);
         assert_eq!(worse(further.clone(), within.clone()), further);
+        assert_eq!(worse(within, wrong.clone()).status, ParityStatus::Mismatch);
         assert_eq!(worse(wrong, poisoned.clone()), poisoned);
+        assert_eq!(exact().status, ParityStatus::Exact);
     }
 }

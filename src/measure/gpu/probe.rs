@@ -198,4 +198,25 @@ mod tests {
             &[files[0], files[4], files[1], files[2]],
         );
     }
+
+    #[test]
+    fn every_function_is_listed_once() {
+        let all: Vec<&str> = [COUNTING, DRIVER, COMPILER].into_iter().flat_map(str::split_whitespace).collect();
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len());
+    }
+
+    #[test]
+    fn a_machine_without_a_device_gives_a_reason() {
+        match device() {
+            Ok(device) => assert!(!device.name.is_empty() && device.compute_capability.contains('.')),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.starts_with("cuda_") && text.contains(": "), "{text}");
+            }
+        }
+        match nvrtc() {
+            Ok(version) => assert!(version.contains('.'), "{version}"),
+            Err(error) => assert!(error.to_string().starts_with("nvrtc_"), "{error}"),
+        }
+    }
 }

@@ -365,6 +365,8 @@ mod tests {
         let most = MOST_ELEMENTS;
         let zero = format!("`tile_size` is 0; it must be from 1 to {most}");
         check(|all| all.profile.tile_size = 0, &zero, "omit `tile_size` to use the value of the fixed profile");
+        let zero = format!("`steps` is 0; it must be from 1 to {most}");
+        check(|all| all.profile.scan.steps = 0, &zero, "omit `steps` to use the value of the fixed profile");
         let uneven = "`height` is 132, which tiles of 8 pixels do not fill";
         check(|all| all.profile.height = 132, uneven, "take a multiple of 8");
         // The kernels take it, the model does not.
@@ -378,6 +380,10 @@ mod tests {
         let large = format!("a call has 2147483648 elements of a map, at most {most} are allowed");
         let hint = "take fewer images or channels, or a smaller map";
         check(|all| all.profile.batch = 1024, &large, hint);
+        let large = format!("a call has 17179869184 tokens, at most {most} are allowed");
+        check(|all| all.profile.scan.steps = 1 << 27, &large, hint);
+        let hint = "omit `iters` to use the value of the fixed profile";
+        check(|all| all.iters = 0, "`iters` is 0; it must be from 1 to 1000000", hint);
         let hint = "a tile costs 0.8, so the fixed profile's 16 allows twenty";
         check(|all| all.budgets.b2 = -1.0, "`budget_b2` is -1; it must be zero or more", hint);
         check(|all| all.budgets.total = f64::NAN, "`budget_total` is NaN; it must be zero or more", hint);
@@ -393,8 +399,20 @@ mod tests {
         check(AskedDtype::Bf16, Some((9, 0)), "bfloat16", None);
         check(AskedDtype::Fp32, Some((9, 0)), "float32", None);
         check(AskedDtype::Fp8, Some((9, 0)), "float8_e4m3fn", None);
+        check(AskedDtype::Fp8, Some((10, 0)), "float8_e4m3fn", None);
         check(AskedDtype::Fp8, Some((8, 9)), "float16", Some("compute_capability_below_sm90"));
         check(AskedDtype::Fp8, None, "float32", Some("fp8_requires_cuda"));
+        check(AskedDtype::Fp16, None, "float32", None);
+    }
+
+    #[test]
+    fn settings_and_types_are_serialized() {
+        let text = serde_json::to_string(&Settings::FIXED).expect("settings are JSON");
+        assert!(text.contains("\"dtype\":\"fp16\""), "{text}");
+        assert_eq!(serde_json::from_str::<Settings>(&text).ok(), Some(Settings::FIXED));
+        for dtype in [AskedDtype::Fp16, AskedDtype::Bf16, AskedDtype::Fp32, AskedDtype::Fp8] {
+            assert_eq!(serde_json::to_value(dtype).ok(), Some(json!(dtype.word())));
+        }
     }
 
     #[test]

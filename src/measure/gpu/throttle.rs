@@ -220,4 +220,11 @@ mod tests {
         assert_eq!([0; 5].map(|_| taken(&|_| true)), [4, 4, 4, 1, 1]);
         assert_eq!([taken(&|_| false), taken(&|_| true)], [1, 4]);
     }
+
+    #[test]
+    fn energy_is_that_of_the_block() {
+        let state = |energy| DeviceState { energy: Some(energy), ..DeviceState::default() };
+        assert_eq!(watch().between(&state(100), &state(130), 1).energy, Some(30));
+        assert_eq!(reason_words(0x24), ["power cap", "heat"]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Properties of the programs of all operations.
 
-use crate::gpu::operation::{Form, HostInputs, Operation, source};
-use crate::gpu::program::{BufferSpec, Content, Data, DeviceProgram, Dtype};
+use crate::gpu::operation::{Form, HostInputs, LaunchConfig, Operation, Tiled, source};
+use crate::gpu::program::{Argument, BufferSpec, Content, Data, DeviceProgram, Dtype, Launch};
 use crate::gpu::settings::Profile;
 use half::{bf16, f16};
 use sprag_base::stats::random::SplitMix64;
@@ -44,29 +44,52 @@ fn expected_outputs_are_those_of_the_program() {
     }
 }
 
-/// The names of configurations differ. Every form in every element type can be launched, its file exists, and it has the
-/// buffers of the reference.
 #[test]
 fn every_form_can_be_launched() {
     let operations = Operation::every().into_iter().flat_map(|one| [one.uneven(), vec![one]].concat());
     for operation in operations.chain(Operation::all(&Profile::LARGE)) {
-        let names: BTreeSet<String> = operation.candidates.iter().map(|config| config.name()).collect();
-        assert_eq!(names.len(), operation.candidates.len());
-        let shared = |program: &DeviceProgram| -> Vec<BufferSpec> {
-            program.buffers.iter().filter(|spec| spec.content != Content::Scratch).cloned().collect()
-        };
-        for dtype in DTYPES {
-            let plain = operation.program(dtype, Form::Reference);
-            let tuned = operation.candidates.iter().map(|config| operation.program(dtype, Form::Tuned(*config)));
-            for program in tuned.chain([plain.clone()]) {
-                assert_eq!(program.fault(), None, "{operation:?} {dtype:?}");
-                assert_eq!(shared(&program), shared(&plain), "{operation:?} {dtype:?}");
-                for launch in program.launches() {
-                    assert!(source(launch.kernel.file).is_some_and(|text| text.contains(launch.kernel.entry)));
-                    // Beyond that a block must ask for shared memory, which only a few kernels do.
-                    assert!(launch.shared <= 48 << 10, "{operation:?} {launch:?}");
+        launches(&operation, |_, _| ());
+    }
+}
+
+/// The names of configurations differ. Every form in every element type can be launched, its file exists, and it has the
+/// buffers of the reference. Calls `check` with every launch of the tuned forms.
+pub(super) fn launches(operation: &Operation, check: impl Fn(&Launch, LaunchConfig)) {
+    let names: BTreeSet<String> = operation.candidates.iter().map(|config| config.name()).collect();
+    assert_eq!(names.len(), operation.candidates.len());
+    let shared = |program: &DeviceProgram| -> Vec<BufferSpec> {
+        program.buffers.iter().filter(|spec| spec.content != Content::Scratch).cloned().collect()
+    };
+    for dtype in DTYPES {
+        let plain = operation.program(dtype, Form::Reference);
+        let tuned = operation.candidates.iter().map(|config| Form::Tuned(*config));
+        for form in tuned.chain([Form::Reference]) {
+            let program = operation.program(dtype, form);
+            assert_eq!(program.fault(), None, "{operation:?} {dtype:?} {form:?}");
+            assert_eq!(shared(&program), shared(&plain), "{operation:?} {dtype:?} {form:?}");
+            for launch in program.launches() {
+                assert!(source(launch.kernel.file).is_some_and(|text| text.contains(launch.kernel.entry)));
+                // Beyond that a block must ask for shared memory, which only a few kernels do.
+                assert!(launch.shared <= 48 << 10, "{operation:?} {launch:?}");
+                if let Form::Tuned(config) = form {
+                    check(launch, config);
                 }
             }
         }
     }
+}
+
+/// The blocks of a launch, whose arguments from `place` on are those of bands, cover the map; returns the cells of a block.
+pub(super) fn bands_cover(tiles: &Tiled, launch: &Launch, place: usize) -> usize {
+    let (map, side) = (tiles.map(), tiles.tile_size());
+    let [Argument::I32(cells), Argument::I32(parts), Argument::I32(group)] = launch.arguments[place..] else {
+        panic!("{:?}", launch.arguments)
+    };
+    let [x, y, z] = launch.grid.map(|blocks| blocks as usize);
+    let (cells, parts, group) = (cells as usize, parts as usize, group as usize);
+    assert!(parts * cells * side >= map.width && (parts - 1) * cells * side < map.width);
+    assert_eq!((x, z), (map.height / side * parts, map.batch));
+    assert!(y * group >= map.channels && (y - 1) * group < map.channels);
+    assert_eq!(side * launch.kernel.dtype.bytes() % launch.kernel.defines["VECTOR"] as usize, 0);
+    cells
 }

@@ -71,3 +71,30 @@ fn program(elements: &usize, dtype: Dtype, form: Form) -> DeviceProgram {
 fn expected(_: &usize, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
     with_element!(dtype, T => Ok(vec![Expected::new(1, &inputs.elements::<T>(0)?, 0.0)]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::operation::checks;
+
+    #[test]
+    fn every_form_covers_every_element() {
+        for elements in [1, 15, 16, 4096, 100_003] {
+            checks::launches(&copy(elements), |launch, config| {
+                let (bytes, vector) = (elements * launch.kernel.dtype.bytes(), config.vector as usize);
+                let piece = (config.block * config.unroll * config.chunk) as usize * vector;
+                let blocks = launch.grid[0] as usize;
+                assert!(blocks * piece >= bytes / vector * vector && (blocks - 1) * piece <= bytes);
+                // The rest is less than a vector, and the first block has a thread for each element of it.
+                assert!(vector / launch.kernel.dtype.bytes() <= launch.block as usize);
+            });
+        }
+    }
+
+    #[test]
+    fn the_empty_kernel_is_one_block() {
+        let program = empty_program();
+        assert_eq!(program.fault(), None);
+        assert!(program.launches().map(|launch| launch.grid).eq([[1; 3]]));
+    }
+}

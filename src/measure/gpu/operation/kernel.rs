@@ -376,7 +376,9 @@ mod tests {
         let check = |bytes, dtype, most, multiple, expected| {
             assert_eq!(elements_at_once(bytes, dtype, most, multiple), expected, "{bytes} {dtype:?} {multiple}");
         };
+        check(16, Dtype::F32, 8, 128, 4);
         check(16, Dtype::F16, 8, 128, 8);
+        check(16, Dtype::E4m3, 8, 128, 8);
         check(16, Dtype::E4m3, 16, 128, 16);
         check(16, Dtype::F16, 8, 12, 4);
         check(4, Dtype::F16, 8, 128, 2);
@@ -386,10 +388,34 @@ mod tests {
             assert_eq!(vector(config, dtype, piece), expected, "{most} {dtype:?} {piece}");
         };
         check(16, Dtype::F32, 8, 16);
+        check(8, Dtype::F32, 8, 8);
+        check(16, Dtype::F16, 4, 8);
         check(16, Dtype::F16, 3, 2);
         check(16, Dtype::Bf16, 6, 4);
+        check(16, Dtype::E4m3, 5, 1);
         check(16, Dtype::E4m3, 48, 16);
         check(2, Dtype::F32, 7, 4);
+    }
+
+    #[test]
+    fn a_name_states_what_is_set() {
+        assert_eq!(LaunchConfig::new(256, 16, 4, 0).name(), "block256 vector16 unroll4");
+        assert_eq!(LaunchConfig::default().name(), "");
+    }
+
+    #[test]
+    fn every_value_has_a_thread_and_a_grid_beyond_reach_is_a_fault() {
+        for (values, blocks) in [(1, 1), (256, 1), (257, 2)] {
+            let mut builder = ProgramBuilder::new(Dtype::F32);
+            builder.plain("copy.cu", "copy_reference", values, Vec::new());
+            let program = builder.finish();
+            let launch = program.launches().next().expect("one was added");
+            assert_eq!((launch.grid, launch.block), ([blocks, 1, 1], PLAIN_BLOCK));
+        }
+        let mut builder = ProgramBuilder::new(Dtype::F32);
+        let kernel = kernel("empty.cu", "empty", Dtype::F32, &[]);
+        builder.launch(Call { kernel, grid: [1 << 40, 1, 1], block: 1, shared: 0 }, Vec::new());
+        assert!(builder.finish().fault().is_some());
     }
 
     #[test]
@@ -403,5 +429,7 @@ mod tests {
         for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3] {
             assert_eq!(widen(Data::Element(dtype), &[0; 8]).len(), 8 / dtype.bytes());
         }
+        let expected = Expected { buffer: 2, values: vec![1.5], tolerance: 0.0 };
+        assert_eq!(Expected::new(2, &[bf16::from_f32(1.5)], 0.0), expected);
     }
 }

@@ -342,9 +342,53 @@ impl ScanMerge {
 
 #[cfg(test)]
 mod tests {
-    use crate::gpu::program::Step;
-
     use super::*;
+    use crate::gpu::operation::checks;
+    use crate::gpu::program::{CudaKernel, Launch, Step};
+
+    fn shapes() -> Vec<TokenScan> {
+        let merges = [ScanMerge::Sum, ScanMerge::Average, ScanMerge::Even, ScanMerge::Gated, ScanMerge::GatedBySample];
+        let ways = [&[ScanWay::Forward, ScanWay::Backward][..], &merges.map(ScanWay::Both)].concat();
+        let sizes = [(1, 1, 1), (1, 256, 128), (2, 300, 7), (3, 17, 24), (2, 1025, 130), (8, 16_384, 1024)];
+        let initials = [InitialState::Zero, InitialState::Shared, InitialState::EachWay].into_iter().cycle();
+        let tokens = sizes.map(|(batch, steps, channels)| ScanShape { batch, steps, channels });
+        let all = tokens.iter().flat_map(|tokens| ways.iter().map(|way| (*tokens, *way)));
+        all.zip(initials).map(|((tokens, way), initial)| TokenScan { tokens, way, initial }).collect()
+    }
+
+    /// The steps and the channels, over all samples, that the blocks of a launch reach.
+    fn reach(launch: &Launch, shape: &TokenScan) -> (usize, usize) {
+        let CudaKernel { entry, defines, dtype, .. } = &launch.kernel;
+        let (blocks, block) = (launch.grid[0] as usize, launch.block as usize);
+        let group = defines.get("VECTOR").map_or(1, |bytes| *bytes as usize / dtype.bytes());
+        if *entry != "scan_long" {
+            return (shape.tokens.steps, blocks * block * group);
+        }
+        let [unroll, chunk] = ["UNROLL", "CHUNK"].map(|name| defines[name] as usize);
+        assert!(chunk.is_multiple_of(unroll) && block.is_multiple_of(chunk / unroll), "{launch:?}");
+        let width = block / (chunk / unroll) * group;
+        let columns = shape.tokens.channels.div_ceil(width);
+        assert!(blocks.is_multiple_of(columns * shape.tokens.batch), "{launch:?}");
+        (blocks / (columns * shape.tokens.batch) * chunk, columns * width * shape.tokens.batch)
+    }
+
+    #[test]
+    fn every_form_reaches_every_element() {
+        for shape in shapes() {
+            let covers = |launch: &Launch| {
+                let (steps, states) = reach(launch, &shape);
+                assert!(steps >= shape.tokens.steps, "{shape:?} {launch:?}: {steps} steps");
+                assert!(states >= shape.tokens.states(), "{shape:?} {launch:?}: {states} states");
+            };
+            checks::launches(&shape.operation(), |launch, _| covers(launch));
+            for form in CANDIDATES.iter().map(|config| Form::Tuned(*config)).chain([Form::Reference]) {
+                let program = shape.program(Dtype::F16, form);
+                program.launches().for_each(covers);
+                let ways = if matches!(shape.way, ScanWay::Both(_)) { 2 } else { 1 };
+                assert_eq!(program.launches().count(), ways, "{shape:?} {form:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_status_of_chunks_is_cleared_before_each_launch() {
