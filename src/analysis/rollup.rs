@@ -207,11 +207,18 @@ mod tests {
         };
         check(Better::Lower, 1.0, 1e300, Some(1e300_f64.ln()));
         check(Better::Higher, 1.0, 5e-324, Some(-(5e-324_f64.ln())));
+        check(Better::Higher, 1.0, 1e-300, Some(-(1e-300_f64.ln())));
+        check(Better::Lower, 1.0, 5e-324, Some(5e-324_f64.ln()));
+        check(Better::Higher, 1.0, f64::MAX, Some(-(f64::MAX.ln())));
+        check(Better::Lower, 1.0, 1.0, Some(0.0));
         check(Better::Lower, 1.0, 0.0, None);
+        check(Better::Lower, 1.0, -0.0, None);
+        check(Better::Lower, 1.0, -3.0, None);
         check(Better::Lower, -3.0, 1.0, None);
         assert_eq!([from_log(0.0), from_log(1400.0), from_log(-1400.0)], [0.0, f64::MAX, -1.0]);
-        let changes = [(2.0, 3.0), (0.0, 3.0), (-2.0, 3.0), (2.0, -2.0), (1e-300, 1e300), (1e-300, -1e300)];
-        let expected = [Some(0.5), None, None, Some(-2.0), Some(f64::MAX), Some(f64::MIN)];
+        assert!((from_log(2.0_f64.ln()) - 1.0).abs() < 1e-15);
+        let changes = [(2.0, 3.0), (0.0, 3.0), (-2.0, 3.0), (2.0, 0.0), (2.0, -2.0), (1e-300, 1e300), (1e-300, -1e300)];
+        let expected = [Some(0.5), None, None, Some(-1.0), Some(-2.0), Some(f64::MAX), Some(f64::MIN)];
         assert_eq!(changes.map(|(before, now)| relative(before, now)), expected);
     }
 
@@ -234,6 +241,11 @@ mod tests {
         check(&[4.0, 5.0], Some(4.0), Some(0.25));
         check(&[9.0, 4.0, 3.0], Some(4.0), Some(-0.25));
         check(&[0.0, 3.0], Some(0.0), None);
+        check(&[-1.0, 3.0], Some(-1.0), None);
+        check(&[2.0, 0.0], Some(2.0), Some(-1.0));
+        check(&[2.0, -2.0], Some(2.0), Some(-2.0));
+        check(&[1e-150, 1e150], Some(1e-150), Some(1e150 / 1e-150));
+        check(&[1e-300, 1e300], Some(1e-300), Some(f64::MAX));
     }
 
     #[test]
@@ -397,5 +409,37 @@ mod tests {
         // A suite that ran once has no change.
         let once = &suites(&analysed(&runs[1..]))[0];
         assert_eq!((once.runs, once.change_previous, once.change_baseline), (1, None, None));
+    }
+
+    #[test]
+    fn a_mean_has_the_same_digits_every_time() {
+        // Logarithms of many sizes: each order of adding them up rounds in its own way.
+        let names: Vec<String> = (1..40).map(|number| format!("b{number}")).collect();
+        let values = |scale: f64| {
+            let value = move |number: i32| (scale * 690.0 * f64::from(number).sin()).exp();
+            names.iter().zip(1..).map(move |(name, number)| (name.as_str(), value(number)))
+        };
+        let measured = |scale: f64| -> Vec<_> {
+            values(scale).map(|(name, value)| measurement(name, &[("time", value), ("rate", 1.0)])).collect()
+        };
+        let runs = [run("1", 1, &measured(-0.7)), run("2", WEEK, &measured(1.0))];
+        let entries =
+            values(-0.3).flat_map(|(name, value)| ["time", "ratio", "rate"].map(|metric| (name, metric, value)));
+        let baseline = baseline(&entries.collect::<Vec<_>>());
+        let figures = || {
+            let mut series = analysed(&runs);
+            series.iter_mut().for_each(|one| one.latest = latest(&one.series, [&baseline]).unwrap());
+            (suites(&series), weeks(&series))
+        };
+        let first = figures();
+        assert!(first.0[0].change_previous.is_some() && first.0[0].change_baseline.is_some());
+        for _ in 0..10 {
+            assert_eq!(figures(), first);
+        }
+    }
+
+    #[test]
+    fn no_series_give_no_rows() {
+        assert_eq!((suites(&[]), weeks(&[])), (Vec::new(), Vec::new()));
     }
 }

@@ -293,7 +293,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary folder");
         let folder = root.path().join("deep/_site");
         SITE.check(&folder).expect("a folder that is not there is free");
-        fs::create_dir_all(folder.join("series")).expect("a folder");
+        fs::create_dir_all(parent(&folder)).expect("a folder");
         let put_pages = |name: &str, pages: &[&str]| {
             let new = root.path().join("aside").join(name);
             for page in pages {
@@ -308,7 +308,7 @@ mod tests {
         assert!(!folder.join("series").exists(), "a page that is gone stays");
         assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something else is left");
         make_folder(&folder.join("series/mine")).expect("a folder");
-        for stranger in [".git", "CNAME", "notes.txt", "series/a.html", "series/mine/b.html"] {
+        for stranger in [".git", "CNAME", ".nojekyll", "notes.txt", "series/a.html", "series/mine/b.html"] {
             write_file(&folder.join(stranger), b"").expect("a file");
             let error = SITE.check_replaceable(&folder).expect_err("it would be lost").to_string();
             assert!(error.contains(&format!("`{stranger}`")), "{error}");
@@ -322,7 +322,7 @@ mod tests {
         SITE.check_replaceable(&folder).expect("it may be ours");
         write_file(&folder.join("CNAME"), b"").expect("a file");
         assert!(SITE.check_replaceable(&folder).is_err(), "it would be lost");
-        for place in [".git", ".git/hooks/_site"] {
+        for place in [".git", ".git/hooks", ".git/hooks/_site"] {
             let error = SITE.check_replaceable(&root.path().join(place)).expect_err("it is git's").to_string();
             assert!(error.contains("lies in `.git`"), "{place}: {error}");
         }

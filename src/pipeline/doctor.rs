@@ -361,11 +361,13 @@ fn percent(share: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sprag_measure::doctor::findings::{Clock, Clocks, Fitness, NoiseFindings, Recommendation};
 
     #[test]
     fn the_version_of_valgrind_is_read() {
         let check = |text: &str, expected: &str| assert_eq!(valgrind_version(text), expected);
         check("valgrind-3.19.0\n", "valgrind 3.19.0");
+        check("valgrind-3.23.0.GIT\n", "valgrind 3.23.0.GIT");
         check("", "valgrind");
         check("valgrind-\u{1b}[31m", "valgrind");
     }
@@ -388,29 +390,109 @@ mod tests {
         check(&alone, Ok("to the only processor that is allowed"), Err("the virtual machine has none"));
     }
 
-    #[test]
-    fn the_machine_is_described_safely_and_in_units() {
-        let facts =
-            [("cores", "2"), ("threads_per_core", "1"), ("cache_l1d_bytes", "49152"), ("governor", "powersave")];
-        let findings = MachineFindings {
-            id: "0123456789abcdef".to_owned(),
-            name: "bench\u{1b}[31m".to_owned(),
-            class: "Example CPU".to_owned(),
-            named_by: "sprag.toml".to_owned(),
-            environment_key: "fedcba9876543210".to_owned(),
-            facts: facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-        };
-        let text: Vec<String> = machine(&findings).iter().map(|row| row.join(": ")).collect();
-        let expected = [
-            "name: bench\\u{1b}[31m",
-            "id: 0123456789abcdef (by sprag.toml)",
-            "class: Example CPU",
-            "environment: key fedcba9876543210",
-            "processors: 2 may be used at once, 1 thread a core",
-            "caches: L1d 48 KiB",
-            "clock rate: governor powersave",
+    fn findings() -> Findings {
+        let facts = [
+            ("cores", "2"),
+            ("threads_per_core", "1"),
+            ("cache_l1d_bytes", "49152"),
+            ("memory_gib", "24"),
+            ("page_bytes", "4096"),
+            ("governor", "powersave"),
         ];
-        assert_eq!(text, expected);
-        assert_eq!([None, Some(0.000_12), Some(0.0999), Some(0.5)].map(percent), ["–", "0.01 %", "10 %", "50 %"]);
+        let kernel = KernelFindings {
+            class: "dram".to_owned(),
+            kernel: "triad 8 MiB".to_owned(),
+            time: 215e-6,
+            within: Some(0.0042),
+            between: Some(0.0123),
+            preempted_share: None,
+            beside: "copy 8 MiB".to_owned(),
+            is_control: false,
+            ratio: Some(1.7),
+            ratio_interval: Some([1.65, 1.75]),
+            detectable_time: Some(0.12),
+            detectable_ratio: Some(0.031),
+        };
+        let reasons = vec!["triad 8 MiB: a change of its ratio shows from 3.1 % on".to_owned()];
+        Findings {
+            schema_version: 1,
+            sprag: "0.1.0".to_owned(),
+            seconds: 5.0,
+            machine: MachineFindings {
+                id: "0123456789abcdef".to_owned(),
+                name: "bench\u{1b}[31m".to_owned(),
+                class: "Example CPU".to_owned(),
+                named_by: "sprag.toml".to_owned(),
+                environment_key: "fedcba9876543210".to_owned(),
+                facts: facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            },
+            abilities: vec![Ability { name: "suite gpu".to_owned(), able: false, detail: "no device".to_owned() }],
+            clocks: Clocks { wall: Clock { resolution: Some(20e-9), cost: 25.4e-9 }, thread: None },
+            pressure: Pressures {
+                load_before: Some(3.0),
+                load_after: None,
+                steal_share: Some(0.002),
+                throttled_periods: Some(1),
+                throttled_seconds: Some(0.1),
+                waiting_share: None,
+                reasons: vec!["load 3.00 on 2 cores before the run".to_owned()],
+            },
+            noise: NoiseFindings {
+                processes: 5,
+                faults: vec!["worker 6: it ended with exit code 3".to_owned()],
+                classes: vec![
+                    ClassFitness { class: "cache".to_owned(), fitness: Fitness::Unknown, reasons: Vec::new() },
+                    ClassFitness { class: "dram".to_owned(), fitness: Fitness::Usable, reasons },
+                ],
+                kernels: vec![kernel],
+            },
+            advice: vec![Recommendation {
+                about: "governor".to_owned(),
+                why: "it moves".to_owned(),
+                how: "keep it".to_owned(),
+                command: Some("sudo cpupower".to_owned()),
+            }],
+        }
+    }
+
+    #[test]
+    fn the_text_is_aligned_and_safe() {
+        insta::assert_snapshot!(text(&findings()), @r"
+        This machine is unknown for cache and usable for DRAM kernels.
+
+        Machine
+          name         bench\u{1b}[31m
+          id           0123456789abcdef (by sprag.toml)
+          class        Example CPU
+          environment  key fedcba9876543210
+          processors   2 may be used at once, 1 thread a core
+          caches       L1d 48 KiB
+          memory       24 GiB, pages of 4 KiB
+          clock rate   governor powersave
+
+        What can be measured
+          no  suite gpu  no device
+
+        Clocks
+          wall    steps of 20 ns, 25.4 ns a reading
+          thread  there is none, so preempted samples cannot be detected
+
+        Pressure meanwhile
+          load 3.00 before and – after, 0.20 % taken by the host, held back once
+          not clean: load 3.00 on 2 cores before the run
+
+        Noise in 5 fresh worker processes
+          class  kernel         time  within  between  preempted  timed with  ratio             least change in time  in ratio
+          dram   triad 8 MiB  215 µs  0.42 %    1.2 %          –  copy 8 MiB  1.6500 to 1.7500                  12 %     3.1 %
+          not good for DRAM: triad 8 MiB: a change of its ratio shows from 3.1 % on
+          failed: worker 6: it ended with exit code 3
+
+        What to change
+          1. governor: it moves
+             keep it
+               sudo cpupower
+        ");
+        let shares = [None, Some(0.000_12), Some(0.0123), Some(0.0999), Some(0.5)];
+        assert_eq!(shares.map(percent), ["–", "0.01 %", "1.2 %", "10 %", "50 %"]);
     }
 }

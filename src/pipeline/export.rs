@@ -305,12 +305,16 @@ mod tests {
             assert_eq!(asked.filter().expect("the dates are dates")(&head), expected, "{asked:?}");
         };
         let some = |text: &str| Some(text.to_owned());
+        check(ALL, true);
         check(Selected { suites: vec!["gpu".into(), "cpu".into()], ..ALL }, true);
         check(Selected { suites: vec!["gpu".into()], ..ALL }, false);
         check(Selected { machine: some("bench"), ..ALL }, true);
         check(Selected { machine: some(&head.machine.id), ..ALL }, true);
         check(Selected { machine: some("ben"), ..ALL }, false);
         check(Selected { since: some("2026-05-04"), until: some("2026-05-04"), ..ALL }, true);
+        check(Selected { since: some("2026-05-05"), ..ALL }, false);
+        check(Selected { until: some("2026-05-03"), ..ALL }, false);
+        check(Selected { since: some("2026-05-04T03:02:01Z"), ..ALL }, true);
         check(Selected { since: some("2026-05-04T03:02:02Z"), ..ALL }, false);
         check(Selected { until: some("2026-05-04T05:02:01+02:00"), ..ALL }, true);
         check(Selected { until: some("2026-05-04T03:02:00Z"), ..ALL }, false);
@@ -318,6 +322,24 @@ mod tests {
             let asked = Selected { metric: metric.map(str::to_owned), ..ALL };
             (asked.benchmark_rows(&recorded()).len(), asked.value_rows(&recorded()).len())
         };
-        assert_eq!([rows(None), rows(Some("time")), rows(Some("ratio"))], [(3, 6), (2, 2), (1, 1)]);
+        assert_eq!([rows(None), rows(Some("time"))], [(3, 6), (2, 2)]);
+        assert_eq!([rows(Some("ratio")), rows(Some("other"))], [(1, 1), (0, 0)]);
+    }
+
+    #[test]
+    fn records_are_grouped_by_suite_year_and_month() {
+        let entry = |folder: &str| Entry {
+            path: format!("history/v1/{folder}/0123456789ab-01234567-0123456789abcdef.json"),
+            blob: String::new(),
+        };
+        let entries = [entry("cpu/2026/05"), entry("gpu/2026/05"), entry("cpu/2026/05"), entry("cpu/2026/10")];
+        let months = months(&entries);
+        let months: Vec<(&str, usize)> = months.iter().map(|(place, runs)| (place.as_str(), runs.len())).collect();
+        let expected = [
+            ("suite=cpu/year=2026/month=10", 1),
+            ("suite=cpu/year=2026/month=5", 2),
+            ("suite=gpu/year=2026/month=5", 1),
+        ];
+        assert_eq!(months, expected);
     }
 }

@@ -585,7 +585,16 @@ mod tests {
         assert_eq!((keeps, adds), (vec!["EFFORT".to_owned(), "PATHS".to_owned()], vec!["new to A_SUITES".to_owned()]));
         let expected = "\n  EFFORT: --quick # fast\n  PATHS: |\n    three\n";
         assert_eq!(text, new.replace("\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n", expected));
-        assert_eq!(existing.values("other", new), Values { text: new.to_owned(), ..Values::default() });
+        let keeps = existing.values("w", &new.replace("own new", "new aside own")).keeps;
+        assert_eq!(keeps, ["A_SUITES", "EFFORT", "PATHS"]);
+        let as_is = |text: &str| Values { text: text.to_owned(), ..Values::default() };
+        assert_eq!(existing.values("other", new), as_is(new));
+        for (path, text) in WORKFLOWS {
+            let suites = words(&["cpu", "gpu"]);
+            let workflows = vec![(path, text.to_owned())];
+            let same = Existing { workflows, listed: suites.clone(), suites, ..existing.clone() };
+            assert_eq!(same.values(path, text), as_is(text), "{path}");
+        }
     }
 
     #[test]
@@ -596,14 +605,50 @@ mod tests {
             assert!(all.contains(&ours), "no workflow has the line `{ours}`");
         }
         let changed: Vec<String> = lines(&facts).into_iter().filter_map(|(_, theirs)| theirs).collect();
+        let mut parts = 0;
         for (path, text) in WORKFLOWS {
             let marks: Vec<&str> = text.lines().map(str::trim).filter(|line| [BEGIN, END].contains(line)).collect();
             assert!(marks.chunks(2).all(|pair| pair == [BEGIN, END]), "{path}: {marks:?}");
+            parts += marks.len() / 2;
             let theirs = file(text, &facts);
             assert!(!theirs.contains("of sprag alone") && !theirs.contains("scripts/"), "{path}");
-            let foreign = theirs.lines().find(|line| !all.contains(line) && !changed.iter().any(|one| one == line));
+            let ours: Vec<&str> = text.lines().collect();
+            let foreign = theirs.lines().find(|line| !ours.contains(line) && !changed.iter().any(|one| one == line));
             assert_eq!(foreign, None, "{path}");
         }
+        assert!(parts > 0);
         assert_eq!(action(ACTION, &Facts::default()), ACTION);
+    }
+
+    #[test]
+    fn defaults_of_inputs_are_read() {
+        let action =
+            "inputs:\r\n  a:\r\n    default: \"x/y\" # why\r\n  b:\n    required: true\n  c:\n    default: v1\nruns:\n";
+        for (input, expected) in [("a", Some("x/y")), ("b", None), ("c", Some("v1")), ("d", None)] {
+            assert_eq!(default(action, input).as_deref(), expected, "{input}");
+        }
+        assert!(default(ACTION, "version").is_some_and(|version| version.starts_with('v')));
+    }
+
+    #[test]
+    fn suites_and_the_release_are_filled_in() {
+        let facts = Facts {
+            gated: ["a", "b"].map(str::to_owned).to_vec(),
+            download_from: "o/n".to_owned(),
+            sha256: "0f".repeat(32),
+            ..Facts::default()
+        };
+        let text = |name: &str| {
+            let (_, ours) = WORKFLOWS.iter().find(|(path, _)| path.ends_with(name)).expect("it is there");
+            file(ours, &facts)
+        };
+        assert!(text("/perf.yml").contains("\n  PERF_SUITES: \"a b\"\n"));
+        assert!(text("/perf_gpu.yml").contains("\n  GPU_SUITES: \"\"\n"));
+        assert!(text("/release.yml").contains("\n    needs: evidence\n"));
+        let filled = action(ACTION, &facts);
+        assert!(filled.contains("    default: \"o/n\"\n"), "{filled}");
+        assert!(filled.contains(&format!("    default: \"{}\"\n", facts.sha256)), "{filled}");
+        let older = action(ACTION, &Facts { version: "v0.0.9".to_owned(), ..Facts::default() });
+        assert!(older.contains("    default: \"v0.0.9\"\n"), "{older}");
     }
 }

@@ -235,6 +235,7 @@ mod tests {
             let message = check_distinct(folder.path(), &files).err().map(|advice| advice.message);
             assert_eq!(message.as_deref(), expected);
         };
+        check(["a", "b"], ["c", "d"], None);
         check(["a", "a"], ["c", "d"], None);
         check(["a", "b"], ["a", "d"], Some("`--one` and `--three` name the same file"));
         check(["a", "b"], ["c", "./below/../a"], Some("`--one` and `--four` name the same file"));
@@ -300,6 +301,7 @@ mod tests {
         check("", Err("looked for SPRAG_SHARD, Buildkite (BUILDKITE_PARALLEL_JOB,"));
         check("SPRAG_SHARD= CI=true", Err("no shard was found"));
         check("SPRAG_SHARD=4/2", Err("SPRAG_SHARD: 4/2 is no shard"));
+        check("SPRAG_SHARD=two", Err("SPRAG_SHARD: `two` is no shard"));
         check("BUILDKITE_PARALLEL_JOB=0", Err("BUILDKITE_PARALLEL_JOB_COUNT is not"));
         check("STRATEGY_JOB_TOTAL=2", Err("STRATEGY_JOB_TOTAL is set, STRATEGY_JOB_INDEX is not"));
         check("JOB_COMPLETION_INDEX=1", Err("JOB_COMPLETIONS or SPRAG_SHARDS is not"));

@@ -84,4 +84,21 @@ mod tests {
         assert_eq!(unmatched(&policy, &[cpu, gpu], &[]), ["infr", "cpu/scan"]);
         assert_eq!(unmatched(&policy, &[], &["cpu", "gpu"]), Vec::<&str>::new());
     }
+
+    #[test]
+    fn settings_become_rules() {
+        let check = |text: &str, key: &str, expected: Choice| {
+            let config = Config::parse(text, Path::new("sprag.toml")).expect("all is known");
+            assert_eq!(from_rules(&config.rules).choice(key), expected, "{text}");
+        };
+        check("", "cpu/x @fast time", Choice::Learnt);
+        let interval = |tolerance: f64| Choice::Fixed(Rule::Interval { tolerance });
+        check("[rules.interval]\ntolerance = 0.05\n", "cpu/x @fast time", interval(0.05));
+        let text = "[rules]\ndefault = \"tolerance\"\n[[rules.metric]]\nmatch = \"x @fast time\"\nrule = \"rank\"\nwith = { \
+                    significance = 0.01 }\n[[rules.metric]]\nmatch = \"bytes\"\nrule = \"interval\"\nwith = { tolerance = 0.0 }\n";
+        let rank = Rule::Rank { noise_threshold: 0.01, significance: 0.01, mad_multiplier: 3.0 };
+        check(text, "cpu/x @fast time", Choice::Fixed(rank));
+        check(text, "cpu/x @fast bytes", interval(0.0));
+        check(text, "cpu/y @fast time", Choice::Fixed(Rule::Tolerance { ratio: 0.25, abs: 0.0 }));
+    }
 }

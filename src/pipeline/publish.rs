@@ -200,6 +200,13 @@ mod tests {
         let method = method();
         let sizes: Vec<_> = method.measured.iter().map(|table| (table.heads.len(), table.rows.len())).collect();
         assert_eq!(sizes, [(12, 15), (6, 3), (7, 15)]);
+        let headings: Vec<&str> = method.measured.iter().map(|table| table.heading.as_str()).collect();
+        let expected = [
+            "How often changes are found",
+            "How often changes are found, by sensitivity",
+            "How often a change is reported where there is none",
+        ];
+        assert_eq!((&headings[..], &*method.measured[0].rows[14][0]), (&expected[..], "all"));
         let names: Vec<&str> = method.sensitivities.iter().map(|one| one.name).collect();
         for (place, table) in method.measured.iter().enumerate() {
             for row in &table.rows {

@@ -100,6 +100,7 @@ mod tests {
     fn zero_has_no_sign() {
         let all = [0.081, -0.0, -0.0004, 0.0006, 9.99, 12.3456, 1e300, f64::NAN].map(percent);
         assert_eq!(all, ["+8.1 %", "0.0 %", "0.0 %", "+0.1 %", "+999.0 %", "x13.3", "x1.0e300", "–"]);
+        assert_eq!([-0.124, 0.0, 0.0004, 9.0].map(percent), ["-12.4 %", "0.0 %", "0.0 %", "+900.0 %"]);
         let all = [(-0.5, 2.9e17), (-0.0004, 0.086), (f64::NEG_INFINITY, 0.0)].map(percent_interval);
         assert_eq!(all, ["-50.0 to x2.9e17", "0.0 to +8.6", "–"]);
         assert_eq!([2.9e17, -0.0, 0.014].map(percent_size), ["x2.9e17", "0.0 %", "1.4 %"]);

@@ -189,6 +189,8 @@ mod tests {
     fn equal_parts_of_runs_are_shared() {
         let mut runs = ["1", "2", "3"].map(|id| run(id, 1, &[measurement("pack", &[("time", 1.0)])]));
         runs[1].run.environment.facts.insert("kernel".to_owned(), "other".to_owned());
+        runs[1].run.commit = None;
+        runs[2].run.reason = Some("\"odd\"\n".to_owned());
         let decoded = decoded(&runs);
         let read = DecodedRuns::from_bytes(&decoded.to_bytes()).unwrap();
         assert_eq!(read.heads(), decoded.heads());
@@ -206,6 +208,12 @@ mod tests {
         assert!(DecodedRuns::from_bytes(b"PAR1 and what others write").is_none());
         let none = DecodedRuns::from_bytes(&DecodedRuns::default().to_bytes()).unwrap();
         assert_eq!((none.heads().len(), none.n_values()), (0, 0));
+        let mut some = none.clone();
+        some.append(decoded(&["1", "2", "3"].map(|id| run(id, 1, &[measurement("pack", &[("time", 1.0)])]))));
+        some.append(none);
+        assert_eq!((some.heads().len(), some.n_values()), (3, 3));
+        let blobs: Vec<&str> = some.records().map(|(_, blob)| blob).collect();
+        assert_eq!(blobs, ["blob of 1", "blob of 2", "blob of 3"]);
     }
 
     #[test]

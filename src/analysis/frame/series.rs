@@ -247,11 +247,28 @@ mod tests {
 
     #[test]
     fn the_order_of_the_runs_does_not_matter() {
-        for seed in 0..24 {
+        for seed in 0..32 {
             let (line, mut runs) = history(seed);
             let sorted = Frame::new(&decoded(&runs), &line);
             SplitMix64::new(seed).shuffle(&mut runs);
             assert_eq!(sorted, Frame::new(&decoded(&runs), &line), "{seed}");
+        }
+    }
+
+    #[test]
+    fn many_runs_of_a_commit_stay_in_order() {
+        // One commit measured 700 times, seven runs an hour, in reverse order.
+        let runs = (0..700_i32).rev().map(|number| {
+            let measured = ["a", "b", "c"].map(|name| measurement(name, &[("time", f64::from(number))]));
+            let mut run = run(&format!("{number:04}"), 0, &measured);
+            run.run.timestamp = time(i64::from(number / 7));
+            run
+        });
+        let series = frame(&runs.collect::<Vec<_>>()).series;
+        assert_eq!(series.len(), 3);
+        for one in series {
+            assert!(one.points.iter().map(|point| point.value).eq((0..700_i32).map(f64::from)));
+            assert_eq!(one.points.last().map(|point| &*point.run), Some("0699"));
         }
     }
 }

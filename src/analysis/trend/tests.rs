@@ -8,7 +8,7 @@ use sprag_base::stats::random::SplitMix64;
 use sprag_model::environment::Environment;
 use sprag_model::event::{Direction, Event, EventKind, EventState};
 use sprag_model::event_record::EventRecord;
-use sprag_model::metric::Metric;
+use sprag_model::metric::{Better, Metric};
 use sprag_model::sample::{CALIBRATION, Role};
 use sprag_model::series::Series;
 use sprag_model::trend::NotJudged;
@@ -488,4 +488,44 @@ fn another_machine_that_stayed_and_controls_say_whose_doing_it_is() {
     calibration.variant = CALIBRATION.to_owned();
     let (event, signs) = only([series, vec![calibration]].concat());
     assert!(event.kind == EventKind::Environment && signs.contains("moved, too: cpu/calibration"), "{signs}");
+}
+
+#[test]
+fn runs_of_the_suspects_narrow_them() {
+    let (mut before, mut after, mut changes) = (0, 0, 0);
+    for seed in 0..12 {
+        // Of two deviations and a half: the points alone leave several places.
+        let little = noisy("slow", 80, 1, &[(0, 1.0), (44, 1.025)], seed);
+        let suspects = |series: Series| {
+            let of_change = events(vec![series]).into_iter().find(|event| event.kind == EventKind::Change);
+            of_change.map(|event| shape(&event).3)
+        };
+        let level = |place: usize| if place < 44 { 1.0 } else { 1.025 };
+        let measured = (40..49).fold(little.clone(), |series, place| with_runs(series, place, level(place), 12));
+        let (Some(first), Some(left)) = (suspects(little), suspects(measured)) else { continue };
+        assert!(left.contains(&44), "{left:?}");
+        (before, after, changes) = (before + first.len(), after + left.len(), changes + 1);
+    }
+    assert!(
+        changes >= 8 && before >= 2 * changes && after <= changes + 2,
+        "{before} suspects of {changes}, then {after}"
+    );
+}
+
+#[test]
+fn two_points_that_are_worse_are_likelier_strays_than_two_that_are_better() {
+    let reported = |better: Better, by: f64| {
+        let changed = |seed: u64| {
+            let mut series = noisy("pair", 30, 1, &[], seed);
+            series.metric.better = better;
+            series.points[16].value = 1.0 + by;
+            series.points[17].value = 1.0 + 0.9 * by;
+            series
+        };
+        (0..20).filter(|seed| !events(vec![changed(*seed)]).is_empty()).count()
+    };
+    for (better, worse_by) in [(Better::Lower, 0.1), (Better::Higher, -0.1)] {
+        let (worse, improved) = (reported(better, worse_by), reported(better, -worse_by));
+        assert!(worse <= 2 && improved >= 12, "{better:?}: {worse} worse, {improved} improved");
+    }
 }

@@ -232,13 +232,21 @@ mod tests {
         let old = Baseline::from_json(frozen.as_bytes()).expect("it is frozen");
         let environment = Environment::from_facts([("compiler".to_owned(), "rustc 9".to_owned())].into());
         let new = Baseline { environment, ..old.clone() };
-        let take_over = |metrics: &[String]| {
+        let take_over = |new: &Baseline, metrics: &[String], partial: bool| {
             let (folder, why) = (Path::new(""), "");
-            let terms = AcceptOptions { folder, file: None, why, suites: &[], metrics, partial: false, dirty: false };
-            super::take_over(&new, "the run", Some(&old), "x", &terms)
+            let terms = AcceptOptions { folder, file: None, why, suites: &[], metrics, partial, dirty: false };
+            super::take_over(new, "the run", Some(&old), "x", &terms)
         };
-        let error = take_over(&["@reference".to_owned()]).expect_err("it is refused");
+        let error = take_over(&new, &["@reference".to_owned()], false).expect_err("it is refused");
         assert!(error.message.contains("two environments (") && !error.hint.is_empty(), "{}", error.message);
-        assert_eq!(take_over(&[]).expect("all of it fits"), TakenOver { baseline: new.clone(), keys: None });
+        let all = take_over(&new, &[], false).expect("all of it fits");
+        assert_eq!(all, TakenOver { baseline: new.clone(), keys: None });
+        // A metric that a partial run lacks stays.
+        let mut partial = Baseline { partial: true, ..old.clone() };
+        let (lost, was) = partial.metrics.pop_first().expect("there is one");
+        partial.metrics.values_mut().for_each(|metric| metric.value *= 2.0);
+        let taken = take_over(&partial, &[], true).expect("it fits").baseline;
+        assert_eq!((&taken.metrics[&lost], taken.metrics.len(), taken.partial), (&was, old.metrics.len(), false));
+        assert!(partial.metrics.iter().all(|(key, metric)| taken.metrics[key] == *metric));
     }
 }

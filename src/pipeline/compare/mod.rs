@@ -403,5 +403,9 @@ mod tests {
         assert_eq!(order, ["slow", "broken", "doubt", "new", "fast", "same"]);
         assert_eq!((&comparisons[1].verdict, &comparisons[3].verdict), (&Verdict::Missing, &Verdict::NoBaseline));
         assert_eq!((comparisons[3].baseline, comparisons[3].current), (None, Some(2.0)));
+        assert_eq!(comparisons[3].rule, "interval");
+        let mut alone = Vec::new();
+        add_new(&mut alone, &[New::untimed("new")], &Policy::default());
+        assert_eq!((alone.len(), alone[0].current), (1, None));
     }
 }

@@ -293,14 +293,41 @@ mod tests {
              [suites.trt]\nkind = \"trt\"\nengine = \"m.plan\"\nshape_cases = [\"a=2\"]\nplugin_lib = \"p.so\"\n\
              trtexec = \"t\"\nwarmup_milliseconds = 0\niterations = 5\nduration_seconds = 0\ntimeout_seconds = 9\n\
              [suites.engine]\nkind = \"trt\"\nengine = \"n.plan\"\n[suites.all]\nkind = \"gpu\"\n\
-             [suites.large]\nkind = \"gpu\"\nprofiles = [\"large\"]\ndtypes = [\"fp8\"]\n",
+             [suites.large]\nkind = \"gpu\"\nprofiles = [\"large\"]\ndtypes = [\"fp8\"]\n\
+             include = [\"tile\"]\nprocesses = 3\n",
         )
         .expect("all keys are known");
         let plain = &config.suites["y"];
         let limits = (plain.timeout_seconds(), plain.build_timeout_seconds(), plain.max_output_bytes());
         assert_eq!(limits, (600, 600, 16 << 20));
         assert_eq!((plain.format(), plain.output(), plain.processes()), (OutputFormat::Custom, None, 5));
-        assert_eq!(config.suites["x"].output(), Some(Path::new("g")));
+        let suite = Suite {
+            include: vec!["h".into()],
+            processes: Some(6),
+            command: vec!["a".into(), "b c".into()],
+            cwd: Some("d".into()),
+            env: BTreeMap::from([("E".to_owned(), "1".to_owned())]),
+            build: vec!["f".into()],
+            timeout_seconds: Some(2),
+            build_timeout_seconds: Some(3),
+            max_output_bytes: Some(4),
+            format: Some(OutputFormat::Criterion),
+            output: Some("g".into()),
+            ..Suite::of_kind(SuiteKind::Command)
+        };
+        assert_eq!((&config.suites["x"], config.suites["x"].output()), (&suite, Some(Path::new("g"))));
+        let suite = Suite {
+            engine: Some("m.plan".into()),
+            shape_cases: vec!["a=2".into()],
+            plugin_lib: Some("p.so".into()),
+            trtexec: Some("t".into()),
+            warmup_milliseconds: Some(0),
+            iterations: Some(5),
+            duration_seconds: Some(0),
+            timeout_seconds: Some(9),
+            ..Suite::of_kind(SuiteKind::Trt)
+        };
+        assert_eq!(config.suites["trt"], suite);
         assert!(config.on_request.is_empty(), "the file names a suite `trt`");
         let plain = &config.suites["engine"];
         assert_eq!((plain.warmup_milliseconds(), plain.iterations(), plain.duration_seconds()), (500, 100, 3));
@@ -308,11 +335,13 @@ mod tests {
         assert_eq!(all.profiles(), [GpuProfile::Fixed, GpuProfile::Large]);
         assert_eq!(all.dtypes(), [AskedDtype::Fp16, AskedDtype::Bf16, AskedDtype::Fp32]);
         assert_eq!((large.profiles(), large.dtypes()), (vec![GpuProfile::Large], vec![AskedDtype::Fp8]));
+        assert_eq!((large.include.len(), large.processes()), (1, 3));
     }
 
     #[test]
     fn a_fault_names_its_place_and_the_nearest_word() {
         refused("[projct]\nname = \"x\"\n", "1:2", &["unknown field `projct`", "did you mean `project`?"]);
+        refused("[schedule]\nevery_day = 7\n", "2:1", &["did you mean `every_days`?"]);
         refused("[site]\ndownload = true\n", "2:1", &["did you mean `downloads`?"]);
         refused("[site]\ndownloads = \"yes\"\n", "2:13", &["expected a boolean"]);
         refused("[suites.cpu]\nkind = \"cpy\"\n", "2:8", &["did you mean `cpu`?"]);
@@ -324,7 +353,9 @@ mod tests {
         refused("[machine]\nname = \" \"\n", "2:1", &["`machine.name` is empty"]);
         refused("[schedule]\nevery_days = 0\n", "2:1", &["from 1 to 366"]);
         refused("[suites.\"a/b\"]\nkind = \"cpu\"\n", "1:9", &["names a folder"]);
+        refused("[suites.cpu]\nkind = \"cpu\"\nprocesses = 0\n", "3:1", &["from 1 to 100"]);
         refused("[project\n", "1:9", &[]);
+        refused("[project]\nname = 3\n", "2:8", &["invalid type"]);
     }
 
     #[test]
@@ -341,9 +372,12 @@ mod tests {
         check("kind = \"command\"\ncommand = []", "8:1", "has no `command`");
         check("kind = \"command\"\ncommand = [\" \"]", "8:1", "names no program");
         check("kind = \"command\"\ncommand = \"cargo bench\"", "8:11", "invalid type");
+        check("kind = \"comand\"", "7:8", "did you mean `command`?");
         check(&command("comand = []"), "9:1", "did you mean `command`?");
         check(&command("format = \"criterio\""), "9:10", "did you mean `criterion`?");
         check(&command("timeout_seconds = 0"), "9:1", "`suites.x.timeout_seconds` is 0, from 1 to 86400 is allowed");
+        check(&command("timeout_seconds = 86401"), "9:1", "is 86401");
+        check(&command("timeout_seconds = -1"), "9:19", "");
         check(&command("build_timeout_seconds = 9"), "9:1", "there is no `build`");
         check(&command("max_output_bytes = 0"), "9:1", "from 1 to 1073741824");
         check(&command("processes = 101"), "9:1", "from 1 to 100");
@@ -351,14 +385,22 @@ mod tests {
         check(&command("cwd = \"\""), "9:1", "is no path");
         check(&command("env = { \"A=B\" = \"x\" }"), "9:9", "cannot set the variable `A=B`");
         check(&command("env = { SPRAG_PADDING = \"x\" }"), "9:9", "cannot set the variable `SPRAG_PADDING`");
+        check(&command("env = { A = 3 }"), "9:13", "invalid type");
         let trt = |settings: &str| format!("kind = \"trt\"\n{settings}");
         check(&trt(""), "6:9", "`suites.x` is of the kind `trt` and has no `engine`");
+        check(&trt("engine = \"\""), "8:1", "`suites.x.engine` is no path");
+        check(&trt("engine = \"e\"\nduration_seconds = 4000"), "9:1", "from 0 to 3600");
+        check(&trt("engine = \"e\"\niteration = 3"), "9:1", "did you mean");
         check(&trt("engine = \"e\"\niterations = 0"), "9:1", "`suites.x.iterations` is 0, from 1 to 1000000");
         check(&trt("engine = \"e\"\ntimeout_seconds = 3"), "9:1", "nothing would finish");
         let usual = "`suites.x.duration_seconds` is 600, `timeout_seconds`";
         check(&trt("engine = \"e\"\nduration_seconds = 600"), "9:1", usual);
         check(&trt("engine = \"e\"\nwarmup_milliseconds = 600000"), "9:1", "alone take 603 s: nothing would finish");
-        check(&trt("engine = \"e\"\ncommand = [\"x\"]"), "9:1", "belongs to suites of the kind `command`");
+        check(
+            &trt("engine = \"e\"\ncommand = [\"x\"]"),
+            "9:1",
+            "belongs to suites of the kind `command`, this is `trt`",
+        );
     }
 
     #[test]

@@ -290,6 +290,7 @@ mod tests {
         let default = |rule: &str, rest: &str| format!("[rules]\ndefault = \"{rule}\"\n[rules.{rule}]\n{rest}\n");
         refused(&default("tolerance", "ratio = -0.5"), "4:1", &["is -0.5, from 0 to 100"]);
         refused("[rules.interval]\ntolerance = nan\n", "2:1", &["NaN"]);
+        refused("[rules.interval]\ntolerence = 0.1\n", "2:1", &["did you mean `tolerance`?"]);
         refused("[rules.interval]\nratio = 0.1\n", "2:1", &["the rule `interval` has `tolerance`"]);
         refused(&default("rank", "significance = 0.0"), "4:1", &["less than 1"]);
         refused(&default("bands", "fail = 0.02\nwarn = 0.05"), "5:1", &["at most the value of `fail`"]);
@@ -308,12 +309,15 @@ mod tests {
             let trend = parse(text).expect("all is known").trend;
             assert_eq!(trend.settings_for(benchmark, metric), expected, "{benchmark} {metric}");
         };
+        assert_eq!(parse("").expect("nothing is valid").trend, TrendSettings::default());
         check("", "cpu/infer @fast", "time", (Balanced, 0.004));
+        check("[trend]\nleast = 0.02\n", "cpu/infer @fast", "time", (Balanced, 0.02));
         let text = "[trend]\nsensitivity = \"strict\"\nleast = 0.01\n\
                     [[trend.metric]]\nmatch = \"infer\"\nsensitivity = \"loose\"\n\
                     [[trend.metric]]\nmatch = \"@fast peak_memory\"\nleast = 0.0\n\
                     [[trend.metric]]\nmatch = \"tile\"\nsensitivity = \"balanced\"\nleast = 1.0\n";
         check(text, "cpu/ordering @fast", "time", (Strict, 0.01));
+        check(text, "cpu/infer @fast", "time", (Loose, 0.01));
         check(text, "cpu/infer @fast", "peak_memory", (Loose, 0.01));
         check(text, "cpu/tile_pack @fast", "peak_memory", (Strict, 0.0));
         check(text, "cpu/tile_pack @fast", "time", (Balanced, 1.0));
@@ -321,9 +325,14 @@ mod tests {
 
     #[test]
     fn faults_of_trend_settings_are_reported() {
+        refused("[trnd]\nleast = 0.1\n", "1:2", &["unknown field `trnd`", "did you mean `trend`?"]);
+        refused("[trend]\nsensitivty = \"loose\"\n", "2:1", &["did you mean `sensitivity`?"]);
+        refused("[trend]\nbudget = 0.05\n", "2:1", &["unknown field `budget`"]);
+        refused("[trend]\nleast = \"1 %\"\n", "2:9", &["invalid type"]);
         refused("[trend]\nsensitivity = \"stict\"\n", "2:15", &["unknown variant `stict`", "did you mean `strict`?"]);
         let allowed = "from 0 to 1 is allowed (0.01 is 1 %)";
         refused("[trend]\n least = 5.0\n", "2:2", &["`trend.least` is 5", allowed]);
+        refused("[trend]\nleast = -0.1\n", "2:1", &["`trend.least` is -0.1", allowed]);
         refused("[trend]\nleast = nan\n", "2:1", &["`trend.least` is NaN", allowed]);
         // The entry before has the same keys, so finding the first of a name is not enough.
         let entry = |rest: &str| {
@@ -332,6 +341,8 @@ mod tests {
         refused(&entry("match = \"y\"\nleast = 1.5"), "7:1", &["`trend.metric.least` is 1.5", allowed]);
         refused(&entry("match = \" \"\nleast = 0.5"), "6:1", &["empty `match`", "under `[trend]`"]);
         refused(&entry("match = \"y\""), "5:1", &["changes nothing", "`sensitivity` or a `least`"]);
+        refused(&entry("match = \"y\"\nsensitivity = \"lose\""), "7:15", &["did you mean `loose`?"]);
+        refused(&entry("match = \"y\"\nrule = \"bands\""), "7:1", &["unknown field `rule`"]);
         refused(&entry("least = 0.5"), "5:1", &["missing field `match`"]);
     }
 }

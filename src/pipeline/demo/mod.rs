@@ -323,7 +323,12 @@ mod tests {
             let loaded = history::load(&store, &history::target(&store, None).unwrap()).unwrap();
             assert_eq!((loaded.quarantined.len(), &loaded.warnings[..]), (0, &[][..]));
             assert_eq!((loaded.runs.len(), loaded.tip.as_ref()), (facts.runs, Some(&facts.tip)));
+            assert!((150..=195).contains(&facts.runs), "{}", facts.runs);
             let line = history::commit_line(&store, None).unwrap();
+            let tags: Vec<&str> = line.commits.iter().flat_map(|commit| &commit.tags).map(String::as_str).collect();
+            assert_eq!(tags, ["v0.1.0", "v0.2.0", "v0.3.0", "v0.4.0"]);
+            let subjects: BTreeSet<&str> = line.commits.iter().map(|commit| commit.subject.as_str()).collect();
+            assert_eq!(subjects.len(), COMMITS);
             assert_eq!((line.commits.len(), facts.commits), (COMMITS, COMMITS));
             let measured = history::measured_commit(&store).unwrap().unwrap();
             assert_eq!((&measured.sha, measured.dirty), (&line.commits[COMMITS - 1].sha, false));
@@ -349,5 +354,15 @@ mod tests {
         let first = tip(1);
         assert_eq!(first, tip(1));
         assert_ne!(first, tip(2));
+    }
+
+    #[test]
+    fn a_folder_with_something_in_it_is_refused() {
+        let folder = tempfile::TempDir::new().unwrap();
+        fs::write(folder.path().join("mine"), "x").unwrap();
+        let error = generate(folder.path(), 1).unwrap_err();
+        assert!(error.to_string().contains("is not empty"), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(generate(&folder.path().join("mine"), 1).is_err());
     }
 }

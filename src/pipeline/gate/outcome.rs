@@ -303,6 +303,7 @@ mod tests {
         plain(&[(Some(Ok), true, &[Verdict::Unchanged, Verdict::Regressed])], Exit::Failed);
         plain(&[(Some(Ok), true, &[Verdict::Missing])], Exit::Failed);
         plain(&[fine, (Some(Failed), true, &[])], Exit::Failed);
+        plain(&[(Some(Ok), true, &[])], Exit::Inconclusive);
         check(&[(Some(Ok), true, &[])], false, Inconclusive::Ok, Exit::Inconclusive);
         plain(&[fine, (None, false, &[])], Exit::Done);
         check(&[fine, (None, false, &[])], true, Inconclusive::Report, Exit::Inconclusive);
@@ -311,6 +312,19 @@ mod tests {
         check(&[doubtful], false, Inconclusive::Ok, Exit::Done);
         check(&[doubtful], false, Inconclusive::Fail, Exit::Failed);
         check(&[(Some(Ok), true, &[Verdict::Regressed])], false, Inconclusive::Ok, Exit::Failed);
+    }
+
+    #[test]
+    fn doubt_fails_the_gate_if_the_policy_says_so() {
+        for (asked, inconclusive, expected) in [
+            (false, Inconclusive::Fail, (true, false)),
+            (true, Inconclusive::Fail, (true, true)),
+            (true, Inconclusive::Report, (false, true)),
+            (true, Inconclusive::Ok, (false, false)),
+        ] {
+            let gate = finish("check", Vec::new(), Exit::Done, (asked, inconclusive));
+            assert_eq!((gate.doubt_fails, gate.wants_all), expected, "{asked} {inconclusive:?}");
+        }
     }
 
     #[test]

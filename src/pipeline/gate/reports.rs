@@ -204,6 +204,8 @@ mod tests {
     #[test]
     fn formats_and_paths_are_read() {
         let read = parsed(&["json=a.json", "md=x=y.md", "github=-"]).expect("all are known");
+        assert_eq!(read[0], ReportRequest { format: ReportFormat::Json, path: "a.json".into() });
+        assert!(!own_stdout(&read[..2]) && parsed(&[]).expect("there is none").is_empty());
         assert_eq!(read[1], ReportRequest { format: ReportFormat::Markdown, path: "x=y.md".into() });
         assert!(read[2].is_stdout() && !own_stdout(&read) && own_stdout(&parsed(&["json=-"]).expect("it is known")));
         let check = |texts: &[&str], words: &str, more: &str| {
@@ -211,6 +213,8 @@ mod tests {
             assert!(message.contains(words) && hint.contains(more), "{message}; {hint}");
         };
         let list = "the formats are json, md, junit, sarif, github, summary, trend";
+        check(&["junit"], "`--report junit` is not of the form FORMAT=PATH", list);
+        check(&["=a.xml"], "there is no report format ``", list);
         check(&["junit="], "`--report junit=` is not of the form FORMAT=PATH", list);
         check(&["junti=a.xml"], "there is no report format `junti`", "did you mean `junit`? the formats are json");
         check(&["\u{1b}x=a"], "there is no report format `\\u{1b}x`", list);
@@ -243,15 +247,27 @@ mod tests {
         let page = folder.path().join("step");
         fs::write(&page, "before\n").expect("a file");
         fs::write(folder.path().join("a.md"), "before\n").expect("a file");
-        let reports = parsed(&["md=a.md", "junit=b/a.xml", "github=-", "trend=t", "md=./step"]).expect("all are known");
+        let all = [
+            "json=a.json",
+            "md=a.md",
+            "junit=b/a.xml",
+            "sarif=a.sarif",
+            "github=-",
+            "summary=s",
+            "trend=t",
+            "md=./step",
+        ];
+        let reports = parsed(&all).expect("all are known");
         let mut out = Vec::new();
         write_reports(folder.path(), &reports, &gate, Some(&page), &mut out).expect("all can be written");
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it was written");
         let markdown = gate::gate_markdown(&gate, false);
         assert_eq!((read("a.md"), read("b/a.xml")), (markdown.clone(), gate::gate_junit(&gate)));
+        assert_eq!((read("a.json"), read("a.sarif")), (gate::gate_json(&gate, false), gate::gate_sarif(&gate)));
+        assert_eq!(read("s"), summary::summary(&gate));
         assert_eq!(String::from_utf8(out).expect("it is text"), gate::gate_commands(&gate));
         assert_eq!((read("t"), read("step")), (summary::trend(&gate, clock::now()), format!("before\n{markdown}")));
-        write_reports(folder.path(), &reports[4..], &gate, None, &mut Vec::new()).expect("it can be written");
+        write_reports(folder.path(), &reports[7..], &gate, None, &mut Vec::new()).expect("it can be written");
         assert_eq!(read("step"), markdown);
     }
 }

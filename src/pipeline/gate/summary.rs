@@ -111,6 +111,46 @@ mod tests {
 
     #[test]
     fn summary_and_trend_follow_the_schemas_of_apex_x() {
+        insta::assert_snapshot!(summary(&example::doubtful()), @r#"
+        {
+          "checks": [
+            {
+              "allowed_max_ms": 2.04,
+              "baseline_ms": 2.0,
+              "current_ms": 2.02,
+              "metric": "cpu/a @fast time",
+              "regression_ratio": 0.010000000000000009,
+              "status": "fail"
+            }
+          ],
+          "current_status": "ok",
+          "required_status": "ok",
+          "status": "fail",
+          "suite": "cpu"
+        }
+        "#);
+        insta::assert_snapshot!(trend(&example::passing(), now()), @r#"
+        {
+          "current_status": "ok",
+          "failed_metrics": 0,
+          "metrics": [
+            {
+              "allowed_max_ms": 2.04,
+              "baseline_ms": 2.0,
+              "current_ms": 2.002,
+              "metric": "cpu/a @fast time",
+              "regression_ratio": 0.0009999999999998899,
+              "status": "pass"
+            }
+          ],
+          "overall_status": "pass",
+          "required_status": "ok",
+          "schema_version": 1,
+          "suite": "cpu",
+          "timestamp_utc": "2026-11-21T04:00:00.000000Z",
+          "total_metrics": 1
+        }
+        "#);
         let (summary, trend) = both(&example::gate());
         assert_eq!((&summary["status"], &summary["suite"]), (&"fail".into(), &"cpu, gpu, trt".into()));
         assert_eq!(
@@ -155,7 +195,11 @@ mod tests {
     fn non_finite_numbers_are_null_and_machines_named() {
         let mut gate = example::passing();
         gate.suites.push(SuiteGate { machine: Some("twin".to_owned()), ..gate.suites[0].clone() });
-        assert_eq!(both(&gate).0["checks"][1]["metric"], "twin: cpu/a @fast time");
+        let summary = both(&gate).0;
+        assert_eq!(
+            (&summary["checks"][1]["metric"], &summary["suite"]),
+            (&"twin: cpu/a @fast time".into(), &"cpu".into())
+        );
         gate.suites.pop();
         let odd = &mut gate.suites[0].comparisons[0];
         (odd.allowed, odd.baseline, odd.current) = (Some(f64::INFINITY), Some(1e308), Some(f64::NAN));

@@ -121,4 +121,34 @@ mod tests {
         check(0.0, 2e-3, 1.0, "time 0 ms 2.000 ms – – – –");
         check(0.0, 0.0, 1.0, "time 0 ns 0 ns – – – –");
     }
+
+    #[test]
+    fn reasons_against_a_run_come_under_its_head() {
+        let reasons = vec!["throttled".to_owned(), "\u{1b}[31mload".to_owned()];
+        let suite = SuiteGate { quality: reasons, ..example::passing().suites[0].clone() };
+        let text = suite_text(&suite, false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("cpu on ci-box at bbbbbbb"), "{text}");
+        assert_eq!(lines[1..3], ["rough: throttled", "rough: \\u{1b}[31mload"]);
+        assert!(lines[3].starts_with("verdict"), "{text}");
+    }
+
+    #[test]
+    fn a_note_of_all_judged_metrics_is_written_once() {
+        let noted = |name: &str, note: Option<&str>| Comparison {
+            note: note.map(str::to_owned),
+            ..example::comparison(name, 1.0, Verdict::Unchanged)
+        };
+        let text = |notes: [Option<&str>; 2], only_changed: bool| {
+            let comparisons = vec![noted("cpu/a @fast", notes[0]), noted("cpu/b @fast", notes[1])];
+            table_text(&SuiteGate { comparisons, ..example::suite("cpu") }, only_changed)
+        };
+        let once = text([Some("too few sessions"); 2], false);
+        assert!(once.ends_with("\nof all that was judged: too few sessions\n"), "{once}");
+        assert_eq!(once.matches("too few sessions").count(), 1);
+        let hidden = text([Some("too few sessions"); 2], true);
+        assert_eq!(hidden, "2 metrics unchanged\nof all that was judged: too few sessions\n");
+        let of_one = text([Some("too few sessions"), None], false);
+        assert!(of_one.lines().nth(1).is_some_and(|row| row.ends_with("too few sessions")), "{of_one}");
+    }
 }

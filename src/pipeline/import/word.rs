@@ -103,6 +103,8 @@ mod tests {
         check("f(8, 'x')/3", "f(8, 'x')/3");
         check("a{b}@c 5%", "a%7bb%7d%40c 5%25");
         check("-x", "%2dx");
+        check(".hidden", "%2ehidden");
+        check("cde_collect_1k/3", "cde_collect_1k/3");
         check("a/../b", "a/%2e%2e/b");
         check("../././..", "%2e./%2e/%2e/%2e%2e");
         check("a/...", "a/...");

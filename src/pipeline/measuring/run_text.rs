@@ -110,6 +110,7 @@ mod tests {
     use sprag_model::benchmark::Benchmark;
     use sprag_model::flat::example::recorded;
     use sprag_model::metric::Metric;
+    use sprag_model::sample::Role;
 
     #[test]
     fn kernels_come_first_and_failures_last() {
@@ -122,17 +123,21 @@ mod tests {
             ..one.clone()
         };
         let failed = Measurement { failure: Some("it\u{1b} broke".to_owned()), ..named("broken", "fast", broken) };
-        run.measurements =
-            vec![named("calibration_copy", CALIBRATION, pack), failed.clone(), named("scan", "fast", pack)];
-        let expected = "cpu on bench: ok, 1 of 2 benchmarks failed\n\
+        let control = Measurement { role: Role::Control, parity: None, ..named("control", "control", pack) };
+        let calibration = named("calibration_copy", CALIBRATION, pack);
+        run.measurements = vec![control, calibration, failed.clone(), named("scan", "fast", pack)];
+        let expected = "cpu on bench: ok, 1 of 3 benchmarks failed\n\
             benchmark                              time  95 % interval   detectable  parity\n\
             cpu/scan @fast                     250.0 ms  200.0 to 300.0       1.0 %  exact\n\
             control and calibration\n\
+            cpu/control @control               250.0 ms  200.0 to 300.0       1.0 %  –\n\
             cpu/calibration_copy @calibration  250.0 ms  200.0 to 300.0       1.0 %  exact\n\
             failed: cpu/broken @fast: it\\u{1b} broke\n\
             note: load was high\nnote: few workers\n";
         assert_eq!(table(&run), expected);
         run.measurements = vec![failed];
-        assert!(table(&run).starts_with("cpu on bench: ok, 1 of 1 benchmark failed\nfailed: cpu/broken @fast"));
+        let expected = "cpu on bench: ok, 1 of 1 benchmark failed\nfailed: cpu/broken @fast: it\\u{1b} broke\n\
+            note: load was high\nnote: few workers\n";
+        assert_eq!(table(&run), expected);
     }
 }

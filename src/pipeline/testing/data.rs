@@ -195,6 +195,8 @@ mod tests {
         assert_eq!(PerformanceData::new().to_json(), "{}\n");
         let empty = PerformanceData::from_json(b"{\"s\": {}}").expect("it is fine");
         assert_eq!((empty.to_json().as_str(), empty.empty_section()), ("{\n  \"s\": {}\n}\n", Some("s")));
+        let renamed = data.section_as("a", "now");
+        assert_eq!(renamed.entries().collect::<Vec<_>>(), [("now", "x", &[-1.0, 0.1 + 0.2][..])]);
     }
 
     #[test]
@@ -209,6 +211,8 @@ mod tests {
         check(r#"{"s": {"a": 1}}"#, "Subsection 's.a' must contain a list of samples");
         check(r#"{"s": {"a": []}}"#, "Subsection 's.a' cannot be empty");
         check(r#"{"s": {"a": [1, "2"]}}"#, "All samples in 's.a' must be numeric");
+        check(r#"{"s": {"a": [1, null]}}"#, "All samples in 's.a' must be numeric");
+        check(r#"{"s": {"a": [-Infinity]}}"#, "sample 1 of 's.a' is -inf");
         check(r#"{"s": {"a": [1, NaN]}}"#, "sample 2 of 's.a' is NaN");
         check(r#"{"s": {"a": [1e400]}}"#, "sample 1 of 's.a' is inf");
         check(r#"{"s": {"a": [100000000000000000000000]}}"#, "a sample of 's.a' is too large a whole number");
@@ -216,9 +220,15 @@ mod tests {
         check(r#"{"s": {"a": [1], "a": [2]}}"#, "`a`");
         check(r#"{"s": {"a": [1]}, "s": {"b": [2]}}"#, "`s`");
         let mut data = PerformanceData::new();
-        data.insert("s", "a", vec![1.0]).expect("it is fine");
-        let twice = data.insert("s", "a", vec![1.0]).expect_err("it is there").to_string();
-        assert_eq!(twice, "no performance data: 's.a' is there twice");
+        for (samples, expected) in [
+            (&[][..], Some("no performance data: Subsection 's.a' cannot be empty")),
+            (&[1.0, f64::NAN], Some("no performance data: sample 2 of 's.a' is NaN, which is no number")),
+            (&[1.0], None),
+            (&[1.0], Some("no performance data: 's.a' is there twice")),
+        ] {
+            let fault = data.insert("s", "a", samples.to_vec()).err().map(|error| error.to_string());
+            assert_eq!(fault.as_deref(), expected);
+        }
     }
 
     #[test]

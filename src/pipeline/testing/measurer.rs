@@ -402,4 +402,23 @@ mod tests {
         let caveats = in_processes(test, 1, measure).expect_err("it is the second").to_string();
         assert!(caveats.contains("call `in_processes` once a test"), "{caveats}");
     }
+
+    #[test]
+    fn a_real_clock_takes_as_many_samples_as_asked_for() {
+        let values = vec![1.0_f64; 64];
+        let mut cases = Cases::new();
+        cases.add("sum", "plain", || values.iter().sum::<f64>()).add("sum", "length", || values.len());
+        assert_eq!(format!("{cases:?}"), r#"[("sum", "plain"), ("sum", "length")]"#);
+        let quick = Measurer { sample_time: Duration::from_micros(20), warm_up: Duration::ZERO, ..SMALL };
+        let data = quick.measure(cases).expect("it can be measured");
+        let counts: Vec<(&str, usize)> = data.entries().map(|entry| (entry.1, entry.2.len())).collect();
+        assert_eq!(counts, [("plain", 25), ("length", 25)]);
+    }
+
+    #[test]
+    fn the_end_of_a_text_begins_with_a_complete_character() {
+        assert_eq!(end_of("short\n"), "short");
+        let long = "é".repeat(MOST_SAID);
+        assert_eq!(end_of(&format!("x{long}")).chars().count(), MOST_SAID / 2);
+    }
 }

@@ -445,14 +445,18 @@ mod tests {
         assert_eq!(report.failure(), expected);
         let of_file = report.of_file(Path::new("truth.json"));
         assert!(of_file.failure().contains("SPRAG_ACCEPT=1"), "{}", of_file.failure());
+        let panic = std::panic::catch_unwind(|| of_file.assert_pass()).expect_err("it fails");
+        assert_eq!(panic.downcast_ref::<String>(), Some(&of_file.failure()));
+        assert!(compare(&base, &base, &RANK).is_pass());
         compare(&base, &base, &RANK).assert_pass();
     }
 
     #[test]
     fn zero_change_has_no_minus() {
-        for (change, expected) in [(-1e-9, "+0.00"), (-0.0, "+0.00"), (-0.00006, "-0.01"), (0.12345, "+12.35")] {
-            assert_eq!(signed(change), expected, "{change}");
-        }
+        let changes = [-1e-9, -0.0, 0.0, -0.00006, 0.12345];
+        assert_eq!(changes.map(signed), ["+0.00", "+0.00", "+0.00", "-0.01", "+12.35"]);
+        let message = compare(&steady(&[("a", 1e-6)]), &steady(&[("a", 0.999_999_99e-6)]), &RANK).messages().remove(0);
+        assert!(message.starts_with("s.a: unchanged: +0.00 % ") && !message.contains("-0.00"), "{message}");
     }
 
     #[test]
@@ -504,6 +508,7 @@ mod tests {
         check(BANDS, 0.9, "improved", true);
         check(Rule::Tolerance { ratio: 0.5, abs: 0.0 }, 1.4, "unchanged", true);
         check(Rule::Tolerance { ratio: 0.5, abs: 0.0 }, 1.6, "regressed", false);
+        check(INTERVAL, 1.0, "inconclusive", false);
         let apart = check(INTERVAL, 2.0, "inconclusive", false);
         assert!(apart.contains("`compare_sections`") && apart.contains("`rank`"), "{apart}");
     }
@@ -550,6 +555,9 @@ mod tests {
         let one = || data(&[("a", level())]);
         check(data(&[("a", level()), ("b", level())]), one(), RANK, "s.b: missing");
         check(one(), data(&[]), RANK, "s.a: missing");
+        let zeros = data(&[("a", vec![0.0; 30])]);
+        check(zeros, one(), RANK, "s.a: not comparable: sample 1 of the baseline is 0");
+        check(one(), one(), Rule::Bands { fail: -1.0, warn: 0.0 }, "the rule `bands`");
         check(data(&[]), one(), RANK, "the baseline has no samples");
         let other = PerformanceData::from_json(br#"{"t": {"a": [1]}, "u": {}}"#).expect("it is fine");
         check(other.clone(), other, RANK, "the section `u` of the baseline is empty");
@@ -579,8 +587,18 @@ mod tests {
                 }
             }
         }
-        let fault = "sample 2 of the current run in process 2 is -1, where more than zero is needed";
-        assert_eq!(refusal(&[None], &[Some(&[1.0]), Some(&[1.0, -1.0])]).as_deref(), Some(fault));
+        let check = |baseline: &[Option<&[f64]>], current: &[Option<&[f64]>], expected: Option<&str>| {
+            let expected = expected.map(|words| format!("sample {words}, where more than zero is needed"));
+            assert_eq!(refusal(baseline, current), expected, "{baseline:?} {current:?}");
+        };
+        let fine: &[f64] = &[1.0, 1e-300];
+        check(&[Some(fine)], &[Some(fine), None], None);
+        check(&[], &[None], None);
+        check(&[Some(&[1.0, 0.0])], &[Some(&[-1.0])], Some("2 of the baseline is 0"));
+        check(&[None], &[Some(fine), Some(&[-1.0])], Some("1 of the current run in process 2 is -1"));
+        check(&[None], &[Some(fine), Some(&[1.0, -1.0])], Some("2 of the current run in process 2 is -1"));
+        check(&[Some(&[f64::NAN])], &[], Some("1 of the baseline is NaN"));
+        check(&[Some(fine)], &[Some(&[f64::INFINITY])], Some("1 of the current run is inf"));
     }
 
     #[test]
@@ -602,12 +620,49 @@ mod tests {
 
     #[test]
     fn accepting_needs_samples_and_no_ci() {
-        let asked = |accept: &str, ci: &str| wants_to_accept(Some(accept.into()), Some(ci.into())).ok();
+        let wish = |accept: Option<&str>, ci: Option<&str>| {
+            wants_to_accept(accept.map(OsString::from), ci.map(OsString::from)).ok()
+        };
+        assert!([None, Some("true")].iter().all(|ci| wish(None, *ci) == Some(false)));
+        assert_eq!(
+            [wish(Some(""), None), wish(Some("1"), None), wish(Some("yes"), None)],
+            [Some(false), Some(true), None]
+        );
+        let asked = |accept: &str, ci: &str| wish(Some(accept), Some(ci));
         assert!(["", "0"].iter().all(|accept| asked(accept, "true") == Some(false)));
         assert!(["", "0", "false"].iter().all(|ci| asked("1", ci) == Some(true)));
         assert!([("1", "true"), ("1", "1"), ("yes", "")].iter().all(|(accept, ci)| asked(accept, ci).is_none()));
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("truth.json");
         assert!(accept(&path, &PerformanceData::new()).is_err() && !path.exists());
+        let data = data(&[("a", vec![1.0; 100])]);
+        let report = accept(&path, &data).expect("it can be written");
+        assert!(report.is_pass() && report.messages()[0].starts_with("accepted as the ground truth: `"));
+        assert_eq!(PerformanceData::load(&path).expect("it was written so"), data);
+        let again = compare_with_file(&path, &data, &RANK).expect("it can be read");
+        assert!(again.is_pass(), "{:?}", again.messages());
+    }
+
+    #[test]
+    fn processes_of_one_side_after_the_other_make_no_pairs() {
+        let processes = |level: f64| vec![data(&[("a", around(level, 30))]); 10];
+        for level in [50.0, 100.0, 200.0] {
+            let report = Judge { rule: INTERVAL, better: Better::Lower }.compare(&processes(100.0), &processes(level));
+            let message = report.messages().remove(0);
+            assert!(message.starts_with("s.a: inconclusive: the processes of the two sides"), "{message}");
+            assert!(message.contains("`compare_sections`") && message.contains("`rank`"), "{message}");
+            assert!(!report.is_pass() && report.comparisons[0].current.is_some());
+        }
+        let runs = vec![old_and_new(around(100.0, 30), around(110.0, 30)); 3];
+        let message = compare_sections(&runs, "old", "new", &INTERVAL).messages().remove(0);
+        assert!(message.starts_with("new.a: regressed: +10.00 %"), "{message}");
+    }
+
+    #[test]
+    fn new_subsections_are_listed_and_pass() {
+        let level = || ("a", around(100.0, 30));
+        let report = compare(&data(&[level()]), &data(&[("b", vec![7.0]), level()]), &RANK);
+        assert!(report.is_pass());
+        assert_eq!(report.messages()[1], "s.b: no baseline: 7.000");
     }
 }

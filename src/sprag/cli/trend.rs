@@ -113,9 +113,17 @@ mod tests {
             Command::Trend(args) => Some(args),
             _ => None,
         };
+        let args = read("--suite a").expect("nothing else has to be given");
+        assert_eq!((args.format, args.days, args.branch.as_str()), (TrendFormat::Table, 28, "HEAD"));
+        assert!(args.sensitivity.is_none() && args.least.is_none() && args.as_of.is_none() && args.machine.is_none());
+        assert!(!args.all && !args.all_parents && !args.record);
+        let args = read("--suite a --suite b --filter x --format md").expect("all of it is known");
+        assert_eq!((args.suites.len(), args.filters.len(), args.format), (2, 1, TrendFormat::Md));
         let args = read("--days 3650 --as-of 2026-05-31T12:00:00+02:00").expect("all of it is known");
         assert_eq!(args.as_of.map(|time| time.to_rfc3339()).as_deref(), Some("2026-05-31T10:00:00+00:00"));
-        for wrong in ["--days 0", "--days 3651", "--least 1.5", "--as-of 2026-05-31", "--sensitivity very"] {
+        for wrong in
+            ["--days 0", "--days 3651", "--least 1.5", "--as-of 2026-05-31", "--sensitivity very", "--format xml"]
+        {
             assert!(read(wrong).is_none(), "{wrong}");
         }
     }

@@ -59,11 +59,18 @@ mod tests {
         for (text, expected) in [("60s", 60.0), ("90", 90.0), (" 1.5m ", 90.0), ("2h", 7200.0)] {
             assert_eq!(budget(text).ok(), Some(expected), "{text}");
         }
-        for wrong in ["0.5s", "-3s", "25h", "inf", "NaNs", "soon", "", "10µ"] {
+        for wrong in ["0s", "0.5s", "-3s", "25h", "inf", "NaNs", "soon", "", "10µ"] {
             assert!(budget(wrong).is_err(), "{wrong}");
         }
-        let args = EffortArgs { quick: false, rigorous: false, budget: Some("10s".to_owned()), pin: None };
-        assert_eq!(from_args(&args).ok(), Some(Effort { extent: Extent::Budget(10.0), pin: None }));
+        let args = EffortArgs { quick: false, rigorous: false, budget: None, pin: None };
+        for (args, extent) in [
+            (args.clone(), Extent::Ordinary),
+            (EffortArgs { quick: true, ..args.clone() }, Extent::Quick),
+            (EffortArgs { rigorous: true, ..args.clone() }, Extent::Rigorous),
+            (EffortArgs { budget: Some("10s".to_owned()), ..args.clone() }, Extent::Budget(10.0)),
+        ] {
+            assert_eq!(from_args(&args).ok(), Some(Effort { extent, pin: None }));
+        }
         assert!(pinning::allowed().is_empty() || from_args(&EffortArgs { pin: Some(u32::MAX), ..args }).is_err());
     }
 }

@@ -139,6 +139,20 @@ mod tests {
         };
         check(compile_schema, &report("ok", "kernels", &[kernel]), true);
         check(compile_schema, &report("ok", "kernels", &[()]), false);
+        let checked = [survey::Checked {
+            operation: "scan",
+            shape: "b=1".to_owned(),
+            dtype: "f16",
+            form: "tuned",
+            configuration: Some("block128".to_owned()),
+            status: "within",
+            max_abs_error: Some(1e-3),
+            tolerance: Some(1e-2),
+            reason: None,
+        }];
+        check(check_schema, &report("ok", "checks", &checked), true);
+        check(check_schema, &report("fine", "checks", &[(); 0]), false);
+        check(compile_schema, &report("skipped", "checks", &[(); 0]), false);
         for (list, schema) in [("kernels", compile_schema), ("checks", check_schema)] {
             let mut out = Vec::new();
             skipped(list, "no device", true, &mut out).expect("it can be printed");
