@@ -62,7 +62,8 @@ fn a_measured_report_has_every_figure() {
     assert_eq!((&environment["device"], &environment["dtype"]), (&json!("cuda"), &json!("float16")));
     let caps = &environment["runtime_caps"];
     assert_eq!((&caps["any_gpu_runtime"], &caps["cuda"]["device_count"]), (&json!(true), &json!(1)));
-    assert_eq!((&caps["cuda"]["compute_capability"], &caps["fp8"]["available"]), (&json!("9.0"), &json!(true)));
+    assert_eq!((&caps["cuda"]["compute_capability"], &caps["cuda"]["reason"]), (&json!("9.0"), &json!(null)));
+    assert_eq!((&caps["fp8"]["available"], &caps["fp8"]["reason"]), (&json!(true), &json!(null)));
     let config = json!({
         "batch": 1, "channels": 8, "height": 32, "width": 32, "tile_size": 8, "kmax": 4, "steps": 64, "warmup": 1,
         "iters": 3, "seed": 123, "dtype": "fp16", "budget_b1": 16.0, "budget_b2": 8.0, "budget_total": 32.0,

@@ -110,11 +110,16 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["verify", "list.json"], &["`list.json` is no manifest"]);
     check(&["verify", "long.json"], &["no manifest"]);
     check(&["verify", "list.json", "--root", "gone"], &["is no folder"]);
-    let mut small: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
-    small["inputs"]["more"] = json!(1);
-    sandbox.write("f.json", &small.to_string());
-    check(&["verify", "f.json"], &["cannot run `f.json`", "`inputs` cannot be read", "more"]);
-    small["mode"] = json!("three_stage");
-    sandbox.write("f.json", &small.to_string());
-    check(&["verify", "f.json"], &["no fixture", "three_stage"]);
+    let small: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
+    let changed = |change: &dyn Fn(&mut Value), words: &[&str]| {
+        let mut one = small.clone();
+        change(&mut one);
+        sandbox.write("f.json", &one.to_string());
+        check(&["verify", "f.json"], words);
+    };
+    changed(&|one| drop(one.as_object_mut().expect("an object").remove("expected")), &["it has no `expected`"]);
+    changed(&|one| one["mode"] = json!("three_stage"), &["no fixture", "three_stage"]);
+    changed(&|one| one["inputs"]["more"] = json!(1), &["cannot run `f.json`", "`inputs` cannot be read", "more"]);
+    changed(&|one| one["inputs"]["budget"] = json!(-1.0), &["cannot run `f.json`", "budget"]);
+    changed(&|one| one["inputs"]["delta_costs"] = json!([1.0]), &["cannot run `f.json`"]);
 }

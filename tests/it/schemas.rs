@@ -12,7 +12,6 @@ use sprag_model::foreign::Output;
 use sprag_model::run::Run;
 use sprag_pipeline::config::Config;
 
-use crate::crafted::{BASELINE, Crafted};
 use crate::sandbox::{Sandbox, files, json};
 
 /// Rewrites `schemas/` instead of comparing.
@@ -249,14 +248,17 @@ fn what_no_reader_takes_no_schema_takes() {
 
 #[test]
 fn a_newer_baseline_is_not_overwritten() {
-    let crafted = Crafted::with_sessions(1);
-    crafted.ends(0, &["baseline", "emit"]);
-    follows("baseline-2", &crafted.read(BASELINE));
-    follows("run-2", &crafted.read(&crafted.records("main")[0]));
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    let ended = sandbox.sprag(&["baseline", "emit"]).expect(0);
+    let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");
+    let path = path.trim_end_matches(':');
+    follows("baseline-2", &sandbox.read(path));
+    follows("run-2", &sandbox.read(&sandbox.records("main")[0]));
     let newer = "{\"schema_version\": 3, \"whatever\": true}\n";
-    crafted.write(BASELINE, newer);
+    sandbox.write(path, newer);
     let words = ["has schema version 3, this build reads up to 2", "hint: use the newer sprag"];
-    crafted.ends(2, &["baseline", "emit"]).says(&words);
-    assert_eq!(crafted.read(BASELINE), newer);
-    assert!(!crafted.project.join("baselines/archive").exists());
+    sandbox.sprag(&["baseline", "emit"]).expect(2).says(&words);
+    assert_eq!(sandbox.read(path), newer);
+    assert!(!sandbox.project.join("baselines/archive").exists());
 }
