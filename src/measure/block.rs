@@ -168,6 +168,8 @@ mod tests {
         check(&[1.5, 1.3, 1.02, 1.0, 1.0], 2);
         check(&[2.0, 1.0, 1.0], 1);
         check(&[2.0, 1.9, 1.8, 1.7, 1.6], 2);
+        check(&[1.0], 0);
+        check(&[], 0);
     }
 
     #[test]
@@ -190,6 +192,9 @@ mod tests {
         let block = subject.block();
         assert!(block.unsettled >= 1 && block.unsettled <= MOST_WARMING);
         assert_eq!((block.settled().len(), count.get()), (7, 5 * block.samples.len()));
+        let call = Box::new(|| ());
+        let mut short = Subject { timer: Timer::Host { call, on_this_thread: true, calls: 1 }, samples: 3 };
+        assert_eq!(short.block().samples.len(), 3);
     }
 
     #[test]

@@ -250,5 +250,7 @@ mod tests {
         );
         let error = campaign(ordinary(), "echo hello").expect_err("no worker reports").to_string();
         assert!(error.contains("worker 4: it wrote something other than a message: `hello`"), "{error}");
+        let short = r#"hello; echo '{"report":{"series":[],"pinned":null}}'"#;
+        assert!(campaign(ordinary(), short).expect_err("it is too short").to_string().contains("another request"));
     }
 }

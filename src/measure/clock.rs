@@ -136,6 +136,7 @@ mod tests {
             assert_eq!(smallest_step(&readings), expected.map(Nanos));
         };
         check(&[10, 10, 50, 70, 70, 110], Some(20));
+        check(&[5, 5, 5], None);
         check(&[9, 3, 3], None);
         check(&[], None);
         let mut now = 0;
@@ -144,5 +145,22 @@ mod tests {
             Nanos(now / 100 * 4_000)
         });
         assert_eq!((coarse.resolution, examine(|| Nanos(7)).resolution), (Some(4e-6), None));
+    }
+
+    #[test]
+    fn a_sample_is_divided_by_its_calls() {
+        let mut count = 0;
+        let taken = sample(50, true, &mut || {
+            count += 1;
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        });
+        assert_eq!(count, 50);
+        assert!(taken.wall >= 200e-6 && taken.wall < 50.0 * 200e-6, "{taken:?}");
+    }
+
+    #[test]
+    fn the_clocks_of_this_machine_move() {
+        assert!(wall().resolution.is_some_and(|step| step > 0.0) && wall().cost > 0.0);
+        assert!(thread().is_none_or(|clock| clock.resolution.is_some() && clock.cost > 0.0));
     }
 }

@@ -305,9 +305,27 @@ fn option(name: &str, path: &Path) -> std::ffi::OsString {
     option
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+    use crate::workload::example;
+
+    #[test]
+    fn without_valgrind_the_work_is_done_and_nothing_is_counted() {
+        let mut done = 0;
+        count_calls(c"name", || done += 1);
+        assert_eq!(done, 1);
+        // Under Valgrind the answer is the depth of Valgrinds.
+        assert!(send(RUNNING_ON_VALGRIND, 0) <= 1);
+        let reason = |benchmark: &str| follow(&plan(benchmark), &example::suite()).expect_err("nothing is counted");
+        if !can_count() {
+            assert!(reason("cpu/right @fast").starts_with("valgrind_absent: "));
+        }
+        assert!(reason("cpu/nothing @fast").contains("`cpu/nothing @fast`, which is unknown"));
+    }
+
     const TWO_PARTS: &str = "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\npid: 1\ncmd:  x\npart: 1\n\n\
         desc: Trigger: Client Request: first\n\npositions: line\nevents: Ir\nsummary: 12\n\nfn=(1) x\n0 12\n\ntotals: 12\n\
         part: 2\ndesc: Trigger: Client Request: second\nevents: Dr Ir\ntotals: 3 14\n\
@@ -318,6 +336,11 @@ mod tests {
         let expected = vec![("first".to_owned(), 12), ("second".to_owned(), 14)];
         assert_eq!(requested(TWO_PARTS), Ok(expected));
         assert_eq!(requested(""), Ok(Vec::new()));
+        // This file was dumped at the end of the program.
+        let golden = include_str!("../../fixtures/golden/formats/callgrind/callgrind.tilessm_scan.out");
+        assert_eq!(requested(golden), Ok(Vec::new()));
+        let asked = golden.replace("Trigger: Program termination", "Trigger: Client Request: tilessm_scan");
+        assert_eq!(requested(&asked), Ok(vec![("tilessm_scan".to_owned(), 21201)]));
     }
 
     #[test]
@@ -330,6 +353,8 @@ mod tests {
         check(&TWO_PARTS[..cut], "the counts end before `first` has totals");
         check(&TWO_PARTS.replace("totals: 12\n", ""), "line 17 of the counts begins a part before `first`");
         check(&TWO_PARTS.replace("totals: 12", "totals: many"), "line 17 of the counts has no number");
+        check(&TWO_PARTS.replace("totals: 12", "totals: 99999999999999999999"), "has no number");
+        check(&TWO_PARTS.replace("totals: 3 14", "totals: 3"), "has no number");
         check(&TWO_PARTS.replace("events: Ir", "events: Dr"), "totals without the event `Ir`");
     }
 
@@ -342,5 +367,89 @@ mod tests {
         assert_eq!(usable_version("3.19.0"), Ok(()));
         check("3.14.0", "valgrind_too_old: 3.14.0 is installed, 3.15 is needed");
         check("3", "`3` is no version");
+    }
+
+    fn plan(benchmark: &str) -> CountPlan {
+        CountPlan { suite: "cpu".into(), benchmark: benchmark.to_owned(), configuration: None, seed: 1 }
+    }
+
+    /// Writes a script and waits until it can be run: a process that another test has just forked may have it open.
+    fn script(folder: &Path, text: &str) -> PathBuf {
+        let program = folder.join(NAME);
+        fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("a file");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("its mode");
+        let is_busy = |error: std::io::Error| error.kind() == std::io::ErrorKind::ExecutableFileBusy;
+        while Command::new(&program).arg("--version").output().is_err_and(is_busy) {
+            std::thread::yield_now();
+        }
+        program
+    }
+
+    /// A script in place of Valgrind: `$counts` and `$log` name its files, `"$@"` is the worker.
+    fn fake(text: &str) -> (tempfile::TempDir, Valgrind) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let text = format!(
+            "[ \"$1\" = --version ] && {{ echo valgrind-3.19.0; exit 0; }}\nwhile [ \"$1\" != -- ]; do\n\
+             case \"$1\" in --callgrind-out-file=*) counts=${{1#*=}};; --log-file=*) log=${{1#*=}};; esac\nshift\ndone\n\
+             shift\n{text}"
+        );
+        let valgrind = Valgrind::at(&script(folder.path(), &text)).expect("it prints a version");
+        (folder, valgrind)
+    }
+
+    fn count(script: &str, limit: Duration) -> Result<Count, Uncounted> {
+        let (_folder, valgrind) = fake(script);
+        let answer = "cat >/dev/null; echo '{\"version\":1,\"outcome\":{\"Ok\":\"avx2\"}}'";
+        let arguments = vec!["-c".to_owned(), answer.to_owned()];
+        valgrind.count(&WorkerCommand { program: "/bin/sh".into(), arguments }, &plan("cpu/x @fast"), limit)
+    }
+
+    #[test]
+    fn a_count_is_that_of_the_file_or_a_reason() {
+        let part = |name: &str, total: &str| {
+            format!("echo 'desc: Trigger: Client Request: {name}\nevents: Ir\ntotals: {total}' >>\"$counts\"\n")
+        };
+        let parts = |a: (&str, &str), b: (&str, &str)| format!("{}{}exec \"$@\"", part(a.0, a.1), part(b.0, b.1));
+        let long = Duration::from_secs(60);
+        let found = count(&parts(("first", "12"), ("second", "14")), long);
+        assert_eq!(found, Ok(Count { first: 12, second: 14, isa: "avx2".into() }));
+        let check = |script: &str, words: &str| {
+            let uncounted = count(script, long).expect_err("nothing can be counted");
+            assert!(uncounted.reason.starts_with("callgrind_failed: ") && !uncounted.time_is_up, "{uncounted:?}");
+            assert!(uncounted.reason.contains(words), "{} has no `{words}`", uncounted.reason);
+        };
+        check("exec \"$@\"", "it left no counts");
+        check(&format!("{}exec \"$@\"", part("first", "12")), "it left 1 counts, not those of the two calls");
+        check(&parts(("a", "1"), ("b", "2")), "it left 2 counts, not those of the two calls");
+        check(&parts(("first", "0"), ("second", "0")), "it left 2 counts, not those of the two calls");
+        check(&format!("{}exec \"$@\"", part("first", "many")), "no number of instructions");
+        check("echo no luck >&2; exit 3", "exit status: 3 (no luck)");
+        check("echo '{\"version\":1,\"outcome\":{\"Err\":\"nobody counts\"}}'", "nobody counts");
+        let unknown = "echo 'vex amd64->IR: unhandled instruction bytes: 0x62 0xF1 0x7C' >\"$log\"; kill -4 $$";
+        check(unknown, "unknown_instruction: this Valgrind does not support the instruction 0x62 0xF1 0x7C (signal: 4");
+        let late = count("exec sleep 600", Duration::from_millis(50)).expect_err("nothing can be counted");
+        assert!(late.time_is_up && late.reason.contains("was stopped"), "{late:?}");
+    }
+
+    #[test]
+    fn valgrind_is_searched_on_the_path_and_must_print_its_version() {
+        let (folder, valgrind) = fake("");
+        assert_eq!(valgrind.version, "3.19.0");
+        let check = |prints: &str, words: &str| {
+            let other = tempfile::tempdir().expect("a temporary folder");
+            let error = Valgrind::at(&script(other.path(), prints)).expect_err("it cannot be used");
+            assert!(error.contains(words), "{error}");
+        };
+        check("echo valgrind-3.14.0", "valgrind_too_old: 3.14.0 is installed, 3.15 is needed");
+        check("echo valgrind-3", "`3` is no version");
+        check("echo hello", "said `hello`");
+        check("echo valgrind-3.19.0; exit 1", "ended with exit status: 1");
+        let on =
+            |path: &str| Valgrind::on(OsStr::new(path)).map_err(|reason| reason.split(':').next().map(str::to_owned));
+        assert_eq!(on("/nonexistent:"), Err(Some("valgrind_not_found".to_owned())));
+        let place = folder.path().display();
+        assert_eq!(on(&format!("/nonexistent:{place}")), Ok(valgrind));
+        fs::set_permissions(folder.path().join(NAME), fs::Permissions::from_mode(0o644)).expect("its mode");
+        assert_eq!(on(&place.to_string()), Err(Some("valgrind_failed".to_owned())));
     }
 }

@@ -190,7 +190,11 @@ fn judge(kernel: &KernelFindings) -> Vec<(Fitness, Option<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use crate::block::Block;
+    use crate::plan::{PLAN_VERSION, Plan};
+    use crate::worker;
     use sprag_model::sample::Sample;
 
     use super::*;
@@ -222,7 +226,26 @@ mod tests {
         assert!(low < 1.0 && high > 2.0 && noise.detectable_time.is_some_and(|effect| effect > 0.1));
         let alone = noise_of(&[&processes[0]]);
         assert_eq!((alone.between, alone.ratio_interval, alone.detectable_time), (None, None, None));
+        let near = process(&[9.0, 1.000_412_3, 1.000_412_3], &[9.0, 1.0, 1.0]);
+        assert_eq!((noise_of(&[&near]).ratio, noise_of(&[&near]).time), (Some(1.000_41), 1.0));
         assert_eq!(kernel_noise(Class::Compute, Calibration::MultiplyAdd, None, &[]), None);
+    }
+
+    #[test]
+    fn a_worker_can_follow_the_plan_of_every_kernel() {
+        let protocol = Protocol { rounds: 1, series_seconds: 1e-6, sample_seconds: 1e-6, ..protocol(true) };
+        let plan = Plan { version: PLAN_VERSION, suite: SUITE.to_owned(), benchmarks: planned(), protocol, worker: 0 };
+        let report = worker::follow(&plan, &workloads(), &mut |_| Ok(())).expect("the plan can be followed");
+        let campaign = Campaign {
+            workers: vec![report.series.into_iter().enumerate().collect()],
+            broken: BTreeMap::from([(1, "worker 2 crashed in it".to_owned())]),
+            faults: vec!["worker 3: gone".to_owned()],
+            ..Campaign::default()
+        };
+        let noise = noise(&campaign);
+        assert_eq!((noise.processes, noise.kernels.len()), (1, KERNELS.len()));
+        assert_eq!(noise.faults, ["copy 1 MiB: worker 2 crashed in it", "worker 3: gone"]);
+        assert!(noise.kernels.iter().all(|one| one.time > 0.0 && one.ratio.is_some_and(|ratio| ratio > 0.0)));
     }
 
     #[test]
@@ -272,5 +295,8 @@ mod tests {
         check(&[KernelFindings { is_control: false, ..off }], Fitness::Good, &[]);
         let few = KernelFindings { detectable_ratio: None, ratio_interval: None, ..quiet() };
         check(&[few], Fitness::Unknown, &["too few processes for an interval"]);
+        let found = findings(5, vec![quiet_one(Class::Compute)], vec!["x".to_owned()]);
+        let words: Vec<&str> = found.classes.iter().map(|one| one.fitness.word()).collect();
+        assert_eq!((words, found.faults), (vec!["good", "unknown", "unknown"], vec!["x".to_owned()]));
     }
 }

@@ -335,6 +335,7 @@ mod tests {
         };
         check(0.007, Class::Compute, true);
         check(0.009, Class::Compute, false);
+        check(0.009, Class::Cache, false);
         check(0.5, Class::Dram, true);
         let alone = Workload { class: Class::Dram, ..example::workload("right", example::right) };
         assert!(!is_precise(&asked, &[&alone], &[pairs(0.5)]), "it waits for what is alone");

@@ -393,6 +393,14 @@ mod tests {
     }
 
     #[test]
+    fn a_control_is_divided_by_its_twin() {
+        let control = Workload { companion: Companion::Twin, role: Role::Control, limit: None, ..suite() };
+        let found = measured(&control, &campaign(vec![worker(&[1.0, 2.0], &[1.0, 1.0])]));
+        assert_eq!(found.estimate("ratio").map(|one| one.value), Some(1.01));
+        assert!(found.judged().is_none() && found.role == Role::Control);
+    }
+
+    #[test]
     fn failures_have_their_reasons() {
         let failure = |campaign: &Campaign| {
             let found = measured(&suite(), campaign);
@@ -430,11 +438,15 @@ mod tests {
         let (low, high) = time.interval.expect("three processes give an interval");
         assert!(low > 0.0 && low < 2.0 && high > 4.0, "{low} {high}");
         assert!(time.detectable.is_some_and(|effect| effect > 0.1), "{time:?}");
-        assert_eq!(throughput("tiles_per_s", 10.0, &time).workers, [5.0, 2.5, 3.333333]);
+        let rate = throughput("tiles_per_s", 10.0, &time);
+        assert_eq!((rate.metric.name.as_str(), rate.value), ("tiles_per_s", 3.333333));
+        assert_eq!(rate.workers, [5.0, 2.5, 3.333333]);
+        assert!(rate.interval.is_some_and(|(low, high)| low <= rate.value && rate.value <= high));
         assert_eq!(over_processes(Metric::time(), &[], 0, 1), None);
         let single = over_processes(Metric::time(), &[1.0], 4, 1).expect("there is a process");
         assert_eq!((single.interval, single.detectable), (None, None));
         let samples: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(with_samples(single.clone(), &[]).p50, None);
         let few = with_samples(single.clone(), &samples[..99]);
         assert_eq!((few.p50, few.p95, few.min, few.n), (Some(50.0), None, Some(1.0), 99));
         let many = with_samples(single, &samples);

@@ -281,10 +281,20 @@ mod tests {
         };
         check("", None);
         check("first\nout of luck\n\n", Some("out of luck"));
+        let panic = "thread 'main' (7) panicked at src/a.rs:3:5:\nindex out of bounds\n\
+                     note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+        check(panic, Some("index out of bounds"));
         let traced = "thread 'main' panicked at src/a.rs:3:5:\nno such tile\nstack backtrace:\n   0: main\n             at ./a\n";
         check(traced, Some("no such tile"));
         let two = "thread 'a' panicked at a.rs:1:1:\nassertion failed\n  left: 1\n right: 2\nthread 'main' panicked at b.rs:1:1:\njoin";
         check(two, Some("assertion failed left: 1 right: 2"));
         check(&"x".repeat(1000), Some(&"x".repeat(LONGEST)));
+    }
+
+    #[test]
+    fn processes_are_padded_differently() {
+        let sizes: std::collections::BTreeSet<usize> =
+            (0..20).map(|process| padding_variable(123, process).1.len()).collect();
+        assert!(sizes.len() > 10 && sizes.iter().all(|size| *size < MOST), "{sizes:?}");
     }
 }

@@ -227,6 +227,17 @@ mod tests {
     }
 
     #[test]
+    fn the_report_of_a_worker_becomes_measurements() {
+        let result = measured(&Protocol { rounds: 3, block_samples: 6, sample_seconds: 1e-6, ..Protocol::quick() });
+        let names: Vec<&str> = result.measurements.iter().map(|one| one.benchmark.name.as_str()).collect();
+        assert_eq!(names, ["right", "wrong", "broken", "control", "calibration_multiply_add"]);
+        let time = result.measurements[0].estimate("time").expect("it was timed");
+        assert!(time.value > 0.0 && time.n >= 6 && time.interval.is_none());
+        assert!(result.measurements[0].estimate("ratio").is_some_and(|ratio| ratio.value > 0.0));
+        assert!(result.measurements[1].failure.is_some() && result.measurements[2].failure.is_some());
+    }
+
+    #[test]
     fn a_budget_is_shared_out_between_benchmarks() {
         let seconds = |budget, benchmarks| fitted(&Protocol::within(budget), benchmarks).series_seconds;
         assert!((seconds(60.0, 30) - 0.2).abs() < 1e-12);

@@ -103,6 +103,8 @@ mod tests {
         let echo = r#"read question; echo "$question" | sed 's/"plan":\(.*\)}/"outcome":{"Ok":\1}}/'"#;
         assert_eq!(ask_script(echo, Duration::from_secs(60)), Ok(vec![1, 2]));
         assert_eq!(reason("echo out of luck >&2; exit 3"), "exit status: 3 (out of luck)");
+        let noisy = "yes noise | head -n 200000 >&2; echo last words >&2; exit 1";
+        assert_eq!(reason(noisy), "exit status: 1 (last words)");
         assert_eq!(reason(r#"echo '{"version":1,"outcome":{"Err":"parity: off"}}'"#), "parity: off");
         assert!(reason(r#"echo '{"version":9,"outcome":{"Ok":[]}}'"#).contains("version 9; this build needs 1"));
         assert!(reason("echo hello").contains("its report cannot be read"));

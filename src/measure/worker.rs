@@ -270,6 +270,12 @@ mod tests {
     }
 
     #[test]
+    fn a_control_times_its_twin_in_every_turn() {
+        let report = follow(&plan(&["control"]), &example::suite(), &mut |_| Ok(())).expect("the plan can be followed");
+        assert!(report.series[0].turns.iter().all(|turn| turn.twin.is_some()) && report.pinned.is_none());
+    }
+
+    #[test]
     fn a_plan_of_another_version_is_refused_and_an_unknown_benchmark_fails() {
         let suite = example::suite();
         let old = Plan { version: 0, ..plan(&["right"]) };

@@ -299,4 +299,12 @@ mod tests {
         check(&[1.0, f32::NAN], &[1.0, 2.0], unwritten);
         check(&[f32::NAN, 4.0], &[1.0, 2.0], unwritten);
     }
+
+    #[test]
+    fn calibration_kernels_are_named_by_word_and_size() {
+        assert_eq!(Calibration::MultiplyAdd.name(), "multiply-add");
+        assert_eq!(Calibration::Copy { bytes: 128 << 10 }.name(), "copy 128 KiB");
+        assert_eq!(Calibration::Triad { bytes: 8 << 20 }.name(), "triad 8 MiB");
+        assert_eq!(Calibration::Copy { bytes: 1 << 20 }.bytes_moved(), 2_097_152.0);
+    }
 }

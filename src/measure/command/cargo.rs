@@ -122,6 +122,7 @@ mod tests {
         }
         forget(target.path(), "sprag");
         assert_eq!((exists("sprag-0a"), exists("sprag-more-0b")), ([false; 2], [true; 2]));
+        forget(&target.path().join("nowhere"), "sprag");
     }
 
     #[test]
@@ -138,5 +139,6 @@ what a wrapper says
         assert_eq!(found.program, PathBuf::from("/t/release/sprag"));
         assert_eq!(found.variables, BTreeMap::from([("SPRAG_FLAGS".to_owned(), "opt-level=3".to_owned())]));
         assert_eq!(parse_build(output.as_bytes(), "else"), None);
+        assert_eq!(parse_build(b"", "sprag"), None);
     }
 }

@@ -170,5 +170,22 @@ mod tests {
         keep(io::empty(), &ours).expect("it can be removed");
         assert!(keep(io::empty(), &theirs).is_err());
         assert!(!ours.exists() && theirs.exists());
+        keep(io::empty(), &ours).expect("it is gone already");
+    }
+
+    #[test]
+    fn only_folders_of_dead_processes_are_swept() {
+        let parent = tempfile::tempdir().expect("a temporary folder");
+        let folder = GuardedFolder::new(parent.path(), &idle()).expect("a folder");
+        let [dead, other, unlocked] =
+            ["sprag-commit-dead", "sprag-other", "sprag-commit-making"].map(|name| parent.path().join(name));
+        for folder in [&dead, &other, &unlocked] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        fs::write(dead.join(LOCK), "").expect("a file");
+        sweep(parent.path());
+        assert!(!dead.exists() && folder.path.exists());
+        assert_eq!(names(parent.path()), 3);
+        sweep(&parent.path().join("nowhere"));
     }
 }

@@ -194,4 +194,16 @@ mod tests {
         );
         check("setsid sleep 5 & sleep 1; echo done", (60, 100), escaped);
     }
+
+    #[test]
+    fn a_missing_program_or_folder_is_named() {
+        let start = |program: &str, folder: &str| {
+            run_in(folder, &[program.to_owned()], 1, (60, 100)).expect_err("it cannot be started").text().to_owned()
+        };
+        assert_eq!(start("sprag-no-such", "/"), "`sprag-no-such` cannot be started: there is no such program");
+        assert_eq!(start("./bench", "/nowhere"), "`./bench` cannot be started: there is no folder `/nowhere`");
+        assert!(start("/", "/").starts_with("`/` cannot be started: "));
+        assert_eq!(resolve("bin/x", Path::new("/a")), PathBuf::from("/a/bin/x"));
+        assert_eq!(resolve("cargo", Path::new("/a")), PathBuf::from("cargo"));
+    }
 }

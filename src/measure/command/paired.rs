@@ -290,6 +290,31 @@ mod tests {
     }
 
     #[test]
+    fn sides_take_turns_with_equal_padding_and_each_pair_has_its_ratio() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let script =
+            |name: &str, value: &str| format!("printf '%s%s ' {name} ${{#SPRAG_PADDING}} >> order; echo {value}");
+        let found = measured(folder.path(), &script("b", "2"), &script("o", "3"), &Protocol::ordinary(4));
+        let found = found.expect("both report");
+        assert_eq!(found.benchmarks[0].pairs, vec![Pair { base: 2.0, other: 3.0, ratio: 1.5 }; 4]);
+        assert_eq!((found.faults.len(), found.processors.len(), found.new.len()), (0, 0, 0));
+        let order = std::fs::read_to_string(folder.path().join("order")).expect("they wrote it");
+        let order: Vec<&str> = order.split_whitespace().collect();
+        assert_eq!(order.iter().map(|one| &one[..1]).collect::<String>(), "boobboob");
+        assert!(order.chunks(2).all(|pair| pair[0][1..] == pair[1][1..]), "{order:?}");
+    }
+
+    #[test]
+    fn without_a_base_all_is_new() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let other = side(folder.path(), "echo 2");
+        let found = measure(CommandSides { base: None, other: &other }, &read, &Protocol::ordinary(3), &mut |_| ());
+        let found = found.expect("it reports");
+        assert_eq!((found.benchmarks.len(), found.shown.len(), found.pairs), (0, 0, 3));
+        assert_eq!(found.new.iter().map(|new| new.value).collect::<Vec<_>>(), [Some(2.0)]);
+    }
+
+    #[test]
     fn a_pair_with_a_fault_is_left_out_and_all_of_them_are_an_error() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let once = "mkdir once 2> log || { echo 3; exit; }; exit 7";
@@ -363,6 +388,9 @@ mod tests {
             |list: &[Paired]| list.iter().map(|one| (one.metric.name.clone(), one.ratios())).collect::<Vec<_>>();
         assert_eq!(ratios(&found.judged), [("time".to_owned(), vec![1.5, 1.5])]);
         assert_eq!(ratios(&found.shown), [("peak_memory".to_owned(), vec![0.5, 1.0])]);
+        // Without a time, the first metric is judged.
+        let rate = |value: f64| vec![reported("a", &[(Metric::throughput("hits_per_s"), value)])];
+        assert_eq!(ratios(&pooled(&[(rate(4.0), rate(2.0))]).judged), [("hits_per_s".to_owned(), vec![0.5])]);
     }
 
     #[test]
@@ -399,6 +427,7 @@ mod tests {
             obstacle(&[(fine(), vec![reported("a", &[(redefined, 1.0)])])]),
             format!("not comparable: {reason}")
         );
+        assert!(reason.contains("lower is better, now as") && reason.ends_with("higher is better"), "{reason}");
     }
 
     #[test]
@@ -419,6 +448,19 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_of_zero_among_others_is_comparable() {
+        let samples = |values: [f64; 3]| {
+            let mut one = reported("a", &[(Metric::peak_memory(), 1.0)]);
+            one.result.as_mut().expect("it reports")[0].samples = values.to_vec();
+            vec![one]
+        };
+        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([3.0, 3.0, 0.0]))]);
+        assert_eq!(found.judged[0].pairs, [Pair { base: 3.0, other: 3.0, ratio: 1.0 }]);
+        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([6.0, 6.0, 0.0]))]);
+        assert_eq!(found.judged[0].ratios(), [2.0]);
+    }
+
+    #[test]
     fn a_shown_metric_may_have_no_ratio() {
         let one = |bytes: f64| vec![reported("a", &[(Metric::time(), 1.0), (Metric::peak_memory(), bytes)])];
         let found = pooled(&[(one(0.0), one(4.0))]);
@@ -426,5 +468,6 @@ mod tests {
         let shown = &found.shown[0];
         assert_eq!((shown.metric.name.as_str(), shown.pairs.len()), ("peak_memory", 0));
         assert!(shown.incomparable.as_ref().is_some_and(|reason| reason.contains("0 B against 4.000 B")), "{shown:?}");
+        assert!(pooled(&[(one(0.0), vec![time("a", 1.0)])]).shown.is_empty(), "the other does not measure it");
     }
 }

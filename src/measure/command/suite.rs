@@ -407,7 +407,7 @@ pub(super) mod testing {
 
 #[cfg(test)]
 mod tests {
-    use sprag_model::benchmark::Benchmark;
+    use sprag_model::benchmark::{Benchmark, ParityStatus};
     use sprag_model::foreign::ReportedMetric;
     use sprag_model::metric::Metric;
     use sprag_model::unit::Unit;
@@ -429,6 +429,17 @@ mod tests {
         assert!(
             spent.reasons.contains(&"only 1 process of the command: a confidence interval needs at least 3".to_owned())
         );
+        let all = run("echo 0.5", Protocol::ordinary(4)).expect("it reports");
+        assert_eq!((all.stop, all.workers), (StopReason::Processes, 4));
+    }
+
+    #[test]
+    fn a_fault_of_every_process_is_reported_once() {
+        let fault = |script: &str| run(script, Protocol::ordinary(2)).expect_err("no process reports");
+        assert_eq!(fault("exit 3"), "the command gave no result: it ended with exit code 3");
+        assert_eq!(fault("echo x"), "the command gave no result: invalid float literal");
+        let differing = [(1, "a".to_owned()), (2, "b".to_owned())];
+        assert_eq!(summary("process", &differing), "process 1: a; process 2: b");
     }
 
     #[test]
@@ -478,6 +489,8 @@ mod tests {
         assert_eq!((time.value, &time.workers[..], time.n), (2.1, &[1.0, 3.0, 2.1][..], 8));
         assert_eq!((time.p50, time.p95, time.min), (Some(1.5), None, Some(1.0)));
         assert!(time.interval.is_some_and(|(low, high)| low <= 2.1 && 2.1 <= high));
+        assert_eq!(measurements[0].parity.status, ParityStatus::Unchecked);
+        assert_eq!(pooled(&[process(&[1.0])])[0].estimates[0].interval, None);
     }
 
     #[test]
@@ -499,7 +512,7 @@ mod tests {
         let broken = Reported { result: Err("wrong sum".to_owned()), ..fine() };
         assert_eq!(failure(&[vec![fine()], vec![broken.clone()]]), "wrong sum (process 2)");
         assert_eq!(failure(&[vec![broken]]), "wrong sum");
-        assert_eq!(failure(&[vec![fine()], vec![]]), "process 2 did not report it, others did");
+        assert_eq!(failure(&[vec![fine()], vec![fine()], vec![]]), "process 3 did not report it, others did");
         let bytes = reported("a", &[(Metric::peak_memory(), &[1.0])]);
         assert!(failure(&[vec![fine()], vec![bytes]]).contains("process 2 reported different metrics"));
         let mut newer = fine();
@@ -543,6 +556,20 @@ mod tests {
         // The same bytes again.
         write("b/new/sample.json", "2");
         assert_eq!(names(&before.collect(&place, 100).expect("there is a result")), ["b/new/sample.json"]);
+    }
+
+    #[test]
+    fn a_single_file_counts_when_it_is_written_or_replaced() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = place(folder.path().join("out.json"));
+        fs::write(&place.path, "1").expect("a file");
+        let before = Before::note(&place).expect("the file is there");
+        assert!(before.collect(&place, 100).is_err());
+        let other = folder.path().join("other");
+        fs::write(&other, "1").expect("a file");
+        fs::rename(other, &place.path).expect("it can be moved");
+        let outputs = before.collect(&place, 100).expect("it is new");
+        assert_eq!((names(&outputs), outputs[0].bytes.as_slice()), (vec!["out.json"], &b"1"[..]));
     }
 
     #[test]

@@ -193,6 +193,8 @@ pub(super) fn tile_ids(tiles: u32, count: usize, seed: u64) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     const ORDER: Order<'_> = Order { seed: 1, configuration: None, check: true, is_twin: false };
@@ -257,7 +259,25 @@ mod tests {
         let ids = tile_ids(256, 32, 124);
         assert_eq!(ids.len(), 32);
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]) && ids.iter().all(|id| *id < 256));
+        assert_eq!(ids, tile_ids(256, 32, 124));
         assert_ne!(ids, tile_ids(256, 32, 125));
         assert!(uniform(100, 0.1, 0.9, 1).iter().all(|value| (0.1..0.9).contains(value)));
+    }
+
+    #[test]
+    fn only_the_parallel_form_runs_in_a_pool_of_two_threads() {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        fn counted(_: &Make<'_>) -> Result<Runnable, MakeError> {
+            Runnable::new(1, |_| {
+                let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
+                THREADS.store(threads, Ordering::Relaxed);
+                Ok(())
+            })
+        }
+        let threads = |form| {
+            prepare(counted, form, 0.0, &Order { check: false, ..ORDER }).expect("the kernel runs");
+            THREADS.load(Ordering::Relaxed)
+        };
+        assert_eq!([Form::Fast(()), Form::Parallel(())].map(threads), [1, 2]);
     }
 }

@@ -38,10 +38,15 @@ mod tests {
     use sprag_model::benchmark::ParityStatus;
 
     #[test]
-    fn ids_are_unique() {
+    fn every_kernel_is_there_and_ids_are_unique() {
         let workloads = workloads("cpu").expect("`cpu` is a word");
         let ids: std::collections::BTreeSet<String> = workloads.iter().map(|one| one.benchmark.id()).collect();
         assert_eq!(ids.len(), workloads.len());
+        for name in
+            ["infer", "tile_pack", "tile_unpack", "fusion_gate", "tile_ssm_scan", "fused_pack_op_unpack", "ff_path"]
+        {
+            assert!(ids.iter().any(|id| id.starts_with(&format!("cpu/{name}{{"))), "{name}");
+        }
     }
 
     #[test]

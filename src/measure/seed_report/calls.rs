@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_ids_of_both_levels_have_buffers() {
-        let check = |b1: f64, b2: f64, expected: &[usize], spent: [f64; 2]| {
+        let check = |b1: f64, b2: f64, expected: &[usize], tiles: [u64; 2], spent: [f64; 2]| {
             let settings = Settings { budgets: Budgets { b1, b2, total: 32.0 }, ..Settings::FIXED };
             let operation = operation(TimedOperation::EndToEnd, &settings).expect("the sizes are valid");
             let program = operation.program(Dtype::F16, Form::Reference);
@@ -300,12 +300,48 @@ mod tests {
                 id_places(&program).into_iter().map(|place| program.buffers[place].count).collect();
             assert_eq!(lengths, expected, "{b1} {b2}");
             let selection = selection(&operation).expect("the sizes are valid");
+            assert_eq!([selection.level_0, selection.level_1], tiles);
             assert_eq!([selection.budget_b1_spent, selection.budget_b2_spent], spent);
         };
         // The published profile spends as much as the seed does.
-        check(16.0, 8.0, &[20, 32], [16.000000000000004, 8.0]);
-        check(16.0, 0.0, &[20], [16.000000000000004, 0.0]);
-        check(0.0, 8.0, &[], [0.0, 0.0]);
+        check(16.0, 8.0, &[20, 32], [20, 32], [16.000000000000004, 8.0]);
+        check(16.0, 0.0, &[20], [20, 0], [16.000000000000004, 0.0]);
+        check(0.0, 8.0, &[], [0, 0], [0.0, 0.0]);
+        assert!(fixed(TimedOperation::TilePack).selection.is_none(), "its ids are given");
+    }
+
+    #[test]
+    fn an_answer_without_an_operation_is_refused() {
+        let plan = GpuCallsPlan {
+            settings: Settings { iters: 2, ..Settings::FIXED },
+            dtype: Dtype::F16,
+            compiled: None,
+            configurations: BTreeMap::from([(TimedOperation::TilePack, "block128".to_owned())]),
+        };
+        let text = serde_json::to_string(&plan).expect("a plan is JSON");
+        assert!(text.contains(r#""configurations":{"tile_pack":"block128"}"#), "{text}");
+        let outcome = serde_json::to_string(&GpuCalls::default()).expect("times are JSON");
+        let script = format!(r#"cat >/dev/null; echo '{{"version":1,"outcome":{{"Ok":{outcome}}}}}'"#);
+        let command = WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".to_owned(), script] };
+        let error = measure(&command, &plan).expect_err("there are no times").to_string();
+        assert_eq!(error, "cannot time single calls: its report has no times of `tile_pack`");
+    }
+
+    #[test]
+    fn configurations_are_found_by_name_and_each_kernel_is_named_once() {
+        let pack = fixed(TimedOperation::TilePack);
+        let candidates = &pack.candidates;
+        assert_eq!(pack.configuration(None), Ok(candidates[0]));
+        assert_eq!(pack.configuration(Some(&candidates[1].name())), Ok(candidates[1]));
+        assert_eq!(pack.configuration(Some("fast")), Err("it has no configuration `fast`".to_owned()));
+        let macros = macros(LaunchConfig { block: 128, vector: 16, unroll: 2, chunk: 0 });
+        let expected = [("BLOCK", 128), ("UNROLL", 2), ("VECTOR", 16)].map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(macros, BTreeMap::from(expected));
+        let path = fixed(TimedOperation::EndToEnd);
+        let program = path.program(Dtype::F16, Form::Tuned(path.candidates[0]));
+        let entries = ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"];
+        assert!(program.launches().map(|launch| launch.kernel.entry).eq(entries.repeat(2)));
+        assert_eq!(kernels(&program), entries);
     }
 
     #[test]

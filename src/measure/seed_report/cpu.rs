@@ -103,4 +103,14 @@ mod tests {
         let error = measure(&command, &plan()).expect_err("there are no times").to_string();
         assert_eq!(error, "cannot time single calls: exit status: 3 (no message)");
     }
+
+    #[test]
+    fn each_kernel_is_called_as_often_as_requested() {
+        let workloads = crate::cpu::workloads("cpu").expect("`cpu` is a word");
+        let times = follow(&plan(), &workloads).expect("the kernels are right");
+        let counts = [&times.infer, &times.tile_pack, &times.tile_unpack, &times.fusion_gate].map(Vec::len);
+        assert_eq!(counts, [3, 2, 2, 2]);
+        let id = |name| find(&workloads, name).map(|workload| workload.benchmark.id());
+        assert_eq!(id("fusion_gate").as_deref(), Some("cpu/fusion_gate{b=1,c=64,h=128,w=128} @fast"));
+    }
 }

@@ -211,6 +211,8 @@ mod tests {
     fn local_paths_stay_out_of_records() {
         let check = |text: &str, expected: &str| assert_eq!(without_places(text, Path::new("/srv/project")), expected);
         check("no folder `/srv/project/bench`", "no folder `./bench`");
+        check("nothing to hide", "nothing to hide");
+        check("in /srv/project-2/a", "in /srv/project-2/a");
         assert_eq!(without_places("in /srv/project/a", Path::new("/srv/project/")), "in ./a");
         assert_eq!(without_places("a/b", Path::new("/")), "a/b");
     }

@@ -445,6 +445,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
+    use sprag_model::benchmark::Benchmark;
+
     use super::*;
 
     fn choice(op: &str) -> Store {
@@ -488,5 +490,29 @@ mod tests {
         assert_eq!(load(&file, &()), Store::default());
         save(&file, choice("a"), &()).expect("it is no error");
         assert_eq!(fs::read_to_string(&file).expect("it is there"), newer);
+        // A folder in its place cannot be read.
+        assert_eq!(load(folder.path(), &()), Store::default());
+    }
+
+    fn counted(found: Result<Count, Uncounted>) -> Measurement {
+        let benchmark = Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word");
+        let mut measurement = crate::pool::empty(benchmark, Role::Tracked);
+        attach(&mut measurement, found);
+        measurement
+    }
+
+    #[test]
+    fn a_count_is_an_estimate_and_a_different_second_one_is_shown() {
+        let check = |second: u64, varied: Option<&str>| {
+            let one = counted(Ok(Count { first: 5_877_587, second, isa: "avx2".into() }));
+            assert_eq!(one.estimate("instructions").map(|count| (count.value, count.n)), Some((5_877_587.0, 2)));
+            assert_eq!(one.attributes.get(ISA).map(String::as_str), Some("avx2"));
+            assert_eq!(one.attributes.get(VARIED).map(String::as_str), varied);
+        };
+        check(5_877_587, None);
+        check(12, Some("5877587 12"));
+        let one = counted(Err(Uncounted { reason: "callgrind_failed: x".into(), time_is_up: false }));
+        assert!(one.estimates.is_empty() && one.failure.is_none());
+        assert_eq!(one.attributes[FAILURE], "callgrind_failed: x");
     }
 }
