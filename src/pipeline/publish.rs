@@ -200,7 +200,7 @@ mod tests {
         let method = method();
         let sizes: Vec<_> = method.measured.iter().map(|table| (table.heads.len(), table.rows.len())).collect();
         assert_eq!(sizes, [(12, 15), (6, 3), (7, 15)]);
-        let headings: Vec<&str> = method.measured.iter().map(|table| table.heading.as_str()).collect();
+        let headings: Vec<&str> = method.measured.iter().map(|table| table.heading).collect();
         let expected = [
             "How often changes are found",
             "How often changes are found, by sensitivity",

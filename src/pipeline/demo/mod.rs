@@ -295,6 +295,8 @@ fn release(released: &str, author: &Author, time: DateTime<Utc>) -> Vec<(String,
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use sprag_model::baseline::Baseline;
     use sprag_model::metric::TIME;

@@ -107,7 +107,7 @@ fn without_empty_columns(rows: Vec<Vec<String>>) -> (Vec<Vec<String>>, Vec<usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::benchmark::Benchmark;
+    use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
     use sprag_model::flat::example::recorded;
     use sprag_model::metric::Metric;
     use sprag_model::sample::Role;
@@ -123,7 +123,11 @@ mod tests {
             ..one.clone()
         };
         let failed = Measurement { failure: Some("it\u{1b} broke".to_owned()), ..named("broken", "fast", broken) };
-        let control = Measurement { role: Role::Control, parity: None, ..named("control", "control", pack) };
+        let control = Measurement {
+            role: Role::Control,
+            parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },
+            ..named("control", "control", pack)
+        };
         let calibration = named("calibration_copy", CALIBRATION, pack);
         run.measurements = vec![control, calibration, failed.clone(), named("scan", "fast", pack)];
         let expected = "cpu on bench: ok, 1 of 3 benchmarks failed\n\

@@ -105,6 +105,7 @@ fn moment(text: &str) -> Result<DateTime<Utc>, String> {
 mod tests {
     use clap::Parser;
 
+    use super::*;
     use crate::cli::{Cli, Command};
 
     #[test]
