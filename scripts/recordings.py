@@ -24,6 +24,7 @@ MOST = 34  # lines of a picture; the rest is cut
 # Name, command, and the machine that it pretends to be. `--as-of` is a moment after the demo's newest run.
 COMMANDS = (
     ("trend", "sprag trend", ["--as-of", "2026-11-14T00:00:00Z"], ""),
+    ("trend-event", "sprag trend --event {event}", ["--as-of", "2026-11-14T00:00:00Z"], ""),
     ("check", "sprag check", [], "bench-xeon"),
     ("compare", "sprag compare v0.4.0 HEAD --only-changed", [], ""),
     ("history-log", "sprag history log --limit 10", [], ""),
@@ -59,6 +60,10 @@ def drawing(command, machine, lines):
     return "\n".join([head, f"<title>{html.escape(prompt)}</title>", f"<style>{style}</style>", frame, *texts, "</svg>", ""])
 
 
+def worst_event(site):
+    return re.search(r'href="events/(e-\w+)\.html"', (site / "index.html").read_text())[1]
+
+
 def page_pictures(site):
     """Pictures of pages, 1280 pixels wide, where Chromium is there."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -67,7 +72,7 @@ def page_pictures(site):
         return
     for script in site.rglob("*.js"):
         script.unlink()  # Only scripts compare the demo's date with the present.
-    worst = re.search(r'href="events/(e-\w+)\.html"', (site / "index.html").read_text())[1]
+    worst = worst_event(site)
     series = re.search(r'href="\.\./(series/[^"#]+\.html)', (site / "events" / f"{worst}.html").read_text())[1]
     names = {"event": worst, "series": series}
     for name, page in PAGES:
@@ -90,6 +95,7 @@ def main():
         subprocess.run([program, "demo", folder], check=True, stdout=subprocess.DEVNULL)
         PICTURES.mkdir(exist_ok=True)
         for name, command, more, machine in COMMANDS:
+            command = command.format(event=worst_event(folder / "_site"))
             picture = PICTURES / f"{name}.svg"
             drawn = drawing(command, machine, printed(program, folder, command, more, machine))
             if not options.check:

@@ -32,6 +32,11 @@ pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
     terminal::columns(rows, right, width())
 }
 
+/// A sentence in lines that fit the terminal.
+pub fn paragraph(sentence: &str) -> String {
+    terminal::paragraph(sentence, width())
+}
+
 /// With heads; empty without rows.
 pub fn table<const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = Vec<String>>, right: &[usize]) -> String {
     let mut all = vec![heads.map(str::to_owned).to_vec()];

@@ -38,7 +38,7 @@ mod sample_data;
 mod site_checks;
 
 pub use catalog::Input;
-pub use pages::{WEEKS, digest_markdown};
+pub use pages::{WEEKS, digest_markdown, digest_text};
 pub use site::Site;
 
 #[derive(Debug, thiserror::Error)]

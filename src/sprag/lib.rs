@@ -7,4 +7,5 @@
 pub use sprag_pipeline::{config, testing};
 
 pub mod cli;
+pub mod color;
 pub mod commands;

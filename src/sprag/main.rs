@@ -1,8 +1,9 @@
 //! The `sprag` binary: parse, run, print the error chain, exit.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use sprag::color::{self, Colored};
 use sprag::{cli, commands};
 use sprag_measure::memory::CountingAllocator;
 use sprag_pipeline::text;
@@ -13,8 +14,14 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
     text::fit_terminal();
-    let mut out = std::io::stdout().lock();
-    let result = commands::run(cli::parse(), &mut out).and_then(|exit| {
+    let cli = cli::parse();
+    let stdout = std::io::stdout();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let mut out: Box<dyn std::io::Write> = match color::is_wanted(cli.color, stdout.is_terminal(), no_color) {
+        true => Box::new(Colored::new(stdout.lock())),
+        false => Box::new(stdout.lock()),
+    };
+    let result = commands::run(cli, &mut *out).and_then(|exit| {
         out.flush()?;
         Ok(exit)
     });

@@ -71,9 +71,15 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     assert!(past.iter().all(|event| !suspects(event).contains(&commit_of("regression"))), "{past:#?}");
 
     let table = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0).out;
+    let details = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--details"]).expect(0).out;
     let markdown = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--format", "md"]).expect(0).out;
+    assert!(table.lines().count() < 40 && details.lines().count() > 80, "{table}{details}");
+    assert_contains(&details, &["Coverage: 21 of 21", "suspects", "False alarms"]);
+    let first = text(&events[0], "/id");
+    let one = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--event", first]).expect(0).out;
+    assert!(one.starts_with(&format!("▲ {first} ")) && details.contains(one.trim_end()), "{one}");
     for event in events.iter().filter(|event| event["sure"] == true && event["state"]["is"] == "standing") {
-        for printed in [&table, &markdown] {
+        for printed in [&table, &details, &markdown] {
             assert_contains(printed, &[text(event, "/id")]);
         }
     }
@@ -222,6 +228,7 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["--record", "--suite", "cpu"], &["does not go with `--suite`", "leave out"]);
     check(&["--as-of", "yesterday"], &["RFC 3339"]);
     check(&["--days", "0"], &["--days"]);
+    check(&["--event", "e-none"], &["no single event has an id that starts with `e-none`", "sprag trend --all"]);
     check(&["--output", ".git"], &[".git"]);
     sandbox
         .sprag(&["-C", "shop", "trend", "--as-of", "2025-01-01T00:00:00Z"])

@@ -7,7 +7,7 @@ use sprag_model::verdict::{Comparison, Verdict};
 use sprag_report::gate::{answer, common_note, effect};
 
 pub fn suite_text(suite: &SuiteGate, only_changed: bool) -> String {
-    let mut text = format!("{}\n", text::printable(&head(suite)));
+    let mut text = text::paragraph(&text::printable(&head(suite)));
     for reason in &suite.quality {
         text.push_str(&format!("rough: {}\n", text::printable(reason)));
     }

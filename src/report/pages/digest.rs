@@ -10,7 +10,7 @@ use super::frame::prelude::*;
 use super::week::{week_rows, weeks};
 use crate::catalog::Input;
 use crate::number::fixed;
-use crate::sheet::Banner;
+use crate::sheet::{Banner, terminal};
 use crate::text::short_commit;
 use crate::trend::summary as trend_summary;
 use crate::{reasons, summary};
@@ -55,15 +55,24 @@ pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     history_page(catalog, (link::DIGEST, "Digest"), &format!("Digest, {day}"), sheet)
 }
 
-/// The digest for a terminal, a build's summary or a message; `sprag trend` has the events.
+/// The digest for a build's summary or a message; `sprag trend` has the events.
 pub fn digest_markdown(analysis: &Analysis, trend: &Trend) -> String {
+    without_history(analysis, trend).markdown()
+}
+
+/// The digest for a terminal of that width.
+pub fn digest_text(analysis: &Analysis, trend: &Trend, width: Option<usize>) -> String {
+    terminal::write(&without_history(analysis, trend), width)
+}
+
+fn without_history(analysis: &Analysis, trend: &Trend) -> Sheet {
     let (line, ledger, releases) = (CommitLine::default(), Ledger::default(), Released::default());
     let (line, ledger, releases, today) = (&line, &ledger, &releases, NaiveDate::default());
     let (heads, movers, newest, reruns) = (&[], &[], &[], &[]);
     let input = Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns };
     let sheet = sheet(&Catalog::new(&input), MARKDOWN_ROWS);
     let headline = Phrase::plain(format!("{}: ", analysis.project)).join(sheet.headline);
-    Sheet { headline, ..sheet }.markdown()
+    Sheet { headline, ..sheet }
 }
 
 fn sheet(catalog: &Catalog<'_>, rows: usize) -> Sheet {

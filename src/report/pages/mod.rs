@@ -26,7 +26,7 @@ pub(super) use commit::commits;
 pub(super) use compare::compare;
 pub(super) use coverage::coverage;
 pub(super) use digest::digest;
-pub use digest::digest_markdown;
+pub use digest::{digest_markdown, digest_text};
 pub(super) use event::event;
 pub(super) use event_list::event_list;
 pub(super) use feed::{atom, badge, json, sitemap};

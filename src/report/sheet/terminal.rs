@@ -2,6 +2,7 @@
 //! tables shrink to the width of the terminal. No line begins like a command of a log of GitHub.
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{Block, Cell, Item, Section, Sheet, Table};
 use crate::number::NARROW;
@@ -13,25 +14,126 @@ const WIDTH: usize = 100;
 /// The indent below a title, that of the answer to a label, and the gap between columns.
 const INDENT: usize = 2;
 const LABEL: usize = 12;
-const GAP: u16 = 2;
+const GAP: usize = 2;
 
-/// Rows as columns, those listed in `right` aligned to the right; cells are broken to fit into `width`.
+/// Rows as columns, those listed in `right` aligned to the right. Where they do not fit into `width`, cells beyond those of the
+/// first row move below their row, names break between their parts, and the last figures are left out. A figure never breaks.
 pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
-    if rows.is_empty() {
-        return String::new();
+    let Some(first) = rows.first() else { return String::new() };
+    let cells = |place: usize| rows.iter().filter_map(move |row| row.get(place));
+    let widest = |place: usize| cells(place).map(|cell| cell.width()).max().unwrap_or(0) + GAP;
+    let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let Some(room) = width.map(|width| width + GAP).filter(|room| (0..most).map(widest).sum::<usize>() > *room) else {
+        return aligned(rows, right);
+    };
+    let least = |place: usize| match right.contains(&place) {
+        true => widest(place),
+        false => {
+            cells(place).flat_map(|cell| pieces(cell)).map(|piece| piece.trim_end().width()).max().unwrap_or(0) + GAP
+        }
+    };
+    let mut shown: Vec<usize> = (0..first.len()).collect();
+    while shown.iter().copied().map(least).sum::<usize>() > room {
+        let Some(last) = shown.iter().rposition(|place| right.contains(place)) else { break };
+        shown.remove(last);
     }
+    let mut widths: Vec<usize> = shown.iter().copied().map(widest).collect();
+    while widths.iter().sum::<usize>() > room {
+        let can_shrink = |at: &usize| widths[*at] > least(shown[*at]);
+        let Some(at) = (0..shown.len()).filter(can_shrink).max_by_key(|at| widths[*at]) else { break };
+        widths[at] -= 1;
+    }
+    let fitted: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let cell = |(place, width): (&usize, &usize)| {
+                row.get(*place).map_or(String::new(), |cell| broken(cell, width - GAP))
+            };
+            shown.iter().zip(&widths).map(cell).collect()
+        })
+        .collect();
+    let right: Vec<usize> = (0..shown.len()).filter(|at| right.contains(&shown[*at])).collect();
+    let text = aligned(&fitted, &right);
+    let mut lines = text.split_inclusive('\n');
+    let mut out = String::new();
+    for (row, cells) in rows.iter().zip(&fitted) {
+        let height = cells.iter().map(|cell| cell.lines().count()).max().unwrap_or(0).max(1);
+        out.extend(lines.by_ref().take(height));
+        if row.len() > first.len() {
+            let words = row[first.len()..].iter().flat_map(|cell| cell.split_whitespace()).map(str::to_owned);
+            out.push_str(&wrapped("    ", 4, words, room - GAP));
+        }
+    }
+    out
+}
+
+/// A sentence in lines of at most `width` columns; further lines are indented.
+pub fn paragraph(sentence: &str, width: Option<usize>) -> String {
+    wrapped("", INDENT, sentence.split_whitespace().map(str::to_owned), width.unwrap_or(usize::MAX))
+}
+
+fn aligned(rows: &[Vec<String>], right: &[usize]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).add_rows(rows);
-    if let Some(width) = width {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.try_into().unwrap_or(u16::MAX));
-    }
     for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, GAP));
+        column.set_padding((0, GAP as u16));
         if right.contains(&place) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
     table.trim_fmt() + "\n"
+}
+
+/// The parts of a name or sentence, between which a line may break.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for (at, character) in text.char_indices() {
+        let end = match character {
+            ' ' | '/' | ',' | ':' => at + character.len_utf8(),
+            '{' | '@' | '(' => at,
+            _ => continue,
+        };
+        // A figure and its unit, or the commas of a figure, stay together.
+        let is_within = |side: Option<char>| side.is_some_and(|c| c.is_ascii_digit());
+        if end > start && !(character == ',' && is_within(text[end..].chars().next())) {
+            pieces.push(&text[start..end]);
+            start = end;
+        }
+    }
+    pieces.push(&text[start..]);
+    pieces
+}
+
+fn broken(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for piece in pieces(text) {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() || line.width() + piece.trim_end().width() <= width => line.push_str(piece),
+            _ => lines.push(piece.to_owned()),
+        }
+    }
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<&str>>().join("\n")
+}
+
+/// Words behind a prefix, in lines of at most `width` columns; further lines are indented.
+fn wrapped(prefix: &str, indent: usize, words: impl Iterator<Item = String>, width: usize) -> String {
+    let mut text = String::new();
+    let mut line = prefix.to_owned();
+    let mut is_empty = true;
+    for word in words {
+        if !is_empty && line.width() + 1 + word.width() > width {
+            text.push_str(&format!("{}\n", line.trim_end()));
+            line = " ".repeat(indent);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(&word);
+        is_empty = false;
+    }
+    text + line.trim_end() + "\n"
 }
 
 pub(crate) fn write(sheet: &Sheet, width: Option<usize>) -> String {
@@ -123,23 +225,7 @@ impl Lines {
     /// A sentence behind a prefix; further lines are indented.
     fn sentence(&mut self, prefix: &str, indent: usize, sentence: &Phrase) {
         let width = self.width.unwrap_or(WIDTH).min(WIDTH);
-        let mut line = prefix.to_owned();
-        let mut is_empty = true;
-        for word in words(sentence) {
-            if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
-                self.text.push_str(line.trim_end());
-                self.text.push('\n');
-                line = " ".repeat(indent);
-                is_empty = true;
-            }
-            if !is_empty {
-                line.push(' ');
-            }
-            line.push_str(&word);
-            is_empty = false;
-        }
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
+        self.text.push_str(&wrapped(prefix, indent, words(sentence).into_iter(), width));
     }
 }
 
@@ -223,6 +309,16 @@ mod tests {
             let row = |row: &&[&str]| row.iter().map(|&cell| cell.to_owned()).collect();
             assert_eq!(columns(&rows.iter().map(row).collect::<Vec<_>>(), right, None), expected);
         }
+        let table = [
+            vec!["verdict", "benchmark", "now", "change", "allowed"],
+            vec!["regressed", "cpu/tile_pack{c=64,t=8} @fast", "1,234.5 µs", "+14.2 %", "554.0 µs"],
+            vec!["inconclusive", "cpu/infer @fast", "14.51 ms", "+2.1 %", "14.78 ms", "2 more runs settle it"],
+        ];
+        let table = table.map(|row| row.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        let expected = "verdict       benchmark             now   change\nregressed     cpu/tile_pack  1,234.5 µs  +14.2 %\n\
+            \u{20}             {c=64,t=8}\n              @fast\ninconclusive  cpu/infer        14.51 ms   +2.1 %\n\
+            \u{20}             @fast\n    2 more runs settle it\n";
+        assert_eq!(columns(&table, &[2, 3, 4], Some(48)), expected);
         let rows = [vec!["cpu/infer @fast".to_owned(), "a reason of many words that goes on".to_owned()]];
         let text = columns(&rows, &[], Some(30));
         assert!(text.lines().count() > 1 && text.lines().all(|line| line.chars().count() <= 30), "{text}");

@@ -1,6 +1,6 @@
 //! Checks of both texts of a trend.
 
-use super::{event as trend_event, example, markdown};
+use super::{event as trend_event, example, markdown, overview, summary};
 use crate::fit::example::{commit, event, member};
 use crate::number::NARROW;
 use sprag_model::event::{Event, EventKind, NamedCommit, NextStep, Suspect};
@@ -263,5 +263,34 @@ fn lines_of_a_terminal_are_a_hundred_columns_wide() {
             let is_command = line.trim_start().starts_with("sprag run");
             assert!(is_command || line.chars().count() <= 100, "{line}");
         }
+    }
+}
+
+#[test]
+fn the_overview_fits_a_screen_and_names_the_way_to_more() {
+    let trend = example::trend();
+    let text = overview(&trend, false, Some(80));
+    assert!(text.lines().count() <= 50, "{text}");
+    let listed: Vec<&Event> = trend.events.iter().filter(|one| summary::is_listed(one)).collect();
+    for one in &listed {
+        let rows = text.lines().filter(|line| line.contains(&one.id) && !line.contains("--event")).count();
+        assert!(rows >= 1, "{}: {text}", one.id);
+    }
+    let id = &listed[0].id;
+    assert!(text.contains(&format!("sprag trend --event {id}")) && text.contains("sprag trend --details"), "{text}");
+    let one = trend_event(&trend, id, None).expect("it is there");
+    assert!(table(&trend, false).contains(one.trim_end()), "{one}");
+    assert_eq!((trend_event(&trend, "e-", None), trend_event(&trend, "", None)), (None, None));
+}
+
+#[test]
+fn the_overview_shows_movers_beyond_their_noise_only() {
+    let mut trend = example::trend();
+    trend.tables.movers.truncate(1);
+    let series = trend.tables.movers[0].series.clone();
+    for (detectable, is_shown) in [(Some(0.01), true), (Some(0.03), false), (None, false)] {
+        (trend.tables.movers[0].change, trend.tables.movers[0].worse) = (Some(0.02), Some(0.02));
+        trend.series.iter_mut().filter(|one| one.series == series).for_each(|one| one.detectable = detectable);
+        assert_eq!(overview(&trend, false, None).contains("Moved beyond their noise"), is_shown, "{detectable:?}");
     }
 }

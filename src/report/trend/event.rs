@@ -87,6 +87,26 @@ pub(crate) fn title(event: &Event) -> Phrase {
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
 }
 
+/// A row of the overview: the event, its change, when, the cause, and the series that it is named by.
+pub(super) fn line(event: &Event) -> Row {
+    let lead = lead(event);
+    let change = lead.and_then(|lead| lead.relative.as_ref());
+    let cause = match (event.kind, event.suspects.len()) {
+        (EventKind::Environment, _) => Phrase::plain("environment"),
+        (EventKind::Change, 1) => Phrase::code(words::name(event.suspects[0].commit.short())),
+        (EventKind::Change, _) => Phrase::plain(commits(event)),
+        (EventKind::Drift, _) => Phrase::plain(format!("drift, {}", commits(event))),
+    };
+    let mut series = lead.map_or(Phrase::default(), |lead| {
+        Phrase::code(words::name(&lead.benchmark)).text(format!(" {}", words::name(&lead.metric.name)))
+    });
+    if event.members.len() > 1 {
+        series = series.text(format!(", {} more", count(event.members.len() - 1)));
+    }
+    let change = number::or_none(change, |one| number::percent(one.value));
+    Row::new([mark(event).into(), change.into(), date::day(event.since).into(), cause, series])
+}
+
 pub(crate) fn deed(event: &Event) -> Phrase {
     let mut deed = title(event);
     deed.parts.retain(|part| !matches!(part, Part::Mark(_)));

@@ -1,6 +1,6 @@
 //! What a history shows, for people and programs: a report for a terminal and in Markdown, and JSON.
 
-use crate::sheet::{markdown as md, terminal};
+use crate::sheet::{Sheet, markdown as md, terminal};
 use sprag_model::trend::Trend;
 
 pub(crate) mod event;
@@ -17,9 +17,22 @@ pub(crate) mod example;
 pub use json::{json, schema};
 pub(crate) use tables::reason;
 
-/// The trend for a terminal of that width; `all` lists events that may be chance or were reverted, too.
+/// What asks for action, for a terminal of that width; `all` lists events that may be chance or were reverted, too.
+pub fn overview(trend: &Trend, all: bool, width: Option<usize>) -> String {
+    terminal::write(&tables::overview(trend, all), width)
+}
+
+/// The trend in full, for a terminal of that width; `all` lists events that may be chance or were reverted, too.
 pub fn table(trend: &Trend, all: bool, width: Option<usize>) -> String {
     terminal::write(&tables::sheet(trend, all), width)
+}
+
+/// The event whose id starts with these letters in full, for a terminal of that width; `None` where none or several do.
+pub fn event(trend: &Trend, id: &str, width: Option<usize>) -> Option<String> {
+    let mut named = trend.events.iter().filter(|one| one.id.starts_with(id));
+    let section = event::section(named.next().filter(|_| !id.is_empty())?);
+    let sheet = Sheet { sections: vec![section], ..Sheet::default() };
+    named.next().is_none().then(|| terminal::write(&sheet, width).trim_start().to_owned())
 }
 
 /// Short enough for a comment on GitHub.

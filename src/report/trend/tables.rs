@@ -9,12 +9,17 @@ use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
 use crate::sheet::{Row, Section, Sheet, Table};
 use sprag_model::change_point::Level;
+use sprag_model::event::Event;
 use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
 use sprag_model::trend::{ApartSeries, Budget, Due, NewestApart, SeriesTrend, Trend};
 
 const MOST_MOVERS: usize = 10;
 
 const MOST_ROWS: usize = 40;
+
+/// The events of the overview, and its movers.
+const MOST_EVENTS: usize = 12;
+const MOST_SHOWN_MOVERS: usize = 5;
 
 /// The reasons why a series is not judged: the word, its meaning, and what to do.
 const REASONS: [(&str, &str, &str); 6] = [
@@ -269,6 +274,43 @@ fn series(apart: &ApartSeries) -> Row {
         words::values(apart.metric.unit, apart.level.value, apart.value).into(),
         name.text(format!(" {}, {}", words::name(&apart.metric.name), words::way(&apart.metric, apart.worse))),
     ])
+}
+
+/// The largest changes that are larger than the noise of their series.
+fn movers_above_noise(trend: &Trend) -> Option<Section> {
+    let noisy = trend.series.iter().filter(|one| one.judged && !one.exact);
+    let least: BTreeMap<&str, f64> = noisy.filter_map(|one| Some((one.series.as_str(), one.detectable?))).collect();
+    let is_shown = |one: &&MoverRow| {
+        let (change, least) = (one.change, least.get(one.series.as_str()));
+        change.zip(least).is_some_and(|(change, least)| change.abs() >= *least)
+    };
+    let rows: Vec<&MoverRow> = trend.tables.movers.iter().filter(is_shown).take(MOST_SHOWN_MOVERS).collect();
+    moved(&format!("Moved beyond their noise, {}", against(trend.tables.days)), trend, &rows)
+}
+
+/// What asks for action, within a screen: a line for each event, what to measure next, and what moved most.
+pub(super) fn overview(trend: &Trend, all: bool) -> Sheet {
+    let listed: Vec<&Event> = trend.events.iter().filter(|one| all || summary::is_listed(one)).collect();
+    let columns = [("Event", ""), ("Change", "n"), ("Since", ""), ("Cause", ""), ("Series", "")];
+    let events = table("Events", &columns, &listed, MOST_EVENTS, |one| event::line(one));
+    let hidden = if all { None } else { summary::hidden(trend) };
+    let next = listed.iter().find_map(|one| Some((*one, one.next.as_ref()?)));
+    let next = next.map(|(one, next)| {
+        let words = Phrase::from(event::mark(one)).text(": ").join(event::step(one, next));
+        event::command(Section::new("", "Next").paragraph(words), &next.command)
+    });
+    let details = listed.first().map(|one| {
+        let one = Phrase::plain("One event in full: ").id(format!("sprag trend --event {}", words::name(&one.id)));
+        Section::default().paragraph(one.text("; all of it: ").id("sprag trend --details").text("."))
+    });
+    let mut sections = vec![Section::default().items(summary::lines(trend))];
+    sections.extend(events);
+    sections.extend(hidden.map(|hidden| Section::default().paragraph(hidden)));
+    sections.extend(next);
+    sections.extend(newest_section(trend));
+    sections.extend(movers_above_noise(trend));
+    sections.extend(details);
+    Sheet { headline: summary::headline(trend), sections, ..Sheet::default() }
 }
 
 pub(super) fn sheet(trend: &Trend, all: bool) -> Sheet {

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{ArgGroup, Args, CommandFactory as _, Parser, Subcommand};
+use clap::{ArgGroup, Args, ColorChoice, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use sprag_pipeline::init::{digest, repository};
@@ -20,7 +20,7 @@ pub use crate::cli::history::{HistoryCommand, ImportArgs};
 pub use crate::cli::release::{
     AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs,
 };
-pub use crate::cli::run::{EffortArgs, ReportArgs, RunArgs, SingleCallArgs, TrtArgs, WeeklyArgs};
+pub use crate::cli::run::{DigestFormat, EffortArgs, ReportArgs, RunArgs, SingleCallArgs, TrtArgs, WeeklyArgs};
 pub use crate::cli::trend::{DetectArgs, TrendArgs, TrendFormat};
 
 pub fn parse() -> Cli {
@@ -39,6 +39,9 @@ pub struct Cli {
     /// Run as if started in this folder.
     #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER")]
     pub repo: Option<PathBuf>,
+    /// Color verdicts; `auto` does so on a terminal, unless `NO_COLOR` is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
 use sprag_measure::gpu::settings::AskedDtype;
 
@@ -34,9 +34,20 @@ impl EffortArgs {
 pub struct WeeklyArgs {
     #[command(flatten)]
     pub effort: EffortArgs,
+    /// The format of the digest.
+    #[arg(long, value_enum, default_value_t = DigestFormat::Table)]
+    pub format: DigestFormat,
     /// The folder of the site (default: `out` of `[site]`, or `_site`).
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DigestFormat {
+    /// Text for a terminal.
+    Table,
+    /// GitHub Markdown, for a job summary.
+    Md,
 }
 
 #[derive(Args, Debug)]

@@ -7,6 +7,7 @@ use crate::cli::{TrendArgs, TrendFormat};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
+use sprag_model::trend::Trend;
 use sprag_pipeline::config::FILE_NAME;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::project::Project;
@@ -46,7 +47,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
     let text = match args.format {
         TrendFormat::Table => {
             let width = args.output.is_none().then(text::width).flatten();
-            report::trend::table(&output.trend, args.all, width).into_bytes()
+            table(args, &output.trend, width)?.into_bytes()
         }
         TrendFormat::Md => report::trend::markdown(&output.trend, args.all).into_bytes(),
         TrendFormat::Json => report::trend::json(&output.trend),
@@ -59,6 +60,16 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
         record(&project, &output.steps)?;
     }
     Ok(Exit::Done)
+}
+
+fn table(args: &TrendArgs, trend: &Trend, width: Option<usize>) -> Result<String> {
+    let Some(id) = &args.event else {
+        let write = if args.details { report::trend::table } else { report::trend::overview };
+        return Ok(write(trend, args.all, width));
+    };
+    let message = || format!("no single event has an id that starts with `{}`", text::printable(id));
+    let hint = "`sprag trend --all` lists the events with their ids";
+    report::trend::event(trend, id, width).ok_or_else(|| Advice::new(message(), hint.to_owned()).into())
 }
 
 fn no_commit(project: &Project, args: &TrendArgs, error: sprag_pipeline::Error) -> Error {

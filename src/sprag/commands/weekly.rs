@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::WeeklyArgs;
+use crate::cli::{DigestFormat, WeeklyArgs};
 use crate::commands::effort;
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_analysis::digest;
@@ -61,9 +61,17 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Resu
     };
     progress.end();
     trend::answer_newest(&mut study, &output.trend, now);
-    out.write_all(report::digest_markdown(&study.analysis, &output.trend).as_bytes())?;
-    out.write_all(b"\n")?;
-    out.write_all(report::trend::digest(&output.trend).as_bytes())?;
+    let (digest, events) = match args.format {
+        DigestFormat::Md => {
+            (report::digest_markdown(&study.analysis, &output.trend), report::trend::digest(&output.trend))
+        }
+        DigestFormat::Table => {
+            let width = text::width();
+            let digest = report::digest_text(&study.analysis, &output.trend, width);
+            (digest, report::trend::overview(&output.trend, false, width))
+        }
+    };
+    write!(out, "{digest}\n{events}")?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;
     Ok(exit(&study, &output.trend, &runs))
 }
