@@ -7,5 +7,4 @@
 pub use sprag_pipeline::{config, testing};
 
 pub mod cli;
-pub mod color;
 pub mod commands;

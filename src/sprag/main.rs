@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use sprag::color::{self, Colored};
+use sprag::cli::color::{self, Colored};
 use sprag::{cli, commands};
 use sprag_measure::memory::CountingAllocator;
 use sprag_pipeline::text;

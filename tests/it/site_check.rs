@@ -1,9 +1,11 @@
-//! `sprag site --check`: whether a folder equals a clean rebuild.
+//! `sprag site --check`: whether a folder equals a clean rebuild; `--serve`: a site for the browser of this machine.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 
 use crate::demo::shop;
-use crate::sandbox::{Sandbox, assert_contains};
+use crate::sandbox::{Sandbox, assert_contains, wait_until};
 
 #[test]
 fn a_site_is_proven_or_named_where_it_differs() {
@@ -65,4 +67,33 @@ fn downloads_are_published_if_configured() {
     sandbox.sprag(&["-C", "shop", "site", "--check"]).expect(0);
     sandbox.write("shop/sprag.toml", &format!("{settings}\n[site]\ndownloads = \"all\"\n"));
     sandbox.sprag(&["-C", "shop", "site"]).expect(2).says(&["expected a boolean"]);
+}
+
+#[test]
+fn a_site_is_served_to_this_machine() {
+    let sandbox = Sandbox::new();
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port is free").local_addr().expect("it has an address");
+    let mut server = sandbox.start(&["site", "--serve", "--port", &free.port().to_string()]);
+    let ask = |request: &str| {
+        let mut stream = TcpStream::connect(free).ok()?;
+        write!(stream, "{request} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    };
+    wait_until("the server answers", || ask("HEAD /").is_some());
+    for (request, words) in [
+        ("GET /", &["200", "text/html; charset=utf-8", "No runs yet"][..]),
+        ("GET /nothing.html", &["404", "text/html"]),
+        ("GET /../sprag.toml", &["404"]),
+        ("POST /", &["405"]),
+    ] {
+        let answer = ask(request).expect("it answers");
+        assert_contains(&answer, words);
+    }
+    let port = free.port().to_string();
+    sandbox.sprag(&["site", "--serve", "--port", &port]).expect(2).says(&["cannot be used", "`--port 0`"]);
+    server.kill().expect("it can be stopped");
+    server.wait().expect("it ends");
+    sandbox.sprag(&["site", "--open"]).expect(2).says(&["--serve"]);
 }

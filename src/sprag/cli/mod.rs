@@ -5,6 +5,7 @@ mod gate;
 mod history;
 mod release;
 mod trend;
+pub mod color;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -20,7 +21,9 @@ pub use crate::cli::history::{HistoryCommand, ImportArgs};
 pub use crate::cli::release::{
     AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs,
 };
-pub use crate::cli::run::{DigestFormat, EffortArgs, ReportArgs, RunArgs, SingleCallArgs, TrtArgs, WeeklyArgs};
+pub use crate::cli::run::{
+    DigestFormat, EffortArgs, ReportArgs, RunArgs, SingleCallArgs, SiteArgs, TrtArgs, WeeklyArgs,
+};
 pub use crate::cli::trend::{DetectArgs, TrendArgs, TrendFormat};
 
 pub fn parse() -> Cli {
@@ -70,14 +73,7 @@ pub enum Command {
     #[command(subcommand)]
     History(HistoryCommand),
     /// Render the site from the recorded history, without measuring.
-    Site {
-        /// The folder of the site (default: `out` of `[site]`, or `_site`).
-        #[arg(long, value_name = "FOLDER")]
-        out: Option<PathBuf>,
-        /// Write nothing; check that the folder equals a clean rebuild byte for byte. Exits with 1 if it does not.
-        #[arg(long)]
-        check: bool,
-    },
+    Site(SiteArgs),
     /// Export the recorded history.
     #[command(subcommand)]
     Export(ExportCommand),

@@ -51,6 +51,25 @@ pub enum DigestFormat {
 }
 
 #[derive(Args, Debug)]
+pub struct SiteArgs {
+    /// The folder of the site (default: `out` of `[site]`, or `_site`).
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Write nothing; check that the folder equals a clean rebuild byte for byte. Exits with 1 if it does not.
+    #[arg(long, conflicts_with = "serve")]
+    pub check: bool,
+    /// Then serve the site to the browser of this machine, until Ctrl-C.
+    #[arg(long)]
+    pub serve: bool,
+    /// The port to serve on; 0 takes one that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 8000, requires = "serve")]
+    pub port: u16,
+    /// Open the served site in the browser.
+    #[arg(long, requires = "serve")]
+    pub open: bool,
+}
+
+#[derive(Args, Debug)]
 pub struct RunArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]

@@ -16,6 +16,8 @@ mod kernels;
 mod replay;
 mod release;
 mod setup;
+mod serve;
+mod site;
 mod worker;
 
 use std::io::{ErrorKind, Write};
@@ -43,7 +45,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
         Command::Trend(args) => trend::run(&folder, &args, out),
         Command::Import(args) => exchange::import(&folder, args, out),
         Command::History(command) => history::history(&folder, command, out),
-        Command::Site { out: site, check } => weekly::site(&folder, site.as_deref(), check, out),
+        Command::Site(args) => site::run(&folder, &args, out),
         Command::Export(command) => exchange::export(&folder, command, out),
         Command::Schema { name } => schema::run(name.as_deref(), out),
         Command::Release(command) => release::run(&folder, &command, out),

@@ -1,3 +1,5 @@
+//! The JSON of `kernels compile` and `kernels check` against their schemas.
+
 use super::*;
 
 #[test]
