@@ -105,7 +105,7 @@ fn a_demo_shows_what_was_planted_and_nothing_else() {
     let mut drifts = 0;
     for seed in seeds {
         let sandbox = Sandbox::empty();
-        demo::generate(&sandbox.project.join("shop"), *seed).expect("the demo is generated");
+        demo::generate(&sandbox.project.join("shop"), *seed, None).expect("the demo is generated");
         let trend = json(&sandbox, &[]);
         let events = trend["events"].as_array().expect("a list").iter();
         let sure = events.filter(|event| event["sure"] == true && event["state"]["is"] == "standing");

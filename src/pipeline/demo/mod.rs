@@ -33,15 +33,18 @@ pub struct DemoFacts {
     pub planted: Vec<String>,
 }
 
-/// `folder` must be empty or absent.
-pub fn generate(folder: &Path, seed: u64) -> crate::Result<DemoFacts> {
+/// `folder` must be empty or absent. The newest run is of the day before `now`, or of a fixed day.
+pub fn generate(folder: &Path, seed: u64, now: Option<DateTime<Utc>>) -> crate::Result<DemoFacts> {
     refuse_unless_empty(folder)?;
     let author = Author { name: "Sprag Demo".to_owned(), email: "demo@example.org".to_owned() };
     let store = history::create(folder, &author)?;
     let mut recorder = Recorder::new(seed);
     let mut commits: Vec<Commit> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
-    for (position, change) in Project::new(seed).changes().into_iter().enumerate() {
+    let fixed = DateTime::from_timestamp(START, 0).expect("the first day is in the calendar");
+    let midnight = |now: DateTime<Utc>| now - TimeDelta::seconds(now.timestamp().rem_euclid(86_400));
+    let start = now.map_or(fixed, |now| midnight(now) - TimeDelta::days(day(COMMITS - 1) + 1));
+    for (position, change) in Project::new(seed, start).changes().into_iter().enumerate() {
         let files = match position {
             BASELINES => baselines(&runs, &change.author, change.time)?,
             LISTED => release(&commits[RELEASED].sha, &change.author, change.time),
@@ -141,8 +144,14 @@ struct Change {
     files: Vec<(String, String)>,
 }
 
+/// Days after the first one; commits are made from Monday to Friday.
+fn day(position: usize) -> i64 {
+    (position / 5 * 7 + position % 5) as i64
+}
+
 struct Project {
     random: SplitMix64,
+    start: DateTime<Utc>,
     /// Remaining pairs of a subject and a kernel.
     open: Vec<(&'static str, usize)>,
     /// Of each kernel: unrolling, blocks fetched ahead, number of changes.
@@ -151,12 +160,12 @@ struct Project {
 }
 
 impl Project {
-    fn new(seed: u64) -> Project {
+    fn new(seed: u64, start: DateTime<Utc>) -> Project {
         let mut random = stream(seed, "project");
         let pairs = |subject: &'static str| (0..KERNELS.len()).map(move |kernel| (subject, kernel));
         let mut open: Vec<(&str, usize)> = SUBJECTS.lines().flat_map(pairs).collect();
         random.shuffle(&mut open);
-        Project { random, open, state: [(1, 0, 0); KERNELS.len()], version: "v0.0.0" }
+        Project { random, start, open, state: [(1, 0, 0); KERNELS.len()], version: "v0.0.0" }
     }
 
     /// Oldest first.
@@ -200,10 +209,8 @@ impl Project {
         files.push(("src/kernels.rs".to_owned(), self.source(position)));
         let (name, email) = AUTHORS[self.random.below(AUTHORS.len())];
         let author = Author { name: name.to_owned(), email: email.to_owned() };
-        let day = (position / 5 * 7 + position % 5) as i64;
         let minute = 8 * 60 + self.random.below(9 * 60) as i64;
-        let start = DateTime::from_timestamp(START, 0).expect("the first day is in the calendar");
-        let time = start + TimeDelta::days(day) + TimeDelta::minutes(minute);
+        let time = self.start + TimeDelta::days(day(position)) + TimeDelta::minutes(minute);
         Change { subject, author, time, tag: release.map(|(_, tag, _)| *tag), files }
     }
 
@@ -320,7 +327,7 @@ mod tests {
     fn only_planted_changes_are_present() {
         for seed in [1, 2] {
             let folder = tempfile::TempDir::new().unwrap();
-            let facts = generate(folder.path(), seed).unwrap();
+            let facts = generate(folder.path(), seed, None).unwrap();
             let store = history::open(folder.path()).unwrap();
             let loaded = history::load(&store, &history::target(&store, None).unwrap()).unwrap();
             assert_eq!((loaded.quarantined.len(), &loaded.warnings[..]), (0, &[][..]));
@@ -352,19 +359,30 @@ mod tests {
 
     #[test]
     fn the_seed_decides_everything() {
-        let tip = |seed| generate(tempfile::TempDir::new().unwrap().path(), seed).unwrap().tip;
+        let tip = |seed| generate(tempfile::TempDir::new().unwrap().path(), seed, None).unwrap().tip;
         let first = tip(1);
         assert_eq!(first, tip(1));
         assert_ne!(first, tip(2));
     }
 
     #[test]
+    fn a_demo_of_today_ends_yesterday() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let now = DateTime::from_timestamp(START + 400 * 86_400 + 12_345, 0).unwrap();
+        let facts = generate(folder.path(), 1, Some(now)).unwrap();
+        let store = history::open(folder.path()).unwrap();
+        let loaded = history::load(&store, &history::target(&store, None).unwrap()).unwrap();
+        let newest = loaded.runs.iter().map(|run| run.run.timestamp).max().unwrap();
+        assert_eq!(((now.date_naive() - newest.date_naive()).num_days(), facts.commits), (1, COMMITS));
+    }
+
+    #[test]
     fn a_folder_with_something_in_it_is_refused() {
         let folder = tempfile::TempDir::new().unwrap();
         fs::write(folder.path().join("mine"), "x").unwrap();
-        let error = generate(folder.path(), 1).unwrap_err();
+        let error = generate(folder.path(), 1, None).unwrap_err();
         assert!(error.to_string().contains("is not empty"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(generate(&folder.path().join("mine"), 1).is_err());
+        assert!(generate(&folder.path().join("mine"), 1, None).is_err());
     }
 }

@@ -131,6 +131,9 @@ pub enum Command {
         /// Random seed.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// Date the history back from now, so that nothing is stale (default: fixed dates, equal bytes every time).
+        #[arg(long)]
+        today: bool,
     },
     /// Print the completion script of a shell.
     Completions {

@@ -59,7 +59,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
         Command::Init { dry_run, force, keep, download_from, sha256 } => {
             init(&folder, &InitOptions { dry_run, force, keep, download_from, sha256 }, out)
         }
-        Command::Demo { folder: place, seed } => setup::demo(&folder.join(place), seed, out),
+        Command::Demo { folder: place, seed, today } => setup::demo(&folder.join(place), seed, today, out),
         Command::Completions { shell } => {
             cli::completions(shell, out)?;
             Ok(Exit::Done)

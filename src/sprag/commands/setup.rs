@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::cli;
 use crate::commands::progress::Progress;
 use sprag_base::files::write_atomic;
+use sprag_measure::clock;
 use sprag_measure::doctor::{MachineName, examine};
 use sprag_measure::environment::MACHINE_VARIABLE;
 use sprag_pipeline::error::{Context as _, Exit};
@@ -13,8 +14,8 @@ use sprag_pipeline::project::Project;
 use sprag_pipeline::text::count;
 use sprag_pipeline::{Result, demo, publish, study};
 
-pub(super) fn demo(folder: &Path, seed: u64, out: &mut dyn Write) -> Result<Exit> {
-    let facts = demo::generate(folder, seed)?;
+pub(super) fn demo(folder: &Path, seed: u64, is_today: bool, out: &mut dyn Write) -> Result<Exit> {
+    let facts = demo::generate(folder, seed, is_today.then(clock::now))?;
     let project = Project::open(folder)?;
     let mut study = study::study(&project)?;
     let site = publish::publish(&project, &mut study, None)?;
