@@ -92,7 +92,7 @@ fn is_called(sessions: &[f64], current: f64, metric: &Metric, choice: Choice) ->
     };
     let past: Vec<(DateTime<Utc>, f64)> =
         sessions.iter().enumerate().map(|(number, value)| (day(number), *value)).collect();
-    let history = MetricHistory { metric, interval: None, own: &past[past.len() - 1..], past: &past };
+    let history = MetricHistory { metric, interval: None, spread: None, own: &past[past.len() - 1..], past: &past };
     let policy = Policy { exceptions: Vec::new(), default: choice };
     let entry = reference::entry("a time", &history, Level::Joined, &policy);
     let evidence = compare::evidence(&entry, metric, &[(day(sessions.len()), current)], None);

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::family::{self, Basis};
+use super::session_noise::MachineNoise;
 use super::{rules, session_noise};
 use sprag_model::baseline::{Baseline, BaselineMetric};
 use sprag_model::environment::FactChange;
 use sprag_model::evidence::{Evidence, SessionNoise, Side};
-use sprag_model::metric::{Metric, TIME};
+use sprag_model::metric::{Better, Metric, TIME};
 use sprag_model::rule::Rule;
 use sprag_model::run::{Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement};
@@ -35,8 +36,13 @@ pub fn against_baseline(run: &Run, reruns: &[&Run], baseline: &Baseline) -> Vec<
     let fits = |one: &&&Run| one.environment.key == run.environment.key && one.status == RunStatus::Ok;
     let reruns: Vec<ById<'_>> = reruns.iter().filter(fits).map(|one| ById::new(one)).collect();
     let by_id = ById::new(run);
+    let context = Context {
+        obstacle: obstacle.as_deref(),
+        machine: MachineNoise::from_run(run, &[]),
+        is_same_session: (run.timestamp - baseline.timestamp_utc).abs() < session_noise::SESSION,
+    };
     let judged = baseline.metrics.iter();
-    let judged = judged.map(|(key, entry)| compare_metric(&by_id, &reruns, key, entry, obstacle.as_deref()));
+    let judged = judged.map(|(key, entry)| compare_metric(&by_id, &reruns, key, entry, &context));
     let mut comparisons = without_chance(judged.collect());
     for (measurement, estimate) in judged_of(run) {
         let key = Baseline::key(&measurement.benchmark.id(), &estimate.metric.name);
@@ -57,6 +63,22 @@ fn failed_of(run: &Run) -> impl Iterator<Item = Comparison> {
         let missing = Comparison::bare(&one.benchmark.id(), Metric::time(), Rule::NAMES[0], Verdict::Missing);
         Some(Comparison { note: Some(failure.to_owned()), ..missing })
     })
+}
+
+/// Has metrics pass whose estimate is within a tolerance that was asked for, though its interval is not.
+pub fn pass_within(comparisons: &mut [Comparison], tolerance: Option<f64>) {
+    let Some(tolerance) = tolerance else { return };
+    for one in comparisons {
+        let (Some(effect), Verdict::Inconclusive(reason)) = (one.effect, &one.verdict) else { continue };
+        let worse = match one.metric.better {
+            Better::Lower => effect.change,
+            Better::Higher => 1.0 / (1.0 + effect.change) - 1.0,
+        };
+        if worse <= tolerance {
+            one.note = Some(format!("within the tolerance, but not certain: {reason}"));
+            one.verdict = Verdict::Unchanged;
+        }
+    }
 }
 
 /// The judged metrics of a run that is held against nothing, each with the verdict that says why.
@@ -135,12 +157,21 @@ impl<'r> ById<'r> {
     }
 }
 
+/// What concerns all metrics of a run.
+struct Context<'a> {
+    /// Why none may be judged.
+    obstacle: Option<&'a str>,
+    machine: MachineNoise,
+    /// Whether the base was measured less than an hour apart.
+    is_same_session: bool,
+}
+
 fn compare_metric(
     by_id: &ById<'_>,
     reruns: &[ById<'_>],
     key: &str,
     entry: &BaselineMetric,
-    obstacle: Option<&str>,
+    context: &Context<'_>,
 ) -> (Comparison, Basis) {
     let (benchmark, metric_name) = Baseline::split_key(key).unwrap_or((key, TIME));
     let metric = Metric { name: metric_name.to_owned(), unit: entry.unit, better: entry.better };
@@ -165,31 +196,41 @@ fn compare_metric(
     } else if let Some(was) = entry.version.filter(|was| *was != version) {
         Some(format!("version {was} → {version} of the benchmark: other work"))
     } else {
-        obstacle.map(str::to_owned)
+        context.obstacle.map(str::to_owned)
     };
     if let Some(reason) = reason {
         comparison.verdict = Verdict::NotComparable(reason);
         return (comparison, None);
     }
-    let evidence = evidence_of(run, reruns, benchmark, (measurement, estimate), entry);
+    let evidence = evidence_of(by_id, reruns, (measurement, estimate), entry, context);
     comparison.current = Some(evidence.current.value);
     (rules::judge(comparison, &entry.rule, &evidence), Some((entry.rule, evidence)))
 }
 
 /// What is known of a metric that is there on both sides.
 fn evidence_of(
-    run: &Run,
+    by_id: &ById<'_>,
     reruns: &[ById<'_>],
-    benchmark: &str,
     (measurement, estimate): (&Measurement, &Estimate),
     entry: &BaselineMetric,
+    context: &Context<'_>,
 ) -> Evidence {
-    let value = |one: &ById<'_>| Some((one.run.timestamp, one.find(benchmark)?.estimate(&estimate.metric.name)?.value));
+    let (run, benchmark) = (by_id.run, measurement.benchmark.id());
+    let value =
+        |one: &ById<'_>| Some((one.run.timestamp, one.find(&benchmark)?.estimate(&estimate.metric.name)?.value));
     let mut values = vec![(run.timestamp, estimate.value)];
     values.extend(reruns.iter().filter_map(value));
+    let spread = context.machine.spread(estimate);
+    let assumed = entry.restlessness.filter(|noise| noise.sessions == 0);
+    let between = |noise| session_noise::between(noise, spread, context.is_same_session, &estimate.metric);
+    let entry = &BaselineMetric { restlessness: assumed.map(between).or(entry.restlessness), ..entry.clone() };
+    // Of few processes the interval reaches to outliers, which do not move the median.
+    let interval = estimate.interval.filter(|_| assumed.is_none() || spread.is_none());
+    let evidence = evidence(entry, &estimate.metric, &values, interval);
     Evidence {
         shares_memory: shares_memory(run, measurement),
-        ..evidence(entry, &estimate.metric, &values, estimate.interval)
+        current: Side { interval: estimate.interval, ..evidence.current },
+        ..evidence
     }
 }
 
@@ -214,7 +255,7 @@ pub fn evidence(
         },
     };
     let within = session_noise::within(value, interval).unwrap_or(0.0);
-    let noise = entry.restlessness.unwrap_or_else(|| session_noise::estimate(&[], None, metric));
+    let noise = entry.restlessness.unwrap_or_else(|| session_noise::estimate(&[], None, None, metric));
     let base = Side { value: entry.value, interval: entry.interval, sessions: entry.sessions, ..Side::default() };
     Evidence {
         restlessness: Some(SessionNoise { deviation: noise.deviation.max(within), ..noise }),
@@ -269,6 +310,7 @@ mod tests {
     use crate::example;
     use sprag_model::environment::Environment;
     use sprag_model::unit::Unit;
+    use sprag_model::verdict::Effect;
 
     fn verdicts(run: &Run, baseline: &Baseline) -> Vec<(String, Verdict)> {
         against_baseline(run, &[], baseline).into_iter().map(|one| (one.benchmark, one.verdict)).collect()
@@ -293,6 +335,26 @@ mod tests {
         assert_eq!(verdicts(&now, &baseline), expected.map(|(id, verdict)| (id.to_owned(), verdict)));
         let gone = &against_baseline(&now, &[], &baseline)[1];
         assert_eq!((gone.current, gone.note.as_deref()), (None, Some("parity: wrong")));
+    }
+
+    #[test]
+    fn a_metric_within_the_tolerance_that_was_asked_for_passes() {
+        let check = |change: f64, better: Better, verdict: Verdict, expected: &str| {
+            let effect = Some(Effect { change, interval: None, detectable: None });
+            let metric = Metric { better, ..Metric::time() };
+            let mut all = [Comparison { effect, ..Comparison::bare("c/x @fast", metric, "interval", verdict) }];
+            pass_within(&mut all, Some(0.1));
+            assert_eq!(all[0].verdict.word(), expected, "{change} {better:?}");
+            all
+        };
+        let doubt = || Verdict::Inconclusive("why".to_owned());
+        let [passed] = check(0.09, Better::Lower, doubt(), "unchanged");
+        assert_eq!(passed.note.as_deref(), Some("within the tolerance, but not certain: why"));
+        check(0.11, Better::Lower, doubt(), "inconclusive");
+        check(-0.3, Better::Lower, doubt(), "unchanged");
+        check(-0.09, Better::Higher, doubt(), "unchanged");
+        check(-0.1, Better::Higher, doubt(), "inconclusive");
+        check(0.02, Better::Lower, Verdict::Regressed, "regressed");
     }
 
     #[test]

@@ -28,3 +28,5 @@ mod sentence;
 
 #[cfg(test)]
 mod example;
+#[cfg(test)]
+mod first_day;

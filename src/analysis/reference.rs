@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::rules::interval;
-use super::session_noise;
+use super::session_noise::{self, MachineNoise};
 use sprag_base::stats::{describe, student};
 use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
 use sprag_model::evidence::SessionNoise;
@@ -35,10 +35,17 @@ pub enum Level {
 /// Takes a baseline from runs of one suite on one machine in one environment; `None` where `base` has no judged metric.
 ///
 /// `base` are the runs that are taken, `before` those whose sessions tell how restless each metric is; both in any order.
-/// Of those sessions the newest [`session_noise::MOST_SESSIONS`] count.
-pub fn baseline(base: &[&RecordedRun], before: &[&RecordedRun], level: Level, policy: &Policy) -> Option<Baseline> {
+/// Of those sessions the newest [`session_noise::MOST_SESSIONS`] count. `doctor` is as in [`MachineNoise::from_run`].
+pub fn baseline(
+    base: &[&RecordedRun],
+    before: &[&RecordedRun],
+    level: Level,
+    policy: &Policy,
+    doctor: &[f64],
+) -> Option<Baseline> {
     let newest = base.iter().max_by_key(|one| (one.run.timestamp, &one.id))?;
     let base_values = values(base);
+    let machine = MachineNoise::from_run(&newest.run, doctor);
     let all = one_commit_a_session(base, before);
     let past_values = values(&all);
     let mut metrics = BTreeMap::new();
@@ -47,6 +54,7 @@ pub fn baseline(base: &[&RecordedRun], before: &[&RecordedRun], level: Level, po
         let history = MetricHistory {
             metric: &series.newest.metric,
             interval: series.newest.interval,
+            spread: machine.spread(series.newest),
             own: &series.values,
             past: &past.values,
         };
@@ -101,6 +109,8 @@ pub struct MetricHistory<'a> {
     pub metric: &'a Metric,
     /// The 95 % interval of the newest of the base runs over its processes; no entry has one that its value is not in.
     pub interval: Option<(f64, f64)>,
+    /// The spread of the processes of the newest of the base runs.
+    pub spread: Option<f64>,
     /// The base runs, at least one.
     pub own: &'a [(DateTime<Utc>, f64)],
     /// The base runs and those before them.
@@ -108,7 +118,7 @@ pub struct MetricHistory<'a> {
 }
 
 pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Policy) -> BaselineMetric {
-    let MetricHistory { metric, interval, own, past } = *history;
+    let MetricHistory { metric, interval, spread, own, past } = *history;
     let newest = own.iter().max_by_key(|(time, _)| *time).map_or(0.0, |(_, value)| *value);
     // A zero has no logarithm, and so no level: it stands for itself.
     let is_level = newest > 0.0;
@@ -117,7 +127,7 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
     let mut levels = session_noise::sessions(past);
     levels.drain(..levels.len().saturating_sub(session_noise::MOST_SESSIONS));
     // Where the level moved in the last session, the ones before tell how restless it is, and not where it stands.
-    let stepped = before_a_step(&levels, within, metric).filter(|_| is_level);
+    let stepped = before_a_step(&levels, within, spread, metric).filter(|_| is_level);
     let behind = match level {
         _ if !is_level => Vec::new(),
         Level::Joined | Level::Settled if stepped.is_none() => session_noise::present(&levels, within).to_vec(),
@@ -125,7 +135,7 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
         Level::Joined => levels[levels.len() - 1..].to_vec(),
         Level::Own => session_noise::sessions(own),
     };
-    let restlessness = stepped.unwrap_or_else(|| session_noise::estimate(&levels, within, metric));
+    let restlessness = stepped.unwrap_or_else(|| session_noise::estimate(&levels, within, spread, metric));
     let logarithms = behind.iter().map(|level| level.ln());
     let sessions = behind.len().max(1);
     let mean = if is_level { (logarithms.sum::<f64>() / sessions as f64).exp() } else { newest };
@@ -147,10 +157,10 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
 }
 
 /// How restless the sessions before the last one were, where the last one surely left what they allow.
-fn before_a_step(levels: &[f64], within: Option<f64>, metric: &Metric) -> Option<SessionNoise> {
+fn before_a_step(levels: &[f64], within: Option<f64>, spread: Option<f64>, metric: &Metric) -> Option<SessionNoise> {
     let (last, before) = levels.split_last()?;
     let present = session_noise::present(before, within);
-    let restlessness = session_noise::estimate(before, within, metric);
+    let restlessness = session_noise::estimate(before, within, None, metric);
     let mean = present.iter().map(|level| level.ln()).sum::<f64>() / present.len().max(1) as f64;
     let error = restlessness.deviation * (1.0 + 1.0 / present.len().max(1) as f64).sqrt();
     let moved = (last.ln() - mean).abs();
@@ -158,7 +168,7 @@ fn before_a_step(levels: &[f64], within: Option<f64>, metric: &Metric) -> Option
         true => 2.0 * student::sf(moved / error, restlessness.freedom).unwrap_or(1.0),
         false => f64::from(*last == present.first().copied().unwrap_or(*last)),
     };
-    (!before.is_empty() && chance < STEP).then_some(restlessness)
+    (!before.is_empty() && chance < STEP).then(|| session_noise::estimate(before, within, spread, metric))
 }
 
 /// The rule of the metric of that key, whose base value rests on so many sessions.
@@ -217,7 +227,7 @@ mod tests {
         let all = runs(&[before, &[own]].concat());
         let (last, before) = all.split_last().expect("there is one");
         let before: Vec<&RecordedRun> = before.iter().collect();
-        let result = baseline(&[last], &before, level, &Policy::default()).expect("there is a metric");
+        let result = baseline(&[last], &before, level, &Policy::default(), &[]).expect("there is a metric");
         assert_eq!((result.run.as_str(), result.metrics.len()), (last.id.as_str(), 1));
         result.metrics.into_values().next().expect("there is one")
     }
@@ -275,7 +285,7 @@ mod tests {
             [at(1, 0, "a", 5.0), at(1, 20, "b", 1.0), at(2, 0, "b", 1.01), at(3, 0, "b", 1.0), at(3, 30, "c", 9.0)];
         let before: Vec<&RecordedRun> = before.iter().collect();
         let taken = |base: &RecordedRun| {
-            let result = baseline(&[base], &before, Level::Joined, &Policy::default()).expect("there is a metric");
+            let result = baseline(&[base], &before, Level::Joined, &Policy::default(), &[]).expect("there is a metric");
             result.metrics.into_values().next().expect("there is one")
         };
         // On the third day the base itself was measured, so that the other commit of that hour does not count.
@@ -300,12 +310,12 @@ mod tests {
             default: Choice::Learnt,
         };
         let of = |policy: &Policy| {
-            let result = baseline(&[&all[0]], &[], Level::Own, policy).expect("there is a metric");
+            let result = baseline(&[&all[0]], &[], Level::Own, policy, &[]).expect("there is a metric");
             result.metrics.into_values().next().expect("there is one").rule
         };
         assert_eq!(of(&policy), fixed);
-        // A time of which nothing is known moves by 5 %, and so is given much.
-        assert_eq!(of(&Policy::default()), Rule::Interval { tolerance: 0.5 });
-        assert_eq!(baseline(&[], &[], Level::Own, &policy), None);
+        // A time without sessions and processes moves by 5 %, and is given as much as is ever assumed.
+        assert_eq!(of(&Policy::default()), Rule::Interval { tolerance: 0.1 });
+        assert_eq!(baseline(&[], &[], Level::Own, &policy, &[]), None);
     }
 }

@@ -6,13 +6,20 @@
 //! freedom less than there are sessions, and never less than what the processes of the runs themselves leave open. Where
 //! the level stepped from one session to the next (`steps.rs`), the deviation is pooled over the parts between. Values are
 //! kept in so many digits, and levels that are all the same may differ beyond: it is never less than the last of them.
+//!
+//! With too few sessions the noise is assumed from the processes of the run ([`MachineNoise`]): two runs of one sitting differ
+//! by about as much as the processes of one run do (`first_day.rs` has the rates).
+
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::steps;
 use sprag_base::stats::{describe, student};
 use sprag_model::evidence::SessionNoise;
-use sprag_model::metric::{INSTRUCTIONS, Metric, PEAK_MEMORY, RATIO};
+use sprag_model::metric::{INSTRUCTIONS, Metric, PEAK_MEMORY, RATIO, TIME};
+use sprag_model::run::Run;
+use sprag_model::sample::Estimate;
 
 /// Runs that begin nearer to one another than this belong to one session: a machine does not change its mood between them.
 pub(super) const SESSION: TimeDelta = TimeDelta::hours(1);
@@ -38,6 +45,23 @@ const ASSUMED_COUNT: f64 = 1e-6;
 /// How much the assumption weighs: as much as so many sessions more than one.
 const ASSUMED_FREEDOM: f64 = 4.0;
 
+/// The same of an assumption that processes support. With 4, a slowdown by half is missed on a machine whose runs differ by
+/// 4 %; with 8, still under 2 % of unchanged runs are called slower.
+const SPREAD_FREEDOM: f64 = 8.0;
+
+/// The fewest processes whose spread is used.
+const FEWEST_PROCESSES: usize = 3;
+
+/// The least noise of a time and of a ratio that is assumed from processes: five of them can agree by chance.
+const LEAST_SPREAD: (f64, f64) = (0.01, 0.005);
+
+/// What is assumed at least of a time where the two runs are of different sessions, of which processes say nothing: medians of
+/// a shared machine moved by up to 5.6 %, mostly by 1 % (`docs/FIGURES.md`).
+const ASSUMED_DRIFT: f64 = 0.03;
+
+/// The largest tolerance that is chosen without sessions. A larger one hides changes that people gate against.
+pub const LARGEST_ASSUMED_TOLERANCE: f64 = 0.1;
+
 /// The level of each session, oldest first, of the time and value of each run.
 pub fn sessions(runs: &[(DateTime<Utc>, f64)]) -> Vec<f64> {
     let mut sorted = runs.to_vec();
@@ -55,15 +79,76 @@ pub fn sessions(runs: &[(DateTime<Utc>, f64)]) -> Vec<f64> {
 }
 
 /// How restless a metric is whose sessions had these levels; `within` is the standard error that the processes of one run
-/// leave to its logarithm. Where the level stepped, that is no restlessness: it is learnt between the steps.
-pub fn estimate(levels: &[f64], within: Option<f64>, metric: &Metric) -> SessionNoise {
+/// leave to its logarithm. Where the level stepped, that is no restlessness: it is learnt between the steps. With too few
+/// sessions it is assumed from the spread of processes, where that is available.
+pub fn estimate(levels: &[f64], within: Option<f64>, spread: Option<f64>, metric: &Metric) -> SessionNoise {
     let parts = steps::parts(levels, within.unwrap_or(0.0));
     let fewest = (FEWEST_SESSIONS - 1) as f64;
-    let (deviation, freedom, sessions) = match steps::pooled(levels, &parts).filter(|(_, freedom)| *freedom >= fewest) {
-        Some((deviation, freedom)) => (deviation, freedom, levels.len()),
-        None => (assumed(metric), ASSUMED_FREEDOM, 0),
+    let noise =
+        |deviation: f64, freedom, sessions| SessionNoise { deviation: deviation.max(ASSUMED_COUNT), freedom, sessions };
+    let within = within.unwrap_or(0.0);
+    match (steps::pooled(levels, &parts).filter(|(_, freedom)| *freedom >= fewest), spread) {
+        (Some((deviation, freedom)), _) => noise(deviation.max(within), freedom, levels.len()),
+        (None, Some(spread)) => noise(spread.max(least_spread(metric)), SPREAD_FREEDOM, 0),
+        (None, None) => noise(assumed(metric).max(within), ASSUMED_FREEDOM, 0),
+    }
+}
+
+/// The noise between a base, of which it is assumed, and a run: never less than the processes of the run show, nor, in another
+/// session, than what sessions usually differ by.
+pub fn between(assumed: SessionNoise, spread: Option<f64>, is_same_session: bool, metric: &Metric) -> SessionNoise {
+    let drift = match metric.name.as_str() {
+        _ if is_same_session => 0.0,
+        INSTRUCTIONS | PEAK_MEMORY => 0.0,
+        RATIO => ASSUMED_RATIO,
+        _ => ASSUMED_DRIFT,
     };
-    SessionNoise { deviation: deviation.max(within.unwrap_or(0.0)).max(ASSUMED_COUNT), freedom, sessions }
+    SessionNoise { deviation: assumed.deviation.max(spread.unwrap_or(0.0)).max(drift), ..assumed }
+}
+
+/// How much the processes of a run differ, by metric: the median over all its benchmarks, the A/A control, the calibration
+/// kernels and those of `sprag doctor`. Those of an imported run are unknown: other tools report samples.
+pub struct MachineNoise {
+    by_metric: BTreeMap<String, f64>,
+}
+
+impl MachineNoise {
+    /// `doctor` holds the spreads of times that `sprag doctor` found on this machine.
+    pub fn from_run(run: &Run, doctor: &[f64]) -> MachineNoise {
+        let mut spreads = BTreeMap::from([(TIME.to_owned(), doctor.to_vec())]);
+        let measurements = run.measurements.iter().filter(|one| one.is_usable() && !run.is_imported());
+        for estimate in measurements.flat_map(|one| &one.estimates) {
+            if let Some(spread) = spread(&estimate.workers) {
+                spreads.entry(estimate.metric.name.clone()).or_default().push(spread);
+            }
+        }
+        let median = |(name, spreads): (String, Vec<f64>)| Some((name, describe::median(&spreads)?));
+        MachineNoise { by_metric: spreads.into_iter().filter_map(median).collect() }
+    }
+
+    /// The spread of the processes of an estimate of the run. Five processes tell little of it, so that of the others has the
+    /// same weight.
+    pub fn spread(&self, estimate: &Estimate) -> Option<f64> {
+        let (own, machine) = (spread(&estimate.workers)?, self.by_metric.get(&estimate.metric.name)?);
+        Some(((own.powi(2) + machine.powi(2)) / 2.0).sqrt())
+    }
+}
+
+/// The deviation of the logarithms of the values of processes, from their median absolute deviation, which outliers do not
+/// move: nor do they move the median of a run.
+fn spread(processes: &[f64]) -> Option<f64> {
+    if processes.len() < FEWEST_PROCESSES || processes.iter().any(|value| *value <= 0.0) {
+        return None;
+    }
+    describe::scaled_median_deviation(&processes.iter().map(|value| value.ln()).collect::<Vec<f64>>())
+}
+
+fn least_spread(metric: &Metric) -> f64 {
+    match metric.name.as_str() {
+        RATIO => LEAST_SPREAD.1,
+        INSTRUCTIONS | PEAK_MEMORY => 0.0,
+        _ => LEAST_SPREAD.0,
+    }
 }
 
 /// The standard error that the 95 % interval of a run over its processes leaves to the logarithm of its value.
@@ -77,11 +162,16 @@ pub fn within(value: f64, interval: Option<(f64, f64)>) -> Option<f64> {
 ///
 /// The interval of a new run reaches `t * s * sqrt(1 + 1/n)` to either side, and its middle lies within the 90th percentile
 /// of the same spread in four cases of five.
+///
+/// Where the noise is assumed, no interval need lie within the tolerance: an unchanged metric itself mostly does.
 pub fn tolerance(noise: &SessionNoise, base_sessions: usize, confidence: f64) -> f64 {
     let error = noise.deviation * (1.0 + 1.0 / base_sessions.max(1) as f64).sqrt();
     let quantile = |p: f64| student::quantile(p, noise.freedom).unwrap_or(f64::INFINITY);
-    let wanted = ((quantile(1.0 - (1.0 - confidence) / 2.0) + quantile(0.9)) * error).exp_m1();
-    STEPS.into_iter().find(|step| *step >= wanted).unwrap_or(STEPS[STEPS.len() - 1])
+    let step = |wanted: f64| STEPS.into_iter().find(|step| *step >= wanted).unwrap_or(STEPS[STEPS.len() - 1]);
+    if noise.sessions == 0 {
+        return step((quantile(confidence) * error).exp_m1()).min(LARGEST_ASSUMED_TOLERANCE);
+    }
+    step(((quantile(1.0 - (1.0 - confidence) / 2.0) + quantile(0.9)) * error).exp_m1())
 }
 
 /// Tolerances that people can talk about; the least is what a change of layout alone may do, and with the largest a metric
@@ -133,6 +223,7 @@ mod tests {
 
     #[test]
     fn three_sessions_tell_and_two_are_assumed_about() {
+        let estimate = |levels: &[f64], within, metric: &Metric| estimate(levels, within, None, metric);
         let few = estimate(&[1.0, 1.1], None, &Metric::ratio());
         assert_eq!((few.deviation, few.freedom, few.sessions), (0.01, 4.0, 0));
         assert_eq!(estimate(&[], None, &Metric::time()).deviation, 0.05);
@@ -144,8 +235,54 @@ mod tests {
     }
 
     #[test]
+    fn without_sessions_processes_show_the_noise() {
+        let check = |metric: &Metric, spread: f64, expected: f64| {
+            let noise = estimate(&[1.0], Some(0.4), Some(spread), metric);
+            assert_eq!((noise.deviation, noise.freedom, noise.sessions), (expected, 8.0, 0), "{metric:?} {spread}");
+        };
+        check(&Metric::time(), 0.02, 0.02);
+        check(&Metric::time(), 0.001, 0.01);
+        check(&Metric::ratio(), 0.001, 0.005);
+        check(&Metric::instructions(), 0.0, 1e-6);
+        let three = estimate(&[1.0, 1.1, 1.21], None, Some(0.5), &Metric::time());
+        assert_eq!(three.sessions, 3);
+        // The larger of both runs, and what sessions differ by unless both are of one.
+        let base = SessionNoise { deviation: 0.02, freedom: 8.0, sessions: 0 };
+        let check = |spread, is_same_session, metric: &Metric, expected: f64| {
+            assert_eq!(between(base, spread, is_same_session, metric).deviation, expected);
+        };
+        check(Some(0.01), true, &Metric::time(), 0.02);
+        check(Some(0.025), true, &Metric::time(), 0.025);
+        check(None, false, &Metric::time(), 0.03);
+        check(None, false, &Metric::ratio(), 0.02);
+        check(Some(0.05), false, &Metric::time(), 0.05);
+    }
+
+    #[test]
+    fn a_machine_is_as_noisy_as_all_benchmarks_of_a_run_show() {
+        let mut run = crate::example::run("cpu", "a", 1, &[("x", 1.0), ("y", 1.0), ("z", 1.0), ("few", 1.0)]);
+        let around = |spread: f64| [-1.0, -1.0, 0.0, 1.0, 40.0].map(|step: f64| (step * spread).exp()).to_vec();
+        let processes = [around(0.01), around(0.02), around(0.06), vec![1.0, 2.0]];
+        for (measurement, workers) in run.measurements.iter_mut().zip(processes) {
+            measurement.estimates[0].workers = workers;
+        }
+        let machine = MachineNoise::from_run(&run, &[]);
+        let spread = |place: usize| machine.spread(&run.measurements[place].estimates[0]);
+        // 1.4826 times the median deviation; the median over the three is 0.02.
+        let expected = 1.482_602 * ((0.01_f64.powi(2) + 0.02_f64.powi(2)) / 2.0).sqrt();
+        assert!((spread(0).expect("five processes") - expected).abs() < 1e-6, "{:?}", spread(0));
+        assert_eq!(spread(3), None);
+        let machine = MachineNoise::from_run(&run, &[0.09, 0.09, 0.09]);
+        let with_doctor = machine.spread(&run.measurements[0].estimates[0]).expect("five processes");
+        assert!(
+            (with_doctor - ((0.014_826_f64.powi(2) + 0.089_48_f64.powi(2)) / 2.0).sqrt()).abs() < 1e-4,
+            "{with_doctor}"
+        );
+    }
+
+    #[test]
     fn levels_that_were_all_the_same_may_still_move_in_the_last_digit() {
-        let three = estimate(&[1_000_000.0; 3], None, &Metric::time());
+        let three = estimate(&[1_000_000.0; 3], None, None, &Metric::time());
         assert_eq!((three.deviation, three.freedom, three.sessions), (1e-6, 2.0, 3));
         let check = |value: f64, expected: &str| {
             let base = Side { sessions: 3, ..Side::once(1_000_000.0) };
@@ -162,7 +299,7 @@ mod tests {
     #[test]
     fn a_step_is_no_noise() {
         let levels = [1.0, 1.001, 0.999, 1.15, 1.151, 1.149];
-        let result = estimate(&levels, None, &Metric::ratio());
+        let result = estimate(&levels, None, None, &Metric::ratio());
         assert!(result.deviation < 0.0011 && (result.freedom, result.sessions) == (4.0, 6), "{result:?}");
         assert_eq!(present(&levels, None), &levels[3..]);
         assert_eq!(present(&levels[..3], None), &levels[..3]);
@@ -179,6 +316,11 @@ mod tests {
         assert_eq!(tolerance(&SessionNoise { deviation: 0.005, ..usual }, 8, 0.98), 0.025);
         let wild = SessionNoise { deviation: 2.0, freedom: 2.0, sessions: 3 };
         assert_eq!(tolerance(&wild, 1, 0.98), 1.0);
+        // Student's t at 98 % with eight degrees of freedom is 2.449: 3.5 %, 7.2 % and 15.8 %.
+        for (deviation, expected) in [(0.01, 0.04), (0.02, 0.08), (0.042, 0.1)] {
+            let assumed = SessionNoise { deviation, freedom: 8.0, sessions: 0 };
+            assert_eq!(tolerance(&assumed, 1, 0.98), expected);
+        }
     }
 
     #[test]

@@ -61,7 +61,9 @@ pub use repository::{
 };
 pub use sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 pub use sync::rounds::sync;
-pub use target::{Target, bisects_without_checkout, check_writable, default_branch, source, target};
+pub use target::{
+    Target, bisects_without_checkout, check_writable, default_branch, keeps_records_with_code, source, target,
+};
 pub use transport::{CallError, RemoteFault};
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The branch that holds the history.
 
-use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository};
+use git2::{Branch, BranchType, Commit, ErrorCode, ObjectType, Oid, Reference, Repository};
 
 use crate::checkout::{activity, activity_on};
 use crate::error::{HistoryError, failed};
+use crate::layout::FOLDER;
 use crate::objects;
 use crate::repository::{Store, head_branch, short_name};
 
@@ -50,6 +51,30 @@ pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, History
             let reference = head_branch(repository)?.or_else(|| bisected_from(repository));
             let reference = reference.unwrap_or_else(|| "HEAD".to_owned());
             Ok(Target { reference, remote: None, configured: false })
+        }
+    }
+}
+
+/// Whether this repository keeps records on a branch of its code: the one that is checked out, where git's bisection began, any
+/// other local one, or the default branch of `origin`. A branch that holds nothing but records is none of code, and one whose
+/// last commit removed them keeps them: that is for whoever checks the history.
+pub fn keeps_records_with_code(store: &Store) -> bool {
+    let repository = &store.repository;
+    let keeps = |commit: Commit<'_>| {
+        // What cannot be read is for whoever reads the history.
+        let Ok(tree) = commit.tree() else { return true };
+        tree.get_name(FOLDER).is_some_and(|entry| entry.kind() == Some(ObjectType::Tree)) && tree.len() > 1
+    };
+    let own = source(store, None).and_then(|target| tip(repository, &target));
+    let of_branch = |branch: Branch<'_>| branch.get().peel_to_commit().is_ok_and(keeps);
+    let local = || repository.branches(Some(BranchType::Local)).into_iter().flatten().flatten();
+    let default = || default_branch(store).and_then(|(_, commit)| commit_of(repository, &commit));
+    match own {
+        Err(_) => true,
+        Ok(own) => {
+            own.is_some_and(|(commit, _)| commit.parent(0).is_ok_and(keeps) || keeps(commit))
+                || local().any(|(branch, _)| of_branch(branch))
+                || default().is_some_and(keeps)
         }
     }
 }

@@ -3,15 +3,46 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::config::{Suite, SuiteKind};
-use crate::project::Project;
+use crate::error::Context as _;
+use crate::project::{PRIVATE_FOLDER, Project};
 use crate::text::{self, columns, printable};
+use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history};
 use sprag_measure::doctor::findings::{
     Ability, ClassFitness, Clock, Findings, INSTRUCTION_COUNTS, KernelFindings, MachineFindings, Pressures, RECORDING,
 };
-use sprag_measure::{gpu, tensorrt};
+use sprag_measure::{environment, gpu, tensorrt};
 use sprag_model::unit::Unit;
+
+/// The findings of the last examination, in the private folder.
+const LAST: &str = "doctor.json";
+
+/// Far more than findings take.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Keeps the findings for gates that have no sessions to learn the noise from.
+pub fn keep(project: &Project, findings: &Findings) -> crate::Result<()> {
+    if project.find_store().is_none() || project.is_bare {
+        return Ok(());
+    }
+    let path = project.private_folder()?.join(LAST);
+    let json = serde_json::to_string_pretty(findings).context("cannot write the findings")?;
+    write_atomic(&path, json.as_bytes()).with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// The spreads of times over processes that the doctor found on this machine; none where it was not asked.
+pub fn spreads(project: &Project) -> Vec<f64> {
+    let path = project.root.join(PRIVATE_FOLDER).join(LAST);
+    let Ok(bytes) = read_bounded(&path, MOST_BYTES) else { return Vec::new() };
+    let found: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let machine = environment::machine(project.machine_name().as_deref(), None);
+    let kernels = found["noise"]["kernels"].as_array().filter(|_| found["machine"]["id"] == machine.id.as_str());
+    let spread = |kernel: &Value| kernel["between"].as_f64().filter(|spread| spread.is_finite() && *spread >= 0.0);
+    kernels.into_iter().flatten().filter_map(spread).collect()
+}
 
 pub fn abilities(project: &Project, facts: &BTreeMap<String, String>) -> Vec<Ability> {
     let mut abilities: Vec<Ability> =

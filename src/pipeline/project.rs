@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::config::Config;
+use crate::config::{Config, RECORDS_BRANCH};
 use crate::error::Context as _;
 use crate::{Error, refuse};
 use sprag_base::files::{read_bounded, write_atomic};
@@ -13,7 +13,7 @@ use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::record::MAX_RECORD_BYTES;
 
 /// Pending records and caches; git ignores it.
-const PRIVATE_FOLDER: &str = ".sprag";
+pub(crate) const PRIVATE_FOLDER: &str = ".sprag";
 
 const BASELINES: &str = "baselines";
 
@@ -44,7 +44,10 @@ impl Project {
         };
         let is_bare = store.is_ok() && workdir.is_none();
         let root = workdir.unwrap_or(folder);
-        let config = Config::load(&root)?;
+        let mut config = Config::load(&root)?;
+        if let Ok(store) = &store {
+            config.history.reference = reference(store, config.history.reference);
+        }
         Ok(Project { root, config, is_bare, has_cache: true, pinned: None, store })
     }
 
@@ -84,9 +87,17 @@ impl Project {
 
     /// Files in one folder, history of another repository as of a commit; nothing is cached.
     pub fn at(files: &Path, repository: &Path, commit: &str) -> crate::Result<Project> {
-        let store = Ok(history::open(repository)?);
-        let (root, config) = (files.to_owned(), Config::load(files)?);
-        Ok(Project { root, config, is_bare: false, has_cache: false, pinned: Some(commit.to_owned()), store })
+        let store = history::open(repository)?;
+        let (root, mut config) = (files.to_owned(), Config::load(files)?);
+        config.history.reference = reference(&store, config.history.reference);
+        Ok(Project {
+            root,
+            config,
+            is_bare: false,
+            has_cache: false,
+            pinned: Some(commit.to_owned()),
+            store: Ok(store),
+        })
     }
 
     /// An error other than that there is no repository.
@@ -133,6 +144,12 @@ impl Project {
         let variable = std::env::var(sprag_measure::environment::MACHINE_VARIABLE).ok();
         variable.filter(|name| !name.trim().is_empty()).or_else(|| self.config.machine.name.clone())
     }
+}
+
+/// The branch of records: the configured one; none, so that it is the current one, where branches of code have records; else
+/// one of their own.
+fn reference(store: &Store, configured: Option<String>) -> Option<String> {
+    configured.or_else(|| (!history::keeps_records_with_code(store)).then(|| RECORDS_BRANCH.to_owned()))
 }
 
 /// Sorted; empty if there is no folder.

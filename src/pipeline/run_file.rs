@@ -41,7 +41,7 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
         Ok(run) => return Ok(RunFile::Run(Box::new(run))),
         Err(error) => error,
     };
-    match foreign(path) {
+    match foreign(path, None) {
         Ok(run) => Ok(RunFile::Run(Box::new(run))),
         // Broken files of ours are reported as such, and so is truncated JSON.
         Err(_) if is_ours(&bytes) => Err(of_record),

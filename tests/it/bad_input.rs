@@ -115,8 +115,8 @@ fn before_the_first_commit() {
     let sandbox = Sandbox::empty();
     sandbox.git(&["init", "-q"]);
     let arguments = ["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--record"];
-    sandbox.sprag(&arguments).expect(0).says(&["recorded 1 run on main"]);
-    let records = sandbox.records("main");
+    sandbox.sprag(&arguments).expect(0).says(&["recorded 1 run on sprag-history"]);
+    let records = sandbox.records("sprag-history");
     assert!(records.len() == 1 && records[0].contains("/000000000000-"), "{records:?}");
     sandbox.sprag(&["site"]).expect(0);
 }

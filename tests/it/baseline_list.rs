@@ -70,7 +70,7 @@ fn a_diff_shows_what_changed_and_judges_nothing() {
     assert_eq!(diff(0, &["--run", BASELINE]).out, run);
 
     crafted.ends(0, &["baseline", "emit", "--output", "p.json"]);
-    diff(0, &["p.json"]).prints(&["baselines/cpu.example-cpu.json (of ", "→ p.json (of ", "+50.0 %", "interval 50 %"]);
+    diff(0, &["p.json"]).prints(&["baselines/cpu.example-cpu.json (of ", "→ p.json (of ", "+50.0 %", "interval 10 %"]);
     crafted.ends(0, &["baseline", "accept", "p.json", "--why", "Worth it."]);
     let replaced = diff(0, &[]).out;
     assert_contains(&replaced, &["baselines/archive/", "→ baselines/cpu.example-cpu.json (of ", "+50.0 %"]);

@@ -16,7 +16,7 @@ REPORT
 /// A repository whose suite runs a shell script with these settings.
 fn sandbox(script: &str, settings: &str) -> Sandbox {
     let sandbox = Sandbox::empty();
-    sandbox.git(&["init", "-q"]);
+    sandbox.init();
     sandbox.write("bench.sh", script);
     let suite = "[suites.theirs]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\nprocesses = 3\n";
     sandbox.write("sprag.toml", &format!("[project]\nname = \"sandbox\"\n{suite}{settings}\n"));

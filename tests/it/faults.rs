@@ -36,6 +36,7 @@ fn shim() -> Result<(tempfile::TempDir, PathBuf), String> {
 fn template(recorded: bool) -> Sandbox {
     let sandbox = Sandbox::empty();
     sandbox.git(&["init", "-q", "--template="]);
+    sandbox.write("history/.gitkeep", "");
     sandbox.write(".gitignore", "/in\n");
     sandbox.write("in/0.json", &text(&run(0)));
     sandbox.write("in/1.json", &text(&run(1)));

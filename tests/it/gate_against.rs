@@ -21,7 +21,8 @@ fn a_slower_run_fails_against_every_base() {
     check(&[], &["against the release v1.0, 6 runs"]);
     check(&["--against", "v1.0"], &["against v1.0 (", "6 runs"]);
     check(&["--against", &base[..12]], &[&base[..12], "6 runs"]);
-    check(&["--against", "HEAD~1"], &["against HEAD~1 ("]);
+    // Git means the record of the sixth session by it, and so the code that it measured.
+    check(&["--against", "HEAD~2"], &["against HEAD~2 ("]);
     check(&["--against", "history"], &["against the last 6 sessions before it (2026-01-01 to 2026-01-06)"]);
     crafted.ends(0, &["baseline", "emit", "--from", "v1.0"]);
     check(&[], &["against baselines/cpu.example-cpu.json (of "]);
@@ -162,7 +163,7 @@ fn a_zero_that_is_gone_or_grows_does_not_pass() {
     change(10, &[("pack", 0.0), ("scan", 2e-3)]);
     let compared = |code: i32, times: &[(&str, f64)], words: &[&str]| {
         change(11, times);
-        let ended = crafted.ends(code, &["compare", "HEAD~1", "HEAD"]);
+        let ended = crafted.ends(code, &["compare", "HEAD~2", "HEAD"]);
         assert_contains(&ended.out, words);
         assert!(!ended.out.contains("together"), "of one ratio there is no whole:\n{}", ended.out);
         crafted.git(&["reset", "-q", "--hard", "HEAD~2"]);
@@ -210,9 +211,9 @@ fn a_suite_that_only_the_base_has_is_missing() {
     crafted.record(&more);
     crafted.change(11, &[("pack", 1e-3), ("scan", 2e-3)]);
     crafted
-        .ends(1, &["compare", "HEAD~1", "HEAD"])
+        .ends(1, &["compare", "HEAD~2", "HEAD"])
         .prints(&["compare: fail; 1 missing, 2 unchanged", "more: `HEAD` has no run of it on Example CPU"]);
-    crafted.ends(0, &["compare", "HEAD~1", "HEAD", "--suite", "cpu"]).prints(&["compare: pass"]);
+    crafted.ends(0, &["compare", "HEAD~2", "HEAD", "--suite", "cpu"]).prints(&["compare: pass"]);
     crafted.write("more.json", &crate::crafted::text(&more));
     crafted.ends(1, &["compare", "more.json", "HEAD"]).prints(&["compare: fail; 1 missing"]);
 }
@@ -277,8 +278,11 @@ fn a_doubt_advises_what_can_be_done() {
         assert!(row.ends_with(end), "{row}");
     };
     check(&["check", "--against", "v1.0"], "more runs of this commit, in sessions of their own, would settle it");
-    let turns = "would settle it, and this run is one; builds that take turns may, too: `sprag compare A B --measure`";
-    check(&["check", "--run", "../run.json", "--against", "v1.0"], turns);
+    let [base, head] =
+        ["v1.0", "HEAD~1"].map(|revision| crafted.git(&["rev-parse", "--short=12", &format!("{revision}^{{}}")]));
+    let turns = "would settle it, and this run is one; builds that take turns may, too: ";
+    let turns = format!("{turns}`sprag compare {base} {head} --measure`");
+    check(&["check", "--run", "../run.json", "--against", "v1.0"], &turns);
     let mut run = crafted.run(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
     run.commit = None;
     crafted.write("alone.json", &crate::crafted::text(&run));

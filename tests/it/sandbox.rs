@@ -107,11 +107,17 @@ impl Sandbox {
     /// A repository with a small suite and one commit.
     pub(crate) fn new() -> Sandbox {
         let sandbox = Sandbox::empty();
-        sandbox.git(&["init", "-q"]);
+        sandbox.init();
         sandbox.write("sprag.toml", SMALL_SUITE);
         sandbox.write(".gitignore", "/_site\n");
         sandbox.commit("Begin");
         sandbox
+    }
+
+    /// Begins a repository that has `history/` on its branch, so that records go there.
+    pub(crate) fn init(&self) {
+        self.git(&["init", "-q"]);
+        self.write("history/.gitkeep", "");
     }
 
     pub(crate) fn copied(&self) -> Sandbox {

@@ -13,7 +13,7 @@ const SUITE: &str = "[suites.trt]\nkind = \"trt\"\nengine = \"m.plan\"\ntrtexec 
 /// A repository with the script, such an engine, and more settings of the suite.
 pub(crate) fn sandbox(engine: &str, settings: &str) -> Sandbox {
     let sandbox = Sandbox::empty();
-    sandbox.git(&["init", "-q"]);
+    sandbox.init();
     sandbox.write("sprag.toml", &format!("[project]\nname = \"sandbox\"\n{SUITE}{settings}\n"));
     sandbox.write(".gitignore", "/_site\n/out\n/trtexec.log\n/pids\n");
     sandbox.write("m.plan", engine);

@@ -79,6 +79,7 @@ fn entry(source: &Source<'_>, stay: &Stay<'_>, first: usize, base: Base, policy:
     let history = MetricHistory {
         metric: &source.series.metric,
         interval: newest.interval,
+        spread: None,
         own: &values[values.len() - 1..],
         past: &values,
     };

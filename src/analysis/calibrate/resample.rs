@@ -40,7 +40,13 @@ pub(super) fn judge(
             (0..session_noise::MOST_SESSIONS).map(|number| (day(number), draw())).collect();
         let drawn = draw();
         let own = &past[past.len() - 1..];
-        let history = MetricHistory { metric: &source.series.metric, interval: interval(own[0].1), own, past: &past };
+        let history = MetricHistory {
+            metric: &source.series.metric,
+            interval: interval(own[0].1),
+            spread: None,
+            own,
+            past: &past,
+        };
         let entry = reference::entry(&source.key, &history, level(base), &candidate.policy);
         for (tally, change) in tallies.iter_mut().zip(CHANGES) {
             let value = match source.series.metric.better {

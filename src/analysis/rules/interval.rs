@@ -10,13 +10,16 @@
 //! the effect is the trimmed mean of their logarithmic ratios ([`pair_ratio::centre`]). Where one side is stored, the machine has moved
 //! meanwhile, and processes say nothing about that: the effect is the difference of two levels, and its error is how much
 //! the level of this series moved from session to session before (`deviation * sqrt(1/n + 1/m)`, the prediction interval of
-//! a normal mean with Student's t; Hahn and Meeker, "Statistical Intervals", 1991, chapter 4).
+//! a normal mean with Student's t; Hahn and Meeker, "Statistical Intervals", 1991, chapter 4). Where that is only assumed, what
+//! lies within the tolerance passes though its interval does not, up to [`LARGEST_ASSUMED_TOLERANCE`]: an interval that is a
+//! guess shows what is large and certain, and cannot prove that nothing changed.
 
 use super::power::POWER;
 use super::remedy::Remedy;
+use crate::session_noise::LARGEST_ASSUMED_TOLERANCE;
 use sprag_base::stats::centre::Centre;
 use sprag_base::stats::{pair_ratio, student};
-use sprag_model::evidence::{Decision, Evidence, Side};
+use sprag_model::evidence::{Decision, Evidence, SessionNoise, Side};
 use sprag_model::metric::Better;
 use sprag_model::verdict::{Effect, Verdict};
 
@@ -25,6 +28,9 @@ pub use sprag_model::paired::CONFIDENCE;
 
 /// What a kernel may move: below that, a change of layout cannot be told from one of work.
 pub const TOLERANCE: f64 = 0.02;
+
+/// What a reader must know where the noise is assumed.
+const ASSUMED: &str = "too little history to know its noise, so it is assumed; take the base anew after three sessions";
 
 /// More runs than this would be asked for in vain: the interval ends too near the limit.
 const MOST_MORE: usize = 1000;
@@ -54,11 +60,12 @@ pub fn decide(tolerance: f64, evidence: &Evidence) -> Decision {
         interval: Some((ends.0.min(ends.1), ends.0.max(ends.1))),
         detectable: Some(plain(seen).abs()),
     };
+    let passes = assumed(evidence).is_some() && estimate.value <= limit.min(LARGEST_ASSUMED_TOLERANCE.ln_1p());
     let verdict = if low > limit {
         Verdict::Regressed
     } else if high < -limit {
         Verdict::Improved
-    } else if low >= -limit && high <= limit {
+    } else if passes || low >= -limit && high <= limit {
         Verdict::Unchanged
     } else {
         Verdict::Inconclusive(doubt(tolerance, evidence, &estimate, 1.0 - (1.0 - CONFIDENCE) / 2.0))
@@ -68,18 +75,13 @@ pub fn decide(tolerance: f64, evidence: &Evidence) -> Decision {
         effect,
         verdict,
         p_value: Some(tail(&estimate, estimate.value.abs() - limit)),
-        note: assumption(tolerance, evidence),
+        note: assumed(evidence).map(|_| ASSUMED.to_owned()),
     }
 }
 
-/// What a reader must know where too few sessions tell how restless the metric is.
-fn assumption(tolerance: f64, evidence: &Evidence) -> Option<String> {
-    let assumed = evidence.restlessness.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())?;
-    let (moves, allowed) = (per_cent(assumed.deviation), per_cent(tolerance));
-    Some(format!(
-        "too little history to know its noise: {moves} is assumed, so changes up to {allowed} pass; take the base anew \
-         after three sessions"
-    ))
+/// The noise of a stored base that too few sessions show.
+fn assumed(evidence: &Evidence) -> Option<SessionNoise> {
+    evidence.restlessness.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())
 }
 
 /// Why a change beyond the tolerance is not told as one where `judged` metrics are judged together; `level` is the chance
@@ -169,6 +171,10 @@ fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> St
 /// How many more runs would settle it: the least number with which the interval, around the same effect, keeps clear of
 /// the nearest limit.
 fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
+    // Runs would not tell how noisy the base was.
+    if assumed(evidence).is_some() {
+        return Remedy::TurnsAlone.words();
+    }
     let limit = tolerance.ln_1p();
     let distance = (estimate.value - limit).abs().min((estimate.value + limit).abs());
     let is_paired = !evidence.ratios.is_empty();
@@ -229,7 +235,6 @@ pub(super) fn per_cent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::evidence::SessionNoise;
 
     fn pairs(ratios: &[f64], better: Better) -> Evidence {
         Evidence { ratios: ratios.to_vec(), ..Evidence::new(better, Side::once(1.0), Side::once(1.0)) }
@@ -294,6 +299,28 @@ mod tests {
         assert!((low - ((1.05_f64.ln() - reach).exp() - 1.0)).abs() < 1e-6, "{low}");
         assert!((high - ((1.05_f64.ln() + reach).exp() - 1.0)).abs() < 1e-6, "{high}");
         assert_eq!((decision.allowed, decision.effect.detectable.is_some_and(|size| size > reach)), (Some(2.0), true));
+    }
+
+    #[test]
+    fn assumed_noise_shows_what_is_large_and_lets_pass_what_is_within_the_tolerance() {
+        // Student's t at 99 % with eight degrees of freedom is 2.896, and the root of two sessions 1.414.
+        let check = |change: f64, deviation: f64, tolerance: f64, expected: &str| {
+            let decision = decide(tolerance, &stored((1.0, 1), (1.0 + change, 1), deviation, 8.0, 0));
+            assert_eq!(decision.verdict.word(), expected, "{change} {deviation} {tolerance}: {decision:?}");
+            decision
+        };
+        check(0.03, 0.01, 0.04, "unchanged");
+        let doubtful = check(0.05, 0.01, 0.04, "inconclusive");
+        assert!(reason(&doubtful).ends_with("compare builds that take turns: `sprag compare A B --measure`"));
+        assert_eq!(doubtful.note.as_deref(), Some(ASSUMED));
+        check(0.1, 0.01, 0.04, "regressed");
+        check(0.5, 0.04, 0.1, "regressed");
+        // A possible improvement passes, and a certain one is named.
+        check(-0.06, 0.01, 0.04, "unchanged");
+        check(-0.2, 0.01, 0.04, "improved");
+        // Older baselines tolerate half as much more, which none of them means.
+        check(0.09, 0.05, 0.5, "unchanged");
+        check(0.3, 0.05, 0.5, "inconclusive");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::gate::{self, Chosen, Records, apex_x};
 use crate::project::Project;
 use crate::run_file::{self, baseline_hint};
 use crate::text::{self, warn};
-use crate::{Advice, policy, refuse};
+use crate::{Advice, doctor, policy, refuse};
 use sprag_analysis::reference::{self, Level};
 use sprag_analysis::session_noise;
 use sprag_base::files::read_bounded;
@@ -90,7 +90,7 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
         }
         Some(recorded) => {
             let time = recorded.run.timestamp;
-            from_runs(records.as_ref(), vec![recorded], time, &policy)
+            from_runs(project, records.as_ref(), vec![recorded], time, &policy)
         }
     });
     Ok(outcomes.collect())
@@ -114,6 +114,7 @@ fn records(project: &Project) -> Option<Records<'_>> {
 
 /// The runs are of one suite, machine and environment, the newest last; `time` is the earliest.
 fn from_runs(
+    project: &Project,
     records: Option<&Records<'_>>,
     runs: Vec<RecordedRun>,
     time: DateTime<Utc>,
@@ -122,7 +123,7 @@ fn from_runs(
     let newest = runs.last().expect("whoever calls has a run");
     let before = records.map_or_else(Vec::new, |records| before(records, &newest.run, time));
     let (base, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
-    let taken = reference::baseline(&base, &past, Level::Joined, policy).map(without_zeros);
+    let taken = reference::baseline(&base, &past, Level::Joined, policy, &doctor::spreads(project)).map(without_zeros);
     let Some(baseline) = taken.filter(|baseline| !baseline.metrics.is_empty()) else {
         return nothing(format!("the run of `{}` has nothing to judge", newest.run.suite), false);
     };
@@ -178,7 +179,7 @@ fn from_revision(
         runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
         let first = runs.first().map(|one| one.run.timestamp);
         outcomes.push(match first {
-            Some(first) => from_runs(Some(&records), runs, first, policy),
+            Some(first) => from_runs(project, Some(&records), runs, first, policy),
             None => nothing(format!("the suite `{suite}` has no complete run of this machine at {short}"), false),
         });
     }

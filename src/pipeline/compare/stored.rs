@@ -9,7 +9,8 @@ use crate::gate::{
 };
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
-use crate::{policy, refuse, text};
+use crate::{refuse, text};
+use sprag_analysis::compare::pass_within;
 use sprag_history as history;
 use sprag_model::gate::SuiteGate;
 use sprag_model::metric::Better;
@@ -25,7 +26,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     }
     let folder = &request.gate.folder;
     let project = Project::open(folder)?;
-    let policy = request.gate.policy.as_ref().map(|path| policy::read(&folder.join(path))).transpose()?;
+    let policy = request.gate.rules()?;
     let reports = reports::parse(&request.gate.reports)?;
     reports::check(folder, &reports, request.inputs())?;
     let base = Against::parse(&project, folder, Some(&request.base))?;
@@ -44,6 +45,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     for (newest, reruns) in &currents {
         let mut suite = judge(newest, reruns, bases.for_run(&newest.run)?, None);
         fit_advice(&project, &mut suite, &newest.run, matches!(other, Against::File(_)));
+        pass_within(&mut suite.comparisons, request.gate.tolerance);
         suites.push(suite);
     }
     suites.extend(only_in_base(&bases, &currents, request)?);

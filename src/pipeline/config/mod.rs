@@ -22,6 +22,9 @@ pub use sprag_base::text::nearest;
 
 pub const FILE_NAME: &str = "sprag.toml";
 
+/// The branch of records of a repository that has none on a branch of its code.
+pub const RECORDS_BRANCH: &str = "sprag-history";
+
 /// Needs no entry in the file: its engine comes from the command line.
 const TRT_SUITE: &str = "trt";
 
@@ -59,7 +62,8 @@ pub struct ProjectSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct History {
-    /// A branch that holds records only. Default: the current branch.
+    /// The branch that holds the records. Default: `sprag-history`; in a repository that has records on a branch of its code,
+    /// the current branch.
     #[serde(rename = "ref")]
     pub reference: Option<String>,
 }
@@ -184,6 +188,12 @@ impl Config {
             }
         }
         None
+    }
+
+    /// Checks a suite that is in no file.
+    pub fn check_suite(name: &str, suite: &Suite) -> crate::Result<()> {
+        let config = Config { suites: BTreeMap::from([(name.to_owned(), suite.clone())]), ..Config::default() };
+        config.fault().map_or(Ok(()), |fault| Err(Error::message(fault.message)))
     }
 
     pub fn all_suites(&self) -> impl Iterator<Item = (&str, &Suite)> {

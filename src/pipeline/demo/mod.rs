@@ -264,7 +264,7 @@ fn take<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Baseline> {
     let newest = all.pop()?;
     let alike = |one: &&RecordedRun| one.run.environment.key == newest.run.environment.key;
     let before: Vec<&RecordedRun> = all.iter().filter(alike).collect();
-    reference::baseline(&[&newest], &before, Level::Joined, &Policy::default())
+    reference::baseline(&[&newest], &before, Level::Joined, &Policy::default(), &[])
 }
 
 const WAIVED: TimeDelta = TimeDelta::days(60);

@@ -249,6 +249,7 @@ fn no_report(baseline: &File, usage: &str) -> Advice {
 fn refuse_mismatch(request: &GateRequest, suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
     refuse_suites(&request.suites, report)?;
     refuse_baseline(suite, report, baseline)?;
+    request.refuse_tolerance("reports of Apex-X")?;
     if request.policy.is_none() {
         return Ok(());
     }

@@ -4,14 +4,17 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use chrono::DateTime;
+
 use crate::error::{Cause, Context as _};
 use crate::gate::records::Records;
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
-use crate::{Advice, policy, refuse, text};
+use crate::{Advice, doctor, policy, refuse, text};
 use sprag_analysis::reference::{self, Level};
 use sprag_analysis::{digest, session_noise};
 use sprag_history::{self as history, HistoryError};
+use sprag_measure::clock;
 use sprag_model::analysis::NoBaseline;
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::rule::Policy;
@@ -39,6 +42,7 @@ pub struct Bases<'p> {
     against: Against,
     policy: Policy,
     override_rules: bool,
+    doctor: Vec<f64>,
     files: Vec<BaselineFile>,
     given: Option<RecordedRun>,
     records: OnceCell<Records<'p>>,
@@ -99,6 +103,7 @@ impl<'p> Bases<'p> {
             against,
             policy,
             override_rules: policy_file.is_some(),
+            doctor: doctor::spreads(project),
             files,
             given,
             records: OnceCell::new(),
@@ -222,7 +227,7 @@ impl<'p> Bases<'p> {
         let day = newest.run.timestamp.format("%Y-%m-%d");
         Ok(Base {
             label: format!("its newest run ({day})"),
-            baseline: reference::baseline(&[&newest], &[], Level::Own, &self.policy),
+            baseline: reference::baseline(&[&newest], &[], Level::Own, &self.policy, &self.doctor),
         })
     }
 
@@ -251,10 +256,13 @@ impl<'p> Bases<'p> {
         let own = sha(run).filter(|_| run.commit.as_ref().is_some_and(|commit| !commit.dirty));
         let other = |one: &Run| own.is_none() || sha(one) != own;
         let alike = |one: &Run| other(one) && one.environment.key == run.environment.key;
-        let mut runs = records.before(run, run.timestamp, &alike)?;
+        // What a file of another tool says nothing of is measured now.
+        let is_untimed = run.is_imported() && run.timestamp == DateTime::UNIX_EPOCH;
+        let time = if is_untimed { clock::now() } else { run.timestamp };
+        let mut runs = records.before(run, time, &alike)?;
         if runs.is_empty() {
             // These are not comparable, but show what differs in the environment.
-            runs = records.before(run, run.timestamp, &other)?;
+            runs = records.before(run, time, &other)?;
             let key = runs.last().map(|one| one.run.environment.key.clone());
             runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
         }
@@ -267,7 +275,7 @@ impl<'p> Bases<'p> {
         let before: Vec<&RecordedRun> = before.iter().collect();
         Ok(Base {
             label: format!("the last {sessions} before it ({from} to {to})"),
-            baseline: reference::baseline(&[newest], &before, Level::Settled, &self.policy),
+            baseline: reference::baseline(&[newest], &before, Level::Settled, &self.policy, &self.doctor),
         })
     }
 
@@ -291,7 +299,7 @@ impl<'p> Bases<'p> {
             _ => Vec::new(),
         };
         let past: Vec<&RecordedRun> = before.iter().collect();
-        let baseline = reference::baseline(&[given], &past, Level::Own, &self.policy);
+        let baseline = reference::baseline(&[given], &past, Level::Own, &self.policy, &self.doctor);
         let why = if baseline.is_some() { "" } else { ", which has nothing to judge" };
         Ok(Base { label: format!("{}{why}", text::printable(path)), baseline })
     }
@@ -353,7 +361,7 @@ impl<'p> Bases<'p> {
         let (own, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
         Ok(Base {
             label: format!("{shown}, {}", text::count(runs.len(), "run")),
-            baseline: reference::baseline(&own, &past, Level::Own, &self.policy),
+            baseline: reference::baseline(&own, &past, Level::Own, &self.policy, &self.doctor),
         })
     }
 

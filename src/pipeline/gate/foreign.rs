@@ -109,6 +109,7 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
         let message = "`--compatible` is for files of Trueno and tt-metal, and these are none";
         return refuse(message, "leave it out: reports of Apex-X are always judged by its own rules");
     };
+    request.gate.refuse_tolerance("files of Trueno and tt-metal")?;
     let rules = FileRules::read(folder, policy.as_deref(), pair.kind)?;
     if request.compatible {
         if !reports.is_empty() || request.summary.is_some() || request.trend_output.is_some() {
@@ -127,6 +128,7 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
 pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
     let GateRequest { folder, policy, suites, .. } = &request.gate;
     let Some(pair) = pair_of(folder, &request.base, &request.other)? else { return Ok(None) };
+    request.gate.refuse_tolerance("files of Trueno and tt-metal")?;
     refuse_itself(folder, &pair)?;
     if !suites.is_empty() {
         return refuse("`--suite` names suites of Sprag, and these files are of another tool", "leave it out");

@@ -20,7 +20,8 @@ use crate::gate::reports::ReportRequest;
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
 use crate::text::{self, warn};
-use crate::{Advice, ledger, policy, refuse, trend};
+use crate::{Advice, import, ledger, policy, refuse, trend};
+use sprag_analysis::compare;
 use sprag_measure::environment;
 use sprag_measure::suite::Effort;
 use sprag_model::gate::SuiteGate;
@@ -49,7 +50,7 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
         return Ok(if is_skip { Exit::CannotTell } else { exit });
     }
     let project = Project::open(folder)?;
-    let policy = request.gate.policy.as_ref().map(|path| policy::read(&folder.join(path))).transpose()?;
+    let policy = request.gate.rules()?;
     let reports = reports::of_check(request)?;
     // A bisection asks what made it slower, accepted or not.
     let ledger = if bisect { None } else { Some(ledger::read(&project)?) };
@@ -93,6 +94,7 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
         let reruns = if is_file { Vec::new() } else { reruns(&project, &bases, &recorded.run)? };
         let mut gate = judge(recorded, &reruns, bases.for_run(&recorded.run)?, bases.of_any_class(suite));
         fit_advice(&project, &mut gate, &recorded.run, is_file);
+        compare::pass_within(&mut gate.comparisons, request.gate.tolerance);
         suites.push(gate);
     }
     if bisect && suites.iter().all(|suite| !suite.has_base) {
@@ -164,6 +166,12 @@ fn recorded(project: &Project, bases: &Bases<'_>, suites: &[String], is_named: b
 fn named_run(path: &Path, suites: &[String]) -> crate::Result<RecordedRun> {
     match run_file::read(path)? {
         RunFile::Run(recorded) => {
+            // As with `sprag import`, whoever has results of another tool names their suite.
+            let other =
+                |suite: &&String| recorded.run.is_imported() && suites.len() == 1 && **suite != recorded.run.suite;
+            if let Some(Ok(renamed)) = suites.first().filter(other).map(|suite| import::foreign(path, Some(suite))) {
+                return Ok(renamed);
+            }
             run_file::refuse_other(&recorded, suites)?;
             Ok(*recorded)
         }

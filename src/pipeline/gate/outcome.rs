@@ -7,12 +7,13 @@ use crate::gate::base::Base;
 use crate::import::convert::NO_MACHINE;
 use crate::options::NamedFile;
 use crate::project::Project;
-use crate::{Advice, Error, refuse, text};
+use crate::{Advice, Error, policy, refuse, text};
 use sprag_analysis::compare;
 use sprag_analysis::mean_change::{self, Errors};
 use sprag_history as history;
 use sprag_measure::suite::Effort;
 use sprag_model::gate::{Gate, Outcome, SuiteGate};
+use sprag_model::rule::{Choice, Policy, Rule};
 use sprag_model::run::{RecordedRun, Run, RunStatus};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
@@ -39,6 +40,8 @@ pub struct GateRequest {
     pub folder: PathBuf,
     pub suites: Vec<String>,
     pub policy: Option<PathBuf>,
+    /// Takes the place of all rules.
+    pub tolerance: Option<f64>,
     /// Of `--report`, each `FORMAT=PATH`.
     pub reports: Vec<String>,
     pub print: PrintFormat,
@@ -65,6 +68,27 @@ pub struct CompareRequest {
     pub base: String,
     pub other: String,
     pub filters: Vec<String>,
+}
+
+impl GateRequest {
+    /// The rules that the request names in place of those of the project and its baselines.
+    pub fn rules(&self) -> crate::Result<Option<Policy>> {
+        let fixed = |tolerance| Policy { exceptions: Vec::new(), default: Choice::Fixed(Rule::Interval { tolerance }) };
+        match (self.tolerance, &self.policy) {
+            (Some(tolerance), _) => Ok(Some(fixed(tolerance))),
+            (None, Some(path)) => policy::read(&self.folder.join(path)).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The rule that `--tolerance` means needs runs.
+    pub(super) fn refuse_tolerance(&self, files: &str) -> Result<(), Advice> {
+        if self.tolerance.is_none() {
+            return Ok(());
+        }
+        let message = format!("`--tolerance` judges runs by their intervals, and {files} have rules of their own");
+        refuse(message, "name a file with `[rules]` with `--policy`, or change the baseline of Apex-X")
+    }
 }
 
 impl CheckRequest {

@@ -206,8 +206,16 @@ pub fn choose(
     let head = history::measured_commit(project.store()?)?.map(|commit| commit.sha);
     let short = head.as_deref().map_or(NO_COMMIT, |sha| text::short(sha, 12));
     let name = project.machine_name();
-    let (mut chosen, mut unfinished, mut filtered) = (Vec::new(), Vec::new(), Vec::new());
-    for (suite, settings) in project.config.select(suites)? {
+    let configured = |suite: &str| project.config.all_suites().any(|(name, _)| name == suite);
+    let is_recorded = |suite: &String| !configured(suite) && entries.iter().any(|one| one.suite() == suite);
+    let (others, own): (Vec<String>, Vec<String>) = suites.iter().cloned().partition(is_recorded);
+    let selected = if others.is_empty() || !own.is_empty() { project.config.select(&own)? } else { Vec::new() };
+    let mut chosen = match own.is_empty() || !others.is_empty() {
+        true => unconfigured(records, (name.as_deref(), &configured), &others, head.as_deref())?,
+        false => Vec::new(),
+    };
+    let (mut unfinished, mut filtered) = (Vec::new(), Vec::new());
+    for (suite, settings) in selected {
         let machine = machine_of(name.as_deref(), settings);
         // Only records whose names fit are read.
         let fits = |one: &&Entry| one.suite() == suite && one.machine() == machine.short_id() && one.commit() == short;
@@ -250,6 +258,36 @@ pub fn choose(
     let nearest = records.near(short, &is_asked)?;
     let hint = format!("measure {what} with `sprag run --record`, or name a run file with `--run`{nearest}");
     Ok((chosen, Some(Advice::new(message, hint))))
+}
+
+/// The newest run at HEAD of each suite that no settings name, of these or of all: imported ones of any machine, and those of
+/// `sprag bench` of this machine.
+fn unconfigured(
+    records: &Records<'_>,
+    (name, configured): (Option<&str>, &dyn Fn(&str) -> bool),
+    suites: &[String],
+    head: Option<&str>,
+) -> crate::Result<Vec<Chosen>> {
+    let short = head.map_or(NO_COMMIT, |sha| text::short(sha, 12));
+    let is_wanted =
+        |suite: &str| if suites.is_empty() { !configured(suite) } else { suites.iter().any(|one| one == suite) };
+    let fits = |one: &&Entry| one.commit() == short && is_wanted(one.suite());
+    let mut runs = records.read_intact(records.listing.entries.iter().filter(fits).cloned().collect())?;
+    let here = environment::machine(name, None);
+    runs.retain(|one| {
+        let is_ours = one.run.is_imported() || one.run.machine.id == here.id;
+        is_ours && one.run.commit.as_ref().map(|commit| commit.sha.as_str()) == head
+    });
+    runs.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
+    let key = |one: &RecordedRun| (one.run.suite.clone(), one.run.machine.id.clone());
+    let newest: BTreeMap<_, RecordedRun> = runs.into_iter().map(|one| (key(&one), one)).collect();
+    if let Some(suite) = suites.iter().find(|suite| !newest.keys().any(|(one, _)| one == *suite)) {
+        let suite = text::printable(suite);
+        let message = format!("no run of `{suite}`, which is no suite of sprag.toml, is recorded at {short}");
+        let hint = format!("record one with `sprag import FILE --suite {suite}`, or name its file with `--run`");
+        return Err(Advice::new(message, hint).because(Cause::Unmeasured).into());
+    }
+    Ok(newest.into_values().map(Chosen::from).collect())
 }
 
 /// The machine that runs of the suite name here.

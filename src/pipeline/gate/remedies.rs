@@ -4,16 +4,20 @@ use crate::project::Project;
 use crate::text;
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_measure::environment;
+use sprag_model::commit::Commit;
 use sprag_model::gate::SuiteGate;
 use sprag_model::run::Run;
 use sprag_model::verdict::Verdict;
 
-#[derive(Clone, Copy)]
 struct Remedies {
     /// Which further runs would settle it; `None` for a file, or a run of uncommitted changes.
     runs: Option<&'static str>,
-    turns: bool,
+    /// The command that builds both sides and has them take turns.
+    turns: Option<String>,
 }
+
+/// The command as a rule writes it.
+const TURNS: &str = "sprag compare A B --measure";
 
 /// Adapts the advice in every inconclusive verdict, and sets whether both sides could take turns.
 pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {
@@ -26,7 +30,7 @@ pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: 
     if reasons.is_empty() {
         return;
     }
-    let remedies = Remedies::new(project, run, suite.base_commit.is_some(), is_file);
+    let remedies = Remedies::new(project, run, suite.base_commit.as_deref(), is_file);
     for reason in reasons {
         *reason = refit(reason, |remedy| remedies.words(remedy));
     }
@@ -37,39 +41,46 @@ fn can_be_built(project: &Project, run: &Run) -> bool {
 }
 
 impl Remedies {
-    fn new(project: &Project, run: &Run, has_base_commit: bool, is_file: bool) -> Remedies {
-        let is_clean = run.commit.as_ref().is_some_and(|commit| !commit.dirty);
+    fn new(project: &Project, run: &Run, base: Option<&str>, is_file: bool) -> Remedies {
+        let clean = run.commit.as_ref().filter(|commit| !commit.dirty);
         let can_be_built = can_be_built(project, run);
         // Other suites may name the machine by its device, which is not probed here.
         let is_here =
             || !can_be_built || environment::machine(project.machine_name().as_deref(), None).id == run.machine.id;
-        let is_recorded = is_clean && project.find_store().is_some();
-        let runs = if is_file || !is_recorded {
+        let clean = clean.filter(|_| project.find_store().is_some());
+        let runs = if is_file || clean.is_none() {
             None
         } else if run.is_imported() {
             Some("of this commit, imported,")
         } else {
             Some(if is_here() { "of this commit," } else { "of this commit on its machine," })
         };
-        let turns = is_recorded && has_base_commit && can_be_built && !run.is_imported() && is_here();
-        Remedies { runs, turns }
+        let sides = base.zip(clean).filter(|_| can_be_built && !run.is_imported() && is_here());
+        let suite = if project.config.suites.len() > 1 { format!(" --suite {}", run.suite) } else { String::new() };
+        let command = |(base, commit): (&str, &Commit)| {
+            format!("sprag compare {} {} --measure{suite}", text::short(base, 12), commit.short())
+        };
+        Remedies { runs, turns: sides.map(command) }
     }
 
     /// `None` if it cannot be followed.
-    fn words(self, remedy: Remedy) -> Option<String> {
-        let words = remedy.words();
+    fn words(&self, remedy: Remedy) -> Option<String> {
+        let words = remedy.words().replace(TURNS, self.turns.as_deref().unwrap_or(TURNS));
         match (remedy, self.runs) {
             (Remedy::Pairs(_), _) => Some(words),
             (Remedy::Runs(_), Some(runs)) => Some(words.replace("of this commit,", runs)),
             (Remedy::Runs(more), None) => {
                 let sessions = text::count(more, "session");
                 let words = format!("about {sessions} more would settle it, and this run is one");
-                let turns = "; builds that take turns may, too: `sprag compare A B --measure`";
-                Some(if self.turns { words + turns } else { words })
+                let turns = |command| format!("; builds that take turns may, too: `{command}`");
+                Some(words + &self.turns.as_ref().map(turns).unwrap_or_default())
             }
-            (Remedy::Turns | Remedy::TurnsAlone, _) if self.turns => Some(words),
+            (Remedy::Turns | Remedy::TurnsAlone, _) if self.turns.is_some() => Some(words),
             (Remedy::Turns, _) => Some("more runs are unlikely to settle it".to_owned()),
-            (Remedy::TurnsAlone, _) => None,
+            (Remedy::TurnsAlone, Some(_)) => {
+                Some("record sessions an hour or more apart to estimate its noise".to_owned())
+            }
+            (Remedy::TurnsAlone, None) => None,
         }
     }
 }
@@ -81,7 +92,9 @@ mod tests {
     #[test]
     fn remedies_fit_what_the_reader_can_do() {
         let check = |runs: Option<&'static str>, turns: bool, remedy: Remedy, expected: Option<&str>| {
-            assert_eq!(Remedies { runs, turns }.words(remedy).as_deref(), expected, "{runs:?} {turns} {remedy:?}");
+            let command = turns.then(|| TURNS.to_owned());
+            let remedies = Remedies { runs, turns: command };
+            assert_eq!(remedies.words(remedy).as_deref(), expected, "{runs:?} {turns} {remedy:?}");
         };
         let three = Remedy::Runs(3);
         check(Some("of this commit,"), true, three, Some(&three.words()));
@@ -96,6 +109,14 @@ mod tests {
         check(Some("of this commit,"), true, Remedy::Turns, Some(&Remedy::Turns.words()));
         check(None, false, Remedy::Turns, Some("more runs are unlikely to settle it"));
         check(None, false, Remedy::TurnsAlone, None);
+        let sessions = "record sessions an hour or more apart to estimate its noise";
+        check(Some("of this commit, imported,"), false, Remedy::TurnsAlone, Some(sessions));
+        let named = Remedies { runs: None, turns: Some("sprag compare 0af9 1bc2 --measure --suite c".to_owned()) };
+        let words = named.words(Remedy::TurnsAlone);
+        assert_eq!(
+            words.as_deref(),
+            Some("compare builds that take turns: `sprag compare 0af9 1bc2 --measure --suite c`")
+        );
         check(Some("of this commit,"), true, Remedy::TurnsAlone, Some(&Remedy::TurnsAlone.words()));
     }
 }

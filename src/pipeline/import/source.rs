@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
 
-use super::convert;
+use super::{convert, word};
 use crate::error::Context as _;
 use crate::{Advice, Error, refuse};
 use sprag_formats::{Format, registry};
@@ -148,8 +148,8 @@ fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> crate::Result<Vec<(PathB
     Ok(selected)
 }
 
-/// Reads a file or folder as one run; of several runs the newest.
-pub fn foreign(path: &Path) -> crate::Result<RecordedRun> {
+/// Reads a file or folder as one run, of the suite of its tool where none is named; of several runs the newest.
+pub fn foreign(path: &Path, suite: Option<&str>) -> crate::Result<RecordedRun> {
     let outputs = read(path, MOST_BYTES)?;
     // A text with Trueno's head is also one of Criterion's.
     let is_trueno = registry::recognise(&outputs).iter().any(|format| format.name == "trueno");
@@ -172,7 +172,8 @@ pub fn foreign(path: &Path) -> crate::Result<RecordedRun> {
     let of = convert::Source { format: format.name, tool: imported.tool, tool_version: imported.tool_version };
     // Equal files give equal runs.
     let time = newest.time.unwrap_or(DateTime::UNIX_EPOCH);
-    let (suite, machine) = (format.name.to_owned(), convert::NO_MACHINE.to_owned());
+    let suite = word::suite(suite.unwrap_or(format.name), &|_| false);
+    let machine = convert::NO_MACHINE.to_owned();
     let run = convert::run(&of, newest, convert::Place { suite, commit: None, machine, time });
     Ok(RecordedRun { path: path.display().to_string(), id: run.to_record().0, run })
 }

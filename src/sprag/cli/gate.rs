@@ -37,11 +37,14 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     pub baseline: Option<PathBuf>,
     /// Judge and print exactly as the check of Trueno or tt-metal does, for their files only.
-    #[arg(long, requires_all = ["run", "baseline"])]
+    #[arg(long, requires_all = ["run", "baseline"], conflicts_with = "tolerance")]
     pub compatible: bool,
     /// Use the rules of this file instead of those of the baseline. It holds `[rules]`, as sprag.toml does.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
+    /// Let every metric pass that is at most this much worse, such as `10%`, instead of using the rules of the baseline.
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy")]
+    pub tolerance: Option<f64>,
     /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given
     /// several times.
     #[arg(long = "report", value_name = "FORMAT=PATH")]
@@ -53,7 +56,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub trend_output: Option<PathBuf>,
     /// Replay the history through the rules, and print how often each rule is wrong. Judges nothing.
-    #[arg(long, conflicts_with_all = ["run", "measure", "against", "baseline", "summary", "trend_output", "bisect"])]
+    #[arg(long, conflicts_with_all = ["run", "measure", "against", "baseline", "summary", "trend_output", "bisect", "tolerance"])]
     pub calibrate: bool,
     /// With `--calibrate`: print JSON instead of tables.
     #[arg(long, requires = "calibrate")]
@@ -90,8 +93,8 @@ const PAIRS: [(&str, &str); 4] = [
 #[derive(Args, Debug)]
 #[command(after_help = EXITS, mut_args(of_pairs))]
 pub struct CompareArgs {
-    /// The base: a commit, a tag, a run file, a baseline file, or results of another tool. With `--measure`: a revision, or the
-    /// path of a `sprag` program for a `cpu` suite.
+    /// The base: a commit, a tag, a run file, a baseline file, or results of another tool. With `--measure`: a revision, the
+    /// path of a program in place of that of a `command` suite, or a command with arguments in one word.
     #[arg(value_name = "BASE")]
     pub base: String,
     /// The other side: the same, except a baseline.
@@ -109,6 +112,9 @@ pub struct CompareArgs {
     /// Use the rules of this file instead of those of the baseline. It holds `[rules]`, as sprag.toml does.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
+    /// Let every metric pass that is at most this much worse, such as `10%`, instead of using the rules of the baseline.
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy")]
+    pub tolerance: Option<f64>,
     /// With `--measure`: only benchmarks whose id contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
@@ -130,6 +136,18 @@ pub struct CompareArgs {
     /// What to do when the comparison is inconclusive, not comparable or has no baseline.
     #[arg(long, value_parser = words(&INCONCLUSIVE), default_value = "report")]
     pub inconclusive: Inconclusive,
+}
+
+/// Reads `10%`, `2.5 %` or `0.1`.
+fn share(text: &str) -> Result<f64, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
+    let (share, percent) = match text.strip_suffix('%') {
+        Some(percent) => (number(percent).map(|percent| percent / 100.0), None),
+        None => (number(text), number(text)),
+    };
+    let hint =
+        percent.map_or_else(|| "give a percentage, such as `10%`".to_owned(), |n| format!("did you mean `{n}%`?"));
+    share.filter(|share| *share <= 1.0).ok_or(hint)
 }
 
 /// The options of an effort with words about pairs of processes.
@@ -217,4 +235,26 @@ pub enum BaselineCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn a_tolerance_is_a_percentage() {
+        for (text, expected) in [
+            ("10%", Ok(0.1)),
+            ("2.5 %", Ok(0.025)),
+            ("0.1", Ok(0.1)),
+            ("0%", Ok(0.0)),
+            ("10", Err("did you mean `10%`?")),
+            ("-1%", Err("give a percentage, such as `10%`")),
+            ("101%", Err("give a percentage, such as `10%`")),
+            ("ten", Err("give a percentage, such as `10%`")),
+            ("NaN%", Err("give a percentage, such as `10%`")),
+        ] {
+            assert_eq!(share(text), expected.map_err(str::to_owned), "{text}");
+        }
+    }
 }

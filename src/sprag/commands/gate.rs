@@ -26,13 +26,14 @@ fn checked(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> 
         let message = "`--quick`, `--rigorous`, `--budget` and `--pin` say how to measure, and nothing is measured";
         return refuse(message, "add `--measure`, or leave them out");
     }
-    let CheckArgs { suites, policy, reports, bisect, inconclusive, run, against, baseline, .. } = args;
+    let CheckArgs { suites, policy, tolerance, reports, bisect, inconclusive, run, against, baseline, .. } = args;
     let (only_changed, print) = (false, PrintFormat::Table);
     let request = CheckRequest {
         gate: GateRequest {
             folder: folder.to_owned(),
             suites,
             policy,
+            tolerance,
             reports,
             print,
             only_changed,
@@ -83,14 +84,25 @@ fn compared(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exi
     if args.bisect && [&args.base, &args.other].iter().any(|side| side.starts_with("HEAD")) {
         gate::refuse_aside(&Project::open(folder)?)?;
     }
-    let CompareArgs { base, other, suites, policy, reports, only_changed, bisect, inconclusive, filters, .. } = args;
+    let CompareArgs { base, other, suites, policy, tolerance, reports, only_changed, bisect, inconclusive, .. } = args;
+    let filters = args.filters;
     let print = match (args.json, args.markdown) {
         (true, _) => PrintFormat::Json,
         (false, true) => PrintFormat::Markdown,
         (false, false) => PrintFormat::Table,
     };
-    let gate =
-        GateRequest { folder: folder.to_owned(), suites, policy, reports, print, only_changed, bisect, inconclusive };
+    let folder_of_paths = folder.to_owned();
+    let gate = GateRequest {
+        folder: folder_of_paths,
+        suites,
+        policy,
+        tolerance,
+        reports,
+        print,
+        only_changed,
+        bisect,
+        inconclusive,
+    };
     let request = CompareRequest { gate, base, other, filters };
     if args.measure {
         let (effort, progress) = (effort::from_args(&args.effort)?, Progress::new());

@@ -41,6 +41,7 @@ pub(super) fn doctor(folder: &Path, is_quick: bool, is_json: bool, out: &mut dyn
     let name = MachineName { given: given.as_deref(), source };
     let abilities = |facts: &_| sprag_pipeline::doctor::abilities(&project, facts);
     let findings = examine(env!("CARGO_PKG_VERSION"), name, is_quick, &abilities, &Progress::new())?;
+    sprag_pipeline::doctor::keep(&project, &findings)?;
     if is_json {
         writeln!(out, "{}", serde_json::to_string_pretty(&findings).context("cannot write the findings")?)?;
     } else {
