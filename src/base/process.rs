@@ -20,6 +20,10 @@ const POLL: Duration = Duration::from_millis(50);
 /// The interval of polls once the outputs are closed, as the program is about to end.
 const POLL_CLOSED: Duration = Duration::from_millis(2);
 
+/// How long the end is awaited without a pause once the outputs are closed. Most programs end within, so that their time is
+/// exact.
+const SPIN: Duration = Duration::from_millis(1);
+
 /// How long the outputs may stay open after the group was killed. A process that left the group may still have them open.
 const OPEN_AFTER_KILL: Duration = Duration::from_secs(2);
 
@@ -30,6 +34,7 @@ const OPEN_AFTER_EXIT: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub struct ProcessGroup {
     pub child: Child,
+    started: Instant,
     guard: Option<Guard>,
     /// Whether the program is in the group of this process, which must not be signalled.
     is_foreground: bool,
@@ -40,13 +45,15 @@ impl ProcessGroup {
     /// Starts the program in a new group, or in that of the guard.
     pub fn spawn(command: &mut Command, guard: Option<Guard>) -> io::Result<ProcessGroup> {
         join_group(command, guard.as_ref().map_or(0, |guard| guard.0.id()));
-        Ok(ProcessGroup { child: command.spawn()?, guard, is_foreground: false, is_reaped: false })
+        let started = Instant::now();
+        Ok(ProcessGroup { child: command.spawn()?, started, guard, is_foreground: false, is_reaped: false })
     }
 
     /// Starts a program that may prompt at the terminal, such as for a passphrase. Only the group of this process may read
     /// there, so that children of the program do not end with it.
     fn spawn_foreground(command: &mut Command) -> io::Result<ProcessGroup> {
-        Ok(ProcessGroup { child: command.spawn()?, guard: None, is_foreground: true, is_reaped: false })
+        let started = Instant::now();
+        Ok(ProcessGroup { child: command.spawn()?, started, guard: None, is_foreground: true, is_reaped: false })
     }
 
     /// Whether the program has ended. It is not reaped, so that its group keeps its id.
@@ -184,6 +191,8 @@ pub struct Captured {
     pub stderr: Vec<u8>,
     /// False where a process outside the group still has an output open.
     pub outputs_closed: bool,
+    /// From before the start until its end was noticed.
+    pub elapsed: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,6 +228,7 @@ pub fn capture_started(mut group: ProcessGroup, input: Vec<u8>, limits: &Limits)
     let stderr = read_output(group.child.stderr.take(), limits.stderr, sender);
     let mut open = 2;
     let stop = wait(&mut group, &events, limits.time, &mut open);
+    let elapsed = group.started.elapsed();
     if stop == Stop::TimeOut && !limits.grace.is_zero() {
         terminate(&mut group, limits.grace);
     }
@@ -240,7 +250,7 @@ pub fn capture_started(mut group: ProcessGroup, input: Vec<u8>, limits: &Limits)
         _ if overflowed => End::Overflow,
         status => End::Exited(status),
     };
-    Ok(Captured { end, stdout: take(&stdout), stderr: take(&stderr), outputs_closed: open == 0 })
+    Ok(Captured { end, stdout: take(&stdout), stderr: take(&stderr), outputs_closed: open == 0, elapsed })
 }
 
 /// How a process ended, as a clause that reads after its name.
@@ -267,9 +277,14 @@ enum Stop {
 
 fn wait(group: &mut ProcessGroup, events: &Receiver<Event>, limit: Duration, open: &mut usize) -> Stop {
     let start = Instant::now();
+    let mut closed = None;
     loop {
         if group.has_exited() {
             return Stop::Exited;
+        }
+        if *open == 0 && closed.get_or_insert_with(Instant::now).elapsed() < SPIN {
+            thread::yield_now();
+            continue;
         }
         let left = limit.saturating_sub(start.elapsed());
         if left.is_zero() {

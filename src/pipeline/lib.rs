@@ -23,6 +23,7 @@ pub mod export;
 pub mod atomic_folder;
 pub mod release;
 pub mod publish;
+pub mod bench;
 pub mod compare;
 pub mod baseline;
 pub mod demo;

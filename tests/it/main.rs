@@ -49,6 +49,7 @@ mod baseline_list;
 mod baselines;
 mod calibrate;
 mod false_alarms;
+mod first_day;
 mod foreign_gate;
 mod gate;
 mod gate_against;

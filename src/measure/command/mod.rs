@@ -70,6 +70,11 @@ impl CommandFault {
 /// Runs the program and returns its standard output, where that is needed. A fault quotes at most `lines` last lines of
 /// standard error, or, where that is empty, of a standard output that is not needed.
 pub(super) fn run(program: &Invocation<'_>, lines: usize) -> Result<Vec<u8>, CommandFault> {
+    completed(program, lines).map(|captured| captured.stdout)
+}
+
+/// As [`run`], with all that was observed.
+pub(super) fn completed(program: &Invocation<'_>, lines: usize) -> Result<Captured, CommandFault> {
     let captured = observe(program)?;
     let is_silent = captured.stderr.iter().all(u8::is_ascii_whitespace);
     let said = if is_silent && !program.keep_output { &captured.stdout } else { &captured.stderr };
@@ -97,7 +102,7 @@ pub(super) fn run(program: &Invocation<'_>, lines: usize) -> Result<Vec<u8>, Com
         End::Exited(status) if !status.success() || !captured.outputs_closed => {
             Err(CommandFault::Failed(format!("{}{said}{left}", process::exit_text(status))))
         }
-        End::Exited(_) => Ok(captured.stdout),
+        End::Exited(_) => Ok(captured),
     }
 }
 

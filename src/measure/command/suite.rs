@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::campaign::{Pace, StopReason};
 use crate::command::{self, CommandFault, Invocation};
@@ -13,8 +13,9 @@ use crate::process::{TAIL, WorkerCommand, padding_variable};
 use crate::protocol::{self, SuiteResult};
 use crate::{MeasureError, pinning, pool};
 use sprag_base::stats::describe;
+use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::{Output, Reported, ReportedMetric};
-use sprag_model::metric::{Better, TIME};
+use sprag_model::metric::{Better, Metric, TIME};
 use sprag_model::sample::{Estimate, Measurement, Role};
 
 /// Reads the output of one process; an error follows after "process 1:".
@@ -41,6 +42,8 @@ pub struct CommandSuite {
     pub most_bytes: u64,
     /// Standard output where absent.
     pub results: Option<ResultPlace>,
+    /// The benchmark of a command that is timed itself, from start to end; what it writes is ignored.
+    pub timed: Option<Benchmark>,
     /// Starts a guard, which ends the command where this process dies.
     pub guard: Option<WorkerCommand>,
 }
@@ -66,6 +69,18 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
         Ok(_) => Ok(()),
         Err(fault) => Err(MeasureError::Build(fault.text().to_owned())),
     }
+}
+
+/// Runs the command without counting it, as what is cold is slower, and gives the seconds of the last time; zero for no time.
+pub fn warm_up(suite: &CommandSuite, times: u32) -> Result<f64, MeasureError> {
+    let mut seconds = 0.0;
+    for number in 0..times {
+        let start = Instant::now();
+        one_process(suite, &|_| Ok(Vec::new()), number)
+            .map_err(|fault| MeasureError::Command(fault.text().to_owned()))?;
+        seconds = start.elapsed().as_secs_f64();
+    }
+    Ok(seconds)
 }
 
 /// Runs the command repeatedly, reads the output of each process, and takes the median over processes; `progress` receives
@@ -150,11 +165,16 @@ pub(super) fn one_process(
         without: suite.without,
         time_out: suite.time_out,
         most_bytes: suite.most_bytes,
-        keep_output: suite.results.is_none(),
+        keep_output: suite.results.is_none() && suite.timed.is_none(),
         keep_error: TAIL,
         pin: suite.protocol.pin,
         guard: suite.guard.as_ref(),
     };
+    if let Some(benchmark) = &suite.timed {
+        let samples = vec![command::completed(&program, 1)?.elapsed.as_secs_f64()];
+        let result = Ok(vec![ReportedMetric { metric: Metric::time(), samples }]);
+        return Ok(vec![Reported { benchmark: benchmark.clone(), result, work: Vec::new() }]);
+    }
     let before = suite.results.as_ref().map(Before::note).transpose().map_err(CommandFault::Failed)?;
     let bytes = command::run(&program, 1)?;
     let outputs = match suite.results.as_ref().zip(before) {
@@ -374,8 +394,6 @@ fn state(metadata: &Metadata) -> State {
 #[cfg(test)]
 pub(super) mod testing {
     use super::*;
-    use sprag_model::benchmark::Benchmark;
-    use sprag_model::metric::Metric;
     use std::path::Path;
 
     /// Reads each line of standard output as a time of the benchmark `a`.
@@ -400,6 +418,7 @@ pub(super) mod testing {
             build_time_out: Duration::from_secs(60),
             most_bytes: 1000,
             results: None,
+            timed: None,
             guard: None,
         }
     }
@@ -407,9 +426,8 @@ pub(super) mod testing {
 
 #[cfg(test)]
 mod tests {
-    use sprag_model::benchmark::{Benchmark, ParityStatus};
+    use sprag_model::benchmark::ParityStatus;
     use sprag_model::foreign::ReportedMetric;
-    use sprag_model::metric::Metric;
     use sprag_model::unit::Unit;
 
     use super::testing::{read, shell};

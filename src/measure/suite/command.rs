@@ -129,6 +129,7 @@ pub fn command_suite(
         build_time_out: settings.build_time_out,
         most_bytes: settings.most_bytes,
         results: settings.output.as_ref().map(|output| ResultPlace { path: folder.join(output), names }),
+        timed: settings.timed.clone(),
         guard: Some(WorkerCommand::for_this_program(&["guard"])?),
         folder,
     })

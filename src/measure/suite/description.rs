@@ -13,6 +13,7 @@ use crate::protocol::Configurations;
 use crate::tensorrt::sweep::{self, NumberedCase};
 use crate::{MeasureError, clock, environment, sources};
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
+use sprag_model::benchmark::Benchmark;
 use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::run::{FILTER, Quality, Run, RunStatus};
@@ -59,6 +60,8 @@ pub struct CommandSettings {
     pub format: OutputFormat,
     /// A file or folder; standard output where absent.
     pub output: Option<PathBuf>,
+    /// The benchmark of a command that is timed itself; nothing is read then.
+    pub timed: Option<Benchmark>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]

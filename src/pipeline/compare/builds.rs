@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use crate::config::{Config, FILE_NAME, Suite};
 use crate::error::Cause;
@@ -21,14 +22,14 @@ use sprag_measure::process::WorkerCommand;
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::command::{command_suite, reader, without_places};
 use sprag_measure::suite::kernels::select;
-use sprag_measure::suite::{Effort, built_from_fault, is_ours};
+use sprag_measure::suite::{CommandSettings, Effort, built_from_fault, is_ours};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, environment};
 use sprag_model::commit::Commit;
 use sprag_model::foreign::{Output, Reported};
 use sprag_model::sample::Role;
 
-pub(super) struct Contest<'a> {
+pub(crate) struct Contest<'a> {
     pub project: &'a Project,
     pub name: &'a str,
     pub suite: &'a Suite,
@@ -37,7 +38,7 @@ pub(super) struct Contest<'a> {
     pub host: MeasureHost<'a>,
 }
 
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     pub result: PairedResult,
     /// The commits of base and other; `None` for a program given by its path.
     pub commits: [Option<String>; 2],
@@ -155,7 +156,15 @@ impl Named {
 /// If the base fails and has no such suite, the other side is measured alone, and all of it is new.
 pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let Contest { suite, request, name, host, .. } = contest;
-    let (base, other) = (command_commit(contest, &request.base)?, command_commit(contest, &request.other)?);
+    if let Some(programs) = programs(contest)? {
+        let command = |program: PathBuf| {
+            let program = program.to_string_lossy().into_owned();
+            std::iter::once(program).chain(suite.command.iter().skip(1).cloned()).collect()
+        };
+        return measure_programs(contest, &programs.map(command));
+    }
+    let [base, other] = [&request.base, &request.other].map(|named| commit_build::commit(contest.project, named));
+    let (base, other) = (base?, other?);
     let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     let base_tree = Worktree::check_out(contest.project, &base).map_err(base_error)?;
     let is_new = !request.gate.bisect && lacks_suite(contest, &base_tree);
@@ -221,6 +230,58 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     Ok(Outcome { result, commits: [Some(base.sha), Some(other.sha)] })
 }
 
+/// Two commands that take turns, in the folder of the suite.
+pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2]) -> crate::Result<Outcome> {
+    let Contest { project, name, suite, host, .. } = contest;
+    let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
+    let side = |command: &Vec<String>| {
+        let settings = CommandSettings { command: command.clone(), ..measuring::command_settings(suite) };
+        command_suite(&project.root, &settings, protocol.clone())
+    };
+    let (base, other) = (side(&commands[0])?, side(&commands[1])?);
+    let pairs = protocol.processes;
+    let words = commands.each_ref().map(|command| command.join(" "));
+    host.observer
+        .begin(&format!("`{}` and `{}` in up to {pairs} pairs of processes", words[0], words[1]), pairs.into());
+    let all = RefCell::new(BTreeSet::new());
+    let reader = reader(name, suite.format());
+    let read = |outputs: &[Output]| {
+        let reported = reader(outputs)?;
+        all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
+        Ok(reported.into_iter().filter(|one| is_wanted(contest, one)).collect())
+    };
+    let sides = CommandSides { base: Some(&base), other: &other };
+    let measured = paired_commands::measure(sides, &read, &protocol, &mut |done| host.observer.step(u64::from(done)));
+    let result = measured.map_err(|error| {
+        let advice = Advice::new(error.to_string(), "run both by hand first: each must end with exit code 0");
+        Error::from(advice.because(Cause::Unmeasured))
+    })?;
+    if result.benchmarks.is_empty() && result.new.is_empty() {
+        return Err(no_command_left(contest, &all.borrow()).into());
+    }
+    Ok(Outcome { result, commits: [None, None] })
+}
+
+/// The paths of both sides where they are programs; `None` where both are revisions.
+fn programs(contest: &Contest<'_>) -> crate::Result<Option<[PathBuf; 2]>> {
+    let path = |side: &str| -> crate::Result<Option<PathBuf>> {
+        Ok(match gate::named(contest.project, &contest.request.gate.folder, side)? {
+            Some(Against::File(path)) => Some(path),
+            _ => None,
+        })
+    };
+    match (path(&contest.request.base)?, path(&contest.request.other)?) {
+        (Some(base), Some(other)) => Ok(Some([base, other])),
+        (None, None) => Ok(None),
+        (base, _) => {
+            let side = if base.is_some() { &contest.request.base } else { &contest.request.other };
+            let (side, suite) = (text::printable(side), contest.name);
+            let message = format!("`{side}` is a file, and the suite `{suite}` compares commits, or two programs");
+            refuse(message, "give two revisions, which are built as the suite says, or two programs")
+        }
+    }
+}
+
 fn is_wanted(contest: &Contest<'_>, reported: &Reported) -> bool {
     let id = reported.benchmark.id();
     let leaves = |texts: &[String]| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
@@ -234,17 +295,6 @@ fn no_command_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {
         return Advice::new(message, "see what the command reports");
     }
     measuring::nothing_left(&contest.request.filters, all.iter().map(String::as_str))
-}
-
-fn command_commit(contest: &Contest<'_>, named: &str) -> crate::Result<Commit> {
-    let commit = commit_build::commit(contest.project, named);
-    if commit.is_err() && contest.request.gate.folder.join(named).is_file() {
-        return refuse(
-            format!("`{}` is a file, and the suite `{}` compares commits", text::printable(named), contest.name),
-            "give two revisions; both are built as the suite says. Programs are compared by suites of the kind `cpu`",
-        );
-    }
-    commit
 }
 
 fn lacks_suite(contest: &Contest<'_>, tree: &Worktree) -> bool {

@@ -2,16 +2,17 @@
 
 mod builds;
 pub mod stored;
+pub(crate) mod timed;
 
 use std::io::Write;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::compare::builds::{Contest, Outcome, measure_commands, measure_kernels};
+use crate::compare::builds::{measure_commands, measure_kernels};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Context as _, Exit};
-use crate::gate::{CompareRequest, PrintFormat, exit_code, finish, reports, table_text};
+use crate::gate::{self, CompareRequest, PrintFormat, exit_code, finish, reports, table_text};
 use crate::measuring::MeasureHost;
 use crate::options::NamedFile;
 use crate::project::Project;
@@ -33,52 +34,68 @@ use sprag_model::run::RunStatus;
 use sprag_model::schema::patterns;
 use sprag_model::verdict::{Comparison, Verdict};
 
+pub(crate) use crate::compare::builds::{Contest, Outcome, measure_programs};
+
 pub fn compare_interleaved(
     request: &CompareRequest,
     effort: Effort,
     host: MeasureHost<'_>,
     out: &mut dyn Write,
 ) -> crate::Result<Exit> {
-    let (folder, suites) = (&request.gate.folder, &request.gate.suites);
-    let project = Project::open(folder)?;
-    let policy = match &request.gate.policy {
-        Some(path) => policy::read(&folder.join(path))?,
-        None => policy::from_rules(&project.config.rules),
-    };
-    let reports = reports::parse(&request.gate.reports)?;
-    let policy_file = request.gate.policy.as_deref();
-    reports::check(folder, &reports, vec![NamedFile::read("--policy", policy_file, "the policy")])?;
+    let suites = &request.gate.suites;
+    let project = Project::open(&request.gate.folder)?;
     if let [_, second, ..] = &suites[..] {
         let message = format!("one suite is measured at a time, and `{}` is a second one", text::printable(second));
         return refuse(message, "compare them one after another");
     }
+    if suites.is_empty()
+        && is_command(&project, request, &request.base)?
+        && is_command(&project, request, &request.other)?
+    {
+        let commands = [&request.base, &request.other].map(|text| timed::command(std::slice::from_ref(text)));
+        let suite = timed::suite(&request.gate.folder, &commands[1], None);
+        let contest = Contest { project: &project, name: timed::SUITE, suite: &suite, request, effort, host };
+        return conclude(&contest, &|contest: &Contest<'_>| measure_programs(contest, &commands), out);
+    }
     let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str))?;
     let contest = Contest { project: &project, name, suite, request, effort, host };
-    let outcome = match suite.kind {
-        SuiteKind::Command => measure_commands(&contest)?,
-        _ => measure_kernels(&contest)?,
+    let measure: &dyn Fn(&Contest<'_>) -> crate::Result<Outcome> = match suite.kind {
+        SuiteKind::Command => &measure_commands,
+        _ => &measure_kernels,
     };
-    host.observer.end();
-    let mut comparisons = judge(&outcome.result.benchmarks, &policy);
-    doubt_broken(&mut comparisons, &outcome.result.faults);
-    advise_pairs(&mut comparisons, outcome.result.pairs, Effort::rigorous_pairs(suite.processes()));
-    add_new(&mut comparisons, &outcome.result.new, &policy);
-    let suite = suite_gate(&contest, &outcome, comparisons);
-    let exit = exit_code(std::slice::from_ref(&suite), false, request.gate.inconclusive);
-    let gate = finish("compare", vec![suite], exit, (false, request.gate.inconclusive));
-    for fault in &outcome.result.faults {
-        warn(fault);
-    }
+    conclude(&contest, measure, out)
+}
+
+/// Whether a side is a command with arguments, and neither a revision nor a file.
+fn is_command(project: &Project, request: &CompareRequest, side: &str) -> crate::Result<bool> {
+    Ok(side.trim().contains(' ') && gate::named(project, &request.gate.folder, side)?.is_none())
+}
+
+/// Measures both sides, judges, prints and writes reports.
+fn conclude(
+    contest: &Contest<'_>,
+    measure: &dyn Fn(&Contest<'_>) -> crate::Result<Outcome>,
+    out: &mut dyn Write,
+) -> crate::Result<Exit> {
+    let Contest { project, suite, request, .. } = *contest;
+    let policy = request.gate.rules()?.unwrap_or_else(|| policy::from_rules(&project.config.rules));
+    let reports = reports::parse(&request.gate.reports)?;
+    let policy_file = request.gate.policy.as_deref();
+    reports::check(&request.gate.folder, &reports, vec![NamedFile::read("--policy", policy_file, "the policy")])?;
+    let (outcome, mut judged) = judged(contest, &policy, measure)?;
+    advise_pairs(&mut judged.comparisons, outcome.result.pairs, Effort::rigorous_pairs(suite.processes()));
+    let exit = exit_code(std::slice::from_ref(&judged), false, request.gate.inconclusive);
+    let gate = finish("compare", vec![judged], exit, (false, request.gate.inconclusive));
     // A filter may hide what an entry matches.
     if request.filters.is_empty() {
-        policy::warn_unmatched(&project, policy_file.map(|path| (path, &policy)), &policy::judged(&gate.suites));
+        policy::warn_unmatched(project, policy_file.map(|path| (path, &policy)), &policy::judged(&gate.suites));
     }
     let text = if request.gate.print == PrintFormat::Json {
-        let report = Report::new(&contest, &outcome, &gate.suites[0].comparisons);
+        let report = Report::new(contest, &outcome, &gate.suites[0].comparisons);
         let json = serde_json::to_string_pretty(&report).context("cannot write the comparison")?;
         format!("{json}\n")
     } else {
-        table(&contest, &outcome, &gate)
+        table(contest, &outcome, &gate)
     };
     let print = match request.gate.print {
         PrintFormat::Markdown => PrintFormat::Markdown,
@@ -86,6 +103,24 @@ pub fn compare_interleaved(
     };
     let request = crate::gate::GateRequest { print, ..request.gate.clone() };
     reports::conclude(&request, &reports, (&gate, exit), &text, out)
+}
+
+/// Measures both sides, warns of faults, and judges.
+pub(crate) fn judged(
+    contest: &Contest<'_>,
+    policy: &Policy,
+    measure: &dyn Fn(&Contest<'_>) -> crate::Result<Outcome>,
+) -> crate::Result<(Outcome, SuiteGate)> {
+    let outcome = measure(contest)?;
+    contest.host.observer.end();
+    let mut comparisons = judge(&outcome.result.benchmarks, policy);
+    doubt_broken(&mut comparisons, &outcome.result.faults);
+    add_new(&mut comparisons, &outcome.result.new, policy);
+    for fault in &outcome.result.faults {
+        warn(fault);
+    }
+    let suite = suite_gate(contest, &outcome, comparisons);
+    Ok((outcome, suite))
 }
 
 /// The processes that survived are a lucky selection, so nothing counts as unchanged or better.

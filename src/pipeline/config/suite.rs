@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::rules::Fault;
 use sprag_measure::gpu::settings::AskedDtype;
 use sprag_measure::suite::OutputFormat;
+use sprag_model::benchmark::Benchmark;
 
 /// The fewest with which an interval over processes is meaningful.
 const DEFAULT_PROCESSES: u32 = 5;
@@ -72,6 +73,9 @@ pub struct Suite {
     /// `command`: the file or folder, relative to `cwd`, that the command writes its results to. Default: its standard
     /// output, with Criterion `target/criterion`.
     pub output: Option<PathBuf>,
+    /// The benchmark of a command that is timed itself, as of `sprag bench`.
+    #[serde(skip)]
+    pub timed: Option<Benchmark>,
     /// `gpu`: the sizes to measure. Default: both.
     pub profiles: Option<Vec<GpuProfile>>,
     /// `gpu`: the element types to measure. Default: `fp16`, `bf16` and `fp32`.

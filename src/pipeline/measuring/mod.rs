@@ -208,6 +208,7 @@ pub fn command_settings(settings: &config::Suite) -> CommandSettings {
         most_bytes: settings.max_output_bytes(),
         format: settings.format(),
         output: settings.output().map(Path::to_owned),
+        timed: settings.timed.clone(),
     }
 }
 

@@ -22,7 +22,7 @@ pub use crate::cli::release::{
     AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs,
 };
 pub use crate::cli::run::{
-    DigestFormat, EffortArgs, ReportArgs, RunArgs, SingleCallArgs, SiteArgs, TrtArgs, WeeklyArgs,
+    BenchArgs, DigestFormat, EffortArgs, ReportArgs, RunArgs, SingleCallArgs, SiteArgs, TrtArgs, WeeklyArgs,
 };
 pub use crate::cli::trend::{DetectArgs, TrendArgs, TrendFormat};
 
@@ -60,6 +60,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Compare two commits, tags or files by their recorded results, or build and measure both now (`--measure`).
     Compare(CompareArgs),
+    /// Time any command, or two in turn with `--vs`.
+    Bench(BenchArgs),
     /// Find change points in a CSV table of time series.
     Detect(DetectArgs),
     /// Show regressions, improvements and drifts over the recorded history.

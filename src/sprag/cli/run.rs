@@ -70,6 +70,31 @@ pub struct SiteArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  sprag bench -- ./sort big.txt\n  sprag bench -- ./old --vs ./new\n  \
+    sprag bench 'sort big.txt | uniq'\n  sprag bench --record --name sort -- ./sort big.txt\n\n\
+    Exit codes: 0 done; 1 the command failed; 2 usage error.")]
+pub struct BenchArgs {
+    /// Runs of each command, each in a fresh process (default: as many as fit in three seconds, from 10 to 100).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=100))]
+    pub runs: Option<u32>,
+    /// Runs before these, which are not counted.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub warmup: u32,
+    /// Pin the commands to this CPU, counted from 0.
+    #[arg(long, value_name = "PROCESSOR")]
+    pub pin: Option<u32>,
+    /// Record the result in the history, as a suite of the name given with `--name`.
+    #[arg(long, requires = "name")]
+    pub record: bool,
+    /// The suite of the record, such as `sort`.
+    #[arg(long, requires = "record")]
+    pub name: Option<String>,
+    /// The command and its arguments, and after `--vs` the one to compare it with. One word with blanks is for the shell.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub words: Vec<String>,
+}
+
+#[derive(Args, Debug)]
 pub struct RunArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]

@@ -18,15 +18,20 @@ pub(super) fn from_args(args: &EffortArgs) -> Result<Effort, Advice> {
         (_, _, Some(text)) => Extent::Budget(budget(text)?),
         _ => Extent::Ordinary,
     };
-    if let Some(pin) = args.pin {
-        let allowed = pinning::allowed();
-        if !allowed.is_empty() && !allowed.contains(&pin) {
+    check_pin(args.pin)?;
+    Ok(Effort { extent, pin: args.pin })
+}
+
+pub(super) fn check_pin(pin: Option<u32>) -> Result<(), Advice> {
+    let allowed = pinning::allowed();
+    match pin.filter(|pin| !allowed.is_empty() && !allowed.contains(pin)) {
+        None => Ok(()),
+        Some(pin) => {
             let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
             let message = format!("there is no processor {pin} to keep workers on");
-            return refuse(message, format!("this process may run on {}", list.join(", ")));
+            refuse(message, format!("this process may run on {}", list.join(", ")))
         }
     }
-    Ok(Effort { extent, pin: args.pin })
 }
 
 /// `60s`, `10m`, `1h` or `90`.

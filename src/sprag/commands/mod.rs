@@ -41,6 +41,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
         Command::Check(args) => gate::check(&folder, args, out),
         Command::Compare(args) => gate::compare(&folder, args, out),
         Command::Baseline(command) => history::baseline(&folder, &command, out),
+        Command::Bench(args) => run::bench(&folder, args, out),
         Command::Detect(args) => detect::run(&folder, &args, out),
         Command::Trend(args) => trend::run(&folder, &args, out),
         Command::Import(args) => exchange::import(&folder, args, out),

@@ -1,14 +1,15 @@
-//! `sprag run`: measures, and records if asked to.
+//! `sprag run` and `sprag bench`: measure, and record if asked to.
 
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::RunArgs;
+use crate::cli::{BenchArgs, RunArgs};
 use crate::commands::progress::{BUILT_FROM, Progress};
 use crate::commands::{effort, report_options, run_options};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::Record;
 use sprag_measure::suite::{MeasureOptions, Observer as _};
+use sprag_pipeline::bench::{self, BenchRequest};
 use sprag_pipeline::config::SuiteKind;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, apex_x_report, commit_build, run_text};
@@ -80,6 +81,14 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
         Some(report) if !apex_x_report::write(&report, &measured, &project, &progress, out)? => Ok(Exit::Failed),
         _ => Ok(exit),
     }
+}
+
+pub(super) fn bench(folder: &Path, args: BenchArgs, out: &mut dyn Write) -> Result<Exit> {
+    let progress = Progress::new();
+    let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
+    effort::check_pin(args.pin)?;
+    let BenchArgs { runs, warmup, pin, record, name, words } = args;
+    bench::bench(&BenchRequest { folder: folder.to_owned(), words, runs, warmup, pin, name, record }, host, out)
 }
 
 fn files(args: &RunArgs) -> [NamedFile<'_>; 3] {

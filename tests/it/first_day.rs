@@ -1,0 +1,147 @@
+//! The first day with a project of one's own: records on a branch of their own, and a gate that works at once.
+
+use crate::sandbox::Sandbox;
+
+/// A repository without records, whose suite reports the times in `times`, one a process, in units of 10 µs.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.git(&["init", "-q"]);
+    sandbox.write(
+        "bench.sh",
+        "n=$(cat .count 2>/dev/null || echo 0); n=$((n % 5 + 1)); echo $n > .count; t=$(sed -n ${n}p times)\n\
+         printf '{\"schema_version\":1,\"benchmarks\":[{\"name\":\"sort\",\"metrics\":[{\"name\":\"time\",\
+         \"unit\":\"s\",\"better\":\"lower\",\"value\":%se-5}]}]}' \"$t\"\n",
+    );
+    sandbox.write("sprag.toml", "[suites.own]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");
+    sandbox.write(".gitignore", ".count\n");
+    sandbox
+}
+
+fn change(sandbox: &Sandbox, times: [f64; 5]) {
+    sandbox.write("times", &times.map(|time| format!("{time}\n")).concat());
+    sandbox.commit("Change the code");
+    sandbox.sprag(&["run", "--record"]).expect(0);
+}
+
+#[test]
+fn records_stay_off_the_branch_of_the_code() {
+    let sandbox = project();
+    change(&sandbox, [10.0; 5]);
+    assert_eq!((sandbox.records("sprag-history").len(), sandbox.records("main").len()), (1, 0));
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), "Change the code");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    sandbox.sprag(&["history", "log"]).expect(0).prints(&["own"]);
+    // So it is in later commits, and where HEAD is detached.
+    change(&sandbox, [10.0; 5]);
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    sandbox.sprag(&["run", "--record"]).expect(0).says(&["on sprag-history"]);
+    assert_eq!(sandbox.records("sprag-history").len(), 3);
+    sandbox.git(&["checkout", "-q", "main"]);
+    // Whoever wants them on the branch says so.
+    sandbox.append("sprag.toml", "[history]\nref = \"main\"\n");
+    change(&sandbox, [10.0; 5]);
+    assert_eq!(sandbox.records("main").len(), 1);
+}
+
+#[test]
+fn a_gate_works_in_the_first_sitting() {
+    let sandbox = project();
+    change(&sandbox, [10.0, 10.1, 9.9, 10.0, 10.05]);
+    sandbox.sprag(&["baseline", "emit"]).expect(0).prints(&["only 1 session: its noise is assumed, tolerances 4 %"]);
+    let base = sandbox.git(&["rev-parse", "--short=12", "HEAD"]);
+    sandbox.commit("Take a baseline");
+    change(&sandbox, [15.0, 15.1, 14.9, 15.0, 15.05]);
+    sandbox.sprag(&["check"]).expect(1).prints(&["regressed", "+50.0 %"]);
+    sandbox.sprag(&["check", "--tolerance", "52%"]).expect(0).prints(&["within the tolerance, but not certain"]);
+    change(&sandbox, [10.7, 10.8, 10.6, 10.7, 10.75]);
+    let command = format!("`sprag compare {base} {} --measure`", sandbox.git(&["rev-parse", "--short=12", "HEAD"]));
+    sandbox.sprag(&["check"]).expect(3).prints(&["inconclusive", &command]);
+    sandbox.sprag(&["check", "--tolerance", "10%"]).expect(0).prints(&["unchanged"]);
+    change(&sandbox, [10.1, 10.0, 10.1, 10.2, 9.9]);
+    sandbox.sprag(&["check"]).expect(0).prints(&["unchanged"]);
+    // One slow process of five is no regression, and no reason for doubt.
+    change(&sandbox, [10.1, 10.0, 14.1, 10.2, 9.9]);
+    sandbox.sprag(&["check"]).expect(0);
+}
+
+#[test]
+fn a_tolerance_that_makes_no_sense_is_refused() {
+    let sandbox = project();
+    for (arguments, word) in [
+        (vec!["check", "--tolerance", "10"], "did you mean `10%`?"),
+        (vec!["check", "--tolerance=-1%"], "give a percentage"),
+        (vec!["check", "--tolerance", "10%", "--policy", "p.toml"], "cannot be used with"),
+    ] {
+        sandbox.sprag(&arguments).expect(2).says(&[word]);
+    }
+}
+
+fn report(seconds: f64) -> String {
+    let times = [seconds, seconds * 1.01, seconds * 0.99].map(|time| time.to_string()).join(", ");
+    format!(
+        "{{\"results\": [{{\"command\": \"sort\", \"mean\": {seconds}, \"median\": {seconds}, \"times\": [{times}]}}]}}"
+    )
+}
+
+#[test]
+fn imported_runs_are_gated_against_their_history() {
+    let sandbox = project();
+    for day in 1..=4 {
+        sandbox.write("times", &format!("{day}\n"));
+        sandbox.commit("Change the code");
+        sandbox.write("../report.json", &report(1.0 + 0.001 * f64::from(day)));
+        let time = format!("2026-01-0{day}");
+        sandbox.sprag(&["import", "../report.json", "--suite", "theirs", "--time", &time]).expect(0);
+    }
+    let check = |code: i32, arguments: &[&str]| sandbox.sprag(&[&["check"], arguments].concat()).expect(code);
+    check(0, &["--suite", "theirs"]).prints(&["against the last 3 sessions before it", "1 unchanged"]);
+    sandbox.write("../report.json", &report(1.5));
+    check(1, &["--run", "../report.json", "--suite", "theirs", "--against", "history"]).prints(&["+49."]);
+    check(3, &["--run", "../report.json", "--against", "history"]).prints(&["no run before this one"]);
+    sandbox.write("times", "5\n");
+    sandbox.commit("Make it slow");
+    check(2, &["--suite", "theirs"])
+        .says(&["no run of `theirs`, which is no suite of sprag.toml", "sprag import FILE --suite theirs"]);
+    sandbox.sprag(&["import", "../report.json", "--suite", "theirs", "--time", "2026-01-06"]).expect(0);
+    check(1, &["--suite", "theirs"]).prints(&["1 regressed"]);
+    check(2, &["--suite", "nope"]).says(&["there is no suite `nope`"]);
+}
+
+#[test]
+fn any_command_is_timed() {
+    let sandbox = project();
+    sandbox.commit("Begin");
+    let bench = |code: i32, arguments: &[&str]| sandbox.sprag(&[&["bench"], arguments].concat()).expect(code);
+    bench(0, &["--runs", "3", "--", "sh", "-c", "exit 0"]).prints(&["`exit 0`: ", "3 runs in fresh processes"]);
+    bench(0, &["--runs", "3", "echo a | cat"]).prints(&["`echo a | cat`: "]);
+    let both = bench(0, &["--runs", "4", "--", "true", "a", "--vs", "true", "b"]);
+    both.prints(&["`true b` takes ", " times as long as `true a` (", "bench/run @default"]);
+    bench(0, &["--runs", "3", "--record", "--name", "quick", "true"]);
+    assert_eq!(sandbox.records("sprag-history").len(), 1);
+    sandbox.sprag(&["check", "--suite", "quick"]).expect(3).prints(&["quick/run @default"]);
+
+    bench(1, &["nowhere-to-be-seen"]).says(&["there is no such program", "hint:"]);
+    bench(1, &["--", "sh", "-c", "echo bad >&2; exit 3"]).says(&["exit code 3 (bad)"]);
+    bench(2, &["--record", "true"]).says(&["--name"]);
+    bench(2, &["--record", "--name", "own", "true"]).says(&["`own` is a suite of sprag.toml"]);
+    bench(2, &["--record", "--name", "Not a name", "true"]).says(&["lower-case"]);
+    bench(2, &["--", "true", "--vs"]).says(&["no command before or after `--vs`"]);
+    bench(2, &["--record", "--name", "x", "true", "--vs", "true"]).says(&["records one command"]);
+}
+
+#[test]
+fn two_commands_or_programs_are_compared() {
+    let sandbox = project();
+    sandbox.write("times", "10\n10\n10\n10\n10\n");
+    sandbox.commit("Begin");
+    let compare = |code: i32, arguments: &[&str]| {
+        sandbox.sprag(&[&["compare", "--measure", "--quick"], arguments].concat()).expect(code)
+    };
+    let timed = sandbox.sprag(&["compare", "--measure", "--quick", "--inconclusive", "ok", "true a", "true b"]);
+    timed.prints(&["bench: true b against true a", "bench/run @default", "3 pairs of processes"]);
+    sandbox.program("old", "#!/bin/sh\nexec sh bench.sh\n");
+    sandbox.program("new", "#!/bin/sh\nsh bench.sh | sed 's/10e-5/15e-5/'\n");
+    compare(1, &["--suite", "own", "./old", "./new"]).prints(&["own/sort @default", "regressed", "+50.0 %"]);
+    compare(2, &["--suite", "own", "HEAD", "./new"]).says(&["`./new` is a file, and the suite `own` compares commits"]);
+    compare(2, &["--suite", "own", "./old", "./bench.sh"]).says(&["the other: "]);
+}
