@@ -18,6 +18,8 @@ impl Clones {
         clones.sandbox.git(&["init", "-q", "--bare", "remote.git"]);
         clones.sandbox.git(&["clone", "-q", "remote.git", "a"]);
         clones.write("a", "README", "demo\n");
+        // So that records go to `main`.
+        clones.write("a", "history/.gitkeep", "");
         clones.commit("a", "Begin");
         clones.git("a", &["push", "-q", "-u", "origin", "main"]);
         clones.add("b");

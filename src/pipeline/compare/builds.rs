@@ -184,12 +184,7 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     let command = suite.command.join(" ");
     host.observer.begin(&format!("suite {name}: `{command}` in up to {pairs} pairs of processes"), pairs.into());
     let all = RefCell::new(BTreeSet::new());
-    let reader = reader(name, suite.format());
-    let read = |outputs: &[Output]| {
-        let reported = reader(outputs)?;
-        all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
-        Ok(reported.into_iter().filter(|one| is_wanted(contest, one)).collect())
-    };
+    let read = wanted(contest, &all);
     let places = |text: &str| {
         let text = without_places(text, &base_tree.root);
         without_places(&text, &other_tree.root)
@@ -232,7 +227,7 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
 
 /// Two commands that take turns, in the folder of the suite.
 pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2]) -> crate::Result<Outcome> {
-    let Contest { project, name, suite, host, .. } = contest;
+    let Contest { project, suite, host, .. } = contest;
     let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     let side = |command: &Vec<String>| {
         let settings = CommandSettings { command: command.clone(), ..measuring::command_settings(suite) };
@@ -244,12 +239,7 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
     host.observer
         .begin(&format!("`{}` and `{}` in up to {pairs} pairs of processes", words[0], words[1]), pairs.into());
     let all = RefCell::new(BTreeSet::new());
-    let reader = reader(name, suite.format());
-    let read = |outputs: &[Output]| {
-        let reported = reader(outputs)?;
-        all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
-        Ok(reported.into_iter().filter(|one| is_wanted(contest, one)).collect())
-    };
+    let read = wanted(contest, &all);
     let sides = CommandSides { base: Some(&base), other: &other };
     let measured = paired_commands::measure(sides, &read, &protocol, &mut |done| host.observer.step(u64::from(done)));
     let result = measured.map_err(|error| {
@@ -282,10 +272,22 @@ fn programs(contest: &Contest<'_>) -> crate::Result<Option<[PathBuf; 2]>> {
     }
 }
 
-fn is_wanted(contest: &Contest<'_>, reported: &Reported) -> bool {
-    let id = reported.benchmark.id();
-    let leaves = |texts: &[String]| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
-    leaves(&contest.suite.include) && leaves(&contest.request.filters)
+/// Reads what a process wrote, notes all names, and leaves the benchmarks that are asked for.
+fn wanted<'c>(
+    contest: &'c Contest<'_>,
+    all: &'c RefCell<BTreeSet<String>>,
+) -> impl Fn(&[Output]) -> Result<Vec<Reported>, String> + 'c {
+    let reader = reader(contest.name, contest.suite.format());
+    let is_wanted = |reported: &Reported| {
+        let id = reported.benchmark.id();
+        let leaves = |texts: &[String]| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
+        leaves(&contest.suite.include) && leaves(&contest.request.filters)
+    };
+    move |outputs| {
+        let reported = reader(outputs)?;
+        all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
+        Ok(reported.into_iter().filter(|one| is_wanted(one)).collect())
+    }
 }
 
 fn no_command_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {

@@ -206,12 +206,11 @@ pub fn choose(
     let head = history::measured_commit(project.store()?)?.map(|commit| commit.sha);
     let short = head.as_deref().map_or(NO_COMMIT, |sha| text::short(sha, 12));
     let name = project.machine_name();
-    let configured = |suite: &str| project.config.all_suites().any(|(name, _)| name == suite);
-    let is_recorded = |suite: &String| !configured(suite) && entries.iter().any(|one| one.suite() == suite);
+    let is_recorded = |suite: &String| !is_configured(project, suite) && entries.iter().any(|one| one.suite() == suite);
     let (others, own): (Vec<String>, Vec<String>) = suites.iter().cloned().partition(is_recorded);
     let selected = if others.is_empty() || !own.is_empty() { project.config.select(&own)? } else { Vec::new() };
     let mut chosen = match own.is_empty() || !others.is_empty() {
-        true => unconfigured(records, (name.as_deref(), &configured), &others, head.as_deref())?,
+        true => unconfigured(project, records, &others, head.as_deref())?,
         false => Vec::new(),
     };
     let (mut unfinished, mut filtered) = (Vec::new(), Vec::new());
@@ -260,20 +259,26 @@ pub fn choose(
     Ok((chosen, Some(Advice::new(message, hint))))
 }
 
+fn is_configured(project: &Project, suite: &str) -> bool {
+    project.config.all_suites().any(|(name, _)| name == suite)
+}
+
 /// The newest run at HEAD of each suite that no settings name, of these or of all: imported ones of any machine, and those of
 /// `sprag bench` of this machine.
 fn unconfigured(
+    project: &Project,
     records: &Records<'_>,
-    (name, configured): (Option<&str>, &dyn Fn(&str) -> bool),
     suites: &[String],
     head: Option<&str>,
 ) -> crate::Result<Vec<Chosen>> {
     let short = head.map_or(NO_COMMIT, |sha| text::short(sha, 12));
-    let is_wanted =
-        |suite: &str| if suites.is_empty() { !configured(suite) } else { suites.iter().any(|one| one == suite) };
+    let is_wanted = |suite: &str| match suites.is_empty() {
+        true => !is_configured(project, suite),
+        false => suites.iter().any(|one| one == suite),
+    };
     let fits = |one: &&Entry| one.commit() == short && is_wanted(one.suite());
     let mut runs = records.read_intact(records.listing.entries.iter().filter(fits).cloned().collect())?;
-    let here = environment::machine(name, None);
+    let here = environment::machine(project.machine_name().as_deref(), None);
     runs.retain(|one| {
         let is_ours = one.run.is_imported() || one.run.machine.id == here.id;
         is_ours && one.run.commit.as_ref().map(|commit| commit.sha.as_str()) == head

@@ -4,7 +4,6 @@ use crate::project::Project;
 use crate::text;
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_measure::environment;
-use sprag_model::commit::Commit;
 use sprag_model::gate::SuiteGate;
 use sprag_model::run::Run;
 use sprag_model::verdict::Verdict;
@@ -14,6 +13,8 @@ struct Remedies {
     runs: Option<&'static str>,
     /// The command that builds both sides and has them take turns.
     turns: Option<String>,
+    /// The same for uncommitted changes, in words.
+    after_commit: Option<String>,
 }
 
 /// The command as a rule writes it.
@@ -57,10 +58,13 @@ impl Remedies {
         };
         let sides = base.zip(clean).filter(|_| can_be_built && !run.is_imported() && is_here());
         let suite = if project.config.suites.len() > 1 { format!(" --suite {}", run.suite) } else { String::new() };
-        let command = |(base, commit): (&str, &Commit)| {
-            format!("sprag compare {} {} --measure{suite}", text::short(base, 12), commit.short())
-        };
-        Remedies { runs, turns: sides.map(command) }
+        let command =
+            |base: &str, other: &str| format!("sprag compare {} {other} --measure{suite}", text::short(base, 12));
+        let is_dirty = run.commit.as_ref().is_some_and(|commit| commit.dirty);
+        let dirty = base.filter(|_| is_dirty && can_be_built && is_here());
+        let after = |base| format!("commit the changes, and let the builds take turns: `{}`", command(base, "HEAD"));
+        let turns = sides.map(|(base, commit)| command(base, commit.short()));
+        Remedies { runs, turns, after_commit: dirty.map(after) }
     }
 
     /// `None` if it cannot be followed.
@@ -80,7 +84,7 @@ impl Remedies {
             (Remedy::TurnsAlone, Some(_)) => {
                 Some("record sessions an hour or more apart to estimate its noise".to_owned())
             }
-            (Remedy::TurnsAlone, None) => None,
+            (Remedy::TurnsAlone, None) => self.after_commit.clone(),
         }
     }
 }
@@ -93,7 +97,7 @@ mod tests {
     fn remedies_fit_what_the_reader_can_do() {
         let check = |runs: Option<&'static str>, turns: bool, remedy: Remedy, expected: Option<&str>| {
             let command = turns.then(|| TURNS.to_owned());
-            let remedies = Remedies { runs, turns: command };
+            let remedies = Remedies { runs, turns: command, after_commit: None };
             assert_eq!(remedies.words(remedy).as_deref(), expected, "{runs:?} {turns} {remedy:?}");
         };
         let three = Remedy::Runs(3);
@@ -111,7 +115,8 @@ mod tests {
         check(None, false, Remedy::TurnsAlone, None);
         let sessions = "record sessions an hour or more apart to estimate its noise";
         check(Some("of this commit, imported,"), false, Remedy::TurnsAlone, Some(sessions));
-        let named = Remedies { runs: None, turns: Some("sprag compare 0af9 1bc2 --measure --suite c".to_owned()) };
+        let turns = Some("sprag compare 0af9 1bc2 --measure --suite c".to_owned());
+        let named = Remedies { runs: None, turns, after_commit: None };
         let words = named.words(Remedy::TurnsAlone);
         assert_eq!(
             words.as_deref(),
