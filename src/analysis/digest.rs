@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use sprag_model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::commit::CommitLine;
 use sprag_model::head::RunHead;
-use sprag_model::run::{RecordedRun, Run, RunStatus};
+use sprag_model::run::{IMPORT, RecordedRun, Run, RunStatus};
 use sprag_model::series::Series;
 use sprag_model::shard::{CompleteRun, IncompleteRun};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
@@ -33,6 +33,8 @@ pub struct Input<'a> {
 /// The newest run of a suite on a machine, which is what is judged of it.
 pub struct Newest<'a> {
     complete: CompleteRun<'a>,
+    /// The ids of its members, and of imports of the same commit at most a day older: uploads of parts of one run.
+    parts: BTreeSet<&'a str>,
     /// Whether it is of some benchmarks only, as no other is known.
     narrowed: bool,
     /// When the suite was last measured there, probes left out.
@@ -68,19 +70,31 @@ pub fn newest<'a>(heads: &'a [RunHead], line: &CommitLine) -> Vec<Newest<'a>> {
         let is_member = |one: &RunHead| complete.members().iter().any(|member| member.id == one.id);
         let before = |one: &&&RunHead| one.timestamp <= newest.timestamp && !is_member(one);
         let previous = group.iter().rev().find(before).copied();
+        let parts =
+            group.iter().filter(|one| is_member(one) || is_other_part(one, newest)).map(|one| &*one.id).collect();
         let unfinished = incomplete.iter().filter(|set| set.newest >= newest.timestamp);
         let unfinished = unfinished.map(IncompleteRun::sentence).collect();
-        Newest { complete, narrowed, last, probes, previous, unfinished }
+        Newest { complete, parts, narrowed, last, probes, previous, unfinished }
     });
     newest.collect()
+}
+
+/// Whether two runs of one suite and machine are imports of one commit within a day.
+fn is_other_part(one: &RunHead, newest: &RunHead) -> bool {
+    let is_import = |head: &RunHead| head.config.contains_key(IMPORT);
+    let commit = |head: &RunHead| head.commit.as_ref().map(|commit| commit.sha.clone());
+    let age = newest.timestamp - one.timestamp;
+    is_import(one)
+        && is_import(newest)
+        && commit(one).is_some_and(|sha| commit(newest) == Some(sha))
+        && (TimeDelta::zero()..=TimeDelta::days(1)).contains(&age)
 }
 
 /// Judges the newest run of every suite on every machine, and says what each series shows.
 pub fn analyse(input: Input<'_>) -> Analysis {
     let mut suites = suite_findings(&input);
     let baselines: Vec<&Baseline> = input.baselines.iter().filter_map(|file| file.content.as_ref().ok()).collect();
-    let newest_runs: BTreeSet<&str> =
-        input.newest.iter().flat_map(Newest::members).map(|member| member.id.as_str()).collect();
+    let newest_runs: BTreeSet<&str> = input.newest.iter().flat_map(|newest| newest.parts.iter().copied()).collect();
     let probes: BTreeSet<&str> = input.newest.iter().flat_map(|newest| newest.probes.iter().copied()).collect();
     let comparisons: BTreeMap<&str, &Comparison> = suites
         .iter()
@@ -222,6 +236,8 @@ fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[B
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::example;
     use sprag_model::shard;
@@ -266,6 +282,27 @@ mod tests {
         let fault = "`baselines/cpu.cpu.json` is not JSON".to_owned();
         assert_eq!(broken.suites[0].baseline.as_ref().map_err(ToString::to_string), Err(fault.clone()));
         assert_eq!(broken.suites[0].comparisons[0].verdict, Verdict::Inconclusive(fault));
+    }
+
+    #[test]
+    fn imports_of_a_commit_within_a_day_are_parts_of_the_newest_run() {
+        let check = |first: (u32, &str), second: (u32, &str), is_import: bool, expected: usize| {
+            let part = |(day, commit): (u32, &str)| {
+                let mut run = example::run("cpu", "a", day, &[("tile_pack", 1.0)]);
+                run.commit = Some(example::commit(commit.repeat(40), run.timestamp));
+                if is_import {
+                    run.config.insert(IMPORT.to_owned(), json!({ "format": "asv" }));
+                }
+                RunHead::new(&example::recorded(run))
+            };
+            let heads = [part(first), part(second)];
+            let newest = newest(&heads, &CommitLine::default());
+            assert_eq!((newest[0].members().len(), newest[0].parts.len()), (1, expected), "{first:?} {second:?}");
+        };
+        check((3, "a"), (4, "a"), true, 2);
+        check((3, "a"), (4, "b"), true, 1);
+        check((3, "a"), (5, "a"), true, 1);
+        check((3, "a"), (4, "a"), false, 1);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Op
     let recorded = identity::recorded_events(records);
     let looked_at: Vec<&SeriesAnalysis> =
         analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
-    let axes = axis::axes(looked_at.iter().map(|one| &one.series), line);
+    let axes = axis::axes(looked_at.iter().map(|one| &one.series), line, heads);
     let all: Vec<SeriesChanges<'_>> = looked_at
         .par_iter()
         .map(|one| {

@@ -2,8 +2,8 @@
 //!
 //! Where the line of commits holds the half or more of what a machine measured, the line is the axis, and runs of other commits (of
 //! branches, or rewritten ones) are left out: they would look like a change and its taking back. A machine of which the line
-//! holds less, as in a history that was imported without its repository, has the commits that it measured as its axis, in the
-//! order in which series hold their points. Clocks play no part beyond that.
+//! holds less, as in a history that was imported without its repository, shares an axis with the machines that measured some of
+//! its commits: the commits of them all, in the order in which series hold their points. Clocks play no part beyond that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use sprag_base::stats::describe;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::NamedCommit;
+use sprag_model::head::RunHead;
 use sprag_model::series::{Point, Series};
 use sprag_model::trend::PooledPoint;
 
@@ -40,31 +41,61 @@ impl Axis {
     }
 }
 
-pub(super) fn axes<'a>(series: impl IntoIterator<Item = &'a Series>, line: &CommitLine) -> BTreeMap<String, Arc<Axis>> {
-    let commit = |sha: &str, subject: &str, tags: &[String]| NamedCommit {
-        sha: sha.to_owned(),
-        subject: subject.to_owned(),
-        tags: tags.to_vec(),
-    };
-    let of_line = line.commits.iter().map(|one| commit(&one.sha, &one.subject, &one.tags)).collect();
-    let of_line = Arc::new(Axis::new(of_line, true));
+/// Machines off the line that measured a commit in common, directly or by way of others of them.
+struct Group<'a> {
+    machines: Vec<&'a str>,
+    commits: BTreeSet<&'a str>,
+    /// The commit of each run, in the order of the runs.
+    runs: BTreeMap<usize, &'a str>,
+}
+
+/// The axis of each machine; `heads` describe commits that the line does not hold.
+pub(super) fn axes<'a>(
+    series: impl IntoIterator<Item = &'a Series>,
+    line: &CommitLine,
+    heads: &[RunHead],
+) -> BTreeMap<String, Arc<Axis>> {
+    let of_line = line.commits.iter().map(|one| NamedCommit {
+        sha: one.sha.clone(),
+        subject: one.subject.clone(),
+        tags: one.tags.clone(),
+    });
+    let of_line = Arc::new(Axis::new(of_line.collect(), true));
     let mut machines: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
     for one in series {
         machines.entry(&one.machine).or_default().push(one);
     }
-    let of_machine = |all: Vec<&Series>| {
-        let points = || all.iter().flat_map(|series| &series.points);
+    let (mut axes, mut groups) = (BTreeMap::new(), Vec::new());
+    for (machine, all) in machines {
+        let points = || all.iter().flat_map(|series| &series.points).filter(|point| !point.commit.is_empty());
         let on_line = points().filter(|point| point.position.is_some()).count();
-        if line.named || on_line > 0 && 2 * on_line >= points().filter(|point| !point.commit.is_empty()).count() {
-            return Arc::clone(&of_line);
+        if line.named || on_line > 0 && 2 * on_line >= points().count() {
+            axes.insert(machine.to_owned(), Arc::clone(&of_line));
+            continue;
         }
-        let ranked: BTreeSet<(usize, &str)> =
-            points().filter(|point| !point.commit.is_empty()).map(|point| (point.rank, &*point.commit)).collect();
+        let runs: BTreeMap<usize, &str> = points().map(|point| (point.rank, &*point.commit)).collect();
+        let mut group = Group { machines: vec![machine], commits: runs.values().copied().collect(), runs };
+        let is_shared = |other: &mut Group<'_>| !other.commits.is_disjoint(&group.commits);
+        for other in groups.extract_if(.., is_shared).collect::<Vec<_>>() {
+            group.machines.extend(other.machines);
+            group.commits.extend(other.commits);
+            group.runs.extend(other.runs);
+        }
+        groups.push(group);
+    }
+    let described = heads.iter().filter_map(|head| head.commit.as_ref());
+    let subjects: HashMap<&str, &str> = described.map(|commit| (&*commit.sha, &*commit.subject)).collect();
+    for group in groups {
         let mut seen = BTreeSet::new();
-        let commits = ranked.into_iter().filter(|(_, sha)| seen.insert(*sha)).map(|(_, sha)| commit(sha, "", &[]));
-        Arc::new(Axis::new(commits.collect(), false))
-    };
-    machines.into_iter().map(|(machine, all)| (machine.to_owned(), of_machine(all))).collect()
+        let commits = group.runs.into_values().filter(|sha| seen.insert(*sha)).map(|sha| NamedCommit {
+            sha: sha.to_owned(),
+            subject: subjects.get(sha).map_or(String::new(), |subject| (*subject).to_owned()),
+            tags: Vec::new(),
+        });
+        let axis = Arc::new(Axis::new(commits.collect(), false));
+        axes.extend(group.machines.into_iter().map(|machine| (machine.to_owned(), Arc::clone(&axis))));
+    }
+    axes
 }
 
 #[derive(Clone, Debug, Default)]
@@ -140,7 +171,7 @@ mod tests {
     use crate::trend::example::{line, point, series};
 
     fn analysed(series: &Series, line: &CommitLine) -> (Vec<(usize, f64, usize)>, usize, usize) {
-        let axes = axes(std::slice::from_ref(series), line);
+        let axes = axes(std::slice::from_ref(series), line, &[]);
         let pooled = pooled(series, &axes[&series.machine]);
         let points = pooled.points.iter().map(|point| (point.place, point.value, point.processes)).collect();
         (points, pooled.dirty, pooled.elsewhere)

@@ -1,6 +1,7 @@
 //! Events before they have a name: the clusters of all machines with their suspects, and drifts that lie together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::cluster::{Candidate, Cluster, clusters};
 use super::culprit;
@@ -137,7 +138,7 @@ fn split_by_cause(cluster: &Cluster, all: &[SeriesChanges<'_>]) -> (Cluster, Opt
 
 fn is_same_axis(one: &Cluster, other: &Cluster, all: &[SeriesChanges<'_>]) -> bool {
     let axis = |cluster: &Cluster| &all[cluster.members()[0].series].axis;
-    axis(one).is_line && axis(other).is_line
+    Arc::ptr_eq(axis(one), axis(other))
 }
 
 /// What other machines say of what one saw: of how many of its series they measured the same benchmark before and after it, and
@@ -147,9 +148,10 @@ fn stayed(machine: &str, cluster: &Cluster, all: &[SeriesChanges<'_>]) -> Elsewh
         let series = analysed.series;
         (series.suite.clone(), series.benchmark.clone(), series.variant.clone(), series.metric.name.clone())
     };
+    let axis = &all[cluster.members()[0].series].axis;
     let others: BTreeMap<_, bool> = all
         .iter()
-        .filter(|analysed| analysed.series.machine != machine && analysed.axis.is_line)
+        .filter(|analysed| analysed.series.machine != machine && Arc::ptr_eq(&analysed.axis, axis))
         .filter(|analysed| spans(analysed, cluster.lo, cluster.hi))
         .map(|analysed| {
             let is_there = |point: &ChangePoint| {
@@ -158,9 +160,7 @@ fn stayed(machine: &str, cluster: &Cluster, all: &[SeriesChanges<'_>]) -> Elsewh
             (what(analysed), analysed.changes.points.iter().any(is_there))
         })
         .collect();
-    let is_line = cluster.members().iter().all(|member| all[member.series].axis.is_line);
-    let earlier =
-        cluster.members().iter().filter_map(|member| others.get(&what(&all[member.series])).filter(|_| is_line));
+    let earlier = cluster.members().iter().filter_map(|member| others.get(&what(&all[member.series])));
     let (moved, stayed): (Vec<bool>, Vec<bool>) = earlier.partition(|has_moved| **has_moved);
     match (moved.len(), stayed.len()) {
         (0, 0) => Elsewhere::Unknown,

@@ -210,7 +210,7 @@ mod tests {
     use crate::trend::example::{MACHINE, line, noisy, series, setting};
 
     fn analysed<'a>(series: &'a Series, reported: &[ReportedRange]) -> SeriesChanges<'a> {
-        let axes = axes(std::slice::from_ref(series), &line(200));
+        let axes = axes(std::slice::from_ref(series), &line(200), &[]);
         SeriesChanges::new(series, Arc::clone(&axes[MACHINE]), true, setting(), reported)
     }
 

@@ -5,6 +5,7 @@ use super::draft::drafts;
 use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, events, input, noisy, point, sha};
 use chrono::TimeDelta;
 use sprag_base::stats::random::SplitMix64;
+use sprag_model::commit::CommitLine;
 use sprag_model::environment::Environment;
 use sprag_model::event::{Direction, Event, EventKind, EventState};
 use sprag_model::event_record::EventRecord;
@@ -129,6 +130,71 @@ fn controls_or_many_series_show_that_the_machine_moved() {
     control.role = Role::Control;
     let found = events(vec![noisy("s", 160, 1, &[(0, 1.0), (80, 0.9)], 32), calibration, control]);
     assert_eq!((found[0].kind, found[0].members.len()), (EventKind::Environment, 2));
+}
+
+/// Series of that machine that all move at the 80th of 160 commits, each by its factor.
+fn all_moved(machine: &str, factors: &[f64]) -> Vec<Series> {
+    let one = |(seed, factor): (usize, &f64)| {
+        elsewhere(noisy(&format!("s{seed}"), 160, 1, &[(0, 1.0), (80, *factor)], seed as u64), machine)
+    };
+    factors.iter().enumerate().map(one).collect()
+}
+
+#[test]
+fn what_moves_all_of_many_times_alike_is_the_machine_where_nobody_else_measured_them() {
+    let check = |factors: &[f64], kind: EventKind, sign: &str| {
+        let found = events(all_moved(MACHINE, factors));
+        assert_eq!((found[0].kind, found[0].members.len()), (kind, factors.len()), "{factors:?}");
+        assert!(found[0].machine_signs.iter().any(|one| one.contains(sign)), "{:?}", found[0].machine_signs);
+    };
+    let alike: Vec<f64> = (0..12).map(|number| 1.18 + 0.005 * f64::from(number)).collect();
+    check(
+        &alike,
+        EventKind::Environment,
+        "12 of 12 benchmarks of this machine moved together, by about the same factor",
+    );
+    check(&alike[..9], EventKind::Change, "a cause that they share");
+    let unlike: Vec<f64> = (0..12).map(|number| 1.1 * 1.08_f64.powi(number)).collect();
+    check(&unlike, EventKind::Change, "a cause that they share");
+    let both: Vec<f64> = (0..12).map(|number| if number % 2 == 0 { 1.2 } else { 0.8 }).collect();
+    check(&both, EventKind::Environment, "in both directions");
+    // Sizes are no matter of a machine's speed.
+    let mut sizes = all_moved(MACHINE, &alike);
+    sizes.iter_mut().for_each(|one| one.metric = Metric::peak_memory());
+    assert_eq!(events(sizes)[0].kind, EventKind::Change);
+}
+
+#[test]
+fn machines_join_without_the_line_of_commits() {
+    let unlike = [1.1, 1.3, 1.6];
+    let off_line = |mut series: Vec<Series>, first: usize| {
+        for point in series.iter_mut().flat_map(|one| &mut one.points) {
+            let (place, run) = (point.position.expect("it is on the line"), point.run_mut());
+            (run.position, run.rank) = (None, 2 * place + first);
+        }
+        series
+    };
+    let here = off_line(all_moved(MACHINE, &unlike), 0);
+    let mut there = off_line(all_moved(OTHER, &unlike), 1);
+    let mut head = crate::example::run("cpu", "a", 1, &[("a", 1.0)]);
+    head.commit = Some(crate::example::commit(sha(80), head.timestamp));
+    head.commit.as_mut().expect("it has one").subject = "Slow it down".to_owned();
+    let heads = [sprag_model::head::RunHead::new(&crate::example::recorded(head))];
+    let found = |series: Vec<Series>| {
+        let line = CommitLine::default();
+        analyse(Input { line: &line, heads: &heads, ..input(&analysis(series)) }).trend.events
+    };
+    let joined = found([here.clone(), there.clone()].concat());
+    assert_eq!((joined.len(), joined[0].machines.len()), (1, 2));
+    assert_eq!(shape(&joined[0]), (EventKind::Change, Direction::Worse, 6, vec![80]));
+    assert_eq!(joined[0].suspects[0].commit.subject, "Slow it down");
+    // The commits of another project are no reason to join.
+    for point in there.iter_mut().flat_map(|one| &mut one.points) {
+        let other = point.commit.replacen('0', "f", 1);
+        point.run_mut().commit = other.into();
+    }
+    let apart = found([here, there].concat());
+    assert_eq!(apart.iter().map(|event| event.machines.len()).collect::<Vec<_>>(), [1, 1]);
 }
 
 #[test]
