@@ -37,6 +37,41 @@ fn is_variation_selector(character: char) -> bool {
     matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
+/// A name as its source spells it: records hold reserved characters as `%` and two digits. What is unsafe stays encoded.
+pub fn decoded(name: &str) -> Cow<'_, str> {
+    const RESERVED: [(&str, char); 9] = [
+        ("%7b", '{'),
+        ("%7d", '}'),
+        ("%40", '@'),
+        ("%25", '%'),
+        ("%3d", '='),
+        ("%2c", ','),
+        ("%2f", '/'),
+        ("%2d", '-'),
+        ("%2e", '.'),
+    ];
+    if !name.contains('%') {
+        return Cow::Borrowed(name);
+    }
+    let (mut text, mut rest) = (String::with_capacity(name.len()), name);
+    while let Some(place) = rest.find('%') {
+        text.push_str(&rest[..place]);
+        rest = &rest[place..];
+        match RESERVED.iter().find_map(|(code, character)| Some((rest.strip_prefix(code)?, character))) {
+            Some((after, character)) => {
+                text.push(*character);
+                rest = after;
+            }
+            None => {
+                text.push('%');
+                rest = &rest[1..];
+            }
+        }
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
 /// `text` for a terminal: unsafe characters are written as `\u{…}`.
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -96,6 +131,15 @@ mod tests {
     const UNSAFE: &str = "\0\u{1b}\n\t\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{180e}\u{200b}\u{200d}\u{200e}\u{200f}\u{2028}\
         \u{2029}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{206f}\u{fe0f}\u{feff}\u{fff9}\u{fffe}\u{ffff}\
         \u{e0001}\u{e0020}\u{e0100}";
+
+    #[test]
+    fn names_are_shown_as_their_source_spells_them() {
+        let check = |name: &str, expected: &str| assert_eq!(decoded(name), expected);
+        check("f(8)/3", "f(8)/3");
+        check("a%7bb%7d%40c 5%25", "a{b}@c 5%");
+        check("a%257bb", "a%7bb");
+        check("red%1b[31m%e2%80%ae%", "red%1b[31m%e2%80%ae%");
+    }
 
     #[test]
     fn no_unsafe_character_is_shown() {

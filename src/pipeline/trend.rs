@@ -16,6 +16,7 @@ use sprag_analysis::ledger::{Accepting, ComparedRun, tell_events};
 use sprag_analysis::movers;
 use sprag_analysis::trend::analyse::{self, Input, Output};
 use sprag_analysis::trend::series_changes::Setting;
+use sprag_base::text::decoded;
 use sprag_history::{self as history, Record};
 use sprag_measure::clock;
 use sprag_model::analysis::SeriesAnalysis;
@@ -252,7 +253,10 @@ impl<'a> Selection<'a> {
         let series = &one.series;
         (self.suites.is_empty() || self.suites.contains(&series.suite))
             && self.machine.as_ref().is_none_or(|machine| *machine == series.machine)
-            && (self.filters.is_empty() || self.filters.iter().any(|part| series.benchmark.contains(part.as_str())))
+            && (self.filters.is_empty()
+                || self.filters.iter().any(|part| {
+                    series.benchmark.contains(part.as_str()) || decoded(&series.benchmark).contains(part.as_str())
+                }))
     }
 }
 

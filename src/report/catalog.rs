@@ -184,8 +184,11 @@ impl<'a> Catalog<'a> {
 
     fn comparable(&self) -> &Compared {
         self.compared.get_or_init(|| {
-            let commits =
-                if self.is_compared() { commits::measured(self.analysis, self.trend, self.line) } else { Vec::new() };
+            let commits = if self.is_compared() {
+                commits::measured(self.analysis, self.trend, self.line, self.input.heads)
+            } else {
+                Vec::new()
+            };
             let places = commits.iter().enumerate().map(|(place, commit)| (commit.sha.clone(), place)).collect();
             Compared { commits, places }
         })

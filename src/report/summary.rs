@@ -371,7 +371,7 @@ fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase
     let worst = open_regressions(trend).reduce(|worst, next| if size(next) > size(worst) { next } else { worst })?;
     let answer = Phrase::plain("Look at ").link(link::event(&worst.id), worst.id.as_str());
     let Some(present) = leading_member(worst) else { return Some((answer, acceptance(worst))) };
-    let name = words::name(short_benchmark(&present.benchmark));
+    let name = words::name(&short_benchmark(&present.benchmark));
     let answer = answer.text(", ").name(series_page(analysis, &present.series), name);
     let by = present.relative.as_ref().map_or_else(String::new, |by| number::percent_size(by.value) + " ");
     let since = match worst.kind {

@@ -1,7 +1,7 @@
 //! Text of others, made harmless: what has a meaning in XML or in a script is escaped here, what is unsafe everywhere by
 //! `sprag_base::text`.
 
-pub use sprag_base::text::{shortened, visible};
+pub use sprag_base::text::{decoded, shortened, visible};
 
 /// `text` for the inside of an XML element or a quoted attribute.
 pub fn xml(text: &str) -> String {
@@ -34,8 +34,9 @@ pub fn script(json: &str) -> String {
     escaped
 }
 
-pub(crate) fn short_benchmark(id: &str) -> &str {
-    id.split_once('/').map_or(id, |(_, rest)| rest)
+/// The id of a benchmark without its suite, as a reader may see it.
+pub(crate) fn short_benchmark(id: &str) -> String {
+    decoded(id.split_once('/').map_or(id, |(_, rest)| rest)).into_owned()
 }
 
 pub(crate) fn capital(words: &str) -> String {

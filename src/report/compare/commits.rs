@@ -1,11 +1,12 @@
 //! The commits that are compared: those that were measured, and others with a tag, for which the commit measured last before counts.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::date;
 use crate::text::{short_commit, shortened, visible};
 use sprag_model::analysis::Analysis;
 use sprag_model::commit::{CommitLine, CommitOnLine};
+use sprag_model::head::RunHead;
 use sprag_model::series::Point;
 use sprag_model::trend::Trend;
 
@@ -31,7 +32,12 @@ impl ComparedCommit {
 }
 
 /// The commits of which a series has a point, in the order of the line.
-pub(crate) fn measured(analysis: &Analysis, trend: &Trend, line: &CommitLine) -> Vec<ComparedCommit> {
+pub(crate) fn measured(
+    analysis: &Analysis,
+    trend: &Trend,
+    line: &CommitLine,
+    heads: &[RunHead],
+) -> Vec<ComparedCommit> {
     let points = trend.series.iter().flat_map(|one| one.pooled.iter());
     let present: HashSet<&str> = points.map(|point| &*point.commit).collect();
     let positions = line.positions();
@@ -44,10 +50,13 @@ pub(crate) fn measured(analysis: &Analysis, trend: &Trend, line: &CommitLine) ->
     let runs = runs.filter(|point| present.contains(&*point.commit));
     let ranked: BTreeMap<(usize, &str), &Point> = runs.map(|point| ((point.rank, &*point.commit), point)).collect();
     let mut seen = BTreeSet::new();
+    let described = heads.iter().filter_map(|head| head.commit.as_ref());
+    let subjects: HashMap<&str, &str> = described.map(|commit| (&*commit.sha, &*commit.subject)).collect();
     let first = ranked.into_values().filter(|point| seen.insert(&*point.commit));
     let commit = |point: &Point| ComparedCommit {
         sha: point.commit.to_string(),
         day: date::day(point.time),
+        subject: plain(subjects.get(&*point.commit).copied().unwrap_or_default(), SUBJECT),
         ..ComparedCommit::default()
     };
     first.map(commit).collect()

@@ -136,7 +136,7 @@ fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str,
     Some(SeriesData {
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
-        benchmark: plain(short_benchmark(&one.benchmark), NAME),
+        benchmark: plain(&short_benchmark(&one.benchmark), NAME),
         dtype: dtype.map_or(String::new(), |(_, value)| plain(value, NAME)),
         machine: one.machine.id.clone(),
         machine_name: plain(&one.machine.name, NAME),

@@ -109,7 +109,9 @@ fn unjudged(catalog: &Catalog<'_>) -> Section {
         all.reduce(|words, next| words.text("; ").join(next)).unwrap_or_default()
     };
     Rows::grouped("Series that are not judged, with the reason", groups.into_iter().map(group))
-        .column("Benchmark", "full", |one| Phrase::page_name(catalog.series_page(&one.series), one.benchmark.clone()))
+        .column("Benchmark", "full", |one| {
+            Phrase::page_name(catalog.series_page(&one.series), crate::text::decoded(&one.benchmark))
+        })
         .column("Metric", "any", |one| one.metric.name.clone())
         .column("Why not", "full any", |one| {
             one.not_judged.iter().map(why_not_judged).collect::<Vec<String>>().join("; ")

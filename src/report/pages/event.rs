@@ -243,7 +243,7 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
         or_none(catalog.series_trend(&member.series).and_then(|one| one.detectable), number::detectable)
     };
     let name = |(_, member): &(Scale, &Member)| {
-        Phrase::page_name(catalog.series_page(&member.series), words::name(short_benchmark(&member.benchmark)))
+        Phrase::page_name(catalog.series_page(&member.series), words::name(&short_benchmark(&member.benchmark)))
     };
     let change = |member: &Member| cell::tinted(member_tone(of, member), figure(member.relative.as_ref()));
     let groups = cell::by_metric(first, metric_of, cell::metric_words);
@@ -336,7 +336,7 @@ fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
     let scale = mini::scale(&minis, places);
     let multiples = drawn.iter().zip(&minis).map(|((member, _), mini)| Multiple {
         series: Phrase::default()
-            .name(catalog.series_page(&member.series), words::name(short_benchmark(&member.benchmark))),
+            .name(catalog.series_page(&member.series), words::name(&short_benchmark(&member.benchmark))),
         machine: words::name(&member.machine.name),
         chart: mini::draw(mini, &scale),
     });
@@ -405,7 +405,7 @@ fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, fit: &Fit<'_>, place
         .pieces()
         .into_iter()
         .map(|piece| [(at(piece.points.start), piece.from / before), (at(piece.points.end), piece.to / before)]);
-    let name = format!("{} on {}", member.benchmark, member.machine.name);
+    let name = format!("{} on {}", words::name(&member.benchmark), member.machine.name);
     let moves = if of.kind == EventKind::Drift { "drifts by" } else { "changes by" };
     Mini {
         levels: levels.collect(),

@@ -106,7 +106,7 @@ fn name(catalog: &Catalog<'_>, of: &Event) -> Cell {
         more => format!(" and {}", counted(more, "more series", "more series")),
     };
     let note = format!("{}, {}{more}", lead.suite, words::name(&lead.metric.name));
-    let benchmark = words::name(short_benchmark(&lead.benchmark));
+    let benchmark = words::name(&short_benchmark(&lead.benchmark));
     Cell::noted(name.text(": ").name(catalog.series_page(&lead.series), benchmark), note.into())
 }
 

@@ -115,7 +115,7 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
             catalog.series_page(&Series::id_of(benchmark, of.benchmark.version, metric, &run.machine.id))
         };
         let page = [LIMIT_SHARE, RATIO, TIME].iter().find_map(page);
-        Phrase::page_name(page, shortened(short_benchmark(benchmark), 2 * NAME))
+        Phrase::page_name(page, shortened(&short_benchmark(benchmark), 2 * NAME))
     };
     let rate = |of: &Measurement| {
         let one = of.estimates.iter().find(|one| one.metric.unit == Unit::PerSecond)?;

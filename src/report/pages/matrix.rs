@@ -367,7 +367,7 @@ fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let note = format!("{kernels} {range} of the limit on this machine. {rest}").trim_end().to_owned();
     all.truncate(MOST);
     let bar = |(name, _, share): &(&str, &str, f64)| Bar {
-        name: short_benchmark(name).to_owned(),
+        name: short_benchmark(name),
         share: *share,
         figure: percent_size(*share),
     };

@@ -13,6 +13,7 @@ use crate::chart::{script, trend_chart};
 use crate::fit::Fit;
 use crate::order::{natural, parameters};
 use crate::sheet::Block;
+use crate::text::decoded;
 use crate::{Settings, reasons};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::metric::{Better, Metric, RATIO};
@@ -48,7 +49,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
     let series = &of.series;
     link::file_word("series", &series.id)?;
     let path = link::series(&series.id);
-    let name = short_benchmark(&series.benchmark);
+    let name = &*short_benchmark(&series.benchmark);
     // The title names the suite, because suites may have kernels of one name.
     let title = format!("{name}, {} of {} on {}", series.metric.name, series.suite, series.machine_name);
     let fit = catalog.fit(&series.id);
@@ -93,12 +94,12 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
 
 fn crumb(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Phrase {
     let series = &of.series;
-    let mut trail = vec![series.name.clone()];
+    let mut trail = vec![decoded(&series.name).into_owned()];
     let parameters = without_brackets(&series.params);
     if !parameters.is_empty() {
         trail.push(parameters);
     }
-    trail.push(format!("@{}", series.variant));
+    trail.push(format!("@{}", decoded(&series.variant)));
     if series.version > 1 {
         trail.push(format!("version {}", series.version));
     }
@@ -333,7 +334,7 @@ fn sizes(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
 
 /// Parameters such as `n=512, t=2`.
 pub(super) fn without_brackets(params: &str) -> String {
-    params.trim_start_matches('{').trim_end_matches('}').replace(',', ", ")
+    decoded(&params.trim_start_matches('{').trim_end_matches('}').replace(',', ", ")).into_owned()
 }
 
 /// The other series of a kernel, by what they differ in.

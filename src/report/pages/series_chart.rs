@@ -9,7 +9,7 @@ use super::frame::prelude::*;
 use crate::chart::trend::{Dot, Fitted, Flag, Line, Processes, Trend, Turn};
 use crate::fit::Fit;
 use crate::number::NARROW;
-use crate::text::{short_commit, short_digest};
+use crate::text::{decoded, short_commit, short_digest};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::Event;
@@ -40,7 +40,7 @@ pub(super) fn trend(
     let comparison = of.comparison.as_ref();
     let is_on_line = fit.is_none_or(|fit| self::is_on_line(catalog, fit));
     Trend {
-        title: format!("Trend of {}, {} on {}", series.benchmark, series.metric.name, series.machine_name),
+        title: format!("Trend of {}, {} on {}", decoded(&series.benchmark), series.metric.name, series.machine_name),
         description: format!("{sentence} The tables below give every change and the newest points."),
         scale,
         dots: placed

@@ -368,7 +368,7 @@ fn moved_section(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
     let series = |row: &MoverRow| catalog.series(&row.series).map(|one| &one.series);
     let name = |row: &MoverRow| match series(row) {
         Some(series) => Phrase::default()
-            .name(catalog.series_page(&row.series), words::name(short_benchmark(&series.benchmark)))
+            .name(catalog.series_page(&row.series), words::name(&short_benchmark(&series.benchmark)))
             .text(format!(" {}, {}", series.suite, words::name(&series.metric.name))),
         None => Phrase::code(row.series.clone()),
     };

@@ -2,7 +2,7 @@
 
 use crate::mark::{better_word, worse_word};
 use crate::number::{self, NARROW};
-use crate::text::{shortened, visible};
+use crate::text::{decoded, shortened, visible};
 use sprag_model::change_point::Level;
 use sprag_model::metric::Metric;
 use sprag_model::movers::MoverRow;
@@ -28,7 +28,7 @@ const LARGE: f64 = 0.05;
 const TENTHS_FROM: f64 = 0.4;
 
 pub(crate) fn name(name: &str) -> String {
-    shortened(name, NAME)
+    shortened(&decoded(name), NAME)
 }
 
 pub(crate) fn sentence(sentence: &str) -> String {
